@@ -1,1 +1,1 @@
-"""How a model is asked: adapters, the journal of answers, devices, embeddings."""
+"""Run models: adapters, inference jobs with their response cache, devices and text embeddings."""

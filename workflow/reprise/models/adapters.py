@@ -1,4 +1,7 @@
-"""Adapters: how a model is asked. The registry holds import strings, so listing models imports no model library."""
+"""The registry of adapters, which run inference.
+
+It holds import strings, so that listing models imports no model library.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,49 +26,49 @@ from reprise.models.settings import (
 
 @dataclass(frozen=True)
 class AdapterInfo:
-    """What the workflow must know of an adapter before any of its code is imported."""
+    """What the workflow must know about an adapter before it imports any of its code."""
 
     target: str
-    """module:class, imported in the job that needs it; none where answers are read from files"""
+    """`module:class`, imported in the job that needs it; empty if answers are read from files"""
     settings: type[Settings] = NoSettings
     needs_weights: bool = False
     is_remote: bool = False
     is_hosted: bool = False
-    """it can ask a server that the job starts"""
+    """whether it can query a server that the job starts"""
     packages: tuple[str, ...] = ()
-    """distributions whose versions shape the answers of all models (docs/reference/response-cache.md)"""
+    """distributions whose versions affect the answers of every model (docs/reference/response-cache.md)"""
     asks: tuple[str, ...] = ("score", "choose", "write")
     is_import: bool = False
     heads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """what a protocol may ask instead where the setting `chosen_by` of a model has one of these values"""
+    """value of the model setting named by `chosen_by` -> the kinds of request supported in place of `asks`"""
     chosen_by: str = "head"
     beside_answers: frozenset[str] = frozenset()
-    """settings that do not shape answers, and stand beside them in the run's settings"""
+    """settings that do not affect answers; they stay outside the response cache's key"""
     preparer: str = ""
-    """module:class that prepares clips for it, in processes of their own; none where it reads them itself"""
+    """`module:class` that prepares clips in worker processes; empty if the adapter reads them itself"""
     sizer: str = ""
-    """module:function that says how large a run's largest clip is for a model of it; none where clips take little"""
+    """`module:function` that returns the size of a run's largest clip as model input; empty if clips are small"""
     version: int = 1
-    """raised when the adapter gives other answers to the same settings; part of the response cache's key"""
+    """raised when the same settings give different answers; part of the response cache's key"""
     reads_labels: bool = False
-    """whether it answers by the expected option; requests to all others hold none"""
+    """whether it needs the expected option to answer; requests to all other adapters omit it"""
     frames: Literal["shown", "needed", "never"] = "shown"
-    """whether a run may show it frames, must, or must not"""
+    """whether a run may (`shown`), must (`needed`) or must not (`never`) send it frames"""
 
     def asked(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """What a protocol may ask of a model with these settings."""
+        """Return the kinds of request that a model with these settings supports."""
         return self.heads.get(str(settings.get(self.chosen_by)), self.asks)
 
     def is_paid(self, settings: Mapping[str, Any]) -> bool:
-        """Whether somebody is paid for the answers of a model with these settings."""
+        """Return whether a model with these settings charges for its answers."""
         return self.is_remote and settings.get("key") is not None
 
     def takes_files(self, settings: Mapping[str, Any]) -> bool:
-        """Whether a server is given whole clips, so that no view of their frames can be shown."""
+        """Return whether a server receives whole clips, which rules out temporal ablations of their frames."""
         return self.settings is GeminiSettings and settings.get("frames") == "video"
 
     def versioned(self, settings: Mapping[str, Any], attention: str = "sdpa") -> tuple[str, ...]:
-        """Distributions whose versions shape the answers of a model with these settings."""
+        """Return the distributions whose versions affect the answers of a model with these settings."""
         kernels = ATTENTION_KERNELS.get(attention, ()) if self.needs_weights else ()
         return (*self.packages, *NEEDED.get(str(settings.get("quantised")), ()), *kernels)
 
@@ -74,7 +77,7 @@ class AdapterInfo:
         return self.target.partition(":")[0]
 
 
-# Attention -> the distributions that compute it beside torch.
+# Attention implementation -> the distributions that it needs besides torch.
 ATTENTION_KERNELS = {"flash_attention_2": ("flash-attn", "kernels")}
 SHARE, SIMILARITY = "option_share", "similarity"
 ANYTHING = ("score", "choose", "write", "similarity")
@@ -146,6 +149,6 @@ ADAPTERS: dict[str, AdapterInfo] = {
 
 
 def loaded(target: str) -> Any:
-    """What an import string (module:class) names."""
+    """Import the object that an import string (`module:attribute`) names."""
     module, _, attribute = target.partition(":")
     return getattr(import_module(module), attribute)

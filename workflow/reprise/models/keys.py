@@ -1,4 +1,4 @@
-"""The key of a run: what shapes its answers, wherever they come from, and what the job that asks needs besides.
+"""The key of a run: what affects its answers, wherever they come from, and what else the inference job needs.
 
 docs/reference/response-cache.md lists what is in the key, what is not, and why.
 """
@@ -16,40 +16,40 @@ from reprise.reading.keys import Pattern
 
 
 class Answers(Key):
-    """What affects answers; known for all of them."""
+    """The part of a key that affects answers and is the same for imported and inferred ones."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     adapter: str
     sampling: dict[str, Any]
 
     def digest(self) -> str:
-        """The run's key: answers and journals carry it."""
+        """Return the run's key, which answers and response caches carry."""
         return value_digest(self.model_dump(mode="json"))
 
 
 class RunKey(KeyPart):
-    """A run's settings, or those of a judge of a protocol's answers, as the stages after the answers need them."""
+    """The settings of a run, or of a judge of a protocol's answers, as the stages after inference need them."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     run: str
     key: str
     answers: Answers
     patterns: tuple[Pattern, ...] = Field((), exclude_if=not_)
-    """rows of the model's own by which its answers are read; they shape no answer"""
+    """extraction rules of this model alone; they do not affect its answers"""
 
 
 class ModelAnswers(Answers):
-    """What shapes the answers of a model that is asked; a model's label or the table that shows it does not."""
+    """What affects the answers of a model that runs inference; its label and the tables that show it do not."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     model: dict[str, str]
-    """what the weights are: `repo` and `revision`, or the digest of a `checkpoint`; empty where there are none"""
+    """identity of the weights: `repo` and `revision`, or the digest of a `checkpoint`; empty if there are none"""
     settings: dict[str, Any]
     dtype: str
     attention: str
     trust_remote_code: bool
     prompt: dict[str, str]
-    """system and user text, not filled in"""
+    """templates of the system and user text"""
     form: str
     ask: str
     max_tokens: int
@@ -63,14 +63,14 @@ class ModelRunKey(RunKey):
     model_config = ConfigDict(extra="forbid", frozen=True)
     answers: ModelAnswers
     code_versions: dict[str, int] = Field({})
-    """of the stage `infer`; the versions that shape answers are in `answers`"""
+    """version of the stage `infer`; the versions that affect answers are in `answers`"""
     checkpoint: str | None = None
     gpus: int = 0
     gpus_per_copy: int | None = Field(None, exclude_if=not_)
-    """how many of them a copy of the model takes; by default as few as hold it"""
+    """number of GPUs for each copy of the model; by default as few as can hold it"""
     serving: dict[str, Any] = Field({}, exclude_if=not_)
-    """settings of the adapter that do not shape answers"""
+    """settings of the adapter that do not affect answers"""
     price: Price | None = Field(None, exclude_if=not_)
-    """what the model's vendor takes, for the costs that stand beside the answers"""
+    """the vendor's price, for the costs that are recorded with the answers"""
     hosting: Hosting | None = Field(None, exclude_if=not_)
-    """what else the job needs that starts its model's server"""
+    """further settings for a job that starts its model's server"""

@@ -1,4 +1,4 @@
-"""Checks of the tokens by which a model's options are scored."""
+"""Checks of the tokens that represent the options of scored questions."""
 
 from collections.abc import Mapping
 
@@ -8,12 +8,12 @@ BY_WORDS = "Ask this model by a protocol with `ask: choose` or `ask: write`."
 
 
 def shared_token(tokens: Mapping[str, int]) -> str | None:
-    """Return what is wrong where two options are the same token, so that every score would be a tie."""
+    """Describe the problem if two options are the same token, which makes every score a tie; else return None."""
     options: dict[int, str] = {}
     for option, token in tokens.items():
-        other = options.setdefault(token, option)
-        if other != option:
-            return f"'{other}' and '{option}' are the same token ({token}), so that their scores are always equal."
+        previous = options.setdefault(token, option)
+        if previous != option:
+            return f"'{previous}' and '{option}' are the same token ({token}), so that their scores are always equal."
     return None
 
 

@@ -1,4 +1,4 @@
-"""`settings:` of every adapter. Imports neither torch nor an SDK, so that a configuration can."""
+"""The `settings:` of every adapter. It imports neither torch nor an SDK, because the configuration imports it."""
 
 from functools import partial
 from operator import not_
@@ -11,13 +11,13 @@ from reprise.models.local.weights import Quantised
 from reprise.models.options import shared_token
 from reprise.models.remote.settings import RemoteSettings
 
-# Fields of a request that other settings, or the question, determine.
+# Fields of a request that other settings or the question determine.
 OWN_FIELDS = frozenset({
     "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "stream", "n", "logprobs",
     "top_logprobs", "logprob_token_ids", "return_tokens_as_token_ids", "media_io_kwargs",
 })  # fmt: skip
 
-# Arguments that are given to every chat template, and those of the function that renders it.
+# Arguments that the workflow passes to every chat template, and those of the function that renders it.
 OWN_ARGUMENTS = frozenset({
     "add_generation_prompt", "chat_template", "conversation", "continue_final_message", "documents", "max_length",
     "load_audio_from_video", "messages", "padding", "processor_kwargs", "return_assistant_tokens_mask", "return_dict",
@@ -26,14 +26,14 @@ OWN_ARGUMENTS = frozenset({
 HALF = 0.5
 
 
-def _without(own: frozenset[str], given: dict[str, Any]) -> dict[str, Any]:
-    """Refuses what the workflow says itself."""
-    if found := sorted(own & given.keys()):
-        raise mistake(f"{', '.join(found)}: not here; the protocol, other settings or the workflow say so.")
-    return given
+def _reject_reserved(reserved: frozenset[str], settings: dict[str, Any]) -> dict[str, Any]:
+    """Reject keys that the workflow sets itself."""
+    if conflicts := sorted(reserved & settings.keys()):
+        raise mistake(f"{', '.join(conflicts)}: not here; the protocol, other settings or the workflow say so.")
+    return settings
 
 
-def _tokens_that_differ(tokens: dict[str, int]) -> dict[str, int]:
+def _reject_shared_token(tokens: dict[str, int]) -> dict[str, int]:
     if problem := shared_token(tokens):
         raise mistake(problem)
     return tokens
@@ -55,9 +55,9 @@ class ScoredSettings(Settings):
 class LocalSettings(ScoredSettings):
     """Settings of adapters that load a language model."""
 
-    template_arguments: Annotated[dict[str, bool | int | str], AfterValidator(partial(_without, OWN_ARGUMENTS))] = (
-        Field({}, exclude_if=not_)
-    )
+    template_arguments: Annotated[
+        dict[str, bool | int | str], AfterValidator(partial(_reject_reserved, OWN_ARGUMENTS))
+    ] = Field({}, exclude_if=not_)
     """Arguments of the checkpoint's chat template, such as `{enable_thinking: false}` for a model that thinks."""
     max_tokens: int | None = Field(None, ge=1, exclude_if=not_)
     """Most tokens of an answer in place of the protocol's number: a model that thinks before it answers needs more.
@@ -86,7 +86,7 @@ class TransformersSettings(LocalSettings):
     each question is asked from its beginning; the same numbers but for rounding."""
 
     @model_validator(mode="after")
-    def _limits_that_agree(self) -> Self:
+    def _check_pixel_limits(self) -> Self:
         if self.total_pixels is not None and None in (self.min_pixels, self.max_pixels):
             raise mistake("total_pixels needs min_pixels and max_pixels beside it.")
         if self.min_pixels is not None and self.max_pixels is not None and self.min_pixels > self.max_pixels:
@@ -128,17 +128,17 @@ class OpenAISettings(ScoredSettings, RemoteSettings):
     """How the server gives the probability of any token: by `logprob_token_ids`, as vLLM does. By default it does not,
     and protocols that ask `score` are refused. `similarity`: of a program that compares captions with clips, and is
     asked by protocols that ask `similarity` alone."""
-    option_tokens: Annotated[dict[str, Annotated[int, Field(ge=0)]], AfterValidator(_tokens_that_differ)] = Field({})
+    option_tokens: Annotated[dict[str, Annotated[int, Field(ge=0)]], AfterValidator(_reject_shared_token)] = Field({})
     """Option -> its token, for scores at a server that has no `/tokenize`."""
 
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """The field of a request that says how many tokens an answer may have."""
-    body: Annotated[dict[str, Any], AfterValidator(partial(_without, OWN_FIELDS))] = Field({})
+    body: Annotated[dict[str, Any], AfterValidator(partial(_reject_reserved, OWN_FIELDS))] = Field({})
     """Other fields of every request, such as `reasoning_effort: low`."""
 
     @model_validator(mode="before")
     @classmethod
-    def _named_server(cls, content: Any) -> Any:
+    def _default_server(cls, content: Any) -> Any:
         if isinstance(content, dict) and content.get("server") is None and "url" in content:
             return {**content, "server": content["url"]}
         return content

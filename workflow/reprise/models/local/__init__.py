@@ -1,1 +1,1 @@
-"""Models in this process: transformers, open_clip, texts, and stand-ins that are no models."""
+"""Models that run in this process: transformers, open_clip and text-only models, and baselines that need no model."""

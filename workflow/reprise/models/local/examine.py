@@ -1,4 +1,4 @@
-"""What can be said of a checkpoint without its weights: whether its class is known, and what reaches it of a video."""
+"""Checks of a checkpoint that need no weights: whether its class is supported, and which frames of a video reach it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,19 +22,19 @@ from reprise.models.local.checkpoints import MARKS, generation_settings, load_pa
 from reprise.models.local.clip_inputs import ClipProcessor
 from reprise.models.local.weights import check_named, unread_files
 
-# Adapter -> the classes that it loads.
+# Adapter -> the auto classes that it loads.
 KINDS: dict[str, tuple[Any, ...]] = {
     "transformers": (AutoModelForImageTextToText,),
     "text": (AutoModelForCausalLM, AutoModelForSeq2SeqLM),
 }
-# The options of protocols that ask for a score.
+# The options of protocols with scored questions.
 OPTIONS = (("Yes", "No"), ("A", "B"))
-# A clip that is made up: as many frames as most protocols show, of a common size.
+# Size of a synthetic clip: as many frames as most protocols use, in a common resolution.
 FRAMES, HEIGHT, WIDTH = 8, 360, 640
 
 
 def differences(adapter: str, spec: ModelSpec) -> Iterator[str]:
-    """What of a checkpoint's files is not what the adapter needs; its weights are not looked at."""
+    """Yield each difference between a checkpoint's files and what the adapter needs, without reading the weights."""
     if adapter not in KINDS:
         return
     try:
@@ -63,15 +63,15 @@ def differences(adapter: str, spec: ModelSpec) -> Iterator[str]:
 
 
 def frames_shown(spec: ModelSpec) -> str:
-    """Return how a checkpoint's processor and chat template take frames: as a `video`, or as `images`."""
+    """Return how a checkpoint's processor and chat template take frames: as a `video` or as `images`."""
     return ClipProcessor(spec).mode
 
 
 def notes(spec: ModelSpec) -> Iterator[str]:
-    """What a person may not expect of a checkpoint whose answers are right: its own settings, and files without use."""
+    """Yield notes on a valid checkpoint that a user may not expect: its own generation settings, and unused files."""
     kept, replaced = _generation(spec)
-    told = {name: value for name, value in kept.items() if name not in MARKS}
-    for words, settings in (("kept", told), ("not used", replaced)):
+    reported = {name: value for name, value in kept.items() if name not in MARKS}
+    for words, settings in (("kept", reported), ("not used", replaced)):
         if settings:
             listed = ", ".join(f"{name}: {value}" for name, value in settings.items())
             yield f"settings that are {words}: {listed} (of the checkpoint, for written answers)"
@@ -83,7 +83,7 @@ def notes(spec: ModelSpec) -> Iterator[str]:
 
 
 def _generation(spec: ModelSpec) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Settings as transformers finds them: in a file of their own, or else among those of the model."""
+    """Return the generation settings as transformers finds them: in their own file, else in the model configuration."""
     if (spec.weights / "generation_config.json").is_file():
         config = load_part(GenerationConfig, spec)
     else:

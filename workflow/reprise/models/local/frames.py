@@ -1,4 +1,4 @@
-"""Clips for models that prepare pictures themselves: their frames, decoded."""
+"""Decoded frames for models that preprocess pictures themselves."""
 
 from collections.abc import Sequence
 
@@ -7,17 +7,17 @@ from reprise.models.base import Clip, ModelSpec, Request
 
 
 def footage_of(clip: Clip) -> Footage:
-    """The pictures that a clip's plan shows, at its moments: its frames, or one of them all, at the first moment."""
+    """Return the pictures that a clip's plan selects: its frames with their times, or one grid of all frames."""
     assert clip.path is not None
     footage = read_footage(clip.path, clip.indices)
-    footage = footage._replace(places=tuple(round(moment * footage.rate) for moment in clip.times_s))
+    footage = footage._replace(places=tuple(round(time_s * footage.rate) for time_s in clip.times_s))
     if clip.grid is None:
         return footage
     return footage._replace(frames=as_grid(footage.frames, *clip.grid)[None], places=footage.places[:1])
 
 
 class FramesPreparer:
-    """Decodes, and needs neither the model nor torch for that."""
+    """A preparer that only decodes; it needs neither the model nor torch."""
 
     def __init__(self, spec: ModelSpec) -> None:
         del spec  # nothing to load

@@ -1,4 +1,4 @@
-"""Memory of devices: what is free, what copies of a cache may take of it, and how it is released after a failure."""
+"""Device memory: free bytes, the share that copies of a cache may use, and its release after a failure."""
 
 import gc
 from collections import Counter
@@ -6,21 +6,21 @@ from typing import Any
 
 from reprise.models.local.torch_setup import torch
 
-# What copies of a cache may take of a device at most.
+# Upper limit of the memory that copies of a cache may use on a device.
 MOST_COPIED = {"cpu": 1 << 30, "cuda": 4 << 30}
-# The share of the free memory that copies may take: attention repeats keys for the heads that share them, and layers
-# compute with the new tokens.
+# Copies may use the free memory divided by this: attention repeats keys for the heads that share them, and layers need
+# memory for the new tokens.
 COPIED_SHARE = 2
 
 
 def free_bytes(device: Any) -> int:
-    """Return the bytes that torch can still allocate on a GPU: free for the driver, or kept by torch and unused."""
+    """Return the bytes that torch can still allocate on a GPU: free for the driver, or reserved by torch and unused."""
     unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return int(torch.cuda.mem_get_info(device)[0] + unused)
 
 
 def room_for_copies(device: Any) -> int:
-    """Return the bytes that copies of a cache may take of a device."""
+    """Return the bytes that copies of a cache may use on a device."""
     if device.type != "cuda":
         return MOST_COPIED["cpu"]
     return min(MOST_COPIED["cuda"], free_bytes(device) // COPIED_SHARE)
@@ -36,23 +36,23 @@ def release_unused() -> None:
 
 
 class CopyLimit:
-    """The most copies of a cache that fit at once, by free memory and by the batches that did not fit before."""
+    """The maximum number of copies of a cache that fit at once, from free memory and earlier failures."""
 
     def __init__(self) -> None:
-        self._most: int | None = None
+        self._max_bytes: int | None = None
 
     def copies(self, cache: Any) -> int:
-        """Return how many copies of a cache fit on the devices that its layers are on, at least one."""
+        """Return how many copies of a cache fit on the devices of its layers, at least one."""
         sizes = Counter[Any]()
         for layer in cache.layers:
             for tensor in (layer.keys, layer.values):
                 sizes[tensor.device] += tensor.nbytes
         fitting = min(room_for_copies(device) // max(1, size) for device, size in sizes.items())
-        if self._most is not None:
-            fitting = min(fitting, self._most // max(1, sizes.total()))
+        if self._max_bytes is not None:
+            fitting = min(fitting, self._max_bytes // max(1, sizes.total()))
         return max(1, fitting)
 
     def lower(self, cache: Any, copies: int) -> None:
-        """Remember that so many copies of a cache did not fit: later batches take half of their bytes at most."""
+        """Record that this many copies of a cache did not fit; later batches use at most half of their bytes."""
         size = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
-        self._most = copies * size // 2
+        self._max_bytes = copies * size // 2

@@ -1,4 +1,4 @@
-"""A clip and its questions as the model is given them, prepared without the model: in any process."""
+"""Model inputs for a clip and its questions, prepared without the model and in any process."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,34 +15,35 @@ from reprise.models.base import Answer, AnswerError, Clip, ModelSpec, Request
 from reprise.models.local.clip_inputs import TEXTUAL, ClipInputs, ClipProcessor
 from reprise.models.local.frames import footage_of
 
-# What may follow the constant start of a prompt: tokens that are the same before all of these are so before any text.
+# Texts that may follow the constant start of a prompt. Tokens that are the same before all of these are the same before
+# any text.
 CONTINUATIONS = ("a", "A", "1", " a", "\n", ".", '"', "(", "é", "中")
 
 
 class Tokens(NamedTuple):
-    """A question's tokens, and how many of them all questions of its run about this clip begin with."""
+    """A question's tokens, and the length of the beginning that all questions of its run about this clip share."""
 
     tensors: dict[str, Any]
     shared: int
 
     @property
     def start(self) -> bytes:
-        """The tokens that it shares with others, as one value."""
+        """Return the shared tokens as one comparable value."""
         return bytes(self.tensors["input_ids"][0, : self.shared].tobytes())
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A clip and the questions about it; a question that cannot be asked is its failure."""
+    """A clip and the questions about it; a question that cannot be sent is represented by its failure."""
 
     clip: ClipInputs
     questions: Mapping[Request, Tokens | Answer]
     asked: int
-    """how many questions about the clip the run has, whether or not they are all due"""
+    """number of questions that the run has about the clip, pending or not"""
 
 
 class ClipPreparer:
-    """Decodes and preprocesses clips for a checkpoint; loads no weights."""
+    """Decode and preprocess clips for a checkpoint, without loading its weights."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self.processor = ClipProcessor(spec)
@@ -50,7 +51,7 @@ class ClipPreparer:
         self._constant: dict[tuple[str, str], Sequence[int]] = {}
 
     def read(self, clip: Clip) -> Footage | None:
-        """The frames that a clip's plan shows; none in a blind run."""
+        """Return the frames that a clip's plan selects; None in a text-only run."""
         return footage_of(clip) if clip.path is not None and clip.indices else None
 
     def prepare(self, clip: Clip, frames: Footage | None, requests: Sequence[Request]) -> Prepared:
@@ -58,50 +59,54 @@ class ClipPreparer:
         questions = {request: self._question(request, inputs) for request in requests}
         tensors = as_arrays(inputs.tensors)
         if inputs.footage is not None:
-            # What a processor that cannot prepare a clip apart made of it again for each question: kept once.
-            for tokens in (one for one in questions.values() if isinstance(one, Tokens)):
+            # A processor that cannot prepare a clip on its own processes it for each question: keep one copy.
+            for tokens in (question for question in questions.values() if isinstance(question, Tokens)):
                 for name in tokens.tensors.keys() - set(TEXTUAL):
-                    made = tokens.tensors[name]
-                    if np.array_equal(tensors.setdefault(name, made), made):
+                    array = tokens.tensors[name]
+                    if np.array_equal(tensors.setdefault(name, array), array):
                         del tokens.tensors[name]
         return Prepared(replace(inputs, tensors=tensors, footage=None), questions, clip.questions or len(requests))
 
     def _question(self, request: Request, clip: ClipInputs) -> Tokens | Answer:
         try:
-            made = self.processor.ask(request, clip)
-            return Tokens(as_arrays(made), self._shared(request, clip, made["input_ids"]))
+            inputs = self.processor.ask(request, clip)
+            return Tokens(as_arrays(inputs), self._shared(request, clip, inputs["input_ids"]))
         except AnswerError as error:
             return Answer(error=error.status, message=error.message)
         except (UserError, MemoryError):
             raise
-        except Exception as error:  # of a library: this question fails, and no other
+        except Exception as error:  # any error of a library fails this question only
             return Answer(error="failed", message=f"{type(error).__name__}: {error}")
 
     def _shared(self, request: Request, clip: ClipInputs, ids: Any) -> int:
-        """How many tokens all questions of the run begin with: up to the clip's, and the constant ones after it."""
+        """Return how many tokens all questions of the run begin with.
+
+        These are the tokens up to the end of the clip and the constant ones after it.
+        """
         end = self.processor.end_of_clip(ids)
         if end == 0 or clip.footage is not None:
             return 0
         start = self.prompt_start if request.prompt.startswith(self.prompt_start) else ""
         constant = self._constant.get((request.system, start), [])
-        if not constant or not _goes_on(ids, end, constant):  # what follows a clip may tell of its last frame
-            found = []
-            for more in CONTINUATIONS:
-                other = self.processor.ask(replace(request, prompt=start + more, ask="score"), clip)["input_ids"]
-                found.append(other[0, self.processor.end_of_clip(other) :].tolist())
-            constant = self._constant[request.system, start] = commonprefix(found)  # noqa: RUF071  tokens
-        return end + len(constant) if _goes_on(ids, end, constant) else end
+        # The text after a clip may depend on its last frame.
+        if not constant or not _continues_with(ids, end, constant):
+            endings = []
+            for text in CONTINUATIONS:
+                probe = self.processor.ask(replace(request, prompt=start + text, ask="score"), clip)["input_ids"]
+                endings.append(probe[0, self.processor.end_of_clip(probe) :].tolist())
+            constant = self._constant[request.system, start] = commonprefix(endings)  # noqa: RUF071  tokens
+        return end + len(constant) if _continues_with(ids, end, constant) else end
 
 
-def _goes_on(ids: Any, end: int, constant: Sequence[int]) -> bool:
-    """Whether these tokens come next, and others after them."""
+def _continues_with(ids: Any, end: int, constant: Sequence[int]) -> bool:
+    """Return whether these tokens come next and are followed by others."""
     return bool(ids.shape[1] > end + len(constant) and ids[0, end : end + len(constant)].tolist() == constant)
 
 
 def as_arrays(tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Tensors as arrays, which pass from process to process through memory that both see."""
-    found = dict(tensors)
+    """Return tensors as arrays, which can pass between processes through shared memory."""
+    arrays = dict(tensors)
     for name, value in tensors.items():
-        if isinstance(value, torch.Tensor):  # numpy has no bfloat16; the model is given its own type again
-            found[name] = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
-    return found
+        if isinstance(value, torch.Tensor):  # numpy has no bfloat16; the type is restored before the model runs
+            arrays[name] = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
+    return arrays

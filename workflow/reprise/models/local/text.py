@@ -1,4 +1,4 @@
-"""Adapter for models of text alone: language models, and VERA's plausibility of a statement."""
+"""Adapter for text-only models: language models, and VERA, which estimates the plausibility of a statement."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -25,13 +25,13 @@ from reprise.models.local.checkpoints import (
 from reprise.models.settings import TextSettings
 from reprise.models.thoughts import opens_thought
 
-# Where VERA's authors put its head: rows of the embedding matrix that no word uses.
+# VERA's authors store its linear head in rows of the embedding matrix that no word uses.
 VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE = 32099, 32098, 32097
 VERA_TOKENS = 512
 
 
 class TextAdapter:
-    """A model of text alone: it is never shown a frame."""
+    """A text-only model, which never receives a frame."""
 
     def __init__(self, spec: ModelSpec) -> None:
         use_threads(spec)
@@ -48,7 +48,7 @@ class TextAdapter:
 
 
 class LanguageModel:
-    """A decoder, or an encoder with a decoder, as the checkpoint's configuration says."""
+    """A decoder-only or encoder-decoder model, as the checkpoint's configuration says."""
 
     def __init__(self, spec: ModelSpec, settings: TextSettings) -> None:
         self._has_encoder = bool(load_part(AutoConfig, spec).is_encoder_decoder)
@@ -62,52 +62,52 @@ class LanguageModel:
         check_scores(spec, self._tokenizer, opens_thought=self._opens_thought)
 
     def answer(self, request: Request) -> Answer:
-        # A template writes the tokens that begin a text itself.
-        adds_own, text = not self._tokenizer.chat_template, self._text(request.system, request.prompt)
-        encoded = self._tokenizer(text, add_special_tokens=adds_own, return_tensors="pt")
+        # A chat template adds the special tokens at the beginning itself.
+        adds_special_tokens, text = not self._tokenizer.chat_template, self._text(request.system, request.prompt)
+        encoded = self._tokenizer(text, add_special_tokens=adds_special_tokens, return_tensors="pt")
         device = device_of(self._model)
         inputs = {name: encoded[name].to(device) for name in ("input_ids", "attention_mask")}
         tokens_in = int(inputs["input_ids"].shape[1])
         limit = 0 if request.ask == "score" else self._limit or request.max_tokens
-        # Beside an encoder, what is written is read apart from the prompt.
+        # An encoder-decoder model reads its output separately from the prompt.
         check_length(tokens_in, 0 if self._has_encoder else limit, context_of(self._model.config))
         if request.ask == "score":
             options = option_tokens(self._tokenizer, request.options)
             if self._has_encoder:
                 start = torch.tensor([[self._model.config.decoder_start_token_id]], device=device)
-                found = self._model(**inputs, decoder_input_ids=start)
+                output = self._model(**inputs, decoder_input_ids=start)
             else:
-                found = self._model(**inputs, logits_to_keep=1)
-            return Answer(scores=option_probabilities(found.logits[0, -1], options), tokens_in=tokens_in)
-        # A decoder goes on after the prompt; beside an encoder it begins with one token of its own.
-        new = written(self._model, inputs, limit)[0][1 if self._has_encoder else tokens_in :]
-        return worded(self._tokenizer, new, is_open=self._opens_thought, tokens_in=tokens_in)
+                output = self._model(**inputs, logits_to_keep=1)
+            return Answer(scores=option_probabilities(output.logits[0, -1], options), tokens_in=tokens_in)
+        # A decoder-only model continues the prompt; an encoder-decoder model starts with one token of its own.
+        new_tokens = written(self._model, inputs, limit)[0][1 if self._has_encoder else tokens_in :]
+        return worded(self._tokenizer, new_tokens, is_open=self._opens_thought, tokens_in=tokens_in)
 
     def _text(self, system: str, prompt: str) -> str:
-        """The chat template's text where the tokenizer has one, else the plain prompt after its system text."""
+        """Return the prompt in the chat template if the tokenizer has one, else the plain system text and prompt."""
         if not self._tokenizer.chat_template:
             return f"{system}\n\n{prompt}" if system else prompt
         messages = [{"role": "system", "content": system}] if system else []
         messages.append({"role": "user", "content": prompt})
-        given = {**self._arguments, "add_generation_prompt": True, "tokenize": False}
-        return str(self._tokenizer.apply_chat_template(messages, **given))
+        arguments = {**self._arguments, "add_generation_prompt": True, "tokenize": False}
+        return str(self._tokenizer.apply_chat_template(messages, **arguments))
 
 
 class Vera:
-    """VERA: a T5 encoder whose last token is read by a linear head; calibrated, the plausibility of a statement."""
+    """VERA: a T5 encoder with a linear head on the last token, calibrated to the plausibility of a statement."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._tokenizer = load_part(AutoTokenizer, spec)
         self._model = load_model(T5EncoderModel, spec)
-        self._table = self._model.shared.weight
+        self._embeddings = self._model.shared.weight
 
     def answer(self, request: Request) -> Answer:
         encoded = self._tokenizer(request.prompt, truncation=True, max_length=VERA_TOKENS, return_tensors="pt")
         ids = encoded["input_ids"].to(device_of(self._model))
         hidden = self._model(input_ids=ids).last_hidden_state[0, -1]
-        # A model on several devices may end on another one than its table is on.
-        rows = (self._table[row].to(hidden.device) for row in (VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE))
+        # A model on several devices may end on a different device from that of its embedding table.
+        rows = (self._embeddings[row].to(hidden.device) for row in (VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE))
         weight, bias, temperature = rows
-        # In double precision statements that are next to certain stay apart.
+        # Double precision keeps nearly certain statements distinguishable.
         logit = (hidden @ weight + bias[0]).double() / temperature[0].double()
         return Answer(scores=(float(torch.sigmoid(logit)),), tokens_in=int(ids.shape[1]))

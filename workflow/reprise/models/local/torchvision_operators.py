@@ -1,22 +1,22 @@
-"""Lets torchvision be imported where pip has taken one for CUDA beside a torch for processors.
+"""Make torchvision importable where pip has installed a build for CUDA beside a torch for CPUs.
 
-Its operators cannot be loaded there, and `import torchvision` fails, because it registers fake versions of operators
-that nothing declares. To declare them is enough for all that uses none, such as the processors of transformers.
+Its operators cannot be loaded there, and `import torchvision` fails because it registers fake versions of undeclared
+operators. Declaring them is enough for code that calls none of them, such as the processors of transformers.
 
-`make setup` copies this module into `.venv` and has every Python there call `declare_when_imported`, so that it imports
-nothing of this library and nothing that takes time. An environment that was made otherwise calls it in each job.
+`make setup` copies this module into `.venv` and has every Python there call `declare_when_imported`, so it must import
+nothing from this library and nothing slow. In environments that were set up otherwise, each job calls it.
 """
 
 import sys
 
-# The first module that torchvision imports of its own.
+# The first of its own modules that torchvision imports.
 FIRST = "torchvision.extension"
-# The declarations last as long as the library object does.
+# The declarations are valid as long as the library object exists.
 _declared: list[object] = []
 
 
 class _BeforeTorchvision:
-    """Declares the operators when torchvision is imported; finds no module."""
+    """An import hook that declares the operators when torchvision is imported; it finds no module itself."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
@@ -25,8 +25,8 @@ class _BeforeTorchvision:
 
 
 def declare_when_imported() -> None:
-    """Once a process, also where the copy in the environment did it."""
-    if not any(getattr(one, "__name__", "") == _BeforeTorchvision.__name__ for one in sys.meta_path):
+    """Install the import hook once per process, even if the copy in the environment has already done so."""
+    if not any(getattr(finder, "__name__", "") == _BeforeTorchvision.__name__ for finder in sys.meta_path):
         sys.meta_path.insert(0, _BeforeTorchvision)
 
 

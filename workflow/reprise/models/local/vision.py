@@ -1,7 +1,7 @@
-"""Attention of vision towers that pack frames and windows into one sequence: one call for all parts of one length.
+"""Attention for vision towers that pack frames and windows into one sequence: one call for all parts of one length.
 
 With sdpa, transformers calls attention for each window of each frame: for 64 frames of Qwen2.5-VL 1,568 calls in each
-of 28 layers. Here windows of one length are the rows of a batch, which needs no mask and gives the same numbers.
+of 28 layers. Here the windows of one length form the rows of a batch, which needs no mask and gives the same numbers.
 """
 
 import inspect
@@ -14,12 +14,12 @@ from torch.utils.weak import WeakIdKeyDictionary
 from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-# Towers hand the whole sequence and the bounds of its parts to implementations with `flash` in their names, and to all
-# others part by part.
+# Towers pass the whole sequence and the bounds of its parts to implementations with `flash` in their names, and single
+# parts to all other implementations.
 BATCHED = "batched_in_place_of_flash"
 REPLACED = "sdpa"
 BOUNDS = "cu_seqlens"
-# Kernels have one axis of their grid for the rows of a batch, with 65,535 places at most.
+# Kernels use one axis of their grid for the rows of a batch, and that axis is limited to 65,535 blocks.
 MOST_PARTS = 16_384
 
 
@@ -27,18 +27,18 @@ class Batches(NamedTuple):
     """The parts of a packed sequence, batch by batch: all parts of a batch have one length."""
 
     indices: list[tuple[Any, int]]
-    """the places of a batch in the sequence, part by part, and the length of its parts"""
+    """positions of each batch in the sequence, part by part, and the length of its parts"""
     order: Any
-    """where each place of the sequence is in the batches one after the other"""
+    """for each position of the sequence, its index in the concatenated batches"""
 
 
 def batch_vision_attention(model: Any) -> None:
-    """Have the vision towers of a model attend to all parts of one length at once."""
+    """Make the vision towers of a model compute attention for all parts of one length at once."""
     AttentionInterface.register(BATCHED, attend_to_parts)
-    whole = (model.config, model.config.get_text_config())
+    model_configs = (model.config, model.config.get_text_config())
     for module in model.modules():
         configuration = getattr(module, "config", None)
-        if configuration is None or any(configuration is one for one in whole):
+        if configuration is None or any(configuration is config for config in model_configs):
             continue
         if BOUNDS in inspect.signature(module.forward).parameters and configuration._attn_implementation == REPLACED:
             configuration._attn_implementation = BATCHED
@@ -47,33 +47,35 @@ def batch_vision_attention(model: Any) -> None:
 def attend_to_parts(
     module: Any, query: Any, key: Any, value: Any, attention_mask: None, *, cu_seq_lens_q: Any, **options: Any
 ) -> tuple[Any, None]:
-    """Attend within each part of a packed sequence, by queries, keys and values of (1, heads, length, width)."""
-    used = {name: options[name] for name in ("scaling", "dropout")}
+    """Compute attention within each part of a packed sequence; the tensors are (1, heads, length, width)."""
+    arguments = {name: options[name] for name in ("scaling", "dropout")}
     batches = _batches(cu_seq_lens_q, query.device)
     outputs = []
-    for places, length in batches.indices:
+    for positions, length in batches.indices:
         # (1, heads, parts * length, width) -> (parts, heads, length, width)
-        parts = (one[0, :, places].unflatten(1, (-1, length)).transpose(0, 1) for one in (query, key, value))
-        output, _ = sdpa_attention_forward(module, *parts, attention_mask, is_causal=False, **used)
+        parts = (
+            projection[0, :, positions].unflatten(1, (-1, length)).transpose(0, 1) for projection in (query, key, value)
+        )
+        output, _ = sdpa_attention_forward(module, *parts, attention_mask, is_causal=False, **arguments)
         outputs.append(output.flatten(0, 1))
     return torch.cat(outputs)[batches.order][None], None
 
 
 _BATCHES: Any = WeakIdKeyDictionary()
-"""Bounds -> batches: the layers of a tower share one tensor of bounds, whose values have to come from the device."""
+"""Bounds -> batches. The layers of a tower share one tensor of bounds, whose values come from the device."""
 
 
 def _batches(bounds: Any, device: Any) -> Batches:
     batches: Batches | None = _BATCHES.get(bounds)
     if batches is None:
         starts: dict[int, list[int]] = {}
-        places = bounds.tolist()
-        for start, end in pairwise(places):
+        offsets = bounds.tolist()
+        for start, end in pairwise(offsets):
             starts.setdefault(end - start, []).append(start)
         indices = [
-            ((torch.tensor(several[at : at + MOST_PARTS])[:, None] + torch.arange(length)).flatten(), length)
-            for length, several in starts.items()
-            for at in range(0, len(several), MOST_PARTS)
+            ((torch.tensor(part_starts[first : first + MOST_PARTS])[:, None] + torch.arange(length)).flatten(), length)
+            for length, part_starts in starts.items()
+            for first in range(0, len(part_starts), MOST_PARTS)
         ]
         order = torch.cat([index for index, _ in indices]).argsort().to(device)
         batches = Batches([(index.to(device), length) for index, length in indices], order)

@@ -1,1 +1,1 @@
-"""What answers in place of a model: baselines with known scores, judges by words, and a writer by templates."""
+"""Baselines that answer in place of a model: known scores, word-matching judges and a template writer."""

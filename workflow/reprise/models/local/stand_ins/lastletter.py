@@ -1,7 +1,8 @@
-"""A judge that is not a model: it names the last option letter in an answer. Deterministic, local.
+"""A judge without a model: it names the last option letter in an answer. Deterministic and local.
 
-It stands in for the language model that extracts a letter from reasoning. It reads no word, so that "A man ..." is an
-A to it: good enough to show that extraction by a judge works, and never to be compared with a published number.
+It replaces the language model that extracts a letter from reasoning. It does not interpret words, so the "A" of
+"A man ..." counts as option A: enough to show that extraction by a judge works, but never comparable with a published
+number.
 """
 
 import re
@@ -14,18 +15,18 @@ RESPONSE = re.compile(r"^===== (?P<text>.*) =====$", re.DOTALL | re.MULTILINE)
 
 
 class LastLetter:
-    """Replies with the last option that stands alone in the response that the prompt shows, or with nothing."""
+    """Reply with the last option that stands alone in the response that the prompt quotes, or with an empty text."""
 
     def __init__(self, spec: ModelSpec) -> None:
         del spec  # nothing to load
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
-            shown = RESPONSE.search(request.prompt)
-            if shown is None:
+            response = RESPONSE.search(request.prompt)
+            if response is None:
                 raise UserError(
                     f"{request.request_id}: lastletter needs a response from a line that begins with '===== ' to one "
                     "that ends with ' =====' and finds none. Use it as a judge, with a prompt that has them."
                 )
             options = "|".join(map(re.escape, request.options))
-            yield Answer(text=next(iter(re.findall(rf"\b(?:{options})\b", shown["text"])[::-1]), ""))
+            yield Answer(text=next(iter(re.findall(rf"\b(?:{options})\b", response["text"])[::-1]), ""))

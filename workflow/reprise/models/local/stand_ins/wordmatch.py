@@ -1,7 +1,7 @@
-"""A judge that is not a model: it rates by the words that an answer shares with the reference. Deterministic, local.
+"""A judge without a model: it rates an answer by the words that it shares with the reference. Deterministic and local.
 
-It stands in for a language model where none runs. It knows no synonyms and no negation, so its ratings are a measure
-of wording: good enough to show that judging works, and never to be compared with a published rating.
+It replaces a language model where none can run. It knows no synonyms and no negation, so its ratings measure wording
+only: enough to show that judging works, but never comparable with a published rating.
 """
 
 import re
@@ -20,7 +20,7 @@ TEXTS = re.compile(
 
 
 class WordMatch:
-    """Replies with round(highest x overlap), halves up; the overlap is the F1 or the recall of the words wanted."""
+    """Reply with round(highest rating x overlap), halves up; the overlap is the F1 or the recall of the words."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._measure = WordMatchSettings.model_validate(spec.settings).measure
@@ -39,12 +39,12 @@ class WordMatch:
 
 
 def overlap(reference: str, candidate: str, measure: str) -> float:
-    """Share of words in common, counted as often as they occur in both; articles and punctuation do not count."""
-    wanted, given = words(reference), words(candidate)
-    common = (wanted & given).total()
+    """Return the share of common words, counted with their multiplicity; articles and punctuation do not count."""
+    reference_words, candidate_words = words(reference), words(candidate)
+    common = (reference_words & candidate_words).total()
     if common == 0:
-        return float(not wanted and not given)
-    recall, precision = common / wanted.total(), common / given.total()
+        return float(not reference_words and not candidate_words)
+    recall, precision = common / reference_words.total(), common / candidate_words.total()
     return recall if measure == "recall" else 2 * recall * precision / (recall + precision)
 
 

@@ -14,7 +14,7 @@ from google.genai import types
 from PIL import Image as Picture
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
-from reprise.models.remote.adapter import MOST_BYTES
+from reprise.models.remote.adapter import MAX_REPLY_BYTES
 
 from tests.unit.asked import shown
 from tests.unit.models.chat_server import FRAME_TOKENS, MODEL, TEXT_TOKENS, Asked, ChatServer, Says, error
@@ -136,9 +136,9 @@ def test_what_no_question_could_pass_ends_the_job(by: str, says: Says, words: st
 
 
 # --- how far a reply is read -------------------------------------------------------------------------------------------
-BOMB = gzip.compress(bytes(64 * MOST_BYTES))
+BOMB = gzip.compress(bytes(64 * MAX_REPLY_BYTES))
 REFUSED: dict[str, tuple[Says, str]] = {
-    "without end": (Says(bytes(2 * MOST_BYTES), drips=True), "a reply of more than 1,000,000 bytes"),
+    "without end": (Says(bytes(2 * MAX_REPLY_BYTES), drips=True), "a reply of more than 1,000,000 bytes"),
     "a bomb": (Says(BOMB, headers={"Content-Encoding": "gzip"}), "a reply of more than 1,000,000 bytes when it is unpacked"),
     "another packing": (Says(b"{}", headers={"Content-Encoding": "br"}), "a reply that is packed by 'br'"),
 }  # fmt: skip

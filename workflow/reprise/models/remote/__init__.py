@@ -1,1 +1,1 @@
-"""Models behind a connection: vendors, servers that run, and servers that a job starts."""
+"""Adapters for models behind an HTTP API: vendors, running servers, and servers that a job starts."""

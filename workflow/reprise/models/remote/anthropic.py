@@ -1,4 +1,4 @@
-"""Adapter for the models of Anthropic, by its Messages interface; frames are sent as lossless images."""
+"""Adapter for Anthropic's models, which uses the Messages API and sends frames as lossless images."""
 
 import json
 from collections.abc import AsyncIterator
@@ -17,37 +17,37 @@ from reprise.models.base import Answer, AnswerError, Due, ModelSpec, Request
 from reprise.models.remote.adapter import (
     PAYMENT_REQUIRED,
     AsyncClient,
+    ClipOpener,
     RemoteAdapter,
-    Show,
-    broken,
     check_end,
-    no_words,
+    connection_failure,
+    empty_answer_error,
     of_status,
-    posting,
+    prepare_post,
     read_reply,
-    timed_out,
-    used_in,
+    read_usage,
+    timeout_failure,
 )
 from reprise.models.remote.error_replies import ErrorReply
-from reprise.models.remote.images import Encoded
-from reprise.models.remote.sending import Opened
+from reprise.models.remote.images import EncodedFrames
+from reprise.models.remote.sending import OpenedClip
 from reprise.models.remote.settings import AnthropicSettings
 
 IMAGE = b'{"type":"image","source":{"type":"base64","media_type":"image/png","data":"', b'"}},'
-NO_CREDIT = ("billing_error", "credit balance")
-WHOLE = frozenset({"end_turn", "stop_sequence", "max_tokens"})
-TOO_LONG = ("prompt is too long", "exceed context limit", "request_too_large")
+NO_CREDIT_PHRASES = ("billing_error", "credit balance")
+COMPLETE_REASONS = frozenset({"end_turn", "stop_sequence", "max_tokens"})
+TOO_LONG_PHRASES = ("prompt is too long", "exceed context limit", "request_too_large")
 
 
 class Block(BaseModel):
-    """A part of an answer; thoughts have another type."""
+    """A content block of an answer; thinking blocks have a type of their own."""
 
     type: str
     text: str = ""
 
 
 class Usage(BaseModel):
-    """What a request took. Tokens that were read into a cache, or from it, are counted apart."""
+    """Token usage of a request; `input_tokens` excludes tokens written to or read from the prompt cache."""
 
     input_tokens: int = Field(0, ge=0, le=LARGEST_COUNT)
     output_tokens: int = Field(0, ge=0, le=LARGEST_COUNT)
@@ -67,7 +67,7 @@ class Reply(BaseModel):
     usage: Usage = Usage()
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         return "".join(block.text for block in self.content if block.type == "text")
 
 
@@ -79,7 +79,7 @@ class AnthropicAdapter(RemoteAdapter):
         super().__init__(spec, self._settings)
 
     @asynccontextmanager
-    async def connected(self) -> AsyncIterator[Show]:
+    async def connected(self) -> AsyncIterator[ClipOpener]:
         sender = AsyncClient()
         sender.seconds = self._settings.timeout_s
         client = AsyncAnthropic(
@@ -87,20 +87,20 @@ class AnthropicAdapter(RemoteAdapter):
             base_url=self._settings.url,
             api_key=self._key,
             timeout=self._settings.timeout_s,
-            max_retries=0,  # each try is paid for, and counted, by itself
+            max_retries=0,  # `Calls` retries and accounts for each attempt
         )
         async with client:
             self._client, self._calls = client, self.calls(failure_of_anthropic)
-            yield self._opened
+            yield self._open
 
-    def _opened(self, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> Opened:
+    def _open(self, due: Due, frames: EncodedFrames | None, seconds: dict[str, float]) -> OpenedClip:
         visual = b"".join(image.join(IMAGE) for image in frames.images) if frames else b""
-        return Opened(partial(self._answer, visual, frames.shown if frames else None), len(visual), seconds)
+        return OpenedClip(partial(self._answer, visual, frames.shown if frames else None), len(visual), seconds)
 
     async def _answer(self, visual: bytes, shown: Shown | None, request: Request) -> Answer:
         tokens = self._settings.max_tokens or request.max_tokens
-        send = posting(self._client, "/v1/messages", self._body(request, tokens, visual))
-        reply = await self._calls.call(request, shown, tokens, send, partial(used_in, Reply), self._read)
+        send = prepare_post(self._client, "/v1/messages", self._body(request, tokens, visual))
+        reply = await self._calls.call(request, shown, tokens, send, partial(read_usage, Reply), self._read)
         return answer_of(reply, shown.frames if shown else 0)
 
     def _read(self, response: httpx2.Response) -> Reply:
@@ -109,7 +109,7 @@ class AnthropicAdapter(RemoteAdapter):
         return reply
 
     def _body(self, request: Request, tokens: int, visual: bytes) -> bytes:
-        """A request as bytes: frames are put in as they are, since they are megabytes."""
+        """Return the body of a request, with the encoded frames inserted as bytes, since they take megabytes."""
         settings = self._settings
         fields: dict[str, Any] = {"model": settings.model, "max_tokens": tokens}
         if request.system:
@@ -123,29 +123,29 @@ class AnthropicAdapter(RemoteAdapter):
         if settings.effort is not None:
             fields["output_config"] = {"effort": settings.effort}
         lead, text = request.around_frames() if visual else ("", request.prompt)
-        before = json.dumps({"type": "text", "text": lead}).encode() + b"," if lead else b""
-        behind = json.dumps({"type": "text", "text": text}).encode()
+        lead_block = json.dumps({"type": "text", "text": lead}).encode() + b"," if lead else b""
+        text_block = json.dumps({"type": "text", "text": text}).encode()
         start = json.dumps(fields)[:-1].encode()
-        return b"".join([start, b',"messages":[{"role":"user","content":[', before, visual, behind, b"]}]}"])
+        return b"".join([start, b',"messages":[{"role":"user","content":[', lead_block, visual, text_block, b"]}]}"])
 
 
 def check_message(reply: Reply) -> None:
-    """Refuse what is no answer, or part of one."""
+    """Refuse a reply without an answer, or with an incomplete one."""
     reason = f"stop_reason: {reply.stop_reason}"
     if reply.stop_reason == "refusal":
-        raise AnswerError("refused", reply.words or reason)
+        raise AnswerError("refused", reply.text or reason)
     if reply.stop_reason == "model_context_window_exceeded":
         raise AnswerError("beyond_context", reason)
-    check_end("stop_reason", reply.stop_reason, WHOLE)
+    check_end("stop_reason", reply.stop_reason, COMPLETE_REASONS)
     if any(block.type.endswith("tool_use") for block in reply.content):
         raise AnswerError("unfinished", "the model calls a tool, though the request offers none")
 
 
 def answer_of(reply: Reply, frames: int) -> Answer:
-    """The answer in a reply, without what the model thought before it."""
-    text = reply.words
+    """Return the answer in a reply, without the thoughts before it."""
+    text = reply.text
     if not text.strip():
-        raise no_words(f"stop_reason: {reply.stop_reason}", is_cut=reply.stop_reason == "max_tokens")
+        raise empty_answer_error(f"stop_reason: {reply.stop_reason}", is_truncated=reply.stop_reason == "max_tokens")
     used = reply.usage.used
     return Answer(
         text=text,
@@ -158,13 +158,13 @@ def answer_of(reply: Reply, frames: int) -> Answer:
 
 
 def failure_of_anthropic(error: BaseException, settings: AnthropicSettings) -> Failure | None:
-    """What an error of the SDK means for the question, or for the job; none for an error of another kind."""
+    """Classify an error of the SDK; return None for an error of any other kind."""
     if isinstance(error, APITimeoutError):
-        return timed_out(settings)
+        return timeout_failure(settings)
     if isinstance(error, APIConnectionError):
-        return broken(error, settings, is_protocol=isinstance(error.__cause__, httpx2.ProtocolError))
+        return connection_failure(error, settings, is_protocol=isinstance(error.__cause__, httpx2.ProtocolError))
     if not isinstance(error, ErrorReply):
         return None
-    in_words = f"{' '.join(error.codes)} {error.message}".lower()
-    status = PAYMENT_REQUIRED if any(words in in_words for words in NO_CREDIT) else None
-    return of_status(error, settings, status=status, is_too_long=any(words in in_words for words in TOO_LONG))
+    text = f"{' '.join(error.codes)} {error.message}".lower()
+    status = PAYMENT_REQUIRED if any(phrase in text for phrase in NO_CREDIT_PHRASES) else None
+    return of_status(error, settings, status=status, is_too_long=any(phrase in text for phrase in TOO_LONG_PHRASES))

@@ -1,4 +1,4 @@
-"""Errors that servers report: by the status of a reply, or inside a reply whose status says that all is well."""
+"""Errors that servers report, either by the HTTP status or inside a reply with a successful status."""
 
 import json
 import re
@@ -11,11 +11,11 @@ from reprise.core.plain import cut, plain, words_of_page
 MESSAGE_NAMES = ("message", "detail", "msg", "error_msg", "error_message", "error_description", "reason")
 STATUS_NAMES = ("code", "status", "status_code", "http_status")
 CODE_NAMES = ("code", "type", "status", "error_type", "error_code")
-# Where a successful reply holds what was asked for.
+# Top-level fields in which a successful reply holds its result.
 RESULT_NAMES = frozenset({"choices", "candidates", "promptFeedback", "content", "tokens", "file"})
-# The status that an error inside a reply with HTTP 200 stands for, by the words of its code. Any other error, such as
-# that of an overloaded server, is the server's failure.
-STATUS_OF_WORDS = (
+# An error inside a reply with HTTP 200 stands for the status whose pattern matches its code. An error that matches no
+# pattern counts as a failure of the server.
+STATUS_PATTERNS = (
     (500, re.compile(r"server_?error|internal|overload|unavailable|upstream|time_?d?_?out", re.I)),
     (401, re.compile(r"authentication|unauthenticated|unauthorized|invalid_api_key", re.I)),
     (402, re.compile(r"billing|insufficient_quota|insufficient_balance|payment", re.I)),
@@ -24,14 +24,18 @@ STATUS_OF_WORDS = (
     (429, re.compile(r"rate_?limit|resource_exhausted|too_?many_?requests", re.I)),
     (400, re.compile(r"invalid|bad_?request|validation|context_length|unprocessable|too_large|unsupported", re.I)),
 )
-LONGEST_MESSAGE = 500
+MAX_MESSAGE_CHARACTERS = 500
 
 
 class ErrorReply(Exception):
-    """A reply that reports an error, as it came."""
+    """A reply that reports an error, with its status, headers and content."""
 
     def __init__(self, sent_status: int, headers: Mapping[str, str], content: bytes, *, has_result: bool) -> None:
-        """`has_result` where an answer stands beside the error: it may have been paid for."""
+        """Parse the error that a reply reports.
+
+        Args:
+            has_result: Whether the reply also holds an answer, which may have been billed.
+        """
         self.headers, self.text, self.has_result = headers, content.decode(errors="replace"), has_result
         body = json_object(content)
         self.details = next(_errors_in(body), body)
@@ -43,30 +47,30 @@ class ErrorReply(Exception):
         super().__init__(f"{self.title}: {self.message}")
 
     def _message(self, status: int) -> str:
-        """The server's own words, on one line of bounded length."""
-        details, words = self.details, ""
-        said = next((details[name] for name in MESSAGE_NAMES if details.get(name)), None)
-        if said is not None:
-            words = said if isinstance(said, str) else json.dumps(said)
+        """Return the server's message on one line of bounded length."""
+        details, text = self.details, ""
+        message = next((details[name] for name in MESSAGE_NAMES if details.get(name)), None)
+        if message is not None:
+            text = message if isinstance(message, str) else json.dumps(message)
         metadata = details.get("metadata")
-        if isinstance(metadata, dict) and metadata.get("raw"):  # what a provider said to the server that routes to it
-            words = f"{words}: {metadata['raw']}"
-        words = plain(words) or words_of_page(self.text)
-        if not words and status in HTTPStatus.__members__.values():
-            words = HTTPStatus(status).phrase
-        return cut(words, LONGEST_MESSAGE) or "the server gives no reason"
+        if isinstance(metadata, dict) and metadata.get("raw"):  # a router passes on the provider's message
+            text = f"{text}: {metadata['raw']}"
+        text = plain(text) or words_of_page(self.text)
+        if not text and status in HTTPStatus.__members__.values():
+            text = HTTPStatus(status).phrase
+        return cut(text, MAX_MESSAGE_CHARACTERS) or "the server gives no reason"
 
     def _implied_status(self) -> int:
         for name in STATUS_NAMES:
             value = str(self.details.get(name))
             if re.fullmatch("[45][0-9]{2}", value):
                 return int(value)
-        words = " ".join(sorted(self.codes))
-        return next((status for status, pattern in STATUS_OF_WORDS if pattern.search(words)), 500)
+        codes = " ".join(sorted(self.codes))
+        return next((status for status, pattern in STATUS_PATTERNS if pattern.search(codes)), 500)
 
 
 def json_object(content: bytes) -> dict[str, Any]:
-    """The object that a reply is, also one alone in a list; empty where it is none."""
+    """Return the JSON object of a reply, also from a list of length one; an empty dictionary for anything else."""
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
@@ -76,8 +80,8 @@ def json_object(content: bytes) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-def error_in(content: bytes) -> bool:
-    """Whether a reply with a successful status reports an error: in place of a result, beside it or within it."""
+def has_error(content: bytes) -> bool:
+    """Return whether a reply with a successful status reports an error instead of, beside or within its result."""
     return next(_errors_in(json_object(content)), None) is not None
 
 
@@ -86,27 +90,30 @@ def has_result(content: bytes) -> bool:
 
 
 def _errors_in(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The errors that a reply reports, each with its code and message, as servers write them."""
-    if {"name", "state"} <= body.keys():  # an uploaded file, which says itself why it cannot be read
+    """Yield the errors that a reply reports, each with its code and message."""
+    if {"name", "state"} <= body.keys():  # an uploaded file reports its own error
         return
     for part in _parts_of(body):
         for name in ("error", "errors"):
             error = part.get(name)
             while isinstance(error, list) and len(error) == 1:
                 error = error[0]
-            beside = {key: value for key, value in body.items() if key != name} if part is body else {}
+            siblings = {key: value for key, value in body.items() if key != name} if part is body else {}
             if isinstance(error, dict):
                 if any(error.values()):
                     yield error
             elif error:
-                yield beside | ({"message": error} if isinstance(error, str) else {})
-    is_other = RESULT_NAMES.isdisjoint(body) and any(body.get(name) for name in MESSAGE_NAMES)
-    if "error" in (body.get("object"), body.get("type")) or is_other:
+                yield siblings | ({"message": error} if isinstance(error, str) else {})
+    is_bare_error = RESULT_NAMES.isdisjoint(body) and any(body.get(name) for name in MESSAGE_NAMES)
+    if "error" in (body.get("object"), body.get("type")) or is_bare_error:
         yield dict(body)
 
 
 def _parts_of(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """A reply, its answers, and what these consist of. Filters report errors of their own elsewhere in it."""
+    """Yield a reply, its answers and their contents.
+
+    Other parts are left out: content filters report errors of their own there.
+    """
     yield body
     for name in ("choices", "candidates", "content"):
         answers = body.get(name)

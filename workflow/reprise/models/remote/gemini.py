@@ -1,4 +1,4 @@
-"""Adapter for the models of Gemini: frames as lossless images, or the clip's file, uploaded once and deleted."""
+"""Adapter for Gemini models; sends frames as lossless images, or uploads the clip's file and deletes it at the end."""
 
 import asyncio
 import math
@@ -26,69 +26,69 @@ from reprise.models.base import Answer, AnswerError, BrokenReplyError, Clip, Due
 from reprise.models.remote.adapter import (
     PAYMENT_REQUIRED,
     AsyncClient,
+    ClipOpener,
     RemoteAdapter,
-    Show,
-    broken,
     check_end,
     check_model,
-    no_words,
+    connection_failure,
+    empty_answer_error,
     of_status,
-    timed_out,
+    timeout_failure,
 )
 from reprise.models.remote.error_replies import ErrorReply
-from reprise.models.remote.images import Encoded
-from reprise.models.remote.sending import Opened
+from reprise.models.remote.images import EncodedFrames
+from reprise.models.remote.sending import OpenedClip
 from reprise.models.remote.settings import GeminiSettings
 
-FILTERED = {
+FILTER_REASONS = {
     "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT",
     "IMAGE_RECITATION", "MODEL_ARMOR",
 }  # fmt: skip
-WHOLE = frozenset({"stop", "max_tokens"})
-# What an error of another status means, by words in it.
-MEANT = (
+COMPLETE_REASONS = frozenset({"stop", "max_tokens"})
+# Phrases in errors whose HTTP status is misleading, with the status that they stand for.
+STATUS_PHRASES = (
     (401, ("API_KEY_INVALID", "API key not valid", "API key expired")),
     (403, ("location is not supported",)),
     (PAYMENT_REQUIRED, ("PerDay", "credits are depleted", "billing account")),
 )
-TOO_LONG = ("exceeds the maximum number of tokens", "input token count")
+TOO_LONG_PHRASES = ("exceeds the maximum number of tokens", "input token count")
 RETRY_DELAY = re.compile(r'"retryDelay"\s*:\s*"([0-9]+(?:\.[0-9]+)?)s"')
-# Between looks whether an uploaded file is ready: at first and at most.
-FIRST_LOOK_S, LAST_LOOK_S = 0.1, 5.0
+# The first and the longest interval between checks whether an uploaded file is ready.
+FIRST_POLL_S, LONGEST_POLL_S = 0.1, 5.0
 
 
-def used_by(reply: types.GenerateContentResponse) -> Used | None:
-    """The tokens that a reply says it took; thoughts are paid for as answers are."""
-    counted = reply.usage_metadata
-    if counted is None or counted.prompt_token_count is None:
+def read_usage(reply: types.GenerateContentResponse) -> Used | None:
+    """Return the token usage that a reply reports; thoughts are billed like answers."""
+    usage = reply.usage_metadata
+    if usage is None or usage.prompt_token_count is None:
         return None
-    written = (counted.candidates_token_count or 0) + (counted.thoughts_token_count or 0)
-    used = Used(counted.prompt_token_count, written, counted.cached_content_token_count or 0)
-    is_possible = all(0 <= count <= LARGEST_COUNT for count in used) and used.cached <= used.input
-    return used if is_possible else None
+    output_tokens = (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
+    used = Used(usage.prompt_token_count, output_tokens, usage.cached_content_token_count or 0)
+    is_plausible = all(0 <= count <= LARGEST_COUNT for count in used) and used.cached <= used.input
+    return used if is_plausible else None
 
 
 def check_reply(reply: types.GenerateContentResponse, settings: GeminiSettings) -> types.GenerateContentResponse:
-    """Refuse what is no answer of the model that was asked, or part of one."""
+    """Refuse a reply without a complete answer from the configured model."""
     block_reason = reply.prompt_feedback and reply.prompt_feedback.block_reason
     if not reply.candidates and not block_reason:
         raise BrokenReplyError("malformed", "no reply of generateContent: candidates: missing")
-    check_model(served_by(reply), settings)
+    check_model(served_model(reply), settings)
     if block_reason:
         raise AnswerError("content_filter", f"the prompt was blocked: {block_reason}")
     if len(reply.candidates) > 1:
         raise AnswerError("malformed", f"no reply of generateContent: {len(reply.candidates)} candidates instead of 1")
     reason = finish_reason_of(reply)
-    if reason in FILTERED:
+    if reason in FILTER_REASONS:
         raise AnswerError("content_filter", f"finish_reason: {reason}")
-    check_end("finish_reason", reason, WHOLE)
+    check_end("finish_reason", reason, COMPLETE_REASONS)
     content = reply.candidates[0].content
     if any(part.function_call for part in (content and content.parts) or ()):
         raise AnswerError("unfinished", "the model calls a function, though the request offers none")
     return reply
 
 
-def served_by(reply: types.GenerateContentResponse) -> str:
+def served_model(reply: types.GenerateContentResponse) -> str:
     return (reply.model_version or "").removeprefix("models/")
 
 
@@ -98,38 +98,38 @@ def finish_reason_of(reply: types.GenerateContentResponse) -> str:
 
 
 def answer_of(reply: types.GenerateContentResponse, frames: int) -> Answer:
-    """The answer in a reply, without its thoughts."""
+    """Return the answer in a reply, without its thoughts."""
     content, reason = reply.candidates[0].content, finish_reason_of(reply)
     parts = (content.parts if content else None) or []
     text = "".join(part.text or "" for part in parts if not part.thought)
     if not text.strip():
-        raise no_words(f"finish_reason: {reason}", is_cut=reason == "MAX_TOKENS")
-    used = used_by(reply) or Used(0, 0)
+        raise empty_answer_error(f"finish_reason: {reason}", is_truncated=reason == "MAX_TOKENS")
+    used = read_usage(reply) or Used(0, 0)
     return Answer(
         text=text,
         frames_shown=frames,
         tokens_in=used.input,
         tokens_out=used.output,
-        served=served_by(reply),
+        served=served_model(reply),
         tokens_cached=used.cached,
     )
 
 
 def failure_of_gemini(error: BaseException, settings: GeminiSettings) -> Failure | None:
-    """What an error of the SDK means for the question, or for the job; none for an error of another kind."""
+    """Classify an error of the SDK; return None for an error of any other kind."""
     if isinstance(error, httpx2.TimeoutException):
-        return timed_out(settings)
+        return timeout_failure(settings)
     if isinstance(error, httpx2.TransportError):
-        return broken(error, settings, is_protocol=isinstance(error, httpx2.ProtocolError))
+        return connection_failure(error, settings, is_protocol=isinstance(error, httpx2.ProtocolError))
     if not isinstance(error, ErrorReply):
-        # JSON of another form is such an error in the SDK; such a reply was paid for.
-        is_reply = isinstance(error, ValueError | KeyError | TypeError | AttributeError)
-        named = AnswerError("malformed", f"{type(error).__name__}: {plain(str(error))}")
-        return Failure(named, is_free=False) if is_reply else None
-    status = next((code for code, words in MEANT if any(word in error.text for word in words)), None)
-    is_too_long = any(words in error.message for words in TOO_LONG)
+        # The SDK raises these errors for JSON of an unexpected form. Such a reply was billed.
+        is_malformed = isinstance(error, ValueError | KeyError | TypeError | AttributeError)
+        malformed = AnswerError("malformed", f"{type(error).__name__}: {plain(str(error))}")
+        return Failure(malformed, is_free=False) if is_malformed else None
+    status = next((code for code, phrases in STATUS_PHRASES if any(phrase in error.text for phrase in phrases)), None)
+    is_too_long = any(phrase in error.message for phrase in TOO_LONG_PHRASES)
     failure = of_status(error, settings, status=status, is_too_long=is_too_long)
-    # How long an error asks to wait, in its own words.
+    # Gemini writes the delay before a retry into the body, not into a header.
     delay = RETRY_DELAY.search(error.text)
     return replace(failure, wait_s=float(delay[1])) if failure.wait_s is None and delay else failure
 
@@ -143,9 +143,9 @@ class GeminiAdapter(RemoteAdapter):
         super().__init__(spec, self.settings)
 
     @asynccontextmanager
-    async def connected(self) -> AsyncIterator[Show]:
+    async def connected(self) -> AsyncIterator[ClipOpener]:
         settings = self.settings
-        # The SDK would send by aiohttp, where that is installed, and then tries again by itself.
+        # Without this client, the SDK would use aiohttp if that is installed, and retry by itself.
         sender = AsyncClient()
         sender.seconds = max(settings.timeout_s, settings.upload_s if self.takes_files else 0)
         options = types.HttpOptions(
@@ -153,27 +153,27 @@ class GeminiAdapter(RemoteAdapter):
             base_url=settings.url,
             api_version="v1beta",
             timeout=int(1000 * settings.timeout_s),
-            retry_options=types.HttpRetryOptions(attempts=1),  # each try is paid for, and counted, by itself
+            retry_options=types.HttpRetryOptions(attempts=1),  # `Calls` retries and accounts for each attempt
         )
         async with sender, Client(vertexai=False, api_key=self._key, http_options=options).aio as client:
-            self.client, self.sending = client, self.calls(failure_of_gemini)
-            yield self._opened
+            self.client, self.connection_calls = client, self.calls(failure_of_gemini)
+            yield self._open
 
-    def _opened(self, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> Opened:
+    def _open(self, due: Due, frames: EncodedFrames | None, seconds: dict[str, float]) -> OpenedClip:
         if self.takes_files and due.clip.path is not None and due.clip.indices:
             video = UploadedClip(self, due.clip, due.clip.path, seconds)
-            return Opened(video.answer, 0, seconds, video.close)
+            return OpenedClip(video.answer, 0, seconds, video.close)
         images = [b64decode(image) for image in frames.images] if frames else []
         visual = [types.Part.from_bytes(data=image, mime_type="image/png") for image in images]
         answer = partial(self.ask, visual, frames.shown if frames else None)
-        return Opened(answer, sum(map(len, images)), seconds)
+        return OpenedClip(answer, sum(map(len, images)), seconds)
 
     async def ask(self, visual: list[types.Part], shown: Shown | None, request: Request) -> Answer:
         settings = self.settings
         tokens = settings.max_tokens or request.max_tokens
         lead, text = request.around_frames() if visual else ("", request.prompt)
-        before = [types.Part(text=lead)] if lead else []
-        contents = [types.Content(role="user", parts=[*before, *visual, types.Part(text=text)])]
+        lead_parts = [types.Part(text=lead)] if lead else []
+        contents = [types.Content(role="user", parts=[*lead_parts, *visual, types.Part(text=text)])]
         send: Callable[[], Awaitable[types.GenerateContentResponse]] = partial(
             self.client.models.generate_content,
             model=settings.model,
@@ -181,54 +181,55 @@ class GeminiAdapter(RemoteAdapter):
             config=config_of(request, tokens, settings),
         )
         read = partial(check_reply, settings=settings)
-        reply = await self.sending.call(request, shown, tokens, send, used_by, read)
+        reply = await self.connection_calls.call(request, shown, tokens, send, read_usage, read)
         return answer_of(reply, shown.frames if shown else 0)
 
 
 class UploadedClip:
-    """A clip that is uploaded before its first question, which goes alone, and deleted after its last."""
+    """A clip that is uploaded before its first request, which is sent alone, and deleted after its last one."""
 
     def __init__(self, gemini: GeminiAdapter, clip: Clip, path: Path, seconds: dict[str, float]) -> None:
         self._gemini, self._clip, self._path, self._seconds = gemini, clip, path, seconds
         self._names: list[str] = []
-        """under which it may be at the vendor"""
+        """names under which the vendor may hold the file, one for each attempt"""
         self._visual: list[types.Part] = []
         self._shown: Shown | None = None
-        self._failed: AnswerError | None = None
+        self._error: AnswerError | None = None
 
     async def answer(self, request: Request) -> Answer:
-        if self._failed is not None:
-            raise self._failed
+        if self._error is not None:
+            raise self._error
         if not self._visual:
             try:
                 await self._upload()
             except AnswerError as error:
-                self._failed = error
+                self._error = error
                 raise
         return await self._gemini.ask(self._visual, self._shown, request)
 
     async def close(self) -> None:
-        """Delete what was uploaded, whatever has happened since."""
+        """Delete the uploaded files, even after a failure."""
         for name in self._names:
             try:
                 await self._gemini.client.files.delete(name=f"files/{name}")
-            except Exception as error:  # where an upload failed, there may be none
+            except Exception as error:  # after a failed upload there may be no file
                 log.warning(
                     f"files/{name} is not deleted; the vendor deletes it itself after two days: {plain(str(error))}"
                 )
 
     async def _upload(self) -> None:
-        """Have the clip's file at the vendor, ready to be asked about."""
-        start, wait, settings = time.monotonic(), FIRST_LOOK_S, self._gemini.settings
-        planned, packets = len(self._clip.indices), await asyncio.to_thread(packet_index, self._path)
+        """Upload the clip's file and wait until the vendor has processed it."""
+        start, wait, settings = time.monotonic(), FIRST_POLL_S, self._gemini.settings
+        planned_frames, packets = len(self._clip.indices), await asyncio.to_thread(packet_index, self._path)
         frames = max(1, math.ceil(packets.duration_s * settings.fps))
-        if abs(frames - planned) > 1:
+        if abs(frames - planned_frames) > 1:
             raise AnswerError(
                 "not_shown",
                 f"not sent: of the uploaded file the vendor takes {frames} frames at settings.fps {settings.fps:g}, "
-                f"the run's sampling shows {planned}. Use a sampling of as many frames a second, or `frames: images`",
+                f"the run's sampling shows {planned_frames}. Use a sampling of as many frames a second, "
+                "or `frames: images`",
             )
-        calls, files = self._gemini.sending, self._gemini.client.files
+        calls, files = self._gemini.connection_calls, self._gemini.client.files
 
         async def upload_once() -> types.File:
             name = f"reprise-{uuid4().hex[:24]}"
@@ -241,14 +242,14 @@ class UploadedClip:
         uploaded = time.monotonic()
         while file.state != types.FileState.ACTIVE:
             if file.state == types.FileState.FAILED:
-                said = plain(str(file.error.message if file.error else "")) or "no reason is given"
-                raise AnswerError("bad_request", f"the vendor cannot read the uploaded clip: {said}")
+                reason = plain(str(file.error.message if file.error else "")) or "no reason is given"
+                raise AnswerError("bad_request", f"the vendor cannot read the uploaded clip: {reason}")
             if time.monotonic() - uploaded > settings.upload_s:
                 raise AnswerError("timeout", f"the uploaded clip is not ready after {settings.upload_s:g} s")
             await asyncio.sleep(wait)
-            wait = min(LAST_LOOK_S, 2 * wait)
-            look: Callable[[], Awaitable[types.File]] = partial(files.get, name=file.name)
-            file = await calls.call_free(look)
+            wait = min(LONGEST_POLL_S, 2 * wait)
+            get_file: Callable[[], Awaitable[types.File]] = partial(files.get, name=file.name)
+            file = await calls.call_free(get_file)
         data = types.FileData(file_uri=file.uri, mime_type=file.mime_type)
         self._visual = [types.Part(file_data=data, video_metadata=types.VideoMetadata(fps=settings.fps))]
         self._shown = Shown(frames, 0, 0)

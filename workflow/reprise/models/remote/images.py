@@ -1,4 +1,4 @@
-"""Clips as a server is shown them: each frame a PNG, which loses nothing, encoded once for all questions."""
+"""Encode the frames of a clip as lossless PNG images, once for all requests."""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from reprise.models.base import Clip, ModelSpec, Request
 from reprise.models.local.frames import footage_of
 
 
-class Encoded(NamedTuple):
-    """The frames of a clip, and when they are shown."""
+class EncodedFrames(NamedTuple):
+    """The encoded frames of a clip and their positions in the video."""
 
     images: tuple[bytes, ...]
-    """each a PNG in base64, in the order of the plan"""
+    """PNG images in base64, in the order of the plan"""
     places: tuple[int, ...]
     rate: float
     total: int
@@ -31,7 +31,7 @@ class Encoded(NamedTuple):
 
 
 class ImagesPreparer:
-    """Decodes and encodes frames; needs no model for that."""
+    """Decodes and encodes frames without loading a model."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._size: int | None = spec.settings.get("image_size")
@@ -39,19 +39,19 @@ class ImagesPreparer:
     def read(self, clip: Clip) -> Footage:
         return footage_of(clip)
 
-    def prepare(self, clip: Clip, frames: Footage, requests: Sequence[Request]) -> Encoded:
+    def prepare(self, clip: Clip, frames: Footage, requests: Sequence[Request]) -> EncodedFrames:
         pictures = [self._picture(frame) for frame in frames.frames]
         width, height = pictures[0].size
-        return Encoded(tuple(map(_png, pictures)), frames.places, frames.rate, frames.total, width, height)
+        return EncodedFrames(tuple(map(_png, pictures)), frames.places, frames.rate, frames.total, width, height)
 
     def _picture(self, frame: Image) -> Picture.Image:
         picture = Picture.fromarray(np.ascontiguousarray(frame))
         if self._size is not None:
-            picture.thumbnail((self._size, self._size))  # as VLMEvalKit does; smaller frames stay as they are
+            picture.thumbnail((self._size, self._size))  # like VLMEvalKit; `thumbnail` never enlarges
         return picture
 
 
 def _png(picture: Picture.Image) -> bytes:
     stream = BytesIO()
-    picture.save(stream, "PNG", compress_level=1)  # other levels save little more
+    picture.save(stream, "PNG", compress_level=1)  # other levels save little more space
     return b64encode(stream.getvalue())

@@ -1,4 +1,4 @@
-"""Adapter for servers and vendors that answer OpenAI's chat completions."""
+"""Adapter for servers and vendors with OpenAI's chat completions API."""
 
 import asyncio
 import json
@@ -20,110 +20,121 @@ from reprise.core.plain import plain
 from reprise.models.asking.money.limits import Shown
 from reprise.models.base import Answer, AnswerError, Due, ModelSpec, ReplyError, Request
 from reprise.models.options import BY_WORDS, refuse_shared_token
-from reprise.models.remote.adapter import BoundedClient, RemoteAdapter, Show, posting, read_reply, used_in
+from reprise.models.remote.adapter import (
+    BoundedClient,
+    ClipOpener,
+    RemoteAdapter,
+    prepare_post,
+    read_reply,
+    read_usage,
+)
 from reprise.models.remote.error_replies import ErrorReply
-from reprise.models.remote.images import Encoded
+from reprise.models.remote.images import EncodedFrames
 from reprise.models.remote.openai_replies import Reply, answer_of, check_choice, failure_of_server
-from reprise.models.remote.sending import Opened
+from reprise.models.remote.sending import OpenedClip
 from reprise.models.settings import OpenAISettings
 from reprise.models.thoughts import opens_thought
 
 IMAGE = b'{"type":"image_url","image_url":{"url":"data:image/png;base64,', b'"'
-# The type of a list of frames, whatever the format of each: the server looks at the frames.
+# A list of frames has this MIME type whatever the format of each, which the server detects.
 VIDEO = b'{"type":"video_url","video_url":{"url":"data:video/jpeg;base64,', b'"}'
-# What a server has under an id.
-KNOWN_IMAGE, KNOWN_VIDEO = b'{"type":"image_url","image_url":null', b'{"type":"video_url","video_url":null'
-# Signs by which tokenizers write spaces and ends of lines.
-SPACES = "\u0120\u010a\u2581 \n"
-# A server that takes frames in pairs counts as much for one frame less.
-FEWER = 2
-# How a server may say that it has dropped the frames of an id.
+# Parts whose content the server has cached under their id.
+CACHED_IMAGE, CACHED_VIDEO = b'{"type":"image_url","image_url":null', b'{"type":"video_url","video_url":null'
+# Characters with which tokenizers write spaces and line ends.
+SPACE_CHARACTERS = "\u0120\u010a\u2581 \n"
+# The probe leaves out two frames, since a server that merges frames in pairs may count one frame less as the same.
+PROBE_OMITTED_FRAMES = 2
+# Failures by which a server may report that it has dropped the frames of an id.
 NO_FRAMES = ("bad_request", "server_error")
-# Of a request that is only sent to count its prompt; some models refuse to write a single token.
-FEW_TOKENS = 16
-# What the SDK tells of itself and of this machine with every request: no server needs it.
-UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async", "Retry-Count", "Read-Timeout")
+# The token limit of a probe, which only counts its prompt; some models refuse a limit of one token.
+PROBE_TOKENS = 16
+# The SDK would describe itself and this machine in these headers of every request, which no server needs.
+SDK_HEADERS = (
+    "Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async", "Retry-Count", "Read-Timeout",
+)  # fmt: skip
 
 
 class AioClient(BoundedClient, DefaultAioHttpClient):  # type: ignore[misc]
-    """Sends by aiohttp, which takes less of the processor: see bench/serving.py."""
+    """Client that sends with aiohttp, which takes less CPU time than httpx: see bench/serving.py."""
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
         try:
             return await super().send(request, stream=stream, **options)
-        except ClientResponseError as error:  # aiohttp's name for a reply that is no valid HTTP
+        except ClientResponseError as error:  # aiohttp raises it for a reply that is no valid HTTP
             raise httpx2.RemoteProtocolError(str(error), request=request) from error
 
 
 class Chat:
-    """Requests about one clip, all with the same frames in front."""
+    """Builds the requests about one clip, which all show the same frames."""
 
-    def __init__(self, settings: OpenAISettings, shown: Encoded | None) -> None:
-        self._settings, self._shown = settings, shown
-        self.frames = len(shown.images) if shown else 0
-        # vLLM trusts an id and does not look at the frames again, so that an id is never used for others.
+    def __init__(self, settings: OpenAISettings, encoded: EncodedFrames | None) -> None:
+        self._settings, self._encoded = settings, encoded
+        self.frames = len(encoded.images) if encoded else 0
+        # vLLM trusts an id without comparing the frames, so each clip gets a random one.
         self._id = secrets.token_hex(16).encode() if settings.frames_once else b""
-        self.visual = self._visuals(self.frames)
+        self.visual = self._encode_visuals(self.frames)
 
     def ask(
         self,
         request: Request,
         tokens_out: int,
-        wanted: Sequence[int] = (),
+        option_tokens: Sequence[int] = (),
         *,
         frames: int | None = None,
         is_known: bool = False,
     ) -> bytes:
-        """Return the body of a question.
+        """Return the body of a request.
 
         Args:
-            wanted: The tokens whose probabilities are wanted, where it asks for a score.
-            frames: How many of the clip's first frames are shown; by default all.
-            is_known: Whether the server has the frames: their ids are sent in their place.
+            option_tokens: The tokens whose probabilities the server should return.
+            frames: Number of the clip's first frames to show; by default all.
+            is_known: Whether the server has cached the frames, so that only their ids are sent.
         """
         settings, count = self._settings, self.frames if frames is None else frames
         fields = settings.body | {settings.max_tokens_field: tokens_out, "model": settings.model}
-        if wanted:
-            fields |= {"logprobs": True, "logprob_token_ids": list(wanted), "return_tokens_as_token_ids": True}
+        if option_tokens:
+            fields |= {"logprobs": True, "logprob_token_ids": list(option_tokens), "return_tokens_as_token_ids": True}
         if settings.temperature is not None:
             fields["temperature"] = settings.temperature
-        if self._shown is not None and count and settings.frames == "video":
-            # When its frames are shown, and that none is to be left out.
+        if self._encoded is not None and count and settings.frames == "video":
+            # The server needs the times of the frames, and -1 tells it to use all of them.
             video = {
                 "num_frames": -1,
-                "fps": self._shown.rate,
-                "frames_indices": list(self._shown.places[:count]),
-                "total_num_frames": self._shown.total,
-                "duration": self._shown.total / self._shown.rate,
+                "fps": self._encoded.rate,
+                "frames_indices": list(self._encoded.places[:count]),
+                "total_num_frames": self._encoded.total,
+                "duration": self._encoded.total / self._encoded.rate,
             }
             fields["media_io_kwargs"] = {"video": video}
         system = _json({"role": "system", "content": request.system}) + b"," if request.system else b""
         content = _json(request.prompt)
-        if visual := self._visuals_for(frames, is_known=is_known):
+        if visual := self._visual_for(frames, is_known=is_known):
             lead, text = request.around_frames()
-            before = _json({"type": "text", "text": lead}) + b"," if lead else b""
-            content = b"".join([b"[", before, visual, _json({"type": "text", "text": text}), b"]"])
+            lead_part = _json({"type": "text", "text": lead}) + b"," if lead else b""
+            content = b"".join([b"[", lead_part, visual, _json({"type": "text", "text": text}), b"]"])
         start = _json(fields)[:-1]
         return b"".join([start, b',"messages":[', system, b'{"role":"user","content":', content, b"}]}"])
 
-    def _visuals_for(self, frames: int | None, *, is_known: bool) -> bytes:
+    def _visual_for(self, frames: int | None, *, is_known: bool) -> bytes:
         if is_known:
-            one, count = (KNOWN_VIDEO, 1) if self._settings.frames == "video" else (KNOWN_IMAGE, self.frames)
-            return b"".join(one + self._end(at) for at in range(count))
-        return self.visual if frames is None else self._visuals(frames)
+            part_start, count = (CACHED_VIDEO, 1) if self._settings.frames == "video" else (CACHED_IMAGE, self.frames)
+            return b"".join(part_start + self._part_end(index) for index in range(count))
+        return self.visual if frames is None else self._encode_visuals(frames)
 
-    def _visuals(self, frames: int) -> bytes:
-        images = self._shown.images[:frames] if self._shown else ()
+    def _encode_visuals(self, frames: int) -> bytes:
+        images = self._encoded.images[:frames] if self._encoded else ()
         has_ids = frames == self.frames
         if self._settings.frames == "video" and images:
-            return b",".join(images).join(VIDEO) + self._end(0, has_id=has_ids)
+            return b",".join(images).join(VIDEO) + self._part_end(0, has_id=has_ids)
         detail = self._settings.detail
-        close = (b',"detail":' + _json(detail) if detail else b"") + b"}"
-        return b"".join(image.join(IMAGE) + close + self._end(at, has_id=has_ids) for at, image in enumerate(images))
+        image_end = (b',"detail":' + _json(detail) if detail else b"") + b"}"
+        return b"".join(
+            image.join(IMAGE) + image_end + self._part_end(index, has_id=has_ids) for index, image in enumerate(images)
+        )
 
-    def _end(self, at: int, *, has_id: bool = True) -> bytes:
-        """Return the end of a part, with its id where the server keeps frames."""
-        return (b',"uuid":"%b-%d"' % (self._id, at) if self._id and has_id else b"") + b"},"
+    def _part_end(self, index: int, *, has_id: bool = True) -> bytes:
+        """Return the end of a content part, with its id if the server caches frames."""
+        return (b',"uuid":"%b-%d"' % (self._id, index) if self._id and has_id else b"") + b"},"
 
 
 def _json(value: Any) -> bytes:
@@ -131,99 +142,106 @@ def _json(value: Any) -> bytes:
 
 
 class Said(BaseModel):
-    """The replies of `/v1/models`, of `/version`, and of `/tokenize`, which vLLM has beside the interface."""
+    """Reply of `/v1/models`, or of `/version` or `/tokenize`, which are vLLM's extensions of the API."""
 
     data: list[dict[str, Any]] = []
     version: str = ""
-    token_strs: list[str] | None = None  # null where they were not asked for
+    token_strs: list[str] | None = None  # null unless requested
     tokens: list[int] = []
 
 
 class OpenAIAdapter(RemoteAdapter):
-    """A model at a server of chat completions; what is learned of the server is kept from call to call."""
+    """A model at a server of chat completions; remembers across calls what it has learned about the server."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self.settings = OpenAISettings.model_validate(spec.settings)
         super().__init__(spec, self.settings)
         self._root = self.settings.url.rstrip("/").removesuffix("/v1")
-        self._is_introduced = False
-        self._tokens = dict(self.settings.option_tokens)
-        self.frames_proven = 0
-        """how many frames of a clip reach the model"""
+        self._is_checked = False
+        self._option_tokens = dict(self.settings.option_tokens)
+        self.frames_verified = 0
+        """the largest number of frames that reached the model, as far as token counts show"""
         self.thinks = False
-        """whether its answers begin with a thought that no parser takes out"""
+        """whether answers begin with a thought that no parser of the server removes"""
 
     @asynccontextmanager
-    async def connected(self) -> AsyncIterator[Show]:
-        """By the SDK's client, which sends this key and nothing else that the environment holds."""
+    async def connected(self) -> AsyncIterator[ClipOpener]:
+        """Connect with the SDK's client, which sends the configured key and no other secret of the environment."""
         sender = AioClient()
         sender.seconds = self.settings.timeout_s
         client = AsyncOpenAI(
             base_url=self.settings.url,
             api_key=self._key,
-            default_headers={"Authorization": f"Bearer {self._key}"} | {f"X-Stainless-{one}": Omit() for one in UNSAID},
+            default_headers={"Authorization": f"Bearer {self._key}"}
+            | {f"X-Stainless-{name}": Omit() for name in SDK_HEADERS},
             timeout=self.settings.timeout_s,
-            max_retries=0,  # each try is paid for, and counted, by itself
+            max_retries=0,  # `Calls` retries and accounts for each attempt
             http_client=sender,
         )
         client.organization = client.project = client.admin_api_key = None
         async with client:
-            self._client, self._calls, self.learning = client, self.calls(failure_of_server), asyncio.Lock()
-            # Vendors are not asked: they list models that an account may not use.
-            if not self._is_introduced and self.settings.key is None:
-                await self._check_introduction()
-            if not self._is_introduced and not self._is_paid:
-                self.thinks = await self._opens_thought()
-            self._is_introduced = True
-            yield self._opened
+            self._client, self._calls, self.lock = client, self.calls(failure_of_server), asyncio.Lock()
+            # Vendors are skipped, because they list models that an account may not use.
+            if not self._is_checked and self.settings.key is None:
+                await self._check_identity()
+            if not self._is_checked and not self._is_paid:
+                self.thinks = await self._template_opens_thought()
+            self._is_checked = True
+            yield self._open
 
-    def _opened(self, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> Opened:
+    def _open(self, due: Due, frames: EncodedFrames | None, seconds: dict[str, float]) -> OpenedClip:
         chat = Chat(self.settings, frames)
-        return Opened(AskedClip(self, chat, frames.shown if frames else None).answer, len(chat.visual), seconds)
+        return OpenedClip(ServedClip(self, chat, frames.shown if frames else None).answer, len(chat.visual), seconds)
 
-    async def _check_introduction(self) -> None:
-        """A UserError where the server says that it is another one than the model's file names; what it does not say is
-        no mistake."""
+    async def _check_identity(self) -> None:
+        """Raise a UserError if the server reports another model or version than the model's file names.
+
+        A server that does not report them passes.
+        """
         settings = self.settings
-        named = [str(one.get("id")) for one in (await self._said("get", "/models")).data]
-        if named and settings.model not in named:
+        model_ids = [str(model.get("id")) for model in (await self._query("get", "/models")).data]
+        if model_ids and settings.model not in model_ids:
             raise UserError(
-                f"{settings.url}: the server serves {', '.join(map(plain, named[:5]))}, not '{settings.model}'. Start "
-                "it with that model (vLLM: --served-model-name), or correct `model` or `url` in the settings of its "
-                "file."
+                f"{settings.url}: the server serves {', '.join(map(plain, model_ids[:5]))}, not '{settings.model}'. "
+                "Start it with that model (vLLM: --served-model-name), or correct `model` or `url` in the settings of "
+                "its file."
             )
-        version = plain((await self._said("get", f"{self._root}/version")).version)
+        version = plain((await self._query("get", f"{self._root}/version")).version)
         if settings.version is not None and version != settings.version:
             raise UserError(
                 f"{settings.url}: the server says version '{version}', not '{settings.version}'. Start that version, "
                 "or correct `version` in the settings of the model's file."
             )
-        served = ", ".join(map(plain, named)) or "unnamed models"
-        log.info(f"{settings.url}: version {version or 'unknown'}, serves {served}")
+        listing = ", ".join(map(plain, model_ids)) or "unnamed models"
+        log.info(f"{settings.url}: version {version or 'unknown'}, serves {listing}")
 
-    async def _opens_thought(self) -> bool:
-        """Whether the server's chat template begins every answer with a thought, as far as it can say so."""
+    async def _template_opens_thought(self) -> bool:
+        """Return whether the server's chat template opens every answer with a thought; False if it cannot tell."""
         body: dict[str, object] = {
             "model": self.settings.model, "messages": [{"role": "user", "content": "A question."}],
             "add_generation_prompt": True, "return_token_strs": True,
         }  # fmt: skip
         if "chat_template_kwargs" in self.settings.body:
             body["chat_template_kwargs"] = self.settings.body["chat_template_kwargs"]
-        said = await self._said("post", f"{self._root}/tokenize", body=body)
-        return opens_thought("".join(said.token_strs or ()).rstrip(SPACES))
+        reply = await self._query("post", f"{self._root}/tokenize", body=body)
+        return opens_thought("".join(reply.token_strs or ()).rstrip(SPACE_CHARACTERS))
 
-    async def _said(self, method: str, path: str, **sent: Any) -> Said:
-        """Empty where no such reply comes: the questions find out why."""
+    async def _query(self, method: str, path: str, **options: Any) -> Said:
+        """Return the reply of an optional endpoint; an empty one after an error, which the requests will report."""
         try:
-            quickly = getattr(self._client.with_options(max_retries=0, timeout=10.0), method)
-            return Said.model_validate_json((await quickly(path, cast_to=httpx2.Response, **sent)).content)
+            call = getattr(self._client.with_options(max_retries=0, timeout=10.0), method)
+            return Said.model_validate_json((await call(path, cast_to=httpx2.Response, **options)).content)
         except (OpenAIError, ReplyError, ErrorReply, ValidationError):
             return Said()
 
     async def complete(
         self, body: bytes, request: Request, shown: Shown | None, tokens_out: int, *, is_answer: bool = True
     ) -> Reply:
-        """Send a question; without `is_answer` the reply only counts the prompt, and its text may be anything."""
+        """Send a request and return its reply.
+
+        Args:
+            is_answer: Whether the reply must hold a complete answer; False for a probe that only counts its prompt.
+        """
 
         def read(response: httpx2.Response) -> Reply:
             reply = read_reply(Reply, response.content, self.settings, "chat completion")
@@ -231,21 +249,21 @@ class OpenAIAdapter(RemoteAdapter):
                 check_choice(reply.choices[0])
             return reply
 
-        send = posting(self._client, "/chat/completions", body)
-        return await self._calls.call(request, shown, tokens_out, send, partial(used_in, Reply), read)
+        send = prepare_post(self._client, "/chat/completions", body)
+        return await self._calls.call(request, shown, tokens_out, send, partial(read_usage, Reply), read)
 
     async def tokens_of(self, options: Sequence[str]) -> tuple[int, ...]:
-        """The token of each option, which must be one, by the server's own tokenizer."""
+        """Return the token of each option, which must be a single one, from the server's tokenizer."""
         if self.settings.scores is None:
             raise UserError(
                 "settings.scores of the model's file: this server gives no exact probabilities, so it cannot be asked "
                 f"for scores. {BY_WORDS}"
             )
-        async with nullcontext() if set(options) <= self._tokens.keys() else self.learning:
+        async with nullcontext() if set(options) <= self._option_tokens.keys() else self.lock:
             for option in options:
-                if option not in self._tokens:
-                    self._tokens[option] = await self._token_of(option)
-        tokens = {option: self._tokens[option] for option in options}
+                if option not in self._option_tokens:
+                    self._option_tokens[option] = await self._token_of(option)
+        tokens = {option: self._option_tokens[option] for option in options}
         refuse_shared_token(f"{self._root}/tokenize", tokens)
         return tuple(tokens.values())
 
@@ -253,7 +271,7 @@ class OpenAIAdapter(RemoteAdapter):
         url = f"{self._root}/tokenize"
         body = json.dumps({"model": self.settings.model, "prompt": option, "add_special_tokens": False})
         try:
-            response = await self._calls.call_free(posting(self._client, url, body.encode()))
+            response = await self._calls.call_free(prepare_post(self._client, url, body.encode()))
             tokens = Said.model_validate_json(response.content).tokens
         except (ValidationError, UserError, ReplyError) as error:
             raise UserError(
@@ -267,60 +285,60 @@ class OpenAIAdapter(RemoteAdapter):
         return tokens[0]
 
 
-class AskedClip:
-    """A clip whose frames are encoded, at its server."""
+class ServedClip:
+    """A clip whose frames are encoded, with the server that answers requests about it."""
 
     def __init__(self, server: OpenAIAdapter, chat: Chat, shown: Shown | None) -> None:
         self._server, self._chat, self._shown = server, chat, shown
-        self._cut = ""
-        self._is_known = False
+        self._cut_message = ""
+        self._is_cached = False
 
     async def answer(self, request: Request) -> Answer:
-        """The answer to one question; before the first, whether the server shows its model so many frames at all."""
-        if self._cut:
-            raise AnswerError("not_shown", self._cut)
+        """Answer one request; before the first one, probe whether the server shows all frames to its model."""
+        if self._cut_message:
+            raise AnswerError("not_shown", self._cut_message)
         server, chat = self._server, self._chat
-        wanted = await server.tokens_of(request.options) if request.ask == "score" else ()
-        limit = 1 if wanted else server.settings.max_tokens or request.max_tokens
-        fewer = max(0, chat.frames - FEWER)
-        async with server.learning if self._is_unproven else nullcontext():
-            counted = None
-            if self._is_unproven:
-                shown = self._shown._replace(frames=fewer) if self._shown else None
-                proof = chat.ask(request, FEW_TOKENS, frames=fewer)
-                reply = await server.complete(proof, request, shown, FEW_TOKENS, is_answer=False)
-                counted = reply.used.input
-            reply = await self._reply(request, limit, wanted)
+        option_tokens = await server.tokens_of(request.options) if request.ask == "score" else ()
+        limit = 1 if option_tokens else server.settings.max_tokens or request.max_tokens
+        probe_frames = max(0, chat.frames - PROBE_OMITTED_FRAMES)
+        async with server.lock if self._should_probe else nullcontext():
+            probe_tokens = None
+            if self._should_probe:
+                shown = self._shown._replace(frames=probe_frames) if self._shown else None
+                probe = chat.ask(request, PROBE_TOKENS, frames=probe_frames)
+                reply = await server.complete(probe, request, shown, PROBE_TOKENS, is_answer=False)
+                probe_tokens = reply.used.input
+            reply = await self._reply(request, limit, option_tokens)
             tokens = reply.used.input
-            if counted is not None and tokens and tokens <= counted:
-                self._cut = (
-                    f"the server counts {tokens} tokens with {chat.frames} frames and {counted} with {fewer}: it "
-                    "leaves frames out"
+            if probe_tokens is not None and tokens and tokens <= probe_tokens:
+                self._cut_message = (
+                    f"the server counts {tokens} tokens with {chat.frames} frames and {probe_tokens} with "
+                    f"{probe_frames}: it leaves frames out"
                 )
-                raise AnswerError("not_shown", self._cut)
-            if counted is not None and not tokens:
+                raise AnswerError("not_shown", self._cut_message)
+            if probe_tokens is not None and not tokens:
                 log.info("the server does not count the tokens of prompts: whether it shows all frames is not known")
-            if counted is not None:
-                server.frames_proven = chat.frames if tokens else sys.maxsize
+            if probe_tokens is not None:
+                server.frames_verified = chat.frames if tokens else sys.maxsize
         server.thinks |= reply.has_thought
-        return answer_of(reply, request, wanted, chat.frames, thinks=server.thinks)
+        return answer_of(reply, request, option_tokens, chat.frames, thinks=server.thinks)
 
-    async def _reply(self, request: Request, limit: int, wanted: Sequence[int]) -> Reply:
-        """Send a question, without the frames where the server has them; with them again where it has dropped them."""
+    async def _reply(self, request: Request, limit: int, option_tokens: Sequence[int]) -> Reply:
+        """Send a request without the frames if the server has cached them, and with them if it has dropped them."""
         server, chat = self._server, self._chat
-        if self._is_known:
+        if self._is_cached:
             try:
-                body = chat.ask(request, limit, wanted, is_known=True)
+                body = chat.ask(request, limit, option_tokens, is_known=True)
                 return await server.complete(body, request, self._shown, limit)
             except AnswerError as error:
                 if error.status not in NO_FRAMES:
                     raise
                 log.debug(f"the frames are sent again: {error}")
-        reply = await server.complete(chat.ask(request, limit, wanted), request, self._shown, limit)
-        self._is_known = server.settings.frames_once and chat.frames > 0
+        reply = await server.complete(chat.ask(request, limit, option_tokens), request, self._shown, limit)
+        self._is_cached = server.settings.frames_once and chat.frames > 0
         return reply
 
     @property
-    def _is_unproven(self) -> bool:
-        """Whether no clip with as many frames reached the model before, as far as the server's counts say."""
-        return self._server.settings.check_frames and self._chat.frames > self._server.frames_proven
+    def _should_probe(self) -> bool:
+        """Return whether no clip with as many frames is known to have reached the model."""
+        return self._server.settings.check_frames and self._chat.frames > self._server.frames_verified

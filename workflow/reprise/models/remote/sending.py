@@ -1,8 +1,8 @@
-"""Questions about many clips on their way to a server at a time, each outcome given as soon as it is there.
+"""Send requests about many clips to a server concurrently and yield each outcome as soon as it arrives.
 
-Of a clip's questions the first goes alone, so that the server has what they all begin with when the others come. The
-next clip is opened when fewer questions could be sent than three times those that may be on their way: by the time that
-they run out its first answer is there.
+The first request of a clip is sent alone, so that the server has their shared prefix in its cache before the others
+arrive. The next clip is opened when fewer requests are ready to be sent than three times the concurrency: its first
+answer then arrives before the ready requests run out.
 """
 
 import asyncio
@@ -19,57 +19,57 @@ from reprise.models.asking.outcomes import checked, logged_failure
 from reprise.models.asking.reasons import TRANSIENT
 from reprise.models.base import Answer, Arrived, Due, Request
 
-# Of the clips that are open.
-LARGEST_BYTES = 1 << 30
-# A server is given up when so many times the questions that may be on their way fail in a row for a reason that passes.
-IN_A_ROW = 3
+# No further clip is opened while the frames of the open clips take more bytes than this.
+MAX_OPEN_BYTES = 1 << 30
+# The job aborts when this many times the concurrency of requests fail in a row for transient reasons.
+MAX_FAILED_ROUNDS = 3
 
 
-class Opened(NamedTuple):
-    """A clip that is ready to be asked about."""
+class OpenedClip(NamedTuple):
+    """A clip that is ready for its requests."""
 
     answer: Callable[[Request], Awaitable[Answer]]
     size: int
-    """bytes of its frames"""
+    """size of its encoded frames in bytes"""
     seconds: dict[str, float]
-    """what was done for it beside answering; added to until its first answer"""
+    """time spent on the clip besides answering; its first answer takes these entries over"""
     close: Callable[[], Awaitable[object]] | None = None
-    """all its questions are asked, or none will be any more"""
+    """called after the last request, or when no more will be sent"""
 
 
-Connect = Callable[[], AbstractAsyncContextManager[Callable[[Due], Awaitable[Opened]]]]
+Connect = Callable[[], AbstractAsyncContextManager[Callable[[Due], Awaitable[OpenedClip]]]]
 
 
 def send(connect: Connect, dues: Sequence[Due], concurrency: int) -> Iterator[Arrived]:
-    """Outcomes of all questions, in any order. A mistake of the user ends it when what is on its way has come."""
-    given: SimpleQueue[Arrived | BaseException | None] = SimpleQueue()
-    sending = _Sending(connect, dues, concurrency, given.put)
-    thread = threading.Thread(target=sending.run, name="sending")
+    """Yield the outcomes of all requests in any order; raise a UserError once the requests in flight have finished."""
+    outcomes: SimpleQueue[Arrived | BaseException | None] = SimpleQueue()
+    sender = _Sender(connect, dues, concurrency, outcomes.put)
+    thread = threading.Thread(target=sender.run, name="sending")
     thread.start()
     try:
-        while isinstance(found := given.get(), Arrived):
-            yield found
+        while isinstance(outcome := outcomes.get(), Arrived):
+            yield outcome
     finally:
-        with suppress(RuntimeError):  # its loop is closed
-            sending.loop.call_soon_threadsafe(sending.task.cancel)
+        with suppress(RuntimeError):  # the loop may be closed already
+            sender.loop.call_soon_threadsafe(sender.task.cancel)
         thread.join()
-    if found is not None:
-        raise found
+    if outcome is not None:
+        raise outcome
 
 
-class _Sending:
-    """The sending of one call, whose loop runs in a thread. It gives outcomes, and at the end an error or None."""
+class _Sender:
+    """Sends the requests of one call in an event loop of its own thread; emits outcomes, then an error or None."""
 
     def __init__(
         self,
         connect: Connect,
         dues: Sequence[Due],
         concurrency: int,
-        give: Callable[[Arrived | BaseException | None], None],
+        emit: Callable[[Arrived | BaseException | None], None],
     ) -> None:
-        self._dues, self._concurrency, self._give = dues, concurrency, give
-        self._mistake: UserError | None = None
-        self._in_vain = self._sendable = self._bytes = 0
+        self._dues, self._concurrency, self._emit = dues, concurrency, emit
+        self._user_error: UserError | None = None
+        self._failures_in_a_row = self._ready_count = self._open_bytes = 0
         self.loop = asyncio.new_event_loop()
         self.task = self.loop.create_task(self._send_all(connect))
 
@@ -80,46 +80,46 @@ class _Sending:
                 self.loop.run_until_complete(self.task)
             except asyncio.CancelledError:
                 log.debug("sending was stopped")
-            except BaseException as found:
-                error = found
+            except BaseException as raised:
+                error = raised
             self.loop.run_until_complete(self.loop.shutdown_default_executor())
-        self._give(error or self._mistake)
+        self._emit(error or self._user_error)
 
     async def _send_all(self, connect: Connect) -> None:
-        self._places, self._room = asyncio.Semaphore(self._concurrency), asyncio.Event()
+        self._slots, self._capacity_freed = asyncio.Semaphore(self._concurrency), asyncio.Event()
         async with connect() as open_clip, asyncio.TaskGroup() as clips:
             for due in self._dues:
-                while self._sendable >= 3 * self._concurrency or self._bytes > LARGEST_BYTES:
-                    self._room.clear()
-                    await self._room.wait()
-                if self._mistake is not None:
+                while self._ready_count >= 3 * self._concurrency or self._open_bytes > MAX_OPEN_BYTES:
+                    self._capacity_freed.clear()
+                    await self._capacity_freed.wait()
+                if self._user_error is not None:
                     return
                 try:
                     opened = await open_clip(due)
-                except Exception as error:  # a clip that cannot be shown fails all its questions
+                except Exception as error:  # a clip that cannot be opened fails all its requests
                     if (failure := self._failure(due, error)) is not None:
                         for request in due.requests:
-                            self._give(Arrived(due.clip, request, failure, 0.0))
+                            self._emit(Arrived(due.clip, request, failure, 0.0))
                     continue
-                self._sendable += 1
-                self._bytes += opened.size
-                clips.create_task(self._ask_about(due, opened))
+                self._ready_count += 1
+                self._open_bytes += opened.size
+                clips.create_task(self._query_clip(due, opened))
 
-    async def _ask_about(self, due: Due, opened: Opened) -> None:
-        first, *others = due.requests
+    async def _query_clip(self, due: Due, opened: OpenedClip) -> None:
+        first, *rest = due.requests
         try:
-            await self._ask(due, opened, first)
-            self._sendable += len(others)
-            await asyncio.gather(*(self._ask(due, opened, request) for request in others))
+            await self._query(due, opened, first)
+            self._ready_count += len(rest)
+            await asyncio.gather(*(self._query(due, opened, request) for request in rest))
         finally:
             if opened.close is not None:
                 await opened.close()
-        self._bytes -= opened.size
-        self._room.set()
+        self._open_bytes -= opened.size
+        self._capacity_freed.set()
 
-    async def _ask(self, due: Due, opened: Opened, request: Request) -> None:
-        async with self._places:
-            if self._mistake is None:
+    async def _query(self, due: Due, opened: OpenedClip, request: Request) -> None:
+        async with self._slots:
+            if self._user_error is None:
                 start, answer = time.monotonic(), None
                 try:
                     answer = checked(await opened.answer(request), request)
@@ -128,24 +128,24 @@ class _Sending:
                 if answer is not None:
                     parts = dict(opened.seconds)
                     opened.seconds.clear()
-                    self._give(Arrived(due.clip, request, answer, time.monotonic() - start, parts))
-                    self._in_vain = self._in_vain + 1 if answer.error in TRANSIENT else 0
-                    if self._in_vain == IN_A_ROW * self._concurrency and self._mistake is None:
-                        # The server answers no more: each question would only cost its retries.
-                        self._mistake = UserError(
-                            f"the last {self._in_vain} questions to the server failed, the last of them: "
+                    self._emit(Arrived(due.clip, request, answer, time.monotonic() - start, parts))
+                    self._failures_in_a_row = self._failures_in_a_row + 1 if answer.error in TRANSIENT else 0
+                    if self._failures_in_a_row == MAX_FAILED_ROUNDS * self._concurrency and self._user_error is None:
+                        # The server no longer answers, so every further request would only waste its retries.
+                        self._user_error = UserError(
+                            f"the last {self._failures_in_a_row} questions to the server failed, the last of them: "
                             f"{answer.error}: {answer.message}. Answers so far are kept. Run the same command again "
                             "when the server answers."
                         )
-        self._sendable -= 1
-        self._room.set()
+        self._ready_count -= 1
+        self._capacity_freed.set()
 
     def _failure(self, due: Due, error: Exception) -> Answer | None:
-        """A failure with its name; none where nothing more is to be asked."""
+        """Return an error as a named failure; record a UserError, which stops the sending, and return None."""
         try:
             if isinstance(error, UserError):
                 raise error
             return logged_failure(due.clip, error)
-        except UserError as mistake:
-            self._mistake = self._mistake or mistake
+        except UserError as user_error:
+            self._user_error = self._user_error or user_error
             return None

@@ -1,4 +1,7 @@
-"""`settings:` of the adapters that ask servers and vendors. Imports no SDK, so that a configuration can."""
+"""`settings:` of the adapters for servers and vendors.
+
+Imports no SDK, since the configuration is validated where none is needed.
+"""
 
 import re
 from operator import not_
@@ -11,10 +14,10 @@ from reprise.core.settings import Settings, mistake
 from reprise.models.asking.money.limits import ProviderLimits
 
 BARE_URL = re.compile(r"https?://[^\s@?#/]+(?:/[^\s@?#]*)?")
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# The least tokens of thoughts that Anthropic's interface takes.
-LEAST_THOUGHTS = 1024
-# Settings that do not shape answers, and stand beside them in the run's settings.
+VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Anthropic's API refuses a smaller thinking budget.
+MIN_THINKING = 1024
+# These settings do not affect answers, so a run's key leaves them out and its settings record them.
 BESIDE_ANSWERS = frozenset({
     "url", "key", "max_images", "image_tokens", "concurrency", "timeout_s", "retries", "limits",
 })  # fmt: skip
@@ -60,17 +63,17 @@ class RemoteSettings(Settings):
 
     @field_validator("url")
     @classmethod
-    def _bare_url(cls, url: str) -> str:
-        """What is wrong with it is not repeated: it may hold a key."""
+    def _check_url(cls, url: str) -> str:
+        """Refuse a malformed URL without repeating it in the message, since it may contain a key."""
         if not BARE_URL.fullmatch(url):
             raise mistake("should be an address such as http://127.0.0.1:8000/v1, without a user, a key or a query.")
         return url
 
     @field_validator("key")
     @classmethod
-    def _hidden_key(cls, name: str | None) -> str | None:
-        """What logs hide, they know by the variable's name."""
-        if name is not None and not (VARIABLE.fullmatch(name) and SECRET_NAMES.search(name)):
+    def _check_key(cls, name: str | None) -> str | None:
+        """Refuse a variable whose value logs would not hide: they recognise secrets by the variable's name."""
+        if name is not None and not (VARIABLE_NAME.fullmatch(name) and SECRET_NAMES.search(name)):
             raise mistake(
                 "should be the name of an environment variable, with API_KEY, TOKEN or SECRET in it, so that its "
                 "value is hidden in logs. Such as: OPENAI_API_KEY."
@@ -94,9 +97,9 @@ class AnthropicSettings(RemoteSettings):
     """How much effort it makes; by default nothing is sent."""
 
     @model_validator(mode="after")
-    def _room_for_thoughts_and_an_answer(self) -> Self:
-        if isinstance(self.thinking, int) and self.thinking < LEAST_THOUGHTS:
-            raise mistake(f"thinking should be 'adaptive' or at least {LEAST_THOUGHTS} tokens, found {self.thinking}.")
+    def _check_thinking_budget(self) -> Self:
+        if isinstance(self.thinking, int) and self.thinking < MIN_THINKING:
+            raise mistake(f"thinking should be 'adaptive' or at least {MIN_THINKING} tokens, found {self.thinking}.")
         if isinstance(self.thinking, int) and self.thinking >= (self.max_tokens or 0):
             raise mistake(f"max_tokens should be above the {self.thinking} tokens of `thinking`.")
         return self
@@ -124,7 +127,7 @@ class GeminiSettings(RemoteSettings):
 
     @field_validator("thinking")
     @classmethod
-    def _some_thoughts(cls, thinking: Any) -> Any:
+    def _check_thinking(cls, thinking: Any) -> Any:
         if isinstance(thinking, int) and thinking < 0:
             raise mistake(f"should be a level or a number of tokens from 0, found {thinking}.")
         return thinking

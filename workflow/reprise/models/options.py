@@ -17,6 +17,6 @@ def shared_token(tokens: Mapping[str, int]) -> str | None:
     return None
 
 
-def refuse_shared_token(where: str, tokens: Mapping[str, int]) -> None:
+def refuse_shared_token(location: str, tokens: Mapping[str, int]) -> None:
     if problem := shared_token(tokens):
-        raise UserError(f"{where}: {problem} {BY_WORDS}")
+        raise UserError(f"{location}: {problem} {BY_WORDS}")

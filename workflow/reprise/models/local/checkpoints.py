@@ -1,7 +1,7 @@
-"""Checkpoints of torch models: loaded, or one message that says what is wrong with one, and asked.
+"""Load checkpoints of torch models, or explain in one message why that fails, and compute answers with them.
 
-A protocol asks for the likeliest text, token by token. How one would search, sample, cache or return it is not the
-checkpoint's to say; `generate` takes its own defaults for all that is not listed here.
+A protocol asks for the most likely text, token by token. A checkpoint does not decide how to search, sample, cache or
+return it; `generate` uses its own defaults for every setting that is not listed here.
 """
 
 import logging
@@ -45,30 +45,30 @@ from reprise.models.options import BY_WORDS, refuse_shared_token
 from reprise.models.thoughts import behind_thought
 
 OUT_OF_MEMORY = "out_of_memory"
-# How libraries below torch say that the device is full.
-NO_ROOM = ("CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
+# Messages of libraries below torch for a device without free memory.
+ALLOCATION_ERRORS = ("CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
 
-LISTED = 3
-# Numbers of a model so small that a second thread costs a third more of the processors and wins nothing by the clock.
+MAX_LISTED = 3
+# Below this number of weights a second thread uses a third more processor time and saves no wall time.
 WEIGHTS_OF_ONE_THREAD = 5_000_000
 
 # --- settings of a checkpoint --------------------------------------------------------------------------------------
 
-# The tokens that a text begins and ends with: every checkpoint names them.
-MARKS = frozenset({"eos_token_id", "bos_token_id", "pad_token_id", "decoder_start_token_id"})
-# What looks at a prompt's tokens or counts them: tokens that fill up a batch would be taken for words.
-OF_PROMPT = frozenset({
+# The tokens that begin and end a text; every checkpoint names them.
+SPECIAL_TOKENS = frozenset({"eos_token_id", "bos_token_id", "pad_token_id", "decoder_start_token_id"})
+# Settings that inspect or count the tokens of a prompt. Padding tokens of a batch would count as part of the prompt.
+PROMPT_SETTINGS = frozenset({
     "repetition_penalty", "encoder_repetition_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size",
     "min_length",
 })  # fmt: skip
-KEPT = MARKS | OF_PROMPT | {
+KEPT = SPECIAL_TOKENS | PROMPT_SETTINGS | {
     "bad_words_ids", "sequence_bias", "suppress_tokens", "begin_suppress_tokens", "forced_bos_token_id",
     "forced_eos_token_id", "exponential_decay_length_penalty", "min_new_tokens",
 }  # fmt: skip
-# What shapes texts as well, and is not computed here: the model is refused.
+# Settings that also change texts but are not supported here; the model is rejected.
 REFUSED = ("stop_strings", "guidance_scale", "watermarking_config", "token_healing", "dola_layers")
-# What says nothing: a file's words on itself, and values that change nothing.
-ABOUT = frozenset({"transformers_version", "_from_model_config", "generation_kwargs"})
+# Entries without effect: metadata of the file itself, and neutral values.
+METADATA = frozenset({"transformers_version", "_from_model_config", "generation_kwargs"})
 NEUTRAL = {
     "use_cache": True, "do_sample": False, "num_beams": 1, "num_return_sequences": 1, "max_length": 20,
     "output_attentions": False, "output_hidden_states": False, "output_scores": False, "output_logits": False,
@@ -77,29 +77,29 @@ NEUTRAL = {
 }  # fmt: skip
 
 
-def generation_settings(config: GenerationConfig, where: object) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a checkpoint says of how texts are written: what is kept of it, and in whose place a default stands."""
-    said = {
+def generation_settings(config: GenerationConfig, folder: object) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a checkpoint's generation settings: those that are kept, and those that a default replaces."""
+    stated = {
         name: value
         for name, value in config.to_diff_dict().items()
-        if name not in ABOUT and value is not None and (name not in NEUTRAL or NEUTRAL[name] != value)
+        if name not in METADATA and value is not None and (name not in NEUTRAL or NEUTRAL[name] != value)
     }
-    refused = [name for name in REFUSED if said.get(name)]
+    refused = [name for name in REFUSED if stated.get(name)]
     if refused:
         raise UserError(
-            f"{where}: `{refused[0]}` in generation_config.json (or config.json) shapes what the model writes, and "
+            f"{folder}: `{refused[0]}` in generation_config.json (or config.json) shapes what the model writes, and "
             "is not supported here. Remove it from a copy of the checkpoint, which then writes other texts, or "
             "import answers that were made elsewhere."
         )
-    kept = {name: value for name, value in said.items() if name in KEPT}
-    return kept, {name: value for name, value in said.items() if name not in KEPT}
+    supported = {name: value for name, value in stated.items() if name in KEPT}
+    return supported, {name: value for name, value in stated.items() if name not in KEPT}
 
 
 # --- loading ----
 
 
 def load_part(kind: Any, spec: ModelSpec, **options: Any) -> Any:
-    """A model, processor or tokenizer of a checkpoint, by one of transformers' auto classes."""
+    """Load a checkpoint's model, processor or tokenizer by one of transformers' auto classes."""
     check_no_adapter(spec.weights)
     try:
         return kind.from_pretrained(
@@ -107,7 +107,7 @@ def load_part(kind: Any, spec: ModelSpec, **options: Any) -> Any:
         )
     except MemoryError:
         raise
-    except Exception as error:  # files of a form that the library does not expect end it with errors of any kind
+    except Exception as error:  # files in an unexpected form raise errors of any kind
         reason = str(error).partition("\n")[0]
         if not isinstance(error, OSError | ValueError | ImportError | SafetensorError):
             reason = f"one of its files has an unexpected form ({type(error).__name__}: {reason})."
@@ -118,29 +118,29 @@ def load_part(kind: Any, spec: ModelSpec, **options: Any) -> Any:
 
 
 def dtype_of(spec: ModelSpec) -> Any:
-    """The type of the weights; none where it is the checkpoint's own."""
+    """Return the type of the weights; None for that of the checkpoint."""
     return None if spec.dtype == "checkpoint" else getattr(torch, spec.dtype)
 
 
 def use_threads(spec: ModelSpec) -> None:
-    """Have torch compute with the threads of a model's file, or with one where more would only cost processor time."""
+    """Make torch use the threads of a model's file, or one if more would only cost processor time."""
     weights = sum(math.prod(tensor.shape) for tensor in tensors_of(spec.weights).values())
     torch.set_num_threads(1 if weights < WEIGHTS_OF_ONE_THREAD else spec.threads)
 
 
 def load_model(kind: Any, spec: ModelSpec, clip: ClipSize | None = None) -> Any:
-    """A model with the settings of its file on its devices, ready to be asked, with room for clips of a size."""
+    """Load a model with the settings of its file onto its devices, with room for clips of a size."""
     options, quantised = placing(spec, kind, clip), spec.settings.get("quantised")
     if quantised == "int8":
-        # Which would say of every layer of every question that it computes in half precision.
+        # Otherwise it warns for every layer of every question that it computes in half precision.
         logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
         options["quantization_config"] = BitsAndBytesConfig(load_in_8bit=True)
     elif quantised in ON_LOADING:
-        computed = dtype_of(spec) or getattr(torch, own_dtype(spec.weights) or "float32")
+        compute_dtype = dtype_of(spec) or getattr(torch, own_dtype(spec.weights) or "float32")
         options["quantization_config"] = BitsAndBytesConfig(
-            load_in_4bit=True, bnb_4bit_quant_type=quantised, bnb_4bit_compute_dtype=computed
+            load_in_4bit=True, bnb_4bit_quant_type=quantised, bnb_4bit_compute_dtype=compute_dtype
         )
-    model, found = load_part(
+    model, loading = load_part(
         kind,
         spec,
         dtype=dtype_of(spec) or "auto",
@@ -148,24 +148,26 @@ def load_model(kind: Any, spec: ModelSpec, clip: ClipSize | None = None) -> Any:
         output_loading_info=True,
         **options,
     )
-    missing = sorted({*found["missing_keys"], *(name for name, *_ in found["mismatched_keys"])})
+    missing = sorted({*loading["missing_keys"], *(name for name, *_ in loading["mismatched_keys"])})
     if missing:
-        listed = ", ".join(missing[:LISTED]) + (f" and {len(missing) - LISTED} more" if len(missing) > LISTED else "")
+        names = ", ".join(missing[:MAX_LISTED]) + (
+            f" and {len(missing) - MAX_LISTED} more" if len(missing) > MAX_LISTED else ""
+        )
         raise UserError(
             f"{spec.folder}: {len(missing)} weights of {type(model).__name__} are not in its files, or have another "
-            f"shape: {listed}. Random numbers would stand in for them. Fetch the checkpoint again, or correct it."
+            f"shape: {names}. Random numbers would stand in for them. Fetch the checkpoint again, or correct it."
         )
     if model.can_generate():
-        kept, _ = generation_settings(model.generation_config, spec.weights)
-        model.generation_config = GenerationConfig(**kept)
+        supported, _ = generation_settings(model.generation_config, spec.weights)
+        model.generation_config = GenerationConfig(**supported)
     return model.eval()
 
 
 def placing(spec: ModelSpec, kind: Any = None, clip: ClipSize | None = None) -> dict[str, Any]:
-    """Where the weights are loaded to, straight from their files; a UserError where there is no room for them.
+    """Return the arguments that load weights straight to their devices; raise a UserError if there is no room for them.
 
-    Only a model of one of transformers' classes can be on several devices; it is on all that its process sees, since
-    those that are over give more room.
+    Only a model of one of transformers' classes can use several devices. It then uses all visible devices, because
+    additional devices provide more room.
     """
     quantised = spec.settings.get("quantised")
     check_named(quantised, spec.weights)
@@ -180,21 +182,21 @@ def placing(spec: ModelSpec, kind: Any = None, clip: ClipSize | None = None) -> 
                 "Install a build of torch for this GPU and its driver, or remove `gpus` to ask the model on the CPU."
             )
         free = {number: torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())}
-    need, there = needed(spec.weights, spec.dtype, quantised, clip), tuple(free.values())
-    found = placed(need, there, str(spec.weights), spec.gpus_per_copy or 1)
-    if len(found) > 1 and kind is not None:
-        found = rooms_of_all(need, there) or found
-        log.info(f"the model is spread over {len(found)} of {len(free)} devices")
+    need, free_bytes = needed(spec.weights, spec.dtype, quantised, clip), tuple(free.values())
+    placement = placed(need, free_bytes, str(spec.weights), spec.gpus_per_copy or 1)
+    if len(placement) > 1 and kind is not None:
+        placement = rooms_of_all(need, free_bytes) or placement
+        log.info(f"the model is spread over {len(placement)} of {len(free)} devices")
         width = WIDTHS.get((own_dtype(spec.weights) if spec.dtype == "checkpoint" else spec.dtype) or "", 4)
         model = on_meta(kind, load_part(AutoConfig, spec), trust_remote_code=spec.trust_remote_code)
-        rooms = dict(zip(free, found, strict=False))
+        rooms = dict(zip(free, placement, strict=False))
         return {"device_map": device_map(model, need.weights, width, rooms, spec.weights)}
     first = next(iter(free))
     return {"device_map": {"": first}} if first != "cpu" or quantised else {}
 
 
 def load_processor(spec: ModelSpec) -> Any:
-    """What prepares the inputs of a video-language model; it must have a tokenizer and a chat template."""
+    """Load the processor of a video-language model; it must have a tokenizer and a chat template."""
     kind = load_part(AutoConfig, spec).model_type
     if kind == "mllama":
         raise UserError(
@@ -203,8 +205,8 @@ def load_processor(spec: ModelSpec) -> Any:
             "answers that were made elsewhere (docs/howto/import-answers.md), or ask it at a server."
         )
     if kind == "llava_next_video":
-        # From its parts: where the hub has no settings of its video processor but those for images, AutoProcessor looks
-        # for a class of another name without end.
+        # It is built from its parts: if the hub only has image settings for its video processor, AutoProcessor searches
+        # endlessly for a class of another name.
         kinds = {
             "video_processor": LlavaNextVideoVideoProcessor,
             "image_processor": LlavaNextImageProcessor,
@@ -228,37 +230,39 @@ def load_processor(spec: ModelSpec) -> Any:
     return processor
 
 
-# --- a forward -----------------------------------------------------------------------------------------------------
+# --- inference -----------------------------------------------------------------------------------------------------
 
 
 class NotFiniteError(Exception):
-    """A model computed NaN, as half precision may; its likeliest token would be token 0."""
+    """A model computed NaN, as half precision may; its most likely token would be token 0."""
 
 
 @contextmanager
-def asking() -> Iterator[None]:
-    """Ask without gradients; a device that is full fails the clip and not the run."""
+def inference() -> Iterator[None]:
+    """Disable gradients; an out-of-memory error fails the clip and not the run."""
     try:
         with torch.inference_mode():
             yield
     except RuntimeError as error:
-        if not isinstance(error, torch.cuda.OutOfMemoryError) and not any(words in str(error) for words in NO_ROOM):
+        if not isinstance(error, torch.cuda.OutOfMemoryError) and not any(
+            message in str(error) for message in ALLOCATION_ERRORS
+        ):
             raise
         torch.cuda.empty_cache()
         raise AnswerError(OUT_OF_MEMORY, str(error)) from error
 
 
-def answered(ask: Callable[[], Answer]) -> Answer:
-    """The answer to one question; a text that cannot be computed fails this question and no other."""
+def answer_or_error(ask: Callable[[], Answer]) -> Answer:
+    """Return the answer to one question; if its text cannot be computed, only this question fails."""
     try:
-        with asking():
+        with inference():
             return ask()
     except NotFiniteError:
         return Answer(error="not_finite")
 
 
 class _RefuseNaN(LogitsProcessor):  # type: ignore[misc]
-    """Stops a text at the first token that was not computed."""
+    """Abort generation at the first token whose scores are NaN."""
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         if torch.isnan(scores).any():
@@ -266,52 +270,55 @@ class _RefuseNaN(LogitsProcessor):  # type: ignore[misc]
         return scores
 
 
-def written(model: Any, inputs: Any, max_tokens: int) -> Any:
-    """The tokens that `generate` returns for each prompt, the likeliest; a shorter text is filled up behind it."""
+def generate_tokens(model: Any, inputs: Any, max_tokens: int) -> Any:
+    """Return the most likely tokens that `generate` produces for each prompt; shorter texts are padded at the end."""
     checks = LogitsProcessorList([_RefuseNaN()])
     return model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False, logits_processor=checks)
 
 
-def worded(tokenizer: Any, new: Any, *, is_open: bool, tokens_in: int, frames: int = 0) -> Answer:
-    """What new tokens say behind a thought, whose marks may be special tokens, or that it did not end."""
-    whole = tokenizer.decode(new)
-    text = behind_thought(whole, is_open=is_open)
+def decode_answer(tokenizer: Any, new: Any, *, is_open: bool, tokens_in: int, frames: int = 0) -> Answer:
+    """Decode the tokens after a thought, whose markers may be special tokens.
+
+    A thought that did not end is an error.
+    """
+    full_text = tokenizer.decode(new)
+    text = behind_thought(full_text, is_open=is_open)
     if text is None:
-        told = f"the thought did not end within {len(new)} tokens. Set settings.max_tokens in the model's file"
-        return Answer(error="still_thinking", message=told)
-    if text is whole:
+        message = f"the thought did not end within {len(new)} tokens. Set settings.max_tokens in the model's file"
+        return Answer(error="still_thinking", message=message)
+    if text is full_text:
         text = str(tokenizer.decode(new, skip_special_tokens=True))
     else:
-        for mark in tokenizer.all_special_tokens:
-            text = text.replace(mark, "")
+        for special_token in tokenizer.all_special_tokens:
+            text = text.replace(special_token, "")
     return Answer(text=text, frames_shown=frames, tokens_in=tokens_in, tokens_out=len(new))
 
 
-def device_of(model: Any) -> Any:
-    """The device that a model is given its inputs on: of several the first."""
-    spread = [place for place in getattr(model, "hf_device_map", {}).values() if place != "disk"]
-    return torch.device(spread[0]) if spread else model.device
+def input_device(model: Any) -> Any:
+    """Return the device for the inputs of a model; the first one if the model uses several."""
+    devices = [device for device in getattr(model, "hf_device_map", {}).values() if device != "disk"]
+    return torch.device(devices[0]) if devices else model.device
 
 
 # --- options -------------------------------------------------------------------------------------------------------
 
 
 def option_probabilities(logits: Any, tokens: Sequence[int]) -> tuple[float, ...]:
-    """Softmax over the whole vocabulary at the first answer position, at each option's token."""
+    """Return each option token's softmax probability over the whole vocabulary at the first answer position."""
     probabilities = torch.softmax(logits.double(), dim=-1)
     return tuple(float(probabilities[token]) for token in tokens)
 
 
 @cache
 def option_tokens(tokenizer: Any, options: tuple[str, ...]) -> list[int]:
-    """The token of each option, which must be one."""
-    found = {option: tokenizer(option, add_special_tokens=False)["input_ids"] for option in options}
-    if any(len(tokens) != 1 for tokens in found.values()):
-        said = (f"'{option}' is {tokenizer.convert_ids_to_tokens(tokens)}" for option, tokens in found.items())
+    """Return the single token of each option; raise a UserError if an option has several."""
+    encoded = {option: tokenizer(option, add_special_tokens=False)["input_ids"] for option in options}
+    if any(len(tokens) != 1 for tokens in encoded.values()):
+        details = (f"'{option}' is {tokenizer.convert_ids_to_tokens(tokens)}" for option, tokens in encoded.items())
         raise UserError(
-            f"{tokenizer.name_or_path}: {', '.join(said)}; a score needs options that are one token each. {BY_WORDS}"
+            f"{tokenizer.name_or_path}: {', '.join(details)}; a score needs options that are one token each. {BY_WORDS}"
         )
-    tokens = {option: int(found[option][0]) for option in options}
+    tokens = {option: int(encoded[option][0]) for option in options}
     unknown = [option for option, token in tokens.items() if token == tokenizer.unk_token_id]
     if unknown:
         raise UserError(f"{tokenizer.name_or_path}: its vocabulary has no token '{unknown[0]}'. {BY_WORDS}")
@@ -320,7 +327,7 @@ def option_tokens(tokenizer: Any, options: tuple[str, ...]) -> list[int]:
 
 
 def check_scores(spec: ModelSpec, tokenizer: Any, *, opens_thought: bool) -> None:
-    """A UserError where scores are asked of options that are not one token each, or within a thought."""
+    """Raise a UserError if scored options are not one token each, or would be scored inside a thought."""
     for options in spec.options:
         option_tokens(tokenizer, options)
     if opens_thought and spec.options:
@@ -336,9 +343,9 @@ def check_scores(spec: ModelSpec, tokenizer: Any, *, opens_thought: bool) -> Non
 
 
 def context_of(config: Any) -> int | None:
-    """How many tokens a language model can read; none where its configuration states no limit.
+    """Return the context length of a language model in tokens; None if its configuration states no limit.
 
-    Positions that are scaled reach further than the number of them, unless that is stated already.
+    Scaled positions extend it beyond the number of positions, unless the configuration includes that already.
     """
     positions: int | None = getattr(config, "max_position_embeddings", None)
     scaling = getattr(config, "rope_parameters", None) or {}
@@ -348,6 +355,6 @@ def context_of(config: Any) -> int | None:
 
 
 def check_length(tokens: int, new: int, context: int | None) -> None:
-    """A prompt and what is to be written must fit in what the model can read."""
+    """Raise an AnswerError unless a prompt and its new tokens fit in the context."""
     if context is not None and tokens + new > context:
         raise AnswerError("beyond_context", f"{tokens} tokens and {new} to write; the model reads {context}")

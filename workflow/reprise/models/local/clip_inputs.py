@@ -1,6 +1,7 @@
-"""What a processor makes of a clip and of the questions about it, and the proof that the plan's frames are in it.
+"""Model inputs that a processor makes of a clip and its questions, and the check that they hold the plan's frames.
 
-Needs the processor and the configuration of a checkpoint, not its weights: it can work ahead, in another process.
+The module needs the processor and the configuration of a checkpoint, but not its weights, so another process can
+prepare clips ahead.
 """
 
 import math
@@ -25,42 +26,42 @@ from reprise.models.thoughts import opens_thought
 
 VIDEO, IMAGES = "video", "images"
 KINDS = {VIDEO: "video", IMAGES: "image"}
-"""A way to show frames -> what a chat template calls each part of it."""
-TYPES = ("mm_token_type_ids", "token_type_ids")
-TEXTUAL = ("input_ids", "attention_mask", *TYPES)
+"""Mode of showing frames -> the type of its message parts in a chat template."""
+TOKEN_TYPE_INPUTS = ("mm_token_type_ids", "token_type_ids")
+TEXT_INPUTS = ("input_ids", "attention_mask", *TOKEN_TYPE_INPUTS)
 SYSTEM, USER = "The system text.", "The question."
 PLACEHOLDERS = ("image_token_id", "video_token_id", "image_token_index", "video_token_index")
 
 
 @dataclass(frozen=True)
 class ClipInputs:
-    """A clip as it was prepared, once for all questions about it; without frames in a blind run."""
+    """The inputs for a clip, prepared once for all questions about it; without frames in a text-only run."""
 
     frames: int = 0
-    """of the plan, each of them found in what the processor made"""
+    """number of frames in the plan, all of them verified in the processor's output"""
     tensors: Mapping[str, Any] = field(default_factory=dict)
-    """what the model is given besides a question's tokens"""
+    """model inputs other than a question's tokens"""
     replacements: tuple[str, ...] = ()
-    """what stands in a question's text for the video, or for each image"""
+    """text that replaces the marker of the video, or of each image, in a question"""
     placeholders: int = 0
-    """tokens of a question in whose place the model sees the clip"""
+    """number of tokens of a question that the clip's embeddings replace"""
     types: tuple[str, ...] = ()
-    """what says of each token whether the clip is in its place"""
+    """names of the inputs that tell for each token whether it is a placeholder"""
     footage: Footage | None = None
-    """the frames themselves, for a processor that cannot prepare a clip apart from a question"""
+    """the frames, for a processor that cannot prepare a clip separately from a question"""
 
 
 class Template:
-    """A checkpoint's chat template, which renders questions; tells once what it cannot do."""
+    """A checkpoint's chat template, which renders questions. It logs once what the template does not support."""
 
     def __init__(self, processor: Any, arguments: Mapping[str, Any]) -> None:
         self._processor, self._arguments = processor, dict(arguments)
         try:
-            self._rendered("", USER, ())
-        except Exception as error:  # of the template's code, in any of its words
-            words = getattr(processor, "tokenizer", processor)
+            self._render("", USER, ())
+        except Exception as error:  # a template's code may raise any error
+            tokenizer = getattr(processor, "tokenizer", processor)
             raise UserError(
-                f"{words.name_or_path}: its chat template (chat_template.jinja, or in processor_config.json or "
+                f"{tokenizer.name_or_path}: its chat template (chat_template.jinja, or in processor_config.json or "
                 f"tokenizer_config.json) cannot render a question: {type(error).__name__}: {error}. Correct it, or use "
                 "a revision whose template works."
             ) from error
@@ -70,188 +71,207 @@ class Template:
             log.info(f"the chat template prints the system text {count} times: it is put before the question instead")
 
     def render(self, system: str, prompt: str, visuals: Sequence[str] = ()) -> str:
-        """The text that the model reads: after `visuals`, such as `video` or several times `image`, the question.
+        """Return the text that the model reads: `visuals`, such as `video` or several times `image`, then the question.
 
-        A template that prints the system text twice, or not at all, is given it before the question instead.
+        If the template prints the system text twice or not at all, the text is put before the question instead.
         """
         if system and not self._prints_system:
             system, prompt = "", f"{system}\n\n{prompt}"
-        return self._rendered(system, prompt, visuals)
+        return self._render(system, prompt, visuals)
 
     def count(self, text: str, system: str = "", visuals: Sequence[str] = ()) -> int:
-        """How often a text stands in a question; never where the template refuses what it has no place for."""
+        """Return how often a text occurs in a rendered question; 0 if the template rejects the parts."""
         try:
-            return self._rendered(system, USER, visuals).count(text)
-        except Exception:  # of the template's code
+            return self._render(system, USER, visuals).count(text)
+        except Exception:  # a template's code may raise any error
             return 0
 
-    def _rendered(self, system: str, prompt: str, visuals: Sequence[str]) -> str:
+    def _render(self, system: str, prompt: str, visuals: Sequence[str]) -> str:
         content = [{"type": kind} for kind in visuals] + [{"type": "text", "text": prompt}]
         messages: list[dict[str, Any]] = [{"role": "user", "content": content}]
         if system:
             messages.insert(0, {"role": "system", "content": [{"type": "text", "text": system}]})
-        given = self._arguments | {"add_generation_prompt": True, "tokenize": False}
-        return str(self._processor.apply_chat_template(messages, **given))
+        options = self._arguments | {"add_generation_prompt": True, "tokenize": False}
+        return str(self._processor.apply_chat_template(messages, **options))
 
 
 class ClipProcessor:
-    """Prepares clips and questions by a checkpoint; `prepare` is for a clip, `ask` for each question about it."""
+    """Prepare clips with `prepare`, and each question about a clip with `ask`, by the processor of a checkpoint."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._settings = settings = TransformersSettings.model_validate(spec.settings)
         self.processor, config = load_processor(spec), load_part(AutoConfig, spec)
-        self._videos: Any = getattr(self.processor, "video_processor", None)
+        self._video_processor: Any = getattr(self.processor, "video_processor", None)
         self._template = Template(self.processor, settings.template_arguments)
         self.opens_thought = opens_thought(self._template.render("", ""))
         self._placeholders = [number for name in PLACEHOLDERS if isinstance(number := getattr(config, name, None), int)]
         self.context = context_of(config.get_text_config())
-        if settings != TransformersSettings():  # a UserError now where frames cannot be shown so
-            size_for(settings, self._videos if self.mode == VIDEO else None, 1)
+        if settings != TransformersSettings():  # raise a UserError early if the checkpoint does not support them
+            size_for(settings, self._video_processor if self.mode == VIDEO else None, 1)
 
     @cached_property
     def mode(self) -> str:
-        """How frames are shown: as the settings say, or as a video if the checkpoint takes one, or as images."""
-        wanted = self._settings.frames
-        for mode in ([wanted] if wanted else KINDS) if self._placeholders else ():
+        """Return how frames are shown, as in the settings.
+
+        By default they are a video if the checkpoint supports it, else images.
+        """
+        setting = self._settings.frames
+        for mode in ([setting] if setting else KINDS) if self._placeholders else ():
             kind, visuals = KINDS[mode], [KINDS[mode]] * (1 if mode == VIDEO else 2)
             token = getattr(self.processor, f"{kind}_token", None)
             has_processor = getattr(self.processor, f"{kind}_processor", None) is not None
             if has_processor and token and self._template.count(token, visuals=visuals) == len(visuals):
                 return mode
-        what = f"frames as {wanted}" if wanted else "frames, neither as a video nor as images"
+        content = f"frames as {setting}" if setting else "frames, neither as a video nor as images"
         raise UserError(
             f"{self.processor.tokenizer.name_or_path}: {type(self.processor).__name__} and its chat template do not "
-            f"show the model {what}. Use a checkpoint or a revision that does, correct `settings.frames` in the "
+            f"show the model {content}. Use a checkpoint or a revision that does, correct `settings.frames` in the "
             "model's file, or ask this model by `sampling: none`."
         )
 
     @cached_property
-    def _is_apart(self) -> bool:
-        """Whether a clip can be prepared apart from the questions, as nearly all of the library's processors can."""
+    def _is_separable(self) -> bool:
+        """Return whether a clip can be prepared without a question, as with nearly all of the library's processors."""
         name = f"replace_{KINDS[self.mode]}_token"
         return getattr(type(self.processor), name) is not getattr(ProcessorMixin, name)
 
     # --- a clip --------------------------------------------------------------------------------------------------
 
     def prepare(self, footage: Footage | None) -> ClipInputs:
-        """A clip's inputs; an AnswerError where what the processor made of it is not the frames of the plan."""
+        """Return a clip's inputs; raise an AnswerError if the processor's output lacks frames of the plan."""
         if footage is None or not len(footage.frames):
             return ClipInputs()
         text = self._text("", "", len(footage.frames))
-        made = self._made(text, footage, **({"return_text_replacement_offsets": True} if self._is_apart else {}))
-        self._check_pictures(made, footage)
-        offsets = made.pop("text_replacement_offsets", [[]])[0]
-        apart = ClipInputs(
-            frames=len(footage.frames),
-            tensors={name: torch.as_tensor(value) for name, value in made.items() if name not in self._of_questions},
-            replacements=tuple(one["replacement"] for one in offsets),
-            placeholders=self._places_in(made["input_ids"]),
-            types=tuple(name for name in TYPES if name in made),
+        output = self._process(
+            text, footage, **({"return_text_replacement_offsets": True} if self._is_separable else {})
         )
-        if self._is_apart:
-            tokens, names = self._tokens(text, apart), [name for name in made if name in self._of_questions]
-            if sorted(tokens) == sorted(names) and all(torch.equal(tokens[name], made[name]) for name in names):
-                return apart
-        return replace(apart, tensors={}, footage=footage)
+        self._check_pictures(output, footage)
+        offsets = output.pop("text_replacement_offsets", [[]])[0]
+        inputs = ClipInputs(
+            frames=len(footage.frames),
+            tensors={
+                name: torch.as_tensor(value) for name, value in output.items() if name not in self._question_inputs
+            },
+            replacements=tuple(offset["replacement"] for offset in offsets),
+            placeholders=self._count_placeholders(output["input_ids"]),
+            types=tuple(name for name in TOKEN_TYPE_INPUTS if name in output),
+        )
+        if self._is_separable:
+            tokens, names = self._tokenize(text, inputs), [name for name in output if name in self._question_inputs]
+            if sorted(tokens) == sorted(names) and all(torch.equal(tokens[name], output[name]) for name in names):
+                return inputs
+        return replace(inputs, tensors={}, footage=footage)
 
     @cached_property
-    def _of_questions(self) -> frozenset[str]:
-        """The names of what belongs to a question: what is not the same in what the processor makes of the same frames
-        with two questions, one longer than the other."""
-        black = self._black(1)
-        short, long = (self._made(self._text("", prompt, 1), black) for prompt in ("", "A question. " * 8))
-        both = short.keys() & long.keys()
-        alike = {name for name in both if torch.equal(torch.as_tensor(short[name]), torch.as_tensor(long[name]))}
-        return frozenset((short.keys() | long.keys()) - alike)
+    def _question_inputs(self) -> frozenset[str]:
+        """Return the names of the inputs that belong to a question.
+
+        They are the inputs that differ when the processor gets the same frames with a short and a long question.
+        """
+        black = self._black_footage(1)
+        short, long = (self._process(self._text("", prompt, 1), black) for prompt in ("", "A question. " * 8))
+        common = short.keys() & long.keys()
+        constant = {name for name in common if torch.equal(torch.as_tensor(short[name]), torch.as_tensor(long[name]))}
+        return frozenset((short.keys() | long.keys()) - constant)
 
     @staticmethod
-    def _black(frames: int) -> Footage:
+    def _black_footage(frames: int) -> Footage:
         return Footage(np.zeros((frames, 64, 64, 3), np.uint8), tuple(range(frames)), 1.0, frames)
 
-    def _made(self, text: str, footage: Footage, **options: Any) -> dict[str, Any]:
+    def _process(self, text: str, footage: Footage, **options: Any) -> dict[str, Any]:
         images = {"images": [Image.fromarray(frame) for frame in footage.frames]}
-        given = images if self.mode == IMAGES else self._video(footage)
-        return dict(self.processor(text=[text], return_tensors="pt", **given, **self._specials(text), **options))
+        visuals = images if self.mode == IMAGES else self._padded_video_arguments(footage)
+        return dict(
+            self.processor(text=[text], return_tensors="pt", **visuals, **self._special_tokens(text), **options)
+        )
 
-    def _video(self, footage: Footage) -> dict[str, Any]:
-        """Frames that are sampled already, whatever the checkpoint's own setting is, with the times that they have.
+    def _padded_video_arguments(self, footage: Footage) -> dict[str, Any]:
+        """Return arguments that pass the sampled frames with their own times.
 
-        A class that looks at several frames together refuses fewer: they are filled with the last frame, as the
-        classes themselves fill an odd number.
+        They override the checkpoint's sampling. A class that merges several frames rejects fewer, so these are padded
+        with the last frame, as the classes themselves pad an odd number.
         """
         last = len(footage.frames) - 1
-        if last + 1 < self._together:
-            shown = [min(at, last) for at in range(self._together)]
-            footage = footage._replace(frames=footage.frames[shown], places=tuple(footage.places[at] for at in shown))
-        return self._given(footage)
+        if last + 1 < self._frames_per_picture:
+            indices = [min(index, last) for index in range(self._frames_per_picture)]
+            footage = footage._replace(
+                frames=footage.frames[indices], places=tuple(footage.places[index] for index in indices)
+            )
+        return self._video_arguments(footage)
 
-    def _given(self, footage: Footage) -> dict[str, Any]:
-        # Where the frames are in their clip: without it processors assume 24 frames a second, and models with temporal
-        # positions squeeze the clip together.
+    def _video_arguments(self, footage: Footage) -> dict[str, Any]:
+        # The metadata tells where the frames are in their clip. Without it, processors assume 24 frames per second, and
+        # models with temporal positions compress the clip.
         metadata = {
             "total_num_frames": footage.total,
             "fps": footage.rate,
             "duration": footage.total / footage.rate,
-            "frames_indices": list(footage.places),  # a list of its own: some classes lengthen it
+            "frames_indices": list(footage.places),  # a copy, because some classes append to it
         }
-        options = {"do_sample_frames": False, **size_for(self._settings, self._videos, len(footage.frames))}
+        options = {"do_sample_frames": False, **size_for(self._settings, self._video_processor, len(footage.frames))}
         return {"videos": [footage.frames], "video_metadata": [metadata], **options}
 
     @cached_property
-    def _named_together(self) -> int:
-        return int(getattr(self._videos, "temporal_patch_size", 1)) if self.mode == VIDEO else 1
+    def _temporal_patch_size(self) -> int:
+        return int(getattr(self._video_processor, "temporal_patch_size", 1)) if self.mode == VIDEO else 1
 
     @cached_property
-    def _together(self) -> int:
-        """How many frames the model looks at together, as one picture.
+    def _frames_per_picture(self) -> int:
+        """Return how many frames the model merges into one picture.
 
-        A class that names a number may also mean the length of its segments, so it is tried.
+        The number that a class states may also be the length of its segments, so it is measured.
         """
-        named = self._named_together
-        if named == 1:
+        stated = self._temporal_patch_size
+        if stated == 1:
             return 1
-        return named // pictures_in(self._videos(**self._given(self._black(named)), return_tensors="pt"))
+        return stated // pictures_in(
+            self._video_processor(**self._video_arguments(self._black_footage(stated)), return_tensors="pt")
+        )
 
-    def _check_pictures(self, made: Mapping[str, Any], footage: Footage) -> None:
-        """The pictures that were made must be those of the frames: as many for each as for one alone."""
-        frames, together = len(footage.frames), self._together
-        wanted = -(-frames // together)
-        if self.mode == IMAGES or sizes_in(made) is not None:
-            alone = footage._replace(frames=footage.frames[:1], places=footage.places[:1])
-            wanted *= pictures_in(self._made(self._text("", "", 1), alone))
-        found = pictures_in(made)
-        # Where the model itself looks at several pictures together, its processor may fill them up with the last one.
-        filled = -(-wanted // self._named_together) * self._named_together if together == 1 else wanted
-        if found not in (wanted, filled) or found == 0 or self._places_in(made["input_ids"]) == 0:
+    def _check_pictures(self, output: Mapping[str, Any], footage: Footage) -> None:
+        """Check that the processed pictures are those of the frames: as many for each frame as for a single one."""
+        frames, frames_per_picture = len(footage.frames), self._frames_per_picture
+        expected = -(-frames // frames_per_picture)
+        if self.mode == IMAGES or sizes_in(output) is not None:
+            single = footage._replace(frames=footage.frames[:1], places=footage.places[:1])
+            expected *= pictures_in(self._process(self._text("", "", 1), single))
+        count = pictures_in(output)
+        # If the model itself merges several pictures, its processor may pad them with the last one.
+        padded = (
+            -(-expected // self._temporal_patch_size) * self._temporal_patch_size
+            if frames_per_picture == 1
+            else expected
+        )
+        if count not in (expected, padded) or count == 0 or self._count_placeholders(output["input_ids"]) == 0:
             raise AnswerError(
                 "not_shown",
-                f"{frames} frames are {wanted} pictures, {found} came out of {type(self.processor).__name__}",
+                f"{frames} frames are {expected} pictures, {count} came out of {type(self.processor).__name__}",
             )
 
     def end_of_clip(self, ids: Any) -> int:
-        """How many tokens of a question there are up to the last one in whose place the model sees the clip."""
-        places = torch.isin(ids[0], torch.tensor(self._placeholders)).nonzero()
-        return int(places[-1]) + 1 if len(places) else 0
+        """Return the number of tokens of a question up to and including the last placeholder of the clip."""
+        positions = torch.isin(ids[0], torch.tensor(self._placeholders)).nonzero()
+        return int(positions[-1]) + 1 if len(positions) else 0
 
-    def _places_in(self, ids: Any) -> int:
+    def _count_placeholders(self, ids: Any) -> int:
         return int(torch.isin(ids, torch.tensor(self._placeholders)).sum())
 
     # --- a question ----------------------------------------------------------------------------------------------
 
     def ask(self, request: Request, clip: ClipInputs) -> dict[str, Any]:
-        """What the model is given of a question: its tokens and, where they are not in `clip`, the frames."""
+        """Return the model inputs for a question: its tokens and, if they are not in `clip`, the frames."""
         text = self._text(request.system, request.prompt, clip.frames)
-        made = self._tokens(text, clip) if clip.footage is None else self._made(text, clip.footage)
-        places, length = self._places_in(made["input_ids"]), int(made["input_ids"].shape[1])
-        if places != clip.placeholders:
+        inputs = self._tokenize(text, clip) if clip.footage is None else self._process(text, clip.footage)
+        placeholders, length = self._count_placeholders(inputs["input_ids"]), int(inputs["input_ids"].shape[1])
+        if placeholders != clip.placeholders:
             raise AnswerError(
-                "not_shown", f"{places} tokens of the prompt stand for frames, {clip.placeholders} are needed"
+                "not_shown", f"{placeholders} tokens of the prompt stand for frames, {clip.placeholders} are needed"
             )
         check_length(length, self.limit(request), self.context)
-        return made
+        return inputs
 
     def limit(self, request: Request) -> int:
-        """The most tokens that are written as an answer; none where the first one's probabilities are the answer."""
+        """Return the maximum number of new tokens; 0 if the answer is the first token's probabilities."""
         return 0 if request.ask == "score" else self._settings.max_tokens or request.max_tokens
 
     def _text(self, system: str, prompt: str, frames: int) -> str:
@@ -259,30 +279,36 @@ class ClipProcessor:
             return self._template.render(system, prompt)
         return self._template.render(system, prompt, ["video"] if self.mode == VIDEO else ["image"] * frames)
 
-    def _tokens(self, text: str, clip: ClipInputs) -> dict[str, Any]:
-        """The tokens of a text as the processor's own call makes them, with the parts of the clip in their places."""
+    def _tokenize(self, text: str, clip: ClipInputs) -> dict[str, Any]:
+        """Tokenize a text as the processor's own call does, with the clip's parts in place of their markers."""
         if not clip.frames:
-            return dict(self.processor(text=[text], return_tensors="pt", **self._specials(text)))
-        mark, needed = getattr(self.processor, f"{KINDS[self.mode]}_token"), len(clip.replacements)
-        if text.count(mark) != needed:
-            raise AnswerError("not_shown", f"the prompt has {text.count(mark)} marks {mark}, {needed} are for frames")
+            return dict(self.processor(text=[text], return_tensors="pt", **self._special_tokens(text)))
+        marker, expected = getattr(self.processor, f"{KINDS[self.mode]}_token"), len(clip.replacements)
+        if text.count(marker) != expected:
+            raise AnswerError(
+                "not_shown", f"the prompt has {text.count(marker)} marks {marker}, {expected} are for frames"
+            )
         parts = {f"{KINDS[self.mode]}s_replacements": list(clip.replacements)}
         (text,), _ = self.processor.get_text_with_replacements([text], **parts)
-        options = {**getattr(self.processor, "text_kwargs", {}), **self._specials(text), "return_tensors": None}
-        made = dict(self.processor.tokenizer([text], **options))
+        options = {
+            **getattr(self.processor, "text_kwargs", {}),
+            **self._special_tokens(text),
+            "return_tensors": None,
+        }
+        inputs = dict(self.processor.tokenizer([text], **options))
         if clip.types:
-            made |= dict.fromkeys(clip.types, self.processor.create_mm_token_type_ids(made["input_ids"]))
-        return {name: torch.as_tensor(value) for name, value in made.items()}
+            inputs |= dict.fromkeys(clip.types, self.processor.create_mm_token_type_ids(inputs["input_ids"]))
+        return {name: torch.as_tensor(value) for name, value in inputs.items()}
 
-    def _specials(self, text: str) -> dict[str, bool]:
-        """A tokenizer adds the token that begins a text, unless the chat template wrote it already."""
-        begin = self.processor.tokenizer.bos_token
-        return {"add_special_tokens": False} if begin and text.startswith(begin) else {}
+    def _special_tokens(self, text: str) -> dict[str, bool]:
+        """Return options that add the first special token, unless the chat template has already written it."""
+        bos_token = self.processor.tokenizer.bos_token
+        return {"add_special_tokens": False} if bos_token and text.startswith(bos_token) else {}
 
 
 # --- pixels --------
 
-# Class of a video processor -> whether its least and its most pixels are those of all frames together, or of one.
+# Class of a video processor -> whether its minimum and its maximum of pixels count all frames together, or one frame.
 LIMITED = {
     "Qwen2VLVideoProcessor": (False, False),
     "VideoLlama3VideoProcessor": (False, True),
@@ -293,46 +319,49 @@ LIMITED = {
 
 
 def size_for(settings: TransformersSettings, video_processor: Any, frames: int) -> dict[str, Any]:
-    """The arguments that limit the pixels of a clip with this many frames; a UserError where they would not be kept."""
+    """Return arguments that limit the pixels of a clip; raise a UserError if the processor would ignore them."""
     options: dict[str, Any] = {}
     if getattr(video_processor, "cap_pixels_per_frame", False) is None:
-        options["cap_pixels_per_frame"] = False  # unset, it is to change with a later version
-    given = [name for name in ("min_pixels", "max_pixels", "total_pixels") if getattr(settings, name) is not None]
+        options["cap_pixels_per_frame"] = False  # the default will change in a later version
+    limits = [name for name in ("min_pixels", "max_pixels", "total_pixels") if getattr(settings, name) is not None]
     kind = type(video_processor).__name__
-    if not given:
+    if not limits:
         return options
     if kind not in LIMITED:
-        where = f"{kind} has a fixed size" if video_processor is not None else "it is shown images"
+        reason = f"{kind} has a fixed size" if video_processor is not None else "it is shown images"
         raise UserError(
-            f"settings.{given[0]}: this model has no limits of pixels: {where}. "
-            f"Remove {', '.join(given)} from its file."
+            f"settings.{limits[0]}: this model has no limits of pixels: {reason}. "
+            f"Remove {', '.join(limits)} from its file."
         )
-    own, (least_of_all, most_of_all) = video_processor.size, LIMITED[kind]
-    least = settings.min_pixels and settings.min_pixels * (frames if least_of_all else 1)
-    most = settings.max_pixels
-    if settings.total_pixels is not None and most is not None and settings.min_pixels is not None:
-        most = int(max(min(most, settings.total_pixels / frames * 2), int(settings.min_pixels * 1.05)))
-    most = most and most * (frames if most_of_all else 1)
-    size = {"shortest_edge": least or own["shortest_edge"], "longest_edge": most or own["longest_edge"]}
+    default_size, (is_min_total, is_max_total) = video_processor.size, LIMITED[kind]
+    min_pixels = settings.min_pixels and settings.min_pixels * (frames if is_min_total else 1)
+    max_pixels = settings.max_pixels
+    if settings.total_pixels is not None and max_pixels is not None and settings.min_pixels is not None:
+        max_pixels = int(max(min(max_pixels, settings.total_pixels / frames * 2), int(settings.min_pixels * 1.05)))
+    max_pixels = max_pixels and max_pixels * (frames if is_max_total else 1)
+    size = {
+        "shortest_edge": min_pixels or default_size["shortest_edge"],
+        "longest_edge": max_pixels or default_size["longest_edge"],
+    }
     return options | {"size": size}
 
 
-def pictures_in(made: Mapping[str, Any]) -> int:
-    """How many pictures a processor made of frames; zero where it made none, or not as many as it says."""
-    pixels = made.get("pixel_values_videos", made.get("pixel_values"))
+def pictures_in(output: Mapping[str, Any]) -> int:
+    """Return how many pictures a processor made of frames; 0 if it made none, or fewer or more than it states."""
+    pixels = output.get("pixel_values_videos", output.get("pixel_values"))
     if pixels is None:
         return 0
-    grid = made.get("video_grid_thw", made.get("image_grid_thw"))
+    grid = output.get("video_grid_thw", output.get("image_grid_thw"))
     if grid is not None:
         return int(grid[:, 0].sum()) if len(pixels) == int(grid.prod(-1).sum()) else 0
-    sizes = sizes_in(made)
-    if sizes is not None:  # all pictures side by side
+    sizes = sizes_in(output)
+    if sizes is not None:  # all pictures are concatenated side by side
         return len(sizes) if pixels.shape[-1] == int(sizes.prod(-1).sum()) * pixels.shape[-2] else 0
-    if pixels.ndim == 3:  # pictures, each cut into patches
+    if pixels.ndim == 3:  # each picture is divided into patches
         return len(pixels)
     return math.prod(pixels.shape[:-3])
 
 
-def sizes_in(made: Mapping[str, Any]) -> Any:
-    """The sizes of pictures that a processor put side by side, some of which may be parts of a frame."""
-    return made.get("target_sizes_videos", made.get("target_sizes"))
+def sizes_in(output: Mapping[str, Any]) -> Any:
+    """Return the sizes of pictures that a processor put side by side; some may be parts of a frame."""
+    return output.get("target_sizes_videos", output.get("target_sizes"))

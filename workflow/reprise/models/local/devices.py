@@ -147,11 +147,11 @@ def placed(need: Needed, free: Sequence[int], model: str, fewest: int = 1) -> tu
         UserError: the model does not fit on all devices together.
     """
     total = max(1, len(free))
-    reserve, least = need.beside(total), min(ALWAYS, allowance(need.weights // total))
+    reserve, floor = need.beside(total), min(ALWAYS, allowance(need.weights // total))
     sizes = " + ".join(f"{size / GB:.3g}" for size in free)
     for count, device_reserve in [
         *((count, need.beside(count)) for count in range(min(fewest, total), total + 1)),
-        (total, least),
+        (total, floor),
     ]:
         rooms = _rooms(need, free[:count], device_reserve)
         if rooms is None:
@@ -163,7 +163,7 @@ def placed(need: Needed, free: Sequence[int], model: str, fewest: int = 1) -> tu
             )
         return rooms
     raise UserError(
-        f"{model}: too little memory: its weights take {need.weights / GB:.3g} GB, and a device needs {least / GB:.3g} "
+        f"{model}: too little memory: its weights take {need.weights / GB:.3g} GB, and a device needs {floor / GB:.3g} "
         f"GB beside them, better {reserve / GB:.3g} GB for clips and what layers compute; free here: {sizes} GB. Give "
         "it more or larger devices (`gpus` in the model's file), or smaller weights (`dtype`, `settings.quantised`)."
     )
@@ -174,8 +174,8 @@ def rooms_of_all(need: Needed, free: Sequence[int]) -> tuple[int, ...] | None:
     return _rooms(need, free, need.beside(len(free)))
 
 
-def _rooms(need: Needed, free: Sequence[int], beside: int) -> tuple[int, ...] | None:
+def _rooms(need: Needed, free: Sequence[int], reserve: int) -> tuple[int, ...] | None:
     """Return the bytes that weights may take on each device; None if the devices cannot hold the model together."""
-    rooms = tuple(max(0, size - beside) for size in free)
+    rooms = tuple(max(0, size - reserve) for size in free)
     is_enough = sum(rooms) >= need.weights + (len(free) - 1) * need.largest
     return rooms if is_enough and min(rooms) >= need.largest else None

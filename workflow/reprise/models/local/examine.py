@@ -18,7 +18,7 @@ from transformers import (
 from reprise.core.errors import UserError
 from reprise.media.decoder import Footage
 from reprise.models.base import AnswerError, ModelSpec
-from reprise.models.local.checkpoints import MARKS, generation_settings, load_part, option_tokens
+from reprise.models.local.checkpoints import SPECIAL_TOKENS, generation_settings, load_part, option_tokens
 from reprise.models.local.clip_inputs import ClipProcessor
 from reprise.models.local.weights import check_named, unread_files
 
@@ -69,12 +69,12 @@ def frames_shown(spec: ModelSpec) -> str:
 
 def notes(spec: ModelSpec) -> Iterator[str]:
     """Yield notes on a valid checkpoint that a user may not expect: its own generation settings, and unused files."""
-    kept, replaced = _generation(spec)
-    reported = {name: value for name, value in kept.items() if name not in MARKS}
+    supported, replaced = _generation(spec)
+    reported = {name: value for name, value in supported.items() if name not in SPECIAL_TOKENS}
     for words, settings in (("kept", reported), ("not used", replaced)):
         if settings:
-            listed = ", ".join(f"{name}: {value}" for name, value in settings.items())
-            yield f"settings that are {words}: {listed} (of the checkpoint, for written answers)"
+            text = ", ".join(f"{name}: {value}" for name, value in settings.items())
+            yield f"settings that are {words}: {text} (of the checkpoint, for written answers)"
     unread = unread_files(spec.weights, runs_code=spec.trust_remote_code)
     if unread:
         yield f"files that are not read:  {', '.join(unread)}"

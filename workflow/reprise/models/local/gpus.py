@@ -122,14 +122,14 @@ def visible_gpus() -> list[Gpu]:
     return _filter_visible(listed_gpus())
 
 
-def _filter_visible(listed: Sequence[Gpu]) -> list[Gpu]:
+def _filter_visible(all_gpus: Sequence[Gpu]) -> list[Gpu]:
     """Select GPUs as CUDA does: by number, UUID, the start of a UUID or MIG instance, up to the first unknown name."""
     setting = os.environ.get("CUDA_VISIBLE_DEVICES")
     if setting is None:
-        return list(listed)
+        return list(all_gpus)
     visible: list[Gpu] = []
     for name in map(str.strip, setting.split(",")):
-        gpu = _find_gpu(name, listed)
+        gpu = _find_gpu(name, all_gpus)
         if gpu is None:
             break
         if all((gpu.uuid or gpu.name) != (previous.uuid or previous.name) for previous in visible):
@@ -137,27 +137,27 @@ def _filter_visible(listed: Sequence[Gpu]) -> list[Gpu]:
     return visible
 
 
-def _find_gpu(name: str, listed: Sequence[Gpu]) -> Gpu | None:
+def _find_gpu(name: str, all_gpus: Sequence[Gpu]) -> Gpu | None:
     """Find a GPU by its name in CUDA_VISIBLE_DEVICES. If the driver lists nothing, accept any well-formed name."""
     if name.startswith("MIG-"):
         parent = re.match(r"MIG-(GPU-[0-9a-f-]+)/", name)  # the form of drivers before 470
         # Instances with their own UUIDs do not name their GPU; the driver version is the machine's.
-        default = Gpu(name, driver=next((gpu.driver for gpu in listed if gpu.driver), ""))
-        gpu = next((gpu for gpu in listed if parent and gpu.uuid == parent[1]), default)
+        default = Gpu(name, driver=next((gpu.driver for gpu in all_gpus if gpu.driver), ""))
+        gpu = next((gpu for gpu in all_gpus if parent and gpu.uuid == parent[1]), default)
         return gpu._replace(name=name, uuid=name, free=None, total=None)
     is_uuid = name.startswith("GPU-")
     if not is_uuid and not name.isdecimal():
         return None
-    if not listed:
+    if not all_gpus:
         return Gpu(name)
-    matches = [gpu for gpu in listed if (gpu.uuid.startswith(name) if is_uuid else int(gpu.name) == int(name))]
+    matches = [gpu for gpu in all_gpus if (gpu.uuid.startswith(name) if is_uuid else int(gpu.name) == int(name))]
     return matches[0]._replace(name=name) if len(matches) == 1 else None
 
 
 def free_memory(names: Sequence[str]) -> list[int] | None:
     """Return the free bytes of each of these GPUs; None if the driver does not report them for one GPU."""
-    listed = listed_gpus()
-    gpus = [_find_gpu(name, listed) for name in names]
+    all_gpus = listed_gpus()
+    gpus = [_find_gpu(name, all_gpus) for name in names]
     free = [gpu.free for gpu in gpus if gpu is not None and gpu.free is not None]
     return free if len(free) == len(names) else None
 
@@ -276,9 +276,9 @@ def check_build(build: Build, count: int) -> None:
     usable_gpus(build, gpus, count)
     if 0 < len(gpus) < count:
         setting = os.environ.get("CUDA_VISIBLE_DEVICES")
-        why = f" (CUDA_VISIBLE_DEVICES is '{plain(setting)}')" if setting is not None else ""
+        explanation = f" (CUDA_VISIBLE_DEVICES is '{plain(setting)}')" if setting is not None else ""
         raise UserError(
-            f"this machine shows {len(gpus)} GPU{'s' * (len(gpus) > 1)}{why}. Correct `gpus`, or use another."
+            f"this machine shows {len(gpus)} GPU{'s' * (len(gpus) > 1)}{explanation}. Correct `gpus`, or use another."
         )
 
 
@@ -304,43 +304,43 @@ def take_gpus(
     logged_at, full_checks = -float(NOTE_S), 0
     while True:
         gpus = _candidates(count, model, build or installed_build())
-        taken = _lock(count, gpus, folder)
-        full_checks += any(not gpu.has_room for gpu in taken)
+        locks = _lock(count, gpus, folder)
+        full_checks += any(not gpu.has_room for gpu in locks)
         # The memory of a process that was just killed may not be released yet.
-        is_settled = full_checks >= MAX_FULL_CHECKS or all(gpu.has_room for gpu in taken)
-        if taken and is_settled and _is_unchanged(taken):
+        is_settled = full_checks >= MAX_FULL_CHECKS or all(gpu.has_room for gpu in locks)
+        if locks and is_settled and _is_unchanged(locks):
             break
-        for lock in taken.values():
+        for lock in locks.values():
             lock.release()
-        if (taken and is_settled) or make_room():  # in the first case another process has taken the memory meanwhile
+        if (locks and is_settled) or make_room():  # in the first case another process has taken the memory meanwhile
             continue
         if monotonic() - logged_at >= NOTE_S:
             logged_at = monotonic()
             log.info(f"waiting for {count} free GPUs of {len(gpus)}")
         sleep(POLL_S)
-    names = [gpu.name for gpu in taken]
+    names = [gpu.name for gpu in locks]
     if len({name.isdecimal() for name in names}) > 1:  # torch only accepts names of the same form as the first
-        names = [gpu.uuid or gpu.name for gpu in taken]
+        names = [gpu.uuid or gpu.name for gpu in locks]
     os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(names)
     # Drivers and schedulers number GPUs by PCI bus; CUDA would number them by speed.
     os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
-    return list(taken.values())
+    return list(locks.values())
 
 
 def _candidates(count: int, model: str, build: Build) -> list[Gpu]:
     """List the GPUs that a model may use; raise a UserError if they are too few."""
-    listed, message = _query_gpus()
-    visible = _filter_visible(listed)
+    all_gpus, message = _query_gpus()
+    visible = _filter_visible(all_gpus)
     gpus = usable_gpus(build, visible, count)
     if len(gpus) < count:
         setting = os.environ.get("CUDA_VISIBLE_DEVICES")
         causes = [f"CUDA_VISIBLE_DEVICES is '{plain(setting)}'"] if setting is not None else []
         causes += [message] if message else []
         causes += [problem for gpu in visible if (problem := capability_problem(build, gpu))][:1]
-        why = f" ({'; '.join(causes)})" if causes else ""
+        explanation = f" ({'; '.join(causes)})" if causes else ""
         raise UserError(
             f"config/models/{model}.yaml: the model needs {count} GPU{'s' * (count > 1)}, found {len(gpus)} here"
-            f"{why}. Remove the model from the suite's `run:`, or correct `gpus` there."
+            f"{explanation}. Remove the model from the suite's `run:`, or correct `gpus` there."
         )
     if count > 1 and any(gpu.name.startswith("MIG-") for gpu in gpus):
         raise UserError(
@@ -352,13 +352,13 @@ def _candidates(count: int, model: str, build: Build) -> list[Gpu]:
 
 def _lock(count: int, gpus: Sequence[Gpu], folder: Path) -> dict[Gpu, BaseFileLock]:
     """Lock this many GPUs, those with the most free memory first; return none if other jobs are worth waiting for."""
-    taken: dict[Gpu, BaseFileLock] = {}
+    locks: dict[Gpu, BaseFileLock] = {}
     full: dict[Gpu, BaseFileLock] = {}
     busy = 0
     # Memory is compared in coarse steps, so that idle neighbours stay together although a desktop uses some of it.
     max_free = max(gpu.free or 0 for gpu in gpus)
     for gpu in sorted(gpus, key=lambda gpu: (max_free - (gpu.free or 0)) // MEMORY_STEP):
-        if len(taken) == count:
+        if len(locks) == count:
             break
         # Only the operating system's lock will do: it ends with its process, even if that is killed.
         lock = FileLock(
@@ -366,22 +366,22 @@ def _lock(count: int, gpus: Sequence[Gpu], folder: Path) -> dict[Gpu, BaseFileLo
         )
         try:
             lock.acquire(blocking=False)
-            (taken if gpu.has_room else full)[gpu] = lock
+            (locks if gpu.has_room else full)[gpu] = lock
         except Timeout:
             busy += 1
-    while full and len(taken) < count and len(taken) + len(full) >= count and not busy:
+    while full and len(locks) < count and len(locks) + len(full) >= count and not busy:
         gpu = next(iter(full))
-        taken[gpu] = full.pop(gpu)
-    for lock in [*full.values(), *(taken.values() if len(taken) < count else ())]:
+        locks[gpu] = full.pop(gpu)
+    for lock in [*full.values(), *(locks.values() if len(locks) < count else ())]:
         lock.release()
-    return taken if len(taken) == count else {}
+    return locks if len(locks) == count else {}
 
 
-def _is_unchanged(taken: Iterable[Gpu]) -> bool:
+def _is_unchanged(gpus: Iterable[Gpu]) -> bool:
     """Return whether the GPUs that had room when they were chosen still have it."""
-    listed = listed_gpus()
+    all_gpus = listed_gpus()
     return all(
-        not gpu.has_room or (current := _find_gpu(gpu.name, listed)) is None or current.has_room for gpu in taken
+        not gpu.has_room or (current := _find_gpu(gpu.name, all_gpus)) is None or current.has_room for gpu in gpus
     )
 
 

@@ -28,7 +28,7 @@ class Part(NamedTuple):
 
 
 def device_map(
-    model: Any, weights: int, width: int, rooms: Mapping[int | str, int], where: object
+    model: Any, weights: int, width: int, rooms: Mapping[int | str, int], checkpoint: object
 ) -> dict[str, int | str]:
     """Return the device of each part of a model on `meta`; raise a UserError if a device would exceed its room.
 
@@ -37,7 +37,7 @@ def device_map(
         weights: bytes that the model takes on its devices, quantised or not.
         width: bytes of a number that is not quantised.
         rooms: bytes that weights may take on each device, in the order in which the model passes through them.
-        where: the checkpoint, for the message.
+        checkpoint: the checkpoint, for the message.
     """
     parts = parts_of(model, weights, width)
     devices = list(rooms)
@@ -45,7 +45,7 @@ def device_map(
     places = _fill_devices(parts, [rooms[device] for device in devices])
     if places is None:
         raise UserError(
-            f"{where}: too little memory: its layers cannot be divided among devices that have "
+            f"{checkpoint}: too little memory: its layers cannot be divided among devices that have "
             f"{' + '.join(f'{room / GB:.3g}' for room in rooms.values())} GB for weights; the largest part takes "
             f"{max(part.bytes for part in parts) / GB:.3g} GB. Give the model more or larger devices (`gpus` in its "
             "file), or smaller weights (`dtype`, `settings.quantised`)."
@@ -60,7 +60,7 @@ def device_map(
 def parts_of(model: Any, weights: int, width: int) -> list[Part]:
     """Return the indivisible parts of a model in its own order; their sizes add up to `weights`."""
     names: list[str] = []
-    plain, quantised = Counter[str](), Counter[str]()
+    unquantised, quantised = Counter[str](), Counter[str]()
     first_part: dict[int, str] = {}
     shared_with: dict[str, str] = {}
     for name, tensors in _indivisible_parts(model, ""):
@@ -70,11 +70,11 @@ def parts_of(model: Any, weights: int, width: int) -> list[Part]:
                 shared_with[name] = first_part[id(tensor)]
                 continue
             is_matrix = tensor.dim() > 1 and LAYER.match(inner) and not LEFT.search(inner)
-            (quantised if is_matrix else plain)[name] += tensor.numel()
+            (quantised if is_matrix else unquantised)[name] += tensor.numel()
     # Bytes of a number in a layer's matrix: the weights that remain after all others.
-    bytes_each = (weights - plain.total() * width) / max(1, quantised.total())
+    bytes_each = (weights - unquantised.total() * width) / max(1, quantised.total())
     bytes_each = min(float(width), max(0.1, bytes_each))
-    sizes = {name: plain[name] * width + quantised[name] * bytes_each for name in names}
+    sizes = {name: unquantised[name] * width + quantised[name] * bytes_each for name in names}
     scale = weights / max(1.0, sum(sizes.values()))
     return [Part(name, sizes[name] * scale, shared_with.get(name, "")) for name in names]
 

@@ -12,7 +12,7 @@ import numpy as np
 from reprise.core.errors import UserError
 from reprise.media.decoder import Footage
 from reprise.models.base import Answer, AnswerError, Clip, ModelSpec, Request
-from reprise.models.local.clip_inputs import TEXTUAL, ClipInputs, ClipProcessor
+from reprise.models.local.clip_inputs import TEXT_INPUTS, ClipInputs, ClipProcessor
 from reprise.models.local.frames import footage_of
 
 # Texts that may follow the constant start of a prompt. Tokens that are the same before all of these are the same before
@@ -61,7 +61,7 @@ class ClipPreparer:
         if inputs.footage is not None:
             # A processor that cannot prepare a clip on its own processes it for each question: keep one copy.
             for tokens in (question for question in questions.values() if isinstance(question, Tokens)):
-                for name in tokens.tensors.keys() - set(TEXTUAL):
+                for name in tokens.tensors.keys() - set(TEXT_INPUTS):
                     array = tokens.tensors[name]
                     if np.array_equal(tensors.setdefault(name, array), array):
                         del tokens.tensors[name]

@@ -9,18 +9,18 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
 from reprise.models.base import Answer, Clip, ModelSpec, Request
 from reprise.models.local.checkpoints import (
-    answered,
+    answer_or_error,
     check_length,
     check_scores,
     context_of,
-    device_of,
+    decode_answer,
+    generate_tokens,
+    input_device,
     load_model,
     load_part,
     option_probabilities,
     option_tokens,
     use_threads,
-    worded,
-    written,
 )
 from reprise.models.settings import TextSettings
 from reprise.models.thoughts import opens_thought
@@ -44,7 +44,7 @@ class TextAdapter:
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
-            yield answered(partial(self._model.answer, request))
+            yield answer_or_error(partial(self._model.answer, request))
 
 
 class LanguageModel:
@@ -65,7 +65,7 @@ class LanguageModel:
         # A chat template adds the special tokens at the beginning itself.
         adds_special_tokens, text = not self._tokenizer.chat_template, self._text(request.system, request.prompt)
         encoded = self._tokenizer(text, add_special_tokens=adds_special_tokens, return_tensors="pt")
-        device = device_of(self._model)
+        device = input_device(self._model)
         inputs = {name: encoded[name].to(device) for name in ("input_ids", "attention_mask")}
         tokens_in = int(inputs["input_ids"].shape[1])
         limit = 0 if request.ask == "score" else self._limit or request.max_tokens
@@ -80,8 +80,8 @@ class LanguageModel:
                 output = self._model(**inputs, logits_to_keep=1)
             return Answer(scores=option_probabilities(output.logits[0, -1], options), tokens_in=tokens_in)
         # A decoder-only model continues the prompt; an encoder-decoder model starts with one token of its own.
-        new_tokens = written(self._model, inputs, limit)[0][1 if self._has_encoder else tokens_in :]
-        return worded(self._tokenizer, new_tokens, is_open=self._opens_thought, tokens_in=tokens_in)
+        new_tokens = generate_tokens(self._model, inputs, limit)[0][1 if self._has_encoder else tokens_in :]
+        return decode_answer(self._tokenizer, new_tokens, is_open=self._opens_thought, tokens_in=tokens_in)
 
     def _text(self, system: str, prompt: str) -> str:
         """Return the prompt in the chat template if the tokenizer has one, else the plain system text and prompt."""
@@ -103,7 +103,7 @@ class Vera:
 
     def answer(self, request: Request) -> Answer:
         encoded = self._tokenizer(request.prompt, truncation=True, max_length=VERA_TOKENS, return_tensors="pt")
-        ids = encoded["input_ids"].to(device_of(self._model))
+        ids = encoded["input_ids"].to(input_device(self._model))
         hidden = self._model(input_ids=ids).last_hidden_state[0, -1]
         # A model on several devices may end on a different device from that of its embedding table.
         rows = (self._embeddings[row].to(hidden.device) for row in (VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE))

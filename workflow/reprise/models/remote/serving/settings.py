@@ -1,5 +1,7 @@
-"""`served_by:` of a model's file, what of it stands in a run's key, and what an engine is told by it: the words of its
-command line and its environment variables. Imports no engine."""
+"""`served_by:` of a model's file, its part of a run's key, and the command line and environment of the engine.
+
+Imports no engine.
+"""
 
 import ast
 import json
@@ -19,22 +21,22 @@ from reprise.core.paths import located
 from reprise.core.plain import SECRET_NAMES
 from reprise.core.settings import KeyPart, Settings, mistake
 
-# What other settings, or the job, say to the engine; none of them may come by `arguments`.
-OWN_ARGUMENTS = frozenset({
+# Other settings or the job determine these arguments of the engine, so `arguments` must not contain them.
+RESERVED_ARGUMENTS = frozenset({
     "--model", "--tokenizer", "--revision", "--served-model-name", "--host", "--port", "--uds", "--api-key", "--config",
     "--dtype", "--quantization", "--max-model-len", "--tensor-parallel-size", "--gpu-memory-utilization",
     "--limit-mm-per-prompt", "--trust-remote-code", "--trust-request-mm-kwargs", "--seed", "--generation-config",
     "--allowed-local-media-path", "--ssl-keyfile", "--ssl-certfile", "--root-path", "--middleware", "--download-dir",
 })  # fmt: skip
-VARIABLE = re.compile(r"VLLM_[A-Z0-9_]+")
-OWN_VARIABLES = frozenset({"VLLM_API_KEY", "VLLM_HOST_IP", "VLLM_PORT"})
+VARIABLE_NAME = re.compile(r"VLLM_[A-Z0-9_]+")
+RESERVED_VARIABLES = frozenset({"VLLM_API_KEY", "VLLM_HOST_IP", "VLLM_PORT"})
 
 
-# Engines that are enough said by their name.
+# Engines that need no further settings, so that their name may replace the whole group.
 NEEDS_NO_MORE = ("vllm",)
-# Settings of one engine.
-OF_VLLM = ("tensor_parallel", "max_model_len", "quantised", "max_frames", "gpu_memory", "arguments", "variables")
-OF_PROGRAM = ("program", "files", "answer_minutes")
+# Settings that exist for one engine only.
+VLLM_SETTINGS = ("tensor_parallel", "max_model_len", "quantised", "max_frames", "gpu_memory", "arguments", "variables")
+PROGRAM_SETTINGS = ("program", "files", "answer_minutes")
 
 
 class ServedBy(Settings):
@@ -75,22 +77,24 @@ class ServedBy(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _by_name(cls, content: Any) -> Any:
+    def _expand_name(cls, content: Any) -> Any:
         return {"engine": content} if isinstance(content, str) else content
 
     @model_validator(mode="after")
-    def _settings_of_its_engine(self) -> Self:
+    def _check_engine_settings(self) -> Self:
         missing = [name for name in ("program", "environment") if name not in self.model_fields_set]
         if self.engine == "program" and missing:
             raise mistake(f"a program needs {' and '.join(missing)} here.")
-        needless = sorted(self.model_fields_set & set(OF_VLLM if self.engine == "program" else OF_PROGRAM))
-        if needless:
-            raise mistake(f"{', '.join(needless)}: engine '{self.engine}' has no such setting. Remove it.")
+        unsupported = sorted(
+            self.model_fields_set & set(VLLM_SETTINGS if self.engine == "program" else PROGRAM_SETTINGS)
+        )
+        if unsupported:
+            raise mistake(f"{', '.join(unsupported)}: engine '{self.engine}' has no such setting. Remove it.")
         return self
 
     @field_validator("program")
     @classmethod
-    def _inside(cls, program: str | None) -> str | None:
+    def _check_program_path(cls, program: str | None) -> str | None:
         path = PurePosixPath(program or "program.py")
         if path.is_absolute() or ".." in path.parts or path.suffix != ".py":
             raise mistake(f"program: '{program}' should be a file <name>.py inside this project.")
@@ -98,28 +102,30 @@ class ServedBy(Settings):
 
     @field_validator("arguments")
     @classmethod
-    def _further_arguments(cls, words: list[str]) -> list[str]:
-        for word in words:
-            name = word.partition("=")[0].replace("_", "-")
-            if word.startswith("-") and not word.startswith("--") and not word[1:2].isdigit():
-                raise mistake(f"'{word}': write arguments with their long names, such as --max-num-seqs.")
-            if name.startswith("--") and any(own.startswith(name) for own in OWN_ARGUMENTS):
-                raise mistake(f"'{word}': not here; other settings, or the job that starts the server, say so.")
-        if words and not words[0].startswith("--"):
-            raise mistake(f"'{words[0]}' belongs to no argument. Begin with one, such as --seed.")
-        return words
+    def _check_arguments(cls, arguments: list[str]) -> list[str]:
+        for argument in arguments:
+            name = argument.partition("=")[0].replace("_", "-")
+            if argument.startswith("-") and not argument.startswith("--") and not argument[1:2].isdigit():
+                raise mistake(f"'{argument}': write arguments with their long names, such as --max-num-seqs.")
+            if name.startswith("--") and any(reserved.startswith(name) for reserved in RESERVED_ARGUMENTS):
+                raise mistake(f"'{argument}': not here; other settings, or the job that starts the server, say so.")
+        if arguments and not arguments[0].startswith("--"):
+            raise mistake(f"'{arguments[0]}' belongs to no argument. Begin with one, such as --seed.")
+        return arguments
 
     @field_validator("variables")
     @classmethod
-    def _further_variables(cls, variables: dict[str, str]) -> dict[str, str]:
+    def _check_variables(cls, variables: dict[str, str]) -> dict[str, str]:
         for name in variables:
-            if not VARIABLE.fullmatch(name) or name in OWN_VARIABLES:
-                raise mistake(f"'{name}': only variables named VLLM_... are here, and none of {sorted(OWN_VARIABLES)}.")
+            if not VARIABLE_NAME.fullmatch(name) or name in RESERVED_VARIABLES:
+                raise mistake(
+                    f"'{name}': only variables named VLLM_... are here, and none of {sorted(RESERVED_VARIABLES)}."
+                )
         return variables
 
 
 class Serving(KeyPart):
-    """What of a server shapes its model's answers; stands in the run's key."""
+    """The settings of a server that affect its model's answers, as part of the run's key."""
 
     engine: str
     environment: str
@@ -131,7 +137,7 @@ class Serving(KeyPart):
 
 
 class Hosting(KeyPart):
-    """What the job that starts the server needs besides."""
+    """The other settings that the job needs to start the server."""
 
     environment: str
     """its name"""
@@ -141,16 +147,16 @@ class Hosting(KeyPart):
     """its file"""
 
 
-# --- what an engine is told -------------------------------------------------------------------------------------------
+# --- command line and environment of an engine ------------------------------------------------------------------------
 
-VLLM = ("-m", "vllm.entrypoints.openai.api_server")
-# Serves a program; `-I`: nothing but the environment is on its path, `-u`: what it prints is in the log at once.
-PROGRAM_SERVER = ("-Iu", str(Path(__file__).with_name("program_server.py")))
+VLLM_COMMAND = ("-m", "vllm.entrypoints.openai.api_server")
+# `-I` keeps everything but the environment off `sys.path`; `-u` writes output to the log at once.
+PROGRAM_COMMAND = ("-Iu", str(Path(__file__).with_name("program_server.py")))
 HOST = "127.0.0.1"
-# Of this process's environment: what would lead the engine's Python to packages of another one.
-NOT_PASSED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
-# Weights lie in the store, nothing is told to anybody, and threads that wait leave the processor to others.
-TOLD = {
+# These variables would make the engine's Python import packages of another environment.
+REMOVED_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+# Weights are in the store, usage statistics stay off, and waiting threads must not occupy the CPU.
+FIXED_VARIABLES = {
     "OMP_WAIT_POLICY": "PASSIVE",
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
@@ -158,8 +164,8 @@ TOLD = {
     "VLLM_DO_NOT_TRACK": "1",
     "DO_NOT_TRACK": "1",
 }
-# What engines keep for their next start (compiled kernels, code of repositories), by the variables that say where.
-CACHES = {
+# Folders for what engines keep for their next start, such as compiled kernels, by the variables that set their paths.
+CACHE_FOLDERS = {
     "HOME": "home",
     "XDG_CACHE_HOME": "cache",
     "XDG_CONFIG_HOME": "config",
@@ -169,16 +175,16 @@ CACHES = {
     "TORCHINDUCTOR_CACHE_DIR": "inductor",
     "TRITON_CACHE_DIR": "triton",
 }
-KEYS = {"vllm": "VLLM_API_KEY", "program": "REPRISE_PROGRAM_API_KEY"}
+KEY_VARIABLES = {"vllm": "VLLM_API_KEY", "program": "REPRISE_PROGRAM_API_KEY"}
 
-FUNCTIONS = {
+SIGNATURES = {
     "load": "`load(folder, device)`",
     "answer": "`answer(frames, times, prompt, max_tokens)`",
     "scores": "`scores(frames, times, prompt, options)`",
     "similarity": "`similarity(frames, times, caption)`",
 }
-# What a program defines, by `settings.scores` of its model.
-DEFINED = {
+# The functions that a model runner must define, by the value of `settings.scores`.
+REQUIRED_FUNCTIONS = {
     None: ("load", "answer"),
     "logprob_token_ids": ("load", "answer", "scores"),
     "similarity": ("load", "similarity"),
@@ -194,12 +200,12 @@ def serving_of(
     is_video: bool,
     scores: str | None = None,
 ) -> Serving:
-    """Return what of a server shapes answers; `pins` is the digest of its environment."""
+    """Return the settings of a server that affect answers; `pins` is the digest of its environment."""
     if served.program is not None:
         digest = check_program(served.program, scores)
         return Serving(engine=served.engine, environment=pins, arguments=(), variables={}, program=digest)
     limits = {"image": 0, "video": 1} if is_video else {"image": served.max_frames, "video": 0}
-    words = [
+    arguments = [
         *("--dtype", "auto" if dtype == "checkpoint" else dtype),
         *(("--max-model-len", str(served.max_model_len)) if served.max_model_len else ()),
         *(("--quantization", served.quantised) if served.quantised else ()),
@@ -208,41 +214,47 @@ def serving_of(
         *(["--trust-remote-code"] if trust_remote_code else ()),
         *("--seed", "0", "--generation-config", "auto", "--enable-prompt-tokens-details", *served.arguments),
     ]
-    return Serving(engine=served.engine, environment=pins, arguments=tuple(words), variables=served.variables)
+    return Serving(engine=served.engine, environment=pins, arguments=tuple(arguments), variables=served.variables)
 
 
 def hosting_of(served: ServedBy, gpus: int) -> Hosting:
-    """Return what of a server shapes no answer, such as the devices that it computes on."""
+    """Return the settings of a server that affect no answer, such as the number of its GPUs."""
     if served.program is not None:
-        words = ["--device", "cuda" if gpus else "cpu"]
-        words += ["--program", str(located(served.program)), "--answer-seconds", f"{60 * served.answer_minutes:g}"]
+        arguments = ["--device", "cuda" if gpus else "cpu"]
+        arguments += ["--program", str(located(served.program)), "--answer-seconds", f"{60 * served.answer_minutes:g}"]
     else:
-        words = ["--tensor-parallel-size", str(served.tensor_parallel or max(1, gpus))]
-        words += ["--gpu-memory-utilization", f"{served.gpu_memory:g}"] if served.gpu_memory else []
-        # As much as fits: many checkpoints read more than a card holds, and no run here needs as much.
-        words += ["--max-model-len", "auto"] if served.max_model_len is None else []
-        words += ["--host", HOST, "--disable-uvicorn-access-log"]
+        arguments = ["--tensor-parallel-size", str(served.tensor_parallel or max(1, gpus))]
+        arguments += ["--gpu-memory-utilization", f"{served.gpu_memory:g}"] if served.gpu_memory else []
+        # `auto` fits the context into the memory; many checkpoints allow more than a GPU holds, and no run needs that.
+        arguments += ["--max-model-len", "auto"] if served.max_model_len is None else []
+        arguments += ["--host", HOST, "--disable-uvicorn-access-log"]
     return Hosting(
         environment=served.environment,
-        arguments=tuple(words),
+        arguments=tuple(arguments),
         start_minutes=served.start_minutes,
         program=str(located(served.program)) if served.program else None,
     )
 
 
 def check_program(file: str, scores: str | None) -> str:
-    """The digest of a model's program, which defines what it is asked for as far as its text says."""
+    """Return the digest of a model runner; raise a UserError if its source lacks a required function."""
     path = located(file)
     if not path.is_file():
-        there = [str(one) for one in path.parent.glob("*.py")]
-        raise UserError(f"served_by.program: no file '{file}'.{suggestion(file, there)} Write it, or correct the path.")
+        candidates = [str(candidate) for candidate in path.parent.glob("*.py")]
+        raise UserError(
+            f"served_by.program: no file '{file}'.{suggestion(file, candidates)} Write it, or correct the path."
+        )
     try:
-        defined = {one.name: one.args for one in ast.parse(path.read_bytes()).body if isinstance(one, ast.FunctionDef)}
+        defined = {
+            node.name: node.args for node in ast.parse(path.read_bytes()).body if isinstance(node, ast.FunctionDef)
+        }
     except (SyntaxError, ValueError) as error:
         raise UserError(f"{file}: no Python: {error}. Correct it.") from None
-    wanted = {name: FUNCTIONS[name] for name in DEFINED[scores]}
+    signatures = {name: SIGNATURES[name] for name in REQUIRED_FUNCTIONS[scores]}
     missing = [
-        call for name, call in wanted.items() if name not in defined or not _takes(defined[name], call.count(",") + 1)
+        signature
+        for name, signature in signatures.items()
+        if name not in defined or not _accepts(defined[name], signature.count(",") + 1)
     ]
     if missing:
         raise UserError(
@@ -252,23 +264,33 @@ def check_program(file: str, scores: str | None) -> str:
     return file_digest(path)
 
 
-def _takes(arguments: ast.arguments, count: int) -> bool:
-    """Whether a function with these can be called with so many."""
-    places = len(arguments.posonlyargs) + len(arguments.args)
-    least = places - len(arguments.defaults)
-    return least <= count and (count <= places or arguments.vararg is not None) and None not in arguments.kw_defaults
+def _accepts(arguments: ast.arguments, count: int) -> bool:
+    """Return whether a function with these parameters accepts so many positional arguments."""
+    positional = len(arguments.posonlyargs) + len(arguments.args)
+    required = positional - len(arguments.defaults)
+    return (
+        required <= count
+        and (count <= positional or arguments.vararg is not None)
+        and None not in arguments.kw_defaults
+    )
 
 
 def environment(serving: Serving, key: str, caches: Path) -> Mapping[str, str]:
-    """The environment of a server: this one's without its secrets and paths of Python, and the server's own key.
+    """Return the environment of a server: this one's without secrets and Python paths, plus the server's key.
 
-    vLLM and its libraries keep in `caches` what they would keep in the home directory.
+    vLLM and its libraries keep their caches in `caches` instead of the home directory.
     """
-    kept = {name: str(caches / folder) for name, folder in CACHES.items()} if serving.engine == "vllm" else {}
+    cache_variables = (
+        {name: str(caches / folder) for name, folder in CACHE_FOLDERS.items()} if serving.engine == "vllm" else {}
+    )
     return (
-        {name: value for name, value in os.environ.items() if name not in NOT_PASSED and not SECRET_NAMES.search(name)}
-        | TOLD
-        | kept
+        {
+            name: value
+            for name, value in os.environ.items()
+            if name not in REMOVED_VARIABLES and not SECRET_NAMES.search(name)
+        }
+        | FIXED_VARIABLES
+        | cache_variables
         | serving.variables
-        | {KEYS[serving.engine]: key}
+        | {KEY_VARIABLES[serving.engine]: key}
     )

@@ -97,7 +97,7 @@ class RemoteAdapter(ABC):
 
     def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
         """Yield each answer as soon as it arrives."""
-        largest = max((due.clip for due in dues), key=lambda clip: clip.pictures, default=None)
+        largest = max((pending.clip for pending in dues), key=lambda clip: clip.pictures, default=None)
         limit = self._remote_settings.max_images
         if largest is not None and not self.takes_files and limit is not None and largest.pictures > limit:
             raise UserError(  # before any request is billed
@@ -117,7 +117,7 @@ class RemoteAdapter(ABC):
     @asynccontextmanager
     async def _open_connection(self, dues: Sequence[Due]) -> AsyncIterator[Callable[[Due], Awaitable[OpenedClip]]]:
         """Yield a function that opens clips on one connection; of several clips, the next ones are prepared ahead."""
-        clips_with_frames = [] if self.takes_files else [due for due in dues if due.clip.indices]
+        clips_with_frames = [] if self.takes_files else [pending for pending in dues if pending.clip.indices]
         with Ahead(PREPARER, self._spec, self._spec.threads) if len(clips_with_frames) > 1 else nullcontext() as ahead:
             prepare: Callable[..., Any] = partial(prepared, partial(ImagesPreparer, self._spec))
             if ahead is not None:
@@ -125,12 +125,12 @@ class RemoteAdapter(ABC):
                 prepare = ahead.take
             async with self.connected() as open_prepared:
 
-                async def open_clip(due: Due) -> OpenedClip:
-                    await asyncio.to_thread(due.check)
-                    if not due.clip.indices or self.takes_files:
-                        return open_prepared(due, None, {})
-                    clip = ready(await asyncio.to_thread(prepare, due.clip, due.requests))
-                    return open_prepared(due, clip.value, clip.seconds)
+                async def open_clip(pending: Due) -> OpenedClip:
+                    await asyncio.to_thread(pending.check)
+                    if not pending.clip.indices or self.takes_files:
+                        return open_prepared(pending, None, {})
+                    clip = ready(await asyncio.to_thread(prepare, pending.clip, pending.requests))
+                    return open_prepared(pending, clip.value, clip.seconds)
 
                 yield open_clip
 

@@ -93,7 +93,7 @@ class AnthropicAdapter(RemoteAdapter):
             self._client, self._calls = client, self.calls(failure_of_anthropic)
             yield self._open
 
-    def _open(self, due: Due, frames: EncodedFrames | None, seconds: dict[str, float]) -> OpenedClip:
+    def _open(self, pending: Due, frames: EncodedFrames | None, seconds: dict[str, float]) -> OpenedClip:
         visual = b"".join(image.join(IMAGE) for image in frames.images) if frames else b""
         return OpenedClip(partial(self._answer, visual, frames.shown if frames else None), len(visual), seconds)
 

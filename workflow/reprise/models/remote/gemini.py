@@ -159,9 +159,9 @@ class GeminiAdapter(RemoteAdapter):
             self.client, self.connection_calls = client, self.calls(failure_of_gemini)
             yield self._open
 
-    def _open(self, due: Due, frames: EncodedFrames | None, seconds: dict[str, float]) -> OpenedClip:
-        if self.takes_files and due.clip.path is not None and due.clip.indices:
-            video = UploadedClip(self, due.clip, due.clip.path, seconds)
+    def _open(self, pending: Due, frames: EncodedFrames | None, seconds: dict[str, float]) -> OpenedClip:
+        if self.takes_files and pending.clip.path is not None and pending.clip.indices:
+            video = UploadedClip(self, pending.clip, pending.clip.path, seconds)
             return OpenedClip(video.answer, 0, seconds, video.close)
         images = [b64decode(image) for image in frames.images] if frames else []
         visual = [types.Part.from_bytes(data=image, mime_type="image/png") for image in images]

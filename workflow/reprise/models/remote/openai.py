@@ -189,7 +189,7 @@ class OpenAIAdapter(RemoteAdapter):
             self._is_checked = True
             yield self._open
 
-    def _open(self, due: Due, frames: EncodedFrames | None, seconds: dict[str, float]) -> OpenedClip:
+    def _open(self, pending: Due, frames: EncodedFrames | None, seconds: dict[str, float]) -> OpenedClip:
         chat = Chat(self.settings, frames)
         return OpenedClip(ServedClip(self, chat, frames.shown if frames else None).answer, len(chat.visual), seconds)
 

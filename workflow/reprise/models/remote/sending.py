@@ -88,47 +88,47 @@ class _Sender:
     async def _send_all(self, connect: Connect) -> None:
         self._slots, self._capacity_freed = asyncio.Semaphore(self._concurrency), asyncio.Event()
         async with connect() as open_clip, asyncio.TaskGroup() as clips:
-            for due in self._dues:
+            for pending in self._dues:
                 while self._ready_count >= 3 * self._concurrency or self._open_bytes > MAX_OPEN_BYTES:
                     self._capacity_freed.clear()
                     await self._capacity_freed.wait()
                 if self._user_error is not None:
                     return
                 try:
-                    opened = await open_clip(due)
+                    opened = await open_clip(pending)
                 except Exception as error:  # a clip that cannot be opened fails all its requests
-                    if (failure := self._failure(due, error)) is not None:
-                        for request in due.requests:
-                            self._emit(Arrived(due.clip, request, failure, 0.0))
+                    if (failure := self._failure(pending, error)) is not None:
+                        for request in pending.requests:
+                            self._emit(Arrived(pending.clip, request, failure, 0.0))
                     continue
                 self._ready_count += 1
                 self._open_bytes += opened.size
-                clips.create_task(self._query_clip(due, opened))
+                clips.create_task(self._query_clip(pending, opened))
 
-    async def _query_clip(self, due: Due, opened: OpenedClip) -> None:
-        first, *rest = due.requests
+    async def _query_clip(self, pending: Due, opened: OpenedClip) -> None:
+        first, *rest = pending.requests
         try:
-            await self._query(due, opened, first)
+            await self._query(pending, opened, first)
             self._ready_count += len(rest)
-            await asyncio.gather(*(self._query(due, opened, request) for request in rest))
+            await asyncio.gather(*(self._query(pending, opened, request) for request in rest))
         finally:
             if opened.close is not None:
                 await opened.close()
         self._open_bytes -= opened.size
         self._capacity_freed.set()
 
-    async def _query(self, due: Due, opened: OpenedClip, request: Request) -> None:
+    async def _query(self, pending: Due, opened: OpenedClip, request: Request) -> None:
         async with self._slots:
             if self._user_error is None:
                 start, answer = time.monotonic(), None
                 try:
                     answer = checked(await opened.answer(request), request)
                 except Exception as error:
-                    answer = self._failure(due, error)
+                    answer = self._failure(pending, error)
                 if answer is not None:
                     parts = dict(opened.seconds)
                     opened.seconds.clear()
-                    self._emit(Arrived(due.clip, request, answer, time.monotonic() - start, parts))
+                    self._emit(Arrived(pending.clip, request, answer, time.monotonic() - start, parts))
                     self._failures_in_a_row = self._failures_in_a_row + 1 if answer.error in TRANSIENT else 0
                     if self._failures_in_a_row == MAX_FAILED_ROUNDS * self._concurrency and self._user_error is None:
                         # The server no longer answers, so every further request would only waste its retries.
@@ -140,12 +140,12 @@ class _Sender:
         self._ready_count -= 1
         self._capacity_freed.set()
 
-    def _failure(self, due: Due, error: Exception) -> Answer | None:
+    def _failure(self, pending: Due, error: Exception) -> Answer | None:
         """Return an error as a named failure; record a UserError, which stops the sending, and return None."""
         try:
             if isinstance(error, UserError):
                 raise error
-            return logged_failure(due.clip, error)
+            return logged_failure(pending.clip, error)
         except UserError as user_error:
             self._user_error = self._user_error or user_error
             return None

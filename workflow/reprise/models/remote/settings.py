@@ -17,7 +17,7 @@ BARE_URL = re.compile(r"https?://[^\s@?#/]+(?:/[^\s@?#]*)?")
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Anthropic's API refuses a smaller thinking budget.
 MIN_THINKING = 1024
-# These settings do not affect answers, so a run's key leaves them out and its settings record them.
+# These settings do not affect answers, so a run's key keeps them apart from those that do.
 BESIDE_ANSWERS = frozenset({
     "url", "key", "max_images", "image_tokens", "concurrency", "timeout_s", "retries", "limits",
 })  # fmt: skip

@@ -64,7 +64,8 @@ class Host:
             port = probe.getsockname()[1]
         command = [
             str(self._python), *(PROGRAM_COMMAND if hosting.program else VLLM_COMMAND),
-            "--model", str(self._weights.resolve()), "--served-model-name", self._name, "--port", str(port), *self._serving.arguments, *hosting.arguments,
+            "--model", str(self._weights.resolve()), "--served-model-name", self._name, "--port", str(port),
+            *self._serving.arguments, *hosting.arguments,
         ]  # fmt: skip
         self._url = f"http://{HOST}:{port}"
         os.environ[KEY_VARIABLE] = self._key
@@ -159,12 +160,8 @@ class Host:
 def _served_models(client: httpx2.Client, key: str) -> list[str]:
     """Return the models that a server lists; empty unless it requires the key and answers correctly."""
     try:
-        status_without_key = client.get("/v1/models").status_code
+        refusal = client.get("/v1/models").status_code
         reply = client.get("/v1/models", headers={"Authorization": f"Bearer {key}"})
-        return (
-            [model["id"] for model in reply.json()["data"]]
-            if (status_without_key, reply.status_code) == (401, 200)
-            else []
-        )
+        return [model["id"] for model in reply.json()["data"]] if (refusal, reply.status_code) == (401, 200) else []
     except (httpx2.HTTPError, ValueError, LookupError, TypeError):
         return []

@@ -109,7 +109,7 @@ class Program:
         if not urls:
             return prompt, np.zeros((0, 0, 0, 3), np.uint8), times
         video = body["media_io_kwargs"]["video"]
-        times.extend(place / video["fps"] for place in video["frames_indices"])
+        times.extend(index / video["fps"] for index in video["frames_indices"])
         times.duration = video["duration"]
         return prompt, self._frames(urls[0]), times
 

@@ -85,11 +85,9 @@ class ServedBy(Settings):
         missing = [name for name in ("program", "environment") if name not in self.model_fields_set]
         if self.engine == "program" and missing:
             raise mistake(f"a program needs {' and '.join(missing)} here.")
-        unsupported = sorted(
-            self.model_fields_set & set(VLLM_SETTINGS if self.engine == "program" else PROGRAM_SETTINGS)
-        )
-        if unsupported:
-            raise mistake(f"{', '.join(unsupported)}: engine '{self.engine}' has no such setting. Remove it.")
+        extra = sorted(self.model_fields_set & set(VLLM_SETTINGS if self.engine == "program" else PROGRAM_SETTINGS))
+        if extra:
+            raise mistake(f"{', '.join(extra)}: engine '{self.engine}' has no such setting. Remove it.")
         return self
 
     @field_validator("program")
@@ -225,7 +223,7 @@ def hosting_of(served: ServedBy, gpus: int) -> Hosting:
     else:
         arguments = ["--tensor-parallel-size", str(served.tensor_parallel or max(1, gpus))]
         arguments += ["--gpu-memory-utilization", f"{served.gpu_memory:g}"] if served.gpu_memory else []
-        # `auto` fits the context into the memory; many checkpoints allow more than a GPU holds, and no run needs that.
+        # `auto` fits the context to the memory; many checkpoints allow more than a GPU holds, which no run needs.
         arguments += ["--max-model-len", "auto"] if served.max_model_len is None else []
         arguments += ["--host", HOST, "--disable-uvicorn-access-log"]
     return Hosting(
@@ -266,13 +264,9 @@ def check_program(file: str, scores: str | None) -> str:
 
 def _accepts(arguments: ast.arguments, count: int) -> bool:
     """Return whether a function with these parameters accepts so many positional arguments."""
-    positional = len(arguments.posonlyargs) + len(arguments.args)
-    required = positional - len(arguments.defaults)
-    return (
-        required <= count
-        and (count <= positional or arguments.vararg is not None)
-        and None not in arguments.kw_defaults
-    )
+    total = len(arguments.posonlyargs) + len(arguments.args)
+    required = total - len(arguments.defaults)
+    return required <= count and (count <= total or arguments.vararg is not None) and None not in arguments.kw_defaults
 
 
 def environment(serving: Serving, key: str, caches: Path) -> Mapping[str, str]:

@@ -79,20 +79,20 @@ NEUTRAL = {
 
 def generation_settings(config: GenerationConfig, folder: object) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a checkpoint's generation settings: those that are kept, and those that a default replaces."""
-    stated = {
+    settings = {
         name: value
         for name, value in config.to_diff_dict().items()
         if name not in METADATA and value is not None and (name not in NEUTRAL or NEUTRAL[name] != value)
     }
-    refused = [name for name in REFUSED if stated.get(name)]
+    refused = [name for name in REFUSED if settings.get(name)]
     if refused:
         raise UserError(
             f"{folder}: `{refused[0]}` in generation_config.json (or config.json) shapes what the model writes, and "
             "is not supported here. Remove it from a copy of the checkpoint, which then writes other texts, or "
             "import answers that were made elsewhere."
         )
-    supported = {name: value for name, value in stated.items() if name in KEPT}
-    return supported, {name: value for name, value in stated.items() if name not in KEPT}
+    supported = {name: value for name, value in settings.items() if name in KEPT}
+    return supported, {name: value for name, value in settings.items() if name not in KEPT}
 
 
 # --- loading ----
@@ -276,22 +276,24 @@ def generate_tokens(model: Any, inputs: Any, max_tokens: int) -> Any:
     return model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False, logits_processor=checks)
 
 
-def decode_answer(tokenizer: Any, new: Any, *, is_open: bool, tokens_in: int, frames: int = 0) -> Answer:
+def decode_answer(tokenizer: Any, new_tokens: Any, *, is_open: bool, tokens_in: int, frames: int = 0) -> Answer:
     """Decode the tokens after a thought, whose markers may be special tokens.
 
     A thought that did not end is an error.
     """
-    full_text = tokenizer.decode(new)
+    full_text = tokenizer.decode(new_tokens)
     text = behind_thought(full_text, is_open=is_open)
     if text is None:
-        message = f"the thought did not end within {len(new)} tokens. Set settings.max_tokens in the model's file"
+        message = (
+            f"the thought did not end within {len(new_tokens)} tokens. Set settings.max_tokens in the model's file"
+        )
         return Answer(error="still_thinking", message=message)
     if text is full_text:
-        text = str(tokenizer.decode(new, skip_special_tokens=True))
+        text = str(tokenizer.decode(new_tokens, skip_special_tokens=True))
     else:
         for special_token in tokenizer.all_special_tokens:
             text = text.replace(special_token, "")
-    return Answer(text=text, frames_shown=frames, tokens_in=tokens_in, tokens_out=len(new))
+    return Answer(text=text, frames_shown=frames, tokens_in=tokens_in, tokens_out=len(new_tokens))
 
 
 def input_device(model: Any) -> Any:
@@ -339,7 +341,7 @@ def check_scores(spec: ModelSpec, tokenizer: Any, *, opens_thought: bool) -> Non
         )
 
 
-# --- what a model can read -----------------------------------------------------------------------------------------
+# --- context length -------------------------------------------------------------------------------------------------
 
 
 def context_of(config: Any) -> int | None:
@@ -354,7 +356,7 @@ def context_of(config: Any) -> int | None:
     return max(positions, int(scaling["factor"] * scaling.get("original_max_position_embeddings", positions)))
 
 
-def check_length(tokens: int, new: int, context: int | None) -> None:
+def check_length(tokens: int, new_tokens: int, context: int | None) -> None:
     """Raise an AnswerError unless a prompt and its new tokens fit in the context."""
-    if context is not None and tokens + new > context:
-        raise AnswerError("beyond_context", f"{tokens} tokens and {new} to write; the model reads {context}")
+    if context is not None and tokens + new_tokens > context:
+        raise AnswerError("beyond_context", f"{tokens} tokens and {new_tokens} to write; the model reads {context}")

@@ -46,14 +46,14 @@ def embed(texts: Iterable[str], version: str, store: Store, checkpoint: Checkpoi
 
     Without a checkpoint the model is all-MiniLM-L6-v2. The version of another checkpoint is the digest of its folder.
     """
-    distinct = dict.fromkeys(texts)
+    unique_texts = dict.fromkeys(texts)
     name = MODEL if checkpoint is None else f"mean of {checkpoint.tokens} tokens"
-    paths = {text: store.path("embeddings", value_digest([name, version, text]), ".json") for text in distinct}
+    paths = {text: store.path("embeddings", value_digest([name, version, text]), ".json") for text in unique_texts}
     records = {text: read_record(path) for text, path in paths.items()}
     vectors: dict[str, Vector] = {
         text: np.frombuffer(b64decode(encoded), np.float32) for text, encoded in records.items() if encoded
     }
-    missing = [text for text in distinct if text not in vectors]
+    missing = [text for text in unique_texts if text not in vectors]
     if missing:
         if checkpoint is None:
             installed = find_spec(PACKAGE)

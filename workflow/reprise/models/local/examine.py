@@ -71,10 +71,10 @@ def notes(spec: ModelSpec) -> Iterator[str]:
     """Yield notes on a valid checkpoint that a user may not expect: its own generation settings, and unused files."""
     supported, replaced = _generation(spec)
     reported = {name: value for name, value in supported.items() if name not in SPECIAL_TOKENS}
-    for words, settings in (("kept", reported), ("not used", replaced)):
+    for label, settings in (("kept", reported), ("not used", replaced)):
         if settings:
             text = ", ".join(f"{name}: {value}" for name, value in settings.items())
-            yield f"settings that are {words}: {text} (of the checkpoint, for written answers)"
+            yield f"settings that are {label}: {text} (of the checkpoint, for written answers)"
     unread = unread_files(spec.weights, runs_code=spec.trust_remote_code)
     if unread:
         yield f"files that are not read:  {', '.join(unread)}"

@@ -264,7 +264,7 @@ class Prefix:
         limit.lower(self._cache, rows)
 
     def logits(self, questions: Sequence[Any], rows: int = 1) -> Any:
-        """Return the logits after each question, whose tokens (1, length) begin with the shared ones."""
+        """Return the next-token logits of each question, whose tokens (1, length) begin with the shared ones."""
         results: list[Any] = [None] * len(questions)
         for indices, suffixes, length in self._batches(questions, rows):
             padded = torch.stack([pad(suffix, (0, length - len(suffix))) for suffix in suffixes])

@@ -62,7 +62,7 @@ def attend_to_parts(
 
 
 _BATCHES: Any = WeakIdKeyDictionary()
-"""Bounds -> batches. The layers of a tower share one tensor of bounds, whose values come from the device."""
+"""Bounds -> batches, cached because the layers of a tower share bounds that must be copied from the device."""
 
 
 def _batches(bounds: Any, device: Any) -> Batches:

@@ -1,4 +1,4 @@
-"""A run's answers for others: as frames for notebooks, as files of the authors; and which one random frame answers."""
+"""Results for use outside Reprise: data frames for notebooks, the authors' answer files, and static questions."""
 
 import csv
 import sys
@@ -10,7 +10,7 @@ import polars as pl
 
 from reprise.benchmarks.mmbench_video.scores import mean_ratings
 from reprise.benchmarks.rows import chosen_items
-from reprise.commands.shared import plan_of, reader_of, there
+from reprise.commands.shared import plan_of, reader_of, require_file
 from reprise.core.errors import UserError
 from reprise.core.paths import TABLES
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS, read_table
@@ -21,28 +21,32 @@ from reprise.tables.build import TIDY
 
 
 def results(table: str, folder: str | Path = ".") -> pl.DataFrame:
-    """The numbers of a table as its csv has them; columns that this one lacks are null."""
+    """Return the numbers of a table's csv file; columns that this table lacks are null."""
     with chdir(folder):
         path = TABLES / f"{table}.csv"
         if not path.is_file():
             check_targets(plan_of(None), [str(path)])
-        return pl.read_csv(there(path, "results"), schema_overrides=TIDY)
+        return pl.read_csv(require_file(path, "results"), schema_overrides=TIDY)
 
 
 def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> pl.DataFrame:
-    """A run's answers, a row each, with the item, what was asked, and how the answer was read."""
+    """Return a run's answers, one per row, with the item, the request and the verdict."""
     with chdir(folder):
         plan = plan_of(suite)
-        found = plan.find_run(run)
+        matched_run = plan.find_run(run)
         paths = plan.results
-        items = read_table(there(paths.items(found.benchmark), "answers"), ITEMS)
-        requests = read_table(there(paths.requests(found.benchmark, found.protocol), "answers"), REQUESTS)
-        responses = read_table(there(paths.responses(found), "answers"), RESPONSES)
-        verdicts = read_table(there(paths.verdicts(found, reader_of(plan, found)), "answers"), VERDICTS)
-    on = ["item_id", "role"]
+        items = read_table(require_file(paths.items(matched_run.benchmark), "answers"), ITEMS)
+        requests = read_table(
+            require_file(paths.requests(matched_run.benchmark, matched_run.protocol), "answers"), REQUESTS
+        )
+        responses = read_table(require_file(paths.responses(matched_run), "answers"), RESPONSES)
+        verdicts = read_table(
+            require_file(paths.verdicts(matched_run, reader_of(plan, matched_run)), "answers"), VERDICTS
+        )
+    keys = ["item_id", "role"]
     return (
-        responses.select(*on, "text", "scores", "frames_shown", "error", "message")
-        .join(requests.select(*on, "prompt", "options", "expected"), on=on, how="left", maintain_order="left")
+        responses.select(*keys, "text", "scores", "frames_shown", "error", "message")
+        .join(requests.select(*keys, "prompt", "options", "expected"), on=keys, how="left", maintain_order="left")
         .join(
             items.select("item_id", "clip_id", "unit", "task", "groups"),
             on="item_id",
@@ -50,8 +54,8 @@ def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> pl.
             maintain_order="left",
         )
         .join(
-            verdicts.select(*on, "value", "read_by", "score", "right", "unparsed", "failed"),
-            on=on,
+            verdicts.select(*keys, "value", "read_by", "score", "right", "unparsed", "failed"),
+            on=keys,
             how="left",
             maintain_order="left",
         )
@@ -59,7 +63,7 @@ def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> pl.
     )
 
 
-# Column of `answers` -> what it holds.
+# The columns of `answers` and their meanings; the notebook guide lists them.
 ANSWER_COLUMNS = {
     "item_id": "the item",
     "role": "which of its questions",
@@ -85,43 +89,50 @@ ANSWER_COLUMNS = {
 
 
 def export_run(name: str, folder: Path, suite: str | None = None) -> None:
-    """Write a run's answers and print the files' names; a question whose clip is missing is written as a failed one."""
+    """Write a run's answers in the authors' format and print the paths; requests with a missing clip are failures."""
     plan = plan_of(suite)
     run = plan.find_run(name)
     protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]
     formats = load_importer(run.benchmark).FORMS if has_importer(run.benchmark) else {}
-    known = {form: files.write for form, files in formats.items() if files.write is not None}
-    if protocol.form not in known:
+    writers = {form: files.write for form, files in formats.items() if files.write is not None}
+    if protocol.form not in writers:
         raise UserError(
             f"export: the authors of {run.benchmark} have no file format of answers to form '{protocol.form}'."
-            + (f" Forms that have one: {', '.join(known)}." if known else "")
+            + (f" Forms that have one: {', '.join(writers)}." if writers else "")
         )
-    answers = read_table(there(plan.results.responses(run), "export"), RESPONSES)
+    responses = read_table(require_file(plan.results.responses(run), "export"), RESPONSES)
     items = chosen_items(read_table(plan.results.items(run.benchmark), ITEMS), protocol.items)
-    answered = (
+    answered_requests = (
         read_table(plan.results.requests(run.benchmark, run.protocol), REQUESTS)
         .join(
-            answers.select("request_id", "text", "scores", "error"), on="request_id", how="left", maintain_order="left"
+            responses.select("request_id", "text", "scores", "error"),
+            on="request_id",
+            how="left",
+            maintain_order="left",
         )
         .with_columns(pl.col("error").fill_null("missing"))
     )
     frames = frames_shown(plan.config.main.samplings[run.sampling])
-    for path in known[protocol.form](
-        folder, run.model if frames is None else f"{run.model}-frame{frames}", items, answered
+    for path in writers[protocol.form](
+        folder, run.model if frames is None else f"{run.model}-frame{frames}", items, answered_requests
     ):
         print(path)
 
 
-def list_static(runs: Sequence[str], judge: str | None, least: float, suite: str | None = None) -> None:
+def list_static(runs: Sequence[str], judge: str | None, min_rating: float, suite: str | None = None) -> None:
     """Print item and mean rating of every static question of MMBench-Video as csv; the counts go to stderr.
 
-    Its appendix C.1 drops the questions that a single random frame answers.
+    A static question can be answered from a single random frame; appendix C.1 of the paper drops these questions.
     """
     plan = plan_of(suite)
     paths = [
-        there(plan.results.verdicts(run, judge or plan.judge_of(run)), "static") for run in map(plan.find_run, runs)
+        require_file(plan.results.verdicts(run, judge or plan.judge_of(run)), "static")
+        for run in map(plan.find_run, runs)
     ]
     means = mean_ratings([read_table(path, VERDICTS) for path in paths])
-    found = means.filter(pl.col("rating") >= least)
-    csv.writer(sys.stdout, lineterminator="\n").writerows([("item_id", "rating"), *found.rows()])
-    print(f"{found.height} of {means.height} questions rated {least} or more over {len(paths)} runs", file=sys.stderr)
+    static_items = means.filter(pl.col("rating") >= min_rating)
+    csv.writer(sys.stdout, lineterminator="\n").writerows([("item_id", "rating"), *static_items.rows()])
+    print(
+        f"{static_items.height} of {means.height} questions rated {min_rating} or more over {len(paths)} runs",
+        file=sys.stderr,
+    )

@@ -1,4 +1,4 @@
-"""Command `check`: a few questions to a model, before a night of them."""
+"""Command `check`: query a model with a few requests before a long run."""
 
 import random
 import resource
@@ -26,12 +26,16 @@ from reprise.plan.builds import build_for, check_model_gpus
 from reprise.plan.run_keys import check_frames_chosen, server_of, weights_identity
 from reprise.plan.runs import Plan
 
-ASKED = ("score", "choose")
+CHECKABLE_ASKS = ("score", "choose")
 MB = 10**6
 
 
 def check_model(slug: str, questions: int, suite: str | None) -> None:
-    """Print what a model makes of a few of the suite's questions; a UserError if it fails or is blind."""
+    """Query a model with a few of the suite's requests and print a summary.
+
+    Raises:
+        UserError: All requests of a run fail, or the answers do not depend on the clip.
+    """
     plan = plan_of(suite)
     refuse_unknown("model", [slug], plan.config.models, "check")
     model = plan.config.models[slug]
@@ -59,7 +63,7 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
                     f"{run.name}: the model is blind. No answer changes when it is shown another clip: do not run it. "
                     "Look at its weights, its chat template and `settings.frames`."
                 )
-            elif _ask(plan, run) == "score" and sight.readable < float(model.settings.get(SHARE, HALF)):
+            elif _ask_of(plan, run) == "score" and sight.readable < float(model.settings.get(SHARE, HALF)):
                 problems.append(
                     f"{run.name}: the options hold {100 * sight.readable:.2g} % of the probability of an answer's "
                     "first token, so that scores say nothing, and the run would end after its first questions. If the "
@@ -74,10 +78,10 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
 
 
 def _check_frames(plan: Plan, slug: str, model: Model) -> None:
-    """Raise a UserError, which says how a checkpoint takes frames, where its server is not told how to show them."""
+    """Raise a UserError that names the right `settings.frames` if a served model lacks this setting."""
     try:
         check_frames_chosen(slug, model)
-    except UserError as missing:
+    except UserError as error:
         from reprise.models.local.examine import frames_shown
 
         folder, code = _weights(plan, slug, model), model.trust_remote_code
@@ -85,87 +89,87 @@ def _check_frames(plan: Plan, slug: str, model: Model) -> None:
         raise UserError(
             f"config/models/{slug}.yaml: settings.frames: missing. The processor and the chat template of this "
             f"checkpoint take {'a video' if mode == 'video' else 'images'}: write `settings: {{frames: {mode}}}`."
-        ) from missing
+        ) from error
 
 
 def _notes(plan: Plan, slug: str, model: Model) -> Iterable[str]:
-    """What its files say of a model; a UserError in seconds where it cannot be asked."""
+    """Return notes on a model's files; a UserError reports an unsupported model before any weights are loaded."""
     from reprise.models.local.examine import differences, notes
 
     folder, code = _weights(plan, slug, model), model.trust_remote_code
     spec = ModelSpec(folder, "cpu", 1, model.dtype, model.attention, code, model.settings, shows_frames=True)
-    if found := list(differences(model.adapter, spec)):
-        raise UserError(f"{slug}: " + " ".join(found))
+    if problems := list(differences(model.adapter, spec)):
+        raise UserError(f"{slug}: " + " ".join(problems))
     return notes(spec)
 
 
-def _ask(plan: Plan, run: Run) -> str:
+def _ask_of(plan: Plan, run: Run) -> str:
     return plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
 
 
 def sees_frames(model: Model) -> bool:
-    """Whether there is something to check of a model: it may be shown frames, and is no vendor's who is paid for it."""
+    """Return whether a model can be checked: it accepts frames and costs no money."""
     adapter = ADAPTERS[model.adapter]
     is_model = model.has_weights or (adapter.is_remote and not adapter.is_paid(model.settings))
-    return adapter.frames == "shown" and is_model and not {*ASKED}.isdisjoint(adapter.asked(model.settings))
+    return adapter.frames == "shown" and is_model and not {*CHECKABLE_ASKS}.isdisjoint(adapter.asked(model.settings))
 
 
 def is_checked(plan: Plan, run: Run) -> bool:
-    return _ask(plan, run) in ASKED and plan.config.main.samplings[run.sampling]["rule"] != "none"
+    return _ask_of(plan, run) in CHECKABLE_ASKS and plan.config.main.samplings[run.sampling]["rule"] != "none"
 
 
 def _runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
-    """For each way of asking a run whose questions and frames are there, the model's own ones first."""
-    asks = ADAPTERS[model.adapter].asked(model.settings)
-    able = [run for run in plan.runs() if _ask(plan, run) in asks and is_checked(plan, run)]
-    found: dict[str, Run] = {}
-    for run in sorted(able, key=lambda run: (run.model != slug, run)):
+    """Return one run with existing data for each `ask` of the model; runs of the model itself take precedence."""
+    supported = ADAPTERS[model.adapter].asked(model.settings)
+    candidates = [run for run in plan.runs() if _ask_of(plan, run) in supported and is_checked(plan, run)]
+    runs_by_ask: dict[str, Run] = {}
+    for run in sorted(candidates, key=lambda run: (run.model != slug, run)):
         if all(map(Path.is_file, data_of(plan, run))):
-            found.setdefault(_ask(plan, run), Run(run.benchmark, run.protocol, run.sampling, slug))
-    if not found:
-        how = f" Make some first: snakemake {' '.join(map(str, data_of(plan, able[0])))}" if able else ""
-        raise UserError(f"check: suite '{plan.config.name}' has no questions with frames yet that fit '{slug}'.{how}")
-    return list(found.values())
+            runs_by_ask.setdefault(_ask_of(plan, run), Run(run.benchmark, run.protocol, run.sampling, slug))
+    if not runs_by_ask:
+        hint = f" Make some first: snakemake {' '.join(map(str, data_of(plan, candidates[0])))}" if candidates else ""
+        raise UserError(f"check: suite '{plan.config.name}' has no questions with frames yet that fit '{slug}'.{hint}")
+    return list(runs_by_ask.values())
 
 
 def _sample(plan: Plan, run: Run, questions: int) -> list[Due]:
-    shown = [work for work in works_of(plan, run) if work.clip.indices]
-    if len(shown) < 2:
+    works = [work for work in works_of(plan, run) if work.clip.indices]
+    if len(works) < 2:
         raise UserError(
-            f"check: {plan.results.frames(run.benchmark, run.sampling)} shows {len(shown)} clips; two are needed, to "
+            f"check: {plan.results.frames(run.benchmark, run.sampling)} shows {len(works)} clips; two are needed, to "
             "show one instead of the other."
         )
-    chosen = random.Random(0).sample(shown, min(12, len(shown)))
-    for work in chosen:
+    sample = random.Random(0).sample(works, min(12, len(works)))
+    for work in sample:
         work.check()
-    return [Due(work.clip, work.requests[: max(1, questions // len(chosen))]) for work in chosen]
+    return [Due(work.clip, work.requests[: max(1, questions // len(sample))]) for work in sample]
 
 
 def _weights(plan: Plan, slug: str, model: Model) -> Path:
     folder = Path(model.checkpoint or snapshot_folder(str(model.repo), str(model.revision), plan.store))
-    if not any(any(folder.glob(one)) for one in (WEIGHTS, *model.files)):
-        how = f"Fetch them first: snakemake {plan.results.weights(slug)}" if model.repo else "Correct `checkpoint`."
-        raise UserError(f"config/models/{slug}.yaml: no weights in {folder}. {how}")
+    if not any(any(folder.glob(pattern)) for pattern in (WEIGHTS, *model.files)):
+        hint = f"Fetch them first: snakemake {plan.results.weights(slug)}" if model.repo else "Correct `checkpoint`."
+        raise UserError(f"config/models/{slug}.yaml: no weights in {folder}. {hint}")
     return folder
 
 
 @contextmanager
 def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
-    """A model that can be asked: loaded here, or by the server that is started for it, or at a server that runs."""
+    """Yield the adapter of a model that is loaded here, or served by a new or a running server."""
     folder, settings = _weights(plan, slug, model) if model.has_weights else None, model.settings
-    with ExitStack() as ends:
+    with ExitStack() as stack:
         for lock in take_gpus(model.gpus, plan.store.root / "locks", slug, build_for(model), end_idle_process):
-            ends.callback(lock.release)  # kept until then
-        serving, hosting, _, own = server_of(model, weights_identity(slug, model, plan.store))
+            stack.callback(lock.release)  # The GPUs stay locked while the model is in use.
+        serving, hosting, _, server_settings = server_of(model, weights_identity(slug, model, plan.store))
         if serving is not None and hosting is not None and folder is not None:
             log = plan.results.log("check", slug).with_suffix(".server.log")
-            host = Host(serving, hosting, weights=folder, name=own["model"], store=plan.store, log_file=log)
-            ends.callback(host.close)
-            settings = settings | own | host.start()
+            host = Host(serving, hosting, weights=folder, name=server_settings["model"], store=plan.store, log_file=log)
+            stack.callback(host.close)
+            settings = settings | server_settings | host.start()
         device, code = "cuda" if model.gpus else "cpu", model.trust_remote_code
         spec = ModelSpec(folder, device, model.threads, model.dtype, model.attention, code, settings)
         if ADAPTERS[model.adapter].is_remote:
-            # Of the servers that are checked none is paid for, also where this job gives its own server a key.
+            # No checked server costs money, even if this job gives its own server an API key.
             spec = replace(spec, account=Account(plan.store.root, slug, None, NO_BUDGET, is_paid=False))
         yield loaded(ADAPTERS[model.adapter].target)(spec)
 
@@ -174,9 +178,9 @@ def _lines(run: Run, sight: Sight) -> Iterator[str]:
     frames = " to ".join(str(count) for count in sorted({min(sight.frames), max(sight.frames)}))
     yield f"{run.name}: {sight.questions} questions about {sight.clips} clips"
     yield f"  frames that reached it    {frames} a clip, {sight.tokens_a_frame:.1f} tokens each"
-    for view, found in sight.differing.items():
-        changed = f"{found.count} of {found.of} answers are others than with {PLAN}"
-        yield f"  {view:24}  {changed}, by {found.most:.2g} at most"
+    for ablation, changes in sight.differing.items():
+        summary = f"{changes.count} of {changes.of} answers are others than with {PLAN}"
+        yield f"  {ablation:24}  {summary}, by {changes.most:.2g} at most"
     yield f"  options                   {100 * sight.readable:.0f} % of the answers, or of their probability, is one"
     yield f"  time                      {sight.seconds:.2f} s a question"
     for reason, count in sight.failures.most_common():
@@ -188,8 +192,8 @@ def _memory(model: Model) -> Iterator[str]:
 
     if model.gpus:
         for number in range(torch.cuda.device_count()):
-            most, there = torch.cuda.max_memory_allocated(number), torch.cuda.get_device_properties(number).total_memory
-            yield f"memory of GPU {number}: {most / MB:.0f} MB at most, of {there / MB:.0f} MB"
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / MB
-    is_enough = "enough" if used <= model.memory_mb else "too little: set it to more"
-    yield f"main memory: {used:.0f} MB at most; `memory_mb: {model.memory_mb}` is {is_enough}"
+            peak, total = torch.cuda.max_memory_allocated(number), torch.cuda.get_device_properties(number).total_memory
+            yield f"memory of GPU {number}: {peak / MB:.0f} MB at most, of {total / MB:.0f} MB"
+    main_memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / MB
+    is_enough = "enough" if main_memory <= model.memory_mb else "too little: set it to more"
+    yield f"main memory: {main_memory:.0f} MB at most; `memory_mb: {model.memory_mb}` is {is_enough}"

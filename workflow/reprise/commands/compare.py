@@ -1,4 +1,4 @@
-"""`compare`: what two runs were made with, how they did on the samples that both were asked, and where they differ."""
+"""Command `compare`: conditions, scores on common samples, and differing samples of two runs."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ import polars as pl
 
 from reprise.benchmarks.comparing import Part, headline, parts
 from reprise.benchmarks.registry import load_scores
-from reprise.commands.shared import copy_one, ledger_of, outcomes_of, plan_of, reader_of
+from reprise.commands.shared import copy_hint, ledger_of, outcomes_of, plan_of, reader_of
 from reprise.core.errors import UserError
 from reprise.core.files import read_json, recorded, sealed_text
 from reprise.core.paths import RESULTS, Run
@@ -36,49 +36,55 @@ WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 class Conditions(NamedTuple):
-    """What a run's answers were made with; empty where nobody knows, as of answers that were made elsewhere."""
+    """The conditions under which a run's answers were made; empty where unknown, as for imported answers."""
 
-    settings: Mapping[str, Any]  # what its key says of the answers, how they were read, and the released files
-    frames: Mapping[str, tuple[int, ...]]  # clip -> the frames of its plan
+    settings: Mapping[str, Any]  # of its run key, its answer extraction, and the released files
+    frames: Mapping[str, tuple[int, ...]]  # clip -> planned frame indices
     clips: Mapping[str, str]  # clip -> digest of its file
-    prompts: Mapping[str, str]  # question -> digest of the prompt as it was sent
-    answered: frozenset[str]  # clips of the items that were asked about
-    unknown: frozenset[str] = frozenset()  # settings that nobody knows, frames and clips among them
+    prompts: Mapping[str, str]  # request -> digest of the prompt as sent
+    answered: frozenset[str]  # clips of the items with a request
+    unknown: frozenset[str] = frozenset()  # unknown settings, including frames and clips
 
     @classmethod
     def of(cls, plan: Plan, run: Run) -> "Conditions":
         results, reader = plan.results, reader_of(plan, run)
-        answered = recorded(results.responses(run)) or Provenance()
-        found_settings = (content["answers"] for content in answered.settings.values() if "answers" in content)
-        key: Mapping[str, Any] = next(found_settings, {})
+        response_provenance = recorded(results.responses(run)) or Provenance()
+        run_keys = (content["answers"] for content in response_provenance.settings.values() if "answers" in content)
+        key: Mapping[str, Any] = next(run_keys, {})
         answers = read_table(results.responses(run), RESPONSES)
         clip_of = dict(read_table(results.items(run.benchmark), ITEMS).select("item_id", "clip_id").iter_rows())
-        verdicts = recorded(results.verdicts(run, reader)) or Provenance()
-        read_with = [content for name, content in verdicts.settings.items() if name.startswith("verdicts/")]
+        verdict_provenance = recorded(results.verdicts(run, reader)) or Provenance()
+        verdict_settings = [
+            content for name, content in verdict_provenance.settings.items() if name.startswith("verdicts/")
+        ]
         release, frames = results.release(run.benchmark), results.frames(run.benchmark, run.sampling)
         files = read_json(sealed_text(release)) if release.is_file() else []
         plans = read_table(frames, FRAME_PLAN) if frames.is_file() else pl.DataFrame(schema=FRAME_PLAN)
-        made = ledger_of(plan, "clips", run.benchmark).filter(status="ok")
-        found = cls(
+        clip_rows = ledger_of(plan, "clips", run.benchmark).filter(status="ok")
+        conditions = cls(
             settings={
                 **{name: value for name, value in key.items() if name != "benchmark"},
-                "reader": {"name": reader, **{name: one[name] for one in read_with for name in one}},
-                "released": {one["name"]: one["sha256"] for one in files},
+                "reader": {"name": reader, **{name: entry[name] for entry in verdict_settings for name in entry}},
+                "released": {file["name"]: file["sha256"] for file in files},
             },
-            frames={clip: tuple(shown) for clip, shown in plans.select("clip_id", "indices").iter_rows()},
-            clips=dict(made.select("clip_id", "sha256").iter_rows()),
-            prompts={name: sent for name, sent in answers.select("request_id", "prompt_sha256").iter_rows() if sent},
+            frames={clip: tuple(indices) for clip, indices in plans.select("clip_id", "indices").iter_rows()},
+            clips=dict(clip_rows.select("clip_id", "sha256").iter_rows()),
+            prompts={
+                name: digest for name, digest in answers.select("request_id", "prompt_sha256").iter_rows() if digest
+            },
             answered=frozenset(clip_of[item] for item in answers["item_id"].unique() if item in clip_of),
         )
-        return found.made_elsewhere() if run.model in plan.imports.models else found
+        return conditions.made_elsewhere() if run.model in plan.imports.models else conditions
 
     def made_elsewhere(self) -> "Conditions":
-        """Of imported answers nobody knows frames, clips, and what the key of a model that is asked would say."""
+        """Return the conditions of imported answers, with unknown frames, clips and settings of a model's run key."""
         unknown = {"frames", "clips", *(ModelAnswers.model_fields.keys() - self.settings.keys())}
         return self._replace(frames={}, clips={}, unknown=frozenset(unknown))
 
 
-class Compared(NamedTuple):
+class ComparedRun(NamedTuple):
+    """A run with its conditions and its outcomes by metric."""
+
     name: str
     benchmark: str
     form: str
@@ -87,8 +93,8 @@ class Compared(NamedTuple):
     level: float
 
     @classmethod
-    def of(cls, words: str, suite: str | None) -> "Compared":
-        """The run that words name, `<folder>:<run>` for one of another clone, whose own words begin with its folder."""
+    def of(cls, words: str, suite: str | None) -> "ComparedRun":
+        """Return the run that matches the words; `<folder>:<run>` names a run of another clone."""
         folder, _, name = words.rpartition(":")
         if folder and not (Path(folder) / RESULTS).is_dir():
             raise UserError(
@@ -114,46 +120,62 @@ class Compared(NamedTuple):
 
 
 def pair_of(first: str, second: str, names: Sequence[str]) -> tuple[str, str]:
-    """The two runs that are meant: words that fit several runs mean the one that is asked as the other run is."""
-    ours, theirs = (fitting(words, names) for words in (first, second))
-    if not ours or not theirs:
+    """Return the two runs to compare; if names are ambiguous, prefer pairs with the same protocol and sampling."""
+    first_runs, second_runs = (fitting(words, names) for words in (first, second))
+    if not first_runs or not second_runs:
         return first, second
-    pairs = [(one, other) for one in ours for other in theirs if one != other or len(ours) == len(theirs) == 1]
-    # Asked the same, or else by variants of a protocol; of any other pair it is said that it cannot be compared.
+    pairs = [(a, b) for a in first_runs for b in second_runs if a != b or len(first_runs) == len(second_runs) == 1]
+    # Prefer equal protocol and sampling, then variants of one protocol. Any other pair is rejected by the caller.
     kinds = (lambda run: run.rpartition("/")[0], lambda run: re.split("[./]", run)[:2])
-    alike = ([(one, other) for one, other in pairs if kind(one) == kind(other)] for kind in kinds)
-    several = next(filter(None, alike), pairs[:1])
-    if len(several) == 1:
-        return several[0]
-    calls = [f"reprise compare {one} {other}" for one, other in several]
-    raise UserError(f"compare: '{first}' and '{second}' fit several pairs of runs. {copy_one(calls)}")
+    comparable = ([(a, b) for a, b in pairs if kind(a) == kind(b)] for kind in kinds)
+    matches = next(filter(None, comparable), pairs[:1])
+    if len(matches) == 1:
+        return matches[0]
+    calls = [f"reprise compare {a} {b}" for a, b in matches]
+    raise UserError(f"compare: '{first}' and '{second}' fit several pairs of runs. {copy_hint(calls)}")
 
 
 def compare_runs(first: str, second: str, suite: str | None = None) -> None:
-    if ":" not in first + second:  # of this clone
+    if ":" not in first + second:  # both runs are of this clone
         first, second = pair_of(first, second, [run.name for run in plan_of(suite).runs()])
-    one, other = (Compared.of(words, suite) for words in (first, second))
-    if (one.benchmark, one.form) != (other.benchmark, other.form):
+    first_run, second_run = (ComparedRun.of(words, suite) for words in (first, second))
+    if (first_run.benchmark, first_run.form) != (second_run.benchmark, second_run.form):
         raise UserError(
-            f"compare: '{one.name}' asks {one.benchmark} {one.form}, '{other.name}' {other.benchmark} {other.form}."
+            f"compare: '{first_run.name}' asks {first_run.benchmark} {first_run.form}, "
+            f"'{second_run.name}' {second_run.benchmark} {second_run.form}."
         )
-    differing = list(differences((one.name, other.name), one.conditions, other.conditions))
-    print("\n".join([f"What differs in the conditions: {one.name} | {other.name}", *(differing or ["- nothing"])]))
-    print(f"\n{one.name} minus {other.name}, percentage points, on the samples both were asked\n")
-    metrics = sorted(one.outcomes.keys() & other.outcomes.keys())
-    leading = headline(load_scores(one.benchmark).SCORES[one.form], one.outcomes, other.outcomes, one.level)
-    if leading is not None:
-        print(HEADER.format(percent=100 * one.level, p="p (sign flips over videos)"))
-        print("\n".join(table_lines([leading], [leading.found.p])))
-    of_all = [part for name in metrics for part in parts(name, one.outcomes[name], other.outcomes[name], one.level)]
-    found = [part for part in of_all if leading is None or part.subject != leading.subject]
-    if found:
-        print(f"\nThe parts; their p are adjusted for their number, {len(found)}, by Holm's method\n")
-        print(HEADER.format(percent=100 * one.level, p="p (sign flips over videos, Holm)"))
-        print("\n".join(table_lines(found, holm([part.found.p for part in found]))))
+    differing = list(differences((first_run.name, second_run.name), first_run.conditions, second_run.conditions))
+    print(
+        "\n".join(
+            [f"What differs in the conditions: {first_run.name} | {second_run.name}", *(differing or ["- nothing"])]
+        )
+    )
+    print(f"\n{first_run.name} minus {second_run.name}, percentage points, on the samples both were asked\n")
+    metrics = sorted(first_run.outcomes.keys() & second_run.outcomes.keys())
+    lead = headline(
+        load_scores(first_run.benchmark).SCORES[first_run.form],
+        first_run.outcomes,
+        second_run.outcomes,
+        first_run.level,
+    )
+    if lead is not None:
+        print(HEADER.format(percent=100 * first_run.level, p="p (sign flips over videos)"))
+        print("\n".join(table_lines([lead], [lead.found.p])))
+    all_parts = [
+        part
+        for name in metrics
+        for part in parts(name, first_run.outcomes[name], second_run.outcomes[name], first_run.level)
+    ]
+    minor_parts = [part for part in all_parts if lead is None or part.subject != lead.subject]
+    if minor_parts:
+        print(f"\nThe parts; their p are adjusted for their number, {len(minor_parts)}, by Holm's method\n")
+        print(HEADER.format(percent=100 * first_run.level, p="p (sign flips over videos, Holm)"))
+        print("\n".join(table_lines(minor_parts, holm([part.found.p for part in minor_parts]))))
     for metric in metrics:
         print()
-        for line in items_between(metric, (one.name, one.outcomes[metric]), (other.name, other.outcomes[metric])):
+        for line in items_between(
+            metric, (first_run.name, first_run.outcomes[metric]), (second_run.name, second_run.outcomes[metric])
+        ):
             print(line)
     print("\nWhat a model saw and said: python -m reprise item <run> <sample>, in the clone of the run")
 
@@ -161,75 +183,87 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def table_lines(found: Sequence[Part], ps: Sequence[float]) -> Iterator[str]:
-    """A row each; a p-value has four decimals and is never 0, which no test can show."""
-    for (metric, test, one), p in zip(found, ps, strict=True):
-        ends = (one.low, one.high)
-        interval = "–" if None in ends else " to ".join(f"{100 * end:+.1f}" for end in ends if end is not None)
-        counts = f"{one.n_items} | {one.n_clusters} | {100 * one.difference:+.1f}"
+def table_lines(rows: Sequence[Part], p_values: Sequence[float]) -> Iterator[str]:
+    """Yield one table row per part; a p-value has four decimals and is never 0, since no test can show that."""
+    for (metric, test, estimate), p in zip(rows, p_values, strict=True):
+        bounds = (estimate.low, estimate.high)
+        interval = (
+            "–" if None in bounds else " to ".join(f"{100 * bound:+.1f}" for bound in bounds if bound is not None)
+        )
+        counts = f"{estimate.n_items} | {estimate.n_clusters} | {100 * estimate.difference:+.1f}"
         yield f"| {metric} | {plain(test)} | {counts} | {interval} | {f'{p:.4f}' if p >= LEAST_P else f'<{LEAST_P}'} |"
 
 
-def items_between(metric: str, one: tuple[str, pl.DataFrame], other: tuple[str, pl.DataFrame]) -> Iterator[str]:
-    """The samples on which one of two runs does better than the other, and those that only one of them has."""
-    (first, ours), (second, theirs) = one, other
-    if set(ours["item_id"]) != set(theirs["item_id"]):
-        yield f"{metric}: {ours.height} samples of {first}, {theirs.height} of {second}"
-    both = ours.join(theirs.select("item_id", other=pl.col("right")), on="item_id", how="inner")
-    for name, wins in ((first, pl.col("right") > pl.col("other")), (second, pl.col("right") < pl.col("other"))):
-        found = [plain(item) for item in both.filter(wins)["item_id"]]
-        listed = f": {', '.join(first_of(found, MOST_LISTED))}" if found else ""
-        yield f"{metric}: better by {name}: {len(found)} of {both.height}{listed}"
+def items_between(metric: str, first: tuple[str, pl.DataFrame], second: tuple[str, pl.DataFrame]) -> Iterator[str]:
+    """Yield the samples on which either run does better, and the numbers of samples if the runs have different ones."""
+    (first_name, first_outcomes), (second_name, second_outcomes) = first, second
+    if set(first_outcomes["item_id"]) != set(second_outcomes["item_id"]):
+        yield f"{metric}: {first_outcomes.height} samples of {first_name}, {second_outcomes.height} of {second_name}"
+    both = first_outcomes.join(second_outcomes.select("item_id", other=pl.col("right")), on="item_id", how="inner")
+    for name, is_better in (
+        (first_name, pl.col("right") > pl.col("other")),
+        (second_name, pl.col("right") < pl.col("other")),
+    ):
+        items = [plain(item) for item in both.filter(is_better)["item_id"]]
+        listed = f": {', '.join(first_of(items, MOST_LISTED))}" if items else ""
+        yield f"{metric}: better by {name}: {len(items)} of {both.height}{listed}"
 
 
 # --- conditions ------------------------------------------------------------------------------------------------------
 
 
-def differences(names: tuple[str, str], one: Conditions, other: Conditions) -> Iterator[str]:
-    """A line or more for each condition that differs: frames and prompt, other settings, clips."""
-    for name in ("frames", "prompt", "clips"):  # which have no short value
-        ours, theirs = (NOT_KNOWN if name in found.unknown else "known" for found in (one, other))
-        if ours != theirs:
-            yield f"- {name}: {ours} | {theirs}"
-    both = [clip for clip in one.frames if clip in other.frames]
-    differing = [clip for clip in both if one.frames[clip] != other.frames[clip]]
+def differences(names: tuple[str, str], first: Conditions, second: Conditions) -> Iterator[str]:
+    """Yield at least one line per condition that differs: frames and prompt, other settings, clips."""
+    for name in ("frames", "prompt", "clips"):  # conditions without a short value
+        first_value, second_value = (
+            NOT_KNOWN if name in conditions.unknown else "known" for conditions in (first, second)
+        )
+        if first_value != second_value:
+            yield f"- {name}: {first_value} | {second_value}"
+    shared_clips = [clip for clip in first.frames if clip in second.frames]
+    differing = [clip for clip in shared_clips if first.frames[clip] != second.frames[clip]]
     if differing:
-        shown = [[str(index) for index in found.frames[differing[0]]] for found in (one, other)]
-        listed = " | ".join(f"{', '.join(first_of(n, MOST_INDICES)) or 'none'} ({len(n)})" for n in shown)
-        yield f"- frames: others on {len(differing)} of {len(both)} clips; of {plain(differing[0])}: {listed}"
-    if "prompt" not in one.unknown | other.unknown:
-        before, after = (dict(leaves({"prompt": found.settings.get("prompt", {})})) for found in (one, other))
-        for name in sorted(before.keys() | after.keys()):
-            if before.get(name, "") != after.get(name, ""):
-                yield f"- {name}: {word_diff(before.get(name, ''), after.get(name, ''))}"
-        sent = [(one.prompts[name], other.prompts[name]) for name in one.prompts if name in other.prompts]
-        others = sum(ours != theirs for ours, theirs in sent)
-        if others:
-            yield f"- prompts as they were sent: others in {others} of {len(sent)} questions"
-    without = [{kind: found.settings[kind] for kind in found.settings if kind != "prompt"} for found in (one, other)]
-    for change in changes_between(*without):
+        indices = [[str(index) for index in conditions.frames[differing[0]]] for conditions in (first, second)]
+        listed = " | ".join(f"{', '.join(first_of(n, MOST_INDICES)) or 'none'} ({len(n)})" for n in indices)
+        yield f"- frames: others on {len(differing)} of {len(shared_clips)} clips; of {plain(differing[0])}: {listed}"
+    if "prompt" not in first.unknown | second.unknown:
+        first_prompt, second_prompt = (
+            dict(leaves({"prompt": conditions.settings.get("prompt", {})})) for conditions in (first, second)
+        )
+        for name in sorted(first_prompt.keys() | second_prompt.keys()):
+            if first_prompt.get(name, "") != second_prompt.get(name, ""):
+                yield f"- {name}: {word_diff(first_prompt.get(name, ''), second_prompt.get(name, ''))}"
+        digests = [(first.prompts[name], second.prompts[name]) for name in first.prompts if name in second.prompts]
+        n_differing = sum(first_value != second_value for first_value, second_value in digests)
+        if n_differing:
+            yield f"- prompts as they were sent: others in {n_differing} of {len(digests)} questions"
+    settings = [
+        {kind: conditions.settings[kind] for kind in conditions.settings if kind != "prompt"}
+        for conditions in (first, second)
+    ]
+    for change in changes_between(*settings):
         kind = change.name.partition(".")[0]
-        ours = NOT_KNOWN if kind in one.unknown else change.before
-        yield f"- {change.name}: {ours} | {NOT_KNOWN if kind in other.unknown else change.after}"
-    for name, clips in ((names[1], one.answered - other.answered), (names[0], other.answered - one.answered)):
+        first_value = NOT_KNOWN if kind in first.unknown else change.before
+        yield f"- {change.name}: {first_value} | {NOT_KNOWN if kind in second.unknown else change.after}"
+    for name, clips in ((names[1], first.answered - second.answered), (names[0], second.answered - first.answered)):
         if clips:
             listed = ", ".join(first_of([plain(clip) for clip in sorted(clips)], MOST_LISTED))
             yield f"- clips missing for {name} alone: {len(clips)}: {listed}"
-    both = [clip for clip in one.clips if clip in other.clips]
-    differing = [clip for clip in both if one.clips[clip] != other.clips[clip]]
+    shared_clips = [clip for clip in first.clips if clip in second.clips]
+    differing = [clip for clip in shared_clips if first.clips[clip] != second.clips[clip]]
     if differing:
-        yield f"- clips: other bytes in {len(differing)} of {len(both)}, the first is {plain(differing[0])}"
+        yield f"- clips: other bytes in {len(differing)} of {len(shared_clips)}, the first is {plain(differing[0])}"
 
 
 def word_diff(before: str, after: str) -> str:
-    """Both texts in one, on one line: [-what only the first has-], {+what only the second has+}."""
-    one, other = WORDS.findall(before), WORDS.findall(after)
-    pieces = []
-    for tag, first, last, start, end in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        gone, new = "".join(one[first:last]), "".join(other[start:end])
+    """Return a one-line word diff: [-only in the first text-], {+only in the second text+}."""
+    old_words, new_words = WORDS.findall(before), WORDS.findall(after)
+    chunks = []
+    for tag, first, last, start, end in SequenceMatcher(None, old_words, new_words, autojunk=False).get_opcodes():
+        removed, added = "".join(old_words[first:last]), "".join(new_words[start:end])
         if tag == "equal":
-            pieces.append(gone)
+            chunks.append(removed)
         else:
-            pieces += [f"[-{gone}-]"] * bool(gone) + [f"{{+{new}+}}"] * bool(new)
-    lines = "".join(pieces).splitlines()
+            chunks += [f"[-{removed}-]"] * bool(removed) + [f"{{+{added}+}}"] * bool(added)
+    lines = "".join(chunks).splitlines()
     return " \N{DOWNWARDS ARROW WITH CORNER LEFTWARDS} ".join(map(plain, lines)) or ABSENT

@@ -1,4 +1,4 @@
-"""What a shell offers when a command is completed: names of files alone, so that it is there at once."""
+"""Shell completion of command arguments; it only lists file names, so that the shell answers at once."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ CONFIG = Path("config")
 
 def _files_of(*folders: str) -> Callable[[str], list[str]]:
     def complete(incomplete: str) -> list[str]:
-        paths = (path for place in places() for folder in folders for path in (place / CONFIG / folder).glob("*.yaml"))
+        paths = (path for root in places() for folder in folders for path in (root / CONFIG / folder).glob("*.yaml"))
         return sorted({path.stem for path in paths if path.stem.startswith(incomplete)})
 
     return complete
@@ -36,9 +36,9 @@ def tables(ctx: Context, incomplete: str) -> list[str]:
 
 
 def _suite(ctx: Context) -> str:
-    if named := ctx.params.get("suite"):
-        return str(named)
-    file = located(CONFIG / "config.yaml")
-    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-    configured = re.search(r"(?m)^suite:\s*([\w.-]+)", text)
-    return configured[1] if configured else ""
+    if suite := ctx.params.get("suite"):
+        return str(suite)
+    path = located(CONFIG / "config.yaml")
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    match = re.search(r"(?m)^suite:\s*([\w.-]+)", text)
+    return match[1] if match else ""

@@ -1,6 +1,6 @@
-"""`pin`: the current commits of repositories, written into the configuration.
+"""Command `pin`: write the current commits of repositories into the configuration.
 
-Before a revision is pinned the repository is looked at: one that is not what its reader expects stays unpinned.
+A repository is checked before its revision is pinned. If its files do not match the configuration, it stays unpinned.
 """
 
 import re
@@ -25,13 +25,13 @@ from reprise.plan.repositories import (
     weights_bytes,
 )
 
-# In a suite, repo and revision are in one block or one line, in this order.
+# In a suite, `repo` precedes `revision` in the same block or line.
 UNPINNED_BLOCK = re.compile(r"(?P<head>repo:[ ]*(?P<repo>[^\s,}]+),?\s+revision:[ ]*)unpinned\b")
 REVISION_LINE = re.compile(r"^(revision:[ ]*)unpinned\b", re.MULTILINE)
 
 
 def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> None:
-    """Pin the named models and suites, or all; `unchecked` looks at no repository."""
+    """Pin the named models and suites, or all of them; `unchecked` skips the checks of the repositories."""
     files = {
         path.stem: path.relative_to(place)
         for place in places(root)
@@ -39,7 +39,9 @@ def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> N
         for path in (place / "config" / folder).glob("*.yaml")
     }
     refuse_unknown("model or suite", names, files, "pin")
-    differing = [one for name in names or sorted(files) for one in _pin_file(files[name], root, unchecked)]
+    differing = [
+        difference for name in names or sorted(files) for difference in _pin_file(files[name], root, unchecked)
+    ]
     if differing:
         raise UserError(
             "These repositories are not what their readers expect, and stay unpinned:\n  "
@@ -49,7 +51,7 @@ def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> N
 
 
 def _pin_file(file: Path, root: Path, unchecked: bool) -> list[str]:
-    """Pin one file, in the working directory; returns what differs in its repositories, if they are looked at."""
+    """Pin one file in the working directory, unless its repositories differ; return the differences."""
     path = located(file, root)
     text = path.read_text(encoding="utf-8")
     is_model = path.parent.name == "models"
@@ -67,13 +69,13 @@ def _pin_file(file: Path, root: Path, unchecked: bool) -> list[str]:
             size = f"weights_bytes: {weights_bytes(sizes, model.files)}"
             pinned = re.sub(r"^revision:.*$", rf"\g<0>\n{size}", pinned, count=1, flags=re.MULTILINE)
     else:
-        repos = {found["repo"] for found in UNPINNED_BLOCK.finditer(text)}
+        repos = {match["repo"] for match in UNPINNED_BLOCK.finditer(text)}
         revisions = {repo: resolve_commit(repo, "dataset", path) for repo in sorted(repos)}
         differing = [] if unchecked else list(_suite_differences(path, root, revisions))
-        pinned = UNPINNED_BLOCK.sub(lambda found: f"{found['head']}{revisions[found['repo']]}", text)
+        pinned = UNPINNED_BLOCK.sub(lambda match: f"{match['head']}{revisions[match['repo']]}", text)
     if not differing:
         write_text(root / file, pinned)
-    return [f"{path}: {one}" for one in differing]
+    return [f"{path}: {difference}" for difference in differing]
 
 
 def _suite_differences(path: Path, root: Path, revisions: Mapping[str, str]) -> Iterator[str]:
@@ -81,10 +83,12 @@ def _suite_differences(path: Path, root: Path, revisions: Mapping[str, str]) -> 
         release, route = entry.release, entry.route
         if isinstance(release, ReleaseHub) and release.repo in revisions:
             benchmark = read(Benchmark, located(f"config/benchmarks/{name}.yaml", root))
-            found = release_differences(path, name, entry, benchmark, release, revisions[release.repo])
-            yield from (f"benchmarks.{name}.release: {one}" for one in found)
+            differences = release_differences(path, name, entry, benchmark, release, revisions[release.repo])
+            yield from (f"benchmarks.{name}.release: {difference}" for difference in differences)
         if isinstance(route, Huggingface) and route.repo in revisions:
-            yield from (f"benchmarks.{name}.{one}" for one in route_differences(route, revisions[route.repo]))
+            yield from (
+                f"benchmarks.{name}.{difference}" for difference in route_differences(route, revisions[route.repo])
+            )
 
 
 @cache

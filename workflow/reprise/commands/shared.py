@@ -1,4 +1,4 @@
-"""What several commands need: the plan of a suite, its clips, the questions of a run, failures in words."""
+"""Helpers shared by several commands: the plan of a suite, its manifests, the requests of a run, lists of failures."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ from reprise.plan.retries import LEDGERS
 from reprise.plan.runs import Plan
 from reprise.stages.works import gather_work
 
-SHOWN = 3
+MAX_LISTED = 3
 MEANINGS = STATUSES | REASONS | TRANSIENT | PERMANENT
 RETRY = "To have others tried again: python -m reprise retry <run or reason>"
 
@@ -36,21 +36,25 @@ def call_for(target: Path, suite: str | None) -> str:
 
 
 def is_running(folder: Path) -> bool:
-    """Return whether Snakemake works in a folder, or was killed there."""
+    """Return whether Snakemake is running in a folder or was killed there."""
     locks = folder / ".snakemake/locks"
     return locks.is_dir() and any(locks.iterdir())
 
 
-def there(path: Path, command: str) -> Path:
-    """A file that a command reads; an error says how one is made that is not there."""
+def require_file(path: Path, command: str) -> Path:
+    """Return the path of a file that a command reads.
+
+    Raises:
+        UserError: The file does not exist; the message gives the call that makes it.
+    """
     if not path.is_file():
         raise UserError(f"{command}: {path} not found. Make it first: snakemake {path}")
     return path
 
 
 def ledger_of(plan: Plan, stage: Ledger, benchmark: str) -> pl.DataFrame:
-    found, schema = plan.results.found_ledgers(stage), LEDGERS[stage]
-    tables = [read_table(path, schema) for name, _, path in found if name == benchmark]
+    manifests, schema = plan.results.found_ledgers(stage), LEDGERS[stage]
+    tables = [read_table(path, schema) for name, _, path in manifests if name == benchmark]
     return pl.concat([pl.DataFrame(schema=schema), *tables])
 
 
@@ -68,25 +72,28 @@ def works_of(plan: Plan, run: Run) -> list[Work]:
 
 
 def reader_of(plan: Plan, run: Run) -> str:
-    """Who reads a run's answers: the suite's first judge where they are judged."""
+    """Return the extractor of a run's answers: the suite's first judge if they are judged, else `robust`."""
     return plan.judge_of(run) if plan.is_judged(run.benchmark, run.protocol) else "robust"
 
 
 def outcomes_of(plan: Plan, run: Run, command: str) -> dict[str, pl.DataFrame]:
-    """What each metric of a run counts as right."""
-    path = there(plan.results.verdicts(run, reader_of(plan, run)), command)
+    """Return the outcomes of a run by metric: how far each item counts as right."""
+    path = require_file(plan.results.verdicts(run, reader_of(plan, run)), command)
     form = plan.config.benchmarks[run.benchmark].protocols[run.protocol].form
     items = read_table(plan.results.items(run.benchmark), ITEMS)
     return load_scores(run.benchmark).SCORES[form].outcomes(Answered(items, read_table(path, VERDICTS)))
 
 
-def copy_one(calls: Sequence[str]) -> str:
-    """The end of a message about words that fit several things."""
+def copy_hint(calls: Sequence[str]) -> str:
+    """Return the end of a message about an ambiguous name: the calls to choose from."""
     return "\n  ".join(["Copy one:", *first_of(calls, 12)])
 
 
 def named_text(name: str, text: str, indent: str) -> Iterator[str]:
-    """A named text; one of several lines stands below its name, so that it cannot be taken for another field."""
+    """Yield the lines of a named text.
+
+    A text of several lines stands below its name, so that none of its lines can be mistaken for another field.
+    """
     lines = text.splitlines() or [""]
     if len(lines) == 1:
         yield f"{indent}{name}: {lines[0]}"
@@ -95,11 +102,17 @@ def named_text(name: str, text: str, indent: str) -> Iterator[str]:
         yield from (f"{indent}| {line}" for line in lines)
 
 
-def failure_lines(failed: pl.DataFrame, due: Counter[str], shown: int | None = SHOWN) -> Iterator[str]:
-    """Failures (reason, name, message) by reason; `due` says how many of a reason the next run tries again."""
+def failure_lines(failed: pl.DataFrame, retries: Counter[str], limit: int | None = MAX_LISTED) -> Iterator[str]:
+    """Yield the failures grouped by reason, the most frequent reason first.
+
+    Args:
+        failed: Failures with the columns `reason`, `name` and `message`.
+        retries: How many failures of each reason the next run tries again.
+        limit: How many failures of a reason are listed; None lists all.
+    """
     for reason, number in Counter(failed["reason"]).most_common():
-        again = f"; the next run tries {due[reason]} again" if due[reason] else ""
-        yield f"{number} {reason} ({MEANINGS.get(reason, reason)}){again}"
-        rows = failed.filter(reason=reason).select("name", "message").iter_rows()
-        named = [f"  {plain(name)}{f': {plain(message)}' if message else ''}" for name, message in rows]
-        yield from first_of(named, shown, "  and {} more")
+        retry_note = f"; the next run tries {retries[reason]} again" if retries[reason] else ""
+        yield f"{number} {reason} ({MEANINGS.get(reason, reason)}){retry_note}"
+        messages = failed.filter(reason=reason).select("name", "message").iter_rows()
+        entries = [f"  {plain(name)}{f': {plain(message)}' if message else ''}" for name, message in messages]
+        yield from first_of(entries, limit, "  and {} more")

@@ -1,4 +1,4 @@
-"""`show` and `trace`: tables in the terminal, from the numbers that exist now, and what is behind a cell."""
+"""Commands `show` and `trace`: render tables from the current numbers, and print the lineage of a cell."""
 
 import os
 import shlex
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from reprise.commands.shared import call_for, copy_one, named_text, plan_of
+from reprise.commands.shared import call_for, copy_hint, named_text, plan_of
 from reprise.config.tables import Column, Row
 from reprise.core.errors import UserError, suggestion
 from reprise.core.paths import OVERVIEW, Scored, overview_file, settings_name, table_file
@@ -35,8 +35,8 @@ def show_tables(words: str, suite: str | None) -> None:
     plan = plan_of(suite)
     settings = all_settings(plan)
     states = States(plan, settings)
-    styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    look, width = Print(styled, styled and not os.environ.get("NO_COLOR")), shutil.get_terminal_size().columns
+    is_styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    style, width = Print(is_styled, is_styled and not os.environ.get("NO_COLOR")), shutil.get_terminal_size().columns
     is_overview = table_name(words) == OVERVIEW and bool(plan.overview)
     for benchmark, name in [("", OVERVIEW)] if is_overview else chosen_tables(plan, words):
         key = settings[settings_name("tables", *filter(None, (benchmark, name)))]
@@ -46,7 +46,7 @@ def show_tables(words: str, suite: str | None) -> None:
             assert isinstance(key, TableKey)
             table, scored = builder_of(plan, key).table(), plan.table_scored(benchmark, name)
             target = table_file(benchmark, name, "md")
-        print(render(table, width, look))
+        print(render(table, width, style))
         for line in _notes(scored, target, states, suite):
             print("\n".join(wrapped(line, width)), end="\n\n")
 
@@ -57,15 +57,15 @@ def table_name(words: str) -> str:
 
 
 def chosen_tables(plan: Plan, words: str) -> list[tuple[str, str]]:
-    """Benchmark and number of the tables that are meant: `velociti/table3`, `table3` of each paper, `velociti`."""
-    found = tables_named(plan, words)
-    if not found:
+    """Return (benchmark, table) of each match, for words such as `velociti/table3`, `table3` or `velociti`."""
+    matches = tables_named(plan, words)
+    if not matches:
         names = [f"{benchmark}/{table}" for benchmark, table, _ in plan.tables()]
         raise UserError(
             f"no table '{words}' in suite '{plan.config.name}'.{nearest(words, names)} A table is named "
             f"<benchmark>/table<N>. There are: {listed(names)}."
         )
-    return found
+    return matches
 
 
 def tables_named(plan: Plan, words: str) -> list[tuple[str, str]]:
@@ -74,7 +74,7 @@ def tables_named(plan: Plan, words: str) -> list[tuple[str, str]]:
 
 
 def builder_of(plan: Plan, key: TableKey) -> Builder:
-    """What builds a table as the workflow would write it, of those of its numbers that are there."""
+    """Return the builder that makes a table as the workflow does, from the numbers that exist."""
     results, benchmark = plan.results, key.benchmark
     scored = plan.table_scored(benchmark, key.table)
     return Builder(
@@ -87,33 +87,44 @@ def builder_of(plan: Plan, key: TableKey) -> Builder:
 
 def overview_of(plan: Plan, key: OverviewKey) -> OverviewBuilder:
     scored, results, shows_papers = plan.overview_scored(), plan.results, plan.config.suite.show_published
-    timings = {one.run.name: results.timings(one.run) for one in scored if one.run.model not in plan.imports.models}
+    timings = {
+        scored_run.run.name: results.timings(scored_run.run)
+        for scored_run in scored
+        if scored_run.run.model not in plan.imports.models
+    }
     return OverviewBuilder(
         key,
         read_metrics(filter(Path.is_file, map(results.metrics, scored))),
-        {name: Published(published_file(name) if shows_papers else None, of.table) for name, of in key.of_all.items()},
+        {
+            name: Published(published_file(name) if shows_papers else None, table_key.table)
+            for name, table_key in key.of_all.items()
+        },
         _problems(plan, scored),
         {name: read_table(path, TIMINGS) for name, path in timings.items() if path.is_file()},
     )
 
 
 def _problems(plan: Plan, scored: Sequence[Scored]) -> dict[str, Counter[str]]:
-    files = [plan.results.import_problems(name) for one in scored for name in {one, Scored(one.run)}]
+    files = [
+        plan.results.import_problems(name) for scored_run in scored for name in {scored_run, Scored(scored_run.run)}
+    ]
     return read_problems(filter(Path.is_file, files), plan.results)
 
 
 def _notes(scored: Sequence[Scored], target: Path, states: States, suite: str | None) -> Iterator[str]:
     if scored:
-        yield f"Runs (`reprise item <run>` lists wrong answers): {listed([one.name for one in scored])}."
-    others = [state for state in map(states.of, scored) if state.name != "done"]
-    if others:
-        counts = ", ".join(f"{n} {name}" for name, n in sorted(Counter(state.name for state in others).items()))
-        # Snakemake makes no missing input of a file that exists.
-        is_kept = target.is_file() and any(state.name == "missing" for state in others)
-        makes = "and what makes it." if is_kept else f"`{call_for(target, suite)}` makes them."
+        yield f"Runs (`reprise item <run>` lists wrong answers): {listed([run.name for run in scored])}."
+    unfinished = [state for state in map(states.of, scored) if state.name != "done"]
+    if unfinished:
+        counts = ", ".join(
+            f"{count} {name}" for name, count in sorted(Counter(state.name for state in unfinished).items())
+        )
+        # Snakemake does not make a missing input if the file itself exists.
+        is_kept = target.is_file() and any(state.name == "missing" for state in unfinished)
+        instruction = "and what makes it." if is_kept else f"`{call_for(target, suite)}` makes them."
         yield (
-            f"Of its {len(scored)} runs: {counts}, such as {others[0].scored.name}. `python -m reprise why <run>` says "
-            f"why{'' if is_kept else ';'} {makes}"
+            f"Of its {len(scored)} runs: {counts}, such as {unfinished[0].scored.name}. `python -m reprise why <run>` "
+            f"says why{'' if is_kept else ';'} {instruction}"
         )
 
 
@@ -121,49 +132,52 @@ def _notes(scored: Sequence[Scored], target: Path, states: States, suite: str | 
 
 
 def trace_cell(words: str, row: str, column: str, suite: str | None) -> None:
-    """Print the numbers of a cell, and what they were made from, back to the sources."""
+    """Print the numbers of a cell and their lineage back to the sources."""
     plan = plan_of(suite)
-    names = chosen_tables(plan, words)
-    if len(names) > 1:
-        said = f"--row {shlex.quote(row)} --column {shlex.quote(column)}"
-        calls = [f"reprise trace {'/'.join(one)} {said}" for one in names]
-        raise UserError(f"trace: '{words}' fits {len(names)} tables. {copy_one(calls)}")
-    key = all_settings(plan)[settings_name("tables", *names[0])]
+    tables = chosen_tables(plan, words)
+    if len(tables) > 1:
+        options = f"--row {shlex.quote(row)} --column {shlex.quote(column)}"
+        calls = [f"reprise trace {'/'.join(table)} {options}" for table in tables]
+        raise UserError(f"trace: '{words}' fits {len(tables)} tables. {copy_hint(calls)}")
+    key = all_settings(plan)[settings_name("tables", *tables[0])]
     assert isinstance(key, TableKey)
     builder, rows = builder_of(plan, key), {}
-    for one in key.spec.rows():
-        scored = builder.scored_of(one, key.spec.columns[-1])
-        frames = f", {one.frames} frames" if one.frames else ""
-        rows[f"{one.label}{frames} ({scored.name if scored else 'no run'})"] = one
-    columns = {column_name(one): one for one in key.spec.columns if one.shows == "metrics"}
-    found_row, found_column = chosen("row", row, rows), chosen("column", column, columns)
-    print(safe("\n".join(_lines(plan, builder, found_row, found_column))))
+    for table_row in key.spec.rows():
+        scored = builder.scored_of(table_row, key.spec.columns[-1])
+        frames = f", {table_row.frames} frames" if table_row.frames else ""
+        rows[f"{table_row.label}{frames} ({scored.name if scored else 'no run'})"] = table_row
+    columns = {column_name(spec): spec for spec in key.spec.columns if spec.shows == "metrics"}
+    matched_row, matched_column = chosen("row", row, rows), chosen("column", column, columns)
+    print(safe("\n".join(_lines(plan, builder, matched_row, matched_column))))
 
 
 def chosen(kind: str, words: str, named: Mapping[str, T]) -> T:
-    """The only one whose name is these words, begins with them, or has them all."""
+    """Return the only entry whose name equals the words, begins with them, or contains all of them."""
     folded = words.casefold()
-    ways = (
+    criteria = (
         lambda name: name == folded,
         lambda name: name.startswith((f"{folded} (", f"{folded}, ")),
         lambda name: all(word in name for word in folded.split()),
     )
-    found = next(filter(None, ([name for name in named if way(name.casefold())] for way in ways)), [])
-    if len(found) == 1:
-        return named[found[0]]
-    labels = found or [name.rpartition(" (")[0] if kind == "row" else name for name in named]  # a row's run comes last
-    wrong = f"{kind} '{words}' fits {len(found)}." if found else f"no {kind} '{words}'.{suggestion(words, labels)}"
-    raise UserError(f"trace: {wrong} {copy_one([f'--{kind} {shlex.quote(label)}' for label in labels])}")
+    matches = next(filter(None, ([name for name in named if is_match(name.casefold())] for is_match in criteria)), [])
+    if len(matches) == 1:
+        return named[matches[0]]
+    # The name of a row ends with its run in parentheses, which the suggestion leaves out.
+    labels = matches or [name.rpartition(" (")[0] if kind == "row" else name for name in named]
+    problem = (
+        f"{kind} '{words}' fits {len(matches)}." if matches else f"no {kind} '{words}'.{suggestion(words, labels)}"
+    )
+    raise UserError(f"trace: {problem} {copy_hint([f'--{kind} {shlex.quote(label)}' for label in labels])}")
 
 
 def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[str]:
     key, scored = builder.key, builder.scored_of(row, column)
     yield f"{key.benchmark}/{key.table}, row '{row.label}', column '{column_name(column)}'"
     for metric in key.spec.metrics_of(column):
-        for reading in dict.fromkeys((SHOWN, COMPARED)):
-            found = builder.found(row, column, metric, reading)
-            if found is not None:
-                yield f"  {metric} ({', '.join(reading)}): {with_interval(found)}"
+        for extraction in dict.fromkeys((SHOWN, COMPARED)):
+            cell = builder.found(row, column, metric, extraction)
+            if cell is not None:
+                yield f"  {metric} ({', '.join(extraction)}): {with_interval(cell)}"
         paper = builder.paper_value(row, column, metric)
         if paper is not None:
             yield f"  {metric} in the paper: {paper.value:.{paper.decimals}f}"
@@ -177,18 +191,18 @@ def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[s
         yield f"  by Reprise {VERSION}, suite {plan.config.name}"
         if not plan.results.metrics(scored).is_file():
             yield f"metrics: {plan.results.metrics(scored)} (not there)"
-        # The last stage first; settings stand with the first stage that was made with them.
-        for made in reversed(Chains(plan.results).of(plan.results.metrics(scored))):
-            yield f"{made.name}: {', '.join(first_of(made.files, 1))}"
-            yield from (f"  {fact.name} {fact.text}" for fact in made.facts)
-            for used in made.settings:
-                yield f"  settings {used.name}"
-                yield from (line for fact in used.settings for line in named_text(fact.name, fact.text, "    "))
+        # List the last stage first. `Chains` attaches settings to the first stage that used them.
+        for step in reversed(Chains(plan.results).of(plan.results.metrics(scored))):
+            yield f"{step.name}: {', '.join(first_of(step.files, 1))}"
+            yield from (f"  {fact.name} {fact.text}" for fact in step.facts)
+            for entry in step.settings:
+                yield f"  settings {entry.name}"
+                yield from (line for fact in entry.settings for line in named_text(fact.name, fact.text, "    "))
 
 
-def with_interval(found: Mapping[str, Any]) -> str:
+def with_interval(cell: Mapping[str, Any]) -> str:
     names = ("asked", "scored", "failed", "unparsed", "missing")
-    counts = ", ".join(f"{found[name]} {name}" for name in names if found.get(name) is not None)
-    value = "none" if found["value"] is None else f"{found['value']:.4f}"
-    ends = "" if found["low"] is None else f", interval {found['low']:.4f} to {found['high']:.4f}"
-    return f"{value}{ends}; {counts}"
+    counts = ", ".join(f"{cell[name]} {name}" for name in names if cell.get(name) is not None)
+    value = "none" if cell["value"] is None else f"{cell['value']:.4f}"
+    interval = "" if cell["low"] is None else f", interval {cell['low']:.4f} to {cell['high']:.4f}"
+    return f"{value}{interval}; {counts}"

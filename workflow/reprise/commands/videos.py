@@ -1,7 +1,7 @@
-"""`store` and `subtitles`: the size of the store, files without use, damaged lines, and subtitles for a release.
+"""Commands `store` and `subtitles`: sizes and maintenance of the store, and subtitles for a release.
 
-Several working directories may use one store, and nothing in it says which. So a person names them before files are
-deleted; there is no list of them that could be out of date.
+Several working directories may use one store, which keeps no list of them because it could be out of date. The user
+names the directories before files are deleted.
 """
 
 import sys
@@ -26,7 +26,7 @@ MOST_LISTED = 20
 
 
 def look_at_store(*, prune: bool, repair: bool, used_by: Sequence[Path] = (), yes: bool = False) -> None:
-    """Delete videos and clips that no ledger names, drop damaged lines, or print the sizes."""
+    """Delete videos and clips that no manifest (`ledger`) names, drop damaged lines, or print the sizes."""
     store = Store(Path(load(Path()).main.store))
     if not (prune or repair):
         print(store.root)
@@ -47,19 +47,19 @@ def look_at_store(*, prune: bool, repair: bool, used_by: Sequence[Path] = (), ye
 
 
 def _users(store: Store, used_by: Sequence[Path], *, must_be_named: bool) -> list[Path]:
-    """Return the working directories that use a store, none of which runs Snakemake.
+    """Return the working directories that use a store; raise a UserError if Snakemake runs in one of them.
 
-    Where the store lies elsewhere, or nobody is asked before files are deleted, all of them must be named.
+    The user must name all of them if the store lies elsewhere or no confirmation precedes the deletion.
     """
-    here = Path().resolve()
-    if not used_by and (must_be_named or not store.root.resolve().is_relative_to(here)):
+    working_directory = Path().resolve()
+    if not used_by and (must_be_named or not store.root.resolve().is_relative_to(working_directory)):
         raise UserError(
             f"store '{store.root}': other working directories may use it. Nothing was changed. Name each of them: "
             "`--used-by <folder>`, several times if need be, or `--used-by .` if only this one does."
         )
-    users = list(dict.fromkeys([here, *(folder.resolve() for folder in used_by)]))
+    users = list(dict.fromkeys([working_directory, *(folder.resolve() for folder in used_by)]))
     for folder in users:
-        if folder != here and not (folder / RESULTS).is_dir():
+        if folder != working_directory and not (folder / RESULTS).is_dir():
             raise UserError(
                 f"--used-by {folder}: there is no folder '{RESULTS}', so that nothing is known of what it uses. "
                 "Nothing was changed. Correct the path, or leave it out if it uses the store no more."
@@ -73,7 +73,7 @@ def _users(store: Store, used_by: Sequence[Path], *, must_be_named: bool) -> lis
 
 
 def _prune(store: Store, users: Sequence[Path], yes: bool) -> None:
-    """Delete what no results of these working directories name, once a person who saw the list has agreed."""
+    """Delete the files that no results of these working directories name, after the user confirms the list."""
     unused = _unused(store, users)
     if unused:
         names = [str(path.relative_to(store.root)) for path in unused]
@@ -92,20 +92,25 @@ def _prune(store: Store, users: Sequence[Path], yes: bool) -> None:
         if not yes and not typer.confirm("Delete them?"):
             print("Nothing was deleted.")
             return
-    still_unused = set(_unused(store, users)) if unused else set()  # a job may have begun meanwhile
+    still_unused = set(_unused(store, users)) if unused else set()  # A job may have started in the meantime.
     print(f"{store.delete(path for path in unused if path in still_unused) / 1e6:.1f} MB freed")
 
 
 def _unused(store: Store, users: Sequence[Path]) -> list[Path]:
-    """Return the videos and clips that no ledger in these working directories names."""
-    results = [found for folder in users for found in Results.of_all_suites(folder / RESULTS)]
-    ledgers = [(path, LEDGERS[stage]) for of in results for stage in LEDGERS for *_, path in of.found_ledgers(stage)]
-    named = (read_table(path, schema)["object"].to_list() for path, schema in ledgers)
-    return store.unused(chain.from_iterable(named))
+    """Return the videos and clips that no manifest in these working directories names."""
+    results = [suite_results for folder in users for suite_results in Results.of_all_suites(folder / RESULTS)]
+    ledgers = [
+        (path, LEDGERS[stage])
+        for suite_results in results
+        for stage in LEDGERS
+        for *_, path in suite_results.found_ledgers(stage)
+    ]
+    objects = (read_table(path, schema)["object"].to_list() for path, schema in ledgers)
+    return store.unused(chain.from_iterable(objects))
 
 
 def copy_subtitles(benchmark: str, suite: str | None = None) -> None:
-    """Copy the subtitles that came with a benchmark's videos into the folder that its suite names as `extras`."""
+    """Copy the subtitles of a benchmark's videos into the `extras` folder of its suite."""
     plan = plan_of(suite)
     benchmarks = plan.config.suite.benchmarks
     refuse_unknown("benchmark", [benchmark], benchmarks, "subtitles")
@@ -115,16 +120,16 @@ def copy_subtitles(benchmark: str, suite: str | None = None) -> None:
             f"{plan.config.file}: benchmarks.{benchmark}.extras: missing. Name the folder that "
             "takes the subtitles; its files then count as files of the release."
         )
-    folder, count, kept = Path(extras) / "subtitles", 0, []
+    folder, count, edited = Path(extras) / "subtitles", 0, []
     for name, video in ledger_of(plan, "sources", benchmark).filter(status="ok").select("source_id", "object").rows():
-        found = (plan.store.root / video).with_suffix(".vtt")
-        if found.is_file():
-            text, target = found.read_text(encoding="utf-8"), folder / safe_name("{source_id}.vtt", name)
-            if target.is_file() and target.read_bytes() != text.encode():  # corrected by hand
-                kept.append(target.name)
+        subtitles = (plan.store.root / video).with_suffix(".vtt")
+        if subtitles.is_file():
+            text, target = subtitles.read_text(encoding="utf-8"), folder / safe_name("{source_id}.vtt", name)
+            if target.is_file() and target.read_bytes() != text.encode():  # Keep a manually edited file.
+                edited.append(target.name)
                 continue
             write_text(target, text)
             count += 1
-    if kept:
-        print(f"Other files that are in {folder} already stay: {', '.join(first_of(kept, MOST_LISTED))}.")
+    if edited:
+        print(f"Other files that are in {folder} already stay: {', '.join(first_of(edited, MOST_LISTED))}.")
     print(f"{count} files in {folder}. Run snakemake now: it reads them.")

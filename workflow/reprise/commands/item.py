@@ -42,7 +42,7 @@ class ItemView:
         return read_table(require_file(self._results.verdicts(self._run, reader), "item"), VERDICTS)
 
     def wrong(self) -> Iterator[str]:
-        """Yield the requests with a wrong, unparsed or failed answer; judged answers are sorted from the worst rating."""
+        """Yield the requests with a wrong, unparsed or failed answer; of judged answers the worst rating first."""
         reader = reader_of(self._plan, self._run)
         rows = list(self._verdicts_of(reader).iter_rows(named=True))
         expected = dict(self._requests.select("request_id", "expected").iter_rows())
@@ -100,7 +100,9 @@ class ItemView:
         yield f"  file: {path}{'' if path.is_file() else ' (it is gone; the next run makes it again)'}"
         if metadata := _row_of(self._results.facts(self._run.benchmark), FACTS, clip_id=clip_id):
             size = f"{metadata['width']}x{metadata['height']}"
-            yield f"  {metadata['duration_s']:.2f} s, {metadata['frames']} frames, {metadata['fps']:.2f} a second, {size}"
+            yield (
+                f"  {metadata['duration_s']:.2f} s, {metadata['frames']} frames, {metadata['fps']:.2f} a second, {size}"
+            )
         if frames is None:
             return
         max_shown = max(frames_shown.to_list(), default=0)

@@ -1,4 +1,4 @@
-"""What runs have still to ask, and what those that were asked took, by the tables and journals that are there."""
+"""Pending requests of runs, and times of earlier inference, from existing tables and response caches (`Journal`)."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,11 +27,13 @@ SHORT = 32  # tokens of an answer that names an option
 
 
 class Planned(NamedTuple):
+    """The pending requests of an inference job with their estimated time."""
+
     asking: Asking
-    load: Load | None  # the questions to ask; None where nobody knows yet how many
+    load: Load | None  # pending requests; None while their number is unknown
     answered: int = 0
-    is_most: bool = False  # whether some may not be asked, because their clips turn out to be missing
-    tokens: float | None = None  # of its prompts
+    is_most: bool = False  # whether the load is an upper bound, because clips may turn out to be missing
+    tokens: float | None = None  # of the prompts
     time: Estimate | None = None
 
     @property
@@ -48,48 +50,48 @@ class Planned(NamedTuple):
 
 
 class Questions:
-    """The questions of a suite's jobs under the settings that they have now; every table and journal is read once."""
+    """The requests of a suite's jobs under the current settings; every table and response cache is read once."""
 
     def __init__(self, plan: Plan, settings: Mapping[str, Settings]) -> None:
         self._plan, self._settings = plan, settings
         self._works: dict[tuple[Path, str, bool], list[Work] | None] = {}
         self._journals: dict[str, Journal] = {}
         self._jobs = list(all_jobs(plan))
-        self._took = {job.scored: took for job in self._jobs if (took := self._by_table(job)) is not None}
+        self._measures = {job.scored: measure for job in self._jobs if (measure := self._by_table(job)) is not None}
 
     def planned(self, asking: Asking) -> Planned:
-        left = self._left(asking)
-        if left.load is None:
-            return left
-        took = self.took(asking.job)
-        tokens = tokens_by(left.load, took["itself"] or [*took["benchmark"], *took["model"]])
-        return left._replace(tokens=tokens, time=estimate(left.load, took))
+        pending = self._pending(asking)
+        if pending.load is None:
+            return pending
+        measures = self.measures_for(asking.job)
+        tokens = tokens_by(pending.load, measures["itself"] or [*measures["benchmark"], *measures["model"]])
+        return pending._replace(tokens=tokens, time=estimate(pending.load, measures))
 
-    # What is left
+    # Pending requests
 
-    def _left(self, asking: Asking) -> Planned:
+    def _pending(self, asking: Asking) -> Planned:
         job = asking.job
         journal, works = self._journal(job), self._works_of(job)
-        if works is None:  # it is not known yet which clips there are, and which frames they show
+        if works is None:  # The clips and their frames are not known yet.
             requests = _table(job.requests, REQUESTS)
             if requests is None:
                 return Planned(asking, None, len(journal))
             clips = requests["clip_id"].unique()
-            by_rule = self._frames_by_rule(job, clips) if self._is_shown(job) else 0.0
-            load = Load(max(0, requests.height - len(journal)), len(clips), by_rule)
+            frames = self._frames_by_rule(job, clips) if self._is_shown(job) else 0.0
+            load = Load(max(0, requests.height - len(journal)), len(clips), frames)
             return Planned(asking, load, len(journal), is_most=True)
         failures = Failures(failures_path(self._plan.store, self._key(job)), self._plan.config.suite.answer_attempts)
-        answered, asked = 0, Load(0, 0, 0.0)
+        answered, pending = 0, Load(0, 0, 0.0)
         for work in works:
             unanswered = [entry for entry in work.entries if journal.get(entry) is None]
             answered += len(work.entries) - len(unanswered)
-            if due := sum(map(failures.is_due, unanswered)):
+            if count := sum(map(failures.is_due, unanswered)):
                 pictures = work.clip.pictures if self._is_shown(job) else 0
-                asked = Load(asked.questions + due, asked.clips + 1, (asked.frames or 0.0) + pictures)
-        return Planned(asking, asked, answered)
+                pending = Load(pending.questions + count, pending.clips + 1, (pending.frames or 0.0) + pictures)
+        return Planned(asking, pending, answered)
 
     def _frames_by_rule(self, job: Job, clips: pl.Series) -> float | None:
-        """What a sampling says without looking at the clips; by frames a second, of clips whose length is released."""
+        """Return the total number of frames that a sampling selects; None if it depends on unknown clip lengths."""
         run = job.scored.run
         rule = self._plan.config.main.samplings[run.sampling]
         count = pictures_shown(rule)
@@ -98,27 +100,27 @@ class Questions:
         spans = _table(self._plan.results.items(run.benchmark).with_name("clips.parquet"), CLIPS)
         if "fps" not in rule or spans is None:
             return None
-        asked = spans.filter(pl.col("clip_id").is_in(clips.implode()))
-        lengths = (asked["end_s"] - asked["start_s"]).to_list()
+        requested_spans = spans.filter(pl.col("clip_id").is_in(clips.implode()))
+        lengths = (requested_spans["end_s"] - requested_spans["start_s"]).to_list()
         return None if None in lengths else float(rule["fps"] * sum(lengths))
 
-    # What others took
+    # Times of earlier inference
 
-    def took(self, job: Job) -> dict[Sure, list[Measured]]:
-        """The runs that say how long a job may take, by how sure that is."""
-        own = self._by_journal(job) or self._took.get(job.scored)
-        found: dict[Sure, list[Measured]] = {"itself": [own] if own else [], "benchmark": [], "model": []}
+    def measures_for(self, job: Job) -> dict[Sure, list[Measured]]:
+        """Return the measured runs from which the time of a job can be estimated, grouped by how similar they are."""
+        measure = self._by_journal(job) or self._measures.get(job.scored)
+        measures: dict[Sure, list[Measured]] = {"itself": [measure] if measure else [], "benchmark": [], "model": []}
         ask, length = self._ask(job)
-        for other in self._jobs:
-            how, as_long = self._ask(other)
-            is_told = other.scored in self._took and other.scored != job.scored
-            if is_told and as_long == length and _slug(other) == _slug(job):
-                is_alike = other.scored.run.benchmark == job.scored.run.benchmark and how == ask
-                found["benchmark" if is_alike else "model"].append(self._took[other.scored])
-        return found
+        for candidate in self._jobs:
+            candidate_ask, candidate_length = self._ask(candidate)
+            is_measured = candidate.scored in self._measures and candidate.scored != job.scored
+            if is_measured and candidate_length == length and _slug(candidate) == _slug(job):
+                is_similar = candidate.scored.run.benchmark == job.scored.run.benchmark and candidate_ask == ask
+                measures["benchmark" if is_similar else "model"].append(self._measures[candidate.scored])
+        return measures
 
     def _ask(self, job: Job) -> tuple[str, str]:
-        """How a job asks, and how long an answer may be: most of what makes one question take longer than another."""
+        """Return the `ask` of a job and the class of its answer length, which dominate the time per request."""
         run = job.scored.run
         if job.title:
             return run.protocol, run.protocol
@@ -138,7 +140,7 @@ class Questions:
         return self._measured(job, timings, answers.filter(error="")["tokens_in"].to_list())
 
     def _by_journal(self, job: Job) -> Measured | None:
-        """What the first questions took of a run that was cut short."""
+        """Return the times of the cached responses of an interrupted run."""
         journal, works = self._journal(job), self._works_of(job)
         if not len(journal) or works is None:
             return None
@@ -150,9 +152,16 @@ class Questions:
         return self._measured(job, pl.DataFrame(rows, schema=TIMINGS), tokens)
 
     def _measured(self, job: Job, timings: pl.DataFrame, tokens: list[int]) -> Measured | None:
-        """By times of clips and by tokens of prompts; an adapter that loads weights and counts none says nothing."""
-        model, works, counted = self._plan.config.models[_slug(job)], self._works_of(job), list(filter(None, tokens))
-        mean = fmean(counted) if counted else None
+        """Return the measure of a job from its clip times and prompt tokens.
+
+        Without token counts, the mean is unknown for a model with weights or a remote model, and zero for others.
+        """
+        model, works, token_counts = (
+            self._plan.config.models[_slug(job)],
+            self._works_of(job),
+            list(filter(None, tokens)),
+        )
+        mean = fmean(token_counts) if token_counts else None
         frames = dict.fromkeys(timings["clip_id"], 0)
         if self._is_shown(job) and works is not None:
             frames = {work.clip.clip_id: work.clip.pictures for work in works}
@@ -161,10 +170,10 @@ class Questions:
             frames = {} if count is None else dict.fromkeys(frames, count)
         return measured(timings, frames, mean if model.has_weights or model.is_remote else 0.0)
 
-    # Tables and journals
+    # Tables and response caches
 
     def _is_shown(self, job: Job) -> bool:
-        """Whether the model looks at frames; a judge does not, nor does a baseline."""
+        """Return whether the model processes frames, unlike a judge or a baseline."""
         return not job.is_of_text and self._plan.config.models[_slug(job)].has_weights
 
     def _key(self, job: Job) -> str:
@@ -179,12 +188,12 @@ class Questions:
         return self._journals[key]
 
     def _works_of(self, job: Job) -> list[Work] | None:
-        """Return the questions of each clip, the same for every model without labels; None before they are made."""
+        """Return the requests of each clip, or None before they are made; all models without labels share them."""
         with_labels = ADAPTERS[self._plan.config.models[_slug(job)].adapter].reads_labels
-        known = job.requests, "" if job.scored.judge else job.scored.run.sampling, with_labels
-        if known not in self._works:
-            self._works[known] = self._gathered(job, with_labels)
-        return self._works[known]
+        key = job.requests, "" if job.scored.judge else job.scored.run.sampling, with_labels
+        if key not in self._works:
+            self._works[key] = self._gathered(job, with_labels)
+        return self._works[key]
 
     def _gathered(self, job: Job, with_labels: bool) -> list[Work] | None:
         if job.is_of_text:
@@ -192,7 +201,7 @@ class Questions:
             return None if requests is None else gather_text_work(requests, with_labels=with_labels)
         try:
             return works_of(self._plan, job.scored.run)
-        except UserError:  # questions, frames or clips are not there yet, or the frames are older than the clips
+        except UserError:  # Requests, frames or clips do not exist yet, or the frames are outdated.
             return None
 
 
@@ -201,7 +210,7 @@ def _slug(job: Job) -> str:
 
 
 def _table(path: Path, schema: pl.Schema) -> pl.DataFrame | None:
-    """A table, if it is there, whole, and of this version: what it would say is unknown otherwise."""
+    """Return a table, or None if it is missing, damaged or from another version."""
     try:
         return read_table(path, schema) if path.is_file() else None
     except UserError:

@@ -1,4 +1,4 @@
-"""`plan`: what a run of snakemake would ask of which models, why, and what that takes; nothing is made."""
+"""Command `plan`: list pending inference by model, with reasons and estimated cost, without running anything."""
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,60 +44,60 @@ def plans(plan: Plan, targets: Sequence[str]) -> tuple[Askings, list[Planned]]:
     settings = all_settings(plan)
     numbers = chosen(plan, targets)
     states = States(plan, settings)
-    found = askings(plan, states, numbers)
-    benchmarks = set(plan.config.benchmarks)  # of named targets those that they are about
+    inference = askings(plan, states, numbers)
+    benchmarks = set(plan.config.benchmarks)  # For named targets, only their benchmarks count.
     if targets:
         parts = {part for target in targets for part in target.split("/")}
-        benchmarks &= parts | {one.run.benchmark for one in numbers}
-    others = [asking for package in plan.packages.values() for asking in package.askings(states, benchmarks)]
-    found = found._replace(asked=[*others, *found.asked])
+        benchmarks &= parts | {scored.run.benchmark for scored in numbers}
+    package_jobs = [asking for package in plan.packages.values() for asking in package.askings(states, benchmarks)]
+    inference = inference._replace(asked=[*package_jobs, *inference.asked])
     questions = Questions(plan, settings)
-    return found, [questions.planned(asking) for asking in found.asked]
+    return inference, [questions.planned(asking) for asking in inference.asked]
 
 
 def chosen(plan: Plan, targets: Sequence[str]) -> list[Scored]:
-    """The numbers that are meant: of tables, of files that snakemake makes, of runs; all where nothing is named."""
+    """Return the scored runs that the targets name (tables, result files or runs); all of them without targets."""
     if not targets:
         return plan.numbers()
-    return sorted(set(chain.from_iterable(_meant(plan, target) for target in targets)))
+    return sorted(set(chain.from_iterable(_matches(plan, target) for target in targets)))
 
 
-def _meant(plan: Plan, target: str) -> Iterable[Scored]:
+def _matches(plan: Plan, target: str) -> Iterable[Scored]:
     if target.startswith(f"{RESULTS}/"):
         check_targets(plan, [target])
-        asked = asked_by(plan, [target])
-        shown = [one for one in plan.numbers() if one in asked or Scored(one.run) in asked]
-        return [*shown, *(one for one in compared(plan) if one in asked)]
+        requested = asked_by(plan, [target])
+        matches = [scored for scored in plan.numbers() if scored in requested or Scored(scored.run) in requested]
+        return [*matches, *(scored for scored in compared(plan) if scored in requested)]
     tables = tables_named(plan, target)
     if tables:
         return chain.from_iterable(plan.table_scored(*table) for table in tables)
     runs = [run.name for run in plan.runs()]
-    found = fitting(target, runs)
-    if not found:
-        known = [f"{benchmark}/{table}" for benchmark, table, _ in plan.tables()]
+    matching_runs = fitting(target, runs)
+    if not matching_runs:
+        table_names = [f"{benchmark}/{table}" for benchmark, table, _ in plan.tables()]
         raise UserError(
-            f"no table and no run '{target}' in suite '{plan.config.name}'.{nearest(target, [*known, *runs])} "
-            f"Its tables: {listed(known)}; `python -m reprise runs` lists its runs."
+            f"no table and no run '{target}' in suite '{plan.config.name}'.{nearest(target, [*table_names, *runs])} "
+            f"Its tables: {listed(table_names)}; `python -m reprise runs` lists its runs."
         )
-    return [one for one in plan.numbers() if one.run.name in found]
+    return [scored for scored in plan.numbers() if scored.run.name in matching_runs]
 
 
 def lines(
-    plan: Plan, found: Askings, planned: Sequence[Planned], suite: str | None, width: int, *, every: bool
+    plan: Plan, inference: Askings, planned: Sequence[Planned], suite: str | None, width: int, *, every: bool
 ) -> Iterator[str]:
-    count = len(found.asked)
-    head = f"Suite '{plan.config.name}': {count} {'run asks' if count == 1 else 'runs ask'} a model"
-    if not (found.asked or found.done or found.counted):
-        head += ": its `run:` selects no model of these tables, so that they show published values only"
-    for words, others in (("done", found.done), ("read and counted anew, without a question", found.counted)):
-        head += f"; {words}: {others}" if others else ""
-    yield from wrapped(f"{head}.", width)
+    n_jobs = len(inference.asked)
+    summary = f"Suite '{plan.config.name}': {n_jobs} {'run asks' if n_jobs == 1 else 'runs ask'} a model"
+    if not (inference.asked or inference.done or inference.counted):
+        summary += ": its `run:` selects no model of these tables, so that they show published values only"
+    for status, count in (("done", inference.done), ("read and counted anew, without a question", inference.counted)):
+        summary += f"; {status}: {count}" if count else ""
+    yield from wrapped(f"{summary}.", width)
     if not planned:
         return
     yield f"\n{NUMBERS.format('to ask', 'answered', 'frames', 'tokens', 'rate', 'time')}  run"
     yield from _runs(plan, planned, width, every=every)
     yield ""
-    for line in (*_sums(plan, planned), *money(plan, planned), *ended(plan, [one.scored for one in planned]),
+    for line in (*_sums(plan, planned), *money(plan, planned), *ended(plan, [run.scored for run in planned]),
                  *_disk(plan, planned), *_legend(plan, planned, suite)):  # fmt: skip
         yield from wrapped(line, width)
 
@@ -106,19 +106,19 @@ def lines(
 
 
 def _runs(plan: Plan, planned: Sequence[Planned], width: int, *, every: bool) -> Iterator[str]:
-    """As many runs as there is room for: first models with weights, and of these the one that is asked most.
+    """Yield as many runs as the screen holds: models with weights first, sorted by their number of pending requests.
 
-    A model and the reason why it is asked stand above the first run that shares them.
+    A heading with the model and the reason for its inference precedes the runs that share them.
     """
-    ordered = sorted(planned, key=lambda one: (-(one.questions or 0), one.scored))
-    groups = grouped(ordered, lambda one: (one.asking.slug, one.asking.why))
-    needed = {slug: _needed(plan, slug) for slug, _ in groups}
-    asked = {group: sum(one.questions or 0 for one in members) for group, members in groups.items()}
+    ordered = sorted(planned, key=lambda run: (-(run.questions or 0), run.scored))
+    groups = grouped(ordered, lambda run: (run.asking.slug, run.asking.why))
+    needs = {slug: _needs(plan, slug) for slug, _ in groups}
+    pending = {group: sum(run.questions or 0 for run in members) for group, members in groups.items()}
     entries = []
-    for slug, why in sorted(groups, key=lambda group: (needed[group[0]] is None, -asked[group], group)):
-        above = wrapped(f"{slug}: {'; '.join(why)}. {needed[slug] or 'It has no weights.'}", width)
-        first, *others = (_run(one, width) for one in groups[slug, why])
-        entries += [[*above, *first], *others]
+    for slug, why in sorted(groups, key=lambda group: (needs[group[0]] is None, -pending[group], group)):
+        heading = wrapped(f"{slug}: {'; '.join(why)}. {needs[slug] or 'It has no weights.'}", width)
+        first, *rest = (_run(run, width) for run in groups[slug, why])
+        entries += [[*heading, *first], *rest]
     printed = 0
     for number, entry in enumerate(entries):
         printed += len(entry)
@@ -128,7 +128,7 @@ def _runs(plan: Plan, planned: Sequence[Planned], width: int, *, every: bool) ->
         yield from entry
 
 
-def _needed(plan: Plan, slug: str) -> str | None:
+def _needs(plan: Plan, slug: str) -> str | None:
     model = plan.config.models[slug]
     weights = weights_of(model, plan.store)
     if weights is None:
@@ -140,18 +140,18 @@ def _needed(plan: Plan, slug: str) -> str | None:
     return f"{model.gpus} GPU{'s' * (model.gpus > 1)}; memory: weights {size}{room}."
 
 
-def _run(one: Planned, width: int) -> list[str]:
-    """A run without its model, which stands above; of a judge the run whose answers it judges."""
-    asked = UNKNOWN if one.questions is None else f"{'≤' if one.is_most else ''}{one.questions:,}"
+def _run(run: Planned, width: int) -> list[str]:
+    """Return the lines of a run without its model, which the heading names; a judge shows the run that it judges."""
+    pending = UNKNOWN if run.questions is None else f"{'≤' if run.is_most else ''}{run.questions:,}"
     numbers = NUMBERS.format(
-        f"{'*' if one.asking.is_remade else ''}{asked}",
-        f"{one.answered:,}",
-        short(one.frames),
-        short(one.tokens),
-        _rate(one.questions / one.time.seconds) if one.questions and one.time and one.time.seconds else UNKNOWN,
-        UNKNOWN if one.time is None else f"{SOURCES[one.time.sure][0]}{in_words(one.time.seconds)}",
+        f"{'*' if run.asking.is_remade else ''}{pending}",
+        f"{run.answered:,}",
+        short(run.frames),
+        short(run.tokens),
+        _rate(run.questions / run.time.seconds) if run.questions and run.time and run.time.seconds else UNKNOWN,
+        UNKNOWN if run.time is None else f"{SOURCES[run.time.sure][0]}{in_words(run.time.seconds)}",
     )
-    name = f"of {one.scored.run.name}" if one.scored.judge else one.scored.run.name.rpartition("/")[0]
+    name = f"of {run.scored.run.name}" if run.scored.judge else run.scored.run.name.rpartition("/")[0]
     return [f"{numbers}  {name}"] if len(numbers) + 2 + len(name) <= width else [numbers, f"{name:>{width}}"]
 
 
@@ -159,101 +159,101 @@ def _run(one: Planned, width: int) -> list[str]:
 
 
 def _sums(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
-    gpus = [plan.config.models[one.asking.slug].gpus for one in planned]
+    gpus = [plan.config.models[run.asking.slug].gpus for run in planned]
     parts = []
-    for what, counts in (
-        ("questions", [one.questions for one in planned]),
-        ("frames", [one.frames for one in planned]),
-        ("tokens", [one.tokens for one in planned]),
+    for noun, counts in (
+        ("questions", [run.questions for run in planned]),
+        ("frames", [run.frames for run in planned]),
+        ("tokens", [run.tokens for run in planned]),
     ):
-        known = [count for count in counts if count is not None]
-        text = f"{sum(known):,}" if what == "questions" else short(sum(known))
-        parts.append(f"{what} {of_known(text, len(known), len(counts))}")
+        known_counts = [count for count in counts if count is not None]
+        text = f"{sum(known_counts):,}" if noun == "questions" else short(sum(known_counts))
+        parts.append(f"{noun} {of_known(text, len(known_counts), len(counts))}")
     yield f"In all: {'; '.join(parts)}."
     for title, is_on_gpus in (("GPU time", True), ("Time without a GPU", False)):
-        some = [
-            (one.time, max(1, count)) for one, count in zip(planned, gpus, strict=True) if bool(count) == is_on_gpus
+        group = [
+            (run.time, max(1, count)) for run, count in zip(planned, gpus, strict=True) if bool(count) == is_on_gpus
         ]
-        timed = [(time.seconds, count) for time, count in some if time]
+        timed = [(time.seconds, count) for time, count in group if time]
         total = sum(seconds * count for seconds, count in timed)
-        if some:
-            yield f"{title}: {of_known(in_words(total), len(timed), len(some))}."
-    if any(one.time is None for one in planned):
+        if group:
+            yield f"{title}: {of_known(in_words(total), len(timed), len(group))}."
+    if any(run.time is None for run in planned):
         yield (
             "Nothing like the runs of unknown time was timed here. Let one begin, stop it with Ctrl-C, and plan again: "
             "its first questions tell, and are not asked again."
         )
 
 
-def of_known(text: str, known: int, among: int) -> str:
-    """A sum, and how many runs it leaves out."""
-    if known == among:
+def of_known(text: str, n_known: int, total: int) -> str:
+    """Return a sum with the number of runs that it leaves out."""
+    if n_known == total:
         return text
-    return f"at least {text} (unknown of {among - known} of {among} runs)" if known else UNKNOWN
+    return f"at least {text} (unknown of {total - n_known} of {total} runs)" if n_known else UNKNOWN
 
 
 def money(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
-    """What was spent, and what the questions to vendors may cost: models whose price is known, and the others."""
-    models = [(one, plan.config.models[one.asking.slug]) for one in planned]
-    paid = [(one, model) for one, model in models if ADAPTERS[model.adapter].is_paid(model.settings)]
+    """Yield the money spent and the maximal cost of pending paid requests, for models with and without a price."""
+    models = [(run, plan.config.models[run.asking.slug]) for run in planned]
+    paid = [(run, model) for run, model in models if ADAPTERS[model.adapter].is_paid(model.settings)]
     spent = Ledger(plan.store.root).spent()
     for is_priced in (True, False):
-        some = [(one, model) for one, model in paid if (model.price is not None) == is_priced]
-        used = [(model.price, _used(plan, one)) for one, model in some]
-        costs = [price.usd(most) if price else float(most.total) for price, most in used if most is not None]
-        text = of_known(("${:.2f}" if is_priced else "{:,.0f} tokens").format(sum(costs)), len(costs), len(some))
-        if some and is_priced:
+        group = [(run, model) for run, model in paid if (model.price is not None) == is_priced]
+        usages = [(model.price, _used(plan, run)) for run, model in group]
+        costs = [price.usd(usage) if price else float(usage.total) for price, usage in usages if usage is not None]
+        text = of_known(("${:.2f}" if is_priced else "{:,.0f} tokens").format(sum(costs)), len(costs), len(group))
+        if group and is_priced:
             dates = {
-                f"{one.asking.slug} {model.price.date}, {model.price.source}" for one, model in some if model.price
+                f"{run.asking.slug} {model.price.date}, {model.price.source}" for run, model in group if model.price
             }
             yield (
                 f"Money: ${spent.usd:.2f} of `budget_usd` {plan.budget.usd:g} are spent; left to ask, with answers as "
                 f"long as they may be: {text} (prices of {', '.join(sorted(dates))})."
             )
-        elif some:
+        elif group:
             yield (
-                f"Price unknown: {', '.join(sorted({one.asking.slug for one, _ in some}))}. {spent.tokens:,} of "
+                f"Price unknown: {', '.join(sorted({run.asking.slug for run, _ in group}))}. {spent.tokens:,} of "
                 f"`budget_tokens` {plan.budget.tokens:,} are used; left to ask, with answers as long as they may be: "
                 f"{text}."
             )
 
 
-def _used(plan: Plan, one: Planned) -> Used | None:
-    """The tokens of the prompts, and of answers that are as long as they may be; None where nobody knows."""
-    if one.questions is None or one.tokens is None:
+def _used(plan: Plan, run: Planned) -> Used | None:
+    """Return the prompt tokens and the maximal answer tokens of a run; None if they are unknown."""
+    if run.questions is None or run.tokens is None:
         return None
-    most = plan.config.models[one.asking.slug].settings.get("max_tokens")
-    if not isinstance(most, int):
-        most = one.asking.job.max_tokens
-    return Used(round(one.tokens), one.questions * most)
+    max_tokens = plan.config.models[run.asking.slug].settings.get("max_tokens")
+    if not isinstance(max_tokens, int):
+        max_tokens = run.asking.job.max_tokens
+    return Used(round(run.tokens), run.questions * max_tokens)
 
 
 def _disk(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
     parts: list[str] = []
-    for slug in sorted({one.asking.slug for one in planned}):
+    for slug in sorted({run.asking.slug for run in planned}):
         weights = weights_of(plan.config.models[slug], plan.store)
         if weights is not None and weights.to_fetch != 0:
             parts.append(f"weights of {slug} {UNKNOWN if weights.to_fetch is None else _bytes(weights.to_fetch)}")
-    for benchmark in sorted({one.scored.run.benchmark for one in planned}):
+    for benchmark in sorted({run.scored.run.benchmark for run in planned}):
         data = data_left(plan, benchmark)
         if data is None:
             parts.append(f"videos of {benchmark} {UNKNOWN}")
-        for what, (count, size) in (data or {}).items():
+        for noun, (count, size) in (data or {}).items():
             if count:
-                about = UNKNOWN if size is None else f"about {_bytes(size)}"
-                parts.append(f"{count:,} {what} of {benchmark} {about}")
+                size_text = UNKNOWN if size is None else f"about {_bytes(size)}"
+                parts.append(f"{count:,} {noun} of {benchmark} {size_text}")
     yield f"Disk, at most: {', '.join(parts)}." if parts else "Disk: nothing to fetch, no clip to make."
 
 
 def _legend(plan: Plan, planned: Sequence[Planned], suite: str | None) -> Iterator[str]:
-    used = {one.time.sure for one in planned if one.time}
-    if used:
-        yield f"Time: {'; '.join(words for sure, (_, words) in SOURCES.items() if sure in used)}."
-    if any(one.is_most for one in planned):
+    sources = {run.time.sure for run in planned if run.time}
+    if sources:
+        yield f"Time: {'; '.join(words for sure, (_, words) in SOURCES.items() if sure in sources)}."
+    if any(run.is_most for run in planned):
         yield "≤ questions about clips that turn out to be missing are not asked."
-    if any(one.asking.is_remade for one in planned):
+    if any(run.asking.is_remade for run in planned):
         yield "* counted in tables that are made again first."
-    unknown = [one.asking.job for one in planned if one.questions is None]
+    unknown = [run.asking.job for run in planned if run.questions is None]
     files = {job.requests for job in unknown if not job.scored.judge}
     if files:
         yield f"{UNKNOWN} to ask: `{call_for(min(files), suite)}` reads the release and counts the questions."
@@ -285,5 +285,5 @@ def _bytes(size: float) -> str:
     return f"{size / GB:,.1f} GB" if size >= GB / 10 else f"{size / MB:,.1f} MB"
 
 
-def _rate(a_second: float) -> str:
-    return f"{a_second:.0f}/s" if a_second >= 10 else f"{a_second:.2f}/s"
+def _rate(per_second: float) -> str:
+    return f"{per_second:.0f}/s" if per_second >= 10 else f"{per_second:.2f}/s"

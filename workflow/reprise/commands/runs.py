@@ -232,7 +232,8 @@ def _filled(path: Path, suite: str) -> Counter[Gap]:
     foreign_suites = {row["suite"] for row in rows} - {suite}
     if foreign_suites:
         raise UserError(
-            f"{path}: of suite '{foreign_suites.pop()}', not of '{suite}'. Run snakemake with `--config suite={suite}` first."
+            f"{path}: of suite '{foreign_suites.pop()}', not of '{suite}'. "
+            f"Run snakemake with `--config suite={suite}` first."
         )
     filled = [row for row in rows if row["value"] and row["convention"] in ("", COUNTED[0])]
     return Counter(Gap(*(of_cell(row[name] or "") for name in Gap._fields)) for row in filled)
@@ -250,8 +251,8 @@ def retry_failures(words: Sequence[str], suite: str | None = None) -> None:
     if runs:
         names = [job.scored.name for job in asked_jobs(plan)]
         run_names = {name for word in runs for name in _matches(plan, word, names)}
-        failures = [one for one in failures if one.job.scored.name in run_names]
-    answers = sum(one.retry(reasons) for one in {id(one.failures): one.failures for one in failures}.values())
+        failures = [entry for entry in failures if entry.job.scored.name in run_names]
+    answers = sum(entry.retry(reasons) for entry in {id(entry.failures): entry.failures for entry in failures}.values())
     sources, clips = 0, 0
     if not runs:
         sources, clips = forget_failures(plan.store, reasons), _retry_shards(plan, list(reasons or MEANINGS))

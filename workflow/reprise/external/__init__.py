@@ -1,4 +1,4 @@
-"""Answers made elsewhere, in the formats of a benchmark's authors: one module a benchmark, named as the benchmark's."""
+"""Imported predictions in the formats of a benchmark's authors: one module per benchmark, with the benchmark's name."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,54 +17,54 @@ if TYPE_CHECKING:
 
 FOLDER = Path("resources/imports")
 
-# Error classes of imported answers, apart from those that concern one reader only (`readers.FORGIVEN`).
+# Error classes of imported answers, except those that concern only one extractor (`readers.FORGIVEN`).
 NO_ANSWER = "no_answer"
 NO_TEXT = "no_text"
-FAILED_ELSEWHERE = "failed_elsewhere"  # the text is a harness's message that there was no answer
-RATED_ONLY = "rated_only"  # there is a rating, but not the text that was rated
+FAILED_ELSEWHERE = "failed_elsewhere"  # the text is a harness's error message instead of an answer
+RATED_ONLY = "rated_only"  # there is a rating without the rated text
 
 
 Read: TypeAlias = "Callable[[Sequence[Path], pl.DataFrame, pl.DataFrame], ImportedAnswers]"
-"""Files, items and requests -> the answers, and what is wrong with the files."""
+"""Files, items and requests -> the answers, and the problems of the files."""
 Write: TypeAlias = "Callable[[Path, str, pl.DataFrame, pl.DataFrame], list[Path]]"
-"""Folder, name of the model, items, and requests with their answers -> files as the authors' scorer reads them."""
+"""Folder, name of the model, items, and requests with answers -> files in the format of the authors' scorer."""
 
 
 @dataclass(frozen=True)
 class AnswerFiles:
-    """How the authors' files hold answers to one form of question."""
+    """Functions to find, read and write the authors' files of answers to one form of question."""
 
     find: Callable[[Path, int | None], list[Path]]
-    """The files of a run in a folder of its own, by the frames that it shows of every clip, where that is known."""
+    """Folder of one run and its number of frames per clip, if known -> the files of the run."""
     candidates: Callable[[Path], list[list[Path]]]
-    """For every file that a run needs, its candidates in a folder, for any number of frames."""
+    """Folder -> for every file that a run needs, the candidates for any number of frames."""
     read: Read
     write: "Write | None" = None
     beside: Callable[[Sequence[Path]], list[Path]] = lambda _: []
-    """The files of answers -> files next to them that say how the answers were made; read like them."""
+    """Files of answers -> files next to them that describe how the answers were made; these are read as well."""
     deviations: "Callable[[Sequence[Path], pl.DataFrame, int | None], list[Problem]]" = lambda *_: []
-    """Files, requests and the frames that the run shows, where known -> what was done otherwise elsewhere."""
+    """Files, requests and the run's number of frames, if known -> deviations of the external run."""
     has_file_per_task: bool = False
-    """Whether every task has a file of its own, so that one without a file was not asked."""
+    """Whether every task has its own file, so that a task without a file counts as not queried."""
 
 
 class Importer(Protocol):
-    """What a module of this package defines."""
+    """The interface of a module of this package."""
 
-    FORMS: Mapping[str, AnswerFiles]  # the forms of question that the authors' files hold answers to
+    FORMS: Mapping[str, AnswerFiles]  # form of question -> files with its answers
 
 
 class RatingImporter(Protocol):
-    """What a module of this package also defines where a judge rates answers."""
+    """The additional interface of a module of this package for a benchmark whose answers are rated by a judge."""
 
     def rating_files(self, folder: Path) -> list[Path]:
-        """The file of ratings in a folder; empty where there is none."""
+        """Return the file of ratings in a folder; an empty list if there is none."""
 
     def ratings_beside(self, predictions: Path, names: Sequence[str]) -> list[Path]:
-        """The file of ratings next to one of predictions, by a judge of one of these names; empty if there is none."""
+        """Return the file of ratings by a judge of one of these names next to predictions; empty if there is none."""
 
     def read_ratings(self, files: Sequence[Path], items: "pl.DataFrame") -> "ImportedAnswers":
-        """Replies of a judge by item."""
+        """Return the replies of a judge by item."""
 
 
 def imports_of(benchmark: str, slug: str) -> Path:
@@ -76,7 +76,7 @@ def has_importer(benchmark: str) -> bool:
 
 
 def module_name(benchmark: str) -> str:
-    """Import string of the module of a benchmark; one that is not filtered yet is no other benchmark."""
+    """Return the import string of a benchmark's module; filtered and unfiltered benchmarks share one module."""
     return f"reprise.external.{benchmark.removesuffix(UNFILTERED)}"
 
 
@@ -85,6 +85,6 @@ def load_importer(benchmark: str) -> Importer:
 
 
 def load_rating_importer(benchmark: str) -> RatingImporter | None:
-    """The module that knows a benchmark's files of ratings; None where no judge rates answers."""
+    """Return the module that reads a benchmark's files of ratings; None if no judge rates its answers."""
     module = import_module(module_name(benchmark))
     return cast(RatingImporter, module) if hasattr(module, "read_ratings") else None

@@ -1,4 +1,4 @@
-"""Shared by all imports: answers, and problems of their files, named by file, line and id."""
+"""Imported answers, the problems of their files (by file, line and id), and helpers shared by all importers."""
 
 import codecs
 import json
@@ -21,7 +21,7 @@ from reprise.external import NO_ANSWER, NO_TEXT
 from reprise.models.base import Answer
 from reprise.reading.readers import CONTRADICTORY
 
-# What can be wrong with an imported answer; a table counts them by these words.
+# Problems of imported answers; a table counts them by these labels.
 UNKNOWN_ID = "unknown id"
 NO_FILE = "test without a file, not asked"
 BROKEN_LINE = "broken line"
@@ -36,10 +36,10 @@ OTHER_QUESTION = "another question under a known id"
 OTHER_PROMPT = "asked with another prompt"
 OTHER_FRAMES = "another number of frames than the sampling's"
 
-LookedAt: TypeAlias = Literal["character", "element", "text"]
-"""What an authors' scorer compares of a list of texts: the first character of its first element, or the element."""
+ScoredPart: TypeAlias = Literal["character", "element", "text"]
+"""The part of a list of texts that a scorer compares: the first character of its first element, or the element."""
 
-# A file of a few kB can unpack to gigabytes, and one cell at the far end makes a whole sheet.
+# A file of a few kB can unpack to gigabytes, and one cell in the last row and column makes a full sheet.
 LARGEST_SHEET, MOST_CELLS = 2**29, 5_000_000
 
 
@@ -58,29 +58,29 @@ class Problem(NamedTuple):
 
 @dataclass
 class ImportedAnswers:
-    """One answer per question; a second one that differs makes the answer contradictory, with the last text."""
+    """One answer per question; a second, different answer marks it as contradictory and replaces its text."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
     def note(self, place: Place, *problems: str) -> None:
-        self.problems += [Problem(str(place.file), place.line, place.id, one) for one in problems if one]
+        self.problems += [Problem(str(place.file), place.line, place.id, label) for label in problems if label]
 
     def add(self, question: str, answer: Answer, place: Place) -> None:
-        known = self.answers.setdefault(question, answer)
-        if known is answer:
+        recorded = self.answers.setdefault(question, answer)
+        if recorded is answer:
             return
-        self.note(place, REPEATED if known == answer else DISAGREES)
-        if known != answer:
+        self.note(place, REPEATED if recorded == answer else DISAGREES)
+        if recorded != answer:
             self.answers[question] = replace(answer, error=CONTRADICTORY)
 
 
-def response_row(asked: Mapping[str, Any], answer: Answer, key: str, frames: int = 0) -> dict[str, Any]:
-    """An imported answer as a response; how it was asked elsewhere is not known."""
+def response_row(request: Mapping[str, Any], answer: Answer, key: str, frames: int = 0) -> dict[str, Any]:
+    """Return an imported answer as a row of responses; its prompt and token counts are unknown."""
     return {
-        "request_id": asked["request_id"],
-        "item_id": asked["item_id"],
-        "role": asked["role"],
+        "request_id": request["request_id"],
+        "item_id": request["item_id"],
+        "role": request["role"],
         "text": answer.text,
         "scores": list(answer.scores),
         "frames_shown": frames,
@@ -94,24 +94,32 @@ def response_row(asked: Mapping[str, Any], answer: Answer, key: str, frames: int
 
 
 def write_problems(problems: Sequence[Problem], unanswered: Sequence[str], path: Path) -> None:
-    """What is wrong with the files, and the questions that they do not answer, by id alone."""
+    """Write the problems of the files, and the ids of unanswered questions, as csv."""
     lines = [*problems, *(Problem("", None, question, NO_ANSWER) for question in unanswered)]
     columns = {name: pl.Int64 if name == "line" else pl.String for name in Problem._fields}
     write_csv(pl.DataFrame(lines, schema=columns, orient="row"), path)
 
 
-# --- JSON, one answer a line -----------------------------------------------------------------------------------------
+# --- JSON Lines ------------------------------------------------------------------------------------------------------
 
 
 def read_responses(
-    path: Path, imported: ImportedAnswers, requests: Mapping[str, Mapping[str, Any]], name: str, looked_at: LookedAt
+    path: Path, imported: ImportedAnswers, requests: Mapping[str, Mapping[str, Any]], name: str, scored_part: ScoredPart
 ) -> None:
-    """Add the answers of lines `{idx, response}`; `name` says how an id stands in those of the requests' items."""
+    """Add the answers of a file of lines `{idx, response}`.
+
+    Args:
+        path: File of answers.
+        imported: Receives the answers and the problems of the file.
+        requests: Requests by item id.
+        name: Pattern of the item ids, with `{}` in place of the `idx` of a line.
+        scored_part: The part of a list of texts that the authors' scorer compares.
+    """
     entries = read_entries(path, imported)
-    for needed in ("idx", "response"):
-        if entries and not any(needed in entry for _, entry in entries):
-            found = ", ".join(map(str, entries[0][1]))
-            raise UserError(f"{path}: no line has '{needed}'. Found: {found}. Needed: idx, response.")
+    for field_name in ("idx", "response"):
+        if entries and not any(field_name in entry for _, entry in entries):
+            columns = ", ".join(map(str, entries[0][1]))
+            raise UserError(f"{path}: no line has '{field_name}'. Found: {columns}. Needed: idx, response.")
     for line, entry in entries:
         place = Place(path, line, str(entry.get("idx", "")))
         request = requests.get(name.format(place.id))
@@ -120,14 +128,14 @@ def read_responses(
         elif request is None:
             imported.note(place, UNKNOWN_ID)
         else:
-            answer, problem = response_as_answer(entry["response"], looked_at)
+            answer, problem = response_as_answer(entry["response"], scored_part)
             imported.note(place, problem)
             imported.add(request["request_id"], answer, place)
 
 
 def read_entries(path: Path, imported: ImportedAnswers) -> list[tuple[int, dict[str, Any]]]:
-    """Number and object of every line; any other line is noted and skipped, and so is an empty file."""
-    found, noted = [], len(imported.problems)
+    """Return number and object of every line; note and skip broken lines, and note an empty file."""
+    entries, n_problems = [], len(imported.problems)
     for number, line in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
         if not line.strip():
             continue
@@ -136,39 +144,39 @@ def read_entries(path: Path, imported: ImportedAnswers) -> list[tuple[int, dict[
         except (ValueError, RecursionError):
             entry = None
         if isinstance(entry, dict):
-            found.append((number, entry))
+            entries.append((number, entry))
         else:
             imported.note(Place(path, number, ""), BROKEN_LINE)
-    if not found and len(imported.problems) == noted:
+    if not entries and len(imported.problems) == n_problems:
         imported.note(Place(path, 0, ""), EMPTY_FILE)
-    return found
+    return entries
 
 
-def response_as_answer(response: object, looked_at: LookedAt) -> tuple[Answer, str]:
-    """A response as an answer, and what is wrong with it.
+def response_as_answer(response: object, scored_part: ScoredPart) -> tuple[Answer, str]:
+    """Return a response as an answer, and its problem or an empty text.
 
-    A list with one text is that text. Where the authors' scorer would see something else in the list than in the text,
-    the list stays as it is written, so that their reader sees what their scorer sees: a wrong answer, but an answer.
+    A list with one text becomes that text. If the authors' scorer would compare something else in the list than in the
+    text, the list is kept as JSON. Their extractor then sees what their scorer sees: a wrong answer, but an answer.
     """
     if isinstance(response, str):
         return Answer(text=response), ""
     if not isinstance(response, list) or not response or not isinstance(response[0], str):
         return Answer(error=NO_TEXT), NOT_A_TEXT
     first = response[0]
-    is_same = {"character": first != "", "element": len(first) == 1, "text": True}[looked_at]
+    is_same = {"character": first != "", "element": len(first) == 1, "text": True}[scored_part]
     text = first if is_same else json.dumps(response, ensure_ascii=False)
-    if any(other != first for other in response[1:]):
+    if any(element != first for element in response[1:]):
         return Answer(text=text, error=CONTRADICTORY), SEVERAL
     return Answer(text=text), ""
 
 
 def write_responses(path: Path, answered: pl.DataFrame, name: str) -> Path:
-    """The answers to the items of such names as lines `{idx, response}`; a failed one has none, as in the authors'."""
-    before, after = name.split("{}")
-    mine = pl.col("item_id").str.starts_with(before) & pl.col("item_id").str.ends_with(after)
+    """Write the answers to items of this name pattern as lines `{idx, response}`, without failed answers."""
+    prefix, suffix = name.split("{}")
+    has_name = pl.col("item_id").str.starts_with(prefix) & pl.col("item_id").str.ends_with(suffix)
     lines = [
-        json.dumps({"idx": item.removeprefix(before).removesuffix(after), "response": text}, ensure_ascii=False) + "\n"
-        for item, text in answered.filter(mine, pl.col("error") == "").select("item_id", "text").iter_rows()
+        json.dumps({"idx": item.removeprefix(prefix).removesuffix(suffix), "response": text}, ensure_ascii=False) + "\n"
+        for item, text in answered.filter(has_name, pl.col("error") == "").select("item_id", "text").iter_rows()
     ]
     write_text(path, "".join(lines))
     return path
@@ -177,30 +185,30 @@ def write_responses(path: Path, answered: pl.DataFrame, name: str) -> Path:
 # --- which file ------------------------------------------------------------------------------------------------------
 
 
-def of_frames(candidates: Sequence[Path], frames: int | None, where: Path) -> list[Path]:
-    """The one file for a run with this number of frames; a name may say `-frame<N>`."""
+def of_frames(candidates: Sequence[Path], frames: int | None, folder: Path) -> list[Path]:
+    """Return the only file for a run with this number of frames; a file name may contain `-frame<N>`."""
     exact = [path for path in candidates if frames is not None and frames_in_name(path) == frames]
     if len(exact) == 1:
         return exact
     is_named = any(frames_in_name(path) is not None for path in candidates)
     if len(candidates) > 1 or (is_named and frames is not None):
-        shown = "a number of frames that depends on the clip" if frames is None else f"{frames} frames"
+        description = "a number of frames that depends on the clip" if frames is None else f"{frames} frames"
         names = ", ".join(path.name for path in candidates)
         raise UserError(
-            f"{where}: found {names}; which holds the answers of a run that shows {shown} is not clear. Keep one file "
-            "for each run, in a folder of its own or with -frame<N> in its name."
+            f"{folder}: found {names}; which holds the answers of a run that shows {description} is not clear. "
+            "Keep one file for each run, in a folder of its own or with -frame<N> in its name."
         )
     return list(candidates)
 
 
 def fitting(candidates: Sequence[Path], frames: int | None) -> list[Path]:
-    """The files that fit a run with this number of frames: those named so, else those without a number."""
+    """Return the files with this number of frames in their names, or else those without a number."""
     exact = [path for path in candidates if frames is not None and frames_in_name(path) == frames]
     return exact or [path for path in candidates if frames_in_name(path) is None]
 
 
 def frames_in_name(path: Path) -> int | None:
-    """The number of frames that a file's name says: `-frame8` of the authors' runners, `_8frame` of VLMEvalKit."""
+    """Return the number of frames in a file name: `-frame8` of the authors' runners or `_8frame` of VLMEvalKit."""
     match = re.search(r"-frame(\d+)(?=[-.])|_(\d+)frame(?=[_.])", path.name)
     return int(match[1] or match[2]) if match else None
 
@@ -209,7 +217,7 @@ def frames_in_name(path: Path) -> int | None:
 
 
 class Record(NamedTuple):
-    """A row of a table, all cells as text; a blank cell is empty."""
+    """A row of a table with all cells as text; a blank cell is an empty text."""
 
     line: int
     cells: dict[str, str]
@@ -218,9 +226,9 @@ class Record(NamedTuple):
 def read_records(
     path: Path, imported: ImportedAnswers, *choices: Sequence[str], value: str = ""
 ) -> tuple[Sequence[str], list[Record]]:
-    """The first of several choices of columns that a csv, tsv, xlsx or json file has, and its rows.
+    """Return the first of several choices of columns that a csv, tsv, xlsx or json file has, and its rows.
 
-    A json object is `{index: value}`, under the name `value`. An empty file is noted.
+    A json object is read as `{index: value}` with a column of the name `value`. An empty file is noted.
     """
     if path.suffix == ".xlsx":
         lines = _sheet(path)
@@ -232,20 +240,20 @@ def read_records(
     if not columns:
         imported.note(Place(path, 0, ""), EMPTY_FILE)
         return (), []
-    chosen = next((choice for choice in choices if set(choice) <= set(columns)), None)
-    if chosen is None:
+    matched_choice = next((choice for choice in choices if set(choice) <= set(columns)), None)
+    if matched_choice is None:
         missing = next(name for name in choices[0] if name not in columns)
-        needed = "; or ".join(", ".join(choice) for choice in choices)
-        raise UserError(f"{path}: column '{missing}' is missing. Found: {', '.join(columns)}. Needed: {needed}.")
-    if twice := [name for name in chosen if columns.count(name) > 1]:
-        raise UserError(f"{path}: duplicate column '{twice[0]}'. Found: {', '.join(columns)}.")
-    blanks = [""] * len(columns)  # a row of a sheet may be shorter
-    return chosen, [Record(line, dict(zip(columns, [*cells, *blanks], strict=False))) for line, cells in lines]
+        alternatives = "; or ".join(", ".join(choice) for choice in choices)
+        raise UserError(f"{path}: column '{missing}' is missing. Found: {', '.join(columns)}. Needed: {alternatives}.")
+    if duplicates := [name for name in matched_choice if columns.count(name) > 1]:
+        raise UserError(f"{path}: duplicate column '{duplicates[0]}'. Found: {', '.join(columns)}.")
+    blanks = [""] * len(columns)  # Rows of a sheet may be shorter than its header.
+    return matched_choice, [Record(line, dict(zip(columns, [*cells, *blanks], strict=False))) for line, cells in lines]
 
 
 def _sheet(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The columns and the rows of the first sheet."""
-    from openpyxl import load_workbook  # no other format needs it
+    """Return numbered lines of the first sheet, the header first."""
+    from openpyxl import load_workbook  # Import it here, because only this format needs it.
 
     rows: list[tuple[int, list[str]]] = []
     try:
@@ -256,32 +264,32 @@ def _sheet(path: Path) -> Iterator[tuple[int, list[str]]]:
         sheet = load_workbook(path, read_only=True).worksheets[0]
         for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
             if number == 1 or any(cell is not None for cell in row):
-                # An answer that begins with "=" was stored as a formula: its text is the answer, never computed.
+                # An answer that begins with "=" is stored as a formula; use its text and never compute it.
                 rows.append((number, [cell_text(getattr(cell, "text", cell)) for cell in row]))
             if len(rows) * len(rows[0][1]) > MOST_CELLS:
                 raise ValueError(f"more than {MOST_CELLS} cells")
-    except Exception as error:  # openpyxl raises nearly anything at a file that is no whole workbook
+    except Exception as error:  # openpyxl raises almost any exception for a damaged workbook.
         raise UserError(f"{path}: not readable as xlsx: {error}.") from error
     return iter(rows)
 
 
 def _objects(path: Path, value: str) -> Iterator[tuple[int, list[str]]]:
-    """The names and the rows of a list of objects, or of one object whose values are no objects."""
+    """Return numbered lines of a list of objects, or of an object `{index: value}`, the header first."""
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
-        if isinstance(content, dict) and not any(isinstance(one, dict) for one in content.values()):
-            content = [{"index": key, value: one} for key, one in content.items()]
-        if not isinstance(content, list) or not all(isinstance(one, dict) for one in content):
+        if isinstance(content, dict) and not any(isinstance(entry, dict) for entry in content.values()):
+            content = [{"index": key, value: entry} for key, entry in content.items()]
+        if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
             raise ValueError(f"expected a list of objects, or an object of index and {value}")
     except (ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{path}: not readable as json: {error}.") from error
-    columns = list(dict.fromkeys(str(name) for one in content for name in one))
-    rows = [[cell_text(one.get(name)) for name in columns] for one in content]
+    columns = list(dict.fromkeys(str(name) for entry in content for name in entry))
+    rows = [[cell_text(entry.get(name)) for name in columns] for entry in content]
     return iter([(0, columns), *enumerate(rows, start=1)])
 
 
 def cell_text(cell: object) -> str:
-    """A cell as text; a whole number has no point, and NaN is blank."""
+    """Return a cell as text; a whole number has no decimal point, and NaN is blank."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
     if isinstance(cell, float) and cell.is_integer():
@@ -289,11 +297,11 @@ def cell_text(cell: object) -> str:
     return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else str(cell)
 
 
-# --- which question: rows of other people's files, by id and by what they say that they ask ---------------------------
+# --- matching of rows with questions, by id and by text --------------------------------------------------------------
 
 
 class Questions:
-    """The questions that the rows of one file can answer."""
+    """The questions that the rows of one file can match."""
 
     def __init__(self, items: pl.DataFrame) -> None:
         self._texts = {item.item_id: words_of(item.texts.get("question", "")) for item in items_of(items)}
@@ -301,17 +309,17 @@ class Questions:
         self._matched = 0
 
     def match(self, place: Place, question: str, imported: ImportedAnswers) -> bool:
-        """Whether the id of a row is that of an item, and its question, or a prompt that holds it, the item's."""
+        """Return whether a row has an item's id and its question, possibly inside a prompt; note a mismatch."""
         self._rows.append((place, question))
-        asked, known = words_of(question), self._texts.get(place.id)
-        if known is not None and (not asked or known in asked):
+        row_words, item_words = words_of(question), self._texts.get(place.id)
+        if item_words is not None and (not row_words or item_words in row_words):
             self._matched += 1
             return True
-        imported.note(place, UNKNOWN_ID if known is None else OTHER_QUESTION)
+        imported.note(place, UNKNOWN_ID if item_words is None else OTHER_QUESTION)
         return False
 
-    def need_a_match(self, benchmark: str) -> None:
-        """Refuse a file that is about something else altogether."""
+    def require_match(self, benchmark: str) -> None:
+        """Raise a UserError if no row of the file matches, since it belongs to another benchmark or version."""
         if self._rows and not self._matched:
             place, question = self._rows[0]
             raise UserError(
@@ -323,17 +331,17 @@ class Questions:
 
 
 def plain_text(text: str) -> str:
-    """A text without differences of blanks and of the way its letters are encoded."""
+    """Return a text with normalised white space and Unicode encoding."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def words_of(text: str) -> str:
-    """The words of a text, without differences of quotes, marks and case that other readers of tables make."""
+    """Return the lower-case words of a text, because other table tools change quotes, punctuation and case."""
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFC", text).casefold()))
 
 
 def object_of(entry: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    """An object inside others; an empty one if it is missing or something else."""
+    """Return a nested object; an empty one if it is missing or not an object."""
     for name in names:
         value = entry.get(name)
         entry = value if isinstance(value, dict) else {}
@@ -341,6 +349,6 @@ def object_of(entry: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 
 def text_of(entry: Mapping[str, Any], name: str) -> str:
-    """A field as a text; empty if it is missing or neither a text nor a number."""
+    """Return a field as a text; an empty text if it is missing or neither a text nor an integer."""
     value = entry.get(name)
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""

@@ -1,4 +1,4 @@
-"""Keys of answers and ratings that were made elsewhere: the digests of their files."""
+"""Run keys of imported answers and ratings: the digests of their files."""
 
 from pydantic import ConfigDict
 

@@ -1,7 +1,7 @@
-"""lmms-eval's logs of samples (`--log_samples`): the answers in them, and what the harness did otherwise than this run.
+"""Sample logs of lmms-eval (`--log_samples`): their answers, and deviations of the harness's settings from this run.
 
-A line holds the harness's metric, in which the entry of the release stands; the prompt in `input`; and the answer that
-it scored in `filtered_resps`.
+A line holds the harness's metric, which contains the entry of the release, the prompt (`input`) and the scored answer
+(`filtered_resps`).
 """
 
 import json
@@ -27,28 +27,28 @@ from reprise.external.answers import (
 )
 from reprise.models.base import Answer
 
-# What can be different from a run here; a table counts them by these words.
+# Deviations from a run of Reprise; a table counts them by these labels.
 EMPTY = "empty answer, which lmms-eval also writes after an error"
 FEWER_TOKENS = "answers limited to fewer tokens than here"
 LIMITED = "asked in part (--limit)"
 NO_SETTINGS = "the harness's settings are not readable"
 
-# What the harness writes in place of an answer that an API did not give.
+# The harness writes these texts in place of an answer if an API fails.
 FAILED = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED")
 NAME = re.compile(r"(?P<date>.*?)_?samples_(?P<task>.+)\.jsonl")
-# The argument that says how many frames a clip has, by the harness's classes of models.
+# The argument for the number of frames per clip; its name depends on the model class of the harness.
 FRAMES = re.compile(
     r"\b(max_frames_num|max_num_frames|max_frame_num|num_frames|nframes|frames_num|video_frames)\W*[=:]\W*(\d+)"
 )
 
 Identify = Callable[[Mapping[str, Any]], tuple[str, str]]
-"""a line -> the id of its item, and what it says that it asks"""
+"""A line -> the id of its item and its question."""
 
 
 def settings_beside(files: Sequence[Path]) -> list[Path]:
-    """`<date>_results.json`, which the harness writes next to the samples of the same run."""
+    """Return the files `<date>_results.json` that the harness writes next to the samples of the same run."""
     dates = [(path, match["date"]) for path in files if (match := NAME.fullmatch(path.name)) and match["date"]]
-    return sorted({one for path, date in dates if (one := path.with_name(f"{date}_results.json")).is_file()})
+    return sorted({settings for path, date in dates if (settings := path.with_name(f"{date}_results.json")).is_file()})
 
 
 def read_log(
@@ -59,48 +59,48 @@ def read_log(
     benchmark: str,
     identify: Identify,
 ) -> None:
-    asked = {row["item_id"]: row for row in requests.iter_rows(named=True)}
-    questions = Questions(items.filter(pl.col("item_id").is_in(asked.keys())))
+    requests_by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
+    questions = Questions(items.filter(pl.col("item_id").is_in(requests_by_item.keys())))
     for line, entry in read_entries(path, imported):
-        item, said = identify(entry)
+        item, question = identify(entry)
         place = Place(path, line, item)
-        if not questions.match(place, said, imported):
+        if not questions.match(place, question, imported):
             continue
-        found, prompt = entry.get("filtered_resps"), entry.get("input")
-        answer, problem = response_as_answer(found[:1] if isinstance(found, list) else found, "text")
+        responses, prompt = entry.get("filtered_resps"), entry.get("input")
+        answer, problem = response_as_answer(responses[:1] if isinstance(responses, list) else responses, "text")
         if answer.text.startswith(FAILED):
             answer = Answer(error=FAILED_ELSEWHERE)
         elif not answer.error and not answer.text:
             problem = EMPTY
-        is_other = isinstance(prompt, str) and plain_text(prompt) != plain_text(asked[item]["prompt"])
-        imported.note(place, problem, OTHER_PROMPT if is_other else "")
-        imported.add(asked[item]["request_id"], answer, place)
-    questions.need_a_match(benchmark)
+        is_other_prompt = isinstance(prompt, str) and plain_text(prompt) != plain_text(requests_by_item[item]["prompt"])
+        imported.note(place, problem, OTHER_PROMPT if is_other_prompt else "")
+        imported.add(requests_by_item[item]["request_id"], answer, place)
+    questions.require_match(benchmark)
 
 
 def deviations(files: Sequence[Path], requests: pl.DataFrame, frames: int | None) -> list[Problem]:
-    """What the harness's settings say that it did otherwise; each is named once."""
-    tasks = {match["task"] for one in files if (match := NAME.fullmatch(one.name))}
-    most = int(requests["max_tokens"].max() or 0)  # type: ignore[arg-type]
-    found = []
+    """Return the deviations in the harness's settings; each is listed once."""
+    tasks = {match["task"] for path in files if (match := NAME.fullmatch(path.name))}
+    max_tokens = int(requests["max_tokens"].max() or 0)  # type: ignore[arg-type]
+    problems = []
     for path in (path for path in files if path.suffix == ".json"):
         try:
             settings = json.loads(path.read_text(encoding="utf-8"))
         except (ValueError, RecursionError):
             settings = None
         if not isinstance(settings, dict):
-            found.append(Problem(str(path), None, "", NO_SETTINGS))
+            problems.append(Problem(str(path), None, "", NO_SETTINGS))
             continue
         run = object_of(settings, "config")
-        shown = FRAMES.findall(str(run.get("model_args")))  # an object, or `a=1,b=2`
-        others = [f"{name}={value}" for name, value in shown if frames and int(value) != frames]
-        found += [Problem(str(path), None, other, OTHER_FRAMES) for other in others]
-        found += [
-            Problem(str(path), None, f"{task}: {limit}, here {most}", FEWER_TOKENS)
+        frame_arguments = FRAMES.findall(str(run.get("model_args")))  # an object, or `a=1,b=2`
+        mismatches = [f"{name}={value}" for name, value in frame_arguments if frames and int(value) != frames]
+        problems += [Problem(str(path), None, mismatch, OTHER_FRAMES) for mismatch in mismatches]
+        problems += [
+            Problem(str(path), None, f"{task}: {limit}, here {max_tokens}", FEWER_TOKENS)
             for task in sorted(tasks)
             if isinstance(limit := object_of(settings, "configs", task, "generation_kwargs").get("max_new_tokens"), int)
-            and limit < most
+            and limit < max_tokens
         ]
         if run.get("limit") is not None:
-            found.append(Problem(str(path), None, f"limit={run['limit']}", LIMITED))
-    return found
+            problems.append(Problem(str(path), None, f"limit={run['limit']}", LIMITED))
+    return problems

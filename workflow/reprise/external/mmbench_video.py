@@ -1,7 +1,7 @@
-"""MMBench-Video's answer files, as VLMEvalKit writes them: predictions by index, and ratings of them.
+"""MMBench-Video's answer files in the format of VLMEvalKit: predictions by index, and their ratings.
 
-`<model>_MMBench_Video_8frame_nopack.xlsx`: 8 frames (`1fps`: one a second), each question alone (`pack`: all of a video
-at once).
+The name `<model>_MMBench_Video_8frame_nopack.xlsx` means 8 frames (`1fps`: one frame per second) and one question per
+prompt (`pack`: all questions of a video in one prompt).
 """
 
 import json
@@ -33,46 +33,46 @@ from reprise.external.answers import (
 from reprise.models.base import Answer
 
 TYPES = (".tsv", ".xlsx", ".json")
-# Form of question -> how the harness names its data set in the names of its files.
-OWN_DATA, BENCH, STAR = (re.compile(one) for one in ("MMBench[-_]Video", "MMBench_(?!Video)", "MMStar"))
-DATA_SETS = {"unpacked": OWN_DATA, "packed": OWN_DATA, "set_choice": OWN_DATA, "circular": BENCH, "choice": STAR}
+# Patterns of the data set of each form of question in the harness's file names.
+VIDEO, BENCH, STAR = (re.compile(pattern) for pattern in ("MMBench[-_]Video", "MMBench_(?!Video)", "MMStar"))
+DATA_SETS = {"unpacked": VIDEO, "packed": VIDEO, "set_choice": VIDEO, "circular": BENCH, "choice": STAR}
 RATINGS = (("index", "score"), ("index", "rating"))
 CHOICES = ("index", "answer", "prediction")
 PREDICTIONS = (("index", "prediction"), *RATINGS)
-# What the harness writes in place of an answer that an API did not give.
+# The harness writes this text in place of an answer if an API fails.
 FAILED = "Failed to obtain answer via API."
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 WHOLE = re.compile(r"^(-?\d+)\.0+$")
 PACKING, FORM = re.compile(r"_(nopack|pack)(?=_|$)"), {"nopack": "unpacked", "pack": "packed"}
 RATE = re.compile(r"_(\d+(?:\.\d+)?fps)(?=_|$)")
-# The harness has one prompt of packed questions; its system text begins so.
+# The harness has one prompt for packed questions; its system prompt begins with this sentence.
 PACKED_PROMPT = "You are an AI assistant responsible for answering questions about videos."
 UNANSWERED = Answer(error=NO_ANSWER)
 
 
-# --- which file ------------------------------------------------------------------------------------------------------
+# --- choice of files -------------------------------------------------------------------------------------------------
 
 
 def _files(form: str, folder: Path, frames: int | None) -> list[Path]:
-    """The table of predictions with the run's frames; one of ratings alone where there is no other."""
-    [found] = _candidates(form, folder)
-    return _only(fitting(found, frames) or of_frames(found, frames, folder), folder)
+    """Return the table of predictions with the run's number of frames, or a table of ratings if there is no other."""
+    [candidates] = _candidates(form, folder)
+    return _only(fitting(candidates, frames) or of_frames(candidates, frames, folder), folder)
 
 
 def _candidates(form: str, folder: Path) -> list[list[Path]]:
-    """The tables of predictions of a form, else of ratings, without those packed otherwise by their names."""
-    tables = _tables(form, folder, rated=False) or _tables(form, folder, rated=True)
-    named = {path: PACKING.search(path.stem) for path in tables}
-    return [[path for path, packing in named.items() if packing is None or FORM[packing[1]] == form]]
+    """Return the tables of predictions of a form, or else of ratings, except names with another kind of packing."""
+    tables = _tables(form, folder, is_rated=False) or _tables(form, folder, is_rated=True)
+    packings = {path: PACKING.search(path.stem) for path in tables}
+    return [[path for path, packing in packings.items() if packing is None or FORM[packing[1]] == form]]
 
 
 def rating_files(folder: Path) -> list[Path]:
-    """The table of ratings: the one that the harness calls `..._score`, else the only one."""
-    return _only(_tables("unpacked", folder, rated=True) or _tables("unpacked", folder, rated=False), folder)
+    """Return the table of ratings: the one that the harness names `..._score`, or else the only one."""
+    return _only(_tables("unpacked", folder, is_rated=True) or _tables("unpacked", folder, is_rated=False), folder)
 
 
 def ratings_beside(predictions: Path, names: Sequence[str]) -> list[Path]:
-    """`<predictions>_<judge>_score`, as the harness names it; the table of predictions itself if it is called so."""
+    """Return the table `<predictions>_<judge>_score`, or the table of predictions itself if it has this name."""
     endings = [f"_{name}_score" for name in names]
     if predictions.stem.endswith(tuple(endings)):
         return [predictions]
@@ -80,99 +80,99 @@ def ratings_beside(predictions: Path, names: Sequence[str]) -> list[Path]:
     return [path for path in paths if path.is_file()][:1]
 
 
-def _tables(form: str, folder: Path, *, rated: bool) -> list[Path]:
-    """Tables that the harness names after the form's data set; else those that it names after none of ours.
+def _tables(form: str, folder: Path, *, is_rated: bool) -> list[Path]:
+    """Return the tables with the form's data set in their names, or else those without the name of any data set.
 
-    The harness's `..._rating.json` holds means, `..._result` predictions that it rewrote.
+    The harness's files `..._rating.json` (means) and `..._result` (rewritten predictions) are skipped.
     """
     tables = [
         path
         for path in sorted(folder.iterdir())
         if path.suffix in TYPES and not path.stem.endswith(("_rating", "_result")) and path.stem != "status"
-        if path.stem.endswith("_score") == rated
+        if path.stem.endswith("_score") == is_rated
     ]
-    named = [path for path in tables if DATA_SETS[form].search(path.stem)]
-    return named or [path for path in tables if not any(one.search(path.stem) for one in DATA_SETS.values())]
+    matches = [path for path in tables if DATA_SETS[form].search(path.stem)]
+    return matches or [path for path in tables if not any(pattern.search(path.stem) for pattern in DATA_SETS.values())]
 
 
-def _only(found: Sequence[Path], folder: Path) -> list[Path]:
-    if len(found) > 1:
-        names = ", ".join(path.name for path in found)
+def _only(tables: Sequence[Path], folder: Path) -> list[Path]:
+    if len(tables) > 1:
+        names = ", ".join(path.name for path in tables)
         raise UserError(f"{folder}: found {names}; one table of answers is expected. Keep one in a folder of its own.")
-    return list(found)
+    return list(tables)
 
 
 def _deviations(form: str, files: Sequence[Path], requests: pl.DataFrame, frames: int | None) -> list[Problem]:
-    """What was done otherwise than in a run with so many frames of each clip, by the files' names."""
-    found = []
+    """Return the deviations from a run with this number of frames per clip, according to the file names."""
+    deviations = []
     for path in files:
         packing, rate, number = PACKING.search(path.stem), RATE.search(path.stem), frames_in_name(path)
         if packing and form == "packed" and not requests["system"].str.contains(PACKED_PROMPT, literal=True).all():
-            found.append((path, packing[1], OTHER_PROMPT))
+            deviations.append((path, packing[1], OTHER_PROMPT))
         if rate and frames is not None:
-            found.append((path, rate[1], OTHER_FRAMES))
+            deviations.append((path, rate[1], OTHER_FRAMES))
         if number is not None and number != frames:
-            found.append((path, f"{number} frames", OTHER_FRAMES))
-    return [Problem(str(path), None, detail, problem) for path, detail, problem in found]
+            deviations.append((path, f"{number} frames", OTHER_FRAMES))
+    return [Problem(str(path), None, detail, problem) for path, detail, problem in deviations]
 
 
-# --- what is in it ---------------------------------------------------------------------------------------------------
+# --- reading ---------------------------------------------------------------------------------------------------------
 
 
 def _read_unpacked(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
     by_index = _by_index(files, items)
-    asked = requests.select("request_id", "item_id").iter_rows()
-    answers = {request: by_index.answers.get(item, UNANSWERED) for request, item in asked}
+    request_items = requests.select("request_id", "item_id").iter_rows()
+    answers = {request: by_index.answers.get(item, UNANSWERED) for request, item in request_items}
     return ImportedAnswers(answers, by_index.problems)
 
 
 def _read_packed(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    """Answers by index, those of one video packed into one reply; of what failed only where all did."""
-    by_index, of_clip = _by_index(files, items), dict(items.group_by("clip_id").agg("item_id").iter_rows())
+    """Return the answers, those of one video packed into one reply; it fails only if all of them failed."""
+    by_index, items_by_clip = _by_index(files, items), dict(items.group_by("clip_id").agg("item_id").iter_rows())
     answers = {}
     for request, clip in requests.select("request_id", "clip_id").iter_rows():
-        said = {item: by_index.answers.get(item, UNANSWERED) for item in of_clip.get(clip, ())}
-        texts = {item: answer.text for item, answer in said.items() if not answer.error}
-        errors = {answer.error for answer in said.values()}
+        clip_answers = {item: by_index.answers.get(item, UNANSWERED) for item in items_by_clip.get(clip, ())}
+        texts = {item: answer.text for item, answer in clip_answers.items() if not answer.error}
+        errors = {answer.error for answer in clip_answers.values()}
         failed = Answer(error=errors.pop() if len(errors) == 1 else NO_ANSWER)
         answers[request] = Answer(text=json.dumps(texts, ensure_ascii=False)) if texts else failed
     return ImportedAnswers(answers, by_index.problems)
 
 
 def _by_index(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
-    """Answers by the ids of items, not yet by requests."""
+    """Return the answers by item id instead of by request."""
     imported = ImportedAnswers()
     for place, column, cell in _cells(files, items, PREDICTIONS, imported):
-        imported.add(place.id, _predicted(cell) if column == "prediction" else Answer(error=RATED_ONLY), place)
+        imported.add(place.id, _as_answer(cell) if column == "prediction" else Answer(error=RATED_ONLY), place)
     return imported
 
 
-def _predicted(cell: str) -> Answer:
+def _as_answer(cell: str) -> Answer:
     if FAILED in cell:
         return Answer(error=FAILED_ELSEWHERE)
     return Answer(text=cell) if cell.strip() else UNANSWERED
 
 
 def _read_choices(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    """Answers about images. A rotation is known by the letter that is right in it, whichever way the options turned."""
-    known = {
+    """Return answers about images; the correct letter identifies a rotation, whatever its direction."""
+    requests_by_key = {
         (row["item_id"].split("/")[1], row["expected"]): row["request_id"] for row in requests.iter_rows(named=True)
     }
     imported = ImportedAnswers()
     for path in files:
         for record in read_records(path, imported, CHOICES, value="prediction")[1]:
             place = Place(path, record.line, WHOLE.sub(r"\1", record.cells["index"].strip()))
-            first = str(int(place.id) % ROTATION_STEP) if place.id.isdigit() else place.id
-            request = known.get((first, record.cells["answer"].strip()))
+            first_index = str(int(place.id) % ROTATION_STEP) if place.id.isdigit() else place.id
+            request = requests_by_key.get((first_index, record.cells["answer"].strip()))
             if request is None:
                 imported.note(place, UNKNOWN_ID)
             else:
-                imported.add(request, _predicted(record.cells["prediction"]), place)
+                imported.add(request, _as_answer(record.cells["prediction"]), place)
     return imported
 
 
 def read_ratings(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
-    """Ratings by index, as the replies of a judge; the harness writes -1 where its judge gave none."""
+    """Return the ratings by index as replies of a judge; the harness writes -1 for a missing rating."""
     imported = ImportedAnswers()
     for place, _, cell in _cells(files, items, RATINGS, imported):
         imported.add(place.id, Answer(text=WHOLE.sub(r"\1", cell.strip())), place)
@@ -182,7 +182,7 @@ def read_ratings(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
 def _cells(
     files: Sequence[Path], items: pl.DataFrame, choices: Sequence[Sequence[str]], imported: ImportedAnswers
 ) -> Iterator[tuple[Place, str, str]]:
-    """Place, which has the item's id, column and cell of every row about a question of the release."""
+    """Yield place (with the item's id), column and cell of every row that matches a question of the release."""
     for path in files:
         columns, records = read_records(path, imported, *choices, value=choices[0][1])
         questions = Questions(items)
@@ -190,10 +190,10 @@ def _cells(
             place = Place(path, record.line, WHOLE.sub(r"\1", record.cells["index"].strip()))
             if questions.match(place, record.cells.get("question", ""), imported):
                 yield place, columns[1], record.cells[columns[1]]
-        questions.need_a_match("MMBench-Video")
+        questions.require_match("MMBench-Video")
 
 
-# --- what is written -------------------------------------------------------------------------------------------------
+# --- writing ---------------------------------------------------------------------------------------------------------
 
 
 def _write_unpacked(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
@@ -201,8 +201,8 @@ def _write_unpacked(folder: Path, name: str, items: pl.DataFrame, answered: pl.D
     rows: list[Sequence[str]] = [("index", "video", "video_type", "question", "answer", "dimensions", "prediction")]
     for item in items_of(items):
         leaves = repr([tag.text for tag in item.tags if tag.name == LEAF])
-        known = (item.item_id, item.unit, item.task, item.texts["question"], item.answer, leaves)
-        rows.append((*known, texts.get(item.item_id, "")))
+        cells = (item.item_id, item.unit, item.task, item.texts["question"], item.answer, leaves)
+        rows.append((*cells, texts.get(item.item_id, "")))
     return [_write_sheet(folder / f"{name}_MMBench-Video.xlsx", rows)]
 
 
@@ -217,13 +217,13 @@ def _write_choices(folder: Path, name: str, items: pl.DataFrame, answered: pl.Da
 
 
 def _write_sheet(path: Path, rows: Sequence[Sequence[str]]) -> Path:
-    """The harness's table; a failed answer is blank. Control characters are dropped."""
+    """Write the harness's table without control characters; the cell of a failed answer is blank."""
     from openpyxl import Workbook
 
     book = Workbook(write_only=False)
     for number, row in enumerate(rows, start=1):
         for column, text in enumerate(row, start=1):
-            book.active.cell(number, column, CONTROL.sub("", text)).data_type = "s"  # never a formula
+            book.active.cell(number, column, CONTROL.sub("", text)).data_type = "s"  # A text is never a formula.
     with whole_file(path) as temporary:
         book.save(temporary)
     return path
@@ -234,8 +234,8 @@ def _answers(form: str, read: Read, write: "Write | None" = None) -> AnswerFiles
     return AnswerFiles(partial(_files, form), partial(_candidates, form), read, write, deviations=deviations)
 
 
-# The harness has no file format of packed replies, only of the answers in them. It knows no other sets of videos:
-# answers about these are read by the ids of their questions.
+# The harness has no file format for packed replies, only for the answers in them. It does not support other sets of
+# videos, so answers about these are read by question id.
 FORMS = {
     "unpacked": _answers("unpacked", _read_unpacked, _write_unpacked),
     "packed": _answers("packed", _read_packed),

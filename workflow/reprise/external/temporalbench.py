@@ -1,6 +1,6 @@
-"""TemporalBench's answer files: `{idx, response}` a line, one file per task, named by the model and its frames.
+"""TemporalBench's answer files: one `{idx, response}` per line, one file per task, named by model and frames.
 
-lmms-eval logs a task into one file too, the entry of the release in `temporalbench_score.item`.
+lmms-eval also logs a task into one file, with the entry of the release in `temporalbench_score.item`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from reprise.benchmarks.temporalbench.taxonomy import CENTRAL
 from reprise.external import AnswerFiles, lmms_eval
 from reprise.external.answers import (
     ImportedAnswers,
-    LookedAt,
+    ScoredPart,
     object_of,
     of_frames,
     read_responses,
@@ -22,7 +22,7 @@ from reprise.external.answers import (
     write_responses,
 )
 
-# Form of question -> what the authors' folder of its answers, or the file's name, holds; the last two names are ours.
+# Form of question -> its mark in the authors' folder or file names; the last two marks are defined here.
 MARKS = {
     "short": "short_qa",
     "long": "long_qa",
@@ -33,18 +33,18 @@ MARKS = {
 
 
 def _candidates(mark: str, folder: Path) -> list[list[Path]]:
-    """Those in the authors' own folder of the task if it exists; else those named after it; else all others."""
-    own = folder / f"temporalbench_{mark}"
-    if own.is_dir():
-        return [sorted(own.glob("*.jsonl"))]
-    found = sorted(folder.glob("*.jsonl"))
-    named = [path for path in found if mark in path.name]
-    unnamed = [path for path in found if not any(other in path.name for other in MARKS.values())]
-    return [named or unnamed]
+    """Return the files in the authors' folder of the task, or with its mark in their names, or without any mark."""
+    task_folder = folder / f"temporalbench_{mark}"
+    if task_folder.is_dir():
+        return [sorted(task_folder.glob("*.jsonl"))]
+    files = sorted(folder.glob("*.jsonl"))
+    marked = [path for path in files if mark in path.name]
+    unmarked = [path for path in files if not any(task_mark in path.name for task_mark in MARKS.values())]
+    return [marked or unmarked]
 
 
 def _read(
-    task: str, looked_at: LookedAt, files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame
+    task: str, scored_part: ScoredPart, files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame
 ) -> ImportedAnswers:
     imported = ImportedAnswers()
     by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
@@ -52,18 +52,18 @@ def _read(
         if b'"filtered_resps"' in path.read_bytes():
             lmms_eval.read_log(path, imported, items, requests, "temporalbench", partial(_identify, task))
         else:
-            read_responses(path, imported, by_item, f"{task}/{{}}", looked_at)
+            read_responses(path, imported, by_item, f"{task}/{{}}", scored_part)
     return imported
 
 
 def _identify(task: str, entry: Mapping[str, Any]) -> tuple[str, str]:
-    """The entry of the release that a line is about stands in the metric."""
+    """Return item id and question of a line, from the entry of the release inside the metric."""
     item = object_of(entry, "temporalbench_score", "item")
     return f"{task}/{text_of(item, 'idx')}", text_of(item, "question") or text_of(entry, "input")
 
 
-def _answers(form: str, task: str, looked_at: LookedAt = "element") -> AnswerFiles:
-    """The files of a form, whose items belong to a task; the part of a response that the authors' scorer compares."""
+def _answers(form: str, task: str, scored_part: ScoredPart = "element") -> AnswerFiles:
+    """Return the answer files of a form; `scored_part` is the part of a response that the authors' scorer compares."""
     mark = MARKS[form]
 
     def find(folder: Path, frames: int | None) -> list[Path]:
@@ -75,7 +75,7 @@ def _answers(form: str, task: str, looked_at: LookedAt = "element") -> AnswerFil
     return AnswerFiles(
         find,
         partial(_candidates, mark),
-        partial(_read, task, looked_at),
+        partial(_read, task, scored_part),
         write,
         beside=lmms_eval.settings_beside,
         deviations=lmms_eval.deviations,
@@ -86,7 +86,7 @@ FORMS = {
     "short": _answers("short", "short"),
     "long": _answers("long", "long"),
     "caption": _answers("caption", "caption", "text"),
-    # Both kinds of four options are asked about the same items.
+    # Both kinds of four options share the same items.
     "centralized": _answers("centralized", CENTRAL),
     "decentralized": _answers("decentralized", CENTRAL),
 }

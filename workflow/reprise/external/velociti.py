@@ -1,4 +1,4 @@
-"""VELOCITI's answer files: one csv per test, by video and event, without captions."""
+"""VELOCITI's answer files: one csv per test, with rows by video and event but without captions."""
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,16 +25,18 @@ ROLE = {"pos_score": "pos", "neg_score": "neg", "pos_pred": "pos", "neg_pred": "
 
 
 Pairs = Sequence[tuple[str, str]]
-"""Pairs of columns that may hold both answers about a sample; the first has scores, if any has."""
+"""Pairs of columns for both answers about a sample; a pair with scores comes first."""
 
 
 class SampleAnswers(NamedTuple):
+    """The answers in a row of a file."""
+
     place: Place
     answers: dict[str, str]  # column -> cell
 
 
 def _read(pairs: Pairs, files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    """Answers by test, video and event, several of one event in the order of the file."""
+    """Return the answers by test, video and event; rows of the same event keep the order of the file."""
     imported = ImportedAnswers()
     rows: dict[str, list[SampleAnswers]] = {}
     for path in files:
@@ -44,40 +46,51 @@ def _read(pairs: Pairs, files: Sequence[Path], items: pl.DataFrame, requests: pl
             answers = {column: record.cells[column] for column in columns if column not in IDENTITY}
             rows.setdefault(event, []).append(SampleAnswers(Place(path, record.line, event), answers))
     questions = {(row["item_id"], row["role"]): row for row in requests.iter_rows(named=True)}
-    for item_id, row in matched(rows, items["item_id"], requests["item_id"], imported):
+    for item_id, row in match_rows(rows, items["item_id"], requests["item_id"], imported):
         for column, cell in row.answers.items():
             if question := questions.get((item_id, ROLE[column])):
                 imported.add(question["request_id"], _answer(column, cell, question, row.place, imported), row.place)
     return imported
 
 
-def matched(
+def match_rows(
     rows: Mapping[str, Sequence[SampleAnswers]],
     released: Iterable[str],
-    asked: Iterable[str],
+    requested: Iterable[str],
     imported: ImportedAnswers,
 ) -> list[tuple[str, SampleAnswers]]:
-    """Item and row, where an event has as many rows as samples: of the whole release, or of what the run asks.
+    """Return pairs of item id and row, matched by their order within an event.
 
-    `rows` are those of an event by what the ids of its samples begin with, in the order of the file.
+    Args:
+        rows: Rows by event, in the order of the file; an event is the common prefix of the ids of its samples.
+        released: Item ids of the release.
+        requested: Item ids of this run's requests.
+        imported: Receives the problems of the rows.
+
+    Raises:
+        UserError: The numbers of rows fit neither the samples of the release nor those of this run.
     """
-    known, subset = (grouped(dict.fromkeys(ids), lambda one: one.rpartition("/")[0]) for ids in (released, asked))
-    for event in [event for event in rows if event not in known]:
+    released_samples, run_samples = (
+        grouped(dict.fromkeys(ids), lambda item_id: item_id.rpartition("/")[0]) for ids in (released, requested)
+    )
+    for event in [event for event in rows if event not in released_samples]:
         for row in rows[event]:
             imported.note(row.place, UNKNOWN_ID)
-    events = [event for event in rows if event in known]
+    events = [event for event in rows if event in released_samples]
     unequal = [
-        [event for event in events if len(rows[event]) != len(samples.get(event, ()))] for samples in (known, subset)
+        [event for event in events if len(rows[event]) != len(samples.get(event, ()))]
+        for samples in (released_samples, run_samples)
     ]
-    for samples, wrong in zip((known, subset), unequal, strict=True):
-        if not wrong:
+    for samples, mismatches in zip((released_samples, run_samples), unequal, strict=True):
+        if not mismatches:
             return [pair for event in events for pair in zip(samples[event], rows[event], strict=True)]
     event = min(unequal, key=len)[0]
     first = rows[event][0].place
     raise UserError(
-        f"{first.file}: line {first.line}: {len(rows[event])} rows for {event}, but there are {len(known[event])} such "
-        f"samples in the release and {len(subset.get(event, ()))} in this run. The rows hold no captions and are "
-        "matched by their order, so the counts must be equal. Complete the file, or remove the rows of that event."
+        f"{first.file}: line {first.line}: {len(rows[event])} rows for {event}, but there are "
+        f"{len(released_samples[event])} such samples in the release and {len(run_samples.get(event, ()))} in this "
+        "run. The rows hold no captions and are matched by their order, so the counts must be equal. Complete the "
+        "file, or remove the rows of that event."
     )
 
 
@@ -87,16 +100,16 @@ def _answer(column: str, cell: str, question: Mapping[str, Any], place: Place, i
         if score is None:
             score = nan
             imported.note(place._replace(id=f"{place.id} {column}"), NO_NUMBER)
-        # One option alone, such as a text and a clip that match, has its own score.
+        # A single option, such as the similarity of a text and a clip, has one score.
         return Answer(scores=(score,) if len(question["options"]) == 1 else (score, 1 - score))
     if not cell.strip():
         return Answer(error=NO_ANSWER)
-    # The authors' script counts a prediction that is neither as no answer; a person may still read it.
+    # The authors' script counts other predictions as missing, but a robust extractor may still parse them.
     return Answer(text=cell, error=OTHER if column in PREDICTIONS and cell not in ("Yes", "No") else "")
 
 
 def _write(pairs: Pairs, folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
-    """One csv per test; a failed score is blank, a failed answer in words is `error`."""
+    """Write one csv per test; a failed score is blank and a failed text answer is `error`."""
     has_scores = answered["scores"].list.len().fill_null(0).max() != 0
     columns = pairs[0] if has_scores else pairs[-1]
     answers = {(row["item_id"], row["role"]): row for row in answered.iter_rows(named=True)}
@@ -105,7 +118,7 @@ def _write(pairs: Pairs, folder: Path, name: str, items: pl.DataFrame, answered:
         lines = []
         for item_id in rows["item_id"]:
             _, video, event, _ = item_id.rsplit("/", 3)
-            events = "[" + ", ".join(f'"{one}"' for one in event.split("-")) + "]" if "-" in event else event
+            events = "[" + ", ".join(f'"{part}"' for part in event.split("-")) + "]" if "-" in event else event
             cells = (_cell(column, answers[item_id, ROLE[column]]) for column in columns)
             lines.append((test, video, events, *cells))
         paths.append(folder / f"{test}.csv")
@@ -126,7 +139,7 @@ def _cell(column: str, row: Mapping[str, Any]) -> str:
 
 
 def _answers(*pairs: tuple[str, str]) -> AnswerFiles:
-    """All csv files of a folder; their rows name the test."""
+    """Return the answer files of a form: all csv files of a folder, since their rows name the test."""
     return AnswerFiles(
         find=lambda folder, frames: sorted(folder.glob("*.csv")),
         candidates=lambda folder: [[path] for path in sorted(folder.glob("*.csv"))],

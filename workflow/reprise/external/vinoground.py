@@ -1,6 +1,6 @@
-"""Vinoground's answer files: `textscore-response.jsonl` and `videoscore-response.jsonl`, `{idx, response}` a line.
+"""Vinoground's answer files `textscore-response.jsonl` and `videoscore-response.jsonl`: `{idx, response}` per line.
 
-lmms-eval logs both kinds into one file, a line's id and kind in `vinoground_score`.
+lmms-eval logs both kinds into one file, with the id and the kind of a line in `vinoground_score`.
 """
 
 import re
@@ -19,22 +19,22 @@ LOG = re.compile(r".*samples_vinoground.*\.jsonl")
 
 
 def _files(folder: Path, frames: int | None) -> list[Path]:
-    """One file of each kind; the authors' runners put the number of frames into the name."""
-    found = [path for group in _candidates(folder) for path in of_frames(group, frames, folder)]
-    if len({bool(LOG.fullmatch(path.name)) for path in found}) > 1:
-        names = ", ".join(path.name for path in found)
+    """Return one file of each kind; the authors' runners put the number of frames into the name."""
+    files = [path for group in _candidates(folder) for path in of_frames(group, frames, folder)]
+    if len({bool(LOG.fullmatch(path.name)) for path in files}) > 1:
+        names = ", ".join(path.name for path in files)
         raise UserError(f"{folder}: found {names}: answers in the authors' files and in a log. Keep one of both.")
-    return found
+    return files
 
 
 def _candidates(folder: Path) -> list[list[Path]]:
-    """The files of each kind, and logs of both, for any number of frames."""
+    """Return the files of each kind and the logs of both kinds, for any number of frames."""
     names = [*(re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl") for kind in KINDS.values()), LOG]
     return [[path for path in sorted(folder.iterdir()) if name.fullmatch(path.name)] for name in names]
 
 
 def _read(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    """Answers by kind and idx, such as `7_pos`."""
+    """Return the answers by kind and idx, such as `7_pos`."""
     imported = ImportedAnswers()
     by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     for path in (path for path in files if path.suffix == ".jsonl"):

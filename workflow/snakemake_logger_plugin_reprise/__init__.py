@@ -1,6 +1,6 @@
-"""What a person sees while Snakemake works: its logger plugin `reprise`, which the profiles name.
+"""Snakemake logger plugin `reprise`, which the profiles select: concise terminal output of runs and dry runs.
 
-This module is imported at every start of Snakemake, so it imports little itself.
+Snakemake imports this module at every start, so it imports little itself.
 """
 
 import logging
@@ -16,20 +16,20 @@ from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
 @dataclass
 class LogHandlerSettings(LogHandlerSettingsBase):
-    """Becomes the flag `--logger-reprise-full`."""
+    """Settings of the plugin; Snakemake turns the field `full` into the option `--logger-reprise-full`."""
 
     full: bool = field(default=False, metadata={"help": "Show Snakemake's own output, every job and reason in full."})
 
 
 class LogHandler(LogHandlerBase):
-    """Snakemake's events, and the library's messages, in words; or all of Snakemake's own output."""
+    """Handler that shows Snakemake's events and the library's messages concisely, or Snakemake's full output."""
 
     writes_to_stream = has_filter = has_formatter = True
     writes_to_file = needs_rulegraph = False
 
     def __post_init__(self) -> None:
-        # Where Snakemake's own log cannot be written, as on a full disk, what failed is still shown here, and without
-        # a traceback for each line of the log.
+        # If Snakemake's own log cannot be written, as on a full disk, failures are still shown here, without a
+        # traceback for each line of the log.
         logging.raiseExceptions = False
         common, stream = self.common_settings, sys.stdout if self.common_settings.stdout else sys.stderr
         self._take: Callable[[logging.LogRecord], object]
@@ -39,41 +39,41 @@ class LogHandler(LogHandlerBase):
         if is_full or common.verbose or common.debug_dag or common.printshellcmds:
             from snakemake.logging import ColorizingTextHandler, DefaultFilter, DefaultFormatter
 
-            of_snakemake = ColorizingTextHandler(nocolor=common.nocolor, stream=stream)
-            of_snakemake.setFormatter(DefaultFormatter(common.quiet, common.show_failed_logs))
-            of_snakemake.addFilter(
+            snakemake_handler = ColorizingTextHandler(nocolor=common.nocolor, stream=stream)
+            snakemake_handler.setFormatter(DefaultFormatter(common.quiet, common.show_failed_logs))
+            snakemake_handler.addFilter(
                 DefaultFilter(common.quiet, common.debug_dag, common.verbose, common.dryrun, common.printshellcmds)
             )
-            self._take, self._end = of_snakemake.handle, of_snakemake.flush
+            self._take, self._end = snakemake_handler.handle, snakemake_handler.flush
         else:
             from snakemake_logger_plugin_reprise.terminal import Terminal
 
             self._terminal = Terminal(common, stream)
             self._take, self._end = self._terminal.take, self._terminal.end
-        self._from_library = _ToSnakemake()
-        logging.getLogger("reprise").addHandler(self._from_library)
+        self._library_handler = _SnakemakeForwarder()
+        logging.getLogger("reprise").addHandler(self._library_handler)
 
     def emit(self, record: logging.LogRecord) -> None:
         self._take(record)
 
     def plan_of(self, workflow: Any) -> None:
-        """Say of a dry run what the graph of its jobs says, once that is made.
+        """Have the terminal summarise a dry run from the job graph, once Snakemake has built it.
 
-        Unless it is to be quiet Snakemake writes out each job with its command, which takes a quarter of the time.
+        Unless it is quiet, Snakemake also formats each job with its command, which takes a quarter of the time.
         """
         if self._terminal and self.common_settings.dryrun:
-            # A filter is called where Snakemake logs, so that what is wrong with a rule ends the dry run.
+            # A filter runs inside Snakemake's logging calls, so that an error in a rule ends the dry run.
             logging.getLogger("snakemake.logging").addFilter(partial(self._terminal.plan, workflow))
 
     def close(self) -> None:
-        """Show how it ended. Snakemake calls this once, and Python's `logging` again when the process ends."""
-        logging.getLogger("reprise").removeHandler(self._from_library)
+        """Show the outcome; Snakemake calls this method once, and Python's `logging` again at process exit."""
+        logging.getLogger("reprise").removeHandler(self._library_handler)
         self._end()
         super().close()
 
 
-class _ToSnakemake(logging.Handler):
-    """Puts the library's messages among Snakemake's, so that they come in order and also into its log file."""
+class _SnakemakeForwarder(logging.Handler):
+    """Forward the library's messages to Snakemake's logger, so that they appear in order and in its log file."""
 
     def emit(self, record: logging.LogRecord) -> None:
         logging.getLogger("snakemake.logging").handle(record)

@@ -1,4 +1,4 @@
-"""What a dry run says: how many jobs of which kind would run, about what, and why, in a screenful."""
+"""Summary of a dry run that fits on one screen: planned jobs by rule, with their subjects and reasons."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from reprise.core.plain import first_of
 MOST_NAMES, MOST_MODELS, MOST_CAUSES = 4, 8, 5
 NEW = "not made yet"
 CHANGED = "changed settings"
-REASONS = {  # as Snakemake begins them, the strongest first
+REASONS = {  # prefixes of Snakemake's reasons, the strongest first
     "Forced execution": "asked for by --force, --forcerun or --forceall",
     "Incomplete output files": "cut short by a kill",
     "Missing output files": NEW,
@@ -24,7 +24,7 @@ REASONS = {  # as Snakemake begins them, the strongest first
 
 
 def work_of(stats: Mapping[str, int]) -> dict[str, int]:
-    """The numbers of jobs by rule, without the rules that do nothing themselves."""
+    """Return the numbers of jobs by rule, without rules that only collect others."""
     return {rule: count for rule, count in stats.items() if rule not in ("all", "total")}
 
 
@@ -43,17 +43,18 @@ class PlannedJob(NamedTuple):
 
 
 class Planned:
+    """The jobs of Snakemake's graph that would run, each after its dependencies."""
+
     def __init__(self, graph: Any) -> None:
-        """The jobs of Snakemake's graph that would run, each after those that it needs."""
         jobs = [
             job
             for level in graph.toposorted()
             for job in sorted(level, key=lambda job: (job.rule.name, *job.wildcards))
             if graph.needrun(job)
         ]
-        # What Snakemake would write out of each: a mistake in a rule's resources or command ends a dry run too.
+        # Evaluate what Snakemake would format for each rule, so that an error in resources or command ends a dry run.
         _ = [(job.resources, job.shellcmd) for job in {job.rule.name: job for job in jobs}.values()]
-        self._jobs = [_planned(job, graph.reason(job)) for job in jobs if work_of({job.rule.name: 1})]
+        self._jobs = [_planned_job(job, graph.reason(job)) for job in jobs if work_of({job.rule.name: 1})]
 
     def text(self, width: int) -> str:
         if not self._jobs:
@@ -66,30 +67,35 @@ class Planned:
             *self._models(),
             *self._causes(),
         ]
-        last = "Nothing was run (--dry-run). Every job with its files and reason: add --logger-reprise-full."
-        return "\n".join([*(line if len(line) <= width else f"{line[: width - 3]}..." for line in lines), last])
+        footer = "Nothing was run (--dry-run). Every job with its files and reason: add --logger-reprise-full."
+        return "\n".join([*(line if len(line) <= width else f"{line[: width - 3]}..." for line in lines), footer])
 
     def _rules(self, *, is_explained: bool) -> Iterator[str]:
-        """A line a rule, in the order in which the last jobs of the rules would run."""
-        last = {job.rule: place for place, job in enumerate(self._jobs)}
-        for rule in sorted(last, key=lambda rule: last[rule]):
+        """Yield one line per rule, in the order in which the last jobs of the rules would run."""
+        last_positions = {job.rule: position for position, job in enumerate(self._jobs)}
+        for rule in sorted(last_positions, key=lambda rule: last_positions[rule]):
             jobs = [job for job in self._jobs if job.rule == rule]
             reasons = {} if is_explained else Counter(job.why for job in jobs)
-            why = ", ".join(f"{words} {n}" if n < len(jobs) else words for words, n in reasons.items())
+            reason_text = ", ".join(
+                f"{words} {count}" if count < len(jobs) else words for words, count in reasons.items()
+            )
             kind = next((kind for kind in ("benchmark", "table", "model") if kind in jobs[0].wildcards), None)
             names = {job.wildcards[kind] for job in jobs} if kind else ()
-            about = ", ".join(first_of(sorted(names), MOST_NAMES, "{} more"))
-            yield f"{len(jobs):>6}  {rule:<{max(map(len, last))}}  {'; '.join(filter(None, [why, about]))}".rstrip()
+            name_text = ", ".join(first_of(sorted(names), MOST_NAMES, "{} more"))
+            yield (
+                f"{len(jobs):>6}  {rule:<{max(map(len, last_positions))}}  "
+                f"{'; '.join(filter(None, [reason_text, name_text]))}"
+            ).rstrip()
 
     def _models(self) -> Iterator[str]:
-        asked: dict[str, Counter[str]] = defaultdict(Counter)
+        counts_by_model: dict[str, Counter[str]] = defaultdict(Counter)
         for job in self._jobs:
             if job.asks_model:
-                asked[job.wildcards.get("judge", job.wildcards["model"])][job.wildcards["benchmark"]] += 1
-        lines = ["Models that would be asked (jobs):"] if asked else []
-        for model, counts in sorted(asked.items(), key=lambda entry: -entry[1].total()):
-            of_each = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
-            lines.append(f"{counts.total():>6}  {model}: {of_each}")
+                counts_by_model[job.wildcards.get("judge", job.wildcards["model"])][job.wildcards["benchmark"]] += 1
+        lines = ["Models that would be asked (jobs):"] if counts_by_model else []
+        for model, counts in sorted(counts_by_model.items(), key=lambda entry: -entry[1].total()):
+            listed = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+            lines.append(f"{counts.total():>6}  {model}: {listed}")
         yield from first_of(lines, MOST_MODELS + 1, "        and {} more")
 
     def _causes(self) -> Iterator[str]:
@@ -97,21 +103,21 @@ class Planned:
         for job in self._jobs:
             for words in _changes(job) if job.why != NEW else ():
                 causes[words].append(f"{job.rule} {subject_of(job.wildcards)}".rstrip())
-        so = [f"  {words}\n    so: {', '.join(first_of(jobs, 1))}" for words, jobs in causes.items()]
+        entries = [f"  {words}\n    so: {', '.join(first_of(jobs, 1))}" for words, jobs in causes.items()]
         head = ["What changed:"] if causes else []
-        yield from "\n".join([*head, *first_of(so, MOST_CAUSES, "  and {} more")]).splitlines()
+        yield from "\n".join([*head, *first_of(entries, MOST_CAUSES, "  and {} more")]).splitlines()
 
 
-def _planned(job: Any, reason: Any) -> PlannedJob:
-    words, files = str(reason), sorted(map(str, reason.updated_input))
-    why = next((plainer for begins, plainer in REASONS.items() if begins in words), words)
+def _planned_job(job: Any, reason: Any) -> PlannedJob:
+    reason_text, files = str(reason), sorted(map(str, reason.updated_input))
+    why = next((label for prefix, label in REASONS.items() if prefix in reason_text), reason_text)
     settings = [value for value in job.params if isinstance(value, str) and value.startswith("{")]
-    asks_model = "loaded_model" in job.rule.resources  # as `infer` and the rules that take it over
+    asks_model = "loaded_model" in job.rule.resources  # true for `infer` and the rules derived from it
     return PlannedJob(job.rule.name, job.wildcards_dict, why, files, job.output, settings, asks_model)
 
 
 def _changes(job: PlannedJob) -> Iterator[str]:
-    """What differs from when the outputs of a job were made: inputs, and settings by their names."""
+    """Yield the changes since the outputs of a job were made: newer inputs, and changed settings by name."""
     yield from (f"{name} is newer" for name in job.changed)
     if job.why == CHANGED:
         from reprise.core.files import recorded
@@ -119,11 +125,11 @@ def _changes(job: PlannedJob) -> Iterator[str]:
         from reprise.core.settings_text import content_of, name_of, settings_text
         from reprise.plan.changes import changes_between
 
-        made = [recorded(Path(output)) or Provenance() for output in job.outputs if Path(output).is_file()]
+        provenances = [recorded(Path(output)) or Provenance() for output in job.outputs if Path(output).is_file()]
         changes = [
             change.words
             for text in job.settings
-            for provenance in made
+            for provenance in provenances
             if (before := provenance.settings.get(name_of(text))) is not None
             for change in changes_between(content_of(settings_text(name_of(text), before)), content_of(text))
         ]

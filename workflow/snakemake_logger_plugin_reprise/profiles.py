@@ -1,6 +1,6 @@
-"""A wrong key in a profile: told in words, before Snakemake answers it with all of its options.
+"""Check of the keys in a profile, with a clear message before Snakemake answers a wrong key with all its options.
 
-The project's profiles call this while Snakemake reads them, as no other code of the project runs that early.
+The project's profiles call this while Snakemake reads them, since no other code of the project runs that early.
 """
 
 import sys
@@ -9,8 +9,9 @@ from typing import Any
 
 from reprise.core.paths import profile_file
 
-# Keys of the template language of profiles: what they hold is a part of the profile, or none of it.
-CONDITION, OWN = "?", "__"
+# Prefixes of keys of the profiles' template language: the content of `?` keys belongs to the profile, that of `__` keys
+# does not.
+CONDITION, PRIVATE = "?", "__"
 
 
 def check_keys(arguments: Sequence[str] = sys.argv) -> None:
@@ -22,11 +23,11 @@ def check_keys(arguments: Sequence[str] = sys.argv) -> None:
     from reprise.core.yaml_files import load_yaml
     from snakemake.cli import get_argument_parser
 
-    parser = get_argument_parser()  # with the options of the plugins that are installed here
+    parser = get_argument_parser()  # It includes the options of the installed plugins.
     allowed = {key.lstrip("-") for action in parser._actions for key in parser.get_possible_config_keys(action)}
-    wrong = [key for key in _keys(load_yaml(path)) if key not in allowed]
-    if wrong:
-        problems = "\n".join(f"{path}: unknown key '{key}'.{choices(key, allowed)}" for key in wrong)
+    unknown = [key for key in _keys(load_yaml(path)) if key not in allowed]
+    if unknown:
+        problems = "\n".join(f"{path}: unknown key '{key}'.{choices(key, allowed)}" for key in unknown)
         sys.exit(
             safe(
                 f"Error: {problems}\nA key is an option of snakemake without its `--`; `make cluster` installs those "
@@ -39,5 +40,5 @@ def _keys(profile: Mapping[str, Any]) -> Iterator[str]:
     for key, value in profile.items():
         if key.startswith(CONDITION) and isinstance(value, Mapping):
             yield from _keys(value)
-        elif not key.startswith((CONDITION, OWN)):
+        elif not key.startswith((CONDITION, PRIVATE)):
             yield key

@@ -1,4 +1,4 @@
-"""What a person sees of a run or a dry run: how far it is, what failed and why, how it ended."""
+"""Terminal output of a run or a dry run: progress, failures with their reasons, and the outcome."""
 
 import os
 import re
@@ -31,7 +31,7 @@ LOST = "it wrote no message; it may have been killed, for example because memory
 
 LOG_FILE = "Complete log(s): "
 
-# What Snakemake says of itself at every start, end and job.
+# Routine messages of Snakemake at every start, end and job.
 NOISE = (
     *("Building DAG of jobs", "Using shell:", "Workflow has started", "Shutting down, this might take some time"),
     *("Assuming unrestricted shared filesystem", "Select jobs to execute", "Provided remote nodes", "Group jobs:"),
@@ -50,29 +50,31 @@ NOISE_OF_A_JOB = re.compile(r"Job \S+ has been submitted|\d+ jobs have (?:missin
 # `WorkflowError in file "...", line 12:`, and the lines of the traceback after the message.
 HEADER = re.compile(r"^(?:Workflow|InputFunction|Rule)(?:Error|Exception)(?: in (?:rule|file) .*)?:\n", re.MULTILINE)
 FRAME = re.compile(r'^  File "[^"]*", line \d+, in .*\n?', re.MULTILINE)
-# How an error of an input function is shown: its kind and message, then the wildcards and a traceback.
+# An error of an input function: its kind and message, then the wildcards and a traceback.
 IN_FUNCTION = re.compile(r"^Error:\n  (\w+):\n?(.*?)\nWildcards:\n", re.MULTILINE | re.DOTALL)
 NO_RULE = re.compile(r"^MissingRuleException:\nNo rule to produce (.+?) \(if you use input functions", re.MULTILINE)
 
 
 class Job(NamedTuple):
+    """A running job."""
+
     rule: str
     name: str
     logs: tuple[Path, ...]
     started: float
 
     def state(self) -> str:
-        far = next(filter(None, map(last_progress, self.logs)), None)
-        if far is None:
+        progress = next(filter(None, map(last_progress, self.logs)), None)
+        if progress is None:
             return in_words(time.monotonic() - self.started)
-        left = in_words(far.seconds_left)
-        return f"{far.done} of {far.total} questions, {far.rate:.1f} a second, about {left} left"
+        remaining = in_words(progress.seconds_left)
+        return f"{progress.done} of {progress.total} questions, {progress.rate:.1f} a second, about {remaining} left"
 
 
 class Terminal:
-    """Takes Snakemake's records one by one. A thread of its own shows the status, so that no silence is long.
+    """Output of Snakemake's log records, with a status that a separate thread updates regularly.
 
-    On a terminal the status is drawn anew below the lines that stay; in a file or a pipe it is a line now and then.
+    On a terminal the status is redrawn below the permanent lines; in a file or a pipe it is an occasional line.
     """
 
     def __init__(self, common: OutputSettingsLoggerInterface, stream: TextIO) -> None:
@@ -90,20 +92,22 @@ class Terminal:
         self._total, self._done = Counter[str](), Counter[str]()
         self._running: dict[int, Job] = {}
         self._failed: dict[int, tuple[Job, str]] = {}
-        self._start = self._said = time.monotonic()
+        self._start = self._last_output = time.monotonic()
         self._log_file = ""
         self._is_stopping = self._has_error = False
         self._lock = threading.RLock()
-        self._over = threading.Event()
+        self._end_event = threading.Event()
         if not self._is_dry and not self._quiet:
             if is_terminal:
                 self._live.start()
-                self._console.show_cursor(True)  # a kill must not leave the terminal without one
+                self._console.show_cursor(True)  # A killed process must not leave the terminal without a cursor.
             threading.Thread(target=self._watch, daemon=True).start()
 
     def plan(self, workflow: Any, record: LogRecord) -> bool:
-        """Take a dry run's jobs from their graph, where Snakemake says how many there are; it goes on to say what
-        checkpoints alter."""
+        """Take a dry run's jobs from their graph when Snakemake logs their number.
+
+        Snakemake's own output continues only if there are checkpoints, since it shows what these may change.
+        """
         if vars(record).get("event") is LogEvent.RUN_INFO:
             self._planned = self._planned or Planned(workflow.dag)
             if not any(workflow.dag.checkpoint_jobs):
@@ -111,31 +115,34 @@ class Terminal:
         return True
 
     def take(self, record: LogRecord) -> None:
-        of = vars(record)
+        fields = vars(record)
         if Quietness.ALL in self._quiet and not self._is_dry:
             return
         with self._lock:
-            match of.get("event"):
+            match fields.get("event"):
                 case LogEvent.RUN_INFO if not (self._total or self._is_dry):
-                    self._total.update(work_of(of["stats"]))
+                    self._total.update(work_of(fields["stats"]))
                     if not self._quiet:
                         listed = ", ".join(f"{count} {rule}" for rule, count in self._total.items())
                         self._say(f"{self._total.total()} jobs: {listed}", "bold")
                 case LogEvent.JOB_INFO:
-                    name, logs = f"{of['rule_name']} {subject_of(of['wildcards'])}".strip(), tuple(map(Path, of["log"]))
-                    self._running[of["jobid"]] = Job(of["rule_name"], name, logs, time.monotonic())
+                    name, logs = (
+                        f"{fields['rule_name']} {subject_of(fields['wildcards'])}".strip(),
+                        tuple(map(Path, fields["log"])),
+                    )
+                    self._running[fields["jobid"]] = Job(fields["rule_name"], name, logs, time.monotonic())
                 case LogEvent.JOB_FINISHED:
-                    if job := self._running.pop(of["job_id"], None):
+                    if job := self._running.pop(fields["job_id"], None):
                         self._done.update(work_of({job.rule: 1}))
                 case LogEvent.JOB_ERROR:
-                    job = self._running.pop(of["jobid"], None)
+                    job = self._running.pop(fields["jobid"], None)
                     if job and not self._is_stopping:
-                        reason = last_error(job.logs) or " ".join((of["rule_msg"] or LOST).split())
+                        reason = last_error(job.logs) or " ".join((fields["rule_msg"] or LOST).split())
                         words = f"{job.name}: {reason}{f' (log: {job.logs[0]})' if job.logs else ''}"
-                        self._failed[of["jobid"]] = job, words
+                        self._failed[fields["jobid"]] = job, words
                         self._say(f"FAILED {words}", "red")
                 case LogEvent.ERROR:
-                    if text := mistake(record.getMessage(), of["exception"]):
+                    if text := mistake(record.getMessage(), fields["exception"]):
                         self._has_error = True
                         self._say(text, "red")
                 case None:
@@ -146,38 +153,43 @@ class Terminal:
         if text.startswith(LOG_FILE):
             self._log_file = text.removeprefix(LOG_FILE)
         self._is_stopping = self._is_stopping or text.startswith("Terminating processes on user request")
-        if again := re.match(r"Trying to restart job (\d+)", text):
-            if failed := self._failed.pop(int(again[1]), None):
+        if restart := re.match(r"Trying to restart job (\d+)", text):
+            if failed := self._failed.pop(int(restart[1]), None):
                 self._say(f"Trying again: {failed[0].name}")
         elif not (text.startswith(NOISE) or text in ("", "None") or NOISE_OF_A_JOB.match(text)):
             self._say(text, {"WARNING": "yellow", "ERROR": "red"}.get(getLevelName(record.levelno), ""))
 
     def end(self) -> None:
         with self._lock:
-            if self._over.is_set():
+            if self._end_event.is_set():
                 return
-            self._over.set()
+            self._end_event.set()
             self._live.stop()
             if self._planned and not self._has_error:
                 width = max(NARROWEST, self._console.width) if self._console.is_terminal else WIDTH_OF_FILES
                 self._say(self._planned.text(width))
-            took, total = in_words(time.monotonic() - self._start), self._total.total()
-            left = total - self._done.total()
+            elapsed, total = in_words(time.monotonic() - self._start), self._total.total()
+            n_unfinished = total - self._done.total()
             if total and self._is_stopping:
-                self._say(f"Stopped after {took}: {self._count()} done. The same command goes on from there.", "bold")
-            elif total and (self._failed or left):
-                self._say(f"Not finished after {took}: {self._count()}, {left - len(self._failed)} not begun.", "bold")
+                self._say(
+                    f"Stopped after {elapsed}: {self._count()} done. The same command goes on from there.", "bold"
+                )
+            elif total and (self._failed or n_unfinished):
+                self._say(
+                    f"Not finished after {elapsed}: {self._count()}, {n_unfinished - len(self._failed)} not begun.",
+                    "bold",
+                )
                 words = [f"  {words}" for _, words in self._failed.values()]
                 self._say("\n".join(first_of(words, MOST_FAILED, "  and {} more")))
                 self._say("What is done is kept. Correct the cause, then run the same command again.")
                 if self._log_file:
                     self._say(f"Snakemake's own output: {self._log_file} (on the screen: --logger-reprise-full)")
             elif total and not self._quiet:
-                self._say(f"Done in {took}: {self._count()}.", "bold")
+                self._say(f"Done in {elapsed}: {self._count()}.", "bold")
 
     def _say(self, text: str, style: str = "") -> None:
         if text:
-            self._said = time.monotonic()
+            self._last_output = time.monotonic()
             self._console.print(Text(safe(text), style), soft_wrap=True)
 
     def _count(self) -> str:
@@ -185,31 +197,33 @@ class Terminal:
         return f"{self._done.total()} of {self._total.total()} jobs{failed}"
 
     def _watch(self) -> None:
-        while not self._over.wait(REFRESH_S):
+        while not self._end_event.wait(REFRESH_S):
             self.show_status()
 
     def show_status(self) -> None:
         with self._lock:
-            if self._over.is_set():
+            if self._end_event.is_set():
                 return
-            took = in_words(time.monotonic() - self._start)
+            elapsed = in_words(time.monotonic() - self._start)
             if not self._total:
-                lines = [f"{took}: planning the jobs"]
+                lines = [f"{elapsed}: planning the jobs"]
             else:
-                begun = self._done.keys() | {job.rule for job in self._running.values()}
-                counts = [(rule, self._done[rule], of) for rule, of in self._total.items() if rule in begun]
-                by_rule = ", ".join(f"{rule} {done}/{of}" for rule, done, of in counts if done < of)
+                started_rules = self._done.keys() | {job.rule for job in self._running.values()}
+                counts = [
+                    (rule, self._done[rule], total) for rule, total in self._total.items() if rule in started_rules
+                ]
+                by_rule = ", ".join(f"{rule} {done}/{total}" for rule, done, total in counts if done < total)
                 running = [f"  {job.name}: {job.state()}" for job in self._running.values()]
-                lines = [f"{took}: {self._count()}", *[f"  of them {by_rule}"] * bool(by_rule)]
+                lines = [f"{elapsed}: {self._count()}", *[f"  of them {by_rule}"] * bool(by_rule)]
                 lines += first_of(running, MOST_RUNNING, "  and {} more at work")
             if self._console.is_terminal:
                 self._live.update(Text(safe("\n".join(lines)), no_wrap=True, overflow="crop"), refresh=True)
-            elif time.monotonic() - self._said >= LONGEST_SILENCE_S:
+            elif time.monotonic() - self._last_output >= LONGEST_SILENCE_S:
                 self._say("; ".join(line.strip() for line in lines))
 
 
 def last_error(logs: Iterable[Path]) -> str:
-    """The line of the logs that says why a job failed: the first of its last error, or its last line."""
+    """Return the log line with the reason of a job's failure: the first line of its last error, or the last line."""
     for log in logs:
         lines = [line.strip() for line in (last_words(log) or tail_of(log)).splitlines() if line.strip()]
         if lines:
@@ -218,7 +232,7 @@ def last_error(logs: Iterable[Path]) -> str:
 
 
 def in_words(seconds: float) -> str:
-    """Such as `58 s`, `4 min 12 s`, `2 h 5 min`."""
+    """Return a duration such as `58 s`, `4 min 12 s` or `2 h 5 min`."""
     minutes, rest = divmod(round(seconds), 60)
     if minutes == 0:
         return f"{rest} s"
@@ -229,12 +243,12 @@ def in_words(seconds: float) -> str:
 
 
 def mistake(text: str, exception: str, arguments: Sequence[str] = sys.argv) -> str:
-    """A mistake's message alone; a bug keeps all that Snakemake says. Empty for what is said elsewhere."""
+    """Return only the message of a user error, but Snakemake's full text of a bug; empty if it is shown elsewhere."""
     is_of_job = exception == "RuleException" and "CalledProcessError in file" in text
     if is_of_job or exception == "KeyboardInterrupt" or text.rstrip().endswith("job did not complete successfully."):
         return ""
     if "Invalid config definition" in text:
-        return _swallowed(arguments)
+        return _config_error(arguments)
     if no_rule := NO_RULE.search(text):
         return (
             f"Error: {no_rule[1]}: no rule makes it. A target is a file, such as results/tables/table2.html, or a rule "
@@ -248,15 +262,17 @@ def mistake(text: str, exception: str, arguments: Sequence[str] = sys.argv) -> s
     return text
 
 
-def _swallowed(arguments: Sequence[str]) -> str:
-    """`--config` takes all words after it up to the next option, targets too."""
+def _config_error(arguments: Sequence[str]) -> str:
+    """Return the message for words without `=` after `--config`, which takes all words up to the next option."""
     rest = dropwhile(lambda word: word not in ("--config", "-C"), arguments)
-    taken = list(takewhile(lambda word: not word.startswith("-"), islice(rest, 1, None)))
-    targets, settings = ([one for one in taken if ("=" in one) is is_setting] for is_setting in (False, True))
+    config_words = list(takewhile(lambda word: not word.startswith("-"), islice(rest, 1, None)))
+    targets, settings = ([word for word in config_words if ("=" in word) is is_setting] for is_setting in (False, True))
     if not targets:
-        return f"Error: --config: {' '.join(taken)} is no setting. Write name=value, such as --config suite=paper."
-    shown = " ".join(["snakemake", *targets, "--config", *(settings or ["suite=<name>"])])
+        return (
+            f"Error: --config: {' '.join(config_words)} is no setting. Write name=value, such as --config suite=paper."
+        )
+    command = " ".join(["snakemake", *targets, "--config", *(settings or ["suite=<name>"])])
     return (
         f"Error: --config: '{targets[0]}' is no setting (name=value). Snakemake takes every word after --config for "
-        f"one, so name the targets before it: {shown}"
+        f"one, so name the targets before it: {command}"
     )

@@ -154,7 +154,7 @@ def test_a_file_gets_plain_lines_and_a_terminal_a_status_that_goes(
     plain = Run()
     plain.count()
     plain.start(1, "infer", asks)
-    plain.terminal._said = float("-inf")  # the last line is old enough for another one
+    plain.terminal._last_output = float("-inf")  # the last line is old enough for another one
     plain.terminal.show_status()
     text = plain.end()
     assert not CONTROL.search(text)

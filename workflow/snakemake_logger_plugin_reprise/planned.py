@@ -94,8 +94,8 @@ class Planned:
                 counts_by_model[job.wildcards.get("judge", job.wildcards["model"])][job.wildcards["benchmark"]] += 1
         lines = ["Models that would be asked (jobs):"] if counts_by_model else []
         for model, counts in sorted(counts_by_model.items(), key=lambda entry: -entry[1].total()):
-            listed = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
-            lines.append(f"{counts.total():>6}  {model}: {listed}")
+            benchmark_counts = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+            lines.append(f"{counts.total():>6}  {model}: {benchmark_counts}")
         yield from first_of(lines, MOST_MODELS + 1, "        and {} more")
 
     def _causes(self) -> Iterator[str]:
@@ -110,10 +110,10 @@ class Planned:
 
 def _planned_job(job: Any, reason: Any) -> PlannedJob:
     reason_text, files = str(reason), sorted(map(str, reason.updated_input))
-    why = next((label for prefix, label in REASONS.items() if prefix in reason_text), reason_text)
+    category = next((label for prefix, label in REASONS.items() if prefix in reason_text), reason_text)
     settings = [value for value in job.params if isinstance(value, str) and value.startswith("{")]
     asks_model = "loaded_model" in job.rule.resources  # true for `infer` and the rules derived from it
-    return PlannedJob(job.rule.name, job.wildcards_dict, why, files, job.output, settings, asks_model)
+    return PlannedJob(job.rule.name, job.wildcards_dict, category, files, job.output, settings, asks_model)
 
 
 def _changes(job: PlannedJob) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _changes(job: PlannedJob) -> Iterator[str]:
             change.words
             for text in job.settings
             for provenance in provenances
-            if (before := provenance.settings.get(name_of(text))) is not None
-            for change in changes_between(content_of(settings_text(name_of(text), before)), content_of(text))
+            if (old_settings := provenance.settings.get(name_of(text))) is not None
+            for change in changes_between(content_of(settings_text(name_of(text), old_settings)), content_of(text))
         ]
         yield from dict.fromkeys(changes) or [CHANGED]

@@ -123,8 +123,8 @@ class Terminal:
                 case LogEvent.RUN_INFO if not (self._total or self._is_dry):
                     self._total.update(work_of(fields["stats"]))
                     if not self._quiet:
-                        listed = ", ".join(f"{count} {rule}" for rule, count in self._total.items())
-                        self._say(f"{self._total.total()} jobs: {listed}", "bold")
+                        rule_counts = ", ".join(f"{count} {rule}" for rule, count in self._total.items())
+                        self._say(f"{self._total.total()} jobs: {rule_counts}", "bold")
                 case LogEvent.JOB_INFO:
                     name, logs = (
                         f"{fields['rule_name']} {subject_of(fields['wildcards'])}".strip(),

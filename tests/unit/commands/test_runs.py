@@ -9,7 +9,7 @@ import pytest
 from reprise.commands.plan import in_words, of_known, short
 from reprise.commands.runs import incomplete_cells
 from reprise.commands.shared import failure_lines
-from reprise.commands.show import chosen
+from reprise.commands.show import find_by_name
 from reprise.commands.videos import copy_subtitles
 from reprise.config.load import load
 from reprise.core.errors import UserError
@@ -137,7 +137,7 @@ ALL = """Copy one:
     ("words", "found"), [("gpt-4o, 8 frames", 1), ("GPT-4o (CoT), 32 frames", 3), ("cot", 3), ("human", 4)]
 )
 def test_a_row_is_found_by_its_label_or_by_words_of_it(words: str, found: int) -> None:
-    assert chosen("row", words, ROWS) == found
+    assert find_by_name("row", words, ROWS) == found
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_labels_with_commas_and_brackets_are_told_apart(
     kind: str, words: str, named: dict[str, int], message: str
 ) -> None:
     with pytest.raises(UserError) as error:
-        chosen(kind, words, named)
+        find_by_name(kind, words, named)
     assert str(error.value) == message
 
 

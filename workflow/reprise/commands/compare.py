@@ -205,8 +205,8 @@ def items_between(metric: str, first: tuple[str, pl.DataFrame], second: tuple[st
         (second_name, pl.col("right") < pl.col("other")),
     ):
         items = [plain(item) for item in both.filter(is_better)["item_id"]]
-        listed = f": {', '.join(first_of(items, MOST_LISTED))}" if items else ""
-        yield f"{metric}: better by {name}: {len(items)} of {both.height}{listed}"
+        listing = f": {', '.join(first_of(items, MOST_LISTED))}" if items else ""
+        yield f"{metric}: better by {name}: {len(items)} of {both.height}{listing}"
 
 
 # --- conditions ------------------------------------------------------------------------------------------------------
@@ -224,8 +224,8 @@ def differences(names: tuple[str, str], first: Conditions, second: Conditions) -
     differing = [clip for clip in shared_clips if first.frames[clip] != second.frames[clip]]
     if differing:
         indices = [[str(index) for index in conditions.frames[differing[0]]] for conditions in (first, second)]
-        listed = " | ".join(f"{', '.join(first_of(n, MOST_INDICES)) or 'none'} ({len(n)})" for n in indices)
-        yield f"- frames: others on {len(differing)} of {len(shared_clips)} clips; of {plain(differing[0])}: {listed}"
+        listing = " | ".join(f"{', '.join(first_of(n, MOST_INDICES)) or 'none'} ({len(n)})" for n in indices)
+        yield f"- frames: others on {len(differing)} of {len(shared_clips)} clips; of {plain(differing[0])}: {listing}"
     if "prompt" not in first.unknown | second.unknown:
         first_prompt, second_prompt = (
             dict(leaves({"prompt": conditions.settings.get("prompt", {})})) for conditions in (first, second)
@@ -247,17 +247,17 @@ def differences(names: tuple[str, str], first: Conditions, second: Conditions) -
         yield f"- {change.name}: {first_value} | {NOT_KNOWN if kind in second.unknown else change.after}"
     for name, clips in ((names[1], first.answered - second.answered), (names[0], second.answered - first.answered)):
         if clips:
-            listed = ", ".join(first_of([plain(clip) for clip in sorted(clips)], MOST_LISTED))
-            yield f"- clips missing for {name} alone: {len(clips)}: {listed}"
+            listing = ", ".join(first_of([plain(clip) for clip in sorted(clips)], MOST_LISTED))
+            yield f"- clips missing for {name} alone: {len(clips)}: {listing}"
     shared_clips = [clip for clip in first.clips if clip in second.clips]
     differing = [clip for clip in shared_clips if first.clips[clip] != second.clips[clip]]
     if differing:
         yield f"- clips: other bytes in {len(differing)} of {len(shared_clips)}, the first is {plain(differing[0])}"
 
 
-def word_diff(before: str, after: str) -> str:
+def word_diff(old_text: str, new_text: str) -> str:
     """Return a one-line word diff: [-only in the first text-], {+only in the second text+}."""
-    old_words, new_words = WORDS.findall(before), WORDS.findall(after)
+    old_words, new_words = WORDS.findall(old_text), WORDS.findall(new_text)
     chunks = []
     for tag, first, last, start, end in SequenceMatcher(None, old_words, new_words, autojunk=False).get_opcodes():
         removed, added = "".join(old_words[first:last]), "".join(new_words[start:end])

@@ -283,9 +283,9 @@ def prepare_model(order: Order, slug: str, models: Mapping[str, Model]) -> None:
     failure = driver_failure() if order.gpus is None and not count else ""
     is_served = order.engine == "vllm"
     if is_served and not count:
-        why = f" ({failure})" if failure else ""
+        note = f" ({failure})" if failure else ""
         raise UserError(
-            f"{order.command}: --engine vllm needs a GPU, and this machine has none{why}. For a machine that has, say "
+            f"{order.command}: --engine vllm needs a GPU, and this machine has none{note}. For a machine that has, say "
             "how many by --gpus; for a try on processors see docs/howto/servers.md."
         )
     if failure:

@@ -168,9 +168,9 @@ class ItemView:
 def _answer(response: Row, options: Sequence[str], name: str = "answer") -> list[tuple[str, str]]:
     error = response["error"]
     scores = zip(options or [""] * len(response["scores"]), response["scores"], strict=False)
-    listed = ", ".join(f"{option} {score:.4f}" for option, score in scores)
-    failed = [(f"failed: {error}", response["message"] or MEANINGS.get(error, ""))] if error else []
-    return [*failed, (name, response["text"] or ("" if listed else "(no text)")), ("scores", listed)]
+    score_list = ", ".join(f"{option} {score:.4f}" for option, score in scores)
+    failure = [(f"failed: {error}", response["message"] or MEANINGS.get(error, ""))] if error else []
+    return [*failure, (name, response["text"] or ("" if score_list else "(no text)")), ("scores", score_list)]
 
 
 def _first(rows: pl.DataFrame) -> Row | None:

@@ -81,14 +81,14 @@ class Questions:
             load = Load(max(0, requests.height - len(journal)), len(clips), frames)
             return Planned(asking, load, len(journal), is_most=True)
         failures = Failures(failures_path(self._plan.store, self._key(job)), self._plan.config.suite.answer_attempts)
-        answered, pending = 0, Load(0, 0, 0.0)
+        n_answered, pending = 0, Load(0, 0, 0.0)
         for work in works:
             unanswered = [entry for entry in work.entries if journal.get(entry) is None]
-            answered += len(work.entries) - len(unanswered)
+            n_answered += len(work.entries) - len(unanswered)
             if count := sum(map(failures.is_due, unanswered)):
                 pictures = work.clip.pictures if self._is_shown(job) else 0
                 pending = Load(pending.questions + count, pending.clips + 1, (pending.frames or 0.0) + pictures)
-        return Planned(asking, pending, answered)
+        return Planned(asking, pending, n_answered)
 
     def _frames_by_rule(self, job: Job, clips: pl.Series) -> float | None:
         """Return the total number of frames that a sampling selects; None if it depends on unknown clip lengths."""

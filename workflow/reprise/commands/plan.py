@@ -115,9 +115,9 @@ def _runs(plan: Plan, planned: Sequence[Planned], width: int, *, every: bool) ->
     needs = {slug: _needs(plan, slug) for slug, _ in groups}
     pending = {group: sum(run.questions or 0 for run in members) for group, members in groups.items()}
     entries = []
-    for slug, why in sorted(groups, key=lambda group: (needs[group[0]] is None, -pending[group], group)):
-        heading = wrapped(f"{slug}: {'; '.join(why)}. {needs[slug] or 'It has no weights.'}", width)
-        first, *rest = (_run(run, width) for run in groups[slug, why])
+    for slug, causes in sorted(groups, key=lambda group: (needs[group[0]] is None, -pending[group], group)):
+        heading = wrapped(f"{slug}: {'; '.join(causes)}. {needs[slug] or 'It has no weights.'}", width)
+        first, *rest = (_run(run, width) for run in groups[slug, causes])
         entries += [[*heading, *first], *rest]
     printed = 0
     for number, entry in enumerate(entries):

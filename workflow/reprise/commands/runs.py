@@ -52,8 +52,8 @@ def list_runs(suite: str | None) -> None:
     states = States(plan, all_settings(plan)).all()
     order = list(WORDS)
     counts = Counter(state.name for state in states)
-    listed = ", ".join(f"{counts[name]} {name}" for name in reversed(order))
-    print(f"Suite '{plan.config.name}': {len(states)} runs: {listed}.")
+    state_counts = ", ".join(f"{counts[name]} {name}" for name in reversed(order))
+    print(f"Suite '{plan.config.name}': {len(states)} runs: {state_counts}.")
     if states:
         print("\n" + ROW.format("state", "asked", "failed", "unread", "missing", "run"))
     else:
@@ -61,8 +61,8 @@ def list_runs(suite: str | None) -> None:
     for state in sorted(states, key=lambda state: (order.index(state.name), state.scored)):
         numbers = state.counts if state.counts.asked else ("-",) * 4
         reasons = state.answers.reasons.most_common() if state.answers else []
-        listed_reasons = ", ".join(f"{number} {reason}" for reason, number in reasons)
-        print(ROW.format(state.name, *numbers, state.scored.name) + (f"  ({listed_reasons})" if listed_reasons else ""))
+        reason_counts = ", ".join(f"{number} {reason}" for reason, number in reasons)
+        print(ROW.format(state.name, *numbers, state.scored.name) + (f"  ({reason_counts})" if reason_counts else ""))
     if counts["done"] < len(states):
         print("\nWhy a run is not done: python -m reprise why <run>")
     for failures in failed_answers(plan):

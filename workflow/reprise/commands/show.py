@@ -147,11 +147,11 @@ def trace_cell(words: str, row: str, column: str, suite: str | None) -> None:
         frames = f", {table_row.frames} frames" if table_row.frames else ""
         rows[f"{table_row.label}{frames} ({scored.name if scored else 'no run'})"] = table_row
     columns = {column_name(spec): spec for spec in key.spec.columns if spec.shows == "metrics"}
-    matched_row, matched_column = chosen("row", row, rows), chosen("column", column, columns)
+    matched_row, matched_column = find_by_name("row", row, rows), find_by_name("column", column, columns)
     print(safe("\n".join(_lines(plan, builder, matched_row, matched_column))))
 
 
-def chosen(kind: str, words: str, named: Mapping[str, T]) -> T:
+def find_by_name(kind: str, words: str, entries: Mapping[str, T]) -> T:
     """Return the only entry whose name equals the words, begins with them, or contains all of them."""
     folded = words.casefold()
     criteria = (
@@ -159,11 +159,11 @@ def chosen(kind: str, words: str, named: Mapping[str, T]) -> T:
         lambda name: name.startswith((f"{folded} (", f"{folded}, ")),
         lambda name: all(word in name for word in folded.split()),
     )
-    matches = next(filter(None, ([name for name in named if is_match(name.casefold())] for is_match in criteria)), [])
+    matches = next(filter(None, ([name for name in entries if is_match(name.casefold())] for is_match in criteria)), [])
     if len(matches) == 1:
-        return named[matches[0]]
+        return entries[matches[0]]
     # The name of a row ends with its run in parentheses, which the suggestion leaves out.
-    labels = matches or [name.rpartition(" (")[0] if kind == "row" else name for name in named]
+    labels = matches or [name.rpartition(" (")[0] if kind == "row" else name for name in entries]
     problem = (
         f"{kind} '{words}' fits {len(matches)}." if matches else f"no {kind} '{words}'.{suggestion(words, labels)}"
     )

@@ -170,13 +170,15 @@ def response_as_answer(response: object, scored_part: ScoredPart) -> tuple[Answe
     return Answer(text=text), ""
 
 
-def write_responses(path: Path, answered: pl.DataFrame, name: str) -> Path:
+def write_responses(path: Path, answered_requests: pl.DataFrame, name: str) -> Path:
     """Write the answers to items of this name pattern as lines `{idx, response}`, without failed answers."""
     prefix, suffix = name.split("{}")
     has_name = pl.col("item_id").str.starts_with(prefix) & pl.col("item_id").str.ends_with(suffix)
     lines = [
         json.dumps({"idx": item.removeprefix(prefix).removesuffix(suffix), "response": text}, ensure_ascii=False) + "\n"
-        for item, text in answered.filter(has_name, pl.col("error") == "").select("item_id", "text").iter_rows()
+        for item, text in answered_requests.filter(has_name, pl.col("error") == "")
+        .select("item_id", "text")
+        .iter_rows()
     ]
     write_text(path, "".join(lines))
     return path

@@ -196,8 +196,10 @@ def _cells(
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def _write_unpacked(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
-    texts = {row["item_id"]: row["text"] for row in answered.filter(pl.col("error") == "").iter_rows(named=True)}
+def _write_unpacked(folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame) -> list[Path]:
+    texts = {
+        row["item_id"]: row["text"] for row in answered_requests.filter(pl.col("error") == "").iter_rows(named=True)
+    }
     rows: list[Sequence[str]] = [("index", "video", "video_type", "question", "answer", "dimensions", "prediction")]
     for item in items_of(items):
         leaves = repr([tag.text for tag in item.tags if tag.name == LEAF])
@@ -206,14 +208,14 @@ def _write_unpacked(folder: Path, name: str, items: pl.DataFrame, answered: pl.D
     return [_write_sheet(folder / f"{name}_MMBench-Video.xlsx", rows)]
 
 
-def _write_choices(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
+def _write_choices(folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame) -> list[Path]:
     rows: list[Sequence[str]] = [("index", *LETTERS, "answer", "prediction")]
-    for row in answered.iter_rows(named=True):
+    for row in answered_requests.iter_rows(named=True):
         index, turn = row["item_id"].split("/")[1], int(row["role"].removeprefix("rotation"))
         number = str(int(index) + ROTATION_STEP * turn) if turn else index
         options = [*row["option_texts"], *[""] * (len(LETTERS) - len(row["option_texts"]))]
         rows.append((number, *options, row["expected"], "" if row["error"] else row["text"]))
-    return [_write_sheet(folder / f"{name}_{answered['item_id'][0].split('/')[0]}.xlsx", rows)]
+    return [_write_sheet(folder / f"{name}_{answered_requests['item_id'][0].split('/')[0]}.xlsx", rows)]
 
 
 def _write_sheet(path: Path, rows: Sequence[Sequence[str]]) -> Path:
@@ -223,7 +225,8 @@ def _write_sheet(path: Path, rows: Sequence[Sequence[str]]) -> Path:
     book = Workbook(write_only=False)
     for number, row in enumerate(rows, start=1):
         for column, text in enumerate(row, start=1):
-            book.active.cell(number, column, CONTROL.sub("", text)).data_type = "s"  # A text is never a formula.
+            # Store every cell as text, so that no answer becomes a formula.
+            book.active.cell(number, column, CONTROL.sub("", text)).data_type = "s"
     with whole_file(path) as temporary:
         book.save(temporary)
     return path

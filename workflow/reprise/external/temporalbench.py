@@ -69,8 +69,8 @@ def _answers(form: str, task: str, scored_part: ScoredPart = "element") -> Answe
     def find(folder: Path, frames: int | None) -> list[Path]:
         return of_frames(_candidates(mark, folder)[0], frames, folder)
 
-    def write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
-        return [write_responses(folder / f"temporalbench_{mark}" / f"{name}.jsonl", answered, f"{task}/{{}}")]
+    def write(folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame) -> list[Path]:
+        return [write_responses(folder / f"temporalbench_{mark}" / f"{name}.jsonl", answered_requests, f"{task}/{{}}")]
 
     return AnswerFiles(
         find,

@@ -108,11 +108,11 @@ def _answer(column: str, cell: str, question: Mapping[str, Any], place: Place, i
     return Answer(text=cell, error=OTHER if column in PREDICTIONS and cell not in ("Yes", "No") else "")
 
 
-def _write(pairs: Pairs, folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
+def _write(pairs: Pairs, folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame) -> list[Path]:
     """Write one csv per test; a failed score is blank and a failed text answer is `error`."""
-    has_scores = answered["scores"].list.len().fill_null(0).max() != 0
+    has_scores = answered_requests["scores"].list.len().fill_null(0).max() != 0
     columns = pairs[0] if has_scores else pairs[-1]
-    answers = {(row["item_id"], row["role"]): row for row in answered.iter_rows(named=True)}
+    answers = {(row["item_id"], row["role"]): row for row in answered_requests.iter_rows(named=True)}
     paths = []
     for (test,), rows in items.group_by("task", maintain_order=True):
         lines = []

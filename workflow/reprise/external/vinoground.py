@@ -51,9 +51,10 @@ def _identify(entry: Mapping[str, Any]) -> tuple[str, str]:
     return f"{text_of(score, 'index')}/{text_of(score, 'question_type')}", text_of(entry, "input")
 
 
-def _write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
+def _write(folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame) -> list[Path]:
     return [
-        write_responses(folder / f"{kind}-response.jsonl", answered, f"{{}}/{task}") for task, kind in KINDS.items()
+        write_responses(folder / f"{kind}-response.jsonl", answered_requests, f"{{}}/{task}")
+        for task, kind in KINDS.items()
     ]
 
 

@@ -34,7 +34,8 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
     """Query a model with a few of the suite's requests and print a summary.
 
     Raises:
-        UserError: All requests of a run fail, or the answers do not depend on the clip.
+        UserError: The model cannot be checked, all requests of a run fail, the answers do not depend on the clip, or
+            the scores hold too little of the probability.
     """
     plan = plan_of(suite)
     refuse_unknown("model", [slug], plan.config.models, "check")

@@ -38,7 +38,7 @@ WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 class Conditions(NamedTuple):
     """The conditions under which a run's answers were made; empty where unknown, as for imported answers."""
 
-    settings: Mapping[str, Any]  # of its run key, its answer extraction, and the released files
+    settings: Mapping[str, Any]  # settings of the run key and the answer extraction, and the released files
     frames: Mapping[str, tuple[int, ...]]  # clip -> planned frame indices
     clips: Mapping[str, str]  # clip -> digest of its file
     prompts: Mapping[str, str]  # request -> digest of the prompt as sent

@@ -125,7 +125,8 @@ def copy_subtitles(benchmark: str, suite: str | None = None) -> None:
         subtitles = (plan.store.root / video).with_suffix(".vtt")
         if subtitles.is_file():
             text, target = subtitles.read_text(encoding="utf-8"), folder / safe_name("{source_id}.vtt", name)
-            if target.is_file() and target.read_bytes() != text.encode():  # Keep a manually edited file.
+            # The user may have corrected the copy, so a file that differs is kept.
+            if target.is_file() and target.read_bytes() != text.encode():
                 edited.append(target.name)
                 continue
             write_text(target, text)

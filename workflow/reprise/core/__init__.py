@@ -1,1 +1,1 @@
-"""Used by every other room: errors, whole files, the store, schemas, keys."""
+"""Provide what every other package uses: errors, atomic file writes, the store, schemas and settings."""

@@ -1,4 +1,4 @@
-"""Replies of other machines, read no further than a size: counted as they come, and again as they are unpacked."""
+"""Read replies of other machines up to a size limit, which holds for the bytes received and for the bytes unpacked."""
 
 import zlib
 
@@ -6,34 +6,34 @@ GZIP = b"\x1f\x8b"
 
 
 class TooLargeError(Exception):
-    """More came than was allowed, or than was announced."""
+    """A reply is larger than the limit, or than it announced."""
 
-    def __init__(self, most: int, how: str = "") -> None:
-        super().__init__(f"a reply of more than {most:,} bytes{how}")
+    def __init__(self, limit: int, detail: str = "") -> None:
+        super().__init__(f"a reply of more than {limit:,} bytes{detail}")
 
 
 class PackedError(Exception):
-    """It is packed in a way that nobody asked for, or that does not unpack."""
+    """A reply has a content encoding that was not requested, or it does not unpack."""
 
 
 class UnpackError(PackedError):
-    """It does not unpack, because it is cut, damaged or mislabelled: the next one may."""
+    """A reply does not unpack because it is cut, damaged or mislabelled; a retry may succeed."""
 
 
 class BoundedReader:
-    """Takes a reply piece by piece and gives its content at the end; `most` bytes of either, packed or not."""
+    """Collects a reply chunk by chunk and returns its content, at most `limit` bytes before and after unpacking."""
 
-    def __init__(self, most: int, encoding: str = "") -> None:
+    def __init__(self, limit: int, encoding: str = "") -> None:
         encoding = encoding.strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
             raise PackedError(f"a reply that is packed by {encoding[:20]!r}")
-        self._most, self._is_packed = most, encoding not in ("", "identity")
+        self._limit, self._is_packed = limit, encoding not in ("", "identity")
         self._content = bytearray()
 
-    def feed(self, piece: bytes) -> None:
-        self._content += piece
-        if len(self._content) > self._most:
-            raise TooLargeError(self._most)
+    def feed(self, chunk: bytes) -> None:
+        self._content += chunk
+        if len(self._content) > self._limit:
+            raise TooLargeError(self._limit)
 
     def end(self) -> bytes:
         packed = bytes(self._content)
@@ -41,14 +41,14 @@ class BoundedReader:
             return packed
         content = bytearray()
         try:
-            while packed:  # gzip may have several members
-                unpacks = zlib.decompressobj(_window_bits(packed))
-                content += unpacks.decompress(packed, self._most + 1 - len(content))
-                if len(content) > self._most:
-                    raise TooLargeError(self._most, " when it is unpacked")
-                if not unpacks.eof:
+            while packed:  # A gzip stream may have several members.
+                decompressor = zlib.decompressobj(_window_bits(packed))
+                content += decompressor.decompress(packed, self._limit + 1 - len(content))
+                if len(content) > self._limit:
+                    raise TooLargeError(self._limit, " when it is unpacked")
+                if not decompressor.eof:
                     raise UnpackError("a packed reply that is cut short")
-                packed = unpacks.unused_data if unpacks.unused_data.startswith(GZIP) else b""
+                packed = decompressor.unused_data if decompressor.unused_data.startswith(GZIP) else b""
         except zlib.error as error:
             raise UnpackError(f"a packed reply that does not unpack: {error}") from error
         return bytes(content)

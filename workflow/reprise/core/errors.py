@@ -1,5 +1,7 @@
-"""Errors: the one exception for a user's mistake, how a command ends on it, and failures of this machine told from
-problems of a file, since the former are never recorded as results."""
+"""Errors: the exception for a user's mistake, how a command ends on it, and failures of this machine.
+
+A machine failure is told apart from a problem of a file, because it is never recorded as a result.
+"""
 
 import errno
 import gc
@@ -33,14 +35,14 @@ REMEDIES = {
     errno.EACCES: RIGHTS,
     errno.EPERM: RIGHTS,
 }
-# ffmpeg says these of damaged files too; its Python binding also EIO.
+# ffmpeg also reports these for damaged files, and its Python binding reports EIO for them.
 UNCLEAR = {errno.EPERM, errno.EAGAIN}
-SURROGATE = re.compile("[\udc80-\udcff]")  # how Python holds a byte of a name that is not UTF-8
+SURROGATE = re.compile("[\udc80-\udcff]")  # Python decodes a byte of a name that is not UTF-8 to one of these.
 IN_WORDS = re.compile(r"\(os error (\d+)\)")
 
 
 class UserError(Exception):
-    """A mistake that the user can correct: printed without a traceback."""
+    """A mistake that the user can correct, printed without a traceback."""
 
 
 class MachineError(UserError):
@@ -48,61 +50,64 @@ class MachineError(UserError):
 
 
 def stop_on_fault(error: BaseException, store: Path | None = None) -> None:
-    """End the job if an error is caused by this machine and not by the file."""
+    """Raise a MachineError if this machine, and not the file, caused an error."""
     fault = fault_of(error, store)
     if fault is not None:
         raise MachineError(fault) from error
 
 
 def stop_on_fault_of_ffmpeg(returncode: int, stderr: str, target: Path) -> None:
-    """End the job, and leave no partial file, if ffmpeg was killed on checked files, or its output names a failure."""
-    named_in_output = [number for number in REMEDIES if number not in UNCLEAR and os.strerror(number) in stderr]
-    if named_in_output:
-        fault = _message(target, named_in_output[0])
-    elif returncode < 0 or returncode == 255:  # as when it is asked to end
-        ended = f"ffmpeg was ended by {signal.Signals(-returncode).name if returncode < 0 else 'a signal'}"
-        fault = _worded(f"{target}: {ended}", MEMORY)
+    """Raise a MachineError, and delete the partial file, if ffmpeg failed for a reason of this machine.
+
+    The inputs were verified before, so a signal or a named system error is not a problem of a file.
+    """
+    reported = [number for number in REMEDIES if number not in UNCLEAR and os.strerror(number) in stderr]
+    if reported:
+        fault = _message(target, reported[0])
+    elif returncode < 0 or returncode == 255:  # ffmpeg exits with 255 when a signal asks it to end.
+        reason = f"ffmpeg was ended by {signal.Signals(-returncode).name if returncode < 0 else 'a signal'}"
+        fault = _with_remedy(f"{target}: {reason}", MEMORY)
     else:
         return
     target.unlink(missing_ok=True)
     raise MachineError(fault)
 
 
-def suggestion(found: str, allowed: Iterable[str]) -> str:
-    """` Did you mean 'x'?`, or nothing when no allowed name is close."""
-    close = get_close_matches(found, list(allowed), n=1, cutoff=0.6)
-    return f" Did you mean '{close[0]}'?" if close else ""
+def suggestion(name: str, allowed: Iterable[str]) -> str:
+    """Return ` Did you mean 'x'?`, or an empty text if no allowed name is close."""
+    matches = get_close_matches(name, list(allowed), n=1, cutoff=0.6)
+    return f" Did you mean '{matches[0]}'?" if matches else ""
 
 
-def choices(found: str, allowed: Iterable[str]) -> str:
-    """` Did you mean 'x'? Allowed: ...`; of a long list only the names that are nearest to what was found."""
+def choices(unknown_name: str, allowed: Iterable[str]) -> str:
+    """Return ` Did you mean 'x'? Allowed: ...`; a long list is cut to the names nearest to the given one."""
     names = sorted(set(allowed))
     is_short = len(names) <= 25
-    shown = names if is_short else get_close_matches(found, names, n=8, cutoff=0)
-    has_comma = any("," in name for name in shown)
-    listed = ", ".join(f"'{name}'" if has_comma else name for name in shown) or "nothing"
-    return f"{suggestion(found, names)} Allowed: {listed}{'' if is_short else f', ... ({len(names)} in all)'}."
+    nearest = names if is_short else get_close_matches(unknown_name, names, n=8, cutoff=0)
+    has_comma = any("," in name for name in nearest)
+    listed = ", ".join(f"'{name}'" if has_comma else name for name in nearest) or "nothing"
+    return f"{suggestion(unknown_name, names)} Allowed: {listed}{'' if is_short else f', ... ({len(names)} in all)'}."
 
 
-def unknown(what: str, found: str, allowed: Iterable[str], where: str) -> UserError:
-    return UserError(f"{where}: unknown {what} '{found}'.{choices(found, allowed)}")
+def unknown(kind: str, name: str, allowed: Iterable[str], location: str) -> UserError:
+    return UserError(f"{location}: unknown {kind} '{name}'.{choices(name, allowed)}")
 
 
-def refuse_unknown(what: str, found: Iterable[str], allowed: Collection[str], where: str) -> None:
-    for name in found:
+def refuse_unknown(kind: str, names: Iterable[str], allowed: Collection[str], location: str) -> None:
+    for name in names:
         if name not in allowed:
-            raise unknown(what, name, allowed, where)
+            raise unknown(kind, name, allowed, location)
 
 
 @contextmanager
 def faults_in_words() -> Iterator[None]:
-    """Raise what this machine could not do as a message for the user."""
+    """Raise a machine failure in the block as a MachineError that tells the user what to do."""
     try:
         yield
     except (OSError, MemoryError) as error:
         stop_on_fault(error)
-        if isinstance(error, OSError) and (found := _misplaced(error)):
-            raise MachineError(found) from error
+        if isinstance(error, OSError) and (message := _misplaced(error)):
+            raise MachineError(message) from error
         raise
     except UnicodeEncodeError as error:
         if name := _name_that_is_not_utf8(error):
@@ -111,7 +116,7 @@ def faults_in_words() -> Iterator[None]:
 
 
 def run_command(main: Callable[[], None]) -> None:
-    """Run a command's main; a user's mistake ends it with its message alone, a bug keeps its traceback."""
+    """Run a command's main function; end a user's mistake with its message alone, and a bug with its traceback."""
     log_to_stderr()
     try:
         with faults_in_words():
@@ -120,18 +125,18 @@ def run_command(main: Callable[[], None]) -> None:
         message = f"Error: {safe(str(error))}"
         try:
             print(message, file=sys.stderr, flush=True)
-        except OSError:  # the log that takes it lies on a full disk
+        except OSError:  # Standard error may be a log on a full disk.
             print(message, flush=True)
         sys.exit(1)
     finally:
-        gc.freeze()  # saves a garbage collection of the libraries' objects at exit
+        gc.freeze()  # Skips a garbage collection of the libraries' objects at exit.
 
 
 # Failures of this machine
 
 
 def fault_of(error: BaseException, store: Path | None = None) -> str | None:
-    """The machine's failure behind an error, and what to do; None if the cause is the file itself.
+    """Return the machine failure that caused an error and its remedy, or None if the file itself is the cause.
 
     With a store, a refusal to read a file outside it is a problem of that file.
     """
@@ -152,7 +157,7 @@ def fault_of(error: BaseException, store: Path | None = None) -> str | None:
 
 
 def _name_that_is_not_utf8(error: UnicodeEncodeError) -> str | None:
-    """Return the name, its wrong bytes as `\\xe9`, by which Python refuses to write a text; None of another cause."""
+    """Return the name that Python refuses to encode, its wrong bytes as `\\xe9`; None for another cause."""
     if not SURROGATE.match(error.object, error.start):
         return None
     before, after = (re.split(r'["\'\n]', part) for part in (error.object[: error.start], error.object[error.start :]))
@@ -160,30 +165,30 @@ def _name_that_is_not_utf8(error: UnicodeEncodeError) -> str | None:
 
 
 def utf8_or_escaped(name: str) -> str:
-    """A name with the bytes in it that are not UTF-8 as `\\xe9`."""
+    """Return a name with the bytes that are not UTF-8 as `\\xe9`."""
     return os.fsencode(name).decode("utf-8", errors="backslashreplace")
 
 
 def _misplaced(error: OSError) -> str | None:
-    """What lies where a file or folder should be, such as a link to a disk that is not mounted, and what to do."""
+    """Describe what blocks the path of an error, such as a broken link, with its remedy; None if nothing does."""
     path, number = path_of(error), _number(error)
     for link in () if path is None else (path, *path.parents):
         if link.is_symlink() and not link.exists():
-            what = f"{link}: a link to {link.readlink()}, which is not there"
-            return _worded(what, "mount or restore that, or remove the link")
+            problem = f"{link}: a link to {link.readlink()}, which is not there"
+            return _with_remedy(problem, "mount or restore that, or remove the link")
     if path is None or number not in (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP):
         return None
-    return _worded(f"{path}: {os.strerror(number)}", "move away what lies in its place")
+    return _with_remedy(f"{path}: {os.strerror(number)}", "move away what lies in its place")
 
 
 def path_of(error: OSError) -> Path | None:
-    """The file that an error names, of a move its target; None where it names none, or only an open file's number."""
+    """Return the file that an error names, the target if it names two; None if it names none or a file descriptor."""
     name = error.filename2 or error.filename
     return Path(os.fsdecode(name)) if isinstance(name, str | bytes) else None
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether main memory or a GPU's was exhausted, as Python, the operating system or torch say it."""
+    """Return whether an error of Python, the operating system or torch says that main or GPU memory ran out."""
     return any(
         isinstance(cause, MemoryError)
         or type(cause).__name__ == "OutOfMemoryError"
@@ -195,7 +200,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 @contextmanager
 def named(path: Path) -> Iterator[None]:
-    """Add the name of the written file to an error that names none."""
+    """Add the path of the written file to an OSError that names none."""
     try:
         yield
     except OSError as error:
@@ -206,27 +211,31 @@ def named(path: Path) -> Iterator[None]:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and those that it was raised from or carries."""
-    waiting: list[object] = [error]
+    """Yield an error and the errors that it was raised from or carries."""
+    pending: list[object] = [error]
     seen: set[int] = set()
-    while waiting:
-        one = waiting.pop(0)
-        if isinstance(one, BaseException) and id(one) not in seen:
-            seen.add(id(one))
-            yield one
-            carried = getattr(one, "exc_info", None)
-            waiting += [one.__cause__, getattr(one, "reason", None), *(carried if isinstance(carried, tuple) else ())]
+    while pending:
+        cause = pending.pop(0)
+        if isinstance(cause, BaseException) and id(cause) not in seen:
+            seen.add(id(cause))
+            yield cause
+            carried = getattr(cause, "exc_info", None)
+            pending += [
+                cause.__cause__,
+                getattr(cause, "reason", None),
+                *(carried if isinstance(carried, tuple) else ()),
+            ]
 
 
 def _number(error: OSError) -> int:
-    """The error's number; libraries in Rust give it only in their message."""
-    number = IN_WORDS.search(str(error))
-    return error.errno or (int(number[1]) if number else 0)
+    """Return the errno of an error; libraries in Rust state it only in their message."""
+    match = IN_WORDS.search(str(error))
+    return error.errno or (int(match[1]) if match else 0)
 
 
 def _message(path: object, number: int) -> str:
-    return _worded(f"{path}: {os.strerror(number)}" if path else os.strerror(number), REMEDIES[number])
+    return _with_remedy(f"{path}: {os.strerror(number)}" if path else os.strerror(number), REMEDIES[number])
 
 
-def _worded(what: str, remedy: str) -> str:
-    return f"{what}. Nothing was recorded: {remedy}, then run the same command again."
+def _with_remedy(problem: str, remedy: str) -> str:
+    return f"{problem}. Nothing was recorded: {remedy}, then run the same command again."

@@ -1,7 +1,7 @@
-"""Write files whole or not at all, canonical JSON, digests, and checksums that are compared when a file is read.
+"""Write files atomically, with canonical JSON, digests and checksums that are verified on every read.
 
-Without its own checksum a damaged or edited result becomes a wrong number: polars checks no parquet page, csv and JSON
-have nothing to check, and Snakemake takes an edited file for a new input.
+Without a checksum of its own, a damaged or edited result becomes a wrong number. polars verifies no parquet page, csv
+and JSON have nothing to verify, and Snakemake takes an edited file for a new input.
 """
 
 import errno
@@ -19,14 +19,14 @@ from reprise.core.provenance import Provenance, provenance_of
 MARK = b"reprise sha256="
 DIGITS = 64
 PLACE = b"0" * DIGITS
-# The metadata of a parquet file stand behind its data, and with them the mark.
+# A parquet file ends with its metadata, which hold the mark.
 TAIL = 1 << 18
 SHORT = 16
 LONGEST_NAME = 255  # bytes, on the usual file systems
 
 
 def canonical_json(value: Any) -> str:
-    """One text for one value: sorted keys, no optional blanks, no NaN."""
+    """Return the only JSON text of a value: sorted keys, no optional blanks, no NaN."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -45,7 +45,7 @@ def file_digest(path: Path) -> str:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A temporary path next to `path` that replaces it only if the block succeeds."""
+    """Yield a temporary path next to `path`, which replaces `path` only if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp{path.suffix}")
     try:
@@ -71,22 +71,22 @@ def read_json(path: Path) -> Any:
 
 
 def matching_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
-    """The files of a folder that fit one of these patterns, by their relative names; none if there is no folder."""
+    """Return the files of a folder that match any pattern, by relative name; none if there is no folder."""
     paths = sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
     return {path.relative_to(folder).as_posix(): path for path in paths}
 
 
 def fitting_files(pattern: str) -> list[Path]:
-    """The files that fit a pattern; not the hidden ones that programs leave beside a file that is open."""
-    if not Path(pattern).name:  # nothing, or a folder such as `.` and `/`, which `glob` does not take
+    """Return the files that match a pattern, without the hidden ones that programs leave beside an open file."""
+    if not Path(pattern).name:  # `glob` does not accept an empty pattern or a folder such as `.` and `/`.
         return []
-    anchor = Path(pattern).anchor  # empty where the pattern is relative, as Python's own glob needs it
-    found = Path(anchor).glob(str(Path(pattern).relative_to(anchor)))
-    return sorted(path for path in found if path.is_file() and not path.name.startswith("."))
+    anchor = Path(pattern).anchor  # It is empty for a relative pattern, and Path.glob needs a relative one.
+    matches = Path(anchor).glob(str(Path(pattern).relative_to(anchor)))
+    return sorted(path for path in matches if path.is_file() and not path.name.startswith("."))
 
 
 def can_be_path(name: str) -> bool:
-    """Whether a text of a table can be a path at all: it has no NUL character, is in UTF-8, and is not too long."""
+    """Return whether a text can be a path: it has no NUL character, encodes to UTF-8, and is not too long."""
     try:
         encoded = name.encode()
     except UnicodeEncodeError:
@@ -95,12 +95,12 @@ def can_be_path(name: str) -> bool:
 
 
 def inside(folder: Path, name: str) -> Path | None:
-    """`folder/name`, or None when the name would leave the folder (absolute, `..`, a link that leads out)."""
+    """Return `folder/name`, or None if the name leaves the folder (absolute, `..`, a link that leads out)."""
     if not can_be_path(name):
         return None
     try:
         target = (folder / name).resolve()
-    except RuntimeError as error:  # how Python says it before 3.13
+    except RuntimeError as error:  # Before Python 3.13 a loop of links raises this.
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name) from error
     return target if target.is_relative_to(folder.resolve()) and target != folder.resolve() else None
 
@@ -109,26 +109,26 @@ def inside(folder: Path, name: str) -> Path | None:
 
 
 def table_metadata(path: Path) -> str:
-    """Return the text that a table carries: a place for its checksum, and how the table was made."""
+    """Return the metadata text of a table: a placeholder for its checksum, and its provenance."""
     return f"{MARK.decode()}{PLACE.decode()} {canonical_json(provenance_of(path))}"
 
 
 def with_checksum(content: bytes) -> bytes:
-    """Return the bytes of a table with the checksum of all other bytes in its place."""
+    """Return the bytes of a table with the checksum of all other bytes filled in."""
     before, mark, after = content.rpartition(MARK)
     digest = hashlib.sha256(before + mark + PLACE + after[DIGITS:]).hexdigest()
     return before + mark + digest.encode() + after[DIGITS:]
 
 
 def is_whole(content: bytes) -> bool:
-    """Return whether the bytes of a table are those that were written."""
+    """Return whether the bytes of a table match its checksum."""
     return MARK in content and with_checksum(content) == content
 
 
 def recorded(path: Path) -> Provenance | None:
-    """Return how a file was made; None where it records nothing."""
+    """Return the provenance that a file records; None if it records none."""
     if path.suffix != ".parquet":
-        seal = read_record(_seal_of(path))
+        seal = read_record(_seal_path(path))
         return _provenance(seal.get("made")) if isinstance(seal, dict) else None
     with path.open("rb") as stream:
         stream.seek(max(0, os.fstat(stream.fileno()).st_size - TAIL))
@@ -151,14 +151,18 @@ def _provenance(content: Any) -> Provenance | None:
 
 
 def checked_line(text: str) -> str:
-    """A text and its checksum behind a tab, which JSON never holds."""
+    """Return a text followed by a tab, which JSON never contains, and its checksum."""
     return f"{text}\t{text_digest(text)[:SHORT]}"
 
 
 def value_of_line(line: bytes) -> Any:
-    """The JSON value of a checked line; a ValueError says what is wrong. A line of an older version has no checksum."""
-    text, tab, check = line.rpartition(b"\t")
-    if tab and hashlib.sha256(text).hexdigest()[:SHORT].encode() != check:
+    """Return the JSON value of a checked line; a line of an older version has no checksum.
+
+    Raises:
+        ValueError: The line is damaged; the message says how.
+    """
+    text, tab, checksum = line.rpartition(b"\t")
+    if tab and hashlib.sha256(text).hexdigest()[:SHORT].encode() != checksum:
         raise ValueError("its checksum does not fit")
     try:
         return json.loads(text if tab else line)
@@ -170,19 +174,19 @@ def value_of_line(line: bytes) -> Any:
 
 
 def write_record(path: Path, value: Any) -> None:
-    """Write a small JSON value with its checksum, whole or not at all."""
+    """Write a small JSON value with its checksum, atomically."""
     write_text(path, checked_line(canonical_json(value)) + "\n")
 
 
 def read_record(path: Path) -> Any:
-    """The value of a record; None if there is none or it is damaged, so that it is made anew."""
+    """Return the value of a record; None if it is missing or damaged, so that the caller makes it again."""
     try:
         return value_of_line(path.read_bytes().removesuffix(b"\n"))
     except (FileNotFoundError, ValueError):
         return None
 
 
-# Texts, whose checksum is a file beside them
+# Text files, whose checksum is in a file beside them
 
 
 def write_sealed(path: Path, text: str) -> None:
@@ -191,18 +195,18 @@ def write_sealed(path: Path, text: str) -> None:
 
 
 def seal_text(path: Path) -> None:
-    """Write the checksum of a text, and how the text was made, into a hidden file beside it."""
-    write_record(_seal_of(path), {"sha256": file_digest(path), "made": provenance_of(path)})
+    """Write the checksum and the provenance of a text file into a hidden file beside it."""
+    write_record(_seal_path(path), {"sha256": file_digest(path), "made": provenance_of(path)})
 
 
 def is_edited(path: Path) -> bool:
-    """Return whether a text is another one than was written."""
-    seal = read_record(_seal_of(path))
+    """Return whether a text file differs from its recorded checksum."""
+    seal = read_record(_seal_path(path))
     return isinstance(seal, dict) and path.is_file() and file_digest(path) != seal["sha256"]
 
 
 def sealed_text(path: Path) -> Path:
-    """Return a text's path after checking that it is what was written; one without a checksum passes."""
+    """Return the path of a text file after verifying its checksum; a file without one passes."""
     if is_edited(path):
         raise UserError(
             f"{path}: damaged, or edited: it is not what was written. Save what you wrote in it under another name, "
@@ -211,5 +215,5 @@ def sealed_text(path: Path) -> Path:
     return path
 
 
-def _seal_of(path: Path) -> Path:
+def _seal_path(path: Path) -> Path:
     return path.with_name(f".{path.name}.sum")

@@ -1,4 +1,4 @@
-"""What a result was made from, by the records in the files themselves."""
+"""Trace what a result was made from, using the provenance recorded in the files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from reprise.core.provenance import Provenance
 
 
 class Step(NamedTuple):
-    """A result and how it was made."""
+    """A result and its provenance."""
 
     path: Path
     made: Provenance
@@ -21,30 +21,30 @@ class Step(NamedTuple):
 
 
 class Lineages:
-    """The lineages of the results in a folder; every record is read once."""
+    """The lineages of the results in a folder; each provenance is read once."""
 
     def __init__(self, root: Path = Path()) -> None:
-        """`root` is the working directory that the paths in the records are relative to."""
+        """Set the working directory that the paths in the provenances are relative to."""
         self._root = root
-        self._known: dict[Path, Provenance | None] = {}
+        self._provenances: dict[Path, Provenance | None] = {}
 
     def of(self, result: Path) -> list[Step]:
-        """Return the steps behind a result, the first that was made first and the result itself last."""
+        """Return the steps that lead to a result, in the order in which they ran; the result is the last."""
         return list(self._steps(result, set()))
 
     def recorded(self, path: Path) -> Provenance | None:
-        if path not in self._known:
+        if path not in self._provenances:
             file = self._root / path
-            self._known[path] = recorded(file) if file.is_file() else None
-        return self._known[path]
+            self._provenances[path] = recorded(file) if file.is_file() else None
+        return self._provenances[path]
 
     def _steps(self, path: Path, seen: set[Path]) -> Iterator[Step]:
         seen.add(path)
-        made = self.recorded(path)
-        if made is None or not made.stage:
+        provenance = self.recorded(path)
+        if provenance is None or not provenance.stage:
             return
-        for name in made.inputs:
+        for name in provenance.inputs:
             source = Path(name)
             if source not in seen and source.parts[:1] == RESULTS.parts:
                 yield from self._steps(source, seen)
-        yield Step(path, made)
+        yield Step(path, provenance)

@@ -1,4 +1,4 @@
-"""Locks on files of the store: jobs of several nodes and of several working directories write to it at a time.
+"""Locks on files of the store, which jobs of several nodes and working directories write at the same time.
 
 Snakemake locks one working directory only. A lock ends with its process, so a killed job leaves none behind.
 """
@@ -15,7 +15,7 @@ from reprise.core.errors import UserError
 
 @contextmanager
 def locked(path: Path) -> Iterator[int]:
-    """Wait for the lock of a file, which is created if need be, and hold it."""
+    """Wait for the lock of a file, which is created if it is missing, and hold it in the block."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:

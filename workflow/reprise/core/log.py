@@ -1,4 +1,4 @@
-"""The library's one log, plain lines on standard error, and what jobs write in theirs for others to read."""
+"""The library's logger, plain lines on standard error, and what other code reads from the logs of jobs."""
 
 import logging
 import re
@@ -12,13 +12,16 @@ log = logging.getLogger("reprise")
 log.setLevel(logging.INFO)
 
 
-class _Safe(logging.Formatter):
+class _SafeFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         return safe(super().format(record))
 
 
-class _OfLibraries(logging.StreamHandler[TextIO]):
-    """Shows what other libraries log. Without it they would install a handler that hides no secret."""
+class _LibraryHandler(logging.StreamHandler[TextIO]):
+    """Shows what other libraries log.
+
+    Without it they would install a handler that hides no secret.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         return record.name.partition(".")[0] != log.name
@@ -26,12 +29,15 @@ class _OfLibraries(logging.StreamHandler[TextIO]):
 
 def log_to_stderr() -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Safe("%(message)s"))
+    handler.setFormatter(_SafeFormatter("%(message)s"))
     log.handlers = [handler]
     root = logging.getLogger()
-    others = _OfLibraries(sys.stderr)
-    others.setFormatter(_Safe("%(name)s: %(message)s"))
-    root.handlers = [*(one for one in root.handlers if not isinstance(one, _OfLibraries)), others]
+    library_handler = _LibraryHandler(sys.stderr)
+    library_handler.setFormatter(_SafeFormatter("%(name)s: %(message)s"))
+    root.handlers = [
+        *(existing for existing in root.handlers if not isinstance(existing, _LibraryHandler)),
+        library_handler,
+    ]
 
 
 ERROR, TRACEBACK = "Error: ", "Traceback (most recent call last):"
@@ -52,9 +58,13 @@ PROGRESS = re.compile(r"^(\d+) of (\d+) requests, ([\d.]+) a second, about (\d+)
 
 
 def last_progress(log: Path) -> Progress | None:
-    """The last that a job said of how far it is; None if it said nothing yet."""
-    found = PROGRESS.findall(tail_of(log))
-    return Progress(int(found[-1][0]), int(found[-1][1]), float(found[-1][2]), float(found[-1][3])) if found else None
+    """Return the latest progress in the log of a job; None if the log has none yet."""
+    matches = PROGRESS.findall(tail_of(log))
+    return (
+        Progress(int(matches[-1][0]), int(matches[-1][1]), float(matches[-1][2]), float(matches[-1][3]))
+        if matches
+        else None
+    )
 
 
 def tail_of(log: Path) -> str:
@@ -67,7 +77,7 @@ def tail_of(log: Path) -> str:
 
 
 def last_words(log: Path) -> str:
-    """The error that a job's log ends with; empty if it ends with none, as that of a killed job does."""
+    """Return the error at the end of a log; empty if there is none, as for a killed job."""
     lines = tail_of(log).splitlines()
     for number in range(len(lines) - 1, -1, -1):
         if lines[number].startswith(ERROR):

@@ -1,6 +1,6 @@
-"""Names: patterns of texts that a user writes and their descriptions, times in names, shards of names.
+"""Patterns of the texts that users write, with descriptions, and the names of times and shards.
 
-Names are used in paths and commands: none can leave its folder or mean anything to a shell.
+Names are used in paths and commands: none can leave its folder or be special to a shell.
 """
 
 import re
@@ -18,7 +18,7 @@ FIGURE = r"^(fig[0-9]+|own_[a-z0-9_]+)$"
 REVISION = r"^([0-9a-f]{40}|unpinned)$"
 UNPINNED = "unpinned"
 
-UNFILTERED = "-unfiltered"  # end of the name that a benchmark has here before static questions are dropped from it
+UNFILTERED = "-unfiltered"  # A benchmark whose static questions are not dropped yet has a name with this suffix.
 
 PHRASE = r"^\w[\w' -]*$"
 LINK = r"^https?://[^/@]*(/|$)"
@@ -39,10 +39,10 @@ def one_of(names: Iterable[str]) -> str:
 
 
 def seconds(time: float) -> str:
-    """`10`, `12.5`, `12345.678`: what reads as the same number, never in powers of ten."""
+    """Return a time as text that parses to the same number, never in scientific notation: `10`, `12.5`, `12345.678`."""
     return f"{Decimal(repr(float(time))):f}".removesuffix(".0")
 
 
 def shard_of(unit: str, shards: int) -> int:
-    """Stable hash of a unit's name modulo the number of shards."""
+    """Return the shard of a unit: a stable hash of the unit's name modulo the number of shards."""
     return int(sha256(unit.encode()).hexdigest()[:15], 16) % shards

@@ -1,6 +1,6 @@
-"""The Snakemake process that a job runs for, and what happens when it is gone.
+"""Find the Snakemake process that a job runs for, and end the job when that process is gone.
 
-Snakemake that is killed leaves its jobs running, and the next command would meet them.
+A killed Snakemake leaves its jobs running, and they would conflict with the next command.
 """
 
 import os
@@ -14,17 +14,17 @@ import psutil
 
 POLL_S = 1.0
 PROGRAM = "snakemake"
-CLOCK_S = 60.0  # by which a clock that is set may move the start of a process
+CLOCK_S = 60.0  # Setting the clock may shift the start time of a process by this much.
 
 
 class Owner(NamedTuple):
-    """A process; its start tells it from a later one with the same number."""
+    """A process, identified by its number and start time, because numbers are reused."""
 
     pid: int
     started: float
 
     def process(self) -> psutil.Process | None:
-        """Return the process, which knows by itself whether it still runs, whatever becomes of the clock."""
+        """Return the process if it still exists; the object detects its end even if the clock is set."""
         try:
             process = psutil.Process(self.pid)
             return process if abs(process.create_time() - self.started) < CLOCK_S else None
@@ -33,28 +33,28 @@ class Owner(NamedTuple):
 
 
 def find_owner() -> Owner | None:
-    """Return the Snakemake process that this process runs for; None where it was started in another way."""
+    """Return the Snakemake process that this process runs for; None if Snakemake did not start it."""
     owner = None
     for process in psutil.Process().parents():
         try:
             if is_snakemake(process.cmdline()):
                 owner = Owner(process.pid, process.create_time())
-        except psutil.Error:  # ended meanwhile, or another user's
+        except psutil.Error:  # The process ended meanwhile, or belongs to another user.
             continue
     return owner
 
 
 def is_snakemake(command: Sequence[str]) -> bool:
-    """Return whether a command is Snakemake's own, and not one that only names it, such as `tmux new -s snakemake`."""
+    """Return whether a command runs Snakemake, and does not merely name it, as `tmux new -s snakemake` does."""
     names = [Path(word).name for word in command]
     if not names or not names[0].startswith("python"):
         return names[:1] == [PROGRAM]
-    rest = [name for name in names[1:] if name == "-m" or not name.startswith("-")]
-    return rest[:1] == [PROGRAM] or rest[:2] == ["-m", PROGRAM]
+    arguments = [name for name in names[1:] if name == "-m" or not name.startswith("-")]
+    return arguments[:1] == [PROGRAM] or arguments[:2] == ["-m", PROGRAM]
 
 
 def watch(owner: Owner, end: Callable[[], None]) -> None:
-    """Call a function in a thread when a process has ended."""
+    """Call a function in a thread once a process has ended."""
 
     def wait() -> None:
         process = owner.process()
@@ -73,7 +73,7 @@ def _is_alive(process: psutil.Process) -> bool:
 
 
 def end_with(owner: Owner | None) -> None:
-    """End this process, and what it started in its session, when its Snakemake has ended."""
+    """End this process and its children in the same session once its Snakemake has ended."""
     if owner is not None:
         watch(owner, _end)
 

@@ -1,4 +1,4 @@
-"""Names of runs, where files are looked up, and all paths under `results/`, which the rules have as patterns."""
+"""Names of runs, lookup of files, and all paths under `results/`, which the rules repeat as patterns."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from typing import Literal
 from reprise.core.errors import UserError
 from reprise.core.files import LONGEST_NAME
 
-WORKFLOW = Path(__file__).resolve().parents[3]  # the workflow's own place: the folder of its Snakefile
+WORKFLOW = Path(__file__).resolve().parents[3]  # The folder of the Snakefile.
 RESULTS = Path("results")
 TABLES = RESULTS / "tables"
 FIGURES = RESULTS / "figures"
@@ -27,12 +27,12 @@ LONGEST = 60
 OVERVIEW = "overview"
 JUDGES = "judges"
 REPRODUCTION = "reproduction"
-READ_AS = ("tex", "md", "html")  # formats in which people read tables
+READ_AS = ("tex", "md", "html")  # The formats in which people read tables.
 Ledger = Literal["sources", "clips"]
 
 
 def places(root: Path = Path()) -> list[Path]:
-    """The folders in which files are looked up, each once; what stands in a later one counts."""
+    """Return the folders in which files are looked up, each once; a later folder takes precedence."""
     return [WORKFLOW] if root.resolve() == WORKFLOW else [WORKFLOW, root]
 
 
@@ -42,7 +42,7 @@ LONGEST_PATH = 4000  # bytes, on the usual file systems
 
 
 def path_problem(path: str) -> str | None:
-    """Return why a text of a user cannot be a path on this machine; None where it can."""
+    """Return why a user's text cannot be a path on this machine; None if it can."""
     if not path.strip():
         return "should be a path, found an empty text."
     if URL.match(path):
@@ -60,7 +60,7 @@ def path_problem(path: str) -> str | None:
 
 
 def pattern_problem(pattern: str) -> str | None:
-    """Return why a text of a user cannot be a glob pattern of files inside a folder; None where it can."""
+    """Return why a user's text cannot be a glob pattern of files inside a folder; None if it can."""
     parts = Path(pattern).parts
     if not parts or Path(pattern).is_absolute() or ".." in parts:
         return f"'{pattern}' should be a pattern of files inside the folder, such as '*.csv'."
@@ -68,7 +68,11 @@ def pattern_problem(pattern: str) -> str | None:
 
 
 def expanded(path: str) -> str:
-    """Return a path with `~` and variables replaced; a UserError where one of them stands for nothing."""
+    """Return a path with `~` and variables replaced.
+
+    Raises:
+        UserError: A variable is not set, or a home folder is not known.
+    """
     replaced = os.path.expandvars(path)
     if variable := VARIABLE.search(replaced):
         raise UserError(f"'{path}': the variable {variable[0]} is not set. Set it, or write the path out.")
@@ -84,18 +88,18 @@ def expanded(path: str) -> str:
 
 
 def located(path: str | Path, root: Path = Path()) -> Path:
-    """Where a file, a folder or what fits a pattern is: in the working directory, or in the workflow's own place."""
-    is_only_there = not Path(path).is_absolute() and not _is_in(root, path) and _is_in(WORKFLOW, path)
-    return WORKFLOW / path if is_only_there else root / path
+    """Return the path of a file, folder or pattern in the working directory, or else in the folder of the workflow."""
+    is_only_in_workflow = not Path(path).is_absolute() and not _is_in(root, path) and _is_in(WORKFLOW, path)
+    return WORKFLOW / path if is_only_in_workflow else root / path
 
 
-def _is_in(place: Path, path: str | Path) -> bool:
-    return (place / path).exists() or (has_magic(str(path)) and any(True for _ in place.glob(str(path))))
+def _is_in(folder: Path, path: str | Path) -> bool:
+    return (folder / path).exists() or (has_magic(str(path)) and any(True for _ in folder.glob(str(path))))
 
 
 @dataclass(frozen=True, order=True)
 class Run:
-    """One model asked one benchmark's questions by one protocol on frames of one sampling."""
+    """One run: a benchmark's questions put to a model with one protocol, on frames of one sampling."""
 
     benchmark: str
     protocol: str
@@ -116,7 +120,7 @@ class Run:
 
 @dataclass(frozen=True, order=True)
 class Scored:
-    """A run's numbers: by its readers, or by a judge."""
+    """The scores of a run, by its answer extraction or by a judge."""
 
     run: Run
     judge: str = ""
@@ -127,12 +131,12 @@ class Scored:
 
 
 def table_file(benchmark: str, table: str, kind: str) -> Path:
-    """A table of one paper; `table` is `table<N>`."""
+    """Return the file of a table of one paper; `table` is `table<N>`."""
     return TABLES / benchmark / f"{table}.{kind}"
 
 
 def figure_file(benchmark: str, figure: str, kind: str) -> Path:
-    """A figure of one paper; `figure` is `fig<N>` or `own_<name>`."""
+    """Return the file of a figure of one paper; `figure` is `fig<N>` or `own_<name>`."""
     return FIGURES / benchmark / f"{figure}.{kind}"
 
 
@@ -157,12 +161,12 @@ def agreement_file(kind: str) -> Path:
 
 
 def time_file(model: str, kind: str) -> Path:
-    """The card of time of a model, or that of `all` side by side."""
+    """Return the file of the temporal profile of a model, or of `all` models side by side."""
     return TIME / f"{model}.{kind}"
 
 
 def settings_name(*parts: str) -> str:
-    """Return the name of a job's settings: what the job is about, as its result is called."""
+    """Return the name of a job's settings: the parts of its result's name, joined by slashes."""
     return "/".join(parts)
 
 
@@ -177,9 +181,9 @@ class Results:
 
     @classmethod
     def of_all_suites(cls, root: Path = RESULTS) -> "list[Results]":
-        """The suites that have fetched videos."""
-        found = [*root.glob("*/sources"), *root.glob("*/construction/*/sources")]
-        return [cls(name, root) for name in sorted({path.relative_to(root).parts[0] for path in found})]
+        """Return the results of all suites that have fetched videos."""
+        folders = [*root.glob("*/sources"), *root.glob("*/construction/*/sources")]
+        return [cls(name, root) for name in sorted({path.relative_to(root).parts[0] for path in folders})]
 
     @property
     def folder(self) -> Path:
@@ -209,11 +213,15 @@ class Results:
         return self.folder / stage / benchmark / f"{shard}.parquet"
 
     def found_ledgers(self, stage: Ledger) -> Iterator[tuple[str, int, Path]]:
-        """Benchmark, shard and file of each ledger that exists; a benchmark that is made of measured clips has two."""
-        for pattern, benchmark_at in ((f"{stage}/*/*.parquet", 0), (f"construction/*/{stage}/*.parquet", 1)):
+        """Yield benchmark, shard and file of each manifest that exists.
+
+        A benchmark that is constructed from measured clips has two manifests for each shard.
+        """
+        for pattern, depth in ((f"{stage}/*/*.parquet", 0), (f"construction/*/{stage}/*.parquet", 1)):
             for path in sorted(self.folder.glob(pattern)):
-                if path.stem.isdecimal() and path.stem.isascii():  # not what a job writes at this moment
-                    yield path.parents[benchmark_at].name, int(path.stem), path
+                # The temporary file of a running job has a name of another form.
+                if path.stem.isdecimal() and path.stem.isascii():
+                    yield path.parents[depth].name, int(path.stem), path
 
     def facts(self, benchmark: str) -> Path:
         return self.folder / "facts" / f"{benchmark}.parquet"
@@ -250,18 +258,18 @@ class Results:
         return self.folder / "judge_responses" / run.name / f"{judge}.parquet"
 
     def import_problems(self, scored: Scored) -> Path:
-        """Problems of a run's imported answers, or of a judge's imported ratings of it."""
+        """Return the file of problems of a run's imported predictions, or of a judge's imported ratings of it."""
         return self.folder / ("judge_responses" if scored.judge else "responses") / f"{scored.name}{PROBLEMS}"
 
     def verdicts(self, run: Run, reader: str) -> Path:
-        """A reader's verdicts on a run's answers; `reader` may be a judge."""
+        """Return the file of a reader's verdicts on a run's answers; `reader` may be a judge."""
         return self.folder / "verdicts" / run.name / f"{reader}.parquet"
 
     def name_of(self, path: Path) -> str:
-        """What a file of timings, problems or verdicts is of: a run, or a run and its judge."""
+        """Return the run, or the run and its judge, that a file of timings, problems or verdicts belongs to."""
         name = path.relative_to(self.folder).as_posix().partition("/")[2]
-        for ending in (PROBLEMS, TIMINGS, ".parquet"):
-            name = name.removesuffix(ending)
+        for suffix in (PROBLEMS, TIMINGS, ".parquet"):
+            name = name.removesuffix(suffix)
         return name.removesuffix("/robust")
 
     def metrics(self, scored: Scored) -> Path:
@@ -273,15 +281,17 @@ FILES = ("profile.yaml", "config.yaml")
 
 
 def options_of(arguments: Sequence[str]) -> dict[str, str]:
-    """The word after each word of a call; `--name=value` is two."""
-    words = [word for one in arguments for word in (one.split("=", 1) if one.startswith("--") else [one])]
+    """Return the argument that follows each argument of a call; `--name=value` counts as two."""
+    words = [
+        word for argument in arguments for word in (argument.split("=", 1) if argument.startswith("--") else [argument])
+    ]
     return dict(pairwise(words))
 
 
 def profile_file(arguments: Sequence[str]) -> Path | None:
-    value = options_of(arguments).get(PROFILE, DEFAULT)
-    places = [located(value), located(PROFILES / value)]
-    files = [*places, *(place / name for place in places for name in FILES)]
+    profile = options_of(arguments).get(PROFILE, DEFAULT)
+    candidates = [located(profile), located(PROFILES / profile)]
+    files = [*candidates, *(folder / name for folder in candidates for name in FILES)]
     return next((path for path in files if path.is_file()), None)
 
 

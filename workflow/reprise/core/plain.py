@@ -1,4 +1,4 @@
-"""Text of servers, programs and files, safe to show: no secret, no escape sequence, nothing that reorders a line."""
+"""Make text of servers, programs and files safe to show: without secrets, escape sequences or reordered lines."""
 
 import math
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 LONGEST = 2000
 HIDDEN = "***"
-# Environment variables whose values are secrets, by their names.
+# Names of environment variables whose values are secrets.
 SECRET_NAMES = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|CREDENTIAL", re.IGNORECASE)
 SECRETS_IN_TEXT = (
     (re.compile(r"(://)[^/\s@'\"]+@"), rf"\1{HIDDEN}@"),
@@ -20,60 +20,60 @@ SECRETS_IN_TEXT = (
         re.compile(r"([?&][\w.-]*(?:token|key|secret|sig|signature|auth|password|credential)=)[^&\s'\"#]+", re.I),
         rf"\1{HIDDEN}",
     ),
-    # Tokens of Hugging Face, GitHub and of services behind an API, by their shape.
+    # Tokens of Hugging Face, GitHub and API services have these shapes.
     (re.compile(r"(?<![A-Za-z0-9])(?:(?:hf_|ghp_)[A-Za-z0-9]{16,}|(?:github_pat_|sk-)[\w-]{16,})"), HIDDEN),
 )
-# A script without an end is one to the end of the text: no sign is looked at more than a few times.
+# An unclosed script extends to the end of the text, so that each character is scanned only a few times.
 TAGS = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)|<[/!a-z][^<>]*>", re.IGNORECASE | re.DOTALL)
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 # Controls other than tab and line feed, bidirectional marks and overrides, other line ends, tags, lone surrogates.
 UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
-# Between two characters of a secret: the end of a line, also as JSON writes it, signs that nobody sees, and escapes.
+# What may separate two characters of a secret: a line end, also as JSON writes it, invisible characters and escapes.
 BREAK = r"(?:\\*[\r\n][ \t]*|\\+[nr][ \t]*|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]|\x1b\[[0-9;]*m)*"
-# How a cell begins that a spreadsheet would run, unless it is a number.
+# A spreadsheet evaluates a cell that begins like this, unless it is a number.
 FORMULA = re.compile(r"'*[=+\-@\t]")
 QUOTE = "'"
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def visible(text: str) -> str:
-    """The text with every sign that hides, moves or reorders others as its code point, such as [U+202E]."""
-    return UNSEEN.sub(lambda sign: f"[U+{ord(sign[0]):04X}]", text)
+    """Return a text with every character that hides, moves or reorders others as its code point, such as [U+202E]."""
+    return UNSEEN.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
 
 
 def safe(text: str) -> str:
-    """A text that others wrote, as a log may show it."""
-    # A secret with an escape in it is whole again when the escape is gone.
+    """Return an external text in a form that is safe in a log."""
+    # Removing an escape sequence may join the parts of a secret, so secrets are hidden afterwards.
     return visible(without_secrets(ESCAPES.sub("", text.replace("\r\n", "\n"))))
 
 
 def plain(text: str) -> str:
-    """A text that others wrote, on one line of bounded length, as a ledger keeps it."""
+    """Return an external text on one line of bounded length, as manifests store it."""
     return cut(" ".join(safe(text).split()), LONGEST)
 
 
 def words_of_page(text: str) -> str:
-    """The words of a page of HTML, or of a plain text, on one line of bounded length."""
+    """Return the words of an HTML page, or of plain text, on one line of bounded length."""
     return plain(TAGS.sub(" ", text))
 
 
-def cut(text: str, most: int) -> str:
-    """A text, or of a longer one its beginning."""
-    return text if len(text) <= most else f"{text[:most]}..."
+def cut(text: str, limit: int) -> str:
+    """Return a text, shortened to its first `limit` characters and an ellipsis if it is longer."""
+    return text if len(text) <= limit else f"{text[:limit]}..."
 
 
 def number_in(text: str) -> float | None:
-    """Return the finite number that a cell of a table shows; None for `nan`, `inf`, `1_0` and other texts."""
+    """Return the finite number in a table cell; None for `nan`, `inf`, `1_0` and other texts."""
     value = float(text) if NUMBER.fullmatch(text.strip()) else math.inf
     return value if math.isfinite(value) else None
 
 
 def as_cell(text: str) -> str:
-    """A text for a cell of a csv file that people open: what a spreadsheet would run gets a quote before it."""
-    shown = visible(text)
-    return f"{QUOTE}{shown}" if FORMULA.match(shown) and not re.fullmatch(r"[+-]?[0-9]+(?:\.[0-9]+)?", shown) else shown
+    """Return a text as a cell of a csv file; a quote protects what a spreadsheet would evaluate."""
+    cell = visible(text)
+    return f"{QUOTE}{cell}" if FORMULA.match(cell) and not re.fullmatch(r"[+-]?[0-9]+(?:\.[0-9]+)?", cell) else cell
 
 
 def of_cell(cell: str) -> str:
@@ -81,24 +81,24 @@ def of_cell(cell: str) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """The text without secrets: those of this user, should a server repeat them, and what looks like one."""
+    """Hide the secrets in a text: this user's own, which a server may repeat, and what looks like one."""
     text = without_own_secrets(text)
-    for pattern, shown in SECRETS_IN_TEXT:
-        text = pattern.sub(shown, text)
+    for pattern, replacement in SECRETS_IN_TEXT:
+        text = pattern.sub(replacement, text)
     return text
 
 
 def without_own_secrets(text: str) -> str:
-    """Hide this user's secrets in a text, also where they are escaped or encoded, and leave all else as it is."""
+    """Hide this user's secrets in a text, also escaped or encoded ones, and leave the rest unchanged."""
     secrets = [os.environ[name].strip() for name in os.environ if _is_secret(name)]
-    # The token with which this user is signed in at Hugging Face.
+    # The token of a Hugging Face login is a secret too.
     home = os.environ.get("HF_HOME") or f"{os.environ.get('XDG_CACHE_HOME', '~/.cache')}/huggingface"
     try:
         path = Path(os.environ.get("HF_TOKEN_PATH") or f"{home}/token").expanduser()
         secrets.append(_token_in(path, path.stat().st_mtime_ns))
     except (OSError, RuntimeError):
-        secrets.append("")  # nobody is signed in, or this user has no home
-    # A shorter one would be found in ordinary words.
+        secrets.append("")  # There is no login, or this user has no home folder.
+    # A shorter secret would match ordinary words.
     pattern = _spellings_of(tuple(sorted({value for value in secrets if len(value) >= 8}, key=len, reverse=True)))
     return pattern.sub(HIDDEN, text) if pattern else text
 
@@ -110,21 +110,23 @@ def _is_secret(variable: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _token_in(path: Path, changed_ns: int) -> str:
-    """The token in a file as it was at its last change; answers are too many to read it for each."""
+    """Return the token in a file; the cache, keyed by time of change, avoids a read for each of many answers."""
     return path.read_text(encoding="utf-8", errors="replace").strip()
 
 
 @lru_cache(maxsize=8)
 def _spellings_of(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
-    """A pattern that matches each secret as it is, as JSON, URLs, HTML and base64 write it, and over several lines."""
-    ways = [_spellings_of_secret(secret) for secret in secrets]
-    ways += [BREAK.join(map(re.escape, part)) for secret in secrets for part in _in_base64(secret)]
-    return re.compile("|".join(ways)) if ways else None
+    """Return a pattern of all secrets as plain text, JSON, URLs, HTML and base64 write them, also across lines."""
+    patterns = [_spellings_of_secret(secret) for secret in secrets]
+    patterns += [BREAK.join(map(re.escape, part)) for secret in secrets for part in _in_base64(secret)]
+    return re.compile("|".join(patterns)) if patterns else None
 
 
 def _spellings_of_secret(secret: str) -> str:
-    # Nothing repeated stands at the start, so that a long run of backslashes is passed over once.
-    spellings = (_spellings_of_character(character, "\\\\*" if at else "") for at, character in enumerate(secret))
+    # The pattern begins with no repetition, so that a long run of backslashes is scanned only once.
+    spellings = (
+        _spellings_of_character(character, "\\\\*" if position else "") for position, character in enumerate(secret)
+    )
     return BREAK.join(spellings)
 
 
@@ -136,9 +138,9 @@ def _spellings_of_character(character: str, escapes: str) -> str:
 
 
 def _in_base64(secret: str) -> list[str]:
-    """What is the same in each text that holds the secret and is written in base64, whatever stands around it."""
+    """Return the parts that are the same in every base64 text that contains the secret, whatever surrounds it."""
     data = secret.encode(errors="surrogateescape")
-    # The first and last characters depend on the bytes beside the secret.
+    # The first and last base64 characters depend on the bytes beside the secret.
     parts = [
         b64encode(bytes(before) + data)[-(-8 * before // 6) : (before + len(data)) * 8 // 6].decode()
         for before in range(3)
@@ -146,7 +148,7 @@ def _in_base64(secret: str) -> list[str]:
     return sorted({spelling for part in parts for spelling in (part, part.replace("+", "-").replace("/", "_"))})
 
 
-def first_of(texts: Sequence[str], most: int | None, more: str = "and {} more") -> list[str]:
-    """The first of some texts, and how many more there are; all where `most` is None."""
-    rest = texts[len(texts) if most is None else most :]
+def first_of(texts: Sequence[str], limit: int | None, more: str = "and {} more") -> list[str]:
+    """Return the first `limit` texts and a note of how many more there are; all texts if `limit` is None."""
+    rest = texts[len(texts) if limit is None else limit :]
     return [*texts[: len(texts) - len(rest)], more.format(len(rest))] if rest else list(texts)

@@ -1,4 +1,4 @@
-"""How a file was made: its stage, the settings of that stage and the contents of its inputs, recorded in the file."""
+"""Provenance of a file: its stage, the settings of that stage and the digests of its inputs, recorded in the file."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -6,11 +6,11 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SHORT = 16  # digits of a digest of an input
+SHORT = 16  # The number of digits that are kept of the digest of an input.
 
 
 class Provenance(NamedTuple):
-    """What a job was given. Paths are those of its rule, relative to the working directory."""
+    """The inputs and settings of a job. Paths are those of its rule, relative to the working directory."""
 
     stage: str = ""
     settings: Mapping[str, Mapping[str, Any]] = {}
@@ -29,7 +29,7 @@ _current.set(Provenance())
 
 @contextmanager
 def recording(provenance: Provenance) -> Iterator[None]:
-    """Record this provenance in every file that is written in the block."""
+    """Record a provenance in every file that is written in the block."""
     token = _current.set(provenance)
     try:
         yield
@@ -43,16 +43,16 @@ def running() -> Provenance:
 
 
 def replace_running(provenance: Provenance) -> None:
-    """Record this provenance from now on, until the block of `recording` ends."""
+    """Record a provenance from now on, until the block of `recording` ends."""
     _current.set(provenance)
 
 
 def provenance_of(path: Path) -> dict[str, Any]:
-    """Return the provenance of a file that the running job writes, as JSON; fields without a value are left out."""
+    """Return the provenance of a file that the running job writes, as JSON without empty fields."""
     job = running()
     return {name: value for name, value in job._replace(file=str(path) if job.stage else "")._asdict().items() if value}
 
 
 def is_moved(path: Path, made: Provenance) -> bool:
-    """Return whether a result was written as another one, and copied to this path since."""
+    """Return whether a result was written under another path and copied to this one since."""
     return bool(made.file) and made.file != str(path)

@@ -1,4 +1,4 @@
-"""How long a server asks to wait before the next request."""
+"""Parse the `Retry-After` header, in which a server asks to wait before the next request."""
 
 import math
 import time
@@ -14,7 +14,7 @@ def retry_after_s(value: str | None, sent: str | None = None) -> float | None:
         sent: The reply's `Date` header. A date is counted from it, because the clock of this machine may be wrong.
 
     Returns:
-        The seconds, 0 for a date that has passed; None where the header is missing or is neither.
+        The seconds, 0 for a date that has passed; None if the header is missing or is neither.
     """
     stated = (value or "").strip()
     try:
@@ -31,6 +31,6 @@ def retry_after_s(value: str | None, sent: str | None = None) -> float | None:
 def _timestamp(date: str) -> float | None:
     try:
         moment = parsedate_to_datetime(date)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()  # HTTP's dates are in GMT
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()  # HTTP dates are in GMT.
     except (ValueError, TypeError, IndexError, OverflowError):
         return None

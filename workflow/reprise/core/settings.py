@@ -1,6 +1,6 @@
-"""Base of the configuration's types and of the settings of jobs, with messages that say what was found.
+"""Base classes of the configuration and of the settings of jobs, with messages that quote the faulty value.
 
-Each package of the library states the settings of what it computes. The plan fills them in, and rules show them as
+Each package of the library defines the settings of what it computes. The plan fills them in, and rules show them as
 params.
 """
 
@@ -28,8 +28,8 @@ from reprise.core.names import WORDS
 from reprise.core.paths import expanded, located, path_problem, pattern_problem
 from reprise.core.plain import cut
 
-IN_WORDS = "in_words"  # a kind of mistake whose message is complete
-# Kinds of mistakes for which there are plainer words than pydantic's.
+IN_WORDS = "in_words"  # The kind of a mistake whose message is complete.
+# Kinds of mistakes with plainer messages than pydantic's.
 PLAIN = {
     "string_type": "should be a text",
     "invalid_key": "should be a text",
@@ -47,9 +47,9 @@ Place = tuple[str | int, ...]
 
 
 def mistake(words: str) -> PydanticCustomError:
-    """The error to raise in a validator of a setting; its words are shown as they are."""
-    short = LONG_WORD.sub(lambda word: cut(word[0], LONGEST_FOUND), words)
-    return PydanticCustomError(IN_WORDS, "{words}", {"words": short})
+    """Return the error to raise in a validator of a setting; its words are shown unchanged."""
+    shortened = LONG_WORD.sub(lambda match: cut(match[0], LONGEST_FOUND), words)
+    return PydanticCustomError(IN_WORDS, "{words}", {"words": shortened})
 
 
 def _checked_path(path: str) -> str:
@@ -118,28 +118,30 @@ class Settings(InWords):
 
 
 def mistakes(error: ValidationError, content: Any) -> Iterator[tuple[Place, str]]:
-    for one in error.errors():
-        yield tuple(_place(one["loc"], content)), one["msg"]
+    for detail in error.errors():
+        yield tuple(_place(detail["loc"], content)), detail["msg"]
 
 
 def dotted(place: Place) -> str:
-    """A place as a dotted key; a name that is not printable is quoted."""
+    """Return a place as a dotted key; a name that is not printable is quoted."""
     parts = [str(part) for part in place]
     return ".".join(part if part.isprintable() else repr(part) for part in parts) or "(whole file)"
 
 
 def _details(error: ValidationError, allowed: Sequence[str]) -> list[InitErrorDetails]:
-    """All mistakes in words; a key that is missing because it is misspelt is listed once."""
+    """Return all mistakes in words; a key that is both missing and misspelt is listed once."""
     errors = error.errors()
-    unknown = [str(one["loc"][0]) for one in errors if one["type"] == "extra_forbidden" and len(one["loc"]) == 1]
-    meant = {key for name in unknown for key in get_close_matches(name, allowed, n=1)}
-    missing = [one for one in errors if one["type"] == "missing" and one["loc"][0] in meant]
+    unknown = [
+        str(entry["loc"][0]) for entry in errors if entry["type"] == "extra_forbidden" and len(entry["loc"]) == 1
+    ]
+    intended = {key for name in unknown for key in get_close_matches(name, allowed, n=1)}
+    missing = [entry for entry in errors if entry["type"] == "missing" and entry["loc"][0] in intended]
     details = []
-    for one in errors:
-        if one not in missing:
-            tag = one["ctx"]["discriminator"].strip("'()") if one["type"] == "union_tag_invalid" else None
-            place = one["loc"] if tag is None else (*one["loc"], tag)
-            details.append(InitErrorDetails(type=mistake(_words(one, allowed)), loc=place, input=one["input"]))
+    for entry in errors:
+        if entry not in missing:
+            tag = entry["ctx"]["discriminator"].strip("'()") if entry["type"] == "union_tag_invalid" else None
+            place = entry["loc"] if tag is None else (*entry["loc"], tag)
+            details.append(InitErrorDetails(type=mistake(_words(entry, allowed)), loc=place, input=entry["input"]))
     return details
 
 
@@ -148,18 +150,18 @@ def _words(error: Mapping[str, Any], allowed: Sequence[str]) -> str:
     if kind == IN_WORDS:
         return str(error["msg"])
     if kind == "extra_forbidden":
-        if error["input"] is None:  # as in {label: Early, 4 frames, model: toy}
+        if error["input"] is None:  # An unquoted comma does this, as in {label: Early, 4 frames, model: toy}.
             return "a key without a value. If it belongs to the text before it: a text with a comma needs quotes."
         return f"unknown key.{choices(str(error['loc'][-1]), allowed)}"
     if kind in ("missing", "union_tag_not_found"):
         return "missing."
     if kind in ("literal_error", "union_tag_invalid"):
         expected = context.get("expected", context.get("expected_tags", ""))
-        found = context.get("tag", error["input"])
-        if kind == "union_tag_invalid":  # a tag of ours is in parentheses
-            expected, found = re.sub(r"'\(|\)'", "'", expected), str(found).strip("()")
+        received = context.get("tag", error["input"])
+        if kind == "union_tag_invalid":  # The tags of this project are in parentheses.
+            expected, received = re.sub(r"'\(|\)'", "'", expected), str(received).strip("()")
         names = re.findall(r"'([^']+)'", expected)
-        return f"should be {expected}, found {cut(repr(found), LONGEST_FOUND)}.{suggestion(str(found), names)}"
+        return f"should be {expected}, found {cut(repr(received), LONGEST_FOUND)}.{suggestion(str(received), names)}"
     if kind == "string_pattern_mismatch" and context["pattern"] in WORDS:
         return f"should be {WORDS[context['pattern']]}, found {cut(repr(error['input']), LONGEST_FOUND)}."
     if error["input"] is None and kind in PLAIN:
@@ -169,10 +171,10 @@ def _words(error: Mapping[str, Any], allowed: Sequence[str]) -> str:
 
 
 def _hint(kind: str, value: Any) -> str:
-    """Return what to write where YAML reads a value as another type than the user meant."""
+    """Return how to write a value that YAML reads as another type than the user meant."""
     if isinstance(value, bool):
-        needed = "; a text needs quotes" if kind == "string_type" else ""
-        return f" YAML reads yes, no, on, off, true and false as true or false{needed}."
+        advice = "; a text needs quotes" if kind == "string_type" else ""
+        return f" YAML reads yes, no, on, off, true and false as true or false{advice}."
     if isinstance(value, int | float) and kind == "string_type":
         return f' Write it in quotes: "{value}".'
     if isinstance(value, str) and kind in NUMBERS and re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value):
@@ -181,14 +183,14 @@ def _hint(kind: str, value: Any) -> str:
 
 
 def _place(parts: Sequence[str | int], content: Any) -> Iterator[str | int]:
-    """The parts of a place that are in the content.
+    """Yield the parts of a place that are in the content.
 
-    Others are the tag of a union's member, which ours put in parentheses, or say that a key is meant.
+    The others are the tag of a union's member, in parentheses here, or a marker that a key is meant.
     """
     for number, part in enumerate(parts):
-        inside = isinstance(content, Mapping) and part in content
-        inside = inside or (isinstance(content, Sequence) and isinstance(part, int) and part < len(content))
-        if inside:
+        is_inside = isinstance(content, Mapping) and part in content
+        is_inside = is_inside or (isinstance(content, Sequence) and isinstance(part, int) and part < len(content))
+        if is_inside:
             content = content[part]
         elif number < len(parts) - 1 or str(part).startswith(("[", "(")):
             continue
@@ -214,7 +216,7 @@ class Key(KeyPart):
 
 
 def refuse_edited(files: Mapping[str, str]) -> None:
-    """End the job if a file of the user's is another one than its key says; called when the files were read."""
+    """Raise an error if a user's file differs from its digest in the key; called after the files are read."""
     for name, digest in files.items():
         path = Path(name)
         if not path.is_file() or file_digest(path) != digest:
@@ -224,10 +226,10 @@ def refuse_edited(files: Mapping[str, str]) -> None:
             )
 
 
-def validated(content: Any, kind: type[T], where: str) -> T:
+def validated(content: Any, kind: type[T], location: str) -> T:
     """Return JSON as settings of this kind, or raise an error that names the wrong key."""
     try:
         return kind.model_validate_json(canonical_json(content))
     except ValidationError as error:
         problems = [f"{dotted(place)}: {words}" for place, words in mistakes(error, content)]
-        raise UserError(f"{where}: {' '.join(problems)} Correct the configuration that they come from.") from error
+        raise UserError(f"{location}: {' '.join(problems)} Correct the configuration that they come from.") from error

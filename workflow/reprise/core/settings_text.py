@@ -1,4 +1,4 @@
-"""The settings of a job as one line of JSON: the param of its rule, and the option of its stage."""
+"""Write the settings of a job as one line of JSON: the param of its rule, and the option of its stage."""
 
 import json
 from collections.abc import Mapping
@@ -12,18 +12,18 @@ NAME, DIGEST = "name", "sha256"
 
 
 def settings_text(name: str, content: Mapping[str, Any]) -> str:
-    """Return settings, with their name, as one line of JSON that a person can read.
+    """Return settings and their name as one readable line of JSON.
 
-    Long texts become digests. Where the rest is still long, so do its largest values. `sha256` then stands for the
-    whole, and the job reads the values from the configuration again.
+    Digests replace long texts and, if the line is still too long, its largest values. `sha256` is then the digest of
+    all settings, and the job reads their values from the configuration again.
     """
     shortened = {key: _without_long_texts(value) for key, value in content.items()}
     for key in sorted(shortened, key=lambda key: -len(canonical_json(shortened[key]))):
         if len(canonical_json(shortened)) <= LONGEST:
             break
         shortened[key] = f"sha256:{value_digest(content[key])[:16]}"
-    whole = {} if shortened == content else {DIGEST: value_digest(content)}
-    return canonical_json({NAME: name, **whole, **shortened})
+    digest = {} if shortened == content else {DIGEST: value_digest(content)}
+    return canonical_json({NAME: name, **digest, **shortened})
 
 
 def _without_long_texts(value: Any) -> Any:
@@ -35,7 +35,7 @@ def _without_long_texts(value: Any) -> Any:
 
 
 def content_of(text: str) -> dict[str, Any]:
-    """Return the settings in such a line, without their name."""
+    """Return the settings in a line of `settings_text`, without their name."""
     return {key: value for key, value in json.loads(text).items() if key != NAME}
 
 

@@ -1,4 +1,4 @@
-"""The store: content-addressed, append-only, and kept when a job fails or `results/` is deleted."""
+"""The store: a content-addressed, append-only folder that survives failed jobs and the deletion of `results/`."""
 
 import errno
 import fcntl
@@ -31,16 +31,16 @@ from reprise.core.log import log
 from reprise.core.paths import expanded
 
 KINDS = ("release", "sources", "clips", "facts", "weights", "environments", "journal", "failures", "embeddings")
-# A file at the top of a folder that is a store: nothing is deleted in a folder without it.
+# This file marks a folder as a store: nothing is deleted in a folder without it.
 MARKER = "reprise-store.json"
-# Names of objects, and of those that a killed job was writing: `<digest>.mp4`, `.<digest>.<process>.tmp.json`.
+# Names of objects, and of partial ones that a killed job leaves: `<digest>.mp4`, `.<digest>.<process>.tmp.json`.
 OBJECT = re.compile(r"\.?(?P<digest>[0-9a-f]{64})(?:\.\w+)*")
 LOGS = "journal", "failures"
-READERS = 8  # files whose digests are computed at once
-LARGE = 1 << 30  # bytes whose digest takes longer than a second
+READERS = 8  # The number of files that are hashed in parallel.
+LARGE = 1 << 30  # Bytes; a file of this size takes longer than a second to hash.
 DIGESTS = "digests.jsonl"
 LOGS_AT_TOP = DIGESTS, "spent.jsonl"
-# Where a line of a journal has its entry, 32 digits: `["<entry>",...`
+# The position of the entry in a line of the response cache, 32 digits: `["<entry>",...`.
 ENTRY = slice(2, 34)
 
 
@@ -53,14 +53,14 @@ class Store:
     """A folder of objects addressed by kind and digest, and a log of known file digests."""
 
     def __init__(self, root: Path, scratch: Path | None = None, *, is_read_only: bool = False) -> None:
-        """`scratch` is a folder of this user's for work in progress, by default one in the store.
+        """Open a store; `scratch` is this user's folder for work in progress, by default one in the store.
 
-        A store that is read only, as planning has it, knows digests of files and records none.
+        A read-only store, as planning uses it, looks up digests of files and records none.
         """
         self.root = root
         self._is_read_only = is_read_only
-        self._near = root / "tmp"
-        self._scratch = scratch or self._near
+        self._staging = root / "tmp"
+        self._scratch = scratch or self._staging
         self._digests: dict[tuple[object, ...], str] | None = None
         self._checked: set[tuple[str, str]] = set()
 
@@ -70,16 +70,16 @@ class Store:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether this is a folder with files that nobody has used as a store."""
+        """Return whether this is a folder with files that was never used as a store."""
         return not self.is_marked and self.root.is_dir() and any(self.root.iterdir())
 
     def mark(self) -> None:
-        """Mark the folder as a store, in which objects without use may be deleted."""
+        """Mark the folder as a store, so that unused objects in it may be deleted."""
         if not self.is_marked:
             write_record(self.root / MARKER, {"store": "reprise"})
 
     def objects(self, *kinds: str) -> Iterator[Path]:
-        """Yield the files with names of objects; others are a user's."""
+        """Yield the files that have names of objects; other files belong to a user."""
         for kind in kinds:
             for path in sorted((self.root / kind).glob("[0-9a-f][0-9a-f]/*")):
                 name = OBJECT.fullmatch(path.name)
@@ -90,7 +90,7 @@ class Store:
         return self.root / kind / digest[:2] / f"{digest}{suffix}"
 
     def keep_file(self, temporary: Path, kind: str, digest: str, suffix: str) -> Path:
-        """Move a finished file to its path by rename; one on another file system is copied to the store's first."""
+        """Move a finished file to its path by rename; copy it into the store first if it is on another file system."""
         target = self.path(kind, digest, suffix)
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -98,13 +98,13 @@ class Store:
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            near = self._own(self._near, target.name)
+            staged = self._process_path(self._staging, target.name)
             try:
-                with named(near):
-                    shutil.copyfile(temporary, near)
-                near.replace(target)
+                with named(staged):
+                    shutil.copyfile(temporary, staged)
+                staged.replace(target)
             finally:
-                near.unlink(missing_ok=True)
+                staged.unlink(missing_ok=True)
             temporary.unlink()
         return target
 
@@ -114,7 +114,7 @@ class Store:
         with locked(self.root / "locks" / f"making-{digest[:2]}.lock"):
             yield
 
-    # Objects that are whole
+    # Recorded objects
 
     def remember(self, path: Path) -> Kept:
         kept = Kept(self.digest(path), path.stat().st_size)
@@ -122,12 +122,12 @@ class Store:
         return kept
 
     def remembered(self, path: Path) -> Kept | None:
-        """What is recorded of an object, if it still is that; None if it is gone, changed, or was never recorded."""
+        """Return the record of an object that is unchanged; None if it is gone, changed, or was never recorded."""
         record = read_record(path.with_suffix(".json")) if path.is_file() else None
         return Kept(**record) if record is not None and self.digest(path) == record["sha256"] else None
 
     def made_once(self, kind: str, recipe: Any, suffix: str, write: Callable[[Path], object]) -> tuple[Path, Kept]:
-        """The object of a recipe, written only if it does not exist yet, or is not what it was when it was made."""
+        """Return the object of a recipe; write it only if it does not exist, or differs from its record."""
         digest = value_digest(recipe)
         path = self.path(kind, digest, suffix)
         with self.alone(digest):
@@ -141,19 +141,19 @@ class Store:
                     scratch.unlink(missing_ok=True)
         return path, kept
 
-    def checked(self, name: str, sha256: str, what: str) -> Path:
-        """The path of an object whose bytes are those that its ledger names; a damaged one is removed.
+    def checked(self, name: str, sha256: str, label: str) -> Path:
+        """Return the path of an object after comparing its bytes with the digest in its manifest.
 
-        The next run sees that it is gone, and makes it again.
+        A damaged object is removed, so that the next run makes it again.
         """
         path = self.root / name
         if (name, sha256) not in self._checked:
-            found = file_digest(path) if path.is_file() else ""
-            if found != sha256:
+            digest = file_digest(path) if path.is_file() else ""
+            if digest != sha256:
                 path.unlink(missing_ok=True)
-                why = "was damaged or replaced, and is removed" if found else "is gone"
+                reason = "was damaged or replaced, and is removed" if digest else "is gone"
                 raise UserError(
-                    f"{path}: the file of {what} {why}. Nothing was recorded: run the same command again, which makes "
+                    f"{path}: the file of {label} {reason}. Nothing was recorded: run the same command again, which makes "
                     "or fetches it again."
                 )
             self._checked.add((name, sha256))
@@ -162,65 +162,65 @@ class Store:
     # Work in progress
 
     def scratch(self, name: str) -> Path:
-        """A path for work in progress, which `keep_file` moves."""
-        return self._own(self._scratch, name)
+        """Return a path for work in progress, which `keep_file` moves."""
+        return self._process_path(self._scratch, name)
 
     @staticmethod
-    def _own(folder: Path, name: str) -> Path:
+    def _process_path(folder: Path, name: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         return folder / f"reprise.{socket.gethostname()}.{os.getpid()}.{name}"
 
     def sweep(self) -> None:
-        """Remove the work in progress of jobs that were killed."""
-        for path in (path for folder in {self._near, self._scratch} for path in folder.glob("*")):
+        """Remove the work in progress of killed jobs."""
+        for path in (path for folder in {self._staging, self._scratch} for path in folder.glob("*")):
             with suppress(FileNotFoundError, PermissionError):
                 work = re.match(r"reprise\.(.+?)\.([0-9]+)\.", path.name)
-                if work is None:  # a user's file
+                if work is None:  # Any other file belongs to a user.
                     continue
-                # What works on other machines is not seen from here: untouched for a week it is left over.
-                is_silent = time.time() - path.stat().st_mtime > 7 * 24 * 3600
-                if not pid_exists(int(work[2])) if work[1] == socket.gethostname() else is_silent:
+                # Processes of other machines are not visible here: a file untouched for a week counts as left over.
+                is_stale = time.time() - path.stat().st_mtime > 7 * 24 * 3600
+                if not pid_exists(int(work[2])) if work[1] == socket.gethostname() else is_stale:
                     shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
     # Digests
 
     def digest(self, path: Path) -> str:
-        """Return the sha256 of a file, remembered by path, size, mtime and inode: a large checkpoint is hashed once."""
-        known, mark = self._known_digests(), _mark(path)
-        if mark not in known and self._is_read_only and path.stat().st_size >= LARGE:
+        """Return the sha256 of a file, cached by path, size, mtime and inode: a large checkpoint is hashed once."""
+        digests, cache_key = self._cached_digests(), _cache_key(path)
+        if cache_key not in digests and self._is_read_only and path.stat().st_size >= LARGE:
             log.info(
                 f"{path}: reading {path.stat().st_size / 1e9:.0f} GB for its digest, which no job or command has "
                 "recorded yet; `python -m reprise check` records it"
             )
-        return known[mark] if mark in known else self.read_digest(path)
+        return digests[cache_key] if cache_key in digests else self.read_digest(path)
 
     def read_digest(self, path: Path) -> str:
-        """Return the sha256 of a file as it is read now, and remember it."""
-        known, mark, digest = self._known_digests(), _mark(path), file_digest(path)
-        if known.get(mark) != digest and not self._is_read_only:
-            append_line(self.root / DIGESTS, canonical_json([*mark, digest]))
-        known[mark] = digest
+        """Compute the sha256 of a file from its current content, and cache it."""
+        digests, cache_key, digest = self._cached_digests(), _cache_key(path), file_digest(path)
+        if digests.get(cache_key) != digest and not self._is_read_only:
+            append_line(self.root / DIGESTS, canonical_json([*cache_key, digest]))
+        digests[cache_key] = digest
         return digest
 
-    def _known_digests(self) -> dict[tuple[object, ...], str]:
-        if self._digests is None:  # a damaged line is passed over: its file is hashed again
+    def _cached_digests(self) -> dict[tuple[object, ...], str]:
+        if self._digests is None:  # A damaged line is skipped, because its file can be hashed again.
             lines = read_lines(self.root / DIGESTS, skip_damaged=True)
             self._digests = {tuple(row[:4]): str(row[4]) for row in lines}
         return self._digests
 
     def digests(self, paths: Iterable[Path]) -> dict[Path, str]:
-        """Return the digests of files; those that are not remembered are read side by side."""
+        """Return the digests of files; hash those that are not cached in parallel."""
         files = list(paths)
-        self._known_digests()
+        self._cached_digests()
         with ThreadPoolExecutor(READERS) as threads:
             return dict(zip(files, threads.map(self.digest, files), strict=True))
 
     def folder_digest(self, folder: Path) -> str:
         files = sorted(path for path in folder.rglob("*") if path.is_file())
-        found = self.digests(files)
-        return value_digest({str(path.relative_to(folder)): found[path] for path in files})
+        digests = self.digests(files)
+        return value_digest({str(path.relative_to(folder)): digests[path] for path in files})
 
-    # Size and room
+    # Size and unused objects
 
     def sizes(self) -> dict[str, tuple[int, int]]:
         return {
@@ -229,12 +229,12 @@ class Store:
             if (files := [path for path in (self.root / kind).rglob("*") if path.is_file()])
         }
 
-    def unused(self, keep: Iterable[str]) -> list[Path]:
-        """Return the videos and clips that no ledger names.
+    def unused(self, names: Iterable[str]) -> list[Path]:
+        """Return the videos and clips that no manifest names.
 
-        Subtitles stay with their video, and the records of what was asked for stay (`.json`).
+        Subtitles are kept with their video, and so are the records of fetches (`.json`).
         """
-        kept = {str(Path(name).with_suffix("")) for name in keep if name}  # the row of a failure names no object
+        kept = {str(Path(name).with_suffix("")) for name in names if name}  # The row of a failure names no object.
         return [
             path
             for path in self.objects("sources", "clips")
@@ -243,7 +243,7 @@ class Store:
         ]
 
     def delete(self, paths: Iterable[Path]) -> int:
-        """Delete objects of a marked store, and left-over work in progress; returns the bytes freed."""
+        """Delete objects of a marked store and work in progress that is left over; return the bytes freed."""
         if not self.is_marked:
             raise ValueError(f"{self.root} is not marked as a store")
         freed = 0
@@ -254,29 +254,30 @@ class Store:
         return freed
 
     def repair(self) -> Iterator[str]:
-        """Drop the damaged lines of all logs; names each of them.
+        """Drop the damaged lines of all logs, and yield a message for each log.
 
-        A damaged line of a journal may have withdrawn an answer, which must not count again: it goes too.
+        A damaged line of a response cache may have withdrawn an answer, which must not count again. The earlier lines of its
+        entry are therefore dropped too.
         """
         logs = [path for path in self.objects(*LOGS) if path.suffix == ".jsonl"]
         for path in (*filter(Path.is_file, (self.root / name for name in LOGS_AT_TOP)), *logs):
             with path.open("rb") as stream:
                 lines = list(stream)
-            good: dict[int, bytes] = {}
+            intact: dict[int, bytes] = {}
             for number, line in enumerate(lines, start=1):
                 try:
                     _values(line)
-                    is_good = line.endswith(b"\n")
+                    is_intact = line.endswith(b"\n")
                 except ValueError:
-                    is_good = False
-                if is_good:
-                    good[number] = line
+                    is_intact = False
+                if is_intact:
+                    intact[number] = line
                 elif path in logs:
-                    good = {place: one for place, one in good.items() if not _is_of_one_entry(one, line)}
-            if len(good) < len(lines):
+                    intact = {position: kept for position, kept in intact.items() if not _is_of_one_entry(kept, line)}
+            if len(intact) < len(lines):
                 with whole_file(path) as temporary:
-                    temporary.write_bytes(b"".join(good.values()))
-                dropped = (str(number) for number in range(1, len(lines) + 1) if number not in good)
+                    temporary.write_bytes(b"".join(intact.values()))
+                dropped = (str(number) for number in range(1, len(lines) + 1) if number not in intact)
                 yield f"{path}: dropped line {', '.join(dropped)} of {len(lines)}"
 
 
@@ -284,15 +285,15 @@ class Store:
 
 
 def append_line(path: Path, *lines: str, to_disk: bool = True) -> None:
-    """Append JSON lines with their checksums, all or none, and sync them; several jobs may append to one file."""
+    """Append JSON lines with their checksums, all or none, and sync them; concurrent jobs may append to one file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with named(path), path.open("ab+", buffering=0) as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         handle = stream.fileno()
         end = os.fstat(handle).st_size
-        if end and os.pread(handle, 1, end - 1) != b"\n":  # a kill cut the last line short
-            with path.open("rb") as whole:
-                end = sum(len(line) for line in whole if line.endswith(b"\n"))
+        if end and os.pread(handle, 1, end - 1) != b"\n":  # A kill cut the last line short.
+            with path.open("rb") as reader:
+                end = sum(len(line) for line in reader if line.endswith(b"\n"))
         stream.truncate(end)
         content = "".join(f"{checked_line(line)}\n" for line in lines).encode()
         try:
@@ -302,14 +303,14 @@ def append_line(path: Path, *lines: str, to_disk: bool = True) -> None:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 content = content[written:]
         except OSError:
-            stream.truncate(end)  # a full disk takes the half of a line
+            stream.truncate(end)  # A full disk may take half of a line.
             raise
         if to_disk:
             os.fsync(handle)
 
 
 def read_lines(path: Path, *, skip_damaged: bool = False) -> Iterator[list[object]]:
-    """The JSON values of an append-only file; what a kill cut short at its end counts as never written."""
+    """Yield the JSON values of an append-only file; an unfinished last line, left by a kill, does not count."""
     if not path.is_file():
         return
     with path.open("rb") as stream:
@@ -328,32 +329,32 @@ def read_lines(path: Path, *, skip_damaged: bool = False) -> Iterator[list[objec
 
 
 def _values(line: bytes) -> list[object]:
-    """The values of a line; a ValueError says what is wrong with it."""
+    """Return the values of a line; a ValueError says how it is damaged."""
     values = value_of_line(line.removesuffix(b"\n"))
     if not isinstance(values, list) or not values:
         raise ValueError("it is no list of values")
     return values
 
 
-def _is_of_one_entry(good: bytes, damaged: bytes) -> bool:
-    """Whether a damaged line has a good one's entry, of which it may have lost some digits."""
-    entry = good[ENTRY]
-    same = sum(one == other for one, other in zip(entry, damaged[ENTRY], strict=False))
-    return entry in damaged or 2 * same > ENTRY.stop - ENTRY.start
+def _is_of_one_entry(intact: bytes, damaged: bytes) -> bool:
+    """Return whether a damaged line has the entry of an intact one, although some of its digits may be lost."""
+    entry = intact[ENTRY]
+    matches = sum(digit == damaged_digit for digit, damaged_digit in zip(entry, damaged[ENTRY], strict=False))
+    return entry in damaged or 2 * matches > ENTRY.stop - ENTRY.start
 
 
-def _mark(path: Path) -> tuple[object, ...]:
-    """Return what a file's digest is remembered by."""
+def _cache_key(path: Path) -> tuple[object, ...]:
+    """Return the key under which the digest of a file is cached."""
     status = path.stat()
     return str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def store_on_node(root: Path, setting: str) -> Store:
-    """The store as a job sees it whose work in progress lies where the setting says, without what killed jobs left."""
+    """Return the store for a job whose work in progress is where the setting says, without leftovers of killed jobs."""
     if not setting:
         return Store(root)
     try:
-        folder = Path(expanded(setting)) / f"reprise-{os.getuid()}"  # this user's own
+        folder = Path(expanded(setting)) / f"reprise-{os.getuid()}"  # A folder per user.
     except UserError as error:
         raise UserError(
             f"scratch (config/config.yaml) on {socket.gethostname()}: {error} "

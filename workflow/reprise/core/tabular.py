@@ -1,4 +1,4 @@
-"""Released tables: rows of whatever file type, with their columns checked."""
+"""Read tables of releases and of users, of any file type, and check their columns."""
 
 import csv
 import re
@@ -15,8 +15,12 @@ from reprise.core.plain import as_cell
 
 
 def listed_files(listing: Path) -> dict[str, Path]:
-    """The files that the stage `release` found, by name; one that is another now has the listing made again."""
-    found = {}
+    """Return the files that the stage `release` listed, by name.
+
+    Raises:
+        UserError: A file changed since. The listing is deleted, so that the next run makes it again.
+    """
+    files = {}
     for entry in read_json(sealed_text(listing)):
         path = Path(entry["path"])
         if not path.is_file() or file_digest(path) != entry["sha256"]:
@@ -25,26 +29,26 @@ def listed_files(listing: Path) -> dict[str, Path]:
                 f"{path}: not the file that the release had when {listing} was made. Nothing was recorded: run the "
                 "same command again, which looks at the release again."
             )
-        found[entry["name"]] = path
-    return found
+        files[entry["name"]] = path
+    return files
 
 
-# Strings, whose brackets count for nothing, and brackets.
+# Strings are matched too, because brackets inside them do not count.
 BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]')
 DEEPEST = 100
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
-csv.field_size_limit(2**27)  # a cell may be longer than the csv module's own limit
+csv.field_size_limit(2**27)  # A cell may be longer than the default limit of the csv module.
 
 
 def read_rows(path: Path) -> pl.DataFrame:
-    """Rows of a released table of any file type, all columns unchanged."""
+    """Return the rows of a released table of any file type, with all columns unchanged."""
     readers: dict[str, Callable[[Path], pl.DataFrame]] = {
         ".parquet": partial(pl.read_parquet, glob=False),
         ".csv": partial(pl.read_csv, infer_schema=False, glob=False),
         ".tsv": partial(pl.read_csv, infer_schema=False, glob=False, separator="\t"),
-        # All rows tell a column's type: from the first 100, polars would cut the 1.5 of a later row to 1.
+        # Infer types from all rows: from the first 100, polars would cut the 1.5 of a later row to 1.
         ".json": partial(pl.read_json, infer_schema_length=None),
         ".jsonl": lambda path: pl.read_ndjson(path.read_bytes(), infer_schema_length=None),
     }
@@ -60,14 +64,14 @@ def read_rows(path: Path) -> pl.DataFrame:
         return readers[suffix](path)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, csv.Error) as error:
         refuse_other_encoding(path)
-        what = str(error).strip().partition("\n")[0]  # polars adds how its own functions are called
+        reason = str(error).strip().partition("\n")[0]  # polars adds hints about its own API on further lines.
         raise UserError(
-            f"{path}: not readable as {path.suffix[1:]}: {what}. Fetch the file again or, if it is yours, correct it."
+            f"{path}: not readable as {path.suffix[1:]}: {reason}. Fetch the file again or, if it is yours, correct it."
         ) from error
 
 
 def read_own_rows(path: Path) -> pl.DataFrame:
-    """Rows of a table that people write by hand: what is wrong in a csv file is named by its row."""
+    """Return the rows of a table that people write by hand; errors in a csv file name the row."""
     if path.suffix.lower() in SEPARATORS:
         for _ in csv_lines(path):
             pass
@@ -75,7 +79,7 @@ def read_own_rows(path: Path) -> pl.DataFrame:
 
 
 def refuse_other_encoding(path: Path) -> None:
-    """Name the first line of a text file that is no UTF-8."""
+    """Raise an error that names the first line of a text file that is not UTF-8."""
     if path.suffix == ".parquet" or not path.is_file():
         return
     with path.open("rb") as stream:
@@ -89,23 +93,23 @@ def refuse_other_encoding(path: Path) -> None:
 
 
 def _refuse_deep_nesting(path: Path) -> None:
-    """Refuse JSON that no parser follows to its end: polars would take the whole process down with it."""
+    """Refuse deeply nested JSON, on which polars would crash the whole process."""
     depth = 0
     with path.open("rb") as stream:
         for line in stream:
-            for sign in BRACKETS.finditer(line):
-                depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(sign[0], 0)
+            for match in BRACKETS.finditer(line):
+                depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(match[0], 0)
                 if depth > DEEPEST:
                     raise ValueError(f"nested more than {DEEPEST} deep")
 
 
-def text_of(value: object, where: str) -> str:
-    """A cell on one line; nothing where there is none. What is neither a text nor a number is a mistake."""
-    if value is None:
+def text_of(cell: object, location: str) -> str:
+    """Return a cell as text on one line, empty for null; refuse anything but text and numbers."""
+    if cell is None:
         return ""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise UserError(f"{where}: should be a text, found {str(value)[:60]}. Correct the row.")
-    return " ".join(str(value).split())
+    if isinstance(cell, bool) or not isinstance(cell, str | int | float):
+        raise UserError(f"{location}: should be a text, found {str(cell)[:60]}. Correct the row.")
+    return " ".join(str(cell).split())
 
 
 def csv_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
@@ -116,9 +120,9 @@ def csv_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
 
 
 def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The columns of a csv file and then its rows, blank ones left out, each with the line that it begins in.
+    """Yield the columns of a csv file and then its rows without blank ones, each with the line on which it begins.
 
-    What is wrong is named by its row.
+    An error names the row.
     """
     separator = SEPARATORS.get(path.suffix.lower(), ",")
     number, columns = 0, []
@@ -127,7 +131,7 @@ def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
             reader = csv.reader(stream, delimiter=separator, strict=True)
             line = 1
             for cells in reader:
-                began, line = line, reader.line_num + 1
+                first_line, line = line, reader.line_num + 1
                 if not cells:
                     continue
                 if not number:
@@ -138,25 +142,25 @@ def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
                         f"{path}: row {number}: {len(cells)} cells for {len(columns)} columns ({', '.join(columns)}). "
                         "A text with a comma needs quotes around it. Correct the row, then run the same command again."
                     )
-                yield began, cells
+                yield first_line, cells
                 number += 1
     except (UnicodeDecodeError, csv.Error) as error:
         refuse_other_encoding(path)
-        where = f"row {number}" if number else "its columns"
+        location = f"row {number}" if number else "its columns"
         raise UserError(
-            f"{path}: {where}: not readable as csv: {error}. A quote that begins there may not be closed, or one "
+            f"{path}: {location}: not readable as csv: {error}. A quote that begins there may not be closed, or one "
             "inside a text not be written twice. Correct it, then run the same command again."
         ) from error
 
 
 def _refuse_columns(path: Path, columns: Sequence[str]) -> None:
-    for sign, shown in ((";", "';'"), ("\t", "tabs")):
-        if len(columns) == 1 and sign in columns[0]:
-            raise UserError(f"{path}: its columns are separated by {shown}. Save the file as csv with commas.")
+    for separator, description in ((";", "';'"), ("\t", "tabs")):
+        if len(columns) == 1 and separator in columns[0]:
+            raise UserError(f"{path}: its columns are separated by {description}. Save the file as csv with commas.")
     names = [name.strip() for name in columns]
-    twice = [name for name in names if name and names.count(name) > 1]
-    if twice:
-        raise UserError(f"{path}: duplicate column '{twice[0]}'. Found: {', '.join(columns)}. Remove one of them.")
+    duplicates = [name for name in names if name and names.count(name) > 1]
+    if duplicates:
+        raise UserError(f"{path}: duplicate column '{duplicates[0]}'. Found: {', '.join(columns)}. Remove one of them.")
 
 
 def write_csv(frame: pl.DataFrame, path: Path) -> None:
@@ -166,10 +170,10 @@ def write_csv(frame: pl.DataFrame, path: Path) -> None:
 
 
 def only_table(files: Sequence[Path], columns: Sequence[str]) -> Path:
-    """The one file of a release that is a table with these columns."""
+    """Return the only file of a release that is a table with these columns."""
     tables = [path for path in files if path.suffix in {".parquet", ".csv", ".tsv", ".json", ".jsonl"}]
     for path in list(tables) if len(tables) > 1 else []:
-        with suppress(UserError):  # a file of another shape is not the table that is looked for
+        with suppress(UserError):  # A file that does not parse cannot be the table.
             if set(columns) <= set(read_rows(path).columns):
                 continue
         tables.remove(path)

@@ -1,3 +1,3 @@
-"""The version, apart from what the package's top imports for notebooks: results name it."""
+"""The version, which results record; apart from the package's own module, which imports more for notebooks."""
 
 VERSION = "0.1.0"

@@ -1,7 +1,7 @@
-"""Read YAML files; errors name file and line, and no file makes more of itself than it is.
+"""Read YAML files: errors name file and line, and a file cannot expand to much more than its size.
 
-Scalars are read as YAML 1.2 reads them, except that `yes`, `no`, `on` and `off` are truth values, as people write them.
-YAML 1.1, PyYAML's own language, would read `1:30` as 90, `010` as 8 and `2024-05-01` as a date.
+Scalars are read as in YAML 1.2, except that `yes`, `no`, `on` and `off` are truth values, as people write them.
+YAML 1.1, which PyYAML implements, would read `1:30` as 90, `010` as 8 and `2024-05-01` as a date.
 """
 
 import math
@@ -28,7 +28,7 @@ _STR, _BOOL, _NULL, _INT, _FLOAT, _MERGE = (
     f"tag:yaml.org,2002:{name}" for name in ("str", "bool", "null", "int", "float", "merge")
 )
 _KINDS = {_BOOL: "true or false", _NULL: "nothing", _INT: "a number", _FLOAT: "a number"}
-# Tag, the scalars that have it, and the characters with which they begin.
+# Each tag with the pattern of its scalars, and the characters with which they begin.
 _SCALARS = (
     (_BOOL, r"yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF", "yYnNtTfFoO"),
     (_NULL, r"~|null|Null|NULL|", [*"~nN", ""]),
@@ -44,17 +44,17 @@ _SCALARS = (
 
 
 class _Loader(yaml.CSafeLoader):
-    """A loader that refuses duplicate keys, of which YAML itself would take the last one."""
+    """A loader that refuses duplicate keys; PyYAML would silently take the last one."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012  # PyYAML declares it as an attribute of the instance
 
 
 class _Dumper(yaml.SafeDumper):
-    """A dumper that quotes what the loader would not read as a text."""
+    """A dumper that quotes each text that the loader would read as another type."""
 
 
 class _RefusedError(yaml.YAMLError):
-    """Valid YAML that no file of this project may have."""
+    """Valid YAML that this project does not accept."""
 
     def __init__(self, node: yaml.Node | yaml.Event, problem: str) -> None:
         mark: Any = node.start_mark
@@ -78,15 +78,15 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
 
 
 def _number(loader: _Loader, node: yaml.ScalarNode) -> int | float:
-    """Return a number that every later step can hold."""
+    """Return a number of a scalar that fits every later step, or refuse it."""
     text = str(loader.construct_scalar(node)).replace("_", "")
-    number = int(text) if node.tag == _INT and len(text) <= LONGEST_SCALAR else float(_as_python(text))
+    number = int(text) if node.tag == _INT and len(text) <= LONGEST_SCALAR else float(_python_spelling(text))
     if not math.isfinite(number) or (node.tag == _INT and abs(number) > LARGEST):
         raise _RefusedError(node, f"{cut(node.value, LONGEST_SCALAR)} is not a number that a setting can have")
     return number
 
 
-def _as_python(text: str) -> str:
+def _python_spelling(text: str) -> str:
     return re.sub(r"\.(?=inf|nan)", "", text.lower())
 
 
@@ -99,7 +99,11 @@ _Loader.add_constructor(_FLOAT, _number)
 
 
 def load_yaml(path: Path) -> Any:
-    """Read one YAML file; a UserError if it is missing, broken or a bomb."""
+    """Return the content of a YAML file.
+
+    Raises:
+        UserError: The file is missing or broken, or expands to too many values.
+    """
     try:
         if not path.is_file():
             raise UserError(f"{path}: {'no file' if path.exists() else 'no such file'}.")
@@ -117,9 +121,9 @@ def load_yaml(path: Path) -> Any:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise UserError(f"{path}: {line}not valid YAML: {error.problem}.") from error
     except UnicodeDecodeError as error:
-        number = error.object.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{path}: line {number}: not UTF-8 ({error.reason}). Save the file as UTF-8.") from error
-    except RecursionError as error:  # aliases within aliases
+        line_number = error.object.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{path}: line {line_number}: not UTF-8 ({error.reason}). Save the file as UTF-8.") from error
+    except RecursionError as error:  # Aliases within aliases can nest too deep.
         raise UserError(f"{path}: {TOO_DEEP}.") from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise UserError(f"{path}: not valid YAML: {' '.join(str(error).split())}.") from error
@@ -140,7 +144,7 @@ def dump_yaml(content: Any, *, is_inline: bool = False) -> str:
 
 
 def _check_events(text: str) -> None:
-    """Refuse deep nesting, tags and NUL characters before the composer, which is recursive, sees the text."""
+    """Refuse deep nesting, tags and NUL characters before the recursive composer sees the text."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -164,7 +168,7 @@ class _Size(NamedTuple):
 
 
 def _measure(node: yaml.Node, path: Path, sizes: dict[int, _Size]) -> _Size:
-    """Return the size of a node with its aliases written out; refuse one that contains itself, or is too large."""
+    """Return the size of a node with its aliases expanded; refuse a node that contains itself or is too large."""
     line = f"{path}: line {node.start_mark.line + 1}"
     if id(node) not in sizes:
         sizes[id(node)] = _Size(0, 0)
@@ -184,17 +188,17 @@ def _measure(node: yaml.Node, path: Path, sizes: dict[int, _Size]) -> _Size:
 
 
 def line_of(path: Path, place: Place) -> int:
-    """The line of a place in a file that was read, or of the nearest place around it."""
+    """Return the line of a place in a file, or of the nearest enclosing place."""
     with path.open(encoding="utf-8") as stream:
         node: Any = yaml.compose(stream, Loader=yaml.SafeLoader)
     line = 1
     for part in place:
-        found = []
+        matches = []
         if isinstance(node, yaml.MappingNode):
-            found = [(key, value) for key, value in node.value if key.value == str(part)]
+            matches = [(key, value) for key, value in node.value if key.value == str(part)]
         elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
-            found = [(value, value) for value in node.value[part : part + 1]]
-        if not found:
+            matches = [(value, value) for value in node.value[part : part + 1]]
+        if not matches:
             break
-        line, node = found[0][0].start_mark.line + 1, found[0][1]
+        line, node = matches[0][0].start_mark.line + 1, matches[0][1]
     return line

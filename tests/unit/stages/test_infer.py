@@ -21,7 +21,7 @@ from reprise.models.keys import RunKey
 from reprise.models.local.gpus import take_gpus
 from reprise.models.local.stand_ins.baselines import Constant
 from reprise.stages.infer import ask_all
-from reprise.stages.join_pieces import joined
+from reprise.stages.join_pieces import join_answers
 from reprise.stages.release import main
 from reprise.stages.works import gather_work
 
@@ -156,13 +156,13 @@ def pieces(folder: Path, *shares: Sequence[Row]) -> list[Path]:
 
 def test_pieces_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     requests = pl.DataFrame({"request_id": ["a", "b"]})
-    assert joined(pieces(tmp_path, [response_row("b")], [], [response_row("a")]), "k", requests).height == 2
+    assert join_answers(pieces(tmp_path, [response_row("b")], [], [response_row("a")]), "k", requests).height == 2
     with pytest.raises(UserError, match="1 rows carry key other"):
-        joined(pieces(tmp_path, [response_row("a")], [response_row("b", key="other")]), "k", requests)
+        join_answers(pieces(tmp_path, [response_row("a")], [response_row("b", key="other")]), "k", requests)
     with pytest.raises(UserError, match="a was answered by two of them. Delete the folder and run snakemake again"):
-        joined(pieces(tmp_path, [response_row("a")], [response_row("a")]), "k", requests)
+        join_answers(pieces(tmp_path, [response_row("a")], [response_row("a")]), "k", requests)
     with pytest.raises(UserError, match="c is none of the run's"):
-        joined(pieces(tmp_path, [response_row("a")], [response_row("c")]), "k", requests)
+        join_answers(pieces(tmp_path, [response_row("a")], [response_row("c")]), "k", requests)
 
 
 def test_a_constant_takes_an_option_that_is_there() -> None:

@@ -85,8 +85,8 @@ def choices(unknown_name: str, allowed: Iterable[str]) -> str:
     is_short = len(names) <= 25
     nearest = names if is_short else get_close_matches(unknown_name, names, n=8, cutoff=0)
     has_comma = any("," in name for name in nearest)
-    listed = ", ".join(f"'{name}'" if has_comma else name for name in nearest) or "nothing"
-    return f"{suggestion(unknown_name, names)} Allowed: {listed}{'' if is_short else f', ... ({len(names)} in all)'}."
+    options = ", ".join(f"'{name}'" if has_comma else name for name in nearest) or "nothing"
+    return f"{suggestion(unknown_name, names)} Allowed: {options}{'' if is_short else f', ... ({len(names)} in all)'}."
 
 
 def unknown(kind: str, name: str, allowed: Iterable[str], location: str) -> UserError:
@@ -160,8 +160,8 @@ def _name_that_is_not_utf8(error: UnicodeEncodeError) -> str | None:
     """Return the name that Python refuses to encode, its wrong bytes as `\\xe9`; None for another cause."""
     if not SURROGATE.match(error.object, error.start):
         return None
-    before, after = (re.split(r'["\'\n]', part) for part in (error.object[: error.start], error.object[error.start :]))
-    return utf8_or_escaped(before[-1] + after[0])
+    head, tail = (re.split(r'["\'\n]', part) for part in (error.object[: error.start], error.object[error.start :]))
+    return utf8_or_escaped(head[-1] + tail[0])
 
 
 def utf8_or_escaped(name: str) -> str:

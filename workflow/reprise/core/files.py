@@ -115,9 +115,9 @@ def table_metadata(path: Path) -> str:
 
 def with_checksum(content: bytes) -> bytes:
     """Return the bytes of a table with the checksum of all other bytes filled in."""
-    before, mark, after = content.rpartition(MARK)
-    digest = hashlib.sha256(before + mark + PLACE + after[DIGITS:]).hexdigest()
-    return before + mark + digest.encode() + after[DIGITS:]
+    head, mark, tail = content.rpartition(MARK)
+    digest = hashlib.sha256(head + mark + PLACE + tail[DIGITS:]).hexdigest()
+    return head + mark + digest.encode() + tail[DIGITS:]
 
 
 def is_whole(content: bytes) -> bool:

@@ -142,8 +142,8 @@ def _in_base64(secret: str) -> list[str]:
     data = secret.encode(errors="surrogateescape")
     # The first and last base64 characters depend on the bytes beside the secret.
     parts = [
-        b64encode(bytes(before) + data)[-(-8 * before // 6) : (before + len(data)) * 8 // 6].decode()
-        for before in range(3)
+        b64encode(bytes(offset) + data)[-(-8 * offset // 6) : (offset + len(data)) * 8 // 6].decode()
+        for offset in range(3)
     ]
     return sorted({spelling for part in parts for spelling in (part, part.replace("+", "-").replace("/", "_"))})
 

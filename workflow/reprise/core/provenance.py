@@ -53,6 +53,6 @@ def provenance_of(path: Path) -> dict[str, Any]:
     return {name: value for name, value in job._replace(file=str(path) if job.stage else "")._asdict().items() if value}
 
 
-def is_moved(path: Path, made: Provenance) -> bool:
+def is_moved(path: Path, provenance: Provenance) -> bool:
     """Return whether a result was written under another path and copied to this one since."""
-    return bool(made.file) and made.file != str(path)
+    return bool(provenance.file) and provenance.file != str(path)

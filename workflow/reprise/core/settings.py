@@ -94,7 +94,7 @@ Day = Annotated[date, BeforeValidator(_day)]
 
 
 class InWords(BaseModel):
-    """A type of a file whose values are never converted: `yes` is not the number 1, and "1" is not either."""
+    """A type of a file whose values are never converted: `yes` is not the number 1, and neither is "1"."""
 
     model_config = ConfigDict(strict=True)
 
@@ -109,9 +109,9 @@ class InWords(BaseModel):
 
 
 class Settings(InWords):
-    """A group of settings; a key that it does not know is a mistake. A string below a field describes it.
+    """A group of settings that rejects unknown keys; the string below a field describes it.
 
-    Those strings are read where they are wanted (`docs/write_reference.py`): pydantic would read them in every job.
+    Only `docs/write_reference.py` reads those strings, because pydantic would read them in every job.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
@@ -203,14 +203,14 @@ T = TypeVar("T", bound=BaseModel)
 class KeyPart(Settings):
     """A part of a job's settings, or of a file that a job writes for a later one.
 
-    The plan fills it in with what it has, such as a list for a tuple; what a user wrote was checked before.
+    The plan fills it in with convertible values, such as a list for a tuple; user input was validated before.
     """
 
     model_config = ConfigDict(strict=False)
 
 
 class Key(KeyPart):
-    """Settings that shape a job's output, with the versions of what computes it: a stage, a benchmark, an adapter."""
+    """Settings that shape the output of a job, with the versions of the code that computes it: stage, benchmark, adapter."""
 
     code_versions: dict[str, int] = {}
 

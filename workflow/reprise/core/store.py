@@ -117,9 +117,9 @@ class Store:
     # Recorded objects
 
     def remember(self, path: Path) -> Kept:
-        kept = Kept(self.digest(path), path.stat().st_size)
-        write_record(path.with_suffix(".json"), kept._asdict())
-        return kept
+        record = Kept(self.digest(path), path.stat().st_size)
+        write_record(path.with_suffix(".json"), record._asdict())
+        return record
 
     def remembered(self, path: Path) -> Kept | None:
         """Return the record of an object that is unchanged; None if it is gone, changed, or was never recorded."""
@@ -131,15 +131,15 @@ class Store:
         digest = value_digest(recipe)
         path = self.path(kind, digest, suffix)
         with self.alone(digest):
-            kept = self.remembered(path)
-            if kept is None:
+            record = self.remembered(path)
+            if record is None:
                 scratch = self.scratch(path.name)
                 try:
                     write(scratch)
-                    kept = self.remember(self.keep_file(scratch, kind, digest, suffix))
+                    record = self.remember(self.keep_file(scratch, kind, digest, suffix))
                 finally:
                     scratch.unlink(missing_ok=True)
-        return path, kept
+        return path, record
 
     def checked(self, name: str, sha256: str, label: str) -> Path:
         """Return the path of an object after comparing its bytes with the digest in its manifest.
@@ -153,8 +153,8 @@ class Store:
                 path.unlink(missing_ok=True)
                 reason = "was damaged or replaced, and is removed" if digest else "is gone"
                 raise UserError(
-                    f"{path}: the file of {label} {reason}. Nothing was recorded: run the same command again, which makes "
-                    "or fetches it again."
+                    f"{path}: the file of {label} {reason}. Nothing was recorded: run the same command again, which "
+                    "makes or fetches it again."
                 )
             self._checked.add((name, sha256))
         return path
@@ -256,8 +256,8 @@ class Store:
     def repair(self) -> Iterator[str]:
         """Drop the damaged lines of all logs, and yield a message for each log.
 
-        A damaged line of a response cache may have withdrawn an answer, which must not count again. The earlier lines of its
-        entry are therefore dropped too.
+        A damaged line of a response cache may have withdrawn an answer, which must not count again. Therefore, the
+        earlier lines of its entry are dropped too.
         """
         logs = [path for path in self.objects(*LOGS) if path.suffix == ".jsonl"]
         for path in (*filter(Path.is_file, (self.root / name for name in LOGS_AT_TOP)), *logs):
@@ -273,7 +273,7 @@ class Store:
                 if is_intact:
                     intact[number] = line
                 elif path in logs:
-                    intact = {position: kept for position, kept in intact.items() if not _is_of_one_entry(kept, line)}
+                    intact = {position: text for position, text in intact.items() if not _is_of_one_entry(text, line)}
             if len(intact) < len(lines):
                 with whole_file(path) as temporary:
                     temporary.write_bytes(b"".join(intact.values()))

@@ -1,1 +1,1 @@
-"""One module a rule: what `python -m reprise.stages.<stage>` does."""
+"""The stages of the workflow: one module per rule, run by `python -m reprise.stages <stage>`."""

@@ -1,4 +1,4 @@
-"""`python -m reprise.stages <stage>`: what the rules run."""
+"""Run a stage: `python -m reprise.stages <stage>`, the command of the rules."""
 
 import sys
 

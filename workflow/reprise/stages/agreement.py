@@ -1,4 +1,4 @@
-"""Stage `agreement`: compare the judges of a suite pair by pair, and write the table of judges in every format."""
+"""Stage `agreement`: compare the judges of a suite in pairs, and write the table of judges in every format."""
 
 from pathlib import Path
 
@@ -12,11 +12,15 @@ from reprise.tables.keys import AgreementKey
 
 def main(settings: AgreementKey, item_table: In[list[Path]], verdicts: In[list[Path]], tex: Out[Path]) -> None:
     results = Results(settings.suite)
-    units = {path: read_table(path, ITEMS, without=("texts",)).select("item_id", "unit") for path in item_table}
-    judged = {}
+    units_of_items = {
+        path: read_table(path, ITEMS, without=("texts",)).select("item_id", "unit") for path in item_table
+    }
+    verdicts_by_judge = {}
     for path in verdicts:
         run, _, judge = results.name_of(path).rpartition("/")
-        items = units[results.items(run.partition("/")[0])]
-        judged[run, judge] = read_table(path, VERDICTS).join(items, on="item_id", how="left", maintain_order="left")
-    found = [compare(pair, judged, settings.confidence) for pair in settings.pairs]
-    write_formats(agreement_table(settings, found), list(tidy_rows(settings, found)), tex)
+        items = units_of_items[results.items(run.partition("/")[0])]
+        verdicts_by_judge[run, judge] = read_table(path, VERDICTS).join(
+            items, on="item_id", how="left", maintain_order="left"
+        )
+    comparisons = [compare(pair, verdicts_by_judge, settings.confidence) for pair in settings.pairs]
+    write_formats(agreement_table(settings, comparisons), list(tidy_rows(settings, comparisons)), tex)

@@ -1,4 +1,4 @@
-"""Stage `annotations`: a benchmark's release, whatever its layout, as clips and items in one schema."""
+"""Stage `annotations`: convert a benchmark's release of any layout to clips and items of a common schema."""
 
 from pathlib import Path
 
@@ -17,16 +17,16 @@ from reprise.stages.command import In, Out
 
 def main(settings: AnnotationsKey, release: In[Path], clips: Out[Path], item_table: Out[Path]) -> None:
     files = list(listed_files(release).values())
-    found = load_release(settings.benchmark).read_release(files, settings.clips, settings.options)
-    items_found = list(with_long_texts_flawed(found.items, settings.text_chars_max))
-    parts, items = found._replace(items=items_found).tables()
-    for name, column, frame in (("clip", "clip_id", parts), ("item", "item_id", items)):
-        twice = frame.filter(frame[column].is_duplicated())
-        if twice.height:
-            raise UserError(f"{release}: duplicate {name} id '{twice[column][0]}'. Remove one of them.")
+    annotations = load_release(settings.benchmark).read_release(files, settings.clips, settings.options)
+    checked_items = list(with_long_texts_flawed(annotations.items, settings.text_chars_max))
+    clip_table, items = annotations._replace(items=checked_items).tables()
+    for name, column, frame in (("clip", "clip_id", clip_table), ("item", "item_id", items)):
+        duplicates = frame.filter(frame[column].is_duplicated())
+        if duplicates.height:
+            raise UserError(f"{release}: duplicate {name} id '{duplicates[column][0]}'. Remove one of them.")
     if settings.limit is not None:
-        parts = parts.filter(pl.col("unit").is_in(units_of_part(items, parts, settings.limit)))
-        items = items.filter(pl.col("clip_id").is_in(parts["clip_id"].implode()))
-    write_table(parts, clips, CLIPS)
+        clip_table = clip_table.filter(pl.col("unit").is_in(units_of_part(items, clip_table, settings.limit)))
+        items = items.filter(pl.col("clip_id").is_in(clip_table["clip_id"].implode()))
+    write_table(clip_table, clips, CLIPS)
     write_table(items, item_table, ITEMS)
-    log.info(f"{parts.height} clips of {parts['unit'].n_unique()} units, {items.height} items")
+    log.info(f"{clip_table.height} clips of {clip_table['unit'].n_unique()} units, {items.height} items")

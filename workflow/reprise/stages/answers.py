@@ -1,4 +1,4 @@
-"""The tables of a run's answers: written in one order, whichever job asked for them, and said in one line."""
+"""Write and log the tables of a run's answers, in the same order whichever job produced them."""
 
 from collections import Counter
 from pathlib import Path
@@ -17,18 +17,21 @@ def write_answers(
     timings: pl.DataFrame,
     requests: pl.DataFrame,
     files: tuple[Path, Path],
-    piece: Piece = WHOLE,
+    partition: Piece = WHOLE,
 ) -> None:
-    """Write answers in the order of their questions, timings in that of their clips, each into its file."""
+    """Write answers in the order of their requests and timings in the order of their clips, each to its file."""
     clips = requests.select(pl.col("clip_id").unique(maintain_order=True)).with_row_index(PLACE)
-    timed = timings.join(clips, on="clip_id", how="left", maintain_order="left").sort(PLACE, maintain_order=True)
+    ordered_timings = timings.join(clips, on="clip_id", how="left", maintain_order="left").sort(
+        PLACE, maintain_order=True
+    )
     order = requests.select("request_id").with_row_index(PLACE)
     table = responses.join(order, on="request_id", how="left").sort(PLACE)
-    write_table(timed, files[1], TIMINGS)
+    write_table(ordered_timings, files[1], TIMINGS)
     write_table(table, files[0], RESPONSES)
     reasons = Counter(table.filter(pl.col("error") != "")["error"])
-    listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    breakdown = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
     log.info(
-        f"{table.height} answers, {reasons.total()} failed{f' ({listed})' if listed else ''}, "
-        f"{requests.height - table.height} questions without a clip{'' if piece == WHOLE else ' or of other pieces'}"
+        f"{table.height} answers, {reasons.total()} failed{f' ({breakdown})' if breakdown else ''}, "
+        f"{requests.height - table.height} questions without a clip"
+        f"{'' if partition == WHOLE else ' or of other pieces'}"
     )

@@ -1,4 +1,4 @@
-"""Stage `clips`: the clips of one shard, each a store object addressed by its recipe, or a named reason."""
+"""Stage `clips`: make the clips of one shard, each a store object addressed by its recipe, or a named reason."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ NO_OBJECT = {"object": "", "recipe": "", "sha256": "", "bytes": None, "black_sta
 
 @dataclass
 class ClipMaker:
-    """What making the clips of one shard needs, and the clips made so far."""
+    """Makes the clips of one shard, and remembers those that are made."""
 
     clips: dict[str, ClipRow]
     sources: dict[str, ClipRow]
@@ -35,18 +35,18 @@ class ClipMaker:
     made: dict[str, ClipRow] = field(default_factory=dict)
 
     def make(self, clip_id: str) -> ClipRow:
-        """The ledger row of a clip; parts of a concatenation are made first."""
+        """Return the manifest row of a clip; the parts of a concatenation are made first."""
         if clip_id not in self.made:
             clip = self.clips[clip_id]
             try:
-                known = {"status": "ok", **_KINDS[clip["kind"]](self, clip)}
+                outcome = {"status": "ok", **_KINDS[clip["kind"]](self, clip)}
             except MediaError as error:
                 stop_on_fault(error, self.store.root)
-                known = {"status": error.status, "message": error.message}
+                outcome = {"status": error.status, "message": error.message}
             except OSError as error:
                 stop_on_fault(error, self.store.root)
-                known = {"status": "unreadable", "message": error.strerror or str(error)}
-            row = {"clip_id": clip_id, "unit": clip["unit"]} | NO_OBJECT | {"message": ""} | known
+                outcome = {"status": "unreadable", "message": error.strerror or str(error)}
+            row = {"clip_id": clip_id, "unit": clip["unit"]} | NO_OBJECT | {"message": ""} | outcome
             self.made[clip_id] = {name: row[name] for name in CLIP_LEDGER}
         return self.made[clip_id]
 
@@ -58,10 +58,10 @@ class ClipMaker:
             raise MediaError(row["status"], f"source {source_id}: {row['message']}")
         return row
 
-    def part(self, clip_id: str, whole: ClipRow) -> ClipRow:
+    def part(self, clip_id: str, concatenation: ClipRow) -> ClipRow:
         if clip_id not in self.clips:
             raise UserError(
-                f"clips.parquet: clip {whole['clip_id']}: its part '{clip_id}' is not a clip of the same unit."
+                f"clips.parquet: clip {concatenation['clip_id']}: its part '{clip_id}' is not a clip of the same unit."
             )
         row = self.make(clip_id)
         if row["status"] != "ok":
@@ -69,20 +69,20 @@ class ClipMaker:
         return row
 
     def file(self, row: ClipRow) -> Path:
-        what = f"clip {row['clip_id']}" if "clip_id" in row else f"source {row['source_id']}"
-        return self.store.checked(row["object"], row["sha256"], what)
+        label = f"clip {row['clip_id']}" if "clip_id" in row else f"source {row['source_id']}"
+        return self.store.checked(row["object"], row["sha256"], label)
 
     def encoded(self, recipe: Any, write: Callable[[Path], object]) -> ClipRow:
-        """The object of a recipe, encoded only if it does not exist yet, or is not what it was when it was made."""
-        path, kept = self.store.made_once("clips", recipe, ".mp4", write)
-        return {"object": str(path.relative_to(self.store.root)), "recipe": path.stem, **kept._asdict()}
+        """Return the object of a recipe; encode it only if it does not exist, or differs from its record."""
+        path, record = self.store.made_once("clips", recipe, ".mp4", write)
+        return {"object": str(path.relative_to(self.store.root)), "recipe": path.stem, **record._asdict()}
 
     def recipe(self, kind: str, **ingredients: Any) -> ClipRow:
         return {"kind": kind, "encode": self.key.encode.model_dump(), "ffmpeg": ffmpeg_version(), **ingredients}
 
 
 def _trimmed(maker: ClipMaker, clip: ClipRow) -> ClipRow:
-    """A span of a source, re-encoded: a stream copy would start at a keyframe, or hide frames behind an edit list."""
+    """Return a re-encoded span of a source; a stream copy would start at a keyframe, or hide frames in an edit list."""
     start, end = clip["start_s"], clip["end_s"]
     if start is None or end is None:
         raise UserError(f"clips.parquet: clip {clip['clip_id']} ({clip['kind']}): start_s and end_s are missing.")
@@ -92,33 +92,33 @@ def _trimmed(maker: ClipMaker, clip: ClipRow) -> ClipRow:
 
 
 def _joined(maker: ClipMaker, clip: ClipRow) -> ClipRow:
-    """Two clips around a black span: made here, or, where the clip has a source, taken ready-made from the release.
+    """Return two clips joined by a black span: concatenated here, or taken from the release if the clip has a source.
 
-    The black span of a clip that is made here is known from how it is made; that of a released one is detected.
+    The concatenation here determines its black span; that of a released clip is detected.
     """
     if clip["source_id"]:
-        known = _released(maker, clip, "ready")
-        start, end = _detected_span(maker, clip, maker.store.root / known["object"])
-        return known | {"black_start": start, "black_end": end}
+        encoded_clip = _released(maker, clip, "ready")
+        start, end = _detected_span(maker, clip, maker.store.root / encoded_clip["object"])
+        return encoded_clip | {"black_start": start, "black_end": end}
     parts = [maker.part(name, clip) for name in clip["parts"]]
     concat, first, second = maker.key.concat, *(maker.file(part) for part in parts)
     digests = [part["sha256"] for part in parts]
     recipe = maker.recipe("concat", version=CONCAT_VERSION, parts=digests, concat=concat.model_dump())
-    known = maker.encoded(recipe, lambda scratch: concatenate(first, second, scratch, maker.key.encode, concat))
+    encoded_clip = maker.encoded(recipe, lambda scratch: concatenate(first, second, scratch, maker.key.encode, concat))
     start, end = joint_of(first, second, concat).black_span
-    return known | {"black_start": start, "black_end": end}
+    return encoded_clip | {"black_start": start, "black_end": end}
 
 
-def _detected_span(maker: ClipMaker, clip: ClipRow, ready: Path) -> tuple[int, int]:
-    """Detect the black span of a released concatenation, near where the lengths of its parts put it."""
+def _detected_span(maker: ClipMaker, clip: ClipRow, path: Path) -> tuple[int, int]:
+    """Detect the black span of a released concatenation, near the position that the lengths of its parts imply."""
     black_s = maker.key.concat.black_s
     rows = [maker.make(name) if name in maker.clips else None for name in clip["parts"]]
     first, second = (
         packet_index(maker.file(row)).duration_s if row and row["status"] == "ok" else None for row in rows
     )
     if first is None and second is not None:
-        first = packet_index(ready).duration_s - second - black_s
-    return separating_span(ready, black_s, first)
+        first = packet_index(path).duration_s - second - black_s
+    return separating_span(path, black_s, first)
 
 
 def _stills(maker: ClipMaker, clip: ClipRow) -> ClipRow:
@@ -127,7 +127,9 @@ def _stills(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     recipe = maker.recipe("lossless images", images=digests, settings=maker.key.images.model_dump())
     return maker.encoded(
         recipe,
-        lambda scratch: still_clip([maker.file(one) for one in images], scratch, maker.key.encode, maker.key.images),
+        lambda scratch: still_clip(
+            [maker.file(image) for image in images], scratch, maker.key.encode, maker.key.images
+        ),
     )
 
 
@@ -149,13 +151,13 @@ def main(
     store: Site[Store],
     out: Out[Path],
 ) -> None:
-    listed = read_table(clips, CLIPS)
-    mine = pl.Series([shard_of(unit, settings.shards) == shard for unit in listed["unit"]], dtype=pl.Boolean)
-    rows = {row["clip_id"]: row for row in listed.filter(mine).iter_rows(named=True)}
-    fetched = {row["source_id"]: row for row in read_table(sources, SOURCES).iter_rows(named=True)}
-    maker = ClipMaker(rows, fetched, store, settings)
-    ledger = pl.DataFrame([maker.make(clip_id) for clip_id in sorted(rows)], schema=CLIP_LEDGER)
-    for row in ledger.filter(pl.col("status") != "ok").iter_rows(named=True):
+    clip_table = read_table(clips, CLIPS)
+    is_in_shard = pl.Series([shard_of(unit, settings.shards) == shard for unit in clip_table["unit"]], dtype=pl.Boolean)
+    rows = {row["clip_id"]: row for row in clip_table.filter(is_in_shard).iter_rows(named=True)}
+    source_rows = {row["source_id"]: row for row in read_table(sources, SOURCES).iter_rows(named=True)}
+    maker = ClipMaker(rows, source_rows, store, settings)
+    manifest = pl.DataFrame([maker.make(clip_id) for clip_id in sorted(rows)], schema=CLIP_LEDGER)
+    for row in manifest.filter(pl.col("status") != "ok").iter_rows(named=True):
         log.info(f"{row['clip_id']}: {row['status']}: {row['message']}")
-    write_table(ledger, out, CLIP_LEDGER)
-    log.info(f"{ledger.filter(pl.col('status') == 'ok').height} of {ledger.height} clips are ready")
+    write_table(manifest, out, CLIP_LEDGER)
+    log.info(f"{manifest.filter(pl.col('status') == 'ok').height} of {manifest.height} clips are ready")

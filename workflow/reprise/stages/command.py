@@ -1,12 +1,13 @@
-"""A stage's command: `python -m reprise.stages --store <folder> frames --settings '{...}' --facts ... --out ...`.
+"""The command of a stage: `python -m reprise.stages --store <folder> frames --settings '{...}' --facts ... --out ...`.
 
 Its options are the parameters of `main` in the stage's module:
 
     def main(settings: FramesKey, facts: In[Path], ledgers: In[list[Path]], store: Site[Store], out: Out[Path]):
 
-`In` marks files that the stage reads and `Out` files that it writes. `Site` marks what is the same for all jobs of a
-machine and shapes no result; these options stand before the stage's name. Settings are JSON, as the rule's params show
-them (`core/settings_text.py`). All that a stage writes records its settings and the digests of its inputs.
+`In` marks files that the stage reads and `Out` files that it writes. `Site` marks options that are the same for all
+jobs of a machine and affect no result; these options precede the name of the stage. Settings are JSON, as the rule's
+params show them (`core/settings_text.py`). Each file that a stage writes records its settings and the digests of its
+inputs.
 """
 
 import inspect
@@ -35,37 +36,39 @@ RETRY = "retry"
 
 
 def run(words: Sequence[str], module: str = "reprise.stages", prefix: str = "") -> None:
-    """Run a stage by the words of its command.
+    """Run a stage from its command line.
 
     Args:
-        words: The options of all jobs, the stage's name, and its own options.
-        module: The package of the modules of stages.
-        prefix: What results put before the name of a stage of a package beside the library.
+        words: The options of all jobs, the name of the stage, and its own options.
+        module: The package that contains the modules of stages.
+        prefix: A prefix of the stage's name in results, for a package beside the library.
     """
     end_with(find_owner())
-    site, rest = _site_options(words, module)
-    stage, main = rest[0], import_module(f"{module}.{rest[0]}").main
-    kinds = {name: parameter.annotation for name, parameter in inspect.signature(main).parameters.items()}
-    options = _options(f"{module} {stage}", kinds, rest[1:])
+    site, stage_arguments = _site_options(words, module)
+    stage, main = stage_arguments[0], import_module(f"{module}.{stage_arguments[0]}").main
+    annotations = {name: parameter.annotation for name, parameter in inspect.signature(main).parameters.items()}
+    options = _options(f"{module} {stage}", annotations, stage_arguments[1:])
     values = {
-        name: site[name] if _mark(kind) == "site" else _value(options[name], _plain(kind), site["config"])
-        for name, kind in kinds.items()
+        name: site[name]
+        if _mark(annotation) == "site"
+        else _value(options[name], _bare_type(annotation), site["config"])
+        for name, annotation in annotations.items()
     }
     provenance = Provenance(
         stage=f"{prefix}{stage}",
         settings={
             name_of(options[name]): values[name].model_dump(mode="json")
-            for name, kind in kinds.items()
-            if _is_settings(kind)
+            for name, annotation in annotations.items()
+            if _is_settings(annotation)
         },
-        inputs=_digests(_marked("input", kinds, values)),
+        inputs=_digests(_marked("input", annotations, values)),
         retry=options[RETRY],
     )
     _refuse_mixed(provenance)
     with recording(provenance):
         main(**values)
-        for path in _marked("output", kinds, values):
-            if path.suffix != ".parquet":  # a table's writer records it in the table
+        for path in _marked("output", annotations, values):
+            if path.suffix != ".parquet":  # `write_table` records the provenance in the table.
                 seal_text(path)
 
 
@@ -79,65 +82,65 @@ def _site_options(words: Sequence[str], module: str) -> tuple[dict[str, Any], li
     parser.add_argument("words", nargs="...", metavar="stage ...")
     site = vars(parser.parse_args(words))
     store = store_on_node(site["store"], site["scratch"])
-    with locked(store.root / "locks" / "any.lock"):  # fails at once on a file system without locks
+    with locked(store.root / "locks" / "any.lock"):  # This fails at once on a file system without locks.
         store.mark()
     return site | {"store": store}, site["words"]
 
 
-def _options(command: str, kinds: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
+def _options(command: str, annotations: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
     parser = ArgumentParser(prog=f"python -m {command}")
-    parser.add_argument(f"--{RETRY}", nargs="?", default="", const="")  # Snakemake quotes no empty text
-    for name, kind in kinds.items():
-        plain, flag = _plain(kind), f"--{name.replace('_', '-')}"
-        if _mark(kind) == "site":
+    parser.add_argument(f"--{RETRY}", nargs="?", default="", const="")  # Snakemake does not quote an empty text.
+    for name, annotation in annotations.items():
+        type_, flag = _bare_type(annotation), f"--{name.replace('_', '-')}"
+        if _mark(annotation) == "site":
             continue
-        if get_origin(plain) is list:
-            parser.add_argument(flag, type=get_args(plain)[0], nargs="*", default=[])
+        if get_origin(type_) is list:
+            parser.add_argument(flag, type=get_args(type_)[0], nargs="*", default=[])
         else:
-            parser.add_argument(flag, type=str if _is_settings(kind) else plain, required=True)
+            parser.add_argument(flag, type=str if _is_settings(annotation) else type_, required=True)
     return vars(parser.parse_args(words))
 
 
-def _mark(kind: Any) -> str:
-    return str(get_args(kind)[1]) if get_origin(kind) is Annotated else ""
+def _mark(annotation: Any) -> str:
+    return str(get_args(annotation)[1]) if get_origin(annotation) is Annotated else ""
 
 
-def _plain(kind: Any) -> Any:
-    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+def _bare_type(annotation: Any) -> Any:
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
-def _is_settings(kind: Any) -> bool:
-    return hasattr(_plain(kind), "model_validate")
+def _is_settings(annotation: Any) -> bool:
+    return hasattr(_bare_type(annotation), "model_validate")
 
 
 def _value(option: Any, kind: Any, config: Mapping[str, Any]) -> Any:
-    """Return an option as its stage takes it; long settings are read from the configuration."""
+    """Return an option as its stage expects it; shortened settings are read from the configuration."""
     if not hasattr(kind, "model_validate"):
         return option
     name, content = name_of(option), content_of(option)
-    planned = content.get(DIGEST)
-    if planned is None:
+    planned_digest = content.get(DIGEST)
+    if planned_digest is None:
         return validated(content, kind, f"settings of {name}")
-    from reprise.plan.suite import settings_of  # plans the whole suite, which most jobs do not
+    from reprise.plan.suite import settings_of  # It plans the whole suite, which most jobs do not need.
 
-    found = settings_of(config, name)
-    if value_digest(found.model_dump(mode="json")) != planned:
+    settings = settings_of(config, name)
+    if value_digest(settings.model_dump(mode="json")) != planned_digest:
         raise UserError(
             f"{name}: the configuration was edited since this job was planned. Nothing was recorded: run the same "
             "command again, which takes it as it is then."
         )
-    return found
+    return settings
 
 
-def _marked(mark: str, kinds: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Path]:
+def _marked(mark: str, annotations: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Path]:
     """Yield the files of a stage that are marked as its inputs or outputs."""
-    for name, kind in kinds.items():
-        if _mark(kind) == mark:
+    for name, annotation in annotations.items():
+        if _mark(annotation) == mark:
             yield from values[name] if isinstance(values[name], list) else [values[name]]
 
 
 def also_reads(paths: Iterable[Path]) -> None:
-    """Treat files as inputs that a stage finds by its settings: they are too many for a command."""
+    """Record further inputs, which a stage finds by its settings because a command cannot list so many files."""
     job = running()
     job = job._replace(inputs={**job.inputs, **_digests(paths)})
     _refuse_mixed(job)
@@ -149,16 +152,18 @@ def _digests(paths: Iterable[Path]) -> dict[str, str]:
 
 
 def _refuse_mixed(job: Provenance) -> None:
-    """Raise an error where an input was made with other settings or from other inputs than this job has."""
+    """Raise an error if an input was made with other settings or other inputs than those of this job."""
     for path in map(Path, job.inputs):
-        made = recorded(path) or Provenance()
-        if path.parts[:1] == RESULTS.parts and is_moved(path, made):
+        provenance = recorded(path) or Provenance()
+        if path.parts[:1] == RESULTS.parts and is_moved(path, provenance):
             raise UserError(
-                f"{path}: made as {made.file}, and copied here. Nothing was recorded: delete {path}, then run the same "
-                "command again."
+                f"{path}: made as {provenance.file}, and copied here. Nothing was recorded: delete {path}, then run "
+                "the same command again."
             )
-        changed = [name for name, said in made.settings.items() if job.settings.get(name, said) != said]
-        changed += [name for name, digest in made.inputs.items() if job.inputs.get(name, digest) != digest]
+        changed = [
+            name for name, settings in provenance.settings.items() if job.settings.get(name, settings) != settings
+        ]
+        changed += [name for name, digest in provenance.inputs.items() if job.inputs.get(name, digest) != digest]
         if changed:
             raise UserError(
                 f"{path}: made from another {changed[0]} than the one that is used now. Nothing was recorded: delete "

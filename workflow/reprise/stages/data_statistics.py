@@ -1,4 +1,4 @@
-"""Stage `data_statistics`: numbers of the data itself, such as videos and samples of each test."""
+"""Stage `data_statistics`: compute statistics of the data itself, such as videos and samples of each test."""
 
 from pathlib import Path
 
@@ -19,13 +19,13 @@ def main(
     out: Out[Path],
 ) -> None:
     benchmark = settings.benchmark
-    items, found = read_table(item_table, ITEMS), read_table(clips, CLIPS)
-    counted = load_statistics(benchmark)
-    numbers = counted.of_data(items, found)
-    if counted.of_videos is not None:
-        numbers += [number for path in facts for number in counted.of_videos(items, read_table(path, FACTS))]
-    known = {"run": f"{benchmark}/data", "convention": "fixed", "reader": "robust", "key": ""}
+    items, clip_table = read_table(item_table, ITEMS), read_table(clips, CLIPS)
+    statistics = load_statistics(benchmark)
+    numbers = statistics.of_data(items, clip_table)
+    if statistics.of_videos is not None:
+        numbers += [number for path in facts for number in statistics.of_videos(items, read_table(path, FACTS))]
+    labels = {"run": f"{benchmark}/data", "convention": "fixed", "reader": "robust", "key": ""}
     counts = {"asked": items.height, "scored": items.height, "failed": 0, "unparsed": 0, "missing": 0}
-    rows = [known | number._asdict() | counts for number in numbers]
-    rows += [known | number for number in flaw_numbers(items)]
+    rows = [labels | number._asdict() | counts for number in numbers]
+    rows += [labels | number for number in flaw_numbers(items)]
     write_table(pl.DataFrame(rows, schema=METRICS), out, METRICS)

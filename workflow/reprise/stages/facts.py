@@ -1,4 +1,4 @@
-"""Stage `facts`: what each clip really is, measured in one pass over its frames and remembered by its content."""
+"""Stage `facts`: measure the metadata of each clip in one pass over its frames, cached by its content."""
 
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -54,22 +54,22 @@ def measure(path: Path, key: FactsKey) -> FactsRow:
         "shot_detector": detector_name(key.shots),
         "motion": mean,
         "motion_median": median,
-        "is_static": mean < key.motion.static_below or median == 0.0,  # little motion, or a slide show
+        "is_static": mean < key.motion.static_below or median == 0.0,  # There is little motion, or it is a slide show.
         "black_share": black / index.frames,
     }
 
 
-def remembered(clip: dict[str, Any], store: Store, key: FactsKey) -> FactsRow:
-    """A clip's facts, measured once for one content, one setting and one version of the code."""
+def measure_once(clip: dict[str, Any], store: Store, key: FactsKey) -> FactsRow:
+    """Return a clip's metadata, measured once per content, settings and version of the code."""
     digest = value_digest([clip["sha256"], key.model_dump(), detector_name(key.shots)])
     path = store.path("facts", digest, ".json")
-    facts: FactsRow | None = read_record(path)
-    if facts is None:
-        file = clip_file(store, clip)
-        with readable(file):
-            facts = measure(file, key)
-        write_record(path, facts)
-    return {"clip_id": clip["clip_id"], **facts, "sha256": clip["sha256"]}
+    metadata: FactsRow | None = read_record(path)
+    if metadata is None:
+        video = clip_file(store, clip)
+        with readable(video):
+            metadata = measure(video, key)
+        write_record(path, metadata)
+    return {"clip_id": clip["clip_id"], **metadata, "sha256": clip["sha256"]}
 
 
 def main(
@@ -80,11 +80,11 @@ def main(
     out: Out[Path],
 ) -> None:
     clips = list(present_clips(ledgers).iter_rows(named=True))
-    work = partial(remembered, store=store, key=settings)
+    measure_clip = partial(measure_once, store=store, key=settings)
     if threads > 1 and len(clips) > 1:
         with ProcessPoolExecutor(threads, mp_context=get_context("spawn")) as pool:
-            rows = list(pool.map(work, clips, chunksize=4))
+            rows = list(pool.map(measure_clip, clips, chunksize=4))
     else:
-        rows = [work(clip) for clip in clips]
+        rows = [measure_clip(clip) for clip in clips]
     write_table(pl.DataFrame(rows, schema=FACTS), out, FACTS)
     log.info(f"{len(rows)} clips measured")

@@ -1,4 +1,4 @@
-"""Stage `figure`: draw one figure in every format, with its numbers as csv beside it."""
+"""Stage `figure`: draw one figure in every format, and write its numbers as csv."""
 
 from pathlib import Path
 
@@ -31,25 +31,25 @@ def main(
     made: In[list[Path]],
     png: Out[Path],
 ) -> None:
-    results, of_paper = Results(settings.suite), next(iter(published), None)
+    results, paper_numbers = Results(settings.suite), next(iter(published), None)
     numbers = read_metrics([*metrics, *statistics])
     flaws = read_problems(problems, results)
     builders = [
-        Builder(key=part, metrics=numbers, published=Published(of_paper, part.table), problems=flaws)
+        Builder(key=part, metrics=numbers, published=Published(paper_numbers, part.table), problems=flaws)
         for part in settings.parts
     ]
-    found = {results.name_of(path): read_table(path, VERDICTS) for path in verdicts}
-    measured = pl.concat([pl.DataFrame(schema=FACTS), *(read_table(path, FACTS) for path in facts)])
+    verdicts_of = {results.name_of(path): read_table(path, VERDICTS) for path in verdicts}
+    clip_metadata = pl.concat([pl.DataFrame(schema=FACTS), *(read_table(path, FACTS) for path in facts)])
     items = pl.concat([pl.DataFrame(schema=ITEMS), *(read_table(path, ITEMS) for path in item_table)])
     analyses = load_analyses(settings.benchmark)
     marks = settings.spec.marks if isinstance(settings.spec, Distribution) else None
-    drawn, rows = draw(
+    drawing, rows = draw(
         settings,
         builders,
-        items=with_analysed_groups(items, measured, analyses) if analyses else items,
-        facts=measured,
-        verdicts=found,
-        marks=Published(of_paper, marks.table) if marks else Published(None, ""),
+        items=with_analysed_groups(items, clip_metadata, analyses) if analyses else items,
+        facts=clip_metadata,
+        verdicts=verdicts_of,
+        marks=Published(paper_numbers, marks.table) if marks else Published(None, ""),
         made=pl.concat(
             [
                 pl.DataFrame(schema=CONSTRUCTION_STATISTICS),
@@ -58,5 +58,5 @@ def main(
         ),
     )
     caption = f"{settings.notice} {settings.spec.caption}".strip()
-    save(drawn, png, {"title": f"{settings.spec.title} ({settings.origin})", "caption": caption})
+    save(drawing, png, {"title": f"{settings.spec.title} ({settings.origin})", "caption": caption})
     write_csv(rows, png.with_suffix(".csv"))

@@ -1,4 +1,4 @@
-"""Stage `health`: how healthy every run of the suite is, as one csv file."""
+"""Stage `health`: write the health checks of all runs of the suite as one csv file."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ COLUMNS = ("run", "judge", "metric", "group", "value", "asked", "note")
 
 
 def main(settings: Key, metrics: In[list[Path]], csv: Out[Path]) -> None:
-    read = [read_table(path, METRICS).filter(pl.col("metric").str.starts_with(PREFIX)) for path in metrics]
-    found = pl.concat([pl.DataFrame(schema=METRICS), *read]).select(COLUMNS).unique(maintain_order=True)
-    write_csv(found, csv)
-    log.info(f"{found.height} numbers of {found['run'].n_unique()} runs")
+    health_rows = [read_table(path, METRICS).filter(pl.col("metric").str.starts_with(PREFIX)) for path in metrics]
+    table = pl.concat([pl.DataFrame(schema=METRICS), *health_rows]).select(COLUMNS).unique(maintain_order=True)
+    write_csv(table, csv)
+    log.info(f"{table.height} numbers of {table['run'].n_unique()} runs")

@@ -1,4 +1,4 @@
-"""Stage `import_answers`: read a run's answers from files that were made elsewhere, without clips and models."""
+"""Stage `import_answers`: import a run's predictions from files, without clips or models."""
 
 from pathlib import Path
 
@@ -23,15 +23,15 @@ def main(
     out: Out[Path],
     problems: Out[Path],
 ) -> None:
-    items, asked = read_table(item_table, ITEMS), read_table(requests, REQUESTS)
-    form = load_importer(settings.answers.benchmark).FORMS[settings.answers.form]
-    imported = form.read(files, items, asked)
+    items, request_table = read_table(item_table, ITEMS), read_table(requests, REQUESTS)
+    importer = load_importer(settings.answers.benchmark).FORMS[settings.answers.form]
+    imported = importer.read(files, items, request_table)
     refuse_edited(settings.answers.files)
-    if form.has_file_per_task:
-        asked = of_answered_tasks(items, asked, imported, files[0].parent)
+    if importer.has_file_per_task:
+        request_table = requests_of_answered_tasks(items, request_table, imported, files[0].parent)
     frames = frames_shown(settings.answers.sampling)
-    imported.problems += form.deviations(files, asked, frames)
-    table = responses(asked, imported, frames or 0, settings.key)
+    imported.problems += importer.deviations(files, request_table, frames)
+    table = responses(request_table, imported, frames or 0, settings.key)
     unanswered = table.filter(pl.col("error") == NO_ANSWER)["request_id"].to_list()
     write_problems(imported.problems, unanswered, problems)
     write_table(table, out, RESPONSES)
@@ -41,22 +41,22 @@ def main(
     )
 
 
-def of_answered_tasks(
+def requests_of_answered_tasks(
     items: pl.DataFrame, requests: pl.DataFrame, imported: ImportedAnswers, folder: Path
 ) -> pl.DataFrame:
-    """The requests of the tasks that the folder's files answer at all; the others were not asked, and are noted."""
+    """Return the requests of tasks with any answer in the files; note the other tasks as missing files."""
     tasks = dict(items.select("item_id", "task").iter_rows())
-    of_task = requests.select(pl.col("item_id").replace_strict(tasks, return_dtype=pl.String)).to_series()
-    answered = set(of_task.filter(requests["request_id"].is_in(list(imported.answers))))
-    if not answered:
+    task_of_request = requests.select(pl.col("item_id").replace_strict(tasks, return_dtype=pl.String)).to_series()
+    answered_tasks = set(task_of_request.filter(requests["request_id"].is_in(list(imported.answers))))
+    if not answered_tasks:
         return requests
-    absent = [task for task in of_task.unique(maintain_order=True) if task not in answered]
+    absent = [task for task in task_of_request.unique(maintain_order=True) if task not in answered_tasks]
     imported.problems += [Problem(str(folder), None, task, NO_FILE) for task in absent]
-    return requests.filter(of_task.is_in(list(answered)))
+    return requests.filter(task_of_request.is_in(list(answered_tasks)))
 
 
 def responses(requests: pl.DataFrame, imported: ImportedAnswers, frames: int, key: str) -> pl.DataFrame:
-    """One response per request; what the files do not answer failed. What was asked and read elsewhere is not known."""
+    """Return one response per request, failed if the files have no answer; its prompt and frames are not known."""
     rows = [
         response_row(request, imported.answers.get(request["request_id"], Answer(error=NO_ANSWER)), key, frames)
         for request in requests.iter_rows(named=True)

@@ -1,4 +1,4 @@
-"""Stage `import_ratings`: ratings that were given elsewhere, as the replies of a judge to a run's answers."""
+"""Stage `import_ratings`: import ratings from files, as the replies of a judge to a run's answers."""
 
 from pathlib import Path
 
@@ -21,14 +21,14 @@ def main(
     responses: Out[Path],
     problems: Out[Path],
 ) -> None:
-    given = read_table(answers, ANSWERS)
+    answer_table = read_table(answers, ANSWERS)
     importer = load_rating_importer(settings.answers.benchmark)
     assert importer is not None, "the configuration refuses ratings of a benchmark that has none"
     imported = importer.read_ratings(files, read_table(item_table, ITEMS))
-    planned = {name: digest for files in settings.answers.files.values() for name, digest in files.items()}
-    refuse_edited({str(path): planned[str(path)] for path in files})
-    table = replies(given, imported, settings.key)
-    unrated = given.filter((pl.col("reader") == "robust") & ~pl.col("item_id").is_in(list(imported.answers)))
+    planned_digests = {name: digest for files in settings.answers.files.values() for name, digest in files.items()}
+    refuse_edited({str(path): planned_digests[str(path)] for path in files})
+    table = replies(answer_table, imported, settings.key)
+    unrated = answer_table.filter((pl.col("reader") == "robust") & ~pl.col("item_id").is_in(list(imported.answers)))
     write_problems(imported.problems, unrated["item_id"].to_list(), problems)
     write_table(table, responses, RESPONSES)
     log.info(
@@ -37,7 +37,7 @@ def main(
 
 
 def replies(answers: pl.DataFrame, imported: ImportedAnswers, key: str) -> pl.DataFrame:
-    """One reply per answer that was rated; those to what both readers took out of it are the same."""
+    """Return one reply per rated answer; the answers that both readers extracted from an item share its rating."""
     rated = answers.filter(pl.col("item_id").is_in(list(imported.answers)))
-    rows = [response_row(one, imported.answers[one["item_id"]], key) for one in rated.iter_rows(named=True)]
+    rows = [response_row(answer, imported.answers[answer["item_id"]], key) for answer in rated.iter_rows(named=True)]
     return pl.DataFrame(rows, schema=RESPONSES)

@@ -1,4 +1,4 @@
-"""Stage `infer`: one run's questions to its model, clip by clip, every answer journaled as it comes."""
+"""Stage `infer`: run inference for one run, clip by clip, and store each answer in the response cache at once."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ from reprise.models.asking.workers import Copy
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.stages.answers import write_answers
 from reprise.stages.command import In, Out, Site
-from reprise.stages.works import about, gather_text_work, gather_work, scored_options
+from reprise.stages.works import gather_text_work, gather_work, rows_of_available_clips, scored_options
 
 
 def main(
@@ -36,21 +36,24 @@ def main(
     responses: Out[Path],
     timings: Out[Path],
 ) -> None:
-    asked_of = Piece.parse(piece[0]) if piece else WHOLE
-    asked = read_table(requests, REQUESTS)
+    partition = Piece.parse(piece[0]) if piece else WHOLE
+    request_table = read_table(requests, REQUESTS)
     with_labels = ADAPTERS[settings.answers.adapter].reads_labels
     if frames:
-        ledger = pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers])
+        manifest = pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers])
         plans = pl.concat([read_table(path, FRAME_PLAN) for path in frames])
-        works = gather_work(asked, plans, ledger, store, asked_of, with_labels=with_labels)
-        options = scored_options(about(asked, ledger))  # of the whole run: a server is started alike for each piece
+        works = gather_work(request_table, plans, manifest, store, partition, with_labels=with_labels)
+        # Use the whole run, so that the server has the same options in each partition.
+        options = scored_options(rows_of_available_clips(request_table, manifest))
     else:
-        works = gather_text_work(asked, with_labels=with_labels)
-        options = scored_options(asked)
-    with asking_alone(store, settings.key, asked_of):
+        works = gather_text_work(request_table, with_labels=with_labels)
+        options = scored_options(request_table)
+    with asking_alone(store, settings.key, partition):
         journal = Journal(journal_path(store, settings.key))
         failures = Failures(failures_path(store, settings.key), attempts)
-        is_needed = any(journal.get(one) is None and failures.is_due(one) for work in works for one in work.entries)
+        is_needed = any(
+            journal.get(entry) is None and failures.is_due(entry) for work in works for entry in work.entries
+        )
         server_log = log.with_suffix(".server.log")
         with model_on(
             settings,
@@ -62,10 +65,10 @@ def main(
             server_log=server_log,
             clips=[work.clip for work in works],
         ) as model:
-            answered_rows, timed_rows = ask_all(works, model, journal, failures, settings, asked_of)
+            response_rows, timing_rows = ask_all(works, model, journal, failures, settings, partition)
         journal.sync()
-    answers, timed = pl.DataFrame(answered_rows, schema=RESPONSES), pl.DataFrame(timed_rows, schema=TIMINGS)
-    write_answers(answers, timed, asked, (responses, timings), asked_of)
+    answers, timing_table = pl.DataFrame(response_rows, schema=RESPONSES), pl.DataFrame(timing_rows, schema=TIMINGS)
+    write_answers(answers, timing_table, request_table, (responses, timings), partition)
 
 
 def ask_all(
@@ -74,15 +77,15 @@ def ask_all(
     journal: Journal,
     failures: Failures,
     key: RunKey,
-    piece: Piece = WHOLE,
+    partition: Piece = WHOLE,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Ask what has no answer yet and is due of a model, or of its copies at once; rows of responses and of timings."""
-    asking = Asking(model if isinstance(model, Sequence) else [model], journal, failures, key, piece)
-    asking.ask_due(works)
+    """Run inference for pending requests with a model, or with its copies in parallel; return responses and timings."""
+    job = Asking(model if isinstance(model, Sequence) else [model], journal, failures, key, partition)
+    job.ask_due(works)
     responses, timings = [], []
     price = key.price if isinstance(key, ModelRunKey) else None
     for work in works:
-        timings.append(timing(work, asking.asked[work.clip.clip_id], journal, price))
+        timings.append(timing(work, job.asked[work.clip.clip_id], journal, price))
         for request, digest, entry in zip(work.requests, work.digests, work.entries, strict=True):
             answer = journal.get(entry) or failures.get(entry)
             assert answer is not None
@@ -105,22 +108,24 @@ def ask_all(
     return responses, timings
 
 
-def timing(work: Work, asked: int, journal: Journal, price: Price | None = None) -> dict[str, Any]:
-    """How long the answers about a clip took and what they cost, whenever they were asked."""
-    answered = [found for entry in dict.fromkeys(work.entries) if (found := journal.known(entry)) is not None]
-    known = [one.seconds for one in answered if one.seconds is not None]
-    used = [one.answer.used for one in answered]
+def timing(work: Work, queried: int, journal: Journal, price: Price | None = None) -> dict[str, Any]:
+    """Return the time and the cost of the answers about a clip, including those of earlier jobs."""
+    cached = [response for entry in dict.fromkeys(work.entries) if (response := journal.known(entry)) is not None]
+    durations = [response.seconds for response in cached if response.seconds is not None]
+    usages = [response.answer.used for response in cached]
     return {
         "clip_id": work.clip.clip_id,
         "requests": len(work.requests),
-        "seconds": sum(known) if len(known) == len(answered) else None,
-        "resumed": len(work.requests) - asked,
-        "served": sorted({one.answer.served for one in answered} - {""}),
-        "tokens_in": sum(one.input for one in used),
-        "tokens_out": sum(one.output for one in used),
-        "usd": None if price is None else sum(map(price.usd, used)),
+        "seconds": sum(durations) if len(durations) == len(cached) else None,
+        "resumed": len(work.requests) - queried,
+        "served": sorted({response.answer.served for response in cached} - {""}),
+        "tokens_in": sum(usage.input for usage in usages),
+        "tokens_out": sum(usage.output for usage in usages),
+        "usd": None if price is None else sum(map(price.usd, usages)),
         **{
-            name: sum(took) if (took := [one.parts[name] for one in answered if name in one.parts]) else None
-            for name in ("decode", "preprocess", "waiting", "encode")  # what is done once for a clip
+            name: sum(times)
+            if (times := [response.parts[name] for response in cached if name in response.parts])
+            else None
+            for name in ("decode", "preprocess", "waiting", "encode")  # These are done once per clip.
         },
     }

@@ -1,4 +1,4 @@
-"""Stage `join_pieces`: the answers of a run that several jobs asked for, as one job would have written them."""
+"""Stage `join_pieces`: join the answers of the partitions of a run, as if one job had written them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,25 +18,25 @@ def main(
     run_settings: RunKey,
     requests: In[Path],
     pieces: In[list[Path]],
-    piece_timings: list[Path],  # measured times are no part of what the answers are made from
+    piece_timings: list[Path],  # Timings are no inputs: they must not affect the provenance of the answers.
     responses: Out[Path],
     timings: Out[Path],
 ) -> None:
-    asked = read_table(requests, REQUESTS)
-    answers = joined(pieces, run_settings.key, asked)
-    timed = pl.concat([read_table(path, TIMINGS) for path in piece_timings])
-    write_answers(answers, timed, asked, (responses, timings))
+    request_table = read_table(requests, REQUESTS)
+    answers = join_answers(pieces, run_settings.key, request_table)
+    timing_table = pl.concat([read_table(path, TIMINGS) for path in piece_timings])
+    write_answers(answers, timing_table, request_table, (responses, timings))
 
 
-def joined(paths: Sequence[Path], key: str, requests: pl.DataFrame) -> pl.DataFrame:
-    """The answers of all pieces, each given under this key, to one question each."""
-    found = pl.concat(read_of_key(path, RESPONSES, key) for path in paths)
-    others = found.filter(~pl.col("request_id").is_in(requests["request_id"].implode()))
-    doubled = found.filter(pl.col("request_id").is_duplicated())
-    for wrong, what in ((others, "is none of the run's"), (doubled, "was answered by two of them")):
-        if wrong.height:
+def join_answers(paths: Sequence[Path], key: str, requests: pl.DataFrame) -> pl.DataFrame:
+    """Return the answers of all partitions, after checking their key and that each answers a request of its own."""
+    answers = pl.concat(read_of_key(path, RESPONSES, key) for path in paths)
+    foreign = answers.filter(~pl.col("request_id").is_in(requests["request_id"].implode()))
+    duplicates = answers.filter(pl.col("request_id").is_duplicated())
+    for faulty, problem in ((foreign, "is none of the run's"), (duplicates, "was answered by two of them")):
+        if faulty.height:
             raise UserError(
-                f"{paths[0].parent}: pieces of different questions: {wrong['request_id'][0]} {what}. "
+                f"{paths[0].parent}: pieces of different questions: {faulty['request_id'][0]} {problem}. "
                 "Delete the folder and run snakemake again; the answers are in the journal."
             )
-    return found
+    return answers

@@ -1,6 +1,6 @@
-"""Stage `judge_requests`: the answers of a run, one an item, and what a judge is asked about each of them.
+"""Stage `judge_requests`: extract one answer per item of a run, and write a judge's request about each.
 
-A judge is a model run over these requests: same adapters, journal, keys and budget as any other.
+A judge is a model run over these requests: it uses the same adapters, response cache, keys and budget as any other.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ from reprise.reading.table import Row, own_row
 from reprise.stages.command import In, Out
 from reprise.stages.verdicts import verdicts
 
-UNREAD = "unread"  # what the table could not read
+UNREAD = "unread"  # The extraction table matched nothing.
 
 
 def main(
@@ -34,38 +34,40 @@ def main(
     answers: Out[Path],
     asked: Out[Path],
 ) -> None:
-    given = read_of_key(responses, RESPONSES, run_settings.key)
+    response_table = read_of_key(responses, RESPONSES, run_settings.key)
     items = read_table(item_table, ITEMS)
     prompt = settings.prompt
     if settings.unread_only:
         questions = read_table(requests, REQUESTS, without=("system",))
-        own = [own_row(**row.model_dump()) for row in (*settings.patterns, *run_settings.patterns)]
-        found = read_answers(questions, given, run_settings.key, settings.reading, own)
-        about = requests_about_unread(found, questions, items, prompt, settings.max_tokens)
+        extraction_rows = [own_row(**row.model_dump()) for row in (*settings.patterns, *run_settings.patterns)]
+        extracted = extract_answers(questions, response_table, run_settings.key, settings.reading, extraction_rows)
+        judge_request_table = requests_about_unparsed(extracted, questions, items, prompt, settings.max_tokens)
     else:
         questions = read_table(requests, REQUESTS, without=("system", "prompt"))
-        find = load_answers(settings.benchmark)[settings.form]
-        found = given_answers(find, items, questions, given, run_settings.key, SCALES[settings.rated_to])
-        about = judge_requests(found, items, prompt, settings.max_tokens)
-    write_table(found, answers, ANSWERS)
-    write_table(about, asked, REQUESTS)
-    log.info(f"{about.height} requests about {found.height} answers of both readers")
+        find_answers = load_answers(settings.benchmark)[settings.form]
+        extracted = given_answers(
+            find_answers, items, questions, response_table, run_settings.key, SCALES[settings.rated_to]
+        )
+        judge_request_table = judge_requests(extracted, items, prompt, settings.max_tokens)
+    write_table(extracted, answers, ANSWERS)
+    write_table(judge_request_table, asked, REQUESTS)
+    log.info(f"{judge_request_table.height} requests about {extracted.height} answers of both readers")
 
 
 def given_answers(
-    find: FreeAnswers,
+    find_answers: FreeAnswers,
     items: pl.DataFrame,
     requests: pl.DataFrame,
     responses: pl.DataFrame,
     key: str,
     scale: Sequence[str] = RATINGS,
 ) -> pl.DataFrame:
-    """What was answered to each item, as each reader takes it from the model's reply."""
+    """Return the answer to each item, as each reader extracts it from the model's reply."""
     joined = responses.join(
         requests.select("request_id", "clip_id"), on="request_id", how="left", maintain_order="left"
     )
-    # Which option was chosen or, where a question has none, how good the answer is.
-    chosen = {
+    # A judge names the chosen option or, if a question has no options, rates the answer.
+    options_of = {
         (row["item_id"], row["role"]): {"replies": row["options"], "expected": row["expected"]}
         for row in requests.iter_rows(named=True)
         if row["options"]
@@ -73,28 +75,28 @@ def given_answers(
     rating = {"replies": list(scale), "expected": scale[-1]}
     rows: list[dict[str, Any]] = []
     for reader in READERS:
-        for answer in find(items, joined, reader):
-            known = {
+        for answer in find_answers(items, joined, reader):
+            fields = {
                 "request_id": f"{answer.item_id}#{reader}",
                 "reader": reader,
                 "key": key,
                 "value": "",
                 "read_by": "",
             }
-            rows.append(answer._asdict() | known | chosen.get((answer.item_id, answer.role), rating))
+            rows.append(answer._asdict() | fields | options_of.get((answer.item_id, answer.role), rating))
     return table_of(rows, ANSWERS)
 
 
-def read_answers(
-    requests: pl.DataFrame, responses: pl.DataFrame, key: str, reading: str, own: Sequence[Row]
+def extract_answers(
+    requests: pl.DataFrame, responses: pl.DataFrame, key: str, reading: str, extra_rows: Sequence[Row]
 ) -> pl.DataFrame:
-    """What each reader reads in the answers; only what `robust` leaves unread is put to a model."""
+    """Return each reader's extraction from the answers; a judge gets only those that `robust` cannot parse."""
     rows: list[dict[str, Any]] = []
     for reader in READERS:
-        read = verdicts(requests, responses, reader, reading, own)
-        asked = requests.select("request_id", "options", "expected")
-        joined = read.join(responses.select("request_id", "text", "error"), on="request_id", maintain_order="left")
-        for row in joined.join(asked, on="request_id", maintain_order="left").iter_rows(named=True):
+        extracted = verdicts(requests, responses, reader, reading, extra_rows)
+        questions = requests.select("request_id", "options", "expected")
+        joined = extracted.join(responses.select("request_id", "text", "error"), on="request_id", maintain_order="left")
+        for row in joined.join(questions, on="request_id", maintain_order="left").iter_rows(named=True):
             rows.append(
                 {name: row[name] for name in ("item_id", "role", "text", "value", "expected", "key")}
                 | {"read_by": row["read_by"] or UNREAD}
@@ -108,20 +110,20 @@ def read_answers(
     return table_of(rows, ANSWERS)
 
 
-def requests_about_unread(
-    answers: pl.DataFrame, asked: pl.DataFrame, items: pl.DataFrame, prompt: Prompt, max_tokens: int
+def requests_about_unparsed(
+    answers: pl.DataFrame, requests: pl.DataFrame, items: pl.DataFrame, prompt: Prompt, max_tokens: int
 ) -> pl.DataFrame:
-    """One request per answer that `robust` could not read; the prompt knows question, options and answer."""
-    questions = {(row["item_id"], row["role"]): row for row in asked.iter_rows(named=True)}
+    """Return one request per answer that `robust` cannot parse; its prompt has question, options and answer."""
+    questions = {(row["item_id"], row["role"]): row for row in requests.iter_rows(named=True)}
 
     def texts(answer: Mapping[str, Any]) -> dict[str, str]:
         question = questions[answer["item_id"], answer["role"]]
-        named = zip(question["options"], question["option_texts"] or [""] * len(question["options"]), strict=True)
-        listed = "\n".join(f"{one}: {text}".removesuffix(": ") for one, text in named)
+        labelled = zip(question["options"], question["option_texts"] or [""] * len(question["options"]), strict=True)
+        listed = "\n".join(f"{option}: {text}".removesuffix(": ") for option, text in labelled)
         return {"question": question["prompt"], "options": listed}
 
-    unread = answers.filter((pl.col("reader") == "robust") & (pl.col("value") == ""))
-    return judge_requests(unread.filter(pl.col("text").str.strip_chars() != ""), items, prompt, max_tokens, texts)
+    unparsed = answers.filter((pl.col("reader") == "robust") & (pl.col("value") == ""))
+    return judge_requests(unparsed.filter(pl.col("text").str.strip_chars() != ""), items, prompt, max_tokens, texts)
 
 
 def judge_requests(
@@ -131,7 +133,7 @@ def judge_requests(
     max_tokens: int,
     texts: Callable[[Mapping[str, Any]], dict[str, str]] = lambda answer: {},
 ) -> pl.DataFrame:
-    """One request per answer, with texts of its own beside those of its item; what failed is not put to the judge."""
+    """Return one request per answer that did not fail, with its own texts beside those of its item."""
     by_id = {item.item_id: item for item in items_of(items)}
     rows: list[dict[str, Any]] = []
     for answer in answers.filter(pl.col("error") == "").iter_rows(named=True):

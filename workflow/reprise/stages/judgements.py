@@ -1,4 +1,4 @@
-"""Stage `judgements`: a judge's replies to a run's answers, read by each reader as a rating or an option."""
+"""Stage `judgements`: extract a rating or an option from a judge's replies to a run's answers, with each reader."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,42 +26,43 @@ def main(
     authors: Out[Path],
     robust: Out[Path],
 ) -> None:
-    given = read_of_key(answers, ANSWERS, run_settings.key)
-    said = read_of_key(replies[0], RESPONSES, judge_settings.key)
+    answer_table = read_of_key(answers, ANSWERS, run_settings.key)
+    reply_table = read_of_key(replies[0], RESPONSES, judge_settings.key)
     for reader in READERS:
-        frame = judgements(given, said, reader, judge[0])
+        frame = judgements(answer_table, reply_table, reader, judge[0])
         write_table(frame, {"authors": authors, "robust": robust}[reader], VERDICTS)
         failed, unparsed = frame["failed"].sum(), frame["unparsed"].sum()
         log.info(f"{reader}: {frame.height} answers; {failed} failed answers, {unparsed} failed judgements")
 
 
 def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str, judge: str = "judge") -> pl.DataFrame:
-    """One verdict per answer: its rating or option, or that the answer failed, or that the judgement of it did."""
+    """Return one verdict per answer: its rating or option, a failed answer, or a failed judgement."""
     by_request = {row["request_id"]: row for row in replies.iter_rows(named=True)}
-    mine = answers.filter(pl.col("reader") == reader)
+    reader_answers = answers.filter(pl.col("reader") == reader)
     rows = [
-        _verdict(answer, by_request.get(answer["request_id"]), reader, judge) for answer in mine.iter_rows(named=True)
+        _verdict(answer, by_request.get(answer["request_id"]), reader, judge)
+        for answer in reader_answers.iter_rows(named=True)
     ]
     return pl.DataFrame(rows, schema=VERDICTS)
 
 
 def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str, judge: str) -> dict[str, Any]:
     error, is_authors = answer["error"], reader == "authors"
-    # To the reference harness a failure that was rated is an answer like any other, and a blank one misses its rating.
+    # The reference harness scores a rated failure like any answer, and counts a blank answer as one without a rating.
     is_rated_alone = reply is not None and (is_authors or error == RATED_ONLY)
     has_answer = not error or is_rated_alone or (is_authors and error == NO_ANSWER)
-    read = Reading(answer["value"], answer["read_by"])
-    if not read.value and reply is not None and has_answer and not reply["error"]:
-        read = read_reply(reply["text"], answer["replies"], reader)
-        # What the table left unread is the model's reading; else the judge's reply was read by a row.
-        read = read._replace(by=judge if answer["read_by"] else f"{judge}: {read.by}")
-    value = read.value
+    extraction = Reading(answer["value"], answer["read_by"])
+    if not extraction.value and reply is not None and has_answer and not reply["error"]:
+        extraction = read_reply(reply["text"], answer["replies"], reader)
+        # Name the judge if it decided an unparsed answer; else add the row that parsed its reply.
+        extraction = extraction._replace(by=judge if answer["read_by"] else f"{judge}: {extraction.by}")
+    value = extraction.value
     return {
         "request_id": answer["request_id"],
         "item_id": answer["item_id"],
         "role": answer["role"],
         "value": value,
-        "read_by": read.by if value else "",
+        "read_by": extraction.by if value else "",
         "score": float(value) if value and is_rated(answer["replies"]) else None,
         "right": bool(value) and value == answer["expected"],
         "unparsed": has_answer and not value,
@@ -71,14 +72,15 @@ def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str, 
 
 
 def is_rated(replies: Sequence[str]) -> bool:
-    """Whether a judge rates the answer; otherwise it names the option that was chosen."""
+    """Return whether a judge rates the answer; otherwise it names the chosen option."""
     return tuple(replies) in SCALES.values()
 
 
 def read_reply(reply: str, replies: Sequence[str], reader: str) -> Reading:
-    """The rating or the option that a reader reads in a judge's reply.
+    """Return the rating or the option that a reader extracts from a judge's reply.
 
-    Of an option the authors' reader takes the first character, as their scorer does; it knows ratings from 0 to 3.
+    As in the authors' scorer, their reader takes the first character of an option, and it supports only ratings from 0
+    to 3.
     """
     if not is_rated(replies):
         return read_text(reply, replies, [], reader, "first_character")

@@ -1,4 +1,4 @@
-"""Stage `metrics`: a run's numbers, by both conventions, with what was asked, failed, unread and missing."""
+"""Stage `metrics`: compute a run's metrics by both conventions, with counts of requests, failures and missing clips."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ from reprise.stages.command import In, Out
 from reprise.stats.measures import Measure
 
 IMPORTED = "import"
-# A convention and the reader that goes with it: what tables show, and what is compared with published numbers.
+# Each convention with its reader: the first is shown in tables, the second is compared with published numbers.
 CONVENTIONS: tuple[tuple[Convention, str], ...] = (("fixed", "robust"), ("authors", "authors"))
 
 
@@ -55,50 +55,52 @@ def main(
 ) -> None:
     items = chosen_items(analysed_items(settings.benchmark, item_table, facts), settings.items)
     if run_settings.answers.adapter == IMPORTED:
-        items = of_answered_tasks(items, read_table(robust, VERDICTS))
-    named = {"run": run_settings.run, "judge": next(iter(judge), None), "key": run_settings.key}
+        items = items_of_answered_tasks(items, read_table(robust, VERDICTS))
+    labels = {"run": run_settings.run, "judge": next(iter(judge), None), "key": run_settings.key}
     scores = load_scores(settings.benchmark)
-    found: list[tuple[Measure, dict[str, Any]]] = []
-    readings: list[pl.DataFrame] = []
+    labelled_measures: list[tuple[Measure, dict[str, Any]]] = []
+    verdicts_of_readers: list[pl.DataFrame] = []
     for convention, reader in CONVENTIONS:
-        read = read_of_key({"robust": robust, "authors": authors}[reader], VERDICTS, run_settings.key)
-        readings.append(read)
-        measures = measured(scores, settings.form, items, read, settings.level, convention)
+        verdicts = read_of_key({"robust": robust, "authors": authors}[reader], VERDICTS, run_settings.key)
+        verdicts_of_readers.append(verdicts)
+        measures = measured(scores, settings.form, items, verdicts, settings.level, convention)
         for path in ratings:
             run, level, highest = run_settings.run, settings.level, settings.rated_to
-            given, is_part = read_ratings(path, run, highest), settings.is_part
-            measures += agreement(read, items, given, run, level, convention, highest, is_part=is_part)
-        found += [(one, named | {"convention": convention, "reader": reader}) for one in measures]
-    names = named | dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
-    unjudged, (read, *_) = names | {"judge": None}, readings
-    of_answers = None if replies else read  # verdicts on judged answers tell what the judge's replies are
+            human_ratings, is_part = read_ratings(path, run, highest), settings.is_part
+            measures += agreement(verdicts, items, human_ratings, run, level, convention, highest, is_part=is_part)
+        labelled_measures += [(measure, labels | {"convention": convention, "reader": reader}) for measure in measures]
+    fixed_labels = labels | dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
+    response_labels, (verdicts, *_) = fixed_labels | {"judge": None}, verdicts_of_readers
+    answer_verdicts = None if replies else verdicts  # Verdicts on judged answers describe the judge's replies.
     counts: list[tuple[Iterable[dict[str, Any]], dict[str, Any]]] = [
-        (flaw_numbers(items), names),
-        ([readers_differ(*readings)], names),
-        (failed_answers([responses], "answers"), unjudged),
-        (failed_answers(replies, "replies"), names),
-        (health_numbers([requests], [responses], of_answers, ANSWERS), unjudged),
-        (read_by(read), names),
-        (health_numbers(judge_requests, replies, read, REPLIES), names),
+        (flaw_numbers(items), fixed_labels),
+        ([readers_differ(*verdicts_of_readers)], fixed_labels),
+        (failed_answers([responses], "answers"), response_labels),
+        (failed_answers(replies, "replies"), fixed_labels),
+        (health_numbers([requests], [responses], answer_verdicts, ANSWERS), response_labels),
+        (read_by(verdicts), fixed_labels),
+        (health_numbers(judge_requests, replies, verdicts, REPLIES), fixed_labels),
     ]
-    rows = [number | own for numbers, own in counts for number in numbers]
-    rows += [row_of(one, scores.CHANCE.get(one.metric)) | own for one, own in found]
+    rows = [number | group_labels for numbers, group_labels in counts for number in numbers]
+    rows += [
+        row_of(measure, scores.CHANCE.get(measure.metric)) | group_labels for measure, group_labels in labelled_measures
+    ]
     frame = pl.DataFrame(rows, schema=METRICS)
     write_table(frame, metrics, METRICS)
     log.info(f"{frame.height} numbers")
 
 
 def analysed_items(benchmark: str, path: Path, facts: Sequence[Path]) -> pl.DataFrame:
-    """All items, without their texts, in the groups of the release and of the benchmark's analyses."""
+    """Return all items without their texts, in the groups of the release and of the benchmark's analyses."""
     analyses = load_analyses(benchmark)
     if analyses is None:
         return read_table(path, ITEMS, without=("texts",))
-    measured = pl.concat(read_table(one, FACTS) for one in facts) if facts else None
-    return with_analysed_groups(read_table(path, ITEMS), measured, analyses)
+    metadata = pl.concat(read_table(facts_path, FACTS) for facts_path in facts) if facts else None
+    return with_analysed_groups(read_table(path, ITEMS), metadata, analyses)
 
 
-def of_answered_tasks(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """The items of tasks with any verdict: imported answers miss no clip, so that the other tasks were not asked."""
+def items_of_answered_tasks(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Return the items of tasks with any verdict; imported predictions miss no clip, so other tasks had no requests."""
     tasks = items.join(verdicts, on="item_id", how="semi")["task"].unique()
     return items.filter(pl.col("task").is_in(tasks.to_list()))
 
@@ -111,14 +113,14 @@ def readers_differ(robust: pl.DataFrame, authors: pl.DataFrame) -> dict[str, Any
 
 
 def failed_answers(responses: Sequence[Path], group: str) -> Iterator[dict[str, Any]]:
-    """How many answers of a model failed and why; no number where none did, or where they were made elsewhere."""
+    """Yield how many answers of a model failed and why; nothing if none failed, or if they are imported."""
     for path in responses:
-        read = read_table(path, RESPONSES, without=RESPONSES.keys() - {"error", "message"})
-        failed = read.filter(pl.col("error").is_in(list(REASONS)))
+        answers = read_table(path, RESPONSES, without=RESPONSES.keys() - {"error", "message"})
+        failed = answers.filter(pl.col("error").is_in(list(REASONS)))
         if failed.is_empty():
             continue
         reasons = Counter(failed["error"]).most_common()
-        counts = {"asked": read.height, "failed": failed.height, "scored": read.height - failed.height}
+        counts = {"asked": answers.height, "failed": failed.height, "scored": answers.height - failed.height}
         yield {
             "metric": FAILED_ANSWERS,
             "group": group,
@@ -133,9 +135,11 @@ def failed_answers(responses: Sequence[Path], group: str) -> Iterator[dict[str, 
 def health_numbers(
     requests: Sequence[Path], responses: Sequence[Path], verdicts: pl.DataFrame | None, group: str
 ) -> Iterator[dict[str, Any]]:
-    for asked, given in zip(requests, responses, strict=True):
-        questions = read_table(asked, REQUESTS, without=("system", "prompt", "option_texts"))
-        yield from health(questions, read_table(given, RESPONSES, without=("message", "key")), verdicts, group)
+    for request_path, response_path in zip(requests, responses, strict=True):
+        request_table = read_table(request_path, REQUESTS, without=("system", "prompt", "option_texts"))
+        yield from health(
+            request_table, read_table(response_path, RESPONSES, without=("message", "key")), verdicts, group
+        )
 
 
 def measured(
@@ -146,17 +150,20 @@ def measured(
     level: float,
     convention: Convention,
 ) -> list[Measure]:
-    """Every metric of a form by one convention; `missing` counts a group's items that were never asked."""
-    # Clusters as numbers in the order of their names: sorted once, not for every metric.
+    """Return every metric of a form by one convention; `missing` counts the items of a group without a request."""
+    # Rank the clusters by name once, so that no metric has to sort them.
     numbered = items.with_columns(pl.col("unit").rank("dense"))
-    found = scores.SCORES[form].measure(Answered(numbered, verdicts, convention), level)
+    measures = scores.SCORES[form].measure(Answered(numbered, verdicts, convention), level)
     missing = items.join(verdicts, on="item_id", how="anti")
-    groups = {one.group for one in found if one.missing is None}
+    groups = {measure.group for measure in measures if measure.missing is None}
     missing_of = {group: in_group(missing, group, scores.GROUPS).height for group in groups}
-    return [one if one.missing is not None else replace(one, missing=missing_of[one.group]) for one in found]
+    return [
+        measure if measure.missing is not None else replace(measure, missing=missing_of[measure.group])
+        for measure in measures
+    ]
 
 
-def row_of(one: Measure, chance: float | None) -> dict[str, Any]:
+def row_of(measure: Measure, chance: float | None) -> dict[str, Any]:
     names = ("metric", "group", "value", "low", "high", "asked", "scored", "failed", "unparsed", "missing")
-    numbers = {name: getattr(one, name) for name in names}
-    return numbers if chance is None else numbers | {"p_chance": one.p_above(chance / 100)}
+    numbers = {name: getattr(measure, name) for name in names}
+    return numbers if chance is None else numbers | {"p_chance": measure.p_above(chance / 100)}

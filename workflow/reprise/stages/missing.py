@@ -1,4 +1,4 @@
-"""Stage `missing`: a report of missing sources and clips, by benchmark and table."""
+"""Stage `missing`: report missing sources and clips, by benchmark and table."""
 
 import re
 from collections import Counter
@@ -21,40 +21,44 @@ MARKUP = re.compile(r"[\\|<>`*_~$&\[\]]")
 
 def section(entry: BenchmarkLedgers) -> str:
     lines, listings = [f"## {entry.title}", ""], []
-    of_both = (("Source", entry.sources, SOURCES, "source_id"), ("Clip", entry.clips, CLIP_LEDGER, "clip_id"))
-    for what, paths, schema, name in of_both:
+    kinds = (("Source", entry.sources, SOURCES, "source_id"), ("Clip", entry.clips, CLIP_LEDGER, "clip_id"))
+    for kind, paths, schema, name in kinds:
         ledger = pl.concat([pl.DataFrame(schema=schema), *(read_table(path, schema) for path in paths)])
         failed = ledger.filter(pl.col("status") != "ok").unique(name, keep="first", maintain_order=True)
-        gone = failed.sort(name).to_dicts()
-        lines.append(f"{what}s: {_summary(gone, ledger[name].n_unique())}")
-        listings += _listing(what, gone)
-        if gone and what == "Clip":
+        missing = failed.sort(name).to_dicts()
+        lines.append(f"{kind}s: {_summary(missing, ledger[name].n_unique())}")
+        listings += _listing(kind, missing)
+        if missing and kind == "Clip":
             lines += ["", f"Affected: {', '.join(entry.tables) or 'no table'}."]
     return "\n".join([*lines, *listings, ""])
 
 
-def _summary(gone: list[dict[str, Any]], count: int) -> str:
-    if not gone:
+def _summary(missing: list[dict[str, Any]], count: int) -> str:
+    if not missing:
         return f"all {count} are available."
-    reasons = Counter(row["status"] for row in gone)
-    return f"{len(gone)} of {count} missing: " + ", ".join(f"{n} {status}" for status, n in reasons.most_common()) + "."
+    reasons = Counter(row["status"] for row in missing)
+    return (
+        f"{len(missing)} of {count} missing: "
+        + ", ".join(f"{number} {status}" for status, number in reasons.most_common())
+        + "."
+    )
 
 
-def _listing(what: str, gone: list[dict[str, Any]]) -> list[str]:
-    if not gone:
+def _listing(kind: str, missing: list[dict[str, Any]]) -> list[str]:
+    if not missing:
         return []
-    meaning = PERMANENT | STATUSES | {status: f"{words} (tried again)" for status, words in TRANSIENT.items()}
-    head = ["", f"| {what} | Reason | What it means | Message |", "|---|---|---|---|"]
-    return head + [
-        f"| {_cell(row.get('source_id') or row['clip_id'])} | {row['status']} | {meaning.get(row['status'], '')} | "
+    meanings = PERMANENT | STATUSES | {status: f"{words} (tried again)" for status, words in TRANSIENT.items()}
+    header = ["", f"| {kind} | Reason | What it means | Message |", "|---|---|---|---|"]
+    return header + [
+        f"| {_cell(row.get('source_id') or row['clip_id'])} | {row['status']} | {meanings.get(row['status'], '')} | "
         f"{_cell(row['message'])} |"
-        for row in gone
+        for row in missing
     ]
 
 
 def _cell(text: str) -> str:
-    """One table cell: no bar, no markup, no line break out of it."""
-    return MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", plain(text)[:LONGEST])
+    """Return a text as one table cell, without bars, markup or line breaks."""
+    return MARKUP.sub(lambda match: f"&#{ord(match[0])};", plain(text)[:LONGEST])
 
 
 def main(settings: MissingKey, ledgers: In[list[Path]], out: Out[Path]) -> None:

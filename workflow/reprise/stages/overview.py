@@ -20,11 +20,11 @@ def main(
     timings: In[list[Path]],
     tex: Out[Path],
 ) -> None:
-    results, files = Results(settings.suite), {path.stem: path for path in published}
+    results, published_files = Results(settings.suite), {path.stem: path for path in published}
     builder = OverviewBuilder(
         settings,
         read_metrics(metrics),
-        {name: Published(files.get(name), main.table) for name, main in settings.of_all.items()},
+        {name: Published(published_files.get(name), key.table) for name, key in settings.of_all.items()},
         read_problems(problems, results),
         {results.name_of(path): read_table(path, TIMINGS) for path in timings},
     )

@@ -1,4 +1,4 @@
-"""Stage `preview`: one clip's frames under one sampling as a picture, so that a person sees what a model saw."""
+"""Stage `preview`: draw one clip's frames under one sampling as a picture, to show what the model gets."""
 
 import math
 from pathlib import Path
@@ -27,23 +27,23 @@ INK, PAPER = (30, 30, 30), 255
 
 
 def contact_sheet(path: Path, plan: dict[str, Any], title: str) -> Image:
-    """The planned frames in reading order, each over its number and moment, or the one picture that holds them all."""
+    """Return the planned frames in reading order, each above its number and time, or the picture of their grid."""
     index = packet_index(path)
     size = TILE_WIDTH, max(1, round(TILE_WIDTH * index.height / index.width))
     pictures = read_frames(path, plan["indices"], size)
     columns = min(MOST_COLUMNS, max(1, math.ceil(math.sqrt(len(pictures)))))
     rows = max(1, math.ceil(len(pictures) / columns))
     step_x, step_y = TILE_WIDTH + GAP, size[1] + CAPTION + GAP
-    in_grid = as_grid(pictures, *plan["grid"]) if plan["grid"] and plan["indices"] else None
-    height, width = (rows * step_y, max(columns, 2) * step_x) if in_grid is None else in_grid.shape[:2]
-    sheet = np.full((height + 2 * CAPTION + GAP, width + (GAP if in_grid is None else 2 * GAP), 3), PAPER, np.uint8)
+    grid = as_grid(pictures, *plan["grid"]) if plan["grid"] and plan["indices"] else None
+    height, width = (rows * step_y, max(columns, 2) * step_x) if grid is None else grid.shape[:2]
+    sheet = np.full((height + 2 * CAPTION + GAP, width + (GAP if grid is None else 2 * GAP), 3), PAPER, np.uint8)
     _write(sheet, title, GAP, CAPTION - 6)
     _write(sheet, plan["note"] or f"{len(pictures)} frames", GAP, 2 * CAPTION - 6)
-    if in_grid is not None:
-        sheet[2 * CAPTION : 2 * CAPTION + height, GAP : GAP + width] = in_grid
+    if grid is not None:
+        sheet[2 * CAPTION : 2 * CAPTION + height, GAP : GAP + width] = grid
         return sheet
-    for at, (picture, number, moment) in enumerate(zip(pictures, plan["indices"], plan["times_s"], strict=True)):
-        left, top = GAP + at % columns * step_x, 2 * CAPTION + at // columns * step_y
+    for position, (picture, number, moment) in enumerate(zip(pictures, plan["indices"], plan["times_s"], strict=True)):
+        left, top = GAP + position % columns * step_x, 2 * CAPTION + position // columns * step_y
         sheet[top : top + size[1], left : left + size[0]] = picture
         _write(sheet, f"{number}  {moment:.2f} s", left, top + size[1] + CAPTION - 6)
     return sheet
@@ -56,15 +56,15 @@ def write_sheet(sheet: Image, target: Path) -> None:
 
 
 def _write(sheet: Image, text: str, left: int, baseline: int) -> None:
-    plain = text.encode("ascii", "replace").decode()
-    cv2.putText(sheet, plain, (left, baseline), cv2.FONT_HERSHEY_SIMPLEX, 0.45, INK, 1, cv2.LINE_AA)
+    ascii_text = text.encode("ascii", "replace").decode()
+    cv2.putText(sheet, ascii_text, (left, baseline), cv2.FONT_HERSHEY_SIMPLEX, 0.45, INK, 1, cv2.LINE_AA)
 
 
-def _row(frame: pl.DataFrame, clip_id: str, where: str) -> dict[str, Any]:
-    found = frame.filter(pl.col("clip_id") == clip_id)
-    if found.is_empty():
-        raise UserError(f"{where}: clip '{clip_id}' not found.{suggestion(clip_id, frame['clip_id'])}")
-    return dict(found.row(0, named=True))
+def _row(frame: pl.DataFrame, clip_id: str, location: str) -> dict[str, Any]:
+    matches = frame.filter(pl.col("clip_id") == clip_id)
+    if matches.is_empty():
+        raise UserError(f"{location}: clip '{clip_id}' not found.{suggestion(clip_id, frame['clip_id'])}")
+    return dict(matches.row(0, named=True))
 
 
 def main(
@@ -78,10 +78,10 @@ def main(
 ) -> None:
     rule = settings.rule
     plan = _row(read_table(frames, FRAME_PLAN), clip, str(frames))
-    found = _row(present_clips(ledgers), plan["shown_clip"] or clip, "the clip ledgers")
+    clip_row = _row(present_clips(ledgers), plan["shown_clip"] or clip, "the clip ledgers")
     parameters = {**rule, **rule.get("view", {})}
     details = ", ".join(f"{key}={value}" for key, value in parameters.items() if key not in ("rule", "view"))
-    path = clip_file(store, found)
+    path = clip_file(store, clip_row)
     with readable(path):
         sheet = contact_sheet(path, plan, f"{clip}   {rule['rule']} {details}")
     write_sheet(sheet, out)

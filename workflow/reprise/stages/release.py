@@ -1,4 +1,4 @@
-"""Stage `release`: a benchmark's released annotation files, fetched or found, listed with their digests."""
+"""Stage `release`: fetch or locate a benchmark's released annotation files, and list them with their digests."""
 
 import json
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ def main(settings: ReleaseKey, store: Site[Store], out: Out[Path]) -> None:
     folder = release_folder(settings, store, out.parent)
     files = matching_files(folder, settings.files)
     if not files:
-        found = ", ".join(sorted(path.name for path in folder.iterdir())[:12]) or "nothing"
-        raise UserError(f"{folder}: no file matches {', '.join(settings.files)}. Found: {found}.")
+        names = ", ".join(sorted(path.name for path in folder.iterdir())[:12]) or "nothing"
+        raise UserError(f"{folder}: no file matches {', '.join(settings.files)}. Found: {names}.")
     if settings.extras is not None:
         files |= matching_files(Path(settings.extras.folder), settings.files)
     digests = {name: store.read_digest(path) for name, path in files.items()}
     for name, digest in (settings.found | (settings.extras.files if settings.extras else {})).items():
-        if digests.get(name, digest) != digest:  # planning goes by a file's size, time and inode
+        if digests.get(name, digest) != digest:  # Planning compares only a file's size, time and inode.
             raise UserError(
                 f"{files[name]}: not the file that this job was planned for, by its bytes: it was damaged on its disk, "
                 "or edited meanwhile. Restore it or, if it is right as it is, give it a new date (`touch`). Then run "
@@ -57,12 +57,12 @@ def _hub_folder(benchmark: str, release: ReleaseHub, patterns: Sequence[str], st
             f"release of {benchmark}: {repo} is 'unpinned'. Run `python -m reprise pin` with network access first, "
             "or use a folder of the released files (`release: {kind: folder, path: ...}`)."
         )
-    from reprise.fetch.hub import fetch_snapshot  # releases in folders need no client of the hub
+    from reprise.fetch.hub import fetch_snapshot  # A release in a folder does not need the client of the hub.
 
     folder = store.root / "release" / value_digest([repo, revision])[:16]
     for name, digest in (read_record(folder.with_suffix(".json")) or {}).items():
         if (folder / name).is_file() and file_digest(folder / name) != digest:
-            (folder / name).unlink()  # so that it is fetched again: the hub's library goes by dates
+            (folder / name).unlink()  # The hub's library compares only dates, and would keep it.
     fetch_snapshot(f"release of {benchmark}", "dataset", repo, revision, folder, patterns)
     write_record(
         folder.with_suffix(".json"),

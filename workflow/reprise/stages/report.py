@@ -16,8 +16,8 @@ from reprise.stages.command import Out, Site, also_reads
 
 
 def main(settings: ReportKey, config: Site[dict[str, Any]], store: Site[Store], page: Out[Path]) -> None:
-    made_with = all_settings(Plan(load(Path(), config)))
+    settings_of_jobs = all_settings(Plan(load(Path(), config)))
     results = Results(settings.suite)
     also_reads(inputs(settings, results))
-    build(settings, results, store, page.parent, made_with)
+    build(settings, results, store, page.parent, settings_of_jobs)
     log.info(f"{len(settings.runs())} runs; open {page}")

@@ -1,4 +1,4 @@
-"""Stage `reproduction`: verdicts on the numbers that a paper prints too, from the csvs of all tables."""
+"""Stage `reproduction`: compare the measured numbers with those of the papers, from the csv files of all tables."""
 
 from pathlib import Path
 
@@ -16,10 +16,12 @@ from reprise.tables.reproduction import Reproduction
 
 def main(settings: ReproductionKey, tables: In[list[Path]], md: Out[Path]) -> None:
     rows = pl.concat([pl.DataFrame(schema=TIDY), *(pl.read_csv(sealed_text(path), schema=TIDY) for path in tables)])
-    found = Reproduction(settings, rows.with_columns(pl.col(pl.String).map_elements(of_cell, return_dtype=pl.String)))
-    shown = found.tables()
+    reproduction = Reproduction(
+        settings, rows.with_columns(pl.col(pl.String).map_elements(of_cell, return_dtype=pl.String))
+    )
+    built_tables = reproduction.tables()
     for form in ("md", "html"):
         write_sealed(
-            md.with_suffix(f".{form}"), collect("Reproduction", [render(table, form) for table in shown], form)
+            md.with_suffix(f".{form}"), collect("Reproduction", [render(table, form) for table in built_tables], form)
         )
-    write_csv(found.rows(), md.with_suffix(".csv"))
+    write_csv(reproduction.rows(), md.with_suffix(".csv"))

@@ -1,4 +1,4 @@
-"""Stage `requests`: what a protocol asks of every item, with its prompt filled in."""
+"""Stage `requests`: write the requests of a protocol about every item, with the prompt filled in."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ from reprise.stages.command import In, Out
 
 
 def main(settings: RequestsKey, item_table: In[Path], out: Out[Path]) -> None:
-    chosen = chosen_items(read_table(item_table, ITEMS), settings.items)
-    items = chosen.filter(are_short(settings.text_chars_max))
+    selected_items = chosen_items(read_table(item_table, ITEMS), settings.items)
+    items = selected_items.filter(are_short(settings.text_chars_max))
     form = load_questions(settings.benchmark).FORMS[settings.form]
     frame = request_table(form, items, settings.prompt, settings.ask, settings.max_tokens)
     write_table(frame, out, REQUESTS)
     log.info(f"{frame.height} requests about {items.height} items")
-    if items.height < chosen.height:
-        dropped = chosen.height - items.height
+    if items.height < selected_items.height:
+        dropped = selected_items.height - items.height
         log.info(f"{dropped} items not asked: a text of more than {settings.text_chars_max} characters")

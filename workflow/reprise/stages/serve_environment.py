@@ -1,4 +1,4 @@
-"""Stage `serve_environment`: the packages of a server that jobs start, installed once in the store."""
+"""Stage `serve_environment`: install the packages of a model server once in the store."""
 
 import json
 from pathlib import Path

@@ -36,7 +36,7 @@ def main(
 
 
 def write_formats(table: Table, tidy: Sequence[Mapping[str, Any]], out: Path) -> None:
-    """The table in every format, and its tidy rows beside it."""
+    """Write a table in every format, and its tidy rows beside it."""
     for form in FORMATS:
         write_sealed(out.with_suffix(f".{form}"), render(table, form))
     write_csv(pl.DataFrame(tidy, schema=TIDY), out.with_suffix(".csv"))

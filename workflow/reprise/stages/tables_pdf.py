@@ -1,4 +1,4 @@
-"""Stage `tables_pdf`: every table of the suite on pages, and its figures if they are asked for, to look at."""
+"""Stage `tables_pdf`: print every table of the suite, and optionally its figures, to one PDF."""
 
 import shutil
 from collections.abc import Mapping
@@ -16,8 +16,8 @@ def main(settings: PdfKey, parts: In[list[Path]], figures: In[list[Path]], out: 
     fragments = {name_of(path): sealed_text(path).read_text(encoding="ascii") for path in parts}
     with TemporaryDirectory() as folder, whole_file(out) as temporary:
         pictures = {}
-        for place, path in enumerate(figures):
-            file = f"figure{place}.pdf"  # a name that LaTeX reads
+        for number, path in enumerate(figures):
+            file = f"figure{number}.pdf"  # LaTeX does not accept every file name.
             shutil.copyfile(sealed_text(path), Path(folder) / file)
             pictures[name_of(path)] = figure(file, settings.captions[name_of(path)])
         pdf, latex_log = print_document(document(by_benchmark(fragments, pictures)), Path(folder))
@@ -31,12 +31,12 @@ def name_of(path: Path) -> str:
 
 
 def by_benchmark(tables: Mapping[str, str], figures: Mapping[str, str]) -> dict[str, str]:
-    """A benchmark's figures behind its tables; benchmarks in the order of their tables."""
+    """Return the sources with the figures of each benchmark after its tables, in the order of the tables."""
     benchmarks = dict.fromkeys(name.partition("/")[0] for name in (*tables, *figures))
     return {
         name: source
         for benchmark in benchmarks
-        for some in (tables, figures)
-        for name, source in some.items()
+        for sources in (tables, figures)
+        for name, source in sources.items()
         if name.startswith(f"{benchmark}/")
     }

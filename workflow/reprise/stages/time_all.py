@@ -1,4 +1,4 @@
-"""Stage `time_all`: the time cards of several models beside each other."""
+"""Stage `time_all`: write the temporal profiles of several models side by side."""
 
 from pathlib import Path
 
@@ -15,12 +15,12 @@ TITLE = "Which models use time?"
 
 
 def main(settings: TimeAllKey, cards: In[list[Path]], html: Out[Path]) -> None:
-    found = in_order([read_card(path) for path in cards])
-    write_csv(tidy(found), html.with_suffix(".csv"))
-    lines = [f"{card.title}: {order_words(card)}. {headline(card)}" for card in found]
+    profiles = in_order([read_card(path) for path in cards])
+    write_csv(tidy(profiles), html.with_suffix(".csv"))
+    lines = [f"{profile.title}: {order_words(profile)}. {headline(profile)}" for profile in profiles]
     save(
-        draw_all(found),
+        draw_all(profiles),
         html.with_suffix(".png"),
         {"title": TITLE, "caption": f"{settings.notice} {'; '.join(lines)}".strip()},
     )
-    write_pages(TITLE, lines, [all_table(found)], all_page(found), html)
+    write_pages(TITLE, lines, [all_table(profiles)], all_page(profiles), html)

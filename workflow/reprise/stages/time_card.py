@@ -1,4 +1,4 @@
-"""Stage `time_card`: what of a model's scores is due to words, to frames and to their order."""
+"""Stage `time_card`: write a model's temporal profile, which divides its scores by text, frames and frame order."""
 
 from pathlib import Path
 
@@ -14,16 +14,20 @@ from reprise.timecard.words import headline
 
 
 def main(settings: TimeCardKey, made_from: In[list[Path]], html: Out[Path]) -> None:
-    card, samples = card_of(settings)
+    profile, samples = card_of(settings)
     write_csv(samples, html.with_suffix(".items.csv"))
-    write_card(card, html.with_suffix(".json"))
-    write_csv(tidy([card]), html.with_suffix(".csv"))
-    title = f"Does {card.title} use time?"
+    write_card(profile, html.with_suffix(".json"))
+    write_csv(tidy([profile]), html.with_suffix(".csv"))
+    title = f"Does {profile.title} use time?"
     save(
-        draw_card(card),
+        draw_card(profile),
         html.with_suffix(".png"),
-        {"title": title, "caption": f"{card.notice} {headline(card)}".strip()},
+        {"title": title, "caption": f"{profile.notice} {headline(profile)}".strip()},
     )
     write_pages(
-        title, [headline(card), *(one.sentence for one in card.benchmarks)], tables_of(card), card_page(card), html
+        title,
+        [headline(profile), *(benchmark.sentence for benchmark in profile.benchmarks)],
+        tables_of(profile),
+        card_page(profile),
+        html,
     )

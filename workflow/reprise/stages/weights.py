@@ -1,4 +1,4 @@
-"""Stage `weights`: a model's pinned snapshot, fetched once into the store."""
+"""Stage `weights`: fetch a model's pinned snapshot once into the store."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ def main(
         )
     folder = snapshot_folder(repo, revision, store)
     fetch_snapshot(f"config/models/{model}.yaml", "model", repo, revision, folder, patterns)
-    missing = [one for one in files if not any(folder.glob(one))]
+    missing = [pattern for pattern in files if not any(folder.glob(pattern))]
     if missing:
         raise UserError(
             f"config/models/{model}.yaml: served_by.files: {repo}@{revision} holds no {', '.join(missing)}. "

@@ -1,4 +1,4 @@
-"""All that a run asks about each of its clips, from the tables of its questions, its frames and its clips."""
+"""Gather the requests of a run about each of its clips, from the tables of requests, frame plans and clips."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -28,45 +28,45 @@ def gather_work(
     plans: pl.DataFrame,
     ledger: pl.DataFrame,
     store: Store,
-    piece: Piece = WHOLE,
+    partition: Piece = WHOLE,
     *,
     with_labels: bool = False,
 ) -> list[Work]:
-    """Return the questions of each clip that exists, or of a piece of them, in the order of the clips.
+    """Return the requests about each available clip, or about those of a partition, in the order of the clips.
 
     Only with `with_labels` do the requests hold the expected answers (`AdapterInfo.reads_labels`).
     """
-    found = {row["clip_id"]: row for row in ledger.filter(pl.col("status") == "ok").iter_rows(named=True)}
-    is_its = [piece == WHOLE or piece.has(recipe) for recipe in ledger["recipe"]]
-    its = ledger.filter(pl.Series(is_its, dtype=pl.Boolean))
-    planned = {row["clip_id"]: row for row in about(plans, its).iter_rows(named=True)}
+    clip_rows = {row["clip_id"]: row for row in ledger.filter(pl.col("status") == "ok").iter_rows(named=True)}
+    is_in_partition = [partition == WHOLE or partition.has(recipe) for recipe in ledger["recipe"]]
+    partition_clips = ledger.filter(pl.Series(is_in_partition, dtype=pl.Boolean))
+    frame_plans = {row["clip_id"]: row for row in rows_of_available_clips(plans, partition_clips).iter_rows(named=True)}
     works = []
-    for name, rows in _by_clip(about(requests, its)).items():
-        shown = found.get(planned[name]["shown_clip"] or name) if name in planned else None
-        if shown is None:
+    for name, rows in _by_clip(rows_of_available_clips(requests, partition_clips)).items():
+        source_row = clip_rows.get(frame_plans[name]["shown_clip"] or name) if name in frame_plans else None
+        if source_row is None:
             raise UserError(f"clip '{name}' has no frame plan. Delete the frames table of this sampling and run again.")
         clip = Clip(
             clip_id=name,
-            path=store.root / shown["object"],
-            indices=tuple(planned[name]["indices"]),
-            times_s=tuple(planned[name]["times_s"]),
+            path=store.root / source_row["object"],
+            indices=tuple(frame_plans[name]["indices"]),
+            times_s=tuple(frame_plans[name]["times_s"]),
             questions=len(rows),
-            grid=tuple(planned[name]["grid"]) if planned[name]["grid"] else None,
+            grid=tuple(frame_plans[name]["grid"]) if frame_plans[name]["grid"] else None,
         )
-        asked = tuple(_request(row, len(clip.indices), with_labels) for row in rows)
-        frames = frames_digest(shown["sha256"], clip.indices, clip.times_s, clip.grid)
-        if shown is not found[name]:
-            frames = value_digest([found[name]["sha256"], frames])
-        works.append(Work(clip, frames, asked, partial(clip_file, store, shown)))
+        clip_requests = tuple(_request(row, len(clip.indices), with_labels) for row in rows)
+        digest = frames_digest(source_row["sha256"], clip.indices, clip.times_s, clip.grid)
+        if source_row is not clip_rows[name]:
+            digest = value_digest([clip_rows[name]["sha256"], digest])
+        works.append(Work(clip, digest, clip_requests, partial(clip_file, store, source_row)))
     return works
 
 
-def about(rows: pl.DataFrame, ledger: pl.DataFrame) -> pl.DataFrame:
+def rows_of_available_clips(rows: pl.DataFrame, ledger: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("clip_id").is_in(ledger.filter(pl.col("status") == "ok")["clip_id"].implode()))
 
 
 def gather_text_work(requests: pl.DataFrame, *, with_labels: bool = False) -> list[Work]:
-    """Return questions about texts alone, such as a judge's; an answer is reused whatever clip it was about."""
+    """Return requests about texts alone, such as a judge's; answers are reused whatever clip the text was about."""
     return [
         Work(Clip(name, None, (), ()), NO_FRAMES, tuple(_request(row, 0, with_labels) for row in rows))
         for name, rows in _by_clip(requests).items()
@@ -74,7 +74,7 @@ def gather_text_work(requests: pl.DataFrame, *, with_labels: bool = False) -> li
 
 
 def _by_clip(requests: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    """The rows of each clip's questions, in the order of both; polars would make a table a clip, which takes longer."""
+    """Return the rows of each clip, in the order of both; polars would build a table per clip, which is slower."""
     return grouped(requests.iter_rows(named=True), itemgetter("clip_id"))
 
 

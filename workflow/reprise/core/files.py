@@ -22,7 +22,7 @@ PLACE = b"0" * DIGITS
 # A parquet file ends with its metadata, which hold the mark.
 TAIL = 1 << 18
 SHORT = 16
-LONGEST_NAME = 255  # bytes, on the usual file systems
+LONGEST_NAME = 255  # The limit of common file systems, in bytes.
 
 
 def canonical_json(value: Any) -> str:

@@ -38,7 +38,7 @@ def places(root: Path = Path()) -> list[Path]:
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.@-]+:/")
 VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[^}]*\})")
-LONGEST_PATH = 4000  # bytes, on the usual file systems
+LONGEST_PATH = 4000  # The limit of common file systems, in bytes.
 
 
 def path_problem(path: str) -> str | None:

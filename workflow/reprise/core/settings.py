@@ -87,7 +87,7 @@ PathText = Annotated[str, AfterValidator(_checked_path)]
 LocalPath = Annotated[PathText, AfterValidator(_expanded)]
 """A file or a folder of this machine; `~` and variables in it are expanded."""
 FilePath = Annotated[LocalPath, AfterValidator(lambda path: str(located(path)))]
-"""A file, a folder or a pattern, looked up in the working directory and then in the workflow's own place."""
+"""A file, a folder or a pattern, looked up in the working directory and then in the folder of the workflow."""
 FilePattern = Annotated[str, AfterValidator(_checked_pattern)]
 """A glob pattern of files in a folder that another setting names."""
 Day = Annotated[date, BeforeValidator(_day)]
@@ -210,7 +210,7 @@ class KeyPart(Settings):
 
 
 class Key(KeyPart):
-    """Settings that shape the output of a job, with the versions of the code that computes it: stage, benchmark, adapter."""
+    """Settings that shape the output of a job, with the versions of the code of its stage, benchmark or adapter."""
 
     code_versions: dict[str, int] = {}
 

@@ -50,7 +50,7 @@ class Kept(NamedTuple):
 
 
 class Store:
-    """A folder of objects addressed by kind and digest, and a log of known file digests."""
+    """A folder of objects addressed by kind and digest, and a log of cached file digests."""
 
     def __init__(self, root: Path, scratch: Path | None = None, *, is_read_only: bool = False) -> None:
         """Open a store; `scratch` is this user's folder for work in progress, by default one in the store.

@@ -1,1 +1,1 @@
-"""People's answers to the benchmarks' questions: surveys go out as files, answers come back as files, in parts."""
+"""Human evaluation: export the benchmarks' questions as surveys and import annotators' answers from files."""

@@ -1,4 +1,4 @@
-"""How far people agree, of whom each answers some of the questions."""
+"""Agreement between annotators who each answer some of the questions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
@@ -10,11 +10,16 @@ Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 
 
 def alpha(answers: Sequence[Mapping[str, int]], values: Sequence[str], level: Level = "nominal") -> float | None:
-    """Krippendorff's alpha of questions, each with how many people gave each value; values of other levels are numbers.
+    """Return Krippendorff's alpha, or None if it is undefined.
 
-    None where no question has two answers, or all answers are alike: nothing can be said then.
+    Alpha is undefined if no question has two answers or if all answers are equal.
+
+    Args:
+        answers: For each question, how many annotators chose each value.
+        values: All values an answer can have; at levels other than `nominal` they must be numbers.
+        level: The level of measurement.
     """
-    counts = np.array([[given.get(value, 0) for value in values] for given in answers], dtype=np.int64)
+    counts = np.array([[votes.get(value, 0) for value in values] for votes in answers], dtype=np.int64)
     paired = counts[counts.sum(axis=1) > 1] if counts.size else counts
     if (paired.sum(axis=0) > 0).sum() < 2:
         return None

@@ -1,4 +1,4 @@
-"""Whose answers count, and what they come to: who is who, a test, the mode of what is left, the mean of ratings."""
+"""Decide which annotators' answers count, and aggregate them: the mode of answers, the mean of ratings."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -22,7 +22,7 @@ from human_evaluation.settings import AnswerDesign, Asked
 from human_evaluation.surveys import Qualifying, qualification_of, question_tasks
 from human_evaluation.tasks import Problem, Task, Verdict, Votes, counted, known_as, read_verdicts, warn_of
 
-# Why a question has no answer, and why a row does not count, besides what a review knows.
+# The reasons why a question has no answer or a row does not count, in addition to those of a review.
 TOO_FEW, TIE = "too_few_people", "tie"
 WROTE_CAPTIONS = "wrote_captions"
 NAMES_DIFFER = "If some are, write them there by the name or number under which they answered"
@@ -36,7 +36,7 @@ class Worker(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """The answers that count, by task and person, the people, and the rows that do not count."""
+    """The answers that count by task and annotator, the annotators, and the rows that do not count."""
 
     votes: Votes
     workers: list[Worker]
@@ -44,12 +44,12 @@ class Counted(NamedTuple):
 
     @property
     def left_out(self) -> int:
-        """Those of them who answered."""
+        """Return the number of answering annotators that `left_out:` excludes."""
         return sum(worker.refused == WROTE_CAPTIONS for worker in self.workers)
 
     @property
     def nobody_left_out(self) -> bool:
-        """Whether people answered under other names than `left_out:` has, as far as can be seen."""
+        """Return whether `left_out:` names people but none of them answered, as if they had used other names."""
         return bool(self.named and self.workers and not self.left_out)
 
 
@@ -59,118 +59,125 @@ class Reply(NamedTuple):
 
 
 def gather(scope: str, design: Asked, files: Inputs, requests: pl.DataFrame) -> tuple[list[Task], Counted]:
-    """The tasks of a group, in the order of the requests, and all that its files of answers say together."""
-    tasks, tested = question_tasks(scope, requests), qualification_of(scope, design)
+    """Return the tasks of a group in the order of the requests, and the answers of all its files together."""
+    tasks, qualification = question_tasks(scope, requests), qualification_of(scope, design)
     verdicts, left_out = read_verdicts(map(Path, files.answers)), set[str]()
     for path in map(Path, files.left_out):
-        named = require_columns(read_own_rows(path), ("reviewer",), path)["reviewer"].drop_nulls()
-        left_out |= {known_as(str(name)) for name in named}
+        reviewers = require_columns(read_own_rows(path), ("reviewer",), path)["reviewer"].drop_nulls()
+        left_out |= {known_as(str(name)) for name in reviewers}
     refuse_edited(files.digests())
-    found = counting(tasks, verdicts, design, tested, left_out - {""})
-    if found.nobody_left_out:
-        log.warning(f"None of the {found.named} people of `left_out:` is among those who answered. {NAMES_DIFFER}.")
-    return tasks, found
+    votes = counting(tasks, verdicts, design, qualification, left_out - {""})
+    if votes.nobody_left_out:
+        log.warning(f"None of the {votes.named} people of `left_out:` is among those who answered. {NAMES_DIFFER}.")
+    return tasks, votes
 
 
 def counting(
     tasks: Sequence[Task],
     verdicts: Sequence[Verdict],
     design: Asked,
-    tested: Qualifying,
+    qualification: Qualifying,
     left_out: Collection[str],
 ) -> Counted:
-    """The answers of those who may answer; of one person's two answers to a question neither counts."""
-    questions, tests = ({task.task_id for task in some} for some in (tasks, tested.tasks))
-    verdicts = [one._replace(reviewer=known_as(one.reviewer)) for one in verdicts]
-    people = {one.reviewer for one in verdicts if one.task_id in questions | tests} - {""}
+    """Return the answers that count: those of qualified annotators who gave one answer to a question, not two."""
+    questions, tests = ({task.task_id for task in group} for group in (tasks, qualification.tasks))
+    verdicts = [verdict._replace(reviewer=known_as(verdict.reviewer)) for verdict in verdicts]
+    people = {verdict.reviewer for verdict in verdicts if verdict.task_id in questions | tests} - {""}
     numbers = {name: str(number) for number, name in enumerate(shuffled(people, design.seed), start=1)}
-    anonymous = [one._replace(reviewer=numbers.get(one.reviewer, "")) for one in verdicts]
-    of_tests = counted(tested.tasks, [one for one in anonymous if one.task_id in tests])
-    foreign = counted((), [one for one in anonymous if one.task_id not in questions | tests])
+    anonymous = [verdict._replace(reviewer=numbers.get(verdict.reviewer, "")) for verdict in verdicts]
+    test_votes = counted(qualification.tasks, [verdict for verdict in anonymous if verdict.task_id in tests])
+    foreign = counted((), [verdict for verdict in anonymous if verdict.task_id not in questions | tests])
     right = Counter(
         person
-        for task, given in of_tests.by_task.items()
-        for person, said in given.items()
-        if said == tested.right[task]
+        for task, verdict_of in test_votes.by_task.items()
+        for person, verdict in verdict_of.items()
+        if verdict == qualification.right[task]
     )
     refused, needed = dict[str, tuple[str, str]](), design.qualification.right if design.qualification else 0
     for name, number in numbers.items():
         if name in left_out:
             refused[number] = (WROTE_CAPTIONS, f"worker {number} wrote captions")
         elif right[number] < needed:
-            passed = f"{right[number]} of {len(tested.tasks)} answers of the qualification right, needed: {needed}"
+            passed = (
+                f"{right[number]} of {len(qualification.tasks)} answers of the qualification right, needed: {needed}"
+            )
             refused[number] = ("not_qualified", f"worker {number} has {passed}")
-    asked = [one for one in anonymous if one.task_id in questions]
-    votes = counted(tasks, [one for one in asked if one.reviewer not in refused])
-    out = [Problem(one.where, *refused[one.reviewer]) for one in asked if one.reviewer in refused]
-    given = Counter(one.reviewer for one in asked)
-    workers = [Worker(int(one), right[one], refused.get(one, ("", ""))[0], given[one]) for one in numbers.values()]
-    problems = [*foreign.problems, *of_tests.problems, *out, *votes.problems]
+    answers = [verdict for verdict in anonymous if verdict.task_id in questions]
+    votes = counted(tasks, [verdict for verdict in answers if verdict.reviewer not in refused])
+    refused_rows = [
+        Problem(verdict.where, *refused[verdict.reviewer]) for verdict in answers if verdict.reviewer in refused
+    ]
+    answer_counts = Counter(verdict.reviewer for verdict in answers)
+    workers = [
+        Worker(int(number), right[number], refused.get(number, ("", ""))[0], answer_counts[number])
+        for number in numbers.values()
+    ]
+    problems = [*foreign.problems, *test_votes.problems, *refused_rows, *votes.problems]
     return Counted(Votes(votes.by_task, problems), workers, len(left_out))
 
 
 def replies(tasks: Sequence[Task], votes: Votes, design: AnswerDesign) -> dict[str, Reply]:
-    """By task: the mode of people's answers; without enough people, or with a tie that counts as wrong, none."""
-    found = {}
+    """Return the mode of the answers by task: none with too few annotators or with a tie that counts as wrong."""
+    reply_of_task = {}
     for task in tasks:
-        given = votes.by_task.get(task.task_id, {})
-        counts, error = Counter(given.values()), ""
-        options = [one for one in task.choices if counts[one] == max(counts.values(), default=0)]
-        if len(given) < design.workers:
+        votes_of_task = votes.by_task.get(task.task_id, {})
+        counts, error = Counter(votes_of_task.values()), ""
+        options = [option for option in task.choices if counts[option] == max(counts.values(), default=0)]
+        if len(votes_of_task) < design.workers:
             error = TOO_FEW
         elif len(options) > 1 and design.ties == "wrong":
             error = TIE
         elif design.ties == "draw":
             options = sorted(options, key=lambda option: rank(design.seed, task.task_id, option))
-        found[task.task_id] = Reply("" if error else options[0], error)
-    return found
+        reply_of_task[task.task_id] = Reply("" if error else options[0], error)
+    return reply_of_task
 
 
 def write_refused(refused: Sequence[Problem], waiting: Sequence[str], path: Path) -> None:
-    """Write the rows that do not count, and the tasks that still wait for people; the log names the first rows."""
-    write_problems([Noted(one.where, None, one.found, one.problem) for one in refused], waiting, path)
+    """Write the rows that do not count and the tasks that wait for annotators, and log the first rows."""
+    write_problems([Noted(row.where, None, row.found, row.problem) for row in refused], waiting, path)
     warn_of(refused, path)
 
 
-READER = "robust"  # whose reading of a model's reply people see, which is what tables show
+READER = "robust"  # raters see what this extractor takes from a model's reply, as the tables do
 
 
 def rating_requests(
     items: pl.DataFrame, answers: Mapping[str, pl.DataFrame], questions: int, seed: int
 ) -> list[dict[str, Any]]:
-    """A request a person for each answer, by run, to the questions that are drawn of those that all runs were asked.
+    """Return a rating request for each run's answers to questions sampled from those that all runs have.
 
-    An answer that failed or could not be read is not shown: there is nothing to rate.
+    Failed and unparsed answers are left out because there is nothing to rate.
     """
-    asked = set.intersection(*(set(table.filter(reader=READER)["item_id"]) for table in answers.values()))
-    drawn = set(shuffled(asked, seed)[:questions])
-    chosen = items_of(items.filter(pl.col("item_id").is_in(drawn)))
+    shared = set.intersection(*(set(table.filter(reader=READER)["item_id"]) for table in answers.values()))
+    sampled_ids = set(shuffled(shared, seed)[:questions])
+    sampled = items_of(items.filter(pl.col("item_id").is_in(sampled_ids)))
     rows = []
     for run, table in answers.items():
         answered = {row["item_id"]: row for row in table.filter(reader=READER, error="").iter_rows(named=True)}
         if not {tuple(row["replies"]) for row in answered.values()} <= set(SCALES.values()):
             raise UserError(f"{run}: its answers choose an option. Name runs of a protocol whose answers are rated.")
-        for item in (item for item in chosen if item.item_id in answered):
-            shown = {
+        for item in (item for item in sampled if item.item_id in answered):
+            texts = {
                 "Question": item.texts["question"],
                 "Groundtruth answer": item.answer,
                 "Candidate answer": answered[item.item_id]["text"],
             }
             rows.append({
                 "request_id": f"{item.item_id}#{run}", "item_id": item.item_id, "clip_id": item.clip_id, "role": run,
-                "ask": "choose", "system": "", "prompt": "\n".join(f"{what}: {text}" for what, text in shown.items()),
+                "ask": "choose", "system": "", "prompt": "\n".join(f"{title}: {text}" for title, text in texts.items()),
                 "options": list(answered[item.item_id]["replies"]), "option_texts": [], "expected": "", "max_tokens": 1,
             })  # fmt: skip
     return rows
 
 
 def rated(requests: pl.DataFrame, tasks: Sequence[Task], votes: Votes, workers: int) -> tuple[pl.DataFrame, list[str]]:
-    """The means of the answers that enough people rated, in the shape of all human ratings; and what waits for more."""
+    """Return the mean ratings of answers with enough raters, as a table of human ratings, and the pending requests."""
     rows, waiting = [], []
     for task, request in zip(tasks, requests.iter_rows(named=True), strict=True):
-        given = votes.by_task.get(task.task_id, {})
-        if len(given) < workers:
+        ratings = votes.by_task.get(task.task_id, {})
+        if len(ratings) < workers:
             waiting.append(request["request_id"])
         else:
-            rows.append((request["role"], request["item_id"], sum(map(int, given.values())) / len(given)))
+            rows.append((request["role"], request["item_id"], sum(map(int, ratings.values())) / len(ratings)))
     return pl.DataFrame(rows, schema=RATED, orient="row"), waiting

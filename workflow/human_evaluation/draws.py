@@ -6,7 +6,7 @@ from reprise.core.files import text_digest
 
 
 def rank(seed: int, *names: str) -> str:
-    """The place of a name in a seeded order, which does not hang on other names."""
+    """Return a sort key that places a name in a seeded order, independent of other names."""
     return text_digest("\n".join((str(seed), *names)))
 
 

@@ -1,4 +1,4 @@
-"""The groups of people of a suite, and which files of their answers exist."""
+"""The groups of annotators of a suite, and the existing files of their answers."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -11,11 +11,11 @@ from reprise.core.store import Store
 from human_evaluation.keys import Inputs
 from human_evaluation.settings import AnswerDesign, Design, RatingDesign
 
-WHOLE = "all"  # the rule by which people see the whole clip
+WHOLE = "all"  # the sampling rule under which annotators see the whole clip
 
 
 class Group(NamedTuple):
-    """A group of people, by the name that the suite gives it."""
+    """A group of annotators and its name in the suite."""
 
     benchmark: str
     name: str
@@ -23,13 +23,13 @@ class Group(NamedTuple):
 
     @property
     def runs(self) -> list[Run]:
-        """The run whose answers these people give, or the runs whose answers they rate."""
+        """Return the run whose answers these annotators give, or the runs whose answers they rate."""
         names = [self.design.run] if isinstance(self.design, AnswerDesign) else self.design.runs
         return [Run.parse(f"{self.benchmark}/{name}") for name in names]
 
     @property
     def scope(self) -> str:
-        """Whom an answer is from and what they saw, as far as the questions do not say it: tasks are named by it."""
+        """Return the prefix of task names: the group and its sampling, which the questions themselves do not state."""
         return f"{self.benchmark}/{self.name}/{WHOLE if self.rates else self.runs[0].sampling}"
 
     @property
@@ -41,28 +41,28 @@ class Group(NamedTuple):
 
 
 class Groups:
-    """All groups of a suite."""
+    """All groups of annotators of a suite."""
 
     def __init__(self, config: Configuration, store: Store) -> None:
         self._store = store
         self.all = [
-            Group(benchmark, name, one)
+            Group(benchmark, name, design)
             for benchmark, entry in config.suite.benchmarks.items()
-            for name, one in entry.people.items()
+            for name, design in entry.people.items()
         ]
         self.answering = {group.runs[0]: group for group in self.all if not group.rates}
 
     def raters(self, run: Run) -> Group | None:
-        """The group that rates a run's answers, once somebody has."""
+        """Return the group that rates a run's answers, or None as long as it has no file of ratings."""
         groups = (group for group in self.all if group.rates and run in group.runs)
         return next((group for group in groups if self.inputs(group).answers), None)
 
     def inputs(self, group: Group) -> Inputs:
-        test = group.design.qualification
+        qualification = group.design.qualification
         return Inputs(
             answers=self._digests(group.design.answers),
             left_out=self._digests(group.design.left_out),
-            qualification=self._digests(test.questions if test else None),
+            qualification=self._digests(qualification.questions if qualification else None),
         )
 
     def _digests(self, pattern: str | None) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Keys of what people are asked, and of their answers."""
+"""Settings keys of surveys and of annotators' answers."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from human_evaluation.settings import AnswerDesign, Design, RatingDesign
 
 
 class Inputs(KeyPart):
-    """Files of people's answers and of what decides whose answers count, by their sha256."""
+    """Files of answers, and files that decide whose answers count, each with its sha256."""
 
     answers: dict[str, str]
     left_out: dict[str, str] = Field({})

@@ -1,4 +1,4 @@
-"""For rules.smk: surveys for groups of people, and numbers of what they answered."""
+"""Plan of human evaluation for rules.smk: surveys for groups of annotators, and statistics of their answers."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -35,7 +35,7 @@ VERSIONS = {
     "people_surveys": 1,
     TASKS: 1,
 }
-"""stage -> its version; raise it when the results of the stage change on purpose, with a line in CHANGELOG.md"""
+"""The version of each stage. Raise it if the results of the stage change on purpose, and note it in CHANGELOG.md."""
 
 
 class Package(SidePackage):
@@ -44,13 +44,13 @@ class Package(SidePackage):
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         self._groups = Groups(plan.config, plan.store)
-        # Wildcards' patterns: all groups, and those that rate answers.
+        # These are wildcard patterns: all groups, and the groups that rate answers.
         self.groups = one_of({group.name for group in self._groups.all})
         self.rating_groups = one_of({group.name for group in self._groups.all if group.rates})
 
     @property
     def answered_runs(self) -> str:
-        """A wildcard's pattern: the runs whose answers people have given."""
+        """Return a wildcard pattern for the runs that have annotators' answers."""
         return one_of({run.name for run in self._groups.answering if self.answer_files(run)})
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
@@ -59,9 +59,9 @@ class Package(SidePackage):
         for group in self._groups.all:
             design, files = group.design, self._groups.inputs(group)
             sampling = {} if group.rates else config.main.samplings[group.runs[0].sampling]
-            asked = Inputs(answers={}, qualification=files.qualification)
+            survey_inputs = Inputs(answers={}, qualification=files.qualification)
             keys: dict[str, Key] = {
-                "surveys": SurveysKey(scope=group.scope, design=design, sampling=sampling, files=asked),
+                "surveys": SurveysKey(scope=group.scope, design=design, sampling=sampling, files=survey_inputs),
                 "statistics": PeopleStatisticsKey(
                     benchmark=group.benchmark,
                     title=config.benchmarks[group.benchmark].title,
@@ -72,21 +72,21 @@ class Package(SidePackage):
                 ),
             }
             if isinstance(design, RatingDesign):
-                rated = tuple(run.name for run in self._rated_here(group))
-                keys["rated"] = RatedKey(runs=rated, questions=design.questions, seed=design.seed)
+                rated_runs = tuple(run.name for run in self._rated_here(group))
+                keys["rated"] = RatedKey(runs=rated_runs, questions=design.questions, seed=design.seed)
                 keys["ratings"] = RatingsKey(scope=group.scope, design=design, files=files)
             for stage, key in keys.items():
                 path = settings_name("people", group.benchmark, group.name, stage)
                 yield path, runs.versioned(f"people_{stage}", key)
 
     def pages(self) -> list[Path]:
-        """The page of numbers of each group of which somebody has answered."""
-        answered = [group for group in self._groups.all if self._groups.inputs(group).answers]
-        made = [group for group in answered if not group.rates or self._rated_here(group)]
-        return [group.result(self._results, "statistics.md") for group in made]
+        """Return the statistics page of each group that has answers."""
+        with_answers = [group for group in self._groups.all if self._groups.inputs(group).answers]
+        complete = [group for group in with_answers if not group.rates or self._rated_here(group)]
+        return [group.result(self._results, "statistics.md") for group in complete]
 
     def answer_files(self, run: Run) -> list[Path]:
-        """The files of a run whose answers a group gives; none before the first answer."""
+        """Return the files behind a run that a group answers; none before the first answer."""
         group = self._groups.answering.get(run)
         files = self._groups.inputs(group) if group else None
         return files.paths() if files and files.answers else []
@@ -135,7 +135,7 @@ class Package(SidePackage):
         return [Path(name) for name in self._groups.inputs(self._group(wildcards)).qualification]
 
     def requests(self, wildcards: Any) -> Path:
-        """The questions that a group is asked, or the answers that it rates."""
+        """Return the questions that a group answers, or the answers that it rates."""
         group = self._group(wildcards)
         if group.rates:
             return group.result(self._results, RATED)
@@ -153,16 +153,16 @@ class Package(SidePackage):
         return [self._results.folder / "answers" / f"{run.name}.parquet" for run in runs]
 
     def frames(self, wildcards: Any) -> list[Path]:
-        """Which frames a group is shown; nothing where it sees whole clips, as those who rate do."""
+        """Return the frame plan that a group sees; nothing if it sees whole clips, as groups that rate do."""
         group = self._group(wildcards)
         run = group.runs[0]
         is_whole = group.rates or self._plan.config.main.samplings[run.sampling]["rule"] == WHOLE
         return [] if is_whole else [self._results.frames(run.benchmark, run.sampling)]
 
     def _rated_here(self, group: Group) -> list[Run]:
-        """The runs that a group rates and whose answers this site can have."""
+        """Return the runs that a group rates and whose answers can exist on this site."""
         return [run for run in group.runs if run in self._plan.runs()]
 
     def _group(self, wildcards: Any) -> Group:
-        named = (wildcards.benchmark, wildcards.group)
-        return next(one for one in self._groups.all if (one.benchmark, one.name) == named)
+        wanted_group = (wildcards.benchmark, wildcards.group)
+        return next(group for group in self._groups.all if (group.benchmark, group.name) == wanted_group)

@@ -1,4 +1,4 @@
-"""How people are asked: what a suite says of each of its groups of people."""
+"""Settings of human evaluation: how a suite describes each of its groups of annotators."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -71,9 +71,9 @@ class RatingDesign(Asked):
 
 
 def kind(found: Any) -> str:
-    """The kind of a group, which is the usual one where none is named."""
-    named = found.get("kind", "answers") if isinstance(found, dict) else getattr(found, "kind", "answers")
-    return f"({named})"  # in parentheses, since a group has a key `answers` too
+    """Return the tag of a group's kind, which defaults to `answers`."""
+    name = found.get("kind", "answers") if isinstance(found, dict) else getattr(found, "kind", "answers")
+    return f"({name})"  # The parentheses keep the tag apart from a group's key `answers`.
 
 
 Design: TypeAlias = Annotated[

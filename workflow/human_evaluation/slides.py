@@ -1,4 +1,4 @@
-"""The frames that a model is shown, as a silent video for people: each for the same time."""
+"""Slide shows for annotators: the frames that a model sees, as a silent video with equal time per frame."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -13,23 +13,23 @@ from reprise.media.settings import Encode
 
 
 def slides(source: Path, indices: Sequence[int], seconds: float, target: Path, settings: Encode) -> None:
-    """Write the frames of a clip, one after the other, as a video of this length."""
-    pictures = read_frames(source, indices)
-    height, width = (size // 2 * 2 for size in pictures.shape[1:3])
+    """Write the frames of a clip as a video that lasts `seconds`."""
+    frames = read_frames(source, indices)
+    height, width = (size // 2 * 2 for size in frames.shape[1:3])
     rate = Fraction(len(indices) / seconds).limit_denominator(1000)
     with av.open(str(target), "w", format="mp4", options={"movflags": "+faststart"}) as container:
         stream = container.add_stream(
             "libx264", rate=rate, options={"crf": str(settings.crf), "preset": settings.preset}
         )
         stream.width, stream.height, stream.pix_fmt, stream.thread_count = width, height, "yuv420p", 1
-        for picture in pictures:
-            image = np.ascontiguousarray(picture[:height, :width])
+        for frame in frames:
+            image = np.ascontiguousarray(frame[:height, :width])
             container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
         container.mux(stream.encode())
 
 
 def kept_slides(source: Path, sha256: str, indices: Sequence[int], seconds: float, store: Store) -> Path:
-    """The same in the store, made once."""
+    """Return the path of such a video in the store, and encode it if it is not there yet."""
     settings = Encode()
     recipe = {"kind": "slides", "source": sha256, "frames": list(indices), "seconds": seconds, "av": av.__version__}
     return store.made_once(

@@ -1,4 +1,4 @@
-"""Numbers of people's answers and ratings: the paper's beside ours, their agreement, each person by a number."""
+"""Statistics of human answers and ratings: paper against measured values, agreement, and a row per annotator."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,8 +12,8 @@ from human_evaluation.settings import AnswerDesign, Asked, RatingDesign
 from human_evaluation.surveys import in_surveys
 from human_evaluation.tasks import Task, Votes
 
-# VELOCITI, A.6; Vinoground, 4.2 and appendix H; MMBench-Video, 4.4: two of the authors, 100 questions, two models.
-# TemporalBench states none of these.
+# Sources: VELOCITI, A.6; Vinoground, 4.2 and appendix H; MMBench-Video, 4.4 (two authors rated 100 questions of two
+# models). TemporalBench states none of these numbers.
 PAPER: Mapping[str, Mapping[str, float]] = {
     "velociti": {"questions": 2100, "people": 3, "answers a question": 1},
     "vinoground": {"questions": 2000, "surveys": 50, "answers a question": 10, "people who may answer": 170},
@@ -39,12 +39,12 @@ def numbers(
 ) -> list[Number]:
     errors = Counter(reply.error for reply in replies.values())
     surveys = in_surveys([task.task_id for task in tasks], design.surveys, design.per_survey)
-    counts = [len(given) for given in counted.votes.by_task.values()]
+    counts = [len(votes) for votes in counted.votes.by_task.values()]
     lines: Lines = [
         ("questions", len(tasks), ""),
         ("surveys", len(set(surveys.values())), ""),
         *_people(counted, "answer"),
-        *_given(counts, "answers that count", "answers a question"),
+        *_vote_counts(counts, "answers that count", "answers a question"),
         ("questions with an answer", errors[""], ""),
         ("questions that too few people answered", errors[TOO_FEW], f"needed: {design.workers}"),
         ("questions that more people answered", sum(count > design.workers for count in counts), ALL_COUNT),
@@ -58,75 +58,80 @@ def numbers(
 def rating_numbers(
     benchmark: str, requests: pl.DataFrame, tasks: Sequence[Task], counted: Counted, design: RatingDesign
 ) -> list[Number]:
-    """What was put to people, who rated, how far they agree, and how good they find each run."""
-    counts = [len(given) for given in counted.votes.by_task.values()]
+    """Return the number of answers to rate, the raters, their agreement and each run's mean rating."""
+    counts = [len(votes) for votes in counted.votes.by_task.values()]
     ratings, unrated = rated(requests, tasks, counted.votes, design.workers)
     by_run = {run: ratings.filter(run=run)["rating"].to_list() for run in requests["role"].unique(maintain_order=True)}
     lines: Lines = [
         ("questions", requests["item_id"].n_unique(), f"to draw: {design.questions}"),
         ("answers to rate", len(tasks), "those that failed are left out"),
         *_people(counted, "rate"),
-        *_given(counts, "ratings that count", "ratings an answer"),
+        *_vote_counts(counts, "ratings that count", "ratings an answer"),
         ("answers with a mean", ratings.height, ""),
         ("answers that too few people rated", len(unrated), f"needed: {design.workers}"),
         ("answers that more people rated", sum(count > design.workers for count in counts), ALL_COUNT),
         ("rows that do not count", len(counted.votes.problems), "named in problems.csv"),
         ("Krippendorff's alpha", *agreement(tasks, counted.votes, design, "interval")),
-        *((f"mean rating of {run}", _mean(mine), f"of {len(mine)} answers") for run, mine in by_run.items()),
+        *((f"mean rating of {run}", _mean(values), f"of {len(values)} answers") for run, values in by_run.items()),
     ]
     return [Number(what, PAPER.get(benchmark, {}).get(what), ours, note) for what, ours, note in lines]
 
 
-def _given(counts: Sequence[int], all_of_them: str, of_one: str) -> Lines:
+def _vote_counts(counts: Sequence[int], total_name: str, minimum_name: str) -> Lines:
     note = f"the fewest; the most: {max(counts, default=0)}"
-    return [(all_of_them, sum(counts), ""), (of_one, min(counts, default=0), note)]
+    return [(total_name, sum(counts), ""), (minimum_name, min(counts, default=0), note)]
 
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _people(counted: Counted, do: str) -> Lines:
-    may = sum(not worker.refused for worker in counted.workers)
+def _people(counted: Counted, verb: str) -> Lines:
+    accepted = sum(not worker.refused for worker in counted.workers)
     note = f"of {counted.named} in `left_out:`" + (f". {NAMES_DIFFER}" if counted.nobody_left_out else "")
     return [
         ("people", len(counted.workers), ""),
-        (f"people who may {do}", may, "of those who took part here"),
+        (f"people who may {verb}", accepted, "of those who took part here"),
         *([("people left out", counted.left_out, note)] if counted.named else []),
     ]
 
 
 def agreement(tasks: Sequence[Task], votes: Votes, design: Asked, level: Level = "nominal") -> tuple[float | None, str]:
-    """Krippendorff's alpha of the answers that count, or why there is none."""
-    if design.workers == 1 and all(len(given) < 2 for given in votes.by_task.values()):
+    """Return Krippendorff's alpha of the answers that count with a note, or None with the reason."""
+    if design.workers == 1 and all(len(answers) < 2 for answers in votes.by_task.values()):
         return None, BY_DESIGN
     options = list(dict.fromkeys(option for task in tasks for option in task.choices))
-    found = alpha([Counter(given.values()) for given in votes.by_task.values()], options, level)
-    return found, NOTHING_TO_COMPARE if found is None else f"{level}, of the answers that count"
+    coefficient = alpha([Counter(answers.values()) for answers in votes.by_task.values()], options, level)
+    return coefficient, NOTHING_TO_COMPARE if coefficient is None else f"{level}, of the answers that count"
 
 
 def worker_rows(counted: Counted, replies: Mapping[str, Reply], expected: Mapping[str, str]) -> list[dict[str, Any]]:
-    """A row a person, by number: how often theirs is the answer of most, and the right one."""
+    """Return a row per numbered annotator: how often they agree with the mode and how often they are right."""
     return [
         person
         | {
-            "with_most": sum(replies[task].option == option for task, option in said.items()),
-            "right": sum(expected[task] == option for task, option in said.items()),
+            "with_most": sum(replies[task].option == option for task, option in votes.items()),
+            "right": sum(expected[task] == option for task, option in votes.items()),
         }
-        for person, said in _people_and_answers(counted)
+        for person, votes in _people_and_answers(counted)
     ]
 
 
 def rater_rows(counted: Counted) -> list[dict[str, Any]]:
-    """A row a person, by number: how many answers they rated, and the mean of their ratings that count."""
+    """Return a row per numbered annotator: how many answers they rated, and the mean of their ratings that count."""
     rows = []
-    for person, said in _people_and_answers(counted):
-        mean = _mean(list(map(int, said.values())))
+    for person, votes in _people_and_answers(counted):
+        mean = _mean(list(map(int, votes.values())))
         rows.append(person | {"mean": "" if mean is None else mean})
     return rows
 
 
 def _people_and_answers(counted: Counted) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
-    for number, right, refused, given in sorted(counted.workers):
-        said = {task: votes[str(number)] for task, votes in counted.votes.by_task.items() if str(number) in votes}
-        yield {"worker": number, "counts": refused or "yes", "qualification_right": right, "answers": given}, said
+    for number, right, refused, answer_count in sorted(counted.workers):
+        votes = {
+            task: answers[str(number)] for task, answers in counted.votes.by_task.items() if str(number) in answers
+        }
+        yield (
+            {"worker": number, "counts": refused or "yes", "qualification_right": right, "answers": answer_count},
+            votes,
+        )

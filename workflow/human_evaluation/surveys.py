@@ -1,6 +1,6 @@
-"""What people are asked, under names that tell nobody which answer is right: tasks, a test before them, and surveys.
+"""Build surveys: tasks, a qualification and their distribution, under names that do not reveal the right answer.
 
-Surveys go out as a csv file, and as tasks and a template for Label Studio.
+Surveys are written as a csv file, and as tasks and a template for Label Studio.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,12 +37,12 @@ NOT_TESTED = Qualifying([], {}, {})
 
 
 def task_id(scope: str, *names: str) -> str:
-    """A task's name for people: it tells nothing, and is another one in another group or setting."""
+    """Return a task's opaque name, which differs between groups and settings."""
     return name_of("\n".join((scope, *names)), 16)
 
 
 def question_tasks(scope: str, requests: pl.DataFrame) -> list[Task]:
-    """A task for each question of a run, in their order; each offers the options of the question."""
+    """Return a task per question of a run in request order, with the question's options as choices."""
     tasks = []
     for name, options, clip, prompt in requests.select("request_id", "options", "clip_id", "prompt").iter_rows():
         if not options:
@@ -59,14 +59,16 @@ def qualification_of(scope: str, design: Asked) -> Qualifying:
     if design.qualification is None:
         return NOT_TESTED
     path, needed = design.qualification.questions, design.qualification.right
-    found = qualification_tasks(scope, Path(path))
-    if needed > len(found.tasks):
-        raise UserError(f"{path}: has {len(found.tasks)} questions, and `right: {needed}` of the group needs more.")
-    return found
+    qualification = qualification_tasks(scope, Path(path))
+    if needed > len(qualification.tasks):
+        raise UserError(
+            f"{path}: has {len(qualification.tasks)} questions, and `right: {needed}` of the group needs more."
+        )
+    return qualification
 
 
 def qualification_tasks(scope: str, path: Path) -> Qualifying:
-    """The questions of a qualification, each with its right answer among its options."""
+    """Read the questions of a qualification and check that the options of each contain its right answer."""
     if not path.is_file():
         raise UserError(f"{path}: no such file, which should hold the questions of a qualification.")
     tasks, right, videos = [], {}, {}
@@ -91,7 +93,7 @@ def qualification_tasks(scope: str, path: Path) -> Qualifying:
 
 
 def in_surveys(names: Sequence[str], count: int | None, size: int | None) -> dict[str, int]:
-    """Survey of each name, from 1 on: dealt out evenly to a number of surveys, or so many to each."""
+    """Return the survey number of each name, from 1: `count` surveys of equal size, or surveys of `size` names."""
     return {name: (place // size if size else place % (count or 1)) + 1 for place, name in enumerate(names)}
 
 
@@ -100,32 +102,33 @@ class Shown(NamedTuple):
     has_sound: bool
 
 
-def qualification_videos(tested: Qualifying, questions: str) -> dict[str, Shown]:
-    """The videos of a qualification, each of which must be one; `questions` is its file."""
-    found = {}
-    for number, task in enumerate(tested.tasks, start=1):
-        if path := tested.videos.get(task.task_id):
+def qualification_videos(qualification: Qualifying, questions: str) -> dict[str, Shown]:
+    """Return the videos of a qualification and check that each can be decoded; `questions` is its file for messages."""
+    videos = {}
+    for number, task in enumerate(qualification.tasks, start=1):
+        if path := qualification.videos.get(task.task_id):
             try:
-                found[task.task_id] = Shown(path, has_sound(path))
+                videos[task.task_id] = Shown(path, has_sound(path))
             except MediaError as error:
                 stop_on_fault(error)
                 raise UserError(f"{questions}: row {number}: {path}: {error.status}: {error.message}.") from error
-    return found
+    return videos
 
 
 def survey_rows(
-    tasks: Sequence[Task], tested: Qualifying, design: Asked, videos: Mapping[str, Shown]
+    tasks: Sequence[Task], qualification: Qualifying, design: Asked, videos: Mapping[str, Shown]
 ) -> list[dict[str, Any]]:
-    """All surveys, the qualification first; the order of the questions is drawn.
+    """Return the rows of all surveys, the qualification first, with questions in random order.
 
-    A question without a video is dealt and left out, so that no other changes its survey when its clip comes or goes.
+    A question without a video is assigned to a survey before it is dropped. Otherwise, other questions would change
+    their survey when a clip is added or removed.
     """
-    known = {task.task_id: task for task in tasks}
-    dealt = in_surveys(shuffled(list(known), design.seed), design.surveys, design.per_survey)
-    rows = [_row(QUALIFICATION, task, design, videos.get(task.task_id)) for task in tested.tasks]
-    placed = sorted(dealt, key=dealt.__getitem__)  # of a survey, in the order that was drawn
-    there = [(name, videos.get(known[name].shown["clip"])) for name in placed]
-    return rows + [_row(str(dealt[name]), known[name], design, shown) for name, shown in there if shown]
+    task_of = {task.task_id: task for task in tasks}
+    survey_of = in_surveys(shuffled(list(task_of), design.seed), design.surveys, design.per_survey)
+    rows = [_row(QUALIFICATION, task, design, videos.get(task.task_id)) for task in qualification.tasks]
+    ordered = sorted(survey_of, key=survey_of.__getitem__)  # by survey, in the random order within each
+    with_videos = [(name, videos.get(task_of[name].shown["clip"])) for name in ordered]
+    return rows + [_row(str(survey_of[name]), task_of[name], design, shown) for name, shown in with_videos if shown]
 
 
 def _row(survey: str, task: Task, design: Asked, shown: Shown | None) -> dict[str, Any]:
@@ -144,10 +147,10 @@ def _row(survey: str, task: Task, design: Asked, shown: Shown | None) -> dict[st
 
 
 def label_studio_tasks(surveys: Path, survey: str) -> list[dict[str, Any]]:
-    """One survey of a file, or the qualification, as Label Studio imports it."""
+    """Return one survey of a file, or the qualification, as tasks that Label Studio can import."""
     rows = [{name: of_cell(cell) for name, cell in row.items()} for row in csv_rows(sealed_text(surveys), COLUMNS)]
-    found = list(dict.fromkeys(row["survey"] for row in rows))
-    if survey not in found:
-        raise UserError(f"{surveys}: no survey '{survey}'. Found: {', '.join(found)}.")
-    mine = (row for row in rows if row["survey"] == survey)
-    return [as_task(row, row["video"], row["choices"].split(BETWEEN)) for row in mine]
+    names = list(dict.fromkeys(row["survey"] for row in rows))
+    if survey not in names:
+        raise UserError(f"{surveys}: no survey '{survey}'. Found: {', '.join(names)}.")
+    selected = (row for row in rows if row["survey"] == survey)
+    return [as_task(row, row["video"], row["choices"].split(BETWEEN)) for row in selected]

@@ -1,6 +1,7 @@
-"""Tasks that go out to people as files, and their verdicts, which come back as files, in parts and from several people.
+"""Tasks that are exported for annotators, and their verdicts, imported from several files and annotators.
 
-A file is a csv file, or what Label Studio imports, its template, and what it exports (`JSON`).
+Tasks are written as csv, and as tasks and a template for Label Studio. Verdicts are read from csv files and from Label
+Studio's `JSON` exports.
 """
 
 import codecs
@@ -22,29 +23,29 @@ from reprise.core.plain import as_cell, cut, of_cell, visible
 from reprise.core.settings import dotted
 from reprise.core.tabular import csv_lines
 
-COLUMNS = ("task_id", "digest", "reviewer", "verdict")  # of a file of verdicts; other columns are not read
-NAMED = 5  # problems that the log names
-LONGEST_NAME = 60  # of a column in a message
+COLUMNS = ("task_id", "digest", "reviewer", "verdict")  # the columns of a file of verdicts; others are ignored
+NAMED = 5  # the number of problems that are logged one by one
+LONGEST_NAME = 60  # the length at which a message cuts a column's name
 
 
 class Task(NamedTuple):
     task_id: str
-    choices: tuple[str, ...]  # what a verdict may say; the first one is in favour
+    choices: tuple[str, ...]  # the allowed verdicts; the first one accepts
     shown: Mapping[str, str]
 
     @property
     def digest(self) -> str:
-        """Of what is shown: a verdict on another text is not one on this."""
-        return name_of("\n".join(f"{k}: {v}" for k, v in self.shown.items()), 12)
+        """Return a digest of the texts shown: a verdict on other texts does not count for this task."""
+        return name_of("\n".join(f"{title}: {text}" for title, text in self.shown.items()), 12)
 
 
 def name_of(text: str, digits: int) -> str:
-    """A digest for a cell of a csv file: its letter keeps spreadsheets from taking it for a number, such as 12e34."""
+    """Return a digest for a csv cell; its first letter keeps spreadsheets from reading it as a number (12e34)."""
     return f"d{text_digest(text)[:digits]}"
 
 
 def known_as(name: str) -> str:
-    """A person's name as it is compared: without case and outer spaces."""
+    """Normalise a person's name for comparisons: no case, no outer spaces."""
     return name.strip().casefold()
 
 
@@ -63,24 +64,26 @@ class Problem(NamedTuple):
 
 
 class Votes(NamedTuple):
-    """The verdicts on all tasks, by task and person, and the rows that do not count."""
+    """The verdicts on all tasks by task and annotator, and the rows that do not count."""
 
     by_task: Mapping[str, Mapping[str, str]]
     problems: list[Problem]
 
     def said(self, tasks: Iterable[str]) -> list[dict[str, Any]]:
-        return [{"task_id": task, "verdict": one} for task in tasks for one in self.by_task.get(task, {}).values()]
+        return [
+            {"task_id": task, "verdict": verdict} for task in tasks for verdict in self.by_task.get(task, {}).values()
+        ]
 
 
 def read_verdicts(paths: Iterable[Path]) -> list[Verdict]:
-    """The rows of all files of verdicts; a task without a verdict is not done yet, and no row."""
-    found = []
+    """Read the rows of all files of verdicts, without those whose verdict is still empty."""
+    verdicts = []
     for path in paths:
         for number, row in enumerate(_rows(path), start=1):
             cells = {name: of_cell(row[name].strip()) for name in COLUMNS}
             if cells["verdict"]:
-                found.append(Verdict(**cells, where=f"{path}: row {number}"))
-    return found
+                verdicts.append(Verdict(**cells, where=f"{path}: row {number}"))
+    return verdicts
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -91,51 +94,54 @@ def _rows(path: Path) -> list[dict[str, str]]:
     header, *cells = [cells for _, cells in csv_lines(path)] or [[]]
     names = [name.strip() for name in header]
     if missing := [name for name in COLUMNS if name not in names]:
-        found = [visible(cut(name, LONGEST_NAME)) for name in names]
+        present = [visible(cut(name, LONGEST_NAME)) for name in names]
         raise UserError(
-            f"{path}: column '{missing[0]}' is missing. Found: {', '.join(found) or 'nothing'}. Needed: "
+            f"{path}: column '{missing[0]}' is missing. Found: {', '.join(present) or 'nothing'}. Needed: "
             f"{', '.join(COLUMNS)}. Fill in a copy of the tasks."
         )
     return [dict(zip(names, row, strict=True)) for row in cells]
 
 
 def warn_of(problems: Sequence[Problem], file: Path) -> None:
-    """Name the first rows that do not count in the log; all are in a file."""
-    for one in problems[:NAMED]:
-        log.warning(f"{one.where}: {one.problem}: {one.found}; the row does not count.")
+    """Log the first rows that do not count, and refer to the file that lists all."""
+    for problem in problems[:NAMED]:
+        log.warning(f"{problem.where}: {problem.problem}: {problem.found}; the row does not count.")
     if len(problems) > NAMED:
         log.warning(f"{len(problems) - NAMED} more such rows: see {file}.")
 
 
 def counted(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
-    """Whose verdict on each task counts; every other row is a problem by name."""
-    known = {task.task_id: task for task in tasks}
+    """Return the verdicts that count; every other row becomes a `Problem`."""
+    task_of = {task.task_id: task for task in tasks}
     by_task: dict[str, dict[str, str]] = defaultdict(dict)
     contradicted: set[tuple[str, str]] = set()
-    written: dict[str, str] = {}
+    spelling_of: dict[str, str] = {}
     problems = []
-    for one in verdicts:
-        task, problem = known.get(one.task_id), ("", "")
+    for verdict in verdicts:
+        task, problem = task_of.get(verdict.task_id), ("", "")
         if task is None:
-            why = f"no task '{one.task_id}' here: an export of another project, or of older candidates"
-            problem = ("foreign_task", why)
-        elif one.digest != task.digest:
-            problem = ("other_text", f"{one.task_id} was shown with another text")
-        elif not one.reviewer:
-            problem = ("no_reviewer", f"nobody is named who judged {one.task_id}")
-        elif one.verdict not in task.choices:
-            problem = ("unknown_verdict", f"'{one.verdict}'; allowed: {', '.join(task.choices)}")
-        person = written.setdefault(known_as(one.reviewer), one.reviewer)
-        before = by_task[one.task_id].get(person)
-        if not problem[0] and before not in (None, one.verdict):
-            contradicted.add((one.task_id, person))
-            problem = ("two_verdicts", f"'{one.reviewer}' said '{before}' and '{one.verdict}' of {one.task_id}")
+            message = f"no task '{verdict.task_id}' here: an export of another project, or of older candidates"
+            problem = ("foreign_task", message)
+        elif verdict.digest != task.digest:
+            problem = ("other_text", f"{verdict.task_id} was shown with another text")
+        elif not verdict.reviewer:
+            problem = ("no_reviewer", f"nobody is named who judged {verdict.task_id}")
+        elif verdict.verdict not in task.choices:
+            problem = ("unknown_verdict", f"'{verdict.verdict}'; allowed: {', '.join(task.choices)}")
+        person = spelling_of.setdefault(known_as(verdict.reviewer), verdict.reviewer)
+        earlier = by_task[verdict.task_id].get(person)
+        if not problem[0] and earlier not in (None, verdict.verdict):
+            contradicted.add((verdict.task_id, person))
+            problem = (
+                "two_verdicts",
+                f"'{verdict.reviewer}' said '{earlier}' and '{verdict.verdict}' of {verdict.task_id}",
+            )
         if problem[0]:
-            problems.append(Problem(one.where, *problem))
+            problems.append(Problem(verdict.where, *problem))
         else:
-            by_task[one.task_id][person] = one.verdict
+            by_task[verdict.task_id][person] = verdict.verdict
     for name, reviewer in contradicted:
-        del by_task[name][reviewer]  # neither counts: the task goes back to review
+        del by_task[name][reviewer]  # Neither verdict counts, and the task goes back to review.
     return Votes({name: votes for name, votes in by_task.items() if votes}, problems)
 
 
@@ -148,7 +154,7 @@ def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], delimiter:
 
 
 def as_sheet(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    """Rows as a csv file for people, whose spreadsheet must not take what a language model wrote for a formula."""
+    """Return rows as csv that is safe to open: spreadsheets do not read a language model's text as a formula."""
     return as_csv([{name: as_cell(str(row[name])) for name in columns} for row in rows], columns)
 
 
@@ -156,7 +162,7 @@ def as_json(rows: Sequence[Mapping[str, Any]]) -> str:
     return json.dumps(list(rows), indent=1, ensure_ascii=False) + "\n"
 
 
-LOCAL_FILES = "/data/local-files/?d="  # how it names a file below its LOCAL_FILES_DOCUMENT_ROOT
+LOCAL_FILES = "/data/local-files/?d="  # Label Studio's address of a file below LOCAL_FILES_DOCUMENT_ROOT
 VERDICT = "verdict"
 
 
@@ -177,14 +183,14 @@ class Exported(BaseModel):
 
 
 def as_task(row: Mapping[str, Any], video: str, choices: Sequence[str]) -> dict[str, Any]:
-    """A row of tasks with what its template shows: a video's address, and the choices."""
-    texts = {name: value for name, value in row.items() if name not in ("reviewer", VERDICT)}
+    """Return a row of tasks with the fields that the template shows: the video's address and the choices."""
+    texts = {name: text for name, text in row.items() if name not in ("reviewer", VERDICT)}
     address = f"{LOCAL_FILES}{quote(video)}" if video else ""
     return {**texts, "video_url": address, "options": [{"value": choice} for choice in choices]}
 
 
 def template(title: str, texts: Sequence[str]) -> str:
-    """The interface of a project: the video, these columns of a task as texts, and its choices."""
+    """Return the labelling interface of a project: the video, these columns of a task as texts, and its choices."""
     fields = [
         f'  <Header value={quoteattr(name)}/>\n  <Text name={quoteattr(name)} value="${name}"/>' for name in texts
     ]
@@ -203,7 +209,7 @@ def template(title: str, texts: Sequence[str]) -> str:
 
 
 def exported_rows(path: Path) -> list[dict[str, str]]:
-    """A row an annotation; one that was skipped has no verdict. Its user's number says whose."""
+    """Return a row per annotation, with the user's number as reviewer; skipped annotations have no verdict."""
     try:
         tasks = TypeAdapter(list[Exported]).validate_json(path.read_bytes().removeprefix(codecs.BOM_UTF8))
     except ValidationError as error:
@@ -214,17 +220,18 @@ def exported_rows(path: Path) -> list[dict[str, str]]:
         ) from error
     rows = []
     for task in tasks:
-        for one in task.annotations:
-            said = {field.from_name: field.value.get("choices", []) for field in one.result}
-            if said and VERDICT not in said:  # it would look as if nobody had given a verdict
+        for annotation in task.annotations:
+            choices_of = {field.from_name: field.value.get("choices", []) for field in annotation.result}
+            # Without this check, the annotation would look like one without a verdict.
+            if choices_of and VERDICT not in choices_of:
                 raise UserError(
-                    f"{path}: an annotation says {', '.join(map(visible, said))}, and not '{VERDICT}'. Make the "
+                    f"{path}: an annotation says {', '.join(map(visible, choices_of))}, and not '{VERDICT}'. Make the "
                     "project with `template.xml` of the tasks, then export it again."
                 )
             rows.append({
                 "task_id": str(task.data.get("task_id", "")),
                 "digest": str(task.data.get("digest", "")),
-                "reviewer": "" if one.completed_by is None else f"label-studio {one.completed_by}",
-                VERDICT: "" if one.was_cancelled else ", ".join(map(str, said.get(VERDICT, []))),
+                "reviewer": "" if annotation.completed_by is None else f"label-studio {annotation.completed_by}",
+                VERDICT: "" if annotation.was_cancelled else ", ".join(map(str, choices_of.get(VERDICT, []))),
             })  # fmt: skip
     return rows

@@ -1,4 +1,4 @@
-"""Stage `people_answers`: a run's answers out of those that people gave; no clip is needed and no model is asked."""
+"""Stage `people_answers`: aggregate annotators' answers into the responses of a run, without clips or a model."""
 
 from collections import Counter
 from pathlib import Path
@@ -22,19 +22,20 @@ def main(
     out: Out[Path],
     problems: Out[Path],
 ) -> None:
-    asked = read_table(requests, REQUESTS)
-    tasks, counted = gather(settings.answers.scope, settings.answers.design, settings.answers.files, asked)
-    said = replies(tasks, counted.votes, settings.answers.design)
+    request_table = read_table(requests, REQUESTS)
+    tasks, counted = gather(settings.answers.scope, settings.answers.design, settings.answers.files, request_table)
+    reply_of_task = replies(tasks, counted.votes, settings.answers.design)
     frames = frames_shown(settings.answers.sampling) or 0
     rows = [
         response_row(row, Answer(text=reply.option, error=reply.error), settings.key, frames)
-        for row, reply in zip(asked.iter_rows(named=True), said.values(), strict=True)
+        for row, reply in zip(request_table.iter_rows(named=True), reply_of_task.values(), strict=True)
     ]
     waiting = [row["request_id"] for row in rows if row["error"] == TOO_FEW]
     refused = counted.votes.problems
     write_refused(refused, waiting, problems)
     write_table(table_of(rows, RESPONSES), out, RESPONSES)
     failed = ", ".join(
-        f"{count} {error}" for error, count in Counter(r.error for r in said.values() if r.error).items()
+        f"{count} {error}"
+        for error, count in Counter(reply.error for reply in reply_of_task.values() if reply.error).items()
     )
-    log.info(f"{len(said)} questions, without an answer: {failed or 'none'}; {len(refused)} rows do not count")
+    log.info(f"{len(reply_of_task)} questions, without an answer: {failed or 'none'}; {len(refused)} rows do not count")

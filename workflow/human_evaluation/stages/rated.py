@@ -1,4 +1,4 @@
-"""Stage `people_rated`: the answers of models that a group of people rates, to questions that are drawn."""
+"""Stage `people_rated`: select models' answers to sampled questions for a group of annotators to rate."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from human_evaluation.keys import RatedKey
 
 
 def main(settings: RatedKey, item_table: In[Path], answers: In[list[Path]], out: Out[Path]) -> None:
-    given = {run: read_table(path, ANSWERS) for run, path in zip(settings.runs, answers, strict=True)}
-    rows = rating_requests(read_table(item_table, ITEMS), given, settings.questions, settings.seed)
+    answers_of_run = {run: read_table(path, ANSWERS) for run, path in zip(settings.runs, answers, strict=True)}
+    rows = rating_requests(read_table(item_table, ITEMS), answers_of_run, settings.questions, settings.seed)
     write_table(table_of(rows, REQUESTS), out, REQUESTS)
     questions = len({row["item_id"] for row in rows})
-    log.info(f"{len(rows)} answers of {len(given)} runs to {questions} questions")
+    log.info(f"{len(rows)} answers of {len(answers_of_run)} runs to {questions} questions")

@@ -1,4 +1,4 @@
-"""Stage `people_ratings`: the mean of several people's ratings of each answer, against which judges are measured."""
+"""Stage `people_ratings`: average several annotators' ratings of each answer, the reference for judges."""
 
 from pathlib import Path
 
@@ -13,10 +13,10 @@ from human_evaluation.tasks import as_csv
 
 
 def main(settings: RatingsKey, requests: In[Path], csv: Out[Path], problems: Out[Path]) -> None:
-    asked = read_table(requests, REQUESTS)
-    tasks, counted = gather(settings.scope, settings.design, settings.files, asked)
+    request_table = read_table(requests, REQUESTS)
+    tasks, counted = gather(settings.scope, settings.design, settings.files, request_table)
     votes = counted.votes
-    ratings, unrated = rated(asked, tasks, votes, settings.design.workers)
+    ratings, unrated = rated(request_table, tasks, votes, settings.design.workers)
     write_refused(votes.problems, unrated, problems)
     write_sealed(csv, as_csv(ratings.to_dicts(), ratings.columns))
     log.info(

@@ -1,4 +1,4 @@
-"""Stage `people_statistics`: how many people answered what, how far they agree, and each of them by a number."""
+"""Stage `people_statistics`: count annotators and answers, measure agreement, and list annotators by number."""
 
 from pathlib import Path
 
@@ -22,17 +22,17 @@ from human_evaluation.tasks import as_csv
 
 
 def main(settings: PeopleStatisticsKey, requests: In[Path], csv: Out[Path], md: Out[Path], workers: Out[Path]) -> None:
-    asked = read_table(requests, REQUESTS)
-    tasks, counted = gather(settings.scope, settings.design, settings.files, asked)
+    request_table = read_table(requests, REQUESTS)
+    tasks, counted = gather(settings.scope, settings.design, settings.files, request_table)
     if isinstance(settings.design, RatingDesign):
-        lines = rating_numbers(settings.benchmark, asked, tasks, counted, settings.design)
+        lines = rating_numbers(settings.benchmark, request_table, tasks, counted, settings.design)
         people = as_csv(rater_rows(counted), RATER_COLUMNS)
         heading, runs = "People's ratings of answers to", settings.design.runs
     else:
-        said = replies(tasks, counted.votes, settings.design)
-        lines = numbers(settings.benchmark, tasks, counted, said, settings.design)
-        expected = dict(zip((task.task_id for task in tasks), asked["expected"], strict=True))
-        people = as_csv(worker_rows(counted, said, expected), WORKER_COLUMNS)
+        reply_of_task = replies(tasks, counted.votes, settings.design)
+        lines = numbers(settings.benchmark, tasks, counted, reply_of_task, settings.design)
+        expected = dict(zip((task.task_id for task in tasks), request_table["expected"], strict=True))
+        people = as_csv(worker_rows(counted, reply_of_task, expected), WORKER_COLUMNS)
         heading, runs = "People's answers to", (settings.design.run,)
     write_text(csv, as_csv([line._asdict() for line in lines], Number._fields))
     write_text(workers, people)

@@ -1,4 +1,4 @@
-"""Stage `people_surveys`: what a group of people is asked, dealt out to surveys, with the videos that they see."""
+"""Stage `people_surveys`: distribute the questions of a group of annotators to surveys, with their videos."""
 
 from pathlib import Path
 
@@ -25,7 +25,8 @@ from human_evaluation.surveys import (
 )
 from human_evaluation.tasks import as_sheet, template
 
-# The words of the paper's judge prompt (MMBench-Video, appendix D), and ours for six grades, which our judge has too.
+# The wording of the paper's judge prompt (MMBench-Video, appendix D) for four grades. The wording for six grades is
+# Reprise's own, as in its judge prompt.
 RATE = (
     "Your assessment should range from 0 to {highest}, based solely on the semantic similarity between the groundtruth "
     "and the candidate answer, disregarding any grammatical differences. A rating of 0 suggests no similarity, "
@@ -50,34 +51,37 @@ def main(
     csv: Out[Path],
     form: Out[Path],
 ) -> None:
-    asked, tested = read_table(requests, REQUESTS), qualification_of(settings.scope, settings.design)
+    request_table, test = read_table(requests, REQUESTS), qualification_of(settings.scope, settings.design)
     clips = present_clips(ledgers)
-    clips = clips.filter(pl.col("clip_id").is_in(asked["clip_id"].to_list()))
+    clips = clips.filter(pl.col("clip_id").is_in(request_table["clip_id"].to_list()))
     plans = dict(read_table(frames[0], FRAME_PLAN).select("clip_id", "indices").iter_rows()) if frames else {}
     videos = {}
     for clip in clips.iter_rows(named=True):
         path = clip_file(store, clip)
         with readable(path):
-            if plans and isinstance(settings.design, AnswerDesign):  # the frames of its plan
-                shown = kept_slides(path, clip["sha256"], plans[clip["clip_id"]], settings.design.seconds, store)
-                videos[clip["clip_id"]] = Shown(shown, has_sound=False)
+            if plans and isinstance(settings.design, AnswerDesign):  # This group sees the frames of its sampling.
+                slide_show = kept_slides(path, clip["sha256"], plans[clip["clip_id"]], settings.design.seconds, store)
+                videos[clip["clip_id"]] = Shown(slide_show, has_sound=False)
             else:
                 videos[clip["clip_id"]] = Shown(path, has_sound(path))
-    videos |= qualification_videos(tested, ", ".join(settings.files.qualification))
-    tasks = question_tasks(settings.scope, asked)
-    rows = survey_rows(tasks, tested, settings.design, videos)
+    videos |= qualification_videos(test, ", ".join(settings.files.qualification))
+    tasks = question_tasks(settings.scope, request_table)
+    rows = survey_rows(tasks, test, settings.design, videos)
     write_sealed(csv, as_sheet(rows, COLUMNS))
-    write_text(form, template(_instructions(settings, asked), ("question",)))
-    number, there = len({row["survey"] for row in rows} - {QUALIFICATION}), len(rows) - len(tested.tasks)
+    write_text(form, template(_instructions(settings, request_table), ("question",)))
+    survey_total, total = (
+        len({row["survey"] for row in rows} - {QUALIFICATION}),
+        len(rows) - len(test.tasks),
+    )
     silent = sum(row["sound"] == "no" for row in rows)
     log.info(
-        f"{there} questions in {number} surveys, {len(tested.tasks)} of a qualification; {len(tasks) - there} left out "
-        f"because their clip is missing; {silent} with a video that has no sound"
+        f"{total} questions in {survey_total} surveys, {len(test.tasks)} of a qualification; "
+        f"{len(tasks) - total} left out because their clip is missing; {silent} with a video that has no sound"
     )
 
 
 def _instructions(key: SurveysKey, requests: pl.DataFrame) -> str:
-    """What people are told to do; the answers that a group rates are all on one scale."""
+    """Return the instructions for annotators. All answers that a group rates must be on one scale."""
     if not isinstance(key.design, RatingDesign):
         return "Watch the video, then answer."
     scales = sorted(requests["options"].list.last().unique()) or ["3"]

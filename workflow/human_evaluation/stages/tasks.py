@@ -1,4 +1,4 @@
-"""Stage `people_tasks`: one survey as tasks for a project in Label Studio."""
+"""Stage `people_tasks`: convert one survey into tasks for a project in Label Studio."""
 
 from pathlib import Path
 

@@ -1,1 +1,1 @@
-"""The papers' own making of their benchmarks: from raw annotations to a release in the authors' layout."""
+"""Construction of the papers' benchmarks: from raw annotations to a release in the authors' layout."""

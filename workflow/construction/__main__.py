@@ -1,4 +1,4 @@
-"""`python -m construction <stage>`: what the rules of this package run."""
+"""Entry point of the stages of this package: the rules run `python -m construction <stage>`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Rows of a construction's tables: named filters, which keep what they drop with the reason, and seeded draws."""
+"""Filters and seeded samples of a construction's rows: a filter marks the rows it drops with its name and reason."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import itemgetter
@@ -11,35 +11,37 @@ from reprise.benchmarks.rows import grouped
 KEPT = {"filter": "", "why": ""}
 Row = dict[str, Any]
 Tables = Mapping[str, pl.DataFrame]
-Rows = dict[str, list[Row]]  # the rows of tables, by the tables' names
-Found = Callable[[Mapping[str, Any]], str]  # what is wrong with a row; nothing if it is kept
+Rows = dict[str, list[Row]]  # table name -> rows
+Found = Callable[[Mapping[str, Any]], str]  # returns why a row is dropped, or an empty text to keep it
 
 
 def sifted(rows: Iterable[Row], filters: Mapping[str, Found]) -> list[Row]:
-    """The rows, each with the first filter that drops it and why; one that was dropped before stays so."""
+    """Return the rows with the first filter that drops each and the reason; rows dropped earlier stay dropped."""
 
-    def dropped(row: Row) -> Row:
-        return next(({"filter": name, "why": why} for name, finds in filters.items() if (why := finds(row))), KEPT)
+    def verdict(row: Row) -> Row:
+        return next(({"filter": name, "why": why} for name, check in filters.items() if (why := check(row))), KEPT)
 
-    return [row if row.get("filter") else row | dropped(row) for row in rows]
+    return [row if row.get("filter") else row | verdict(row) for row in rows]
 
 
 def repeated(name: Callable[[Mapping[str, Any]], Hashable], why: str) -> Found:
     seen: set[Hashable] = set()
 
-    def found(row: Mapping[str, Any]) -> str:
-        before = len(seen)
+    def reason(row: Mapping[str, Any]) -> str:
+        count = len(seen)
         seen.add(name(row))
-        return why if len(seen) == before else ""
+        return why if len(seen) == count else ""
 
-    return found
+    return reason
 
 
 def beyond_draw(rows: Iterable[Row], group: Sequence[str], name: str, most: int | None, seed: int, of: str) -> Found:
-    """Finds what a seeded draw leaves of each group of the rows that are kept so far; nothing without a number."""
+    """Return a filter of the rows outside a seeded sample of each group of kept rows; without `most` it drops none."""
     groups = grouped((row for row in rows if not row["filter"]), itemgetter(*group))
-    drawn = {one for own in groups.values() for one in shuffled((row[name] for row in own), seed)[:most]}
-    return lambda row: "" if row[name] in drawn else f"more than {most} {of}"
+    sampled = {
+        key for group_rows in groups.values() for key in shuffled((row[name] for row in group_rows), seed)[:most]
+    }
+    return lambda row: "" if row[name] in sampled else f"more than {most} {of}"
 
 
 def kept(table: pl.DataFrame) -> pl.DataFrame:
@@ -47,16 +49,18 @@ def kept(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def filter_counts(tables: Mapping[str, pl.DataFrame], steps: Mapping[str, Sequence[str]]) -> list[Row]:
-    """What entered and what left each filter of each step, in the order in which they are applied."""
+    """Count the rows before and after each filter of each step, in the order of application."""
     rows = []
     for step in filter(tables.__contains__, steps):
         table = tables[step]
-        if step == "reviewed":  # it keeps the rows that were dropped before
+        if step == "reviewed":  # This table also holds rows that earlier steps dropped.
             table = table.join(kept(tables["samples"]), on="sample_id", how="semi")
-        dropped, left = dict(table.group_by("filter").len().iter_rows()), table.height
+        drop_counts, remaining = dict(table.group_by("filter").len().iter_rows()), table.height
         for name in steps[step]:
-            entered, left = left, left - dropped.get(name, 0)
-            rows.append({"step": step, "filter": name, "entered": entered, "dropped": entered - left, "left": left})
+            entered, remaining = remaining, remaining - drop_counts.get(name, 0)
+            rows.append(
+                {"step": step, "filter": name, "entered": entered, "dropped": entered - remaining, "left": remaining}
+            )
     return rows
 
 

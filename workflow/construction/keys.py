@@ -1,4 +1,4 @@
-"""Keys of the steps of a construction; `ReviewKey` is of the filter of static questions too."""
+"""Settings keys of the steps of a construction. The filter of static questions has a `ReviewKey` too."""
 
 from pydantic import Field
 from reprise.benchmarks.prompts import Prompt
@@ -21,7 +21,7 @@ class SamplesKey(WritingKey):
 
 
 class ReviewKey(StepKey):
-    verdicts: dict[str, str] = Field({})  # file of people's verdicts -> sha256
+    verdicts: dict[str, str] = Field({})  # file of verdicts -> sha256
 
 
 class ConstructionStatisticsKey(StepKey):

@@ -1,4 +1,4 @@
-"""For rules.smk: the making of a benchmark, from raw annotations to a release."""
+"""Plan of a benchmark's construction for rules.smk, from raw annotations to a release."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -59,9 +59,9 @@ VERSIONS = {
     "construction_statistics": 1,
     "construction_subset": 1,
 }
-"""stage -> its version; raise it when the results of the stage change on purpose, with a line in CHANGELOG.md"""
+"""The version of each stage. Raise it if the results of the stage change on purpose, and note it in CHANGELOG.md."""
 WRITER = "writer"
-WRITING = "construction"  # what stands for the protocol of a round of writing
+WRITING = "construction"  # the protocol name of a writing round
 
 
 def constructed(plan: Plan) -> Mapping[str, ConstructionSettings]:
@@ -70,8 +70,10 @@ def constructed(plan: Plan) -> Mapping[str, ConstructionSettings]:
 
 
 def written(plan: Plan) -> Mapping[str, Constructing]:
-    """Those of them whose texts a language model writes."""
-    return {name: how for name, how in constructed(plan).items() if isinstance(how, Constructing)}
+    """Return the constructions whose texts a language model writes."""
+    return {
+        name: construction for name, construction in constructed(plan).items() if isinstance(construction, Constructing)
+    }
 
 
 def writer_run(benchmark: str, number: int | str, writer: str) -> Run:
@@ -79,7 +81,7 @@ def writer_run(benchmark: str, number: int | str, writer: str) -> Run:
 
 
 def writers_here(plan: Plan, benchmark: str, settings: Constructing) -> list[str]:
-    """The models that write a benchmark's texts; they must run here."""
+    """Return the models that write a benchmark's texts, and check that they run here."""
     writers = writers_of(settings)
     for writer in writers:
         if writer not in plan.models:
@@ -92,20 +94,20 @@ def writers_here(plan: Plan, benchmark: str, settings: Constructing) -> list[str
 
 
 def writing_prompts(settings: Making) -> dict[str, Prompt]:
-    """The prompts by which the writer is asked; none where there is no writer."""
+    """Return the writer's prompts; none without a writer."""
     return load_prompts(Path(settings.prompts)) if isinstance(settings, Constructing) else {}
 
 
 def writer_settings(runs: RunKeys, benchmark: str, settings: Constructing, writer: str) -> tuple[str, ModelRunKey]:
-    """The settings of a model that writes a benchmark's texts, with their name."""
-    asked = {"form": "writer", "ask": "write", "max_tokens": settings.max_tokens, "sampling": NO_FRAMES}
+    """Return the name and the settings of a model that writes a benchmark's texts."""
+    query = {"form": "writer", "ask": "write", "max_tokens": settings.max_tokens, "sampling": NO_FRAMES}
     texts = {
         f"{name}.{part}": text
         for name, prompt in writing_prompts(settings).items()
         for part, text in (("system", prompt.system), ("user", prompt.user))
     }
     name = settings_name("construction", benchmark, WRITER, writer)
-    return name, runs.of_model(f"{writer} as writer of {benchmark}", writer, texts, asked)
+    return name, runs.of_model(f"{writer} as writer of {benchmark}", writer, texts, query)
 
 
 UNREAD = "unread"
@@ -116,38 +118,44 @@ class Package(SidePackage):
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        self._made, self._written = constructed(plan), written(plan)
-        entries, made = plan.config.suite.benchmarks.items(), self._made.items()
+        self._constructed, self._written = constructed(plan), written(plan)
+        entries, constructions = plan.config.suite.benchmarks.items(), self._constructed.items()
         self._searches = {name: entry.subset_search for name, entry in entries if entry.subset_search is not None}
         self._filtered = static_filters(plan.config)
-        self._checks = {name: fitting_files(how.verdicts or "") for name, how in self._filtered.items()}
-        self._sets = {
-            name: how.other_sets for name, how in made if isinstance(how, MmbenchVideoSettings) and how.other_sets
+        self._checks = {
+            name: fitting_files(static_filter.verdicts or "") for name, static_filter in self._filtered.items()
         }
-        # Wildcards' patterns: the benchmarks that are made, those from which static questions are dropped, those whose
-        # clips are fetched and measured before anything is written about them, and those whose subset can be searched
-        # for; the other sets that questions are drawn of.
-        self.here, self.filtered = one_of(self._made), one_of(self._filtered)
-        self.measured = one_of(name for name, how in made if how.kind in MEASURED)
+        self._sets = {
+            name: construction.other_sets
+            for name, construction in constructions
+            if isinstance(construction, MmbenchVideoSettings) and construction.other_sets
+        }
+        # These are wildcard patterns: the constructed benchmarks, those with a filter of static questions, those whose
+        # clips are fetched and measured before anything is written about them, and those with a subset search; and the
+        # other video sets to sample questions from.
+        self.here, self.filtered = one_of(self._constructed), one_of(self._filtered)
+        self.measured = one_of(name for name, construction in constructions if construction.kind in MEASURED)
         self.searched = one_of(self._searches)
-        self.sets = one_of({name for others in self._sets.values() for name in others.scoring})
+        self.sets = one_of({name for video_sets in self._sets.values() for name in video_sets.scoring})
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Settings]]:
         name_of_settings = settings_name
-        for benchmark, how in self._made.items():
-            where, patterns = how.annotations, tuple(how.files)
-            found = self._plan.digests_in(where.path, patterns) if isinstance(where, ReleaseFolder) else {}
-            source = ReleaseKey(benchmark=benchmark, release=where, files=patterns, found=found)
+        for benchmark, construction in self._constructed.items():
+            annotations, patterns = construction.annotations, tuple(construction.files)
+            file_digests = (
+                self._plan.digests_in(annotations.path, patterns) if isinstance(annotations, ReleaseFolder) else {}
+            )
+            source_key = ReleaseKey(benchmark=benchmark, release=annotations, files=patterns, found=file_digests)
             yield (
                 name_of_settings("construction", benchmark, "source"),
-                runs.versioned("release", source, world=where.kind),
+                runs.versioned("release", source_key, world=annotations.kind),
             )
-            for step, key in self._steps(benchmark, how).items():
-                coded = runs.versioned(f"construction_{step}", lean(step, key))
-                yield name_of_settings("construction", benchmark, step), coded
-        for benchmark, others in self._sets.items():
-            digests, own = self._plan.digests(others.files().values()), others.model_dump(exclude={"folder"})
-            draw = DrawKey(**own, seed=self._made[benchmark].seed, files=digests)
+            for step, key in self._steps(benchmark, construction).items():
+                versioned_key = runs.versioned(f"construction_{step}", lean(step, key))
+                yield name_of_settings("construction", benchmark, step), versioned_key
+        for benchmark, video_sets in self._sets.items():
+            digests, fields = self._plan.digests(video_sets.files().values()), video_sets.model_dump(exclude={"folder"})
+            draw = DrawKey(**fields, seed=self._constructed[benchmark].seed, files=digests)
             yield name_of_settings("construction", benchmark, "draw"), runs.versioned("construction_draw", draw)
         for benchmark, settings in self._written.items():
             for writer in writers_here(self._plan, benchmark, settings):
@@ -156,30 +164,34 @@ class Package(SidePackage):
             file = name_of_settings("construction", benchmark, "subset")
             yield file, runs.versioned("construction_subset", SubsetKey(settings=search))
 
-    def _steps(self, benchmark: str, how: ConstructionSettings) -> Mapping[str, StepKey]:
+    def _steps(self, benchmark: str, construction: ConstructionSettings) -> Mapping[str, StepKey]:
         """Return the settings of a construction's steps."""
-        plan, prompts = self._plan, writing_prompts(how)
+        plan, prompts = self._plan, writing_prompts(construction)
         title, notice = plan.config.benchmarks[benchmark].title, plan.config.suite.notice
         steps: dict[str, StepKey] = {
-            "candidates": StepKey(settings=how),
-            "samples": SamplesKey(settings=how, prompts=prompts, embedder=_embedder(plan, benchmark, how)),
-            "review": ReviewKey(settings=how, verdicts=plan.digests(fitting_files(how.review.verdicts))),
-            "release": StepKey(settings=how),
-            "statistics": ConstructionStatisticsKey(settings=how, title=title, notice=notice),
+            "candidates": StepKey(settings=construction),
+            "samples": SamplesKey(
+                settings=construction, prompts=prompts, embedder=_embedder(plan, benchmark, construction)
+            ),
+            "review": ReviewKey(
+                settings=construction, verdicts=plan.digests(fitting_files(construction.review.verdicts))
+            ),
+            "release": StepKey(settings=construction),
+            "statistics": ConstructionStatisticsKey(settings=construction, title=title, notice=notice),
         }
-        if how.kind in MEASURED:
-            steps["clips"] = StepKey(settings=how)
-        if isinstance(how, Constructing):
-            steps["requests"] = WritingKey(settings=how, prompts=prompts)
-        if isinstance(how, MmbenchVideoSettings):
-            steps["guidelines"] = StepKey(settings=how)
+        if construction.kind in MEASURED:
+            steps["clips"] = StepKey(settings=construction)
+        if isinstance(construction, Constructing):
+            steps["requests"] = WritingKey(settings=construction, prompts=prompts)
+        if isinstance(construction, MmbenchVideoSettings):
+            steps["guidelines"] = StepKey(settings=construction)
         if benchmark in self._filtered:
-            steps["static"] = ReviewKey(settings=how, verdicts=plan.digests(self._checks[benchmark]))
+            steps["static"] = ReviewKey(settings=construction, verdicts=plan.digests(self._checks[benchmark]))
         return steps
 
     def facts(self, wildcards: Any) -> list[Path]:
-        """What was measured of the clips that a benchmark may be made of; nothing where nothing is."""
-        is_needed = self._made[wildcards.benchmark].kind in MEASURED
+        """Return the metadata of the candidate clips; nothing for benchmarks without measurements."""
+        is_needed = self._constructed[wildcards.benchmark].kind in MEASURED
         return [self._results.construction(wildcards.benchmark, "facts.parquet")] if is_needed else []
 
     def ledgers(self, wildcards: Any) -> list[Path]:
@@ -197,10 +209,10 @@ class Package(SidePackage):
         return retry_param(path, ledger_reason(self._plan, stage, wildcards.benchmark, path))
 
     def pages(self) -> list[Path]:
-        return [self._results.construction(name, "statistics.md") for name in sorted(self._made)]
+        return [self._results.construction(name, "statistics.md") for name in sorted(self._constructed)]
 
     def jobs(self) -> Iterator[Job]:
-        """The rounds in which a language model writes what benchmarks are made of."""
+        """Yield the rounds in which language models write the texts of benchmarks."""
         runs = RunKeys(self._plan)
         for benchmark, settings in self._written.items():
             for writer in writers_of(settings):
@@ -220,22 +232,26 @@ class Package(SidePackage):
         return self._results.construction(benchmark, folder) / writer / f"{number}.parquet"
 
     def askings(self, states: States, benchmarks: Collection[str]) -> Iterator[Asking]:
-        """Of each writer the round that is made next; what is asked after it depends on its replies."""
-        own = (job for job in self.jobs() if job.scored.run.benchmark in benchmarks)
-        rounds = grouped(own, lambda job: (job.scored.run.benchmark, job.scored.run.model))
+        """Yield the next round of each writer; later requests depend on its replies."""
+        selected = (job for job in self.jobs() if job.scored.run.benchmark in benchmarks)
+        rounds = grouped(selected, lambda job: (job.scored.run.benchmark, job.scored.run.model))
         for jobs in rounds.values():
-            for later, job in zip(reversed(range(len(jobs))), jobs, strict=True):
-                asking = _of_round(states, job)
+            for remaining, job in zip(reversed(range(len(jobs))), jobs, strict=True):
+                asking = _round_state(states, job)
                 if asking.why:
                     *why, last = asking.why
-                    yield asking._replace(why=(*why, f"{last}, and at most {later} rounds after it" if later else last))
+                    yield asking._replace(
+                        why=(*why, f"{last}, and at most {remaining} rounds after it" if remaining else last)
+                    )
                     break
 
     def outcome(self, targets: Sequence[str]) -> Iterator[str]:
-        """What each benchmark that these targets make is made of, and what was dropped before anything was written."""
-        for benchmark in self._made:
+        """Yield a line per benchmark that these targets construct: how many rows were kept before the writing."""
+        for benchmark in self._constructed:
             pool = self._results.construction(benchmark, "pool.parquet")
-            if not pool.is_file() or (targets and not any(Path(one).is_relative_to(pool.parent) for one in targets)):
+            if not pool.is_file() or (
+                targets and not any(Path(target).is_relative_to(pool.parent) for target in targets)
+            ):
                 continue
             filters = Counter(pl.read_parquet(pool, columns=["filter"])["filter"])
             rows, kept = filters.total(), filters.pop("", 0)
@@ -243,7 +259,7 @@ class Package(SidePackage):
             yield f"Construction of {benchmark}: {kept} of {rows} kept before the writing{dropped}"
 
     def retry_replies(self, wildcards: Any) -> str:
-        """Another value where requests of a round failed and are worth another try."""
+        """Return a parameter that changes if failed requests of a round are worth another try."""
         replies = self._round("replies", wildcards.benchmark, wildcards.model, wildcards.round)
         failed = self._failed.get(Scored(writer_run(wildcards.benchmark, wildcards.round, wildcards.model)))
         return retry_param(replies, "failed" if failed is not None and failed.due else "")
@@ -253,13 +269,13 @@ class Package(SidePackage):
         return {answers.job.scored: answers for answers in failed_answers(self._plan)}
 
     def rounds_before(self, wildcards: Any) -> list[Path]:
-        """A writer's replies of the rounds before; to the first of several, who labels what all wrote, those of all."""
+        """Return a writer's replies of earlier rounds. The first writer gets all replies, as it labels all texts."""
         settings = self._written[wildcards.benchmark]
         writers = writers_of(settings) if wildcards.model == settings.writer else [wildcards.model]
         return self._replies(wildcards.benchmark, writers, int(wildcards.round) - 1)
 
     def every_round(self, wildcards: Any) -> list[Path]:
-        """The replies of all rounds; none where nothing is written by a model."""
+        """Return the replies of all rounds; none if no model writes texts."""
         settings = self._written.get(wildcards.benchmark)
         return self._replies(wildcards.benchmark, writers_of(settings), settings.rounds) if settings else []
 
@@ -268,7 +284,7 @@ class Package(SidePackage):
         return [self._round("replies", benchmark, writer, number) for writer in writers for number in numbers]
 
     def verdicts(self, wildcards: Any) -> list[Path]:
-        return fitting_files(self._made[wildcards.benchmark].review.verdicts)
+        return fitting_files(self._constructed[wildcards.benchmark].review.verdicts)
 
     def subset_verdicts(self, wildcards: Any) -> list[Path]:
         search = self._searches[wildcards.benchmark]
@@ -285,7 +301,7 @@ class Package(SidePackage):
         return lambda wildcards: [self._results.construction(wildcards.benchmark, f"{name}.parquet") for name in names]
 
     def released(self, wildcards: Any) -> list[Path]:
-        """The table whose rows are released: what static questions are dropped from, or what people reviewed."""
+        """Return the table to release: `static` with a filter of static questions, else `reviewed`."""
         return self.tables("static" if wildcards.benchmark in self._filtered else "reviewed")(wildcards)
 
     def counted(self, wildcards: Any) -> list[Path]:
@@ -293,7 +309,7 @@ class Package(SidePackage):
         return self.tables(*names, *(["static"] if wildcards.benchmark in self._filtered else []))(wildcards)
 
     def ratings(self, wildcards: Any) -> list[Path]:
-        """What the judge says of the answers from one random frame."""
+        """Return the judge's verdicts on the answers from one random frame."""
         benchmark = wildcards.benchmark
         runs = [Run.parse(f"{benchmark}{UNFILTERED}/{name}") for name in self._filtered[benchmark].runs()]
         return [self._results.verdicts(run, self._plan.judge_of(run)) for run in runs]
@@ -302,47 +318,52 @@ class Package(SidePackage):
         return self._checks[wildcards.benchmark]
 
     def drawn(self, wildcards: Any) -> list[Path]:
-        others = self._sets.get(wildcards.benchmark)
+        video_sets = self._sets.get(wildcards.benchmark)
         folder = self._results.construction(wildcards.benchmark, "sets")
-        return [folder / f"{name}.csv" for name in sorted(others.scoring)] if others else []
+        return [folder / f"{name}.csv" for name in sorted(video_sets.scoring)] if video_sets else []
 
     def set_file(self, wildcards: Any) -> list[str]:
         return [self._sets[wildcards.benchmark].files()[wildcards.set]]
 
 
 def lean(step: str, key: StepKey) -> StepKey:
-    """A key without what its step does not read, so that a change of the review makes no caption anew."""
-    unread: dict[str, Any] = {}
-    if isinstance(key.settings, Constructing):  # both are in the writers' keys, as their content
-        unread = {"writer": UNREAD, "prompts": UNREAD}
+    """Return a key without the settings that its step does not read.
+
+    Otherwise, a change of the review would regenerate the captions.
+    """
+    placeholders: dict[str, Any] = {}
+    if isinstance(key.settings, Constructing):  # The writers' keys hold the content of both.
+        placeholders = {"writer": UNREAD, "prompts": UNREAD}
     if isinstance(key.settings, TemporalBenchSettings):
-        if step in ("requests", "samples", "statistics"):  # they tell several writers apart
-            unread["writer"] = key.settings.writer
+        if step in ("requests", "samples", "statistics"):  # These steps tell the writers apart.
+            placeholders["writer"] = key.settings.writer
         else:
-            unread["other_writers"] = []
+            placeholders["other_writers"] = []
     if step not in ("review", "static"):
-        unread["review"] = type(key.settings.review)(verdicts=UNREAD)
+        placeholders["review"] = type(key.settings.review)(verdicts=UNREAD)
     if isinstance(key.settings, MmbenchVideoSettings):
-        unread |= {name: None for name, reader in (("static", "static"), ("other_sets", "release")) if step != reader}
-    return key.model_copy(update={"settings": key.settings.model_copy(update=unread)})
+        placeholders |= {
+            name: None for name, reader in (("static", "static"), ("other_sets", "release")) if step != reader
+        }
+    return key.model_copy(update={"settings": key.settings.model_copy(update=placeholders)})
 
 
 def _embedder(plan: Plan, benchmark: str, settings: ConstructionSettings) -> str | None:
-    """The digest of the checkpoint that compares captions, where one does."""
+    """Return the digest of the checkpoint that compares captions, or None if the encoder is no checkpoint."""
     if not isinstance(settings, VinogroundSettings) or not isinstance(settings.encoder, CheckpointEncoder):
         return None
-    where = f"{plan.config.file}: benchmarks.{benchmark}.construction.encoder.folder"
-    return local_weights(Path(settings.encoder.folder), where, "or write `encoder: {kind: words}`", plan.store)
+    setting = f"{plan.config.file}: benchmarks.{benchmark}.construction.encoder.folder"
+    return local_weights(Path(settings.encoder.folder), setting, "or write `encoder: {kind: words}`", plan.store)
 
 
-def _of_round(states: States, job: Job) -> Asking:
-    """A round of writing, and why it is made: nothing is said where its replies are there and stay."""
+def _round_state(states: States, job: Job) -> Asking:
+    """Return a writing round with the reasons why it runs, which are empty if its replies exist and are up to date."""
     model = job.scored.run.model
     if not job.responses.is_file():
         return Asking(job, model, (NEW,), is_remade=False)
-    why = [words for change in states.changes_since(job.responses) for words in in_words(change)]
-    before = {"candidates": job.responses.parents[2] / "texts.parquet", "requests": job.requests}
-    remade = [name for name, path in before.items() if states.changes_since(path)]
-    if remade:
-        why.append(f"made again before it: {', '.join(remade)}")
-    return Asking(job, model, tuple(dict.fromkeys(why)), is_remade=bool(remade))
+    reasons = [reason for change in states.changes_since(job.responses) for reason in in_words(change)]
+    inputs = {"candidates": job.responses.parents[2] / "texts.parquet", "requests": job.requests}
+    changed = [name for name, path in inputs.items() if states.changes_since(path)]
+    if changed:
+        reasons.append(f"made again before it: {', '.join(changed)}")
+    return Asking(job, model, tuple(dict.fromkeys(reasons)), is_remade=bool(changed))

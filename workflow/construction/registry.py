@@ -1,4 +1,4 @@
-"""The steps of a construction, each a function of a module in the benchmark's folder, and the tables between them."""
+"""The steps of a construction, each a function in the benchmark's folder, and the tables they exchange."""
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module
@@ -13,13 +13,13 @@ from construction.filters import Row
 from construction.tables import SCHEMAS
 
 MEASURED = ("temporalbench",)
-"""benchmarks that drop clips by what is measured in them: their step `clips` says which are fetched first"""
+"""The benchmarks that filter clips by measurements. Their step `clips` selects the clips to fetch and measure first."""
 MODULES = {
     **dict.fromkeys(("clips", "candidates", "guidelines", "requests", "samples"), "making"),
     **dict.fromkeys(("review", "static", "release", "statistics"), "review"),
 }
-"""step -> its module, in the order of the chain; the step is a function there. Between `requests` and `samples` the
-writers are asked, once a round"""
+"""The module that defines each step as a function, in order. Between `requests` and `samples` the writers reply, once
+per round."""
 
 
 def load_step(kind: str, step: str) -> Any:
@@ -31,7 +31,7 @@ def read_tables(kind: str, paths: Iterable[Path]) -> dict[str, pl.DataFrame]:
 
 
 def read_replies(paths: Iterable[Path]) -> list[pl.DataFrame]:
-    """The replies of each round, `replies/<writer>/<round>.parquet`, with the name of the writer beside each."""
+    """Read the replies of each round from `replies/<writer>/<round>.parquet`, with a column that names the writer."""
     rounds = grouped(paths, lambda path: int(path.stem))
     return [
         pl.concat(read_table(path, RESPONSES).with_columns(writer=pl.lit(path.parent.name)) for path in rounds[number])
@@ -39,9 +39,9 @@ def read_replies(paths: Iterable[Path]) -> list[pl.DataFrame]:
     ]
 
 
-def write_tables(kind: str, found: Mapping[str, list[Row]], paths: Iterable[Path]) -> dict[str, pl.DataFrame]:
+def write_tables(kind: str, rows: Mapping[str, list[Row]], paths: Iterable[Path]) -> dict[str, pl.DataFrame]:
     schemas = SCHEMAS[kind]
-    tables = {path: table_of(found[path.stem], schemas[path.stem]) for path in paths}
+    tables = {path: table_of(rows[path.stem], schemas[path.stem]) for path in paths}
     for path, table in tables.items():
         write_table(table, path, schemas[path.stem])
     return {path.stem: table for path, table in tables.items()}

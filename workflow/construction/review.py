@@ -1,4 +1,4 @@
-"""Review of a construction by people: what their verdicts come to, and the tasks that still need some."""
+"""Review of a construction by annotators: aggregate their verdicts and list the tasks that still need some."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -9,14 +9,14 @@ from human_evaluation.tasks import Problem, Task, Votes
 from construction.filters import KEPT, Row
 from construction.settings import ReviewSettings
 
-MOST_LISTED = 16  # choices of a task in a csv file
+MOST_LISTED = 16  # the number of a task's choices that a csv file lists
 
 
 class Reviewed(NamedTuple):
     reviewed: list[Row]
-    votes: list[Row]  # single verdicts that only statistics read
+    votes: list[Row]  # individual verdicts, read only by statistics
     tasks: list[Row]
-    shown: Sequence[str]  # what people see of a task
+    shown: Sequence[str]  # the columns of a task that annotators see
     problems: list[Problem]
 
     @property
@@ -24,25 +24,25 @@ class Reviewed(NamedTuple):
         return ("task_id", "digest", *self.shown, "choices", "judged_by", "reviewer", "verdict")
 
 
-def decided(tasks: Sequence[Task], votes: Votes, how: ReviewSettings) -> dict[str, Row]:
-    """By task: how many judged it, how many in favour, and the filter that drops it, if one does."""
-    found = {}
+def decided(tasks: Sequence[Task], votes: Votes, settings: ReviewSettings) -> dict[str, Row]:
+    """Return the decision on each task: its votes, those in favour, and the filter that drops it, if any."""
+    decisions = {}
     for task in tasks:
-        given = votes.by_task.get(task.task_id, {})
-        in_favour = sum(verdict == task.choices[0] for verdict in given.values())
+        verdicts = votes.by_task.get(task.task_id, {})
+        in_favour = sum(verdict == task.choices[0] for verdict in verdicts.values())
         verdict = KEPT
-        if len(given) < how.votes:
-            if how.undecided == "drop":
-                verdict = {"filter": "not_reviewed", "why": f"judged by {len(given)} of {how.votes}"}
-        elif 2 * in_favour <= len(given):
-            said = ", ".join(f"{who}: {verdict}" for who, verdict in sorted(given.items()))
-            verdict = {"filter": "refused", "why": said}
-        found[task.task_id] = {"votes": len(given), "in_favour": in_favour, **verdict}
-    return found
+        if len(verdicts) < settings.votes:
+            if settings.undecided == "drop":
+                verdict = {"filter": "not_reviewed", "why": f"judged by {len(verdicts)} of {settings.votes}"}
+        elif 2 * in_favour <= len(verdicts):
+            listed = ", ".join(f"{person}: {verdict}" for person, verdict in sorted(verdicts.items()))
+            verdict = {"filter": "refused", "why": listed}
+        decisions[task.task_id] = {"votes": len(verdicts), "in_favour": in_favour, **verdict}
+    return decisions
 
 
 def judged(samples: pl.DataFrame, decisions: Mapping[str, Row]) -> list[Row]:
-    """The samples with what was decided on each; one that was dropped before stays so."""
+    """Return the samples with the decision on each; samples dropped earlier stay dropped."""
     return [
         row | ({"votes": 0, "in_favour": 0} if row["filter"] else decisions[row["sample_id"]])
         for row in samples.iter_rows(named=True)
@@ -50,7 +50,7 @@ def judged(samples: pl.DataFrame, decisions: Mapping[str, Row]) -> list[Row]:
 
 
 def task_rows(tasks: Sequence[Task], votes: Votes, needed: int) -> list[Row]:
-    """The tasks as people get them, those that still need verdicts first; of many choices only how they begin."""
+    """Return the tasks for annotators, with those that still need verdicts first and long lists of choices cut."""
     rows = [
         {
             "task_id": task.task_id,

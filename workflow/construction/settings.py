@@ -1,4 +1,4 @@
-"""What a suite says of a benchmark that it makes: its raw annotations, its writer, its review, its rules."""
+"""Settings of a construction in a suite: raw annotations, writer, review and rules."""
 
 import re
 from typing import Annotated, Literal
@@ -265,7 +265,7 @@ class OtherSets(Settings):
     """Questions that are drawn of each."""
 
     def files(self) -> dict[str, str]:
-        """Set -> the file of its questions."""
+        """Return the file of questions of each set."""
         return {name: f"{self.folder}/{name}.csv" for name in self.scoring}
 
 

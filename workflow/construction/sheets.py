@@ -1,4 +1,4 @@
-"""Annotations that people keep in csv files of their own: columns that are stated, rows that are checked."""
+"""Annotations in annotators' own csv files, with checks of their columns and rows."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,18 +11,18 @@ from reprise.core.plain import cut, number_in, visible
 from reprise.core.tabular import csv_lines
 
 VIDEO = re.compile(r"\w[\w.-]{0,119}")
-NAME = re.compile(r"[\w-][\w.-]{0,119}")  # of a source video: an id of YouTube may begin with '-'
+NAME = re.compile(r"[\w-][\w.-]{0,119}")  # a source video's name; a YouTube id may begin with '-'
 ENDING = re.compile(r"\.(?:mp4|mkv|webm|avi|mov)$", re.IGNORECASE)
 LONGEST_SHOWN = 60
 
 
 def has_control(text: str) -> bool:
-    """Whether a text holds characters that nobody sees, such as NUL, or halves of some, which no file can hold."""
-    return any(category(one) in ("Cc", "Cs") for one in text)
+    """Return whether a text has control characters, such as NUL, or lone surrogates, which cannot be encoded."""
+    return any(category(character) in ("Cc", "Cs") for character in text)
 
 
 def shown(text: str) -> str:
-    """The beginning of a text, as an error shows it."""
+    """Return the beginning of a text as error messages print it."""
     return visible(cut(text, LONGEST_SHOWN))
 
 
@@ -35,19 +35,19 @@ class Row(NamedTuple):
     cells: dict[str, str]
 
     def span(self, start: str, end: str) -> tuple[float, float]:
-        """Two times of a video in seconds, the first before the second."""
+        """Return two times of a video in seconds and check that the first is before the second."""
         times = []
         for column in (start, end):
-            value = number(self.cells[column])
-            if value is None or value < 0:
+            time = number(self.cells[column])
+            if time is None or time < 0:
                 raise self.wrong(column, "seconds from the start of the video, such as 4 or 12.5")
-            times.append(value)
+            times.append(time)
         if not times[0] < times[1]:
             raise self.wrong(end, f"a time after column '{start}' ({times[0]:g})")
         return times[0], times[1]
 
     def video(self, column: str) -> str:
-        """The name of a video, without the ending of its file."""
+        """Return the name of a video without its file extension."""
         name = ENDING.sub("", self.cells[column])
         if not VIDEO.fullmatch(name):
             allowed = "the name of a file: at most 120 letters (Unicode NFC), digits, '.', '_' and '-', no folder"
@@ -55,15 +55,15 @@ class Row(NamedTuple):
         return name
 
     def wrong(self, column: str, allowed: str) -> UserError:
-        found = shown(self.cells[column])
+        content = shown(self.cells[column])
         return UserError(
-            f"{self.where}: column '{column}': found '{found}', allowed is {allowed}. Correct the row, then run the "
+            f"{self.where}: column '{column}': found '{content}', allowed is {allowed}. Correct the row, then run the "
             "same command again."
         )
 
 
 def read_sheet(path: Path, needed: Sequence[str], optional: Sequence[str]) -> Iterator[Row]:
-    """The rows of a csv file with these columns and no others; a row without any text is none."""
+    """Yield the non-empty rows of a csv file and check that it has these columns and no others."""
     rows = (cells for _, cells in csv_lines(path))
     header = [name.strip() for name in next(rows, [])]
     allowed = (*needed, *optional)
@@ -73,13 +73,16 @@ def read_sheet(path: Path, needed: Sequence[str], optional: Sequence[str]) -> It
             raise UserError(f"{path}: column '{name}' is missing. Found: {', '.join(header) or 'nothing'}. {listed}")
         if name not in allowed:
             raise UserError(f"{path}: unknown column '{name}'.{suggestion(name, allowed)} {listed}")
-    place = 0
-    for place, cells in enumerate(rows, start=1):
-        row = Row(f"{path}: row {place}", {n: " ".join(one.split()) for n, one in zip(header, cells, strict=True)})
+    row_number = 0
+    for row_number, cells in enumerate(rows, start=1):
+        row = Row(
+            f"{path}: row {row_number}",
+            {name: " ".join(cell.split()) for name, cell in zip(header, cells, strict=True)},
+        )
         for column, text in row.cells.items():
             if has_control(text):
                 raise row.wrong(column, "text without control characters")
         if any(row.cells.values()):
             yield row
-    if not place:
+    if not row_number:
         raise UserError(f"{path}: no rows below its columns. Write some, then run the same command again.")

@@ -1,6 +1,6 @@
-"""The tables of constructions: `results/<suite>/construction/<benchmark>/<name>.parquet`.
+"""Schemas of the construction tables, `results/<suite>/construction/<benchmark>/<name>.parquet`.
 
-In each a row that was dropped stays, with the filter that dropped it and why.
+Each table keeps its dropped rows, with the filter that dropped the row and the reason.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from reprise.core.schemas import NAMED_TEXTS
 Columns = dict[str, Any]
 SPAN: Columns = {"start_s": pl.Float64, "end_s": pl.Float64}
 FILTERED: Columns = {"filter": pl.String, "why": pl.String}
-"""the filter that dropped the row, empty where none did; and what it found"""
+"""The filter that dropped the row, empty for kept rows, and its reason."""
 VOTED: Columns = {"votes": pl.Int32, "in_favour": pl.Int32}
 
 
@@ -22,25 +22,25 @@ def filtered(columns: Columns) -> pl.Schema:
 TEXT: Columns = {
     "text_id": pl.String,
     "kind": pl.String,  # name of the prompt
-    "video": pl.String,  # the first that needs it
-    "agent": pl.String,  # who must be named in it
-    "values": NAMED_TEXTS,  # what the prompt is filled with
-    "known": pl.List(pl.String),  # what a replacement must differ from, such as the verbs of the video
-    "instead_of": pl.String,  # the text that it must not repeat; empty where there is none
+    "video": pl.String,  # the first video that needs the text
+    "agent": pl.String,  # the agent that the text must name
+    "values": NAMED_TEXTS,  # the values of the prompt's placeholders
+    "known": pl.List(pl.String),  # texts that a replacement must differ from, such as the verbs of the video
+    "instead_of": pl.String,  # the text that it must not repeat, if any
 }
 
 WROTE: Columns = {
     "text_id": pl.String,
     "kind": pl.String,
-    "rounds": pl.Int32,  # how often it was asked for
-    "text": pl.String,  # empty where no reply could be used
-    "target": pl.String,  # what the writer put in place of the verb or the manner
+    "rounds": pl.Int32,  # the number of requests for it
+    "text": pl.String,  # empty if no reply is usable
+    "target": pl.String,  # the writer's replacement of the verb or the manner
     "replies": pl.List(pl.String),  # all, raw
-    "problems": pl.List(pl.String),  # of each reply that could not be used: `<filter>: <what was found>`
+    "problems": pl.List(pl.String),  # one per unusable reply: `<filter>: <reason>`
 }
 
 VOTES = pl.Schema({
-    "task_id": pl.String,  # of what a person judged besides the samples, such as a single caption
+    "task_id": pl.String,  # a task that is no sample, such as a single caption
     "verdict": pl.String,
 })  # fmt: skip
 
@@ -49,7 +49,7 @@ COUNTS = pl.Schema({
 })  # fmt: skip
 
 SHARED = {"texts": pl.Schema(TEXT), "written": filtered(WROTE), "votes": VOTES}
-NO_CANDIDATES = filtered({"sample_id": pl.String})  # nothing is made before the writer is asked
+NO_CANDIDATES = filtered({"sample_id": pl.String})  # no candidates exist before the writer replies
 
 # --- VELOCITI
 
@@ -73,7 +73,7 @@ SAMPLE: Columns = {
     "negative": pl.String,
 }
 MADE_OF: Columns = {side: pl.List(pl.String) for side in ("positive", "negative")}
-"""ids of the texts that make each caption"""
+"""The ids of the texts that make up each caption."""
 
 # --- Vinoground
 
@@ -95,7 +95,7 @@ FOUND: Columns = {
     "sample_id": pl.String,  # <pair>/<half>/<video>
     "pair": pl.String,
     "half": pl.String,  # pos | neg
-    "text": pl.String,  # the caption of the pair that a video is wanted for
+    "text": pl.String,  # the caption of the pair to find a video for
     "rank": pl.Int32,  # from 1: the most similar caption of the pool
     "similarity": pl.Float64,
     "video": pl.String,
@@ -103,7 +103,7 @@ FOUND: Columns = {
     **SPAN,
     "caption": pl.String,  # the similar caption
 }
-CATEGORY: Columns = {"category": pl.String}  # of a pair, as people said: `action;spatial`; empty where they have not
+CATEGORY: Columns = {"category": pl.String}  # a pair's category by review, such as `action;spatial`
 
 # --- TemporalBench
 
@@ -114,9 +114,9 @@ CLIPS = filtered({
     "video": pl.String,
     **SPAN,
     "description": pl.String,  # of the source data set
-    "caption": pl.String,  # by people, as corrected; empty where there is none yet, and all of several
+    "caption": pl.String,  # human, corrected if so; empty if missing, joined if several
     "is_refined": pl.Boolean,
-    "seconds": pl.Float64,  # measured, as the two below; null where it was not
+    "seconds": pl.Float64,  # measured, as the two below; null if not measured
     "shots": pl.Int32,
     "motion": pl.Float64,
 })  # fmt: skip
@@ -128,9 +128,9 @@ NEGATIVE: Columns = {
     "video": pl.String,
     **SPAN,
     "level": pl.String,  # words | events | central: a negative of a negative
-    "writer": pl.String,  # the model that wrote it; people do not see it
+    "writer": pl.String,  # the model that wrote it, hidden from annotators
     "caption": pl.String,
-    "of": pl.String,  # what it is a negative of: the caption, or its first negative
+    "of": pl.String,  # the text it contradicts: the caption, or its first negative
     "negative": pl.String,
     "category": pl.String,  # as released; empty for a negative of a negative
 }
@@ -138,7 +138,7 @@ NEGATIVE: Columns = {
 # --- MMBench-Video
 
 COLLECTED = filtered({
-    "video": pl.String,  # name of the clip that people cut
+    "video": pl.String,  # name of the clip that annotators cut
     "source": pl.String,  # the video that it is cut from
     "video_type": pl.String,
     "duration_s": pl.Float64,  # of the source; null if it is no number
@@ -153,14 +153,14 @@ QUESTION: Columns = {
     "question": pl.String,
     "answer": pl.String,
     "dimensions": pl.List(pl.String),  # leaves of the taxonomy
-    **SPAN,  # where in the clip the answer is to be seen; null where the annotator does not say
+    **SPAN,  # when the clip shows the answer; null if the annotator gives no span
     "annotator": pl.String,
     "where": pl.String,  # file and row
 }
 CHECKED: Columns = {**QUESTION, "warnings": pl.List(pl.String)}
 RATED: Columns = {
-    "ratings": pl.List(pl.Float64),  # of each run on one frame; null where it failed
-    "mean": pl.Float64,  # null where the question was not asked
+    "ratings": pl.List(pl.Float64),  # one per single-frame run; null if it failed
+    "mean": pl.Float64,  # null if no run has answered the question
 }
 
 SCHEMAS: dict[str, dict[str, pl.Schema]] = {
@@ -182,7 +182,7 @@ SCHEMAS: dict[str, dict[str, pl.Schema]] = {
         "static": filtered(CHECKED | RATED | VOTED),
     },
 }  # fmt: skip
-"""benchmark -> table -> its columns"""
+"""The schema of each table, by benchmark."""
 
 OF_REPLIES = ("failed", "empty", "refusal", "prompt_repeated", "broken_json")
 OF_REVIEWS = ("not_reviewed", "refused")
@@ -230,4 +230,4 @@ FILTERS: dict[str, dict[str, tuple[str, ...]]] = {
         "static": ("static", "static_by_hand"),
     },
 }  # fmt: skip
-"""benchmark -> table -> the filters that drop its rows, in the order in which they are applied"""
+"""The filters of each table in the order of application, by benchmark."""

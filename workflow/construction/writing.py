@@ -1,4 +1,4 @@
-"""What a language model is asked, in rounds until a reply can be used, and how its replies are read."""
+"""Rounds of requests to a writer model, until each reply is usable, and the parsing of its replies."""
 
 import json
 import re
@@ -19,7 +19,7 @@ REFUSALS = re.compile(
 )
 FENCE = re.compile(r"^```\w*\n(.*?)\n?```$", re.DOTALL)
 QUOTES = ('""', "“”", "„“", "„”", "”“", "””", "‟”", "«»", "»«", "‹›", "「」", "『』", "''", "‘’", "‚‘", "`´", "``")
-"""pairs of quotes: how a text begins, and how it ends"""
+"""The opening and closing quotes that may surround a text."""
 LONGEST_SHOWN = 80
 REPEATED_CHARS = 60
 LINE = re.compile(r"^[^\S\n]*(?:\d+[^\S\n]*[.):]|[-*•])\s*(\S.*)$", re.MULTILINE)
@@ -34,7 +34,7 @@ class UnusableError(Exception):
 
 
 class Reading(NamedTuple):
-    """A reply as it was read: the text, or the name of its problem and what was found."""
+    """A parsed reply: the text, or the name of its problem and the reason."""
 
     reply: str = ""
     text: str = ""
@@ -44,27 +44,28 @@ class Reading(NamedTuple):
 
 
 Read = Callable[[Row, str, str, Mapping[str, str]], tuple[str, str]]
-"""a text to be written, a reply, what was shown, and the texts that are written already, by id -> what the reply says,
-and its target"""
+"""A parser: (text to write, reply, prompt, texts written so far by id) -> (text of the reply, its target)."""
 
 
 class Rounds:
-    """The replies of all rounds so far, read. A text may be asked for from a later round on, once it is known."""
+    """The parsed replies of all rounds so far. A text may first be requested in a later round, once it is known."""
 
     def __init__(
-        self, texts: Sequence[Row], given: Iterable[pl.DataFrame], prompts: Mapping[str, Prompt], read: Read
+        self, texts: Sequence[Row], replies: Iterable[pl.DataFrame], prompts: Mapping[str, Prompt], read: Read
     ) -> None:
-        self._replies = [{row["item_id"]: row for row in table.iter_rows(named=True)} for table in given]
+        self._replies = [{row["item_id"]: row for row in table.iter_rows(named=True)} for table in replies]
         self._texts, self._prompts, self._read = texts, prompts, read
         self.written: dict[str, str] = {}
         self._readings: dict[str, list[Reading]] = {}
-        for text in sorted(texts, key=lambda text: bool(text["instead_of"])):  # what others must not repeat first
-            found = self._readings[text["text_id"]] = list(self._of(text))
-            if found and not found[-1].problem:
-                self.written[text["text_id"]] = found[-1].text
+        for text in sorted(
+            texts, key=lambda text: bool(text["instead_of"])
+        ):  # first the texts that others must not repeat
+            readings = self._readings[text["text_id"]] = list(self._of(text))
+            if readings and not readings[-1].problem:
+                self.written[text["text_id"]] = readings[-1].text
 
     def _of(self, text: Row) -> Iterator[Reading]:
-        """The replies about a text, until one can be used or failed."""
+        """Yield the parsed replies for a text up to the first usable or failed one."""
         prompt = self._prompts[text["kind"]]
         for row in (replies[text["text_id"]] for replies in self._replies if text["text_id"] in replies):
             if row["error"]:
@@ -77,7 +78,7 @@ class Rounds:
                 yield Reading(row["text"], problem=error.problem, why=error.why)
 
     def requests(self, max_tokens: int) -> list[Row]:
-        """What is asked in the next round; a question that failed is not asked in other words."""
+        """Return the requests of the next round; a failed request is not repeated in other words."""
         number = len(self._replies) + 1
         rows = []
         for text in self._texts:
@@ -85,7 +86,7 @@ class Rounds:
             last = next(reversed(self._readings[name]), None)
             if last and last.problem in ("", FAILED):
                 continue
-            values = {one["name"]: one["text"] for one in text["values"]}
+            values = {entry["name"]: entry["text"] for entry in text["values"]}
             values["feedback"] = fill(FEEDBACK, last._asdict()) if last else ""
             prompt = self._prompts[text["kind"]]
             system, user = fill(prompt.system, values), fill(prompt.user, values)
@@ -93,15 +94,15 @@ class Rounds:
         return rows
 
     def table(self) -> list[Row]:
-        """Every text with all of its replies; one without a usable reply is dropped, by the last one's problem."""
+        """Return a row per text with all its replies; the last reply's problem drops a text without a usable one."""
         rows = []
         for text in self._texts:
-            found = self._readings[text["text_id"]]
-            last = found[-1] if found else Reading(problem=FAILED, why="it was not asked for")
+            readings = self._readings[text["text_id"]]
+            last = readings[-1] if readings else Reading(problem=FAILED, why="it was not asked for")
             rows.append({
-                "text_id": text["text_id"], "kind": text["kind"], "rounds": len(found), "text": last.text,
-                "target": last.target, "replies": [one.reply for one in found],
-                "problems": [f"{one.problem}: {one.why}" for one in found if one.problem],
+                "text_id": text["text_id"], "kind": text["kind"], "rounds": len(readings), "text": last.text,
+                "target": last.target, "replies": [reading.reply for reading in readings],
+                "problems": [f"{reading.problem}: {reading.why}" for reading in readings if reading.problem],
                 **({"filter": last.problem, "why": last.why} if last.problem else KEPT),
             })  # fmt: skip
         return rows
@@ -114,49 +115,49 @@ def request(name: str, number: int, system: str, prompt: str, max_tokens: int) -
     }  # fmt: skip
 
 
-# What a reply says: the parts that a prompt asks for, or the name of what is wrong with it.
+# These parsers return the parts of a reply that a prompt asks for, or raise `UnusableError` with a named problem.
 
 
 def read_parts(reply: str, labels: Sequence[str], prompt: str) -> dict[str, str]:
-    """The text after each label, `Fluent Caption: ...`, or of a JSON object with these names."""
+    """Return the text after each label, such as `Fluent Caption: ...`, or the JSON object's texts of these names."""
     text = opened(reply, prompt)
     is_json = text.startswith("{")
-    pairs = [(str(key).strip().lower(), one) for key, one in _json(text, list)] if is_json else []
-    found = {}
+    pairs = [(str(key).strip().lower(), content) for key, content in _json(text, list)] if is_json else []
+    parts = {}
     for label in labels:
         pattern = rf"^(?:[^\w\n]|_)*{re.escape(label)}[*_]*\s*:[*_]*\s*(.+)$"
         lines = re.findall(pattern, text, re.IGNORECASE | re.MULTILINE)
-        said = [one for key, one in pairs if key == label.lower()] if is_json else list(dict.fromkeys(lines))
-        if len(said) > 1:
-            what = f"a name stands twice in {shown(text)}" if is_json else f"{len(lines)} lines '{label}: ...'"
-            raise UnusableError("several_captions", what)
-        if not said or not isinstance(said[0], str):
-            wanted = f"text '{label}'" if is_json else f"line '{label}: ...'"
-            raise UnusableError("no_caption", f"no {wanted} in {shown(text)}")
-        found[label] = unquoted(said[0])
-        if not found[label]:
+        matches = [content for key, content in pairs if key == label.lower()] if is_json else list(dict.fromkeys(lines))
+        if len(matches) > 1:
+            reason = f"a name stands twice in {shown(text)}" if is_json else f"{len(lines)} lines '{label}: ...'"
+            raise UnusableError("several_captions", reason)
+        if not matches or not isinstance(matches[0], str):
+            expected = f"text '{label}'" if is_json else f"line '{label}: ...'"
+            raise UnusableError("no_caption", f"no {expected} in {shown(text)}")
+        parts[label] = unquoted(matches[0])
+        if not parts[label]:
             raise UnusableError("no_caption", f"nothing after '{label}:'")
-    _refuse_control(text, found.values())
-    return found
+    _refuse_control(text, parts.values())
+    return parts
 
 
 def read_list(reply: str, prompt: str) -> list[str]:
     text = opened(reply, prompt)
     is_json = text.startswith("[")
-    listed = _json(text) if is_json else LINE.findall(text)
-    others = [one for one in listed if not isinstance(one, str)]
-    if others:
-        raise UnusableError("no_list", f"{shown(json.dumps(others[0]))} is no text")
-    lines = [unquoted(line) for line in listed]
+    entries = _json(text) if is_json else LINE.findall(text)
+    invalid = [entry for entry in entries if not isinstance(entry, str)]
+    if invalid:
+        raise UnusableError("no_list", f"{shown(json.dumps(invalid[0]))} is no text")
+    lines = [unquoted(line) for line in entries]
     if not any(lines):
-        wanted = "text" if is_json else "line '1. ...'"
-        raise UnusableError("no_list", f"no {wanted} in {shown(text)}")
+        expected = "text" if is_json else "line '1. ...'"
+        raise UnusableError("no_list", f"no {expected} in {shown(text)}")
     _refuse_control(text, lines)
     return lines
 
 
 def opened(reply: str, prompt: str) -> str:
-    """A reply without its fence, and without a problem that any reply may have."""
+    """Return a reply without its code fence; refuse a reply that is empty, a refusal or a repetition of the prompt."""
     text = reply.strip()
     if fenced := FENCE.match(text):
         text = fenced[1].strip()
@@ -170,20 +171,20 @@ def opened(reply: str, prompt: str) -> str:
     return text
 
 
-def _json(text: str, pairs: type | None = None) -> Any:
+def _json(text: str, pair_type: type | None = None) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=pairs)
+        return json.loads(text, object_pairs_hook=pair_type)
     except (ValueError, RecursionError) as error:
         raise UnusableError("broken_json", f"{error}: {shown(text)}") from error
 
 
-def _refuse_control(text: str, found: Iterable[str]) -> None:
-    if any(map(has_control, found)):
+def _refuse_control(text: str, parts: Iterable[str]) -> None:
+    if any(map(has_control, parts)):
         raise UnusableError("unprintable", f"control characters in {shown(text)}")
 
 
 def unquoted(text: str) -> str:
-    """A text on one line, without the quotes of any language around the whole of it."""
+    """Return a text on one line, without quotes of any language around the whole text."""
     line = " ".join(text.split())
     while len(line) > 1 and line[0] + line[-1] in QUOTES:
         line = line[1:-1].strip()

@@ -1,4 +1,4 @@
-"""MMBench-Video's questions: the collection of videos, what annotators are told and wrote, and the lint of it."""
+"""MMBench-Video's questions: the video collection, the annotators' guidelines, and checks of what they wrote."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,12 +23,12 @@ from construction.sheets import NAME, has_control, number
 COLLECTION = "collection.csv"
 SPAN = ("start_s", "end_s")
 VIDEO_COLUMNS = ("video", "source", "video_type", "duration_s", *SPAN)
-COLUMNS = ("video", "question", "answer", "dimensions", "annotator", *SPAN)  # of the annotators' files
+COLUMNS = ("video", "question", "answer", "dimensions", "annotator", *SPAN)  # the columns of the annotators' files
 NUMBERS = ("duration_s", *SPAN)
 
 
 def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Rows:
-    """Every video of the collection and every row of the annotators, each dropped one with its reason."""
+    """Return every video of the collection and every annotated question; dropped rows keep their reason."""
     if COLLECTION not in files:
         raise UserError(
             f"annotations of MMBench-Video: no file '{COLLECTION}'. Found: {', '.join(sorted(files)) or 'nothing'}. "
@@ -36,7 +36,7 @@ def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Row
         )
     videos = [row | {name: number(row[name]) for name in NUMBERS} for row in _rows(files[COLLECTION], VIDEO_COLUMNS)]
     categories, longest = settings.categories, settings.longest_s
-    of_videos: dict[str, Found] = {
+    video_filters: dict[str, Found] = {
         "bad_name": lambda row: "" if NAME.fullmatch(row["video"]) else f"'{row['video']}' cannot be a file's name",
         "duplicate": repeated(lambda row: row["video"].lower(), "the same video as in a row before"),
         "unknown_category": lambda row: (
@@ -51,57 +51,59 @@ def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Row
             f"{row['end_s'] - row['start_s']:g} s" if row["end_s"] - row["start_s"] > longest else ""
         ),
     }
-    pool = sifted(videos, of_videos)
-    known = {row["video"]: row for row in reversed(pool)}
+    pool = sifted(videos, video_filters)
+    video_of = {row["video"]: row for row in reversed(pool)}
     rows = []
     for name, path in sorted(files.items()):
-        for place, row in enumerate(_rows(path, COLUMNS) if name != COLLECTION else (), start=1):
+        for row_number, row in enumerate(_rows(path, COLUMNS) if name != COLLECTION else (), start=1):
             index = index_of(row["video"], row["question"], row["answer"])
             rows.append(row | {
                 "dimensions": [leaf.strip() for leaf in row["dimensions"].split(";") if leaf.strip()],
-                "index": index, "sample_id": f"{row['video']}/{index}", "where": f"{name}: row {place}",
-                "video_type": known.get(row["video"], {}).get("video_type", ""),
+                "index": index, "sample_id": f"{row['video']}/{index}", "where": f"{name}: row {row_number}",
+                "video_type": video_of.get(row["video"], {}).get("video_type", ""),
             })  # fmt: skip
-    of_rows: dict[str, Found] = {
-        "unknown_video": lambda row: _unknown("video", row["video"], known),
-        "video_dropped": lambda row: ": ".join(filter(None, (known[row["video"]][name] for name in KEPT))),
+    question_filters: dict[str, Found] = {
+        "unknown_video": lambda row: _unknown("video", row["video"], video_of),
+        "video_dropped": lambda row: ": ".join(filter(None, (video_of[row["video"]][name] for name in KEPT))),
         "empty": lambda row: next((f"no {name}" for name in ("question", "answer") if not row[name]), ""),
         "unprintable": lambda row: (
             "control characters" if any(map(has_control, map(str, (*row.values(), *row["dimensions"])))) else ""
         ),
         "no_leaf": lambda row: "" if row["dimensions"] else "it names no ability",
-        "unknown_leaf": lambda row: next(filter(None, (_unknown("leaf", one, L2_OF) for one in row["dimensions"])), ""),
+        "unknown_leaf": lambda row: next(
+            filter(None, (_unknown("leaf", leaf, L2_OF) for leaf in row["dimensions"])), ""
+        ),
         "no_annotator": lambda row: "" if row["annotator"] else "nobody is named who wrote it",
-        "bad_span": lambda row: _bad_part(row, known[row["video"]]),
+        "bad_span": lambda row: _bad_part(row, video_of[row["video"]]),
         "duplicate": repeated(
             lambda row: (row["video"].lower(), row["question"].lower()),
             "the same video and question as in a row before",
         ),
     }
-    usable = [row | {name: number(row[name]) for name in SPAN} for row in sifted(rows, of_rows)]
+    usable = [row | {name: number(row[name]) for name in SPAN} for row in sifted(rows, question_filters)]
     return {"pool": pool, "texts": [], "candidates": usable}
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-    """The rows of a file that people filled in, with single blanks."""
+    """Yield the rows of an annotators' file, with single spaces between words."""
     rows = require_columns(read_own_rows(path), columns, path).iter_rows(named=True)
-    for place, row in enumerate(rows, start=1):
-        yield {name: of_cell(text_of(row[name], f"{path}: row {place}: {name}")) for name in row}
+    for row_number, row in enumerate(rows, start=1):
+        yield {name: of_cell(text_of(row[name], f"{path}: row {row_number}: {name}")) for name in row}
 
 
 def index_of(*texts: str) -> str:
-    """A number, as in the authors' release, that stays the same whatever is written besides."""
+    """Return a number, as in the authors' release, that depends on these texts alone."""
     return str(int(text_digest("\n".join(texts))[:12], 16))
 
 
 def _bad_part(row: Mapping[str, Any], video: Row) -> str:
-    """What is wrong with the part of the clip that a question is about, if the annotator names one."""
-    given = [name for name in SPAN if row[name]]
-    if len(given) == 1:
-        return f"{given[0]} is given alone"
+    """Return what is wrong with the span that the annotator gives for a question; empty if valid or absent."""
+    present = [name for name in SPAN if row[name]]
+    if len(present) == 1:
+        return f"{present[0]} is given alone"
     start, end = (number(row[name]) for name in SPAN)
     if start is None or end is None:
-        return f"'{row['start_s']}' or '{row['end_s']}' is no number" if given else ""
+        return f"'{row['start_s']}' or '{row['end_s']}' is no number" if present else ""
     return _bad_span(start, end, video["end_s"] - video["start_s"])
 
 
@@ -109,11 +111,11 @@ def _bad_span(start_s: float, end_s: float, longest_s: float) -> str:
     return "" if 0 <= start_s < end_s <= longest_s else f"{start_s:g} to {end_s:g} of {longest_s:g} s"
 
 
-def _unknown(what: str, found: str, known: Collection[str]) -> str:
-    return "" if found in known else f"no {what} '{found}'.{suggestion(found, known)}"
+def _unknown(kind: str, name: str, known: Collection[str]) -> str:
+    return "" if name in known else f"no {kind} '{name}'.{suggestion(name, known)}"
 
 
-# Section 3.1, word for word, with the note to the fourth.
+# Section 3.1, verbatim, with the footnote to the fourth guideline.
 GUIDELINES = (
     "Each question should evaluate one or multiple leaf capabilities within the established taxonomy.",
     "You are encouraged to formulate temporal indispensable questions, as long as it’s feasible for the corresponding "
@@ -129,7 +131,7 @@ FOOTNOTE = (
     "“Tell me the winning team and the final score.” (conversation style)."
 )
 CLOSED = {word: kind.replace("_", " / ") for kind in ("is_are", "does_do") for word in QUESTION_TYPES[kind]}
-"""how a question begins that yes or no answers -> its type, as in Fig. 7"""
+"""The first word of a yes-or-no question -> its type, as in Fig. 7."""
 PAGE = """\
 # Questions about videos
 
@@ -150,7 +152,7 @@ A question has at least {question_words} words, an answer at least {answer_words
 
 
 def guidelines(settings: MmbenchVideoSettings, pool: pl.DataFrame) -> tuple[str, str]:
-    """The task of an annotator, and the file to copy and fill in: a row a video of the collection."""
+    """Return the annotators' guidelines and the csv file to fill in, with a row per video of the collection."""
     page = PAGE.format(
         guidelines="\n".join(f"{number}. {text}" for number, text in enumerate(GUIDELINES, 1)),
         footnote=FOOTNOTE,
@@ -165,11 +167,11 @@ def guidelines(settings: MmbenchVideoSettings, pool: pl.DataFrame) -> tuple[str,
 
 def samples(
     tables: Mapping[str, pl.DataFrame],
-    given: Sequence[pl.DataFrame],
+    replies: Sequence[pl.DataFrame],
     prompts: Mapping[str, Prompt],
     settings: MmbenchVideoSettings,
 ) -> Rows:
-    """Every usable row of the annotators, by the guidelines; warnings drop nothing and are shown to those who check."""
+    """Filter the annotated questions by the guidelines, and add warnings for reviewers, which drop nothing."""
     rows = []
     for row in kept(tables["candidates"]).to_dicts():
         kind = CLOSED.get(re.split(r"\W", row["question"].lower(), maxsplit=1)[0])
@@ -177,13 +179,13 @@ def samples(
         warnings += ["an answer of one word"] if len(row["answer"].split()) == 1 else []
         rows.append(row | {"warnings": warnings})
 
-    def too_short(text: str, least: int) -> str:
+    def too_short(text: str, minimum: int) -> str:
         words = len(text.split())
-        return f"{words} of at least {least} words" if words < least else ""
+        return f"{words} of at least {minimum} words" if words < minimum else ""
 
-    found: dict[str, Found] = {
+    filters: dict[str, Found] = {
         "timestamp": lambda row: f"the question says '{time}'" if (time := time_in(row["question"])) else "",
         "question_too_short": lambda row: too_short(row["question"], settings.question_words),
         "answer_too_short": lambda row: too_short(row["answer"], settings.answer_words),
     }
-    return {"written": [], "samples": sifted(rows, found)}
+    return {"written": [], "samples": sifted(rows, filters)}

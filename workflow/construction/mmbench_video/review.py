@@ -1,4 +1,4 @@
-"""MMBench-Video's cross-validation, its filter of static questions (appendix C.1), its release and its numbers."""
+"""MMBench-Video's cross-validation, filter of static questions (appendix C.1), release and statistics."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,57 +27,62 @@ def _shown(row: Row, *columns: str) -> dict[str, str]:
 
 
 def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: MmbenchVideoSettings) -> Reviewed:
-    """The questions with what people said of them, who did not write them, and what is left for people to do."""
+    """Return the questions with the verdicts of annotators who did not write them, and the remaining tasks."""
     rows = tables["samples"].to_dicts()
     tasks = [Task(row["sample_id"], OF_QUESTIONS, _shown(row, "warnings")) for row in rows if not row["filter"]]
     authors = {row["sample_id"]: known_as(row["annotator"]) for row in rows}
-    own, others = [], []
-    for one in read_verdicts(verdicts):
-        if known_as(one.reviewer) and known_as(one.reviewer) == authors.get(one.task_id):
-            own.append(Problem(one.where, "own_question", f"'{one.reviewer}' wrote {one.task_id}"))
+    self_reviews, reviews = [], []
+    for verdict in read_verdicts(verdicts):
+        if known_as(verdict.reviewer) and known_as(verdict.reviewer) == authors.get(verdict.task_id):
+            self_reviews.append(Problem(verdict.where, "own_question", f"'{verdict.reviewer}' wrote {verdict.task_id}"))
         else:
-            others.append(one)
-    votes = counted(tasks, others)
+            reviews.append(verdict)
+    votes = counted(tasks, reviews)
     reviewed = judged(tables["samples"], decided(tasks, votes, settings.review))
-    left = task_rows(tasks, votes, settings.review.votes)
-    return Reviewed(reviewed, votes.said(votes.by_task), left, (*SHOWN, "warnings"), [*own, *votes.problems])
+    open_tasks = task_rows(tasks, votes, settings.review.votes)
+    return Reviewed(
+        reviewed, votes.said(votes.by_task), open_tasks, (*SHOWN, "warnings"), [*self_reviews, *votes.problems]
+    )
 
 
 def static(
-    reviewed: pl.DataFrame, rated: Sequence[pl.DataFrame], checked: Sequence[Path], settings: MmbenchVideoSettings
+    reviewed: pl.DataFrame,
+    rating_tables: Sequence[pl.DataFrame],
+    checked: Sequence[Path],
+    settings: MmbenchVideoSettings,
 ) -> Reviewed:
-    """The questions with their ratings on one frame, and the list that people check by hand, highest means first."""
-    assert settings.static is not None  # the filter is asked for
-    means = dict(mean_ratings(rated).iter_rows())
-    ratings = [dict(one.select("item_id", "score").iter_rows()) for one in rated]
+    """Return the questions with their single-frame ratings, and the list for manual checks, highest means first."""
+    assert settings.static is not None  # This step runs only with the filter.
+    means = dict(mean_ratings(rating_tables).iter_rows())
+    ratings = [dict(table.select("item_id", "score").iter_rows()) for table in rating_tables]
     rows: list[Row] = [
-        {**row, "mean": means.get(row["index"]), "ratings": [one.get(row["index"]) for one in ratings]}
+        {**row, "mean": means.get(row["index"]), "ratings": [scores.get(row["index"]) for scores in ratings]}
         for row in kept(reviewed).iter_rows(named=True)
     ]
     rows = sorted(rows, key=lambda row: (-(row["mean"] or 0.0), row["sample_id"]))
     tasks = [Task(f"static/{row['sample_id']}", OF_FRAMES, _shown(row)) for row in rows]
-    votes, needed, least = counted(tasks, read_verdicts(checked)), settings.review.votes, settings.static.least
-    shown, decisions = {}, []
+    votes, needed, threshold = counted(tasks, read_verdicts(checked)), settings.review.votes, settings.static.least
+    ratings_of, decisions = {}, []
     for task, row in zip(tasks, rows, strict=True):
-        mean, *digits = ("-" if one is None else f"{one:g}" for one in (row["mean"], *row["ratings"]))
-        shown[task.task_id] = {"mean": mean, "ratings": " ".join(digits)}
-        given = votes.by_task.get(task.task_id, {})
-        in_favour = sum(verdict == OF_FRAMES[0] for verdict in given.values())
-        against = len(given) - in_favour
-        # What most people say if enough have looked, else what the ratings say. A question that was not asked stays.
-        is_static, is_decided = row["mean"] is not None and row["mean"] >= least, len(given) >= needed
+        mean, *digits = ("-" if rating is None else f"{rating:g}" for rating in (row["mean"], *row["ratings"]))
+        ratings_of[task.task_id] = {"mean": mean, "ratings": " ".join(digits)}
+        verdicts = votes.by_task.get(task.task_id, {})
+        in_favour = sum(verdict == OF_FRAMES[0] for verdict in verdicts.values())
+        against = len(verdicts) - in_favour
+        # The majority decides if there are enough votes, otherwise the ratings do. A question without ratings stays.
+        is_static, is_decided = row["mean"] is not None and row["mean"] >= threshold, len(verdicts) >= needed
         verdict = KEPT
         if is_static and not (is_decided and in_favour > against):
-            verdict = {"filter": "static", "why": f"mean rating {row['mean']:g} on one frame, {least:g} or more"}
+            verdict = {"filter": "static", "why": f"mean rating {row['mean']:g} on one frame, {threshold:g} or more"}
         elif is_decided and against > in_favour:
-            verdict = {"filter": "static_by_hand", "why": f"{against} of {len(given)} say so"}
-        decisions.append(row | {"votes": len(given), "in_favour": in_favour} | verdict)
-    listed = [task | shown[task["task_id"]] for task in task_rows(tasks, votes, needed)]
-    return Reviewed(decisions, [], listed, ("mean", "ratings", *SHOWN), votes.problems)
+            verdict = {"filter": "static_by_hand", "why": f"{against} of {len(verdicts)} say so"}
+        decisions.append(row | {"votes": len(verdicts), "in_favour": in_favour} | verdict)
+    task_list = [task | ratings_of[task["task_id"]] for task in task_rows(tasks, votes, needed)]
+    return Reviewed(decisions, [], task_list, ("mean", "ratings", *SHOWN), votes.problems)
 
 
 def release(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) -> dict[str, str]:
-    """File -> content, of the one table that is given. Questions are in the order of their videos and indices."""
+    """Return the content of the release file from the one table in `tables`, ordered by video and index."""
     [questions] = tables.values()
     rows = [
         row | {"dimensions": str(row["dimensions"]), "video_path": f"./video/{row['video']}.mp4"}
@@ -96,9 +101,9 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSetting
     removed = None if static is None else static.height - kept(static).height
     videos = kept(tables["pool"]).join(released, on="video", how="semi")
     lengths = (videos["end_s"] - videos["start_s"]).to_list()
-    named = released["dimensions"].to_list()
-    leaves = Counter(leaf for one in named for leaf in one)
-    groups = Counter(name for one in named for name in {L2_OF[leaf] for leaf in one})
+    dimensions = released["dimensions"].to_list()
+    leaves = Counter(leaf for labels in dimensions for leaf in labels)
+    groups = Counter(name for labels in dimensions for name in {L2_OF[leaf] for leaf in labels})
     kinds = Counter(map(question_type, released["question"].to_list()))
     l2 = [name for half in HALVES.values() for name in half]
     words = {name: [len(text.split()) for text in released[name].to_list()] for name in ("question", "answer")}
@@ -126,7 +131,7 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSetting
     ]
 
 
-def _spread(what: str, mean: float, deviation: float, values: Sequence[float]) -> list[Row]:
-    centre = sum(values) / len(values) if values else None
-    ours = None if centre is None else (sum((value - centre) ** 2 for value in values) / len(values)) ** 0.5
-    return [beside(what, "mean", mean, centre), beside(what, "standard deviation", deviation, ours)]
+def _spread(measure: str, mean: float, deviation: float, values: Sequence[float]) -> list[Row]:
+    average = sum(values) / len(values) if values else None
+    ours = None if average is None else (sum((value - average) ** 2 for value in values) / len(values)) ** 0.5
+    return [beside(measure, "mean", mean, average), beside(measure, "standard deviation", deviation, ours)]

@@ -1,7 +1,7 @@
-"""Whether a question names a time of the video, which the third guideline forbids (section 3.1).
+"""Detection of video timestamps in questions, which the third guideline forbids (section 3.1).
 
-The paper gives one example, "at 03:20 in the video". What else counts is ours. A time of the day, of a match or on a
-clock in the picture, and how long something takes, are no times of the video. What is missed here is for reviewers.
+The paper gives one example, "at 03:20 in the video". The other patterns are Reprise's own. Times of the day, of a match
+or on a clock in the picture, and durations, are no times of the video. Reviewers catch what these patterns miss.
 """
 
 import re
@@ -17,7 +17,7 @@ TIME = rf"(?:{NUMBER}[\s-]*{UNIT}|(?<!\d)\d{{1,4}}(?:\s?m(?:in)?\s?\d{{1,2}}\s?s
 CLOCK = r"\d{1,3}:[0-5]\d(?:\.\d+)?(?![\d:])"
 VIDEO = r"(?:video|clip|footage|film|recording|movie)"
 ABOUT = r"(?:(?:about|around|roughly|approximately|exactly|the)\s+){0,2}"
-# Of a match, a song, a lap: times of what is shown, not of the video.
+# Times of a match, a song or a lap belong to the content, not to the video.
 SHOWN = (
     "(?:match|game|half|quarter|period|round|race|song|lap|fight|set|bout|overtime|countdown|show|performance|timer)"
 )
@@ -68,6 +68,6 @@ TIMES = re.compile(
 
 
 def time_in(question: str) -> str:
-    """The time of the video that a question names; empty where it names none."""
-    found = TIMES.search(NO_TIMES.sub(" ... ", question))
-    return found[0].strip() if found else ""
+    """Return the video timestamp in a question, or an empty text."""
+    match = TIMES.search(NO_TIMES.sub(" ... ", question))
+    return match[0].strip() if match else ""

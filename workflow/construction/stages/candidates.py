@@ -1,4 +1,4 @@
-"""Stage `construction_candidates`: from raw annotations to what is to be written, and what for."""
+"""Stage `construction_candidates`: derive candidates, and the texts to be written for them, from raw annotations."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from construction.registry import load_step, write_tables
 def main(settings: StepKey, files: In[Path], facts: In[list[Path]], out: Out[list[Path]]) -> None:
     construction = settings.settings
     measured = [read_table(path, FACTS) for path in facts]
-    found = load_step(construction.kind, "candidates")(listed_files(files), construction, *measured)
-    tables = write_tables(construction.kind, found, out)
+    rows = load_step(construction.kind, "candidates")(listed_files(files), construction, *measured)
+    tables = write_tables(construction.kind, rows, out)
     for name in ("pool", "candidates"):
         log.info(f"{name}: {tables[name].height} rows, {kept(tables[name]).height} kept")

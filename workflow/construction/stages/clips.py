@@ -1,4 +1,4 @@
-"""Stage `construction_clips`: the clips of raw annotations that are fetched and measured before anything is written."""
+"""Stage `construction_clips`: list the annotated clips to fetch and measure before anything is written."""
 
 from pathlib import Path
 
@@ -14,6 +14,6 @@ from construction.registry import load_step
 
 def main(settings: StepKey, files: In[Path], out: Out[Path]) -> None:
     construction = settings.settings
-    found = load_step(construction.kind, "clips")(listed_files(files), construction)
-    write_table(pl.DataFrame([clip._asdict() for clip in found], schema=CLIPS), out, CLIPS)
-    log.info(f"{len(found)} clips")
+    clips = load_step(construction.kind, "clips")(listed_files(files), construction)
+    write_table(pl.DataFrame([clip._asdict() for clip in clips], schema=CLIPS), out, CLIPS)
+    log.info(f"{len(clips)} clips")

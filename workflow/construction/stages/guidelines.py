@@ -1,4 +1,4 @@
-"""Stage `construction_guidelines`: what annotators are told, and the file that they fill in."""
+"""Stage `construction_guidelines`: write the annotators' guidelines and the file that they fill in."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Stage `construction_release`: what was kept, as a release in the authors' layout, which the evaluation reads."""
+"""Stage `construction_release`: write the kept rows as a release in the authors' layout for the evaluation."""
 
 import json
 from pathlib import Path
@@ -17,18 +17,18 @@ from construction.settings import MmbenchVideoSettings
 
 def main(settings: StepKey, tables: In[list[Path]], sets: In[list[Path]], out: Out[Path]) -> None:
     construction = settings.settings
-    made = read_tables(construction.kind, tables)
-    if not any(kept(table).height for table in made.values()):
+    released_tables = read_tables(construction.kind, tables)
+    if not any(kept(table).height for table in released_tables.values()):
         raise UserError(
             f"{tables[0]}: nothing is left to release. Beside it, `statistics.md`, a target, says which filter "
             "dropped what, and `review/tasks.csv` is for people to fill in: put it where `review.verdicts:` says."
         )
     listing = []
-    for name, content in load_step(construction.kind, "release")(made, construction).items():
+    for name, content in load_step(construction.kind, "release")(released_tables, construction).items():
         path = out.parent / name
         write_text(path, content)
         listing.append({"name": name, "path": str(path), "sha256": file_digest(path)})
-    for path in sets:  # whose videos stay where the whole set is
+    for path in sets:  # The videos of a set stay in the folder of the whole set.
         assert isinstance(construction, MmbenchVideoSettings) and construction.other_sets is not None
         videos, digest = str(Path(construction.other_sets.folder) / path.stem), file_digest(sealed_text(path))
         listing.append({"name": f"sets/{path.name}", "path": str(path), "sha256": digest, VIDEOS: videos})

@@ -1,6 +1,6 @@
-"""Stage `construction_requests`: what a writer is asked in a round, by what the rounds before came to.
+"""Stage `construction_requests`: write a writer's requests of one round, based on the replies of earlier rounds.
 
-A writer is a model run over these requests: same adapters, journal, keys and budget as any other.
+A writer is a model run over these requests, with the same adapters, response cache, keys and budget as any other.
 """
 
 from pathlib import Path
@@ -21,8 +21,10 @@ def main(
     replies: In[list[Path]],
     out: Out[Path],
 ) -> None:
-    made, given = read_tables(settings.settings.kind, tables), read_replies(replies)
+    named_tables, reply_tables = read_tables(settings.settings.kind, tables), read_replies(replies)
     writer = {"writer": model} if isinstance(settings.settings, TemporalBenchSettings) else {}
-    rows = load_step(settings.settings.kind, "requests")(made, given, settings.prompts, settings.settings, **writer)
+    rows = load_step(settings.settings.kind, "requests")(
+        named_tables, reply_tables, settings.prompts, settings.settings, **writer
+    )
     write_table(table_of(rows, REQUESTS), out, REQUESTS)
-    log.info(f"round {len(given) + 1}: {len(rows)} requests")
+    log.info(f"round {len(reply_tables) + 1}: {len(rows)} requests")

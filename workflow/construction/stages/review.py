@@ -1,4 +1,4 @@
-"""Stage `construction_review`: tasks for people, and what their verdicts so far come to."""
+"""Stage `construction_review`: write tasks for annotators and aggregate their verdicts so far."""
 
 from pathlib import Path
 
@@ -23,18 +23,20 @@ def main(
     problems: Out[Path],
     out: Out[list[Path]],
 ) -> None:
-    made = read_tables(settings.settings.kind, tables)
-    found = load_step(settings.settings.kind, "review")(made, list(map(Path, settings.verdicts)), settings.settings)
+    named_tables = read_tables(settings.settings.kind, tables)
+    review = load_step(settings.settings.kind, "review")(
+        named_tables, list(map(Path, settings.verdicts)), settings.settings
+    )
     refuse_edited(settings.verdicts)
-    write_text(tasks, as_sheet(found.tasks, found.columns))
-    named = settings.settings.review.videos
-    videos = [named.replace("{video}", row["video"]) if row.get("video") else "" for row in found.tasks]
-    write_text(json, as_json([as_task(*one, one[0]["options"]) for one in zip(found.tasks, videos, strict=True)]))
-    texts = [name for name in found.shown if name != "video"]
+    write_text(tasks, as_sheet(review.tasks, review.columns))
+    video_path = settings.settings.review.videos
+    videos = [video_path.replace("{video}", row["video"]) if row.get("video") else "" for row in review.tasks]
+    write_text(json, as_json([as_task(*pair, pair[0]["options"]) for pair in zip(review.tasks, videos, strict=True)]))
+    texts = [name for name in review.shown if name != "video"]
     write_text(form, template("Watch the video, read the texts, then choose.", texts))
-    write_text(problems, as_sheet([one._asdict() for one in found.problems], Problem._fields))
-    reviewed = write_tables(settings.settings.kind, found._asdict(), out)["reviewed"]
-    warn_of(found.problems, problems)
+    write_text(problems, as_sheet([problem._asdict() for problem in review.problems], Problem._fields))
+    reviewed = write_tables(settings.settings.kind, review._asdict(), out)["reviewed"]
+    warn_of(review.problems, problems)
     needed = settings.settings.review.votes
     judged = kept(reviewed).filter(pl.col("votes") >= needed)
     log.info(f"{kept(reviewed).height} kept, {judged.height} of them judged by {needed} or more")

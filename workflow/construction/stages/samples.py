@@ -1,4 +1,4 @@
-"""Stage `construction_samples`: what the writers wrote, put together to samples, and the filters on both."""
+"""Stage `construction_samples`: combine the writers' texts into samples, and filter both."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -26,22 +26,24 @@ def main(
     store: Site[Store],
     out: Out[list[Path]],
 ) -> None:
-    made = read_tables(settings.settings.kind, tables)
-    given = read_replies(replies)
+    named_tables = read_tables(settings.settings.kind, tables)
+    reply_tables = read_replies(replies)
     encoder = {}
     if isinstance(settings.settings, VinogroundSettings) and isinstance(settings.settings.encoder, CheckpointEncoder):
         encoder["vectors"] = partial(vectors_of, str(settings.embedder), store, settings.settings.encoder)
-    found = load_step(settings.settings.kind, "samples")(made, given, settings.prompts, settings.settings, **encoder)
+    rows = load_step(settings.settings.kind, "samples")(
+        named_tables, reply_tables, settings.prompts, settings.settings, **encoder
+    )
     if replies:
-        refuse_nothing(found["written"], replies[0].parents[1])
-    for name, table in write_tables(settings.settings.kind, found, out).items():
+        refuse_nothing(rows["written"], replies[0].parents[1])
+    for name, table in write_tables(settings.settings.kind, rows, out).items():
         dropped = Counter(table.filter(table["filter"] != "")["filter"])
         listed = ", ".join(f"{count} {reason}" for reason, count in dropped.most_common())
         log.info(f"{name}: {table.height} rows, {kept(table).height} kept{f'; dropped: {listed}' if listed else ''}")
 
 
 def refuse_nothing(written: Sequence[Row], replies: Path) -> None:
-    """Where no reply of a writer can be used, nothing would be left for people to review."""
+    """Raise an error if no reply of a writer is usable, because nothing would be left to review."""
     reasons = Counter(row["filter"] for row in written)
     if not written or "" in reasons:
         return
@@ -53,6 +55,6 @@ def refuse_nothing(written: Sequence[Row], replies: Path) -> None:
 
 
 def vectors_of(embedder: str, store: Store, encoder: CheckpointEncoder, texts: Sequence[str]) -> Any:
-    """Embeddings of texts by a checkpoint of this digest; each text is embedded once, and kept in the store."""
-    found = embed(texts, embedder, store, Checkpoint(Path(encoder.folder), encoder.tokens))
-    return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 1), np.float32)
+    """Return the embeddings of texts by the checkpoint with this digest; the store keeps each text's embedding."""
+    embedding_of = embed(texts, embedder, store, Checkpoint(Path(encoder.folder), encoder.tokens))
+    return np.stack([embedding_of[text] for text in texts]) if texts else np.zeros((0, 1), np.float32)

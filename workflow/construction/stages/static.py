@@ -1,4 +1,4 @@
-"""Stage `construction_static`: questions that a model answers from one random frame are dropped, and listed."""
+"""Stage `construction_static`: drop and list the questions that a model answers from one random frame."""
 
 from pathlib import Path
 
@@ -27,11 +27,11 @@ def main(
     construction = settings.settings
     assert isinstance(construction, MmbenchVideoSettings) and construction.static is not None
     questions = read_tables(construction.kind, [reviewed])["reviewed"]
-    rated = [read_table(path, VERDICTS) for path in ratings]
-    found = static(questions, rated, list(map(Path, settings.verdicts)), construction)
+    rating_tables = [read_table(path, VERDICTS) for path in ratings]
+    filtered = static(questions, rating_tables, list(map(Path, settings.verdicts)), construction)
     refuse_edited(settings.verdicts)
-    write_text(tasks, as_sheet(found.tasks, found.columns))
-    write_text(problems, as_sheet([one._asdict() for one in found.problems], Problem._fields))
-    table = write_tables(construction.kind, {"static": found.reviewed}, [out])["static"]
-    warn_of(found.problems, problems)
+    write_text(tasks, as_sheet(filtered.tasks, filtered.columns))
+    write_text(problems, as_sheet([problem._asdict() for problem in filtered.problems], Problem._fields))
+    table = write_tables(construction.kind, {"static": filtered.reviewed}, [out])["static"]
+    warn_of(filtered.problems, problems)
     log.info(f"{kept(table).height} of {table.height} questions kept; {tasks} is for people to check")

@@ -1,4 +1,4 @@
-"""Stage `construction_statistics`: what every filter dropped, and the paper's numbers of its making beside ours."""
+"""Stage `construction_statistics`: count what each filter dropped, and compare with the paper's own statistics."""
 
 from pathlib import Path
 
@@ -23,18 +23,18 @@ def main(
     md: Out[Path],
     statistics: Out[Path],
 ) -> None:
-    kind, found = settings.settings.kind, read_tables(settings.settings.kind, tables)
-    numbers = load_step(kind, "statistics")(found, settings.settings)
-    counts = filter_counts(found, FILTERS[kind])
+    kind, named_tables = settings.settings.kind, read_tables(settings.settings.kind, tables)
+    numbers = load_step(kind, "statistics")(named_tables, settings.settings)
+    counts = filter_counts(named_tables, FILTERS[kind])
     write_table(table_of(numbers, CONSTRUCTION_STATISTICS), statistics, CONSTRUCTION_STATISTICS)
     write_text(filters, as_csv(counts, list(COUNTS)))
     write_text(csv, as_csv(numbers, list(CONSTRUCTION_STATISTICS)))
     notice = f"\n{settings.notice}\n" if settings.notice else ""
-    listed = {
+    markdown_rows = {
         name: "\n".join(f"| {' | '.join(map(_cell, row.values()))} |" for row in rows)
         for name, rows in (("numbers", numbers), ("counts", counts))
     }
-    write_text(md, PAGE.format(title=settings.title, notice=notice, kind=kind, **listed))
+    write_text(md, PAGE.format(title=settings.title, notice=notice, kind=kind, **markdown_rows))
     log.info(f"{len(numbers)} numbers, {len(counts)} filters")
 
 

@@ -1,4 +1,4 @@
-"""Stage `construction_subset`: a subset of VELOCITI on which a model's strict score is near that on the whole."""
+"""Stage `construction_subset`: find a subset of VELOCITI whose strict score is near that of the full benchmark."""
 
 from pathlib import Path
 
@@ -22,8 +22,8 @@ def main(
     samples = samples_of(items, read_table(verdicts, VERDICTS))
     if not samples:
         raise UserError(f"{verdicts}: no answers about both captions of a sample. Name a protocol that asks so.")
-    found = [search(test, of_test, construction) for test, of_test in samples.items()]
-    numbers = scores(found)
+    subsets = [search(test, right, construction) for test, right in samples.items()]
+    numbers = scores(subsets)
     write_text(score_table, as_csv(numbers, list(numbers[0])))
-    write_text(rows, as_csv(listed(items, found), LIST_COLUMNS))
-    log.info("; ".join(f"{one.test}: {one.subset_strict:.1f} for {one.strict:.1f}" for one in found))
+    write_text(rows, as_csv(listed(items, subsets), LIST_COLUMNS))
+    log.info("; ".join(f"{subset.test}: {subset.subset_strict:.1f} for {subset.strict:.1f}" for subset in subsets))

@@ -1,1 +1,1 @@
-"""TemporalBench from clips of several data sets and people's captions of them: section 3 of the paper."""
+"""Construction of TemporalBench from clips of several data sets and human captions (section 3 of the paper)."""

@@ -1,1 +1,1 @@
-"""VELOCITI from VidSitu's semantic roles: section 3 and appendix B of the paper."""
+"""Construction of VELOCITI from VidSitu's semantic roles (section 3 and appendix B of the paper)."""

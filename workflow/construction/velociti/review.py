@@ -1,4 +1,4 @@
-"""What people review of VELOCITI: each sample (Fig. 18), and a draw of captions (Fig. 17); its release, its numbers."""
+"""VELOCITI's review of samples (Fig. 18) and sampled captions (Fig. 17), its release and its statistics."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,38 +18,47 @@ from construction.velociti.making import CAPTION
 
 OF_SAMPLES = ("both fit", "positive is wrong", "negative is wrong", "both are wrong")
 OF_CAPTIONS = ("positive", "neutral", "negative")
-CAPTIONS_VERIFIED = 380  # captions that the authors checked against their dictionaries
+CAPTIONS_VERIFIED = 380  # the number of captions that the authors checked against their dictionaries
 SHOWN = ("video", "event", "positive", "negative")
 RELEASED = {"test_name": "test", "video_id": "video", "event": "event", "pos": "positive", "neg": "negative"}
-"""column of the release -> of the samples"""
+"""Column of the release -> column of the samples."""
 
 
 def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: VelocitiSettings) -> Reviewed:
-    """The samples with what people said of them, kept only if both captions fit, and what is left for people to do."""
-    of_samples = [
+    """Return the samples with their verdicts, kept only if both captions fit, and the remaining tasks."""
+    sample_tasks = [
         Task(row["sample_id"], OF_SAMPLES, {name: row[name] for name in SHOWN})
         for row in kept(tables["samples"]).iter_rows(named=True)
     ]
     written = kept(tables["written"]).filter(pl.col("kind") == CAPTION)
     texts = written.join(tables["texts"].select("text_id", "video", "values"), on="text_id", maintain_order="left")
     by_name = {row["text_id"]: row for row in texts.iter_rows(named=True)}
-    of_captions = []
+    caption_tasks = []
     for name in shuffled(by_name, settings.seed)[:CAPTIONS_VERIFIED]:
         row = by_name[name]
-        shown = {"video": row["video"], "event": row["values"][0]["text"], "positive": row["text"], "negative": ""}
-        of_captions.append(Task(name, OF_CAPTIONS, shown))
-    tasks = [*of_samples, *of_captions]
+        texts_shown = {
+            "video": row["video"],
+            "event": row["values"][0]["text"],
+            "positive": row["text"],
+            "negative": "",
+        }
+        caption_tasks.append(Task(name, OF_CAPTIONS, texts_shown))
+    tasks = [*sample_tasks, *caption_tasks]
     votes = counted(tasks, read_verdicts(verdicts))
-    rows = judged(tables["samples"], decided(of_samples, votes, settings.review))
-    said = votes.said(task.task_id for task in of_captions)
-    return Reviewed(rows, said, task_rows(tasks, votes, settings.review.votes), SHOWN, votes.problems)
+    rows = judged(tables["samples"], decided(sample_tasks, votes, settings.review))
+    caption_votes = votes.said(task.task_id for task in caption_tasks)
+    return Reviewed(rows, caption_votes, task_rows(tasks, votes, settings.review.votes), SHOWN, votes.problems)
 
 
 def release(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -> dict[str, str]:
-    """File -> content. The rows are in the order of the tests, then of their ids, so that a file stays the same."""
+    """Return the content of the release file, ordered by test and id to make it reproducible."""
     order = {test: place for place, test in enumerate((CONTROL, *TESTS))}
     rows = sorted(kept(tables["reviewed"]).to_dicts(), key=lambda row: (order[row["test"]], row["sample_id"]))
-    return {"velociti.csv": as_csv([{name: row[of] for name, of in RELEASED.items()} for row in rows], list(RELEASED))}
+    return {
+        "velociti.csv": as_csv(
+            [{name: row[column] for name, column in RELEASED.items()} for row in rows], list(RELEASED)
+        )
+    }
 
 
 # Table 11: test -> videos, samples.
@@ -62,7 +71,7 @@ VERIFIED = {"positive": 356, "neutral": 21, "negative": 3}
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -> list[Row]:
     released = kept(tables["reviewed"])
-    # Video and event of each caption that was written, before samples are made of them and reviewed.
+    # These are the video and event of each written caption, before samples are formed and reviewed.
     written = kept(tables["written"]).filter(pl.col("kind") == CAPTION)
     single = kept(tables["candidates"]).filter(pl.col("positive").list.len() == 1)
     used = single.select("video", "event", pl.col("positive").list.first().alias("text_id")).unique()
@@ -72,31 +81,34 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -
         beside("videos and captions, before the tests", "all", 3101, described.height),
     ]
     for test, (videos, samples) in TABLE11.items():
-        of_test = released.filter(pl.col("test") == test)
-        rows.append(beside("videos (Table 11)", test, videos, of_test["video"].n_unique()))
-        rows.append(beside("samples (Table 11)", test, samples, of_test.height))
+        test_samples = released.filter(pl.col("test") == test)
+        rows.append(beside("videos (Table 11)", test, videos, test_samples["video"].n_unique()))
+        rows.append(beside("samples (Table 11)", test, samples, test_samples.height))
     verdicts = Counter(tables["votes"]["verdict"])
     note = "of 380 captions checked against their dictionaries"
-    rows += [beside("captions judged", one, VERIFIED[one], verdicts[one], note) for one in OF_CAPTIONS]
-    good, judged = verdicts["positive"] + verdicts["neutral"], sum(verdicts[one] for one in OF_CAPTIONS)
+    rows += [beside("captions judged", choice, VERIFIED[choice], verdicts[choice], note) for choice in OF_CAPTIONS]
+    good, judged = verdicts["positive"] + verdicts["neutral"], sum(verdicts[choice] for choice in OF_CAPTIONS)
     rows.append(beside("captions judged", "positive or neutral, %", 99.2, 100 * good / judged if judged else None))
     rows.append(beside("captions judged", "all", 380, judged, "verdicts"))
-    # Fig. 14: verbs and agents of each video, roles of each event, how often an agent occurs in its video.
-    chosen = kept(tables["pool"]).join(released, on="video", how="semi", maintain_order="left").to_dicts()
-    by_video = grouped(chosen, lambda row: row["video"]).values()
+    # Fig. 14 counts verbs and agents per video, roles per event, and events per agent in its video.
+    event_rows = kept(tables["pool"]).join(released, on="video", how="semi", maintain_order="left").to_dicts()
+    by_video = grouped(event_rows, lambda row: row["video"]).values()
     verbs, agents = (
-        [len({plain_name(row[column]) for row in own}) for own in by_video] for column in ("verb_id", "agent")
+        [len({plain_name(row[column]) for row in video_rows}) for video_rows in by_video]
+        for column in ("verb_id", "agent")
     )
-    roles = [len(row["roles"]) for row in chosen]  # the verb is none: the paper's examples are agent, patient, manner
-    occurring = Counter((row["video"], plain_name(row["agent"])) for row in chosen)
+    roles = [
+        len(row["roles"]) for row in event_rows
+    ]  # The verb is no role: the paper's examples are agent, patient and manner.
+    event_counts = Counter((row["video"], plain_name(row["agent"])) for row in event_rows)
     figures = (
         ("unique verbs of a video (Fig. 14a)", verbs, 4, 87.0),
         ("unique agents of a video (Fig. 14b)", agents, 2, 85.0),
         ("roles of an event (Fig. 14c)", roles, 4, 70.0),
-        ("events of an agent in its video (Fig. 14d)", list(occurring.values()), 2, 72.0),
+        ("events of an agent in its video (Fig. 14d)", list(event_counts.values()), 2, 72.0),
     )
-    for what, values, least, share in figures:
-        ours = 100 * sum(value >= least for value in values) / len(values) if values else None
-        rows.append(beside(what, f"{least} or more, %", share, ours, "the paper says about, or more than"))
-        rows += [beside(what, str(value), None, number) for value, number in sorted(Counter(values).items())]
+    for measure, values, minimum, share in figures:
+        ours = 100 * sum(value >= minimum for value in values) / len(values) if values else None
+        rows.append(beside(measure, f"{minimum} or more, %", share, ours, "the paper says about, or more than"))
+        rows += [beside(measure, str(value), None, number) for value, number in sorted(Counter(values).items())]
     return rows

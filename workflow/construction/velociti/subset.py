@@ -1,6 +1,6 @@
-"""The search for a subset of VELOCITI as hard as the whole (appendix B.3): random tries, a model's strict score.
+"""Search for a subset of VELOCITI as hard as the whole (appendix B.3), by random tries and a model's strict score.
 
-The paper says no more than that. Ours is that each test is searched by itself until its score is within the tolerance.
+The paper gives no further detail. Reprise searches each test separately until its score is within the tolerance.
 """
 
 import json
@@ -31,42 +31,42 @@ class Found(NamedTuple):
 
 
 def samples_of(items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, dict[str, bool]]:
-    """By test, in the paper's order, the samples asked about both captions, and whether both are judged right."""
-    asked = verdicts.filter(pl.col("role").is_in(ROLES)).group_by("item_id").agg(pl.col("right").all(), pl.len())
-    rows = items.join(asked.filter(pl.col("len") == len(ROLES)), on="item_id", how="inner")
-    found = {test: dict(rows.filter(task=test).select("item_id", "right").iter_rows()) for test in (CONTROL, *TESTS)}
-    return {test: samples for test, samples in found.items() if samples}
+    """Return, per test in the paper's order, the samples with both captions judged, and whether both are right."""
+    judged = verdicts.filter(pl.col("role").is_in(ROLES)).group_by("item_id").agg(pl.col("right").all(), pl.len())
+    rows = items.join(judged.filter(pl.col("len") == len(ROLES)), on="item_id", how="inner")
+    by_test = {test: dict(rows.filter(task=test).select("item_id", "right").iter_rows()) for test in (CONTROL, *TESTS)}
+    return {test: samples for test, samples in by_test.items() if samples}
 
 
-def search(test: str, right: Mapping[str, bool], how: SubsetSearch) -> Found:
-    """The first seeded draw of a test whose score is near that of all its samples; all where there are no more."""
+def search(test: str, right: Mapping[str, bool], settings: SubsetSearch) -> Found:
+    """Return the first seeded subset of a test within the tolerance, or all samples if there are too few."""
 
     def percent(chosen: Sequence[str]) -> float:
         return 100 * sum(right[item] for item in chosen) / len(chosen)
 
     strict = percent(list(right))
-    if len(right) <= how.per_test:
+    if len(right) <= settings.per_test:
         return Found(test, len(right), strict, sorted(right), strict, 0)
     nearest = Found(test, len(right), strict, [], float("inf"), 0)
-    for number in range(1, how.tries + 1):
-        chosen = sorted(sorted(right, key=lambda item: rank(how.seed, str(number), item))[: how.per_test])
+    for number in range(1, settings.tries + 1):
+        chosen = sorted(sorted(right, key=lambda item: rank(settings.seed, str(number), item))[: settings.per_test])
         score = percent(chosen)
         if abs(score - strict) < abs(nearest.subset_strict - strict):
             nearest = Found(test, len(right), strict, chosen, score, number)
-        if abs(score - strict) <= how.tolerance:
+        if abs(score - strict) <= settings.tolerance:
             return nearest
     raise UserError(
-        f"subset of {test}: none of {how.tries} tries is within {how.tolerance:g} points of {strict:.2f}, the strict "
-        f"score of all {len(right)} samples; the nearest has {nearest.subset_strict:.2f}. Give `subset_search:` of the "
-        "suite a larger `tolerance:` or more `tries:`."
+        f"subset of {test}: none of {settings.tries} tries is within {settings.tolerance:g} points of {strict:.2f}, "
+        f"the strict score of all {len(right)} samples; the nearest has {nearest.subset_strict:.2f}. "
+        "Give `subset_search:` of the suite a larger `tolerance:` or more `tries:`."
     )
 
 
-def listed(items: pl.DataFrame, found: Sequence[Found]) -> list[Row]:
-    chosen = {item for one in found for item in one.chosen}
+def listed(items: pl.DataFrame, subsets: Sequence[Found]) -> list[Row]:
+    chosen = {item for subset in subsets for item in subset.chosen}
     rows = []
     for item in items.filter(pl.col("item_id").is_in(chosen)).iter_rows(named=True):
-        texts = {one["name"]: one["text"] for one in item["texts"]}
+        texts = {entry["name"]: entry["text"] for entry in item["texts"]}
         names = item["item_id"].split("/")[-2].split("-")
         rows.append({
             "test_name": item["task"],
@@ -77,15 +77,15 @@ def listed(items: pl.DataFrame, found: Sequence[Found]) -> list[Row]:
     return rows
 
 
-def scores(found: Sequence[Found]) -> list[Row]:
+def scores(subsets: Sequence[Found]) -> list[Row]:
     return [
         {
-            "test_name": one.test,
-            "samples": one.samples,
-            "strict": f"{one.strict:.2f}",
-            "subset": len(one.chosen),
-            "subset_strict": f"{one.subset_strict:.2f}",
-            "tries": one.tries,
+            "test_name": subset.test,
+            "samples": subset.samples,
+            "strict": f"{subset.strict:.2f}",
+            "subset": len(subset.chosen),
+            "subset_strict": f"{subset.subset_strict:.2f}",
+            "tries": subset.tries,
         }
-        for one in found
+        for subset in subsets
     ]

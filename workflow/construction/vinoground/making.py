@@ -1,4 +1,4 @@
-"""Vinoground's pairs of captions, the conversation by which they are written, and the videos found for each caption."""
+"""Vinoground's caption pairs, the conversation that writes them, and the retrieval of videos for each caption."""
 
 import re
 from collections import Counter
@@ -28,20 +28,20 @@ def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Rows:
     rows = [row for path in files.values() for row in _captions(path, settings)]
     if not rows:
         raise UserError(f"annotations of VATEX: no captions in {', '.join(sorted(files))}. Correct `columns:`.")
-    places: dict[str, tuple[object, ...]] = {}
+    span_of: dict[str, tuple[object, ...]] = {}
 
     def same_name(row: Mapping[str, Any]) -> str:
-        place = (row["source"], row["start_s"], row["end_s"])
-        return "" if places.setdefault(row["video"], place) == place else f"'{row['video']}' is another video before"
+        span = (row["source"], row["start_s"], row["end_s"])
+        return "" if span_of.setdefault(row["video"], span) == span else f"'{row['video']}' is another video before"
 
-    found: dict[str, Found] = {
+    filters: dict[str, Found] = {
         "no_span": lambda row: "" if row["source"] else f"'{row['video']}' names no source and no span, by `span:`",
         "same_name": same_name,
         "empty_caption": lambda row: "" if row["caption"] else "the caption is empty",
         "too_long": lambda row: "" if len(row["caption"]) <= LONGEST_CAPTION else f"{len(row['caption'])} characters",
         "duplicate": repeated(lambda row: (row["video"], row["caption"].lower()), "the same caption of the same video"),
     }
-    return {"pool": sifted(rows, found), "texts": [], "candidates": []}
+    return {"pool": sifted(rows, filters), "texts": [], "candidates": []}
 
 
 def _captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:
@@ -51,11 +51,13 @@ def _captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:
             f"{path}: column '{missing[0]}' is missing. Found: {', '.join(table.columns)}. Correct `columns:` of "
             "`construction:` in the suite."
         )
-    for place, row in enumerate(table.iter_rows(named=True), start=1):
-        where, said = f"{path}: row {place}", row[columns.captions]
-        listed = said if isinstance(said, list) else [said]
-        texts = [" ".join((one or "").split()) for one in listed if one is None or isinstance(one, str)]
-        if len(texts) < len(listed) or any(map(has_control, texts)):
+    for row_number, row in enumerate(table.iter_rows(named=True), start=1):
+        where, cell = f"{path}: row {row_number}", row[columns.captions]
+        captions = cell if isinstance(cell, list) else [cell]
+        texts = [
+            " ".join((caption or "").split()) for caption in captions if caption is None or isinstance(caption, str)
+        ]
+        if len(texts) < len(captions) or any(map(has_control, texts)):
             raise UserError(
                 f"{where}: column '{columns.captions}': expected a text, or a list of texts, without control "
                 "characters. Correct the row or `columns:`."
@@ -65,7 +67,11 @@ def _captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:
 
 
 def _video(where: str, row: Mapping[str, Any], settings: VinogroundSettings) -> Row:
-    """The source and the span that an id names, no source where it names none; or a file of one's own, or its span."""
+    """Return the video, source and span that a row names.
+
+    With `span:`, parse them from the id; the source is empty if the id does not match. Without it, the row names a file
+    and perhaps a span of it.
+    """
     columns, start, end = settings.columns, None, None
     if settings.span is None:
         sheet = SheetRow(where, {name: "" if cell is None else str(cell).strip() for name, cell in row.items()})
@@ -93,85 +99,90 @@ PLACES = ("video", "source", "start_s", "end_s", "caption")
 
 def requests(
     tables: Mapping[str, pl.DataFrame],
-    given: Sequence[pl.DataFrame],
+    reply_tables: Sequence[pl.DataFrame],
     prompts: Mapping[str, Prompt],
     settings: VinogroundSettings,
 ) -> list[Row]:
-    """The conversation so far and what is said next, until there are enough pairs, or after a failure."""
-    found = pairs(given, prompts, settings)
-    is_failed = any(row["filter"] == "failed" for row in found)
-    if is_failed or sum(not row["filter"] for row in found) >= settings.pairs:
+    """Return the next request of the conversation; none with enough pairs or after a failure."""
+    rows = pairs(reply_tables, prompts, settings)
+    is_failed = any(row["filter"] == "failed" for row in rows)
+    if is_failed or sum(not row["filter"] for row in rows) >= settings.pairs:
         return []
-    said = [part for replies in given for text in replies["text"] for part in (text, prompts[FOLLOW_UP].user)]
-    number, prompt = len(given) + 1, "\n\n".join([prompts[FIRST].user, *said])
+    messages = [part for table in reply_tables for text in table["text"] for part in (text, prompts[FOLLOW_UP].user)]
+    number, prompt = len(reply_tables) + 1, "\n\n".join([prompts[FIRST].user, *messages])
     return [request(f"pairs/round{number}", number, prompts[FIRST].system, prompt, settings.max_tokens)]
 
 
-def pairs(given: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: VinogroundSettings) -> list[Row]:
-    """Every pair of every reply, each dropped one with its reason; a reply without a pair is a row too."""
-    wanted = iter(range(settings.pairs))
+def pairs(
+    reply_tables: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: VinogroundSettings
+) -> list[Row]:
+    """Return every pair of every reply; dropped rows keep their reason, and a reply without a pair is a row too."""
+    remaining = iter(range(settings.pairs))
 
-    def both(row: Mapping[str, Any]) -> frozenset[tuple[str, ...]]:  # whichever comes first
+    def both(row: Mapping[str, Any]) -> frozenset[tuple[str, ...]]:  # equal for pairs in either order
         return frozenset(tuple(words(row[side])) for side in SIDES.values())
 
     def other_words(row: Mapping[str, Any]) -> str:
-        one, other = (Counter(words(row[side])) for side in SIDES.values())
-        return "" if one == other else f"not the same words: {', '.join(sorted((one - other) + (other - one)))}"
+        left, right = (Counter(words(row[side])) for side in SIDES.values())
+        return "" if left == right else f"not the same words: {', '.join(sorted((left - right) + (right - left)))}"
 
     examples = {both(dict(zip(SIDES.values(), one, strict=True))) for one in PAIR.findall(prompts[FIRST].user)}
-    found: dict[str, Found] = {
+    filters: dict[str, Found] = {
         "unprintable": lambda row: "control characters" if has_control(row["positive"] + row["negative"]) else "",
         "in_prompt": lambda row: "an example of the prompt" if both(row) in examples else "",
         "same_text": lambda row: "both captions are the same" if len(both(row)) == 1 else "",
         "other_words": other_words,
         "duplicate": repeated(both, "the same pair as one before"),
-        "enough": lambda row: f"more than {settings.pairs} pairs" if next(wanted, None) is None else "",
+        "enough": lambda row: f"more than {settings.pairs} pairs" if next(remaining, None) is None else "",
     }
-    return sifted((row for place, replies in enumerate(given, 1) for row in _of_round(place, replies)), found)
+    return sifted(
+        (row for place, replies in enumerate(reply_tables, 1) for row in _round_pairs(place, replies)), filters
+    )
 
 
-def _of_round(place: int, replies: pl.DataFrame) -> Iterator[Row]:
+def _round_pairs(place: int, replies: pl.DataFrame) -> Iterator[Row]:
     nothing = {"pair": "", "round": place, "positive": "", "negative": ""}
     for reply in replies.iter_rows(named=True):
         text = reply["text"]
-        found = PAIR.findall(text)
+        matches = PAIR.findall(text)
         if reply["error"]:
-            found = []
+            matches = []
             yield {**nothing, "filter": "failed", "why": f"{reply['error']}: {reply['message']}"}
         elif REFUSALS.match(text.strip()):
             yield {**nothing, "filter": "refusal", "why": shown(text)}
-        elif not found:
+        elif not matches:
             yield {**nothing, "filter": "no_pair", "why": f'nothing like "..." vs "..." in: {shown(text)}'}
-        for one in found:
-            positive, negative = (" ".join(caption.split()) for caption in one)
+        for pair in matches:
+            positive, negative = (" ".join(caption.split()) for caption in pair)
             name = rank(0, *sorted((positive, negative)))[:12]
             yield {"pair": name, "round": place, "positive": positive, "negative": negative}
 
 
 def samples(
     tables: Mapping[str, pl.DataFrame],
-    given: Sequence[pl.DataFrame],
+    replies: Sequence[pl.DataFrame],
     prompts: Mapping[str, Prompt],
     settings: VinogroundSettings,
     vectors: Vectors | None = None,
 ) -> Rows:
-    """The most similar captions of the pool for each caption; a video that was found before is dropped."""
-    written = pairs(given, prompts, settings)
-    asked = [(row["pair"], half, row[side]) for row in written if not row["filter"] for half, side in SIDES.items()]
+    """Return the most similar captions of the pool for each caption; repeated videos are dropped."""
+    written = pairs(replies, prompts, settings)
+    queries = [(row["pair"], half, row[side]) for row in written if not row["filter"] for half, side in SIDES.items()]
     pool = kept(tables["pool"]).to_dicts()
     captions = [row["caption"] for row in pool]
     encode = vectors or encoder_of(captions)
-    results = nearest(encode([text for *_, text in asked]), encode(captions), settings.nearest)
-    found = []
-    for (pair, half, text), places in zip(asked, results, strict=True):
-        seen: set[str] = set()
-        for at, (place, similarity) in enumerate(places, 1):
-            one = pool[place]
-            name, is_known = f"{pair}/{half}/{one['video']}", one["video"] in seen
-            seen.add(one["video"])
-            found.append({
-                "sample_id": f"{name}/{at}" if is_known else name, "pair": pair, "half": half, "text": text,
-                "rank": at, "similarity": round(similarity, 6), **{column: one[column] for column in PLACES},
-                **({"filter": "same_video", "why": "found by a more similar caption"} if is_known else KEPT),
+    results = nearest(encode([text for *_, text in queries]), encode(captions), settings.nearest)
+    rows = []
+    for (pair, half, text), places in zip(queries, results, strict=True):
+        seen_videos: set[str] = set()
+        for position, (place, similarity) in enumerate(places, 1):
+            candidate = pool[place]
+            name, is_repeated = f"{pair}/{half}/{candidate['video']}", candidate["video"] in seen_videos
+            seen_videos.add(candidate["video"])
+            rows.append({
+                "sample_id": f"{name}/{position}" if is_repeated else name, "pair": pair, "half": half, "text": text,
+                "rank": position, "similarity": round(similarity, 6),
+                **{column: candidate[column] for column in PLACES},
+                **({"filter": "same_video", "why": "found by a more similar caption"} if is_repeated else KEPT),
             })  # fmt: skip
-    return {"written": written, "samples": found}
+    return {"written": written, "samples": rows}

@@ -1,9 +1,8 @@
-"""Captions and the most similar ones of a pool: exact inner products, as of a flat index of FAISS.
+"""Retrieval of the most similar captions of a pool by exact inner products, as in a flat FAISS index.
 
-The paper's encoder is MPNet. Ours is `words`: a vector of the caption's words and pairs of neighbouring words, each at
-a place by its digest, weighted by how rare it is in the pool. It needs no model and is the same everywhere. Its vectors
-are of one pool, so that nothing of them is kept; those of a model of sentences (`checkpoint`) are of their
-text alone, and are.
+The paper's encoder is MPNet. The default here is `words`: a hashed bag of words and word pairs, weighted by rarity in
+the pool. It needs no model and gives the same result everywhere. Its vectors depend on the pool and are not stored.
+The embeddings of a `checkpoint` depend on their text alone and are stored.
 """
 
 import hashlib
@@ -17,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 WIDTH = 2048
-BLOCK = 256  # queries that are compared at once, so that memory stays small
+BLOCK = 256  # the number of queries per matrix product, which limits memory
 Matrix = NDArray[np.float32]
-Vectors = Callable[[Sequence[str]], Matrix]  # an encoder: a row of length 1 for each text
+Vectors = Callable[[Sequence[str]], Matrix]  # an encoder, which returns a unit vector per text
 
 
 def words(text: str) -> list[str]:
@@ -32,35 +31,35 @@ def place(term: str) -> int:
 
 
 def terms(text: str) -> Counter[str]:
-    """Words, and pairs of neighbours, which say something of their order."""
-    found = words(text)
-    return Counter([*found, *(f"{one} {other}" for one, other in itertools.pairwise(found))])
+    """Count the words and the pairs of adjacent words, which carry some of the order."""
+    tokens = words(text)
+    return Counter([*tokens, *(f"{left} {right}" for left, right in itertools.pairwise(tokens))])
 
 
 def encoder_of(pool: Sequence[str]) -> Vectors:
-    """The encoder `words`, which knows how many captions of the pool have each term."""
-    having = Counter(term for text in dict.fromkeys(pool) for term in terms(text))
+    """Return the encoder `words`, weighted by how many captions of the pool have each term."""
+    frequencies = Counter(term for text in dict.fromkeys(pool) for term in terms(text))
 
     def encode(texts: Sequence[str]) -> Matrix:
-        found = np.zeros((len(texts), WIDTH), np.float32)
-        for vector, text in zip(found, texts, strict=True):
+        matrix = np.zeros((len(texts), WIDTH), np.float32)
+        for vector, text in zip(matrix, texts, strict=True):
             for term, count in terms(text).items():
-                vector[place(term)] += count * np.log((1 + len(pool)) / (1 + having[term]) + 1)
+                vector[place(term)] += count * np.log((1 + len(pool)) / (1 + frequencies[term]) + 1)
             vector /= float(np.linalg.norm(vector)) or 1.0
-        return found
+        return matrix
 
     return encode
 
 
 def nearest(queries: Matrix, pool: Matrix, count: int) -> list[list[tuple[int, float]]]:
-    """For each query the rows of the pool with the largest inner products, largest first; ties by their place."""
-    found: list[list[tuple[int, float]]] = []
+    """Return (index, product) of the pool's `count` largest inner products per query; ties are in index order."""
+    neighbours: list[list[tuple[int, float]]] = []
     count = min(count, len(pool))
     for start in range(0, len(queries), BLOCK):
         products = queries[start : start + BLOCK] @ pool.T
         best = np.argpartition(-products, count - 1, axis=1)[:, :count] if count else np.zeros((len(products), 0), int)
-        found += [
-            sorted(((int(one), float(row[one])) for one in places), key=lambda pair: (-pair[1], pair[0]))
-            for row, places in zip(products, best, strict=True)
+        neighbours += [
+            sorted(((int(index), float(row[index])) for index in indices), key=lambda pair: (-pair[1], pair[0]))
+            for row, indices in zip(products, best, strict=True)
         ]
-    return found
+    return neighbours

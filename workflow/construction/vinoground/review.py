@@ -1,4 +1,4 @@
-"""Vinoground's review (which video shows a caption, the category of each pair), its release and its numbers."""
+"""Vinoground's review (which video shows a caption, each pair's category), its release and its statistics."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,28 +24,30 @@ COLUMNS = ("index", "major", "minor", *(f"{half}_{name}" for half in HALVES for 
 
 
 def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: VinogroundSettings) -> Reviewed:
-    """The videos with what people said of them, and what is left for people to do."""
-    of_videos = [
+    """Return the videos with their verdicts, and the remaining tasks."""
+    video_tasks = [
         Task(row["sample_id"], OF_VIDEOS, {name: row[name] for name in SHOWN})
         for row in kept(tables["samples"]).iter_rows(named=True)
     ]
-    of_pairs = [  # one major category of each pair, and any number of minor ones behind it
+    pair_tasks = [  # A pair has one major category, then any number of minor ones.
         Task(f"category/{name}", CATEGORIES, {"text": f"{positive} / {negative}", "video": "", "caption": ""})
         for name, positive, negative in kept(tables["written"]).select("pair", "positive", "negative").iter_rows()
     ]
-    given = read_verdicts(verdicts)
-    # A verdict on a search that is not wanted any more is no problem.
+    all_verdicts = read_verdicts(verdicts)
+    # A verdict on a search that is no longer needed is no problem.
     searchable = {_search(pair, half) for pair in tables["written"]["pair"].unique() for half in HALVES}
-    votes = counted([*of_videos, *of_pairs], [one for one in given if one.task_id not in searchable])
+    votes = counted(
+        [*video_tasks, *pair_tasks], [verdict for verdict in all_verdicts if verdict.task_id not in searchable]
+    )
     needed = settings.review.votes
-    categories = {}  # what most people said; empty where too few said something, or none was said most often
-    for task in of_pairs:
-        said = Counter(votes.by_task.get(task.task_id, {}).values()).most_common(2)
-        is_agreed = sum(count for _, count in said) >= needed and (len(said) < 2 or said[0][1] > said[1][1])
-        categories[task.task_id.partition("/")[2]] = said[0][0] if is_agreed else ""
-    rows = judged(tables["samples"], decided(of_videos, votes, settings.review))
+    categories = {}  # the most frequent verdict, empty with too few verdicts or with a tie
+    for task in pair_tasks:
+        ranking = Counter(votes.by_task.get(task.task_id, {}).values()).most_common(2)
+        is_agreed = sum(count for _, count in ranking) >= needed and (len(ranking) < 2 or ranking[0][1] > ranking[1][1])
+        categories[task.task_id.partition("/")[2]] = ranking[0][0] if is_agreed else ""
+    rows = judged(tables["samples"], decided(video_tasks, votes, settings.review))
     reviewed = _one_of_each_half([row | {"category": categories[row["pair"]]} for row in rows])
-    # Captions that no video shows although people have looked at all that were found.
+    # A caption needs a new search if no retrieved video shows it, although all of them have been reviewed.
     waiting = {
         _search(row["pair"], row["half"])
         for row in reviewed
@@ -58,8 +60,8 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: V
         if name not in waiting
     ]
     names = {task.task_id for task in searches}
-    searched = counted(searches, [one for one in given if one.task_id in names])
-    tasks = task_rows([*of_videos, *of_pairs], votes, needed) + task_rows(searches, searched, needed)
+    searched = counted(searches, [verdict for verdict in all_verdicts if verdict.task_id in names])
+    tasks = task_rows([*video_tasks, *pair_tasks], votes, needed) + task_rows(searches, searched, needed)
     return Reviewed(reviewed, votes.said(votes.by_task), tasks, SHOWN, [*votes.problems, *searched.problems])
 
 
@@ -68,24 +70,24 @@ def _search(pair: str, half: str) -> str:
 
 
 def _one_of_each_half(rows: list[Row]) -> list[Row]:
-    """The most similar of the videos that show each caption; a pair needs both of its halves, and a category."""
-    shown = Counter((row["pair"], row["video"]) for row in rows if not row["filter"])
-    why = "the video shows the other caption of its pair too"  # which would be no negative
-    rows = sifted(rows, {"shows_both": lambda row: why if shown[row["pair"], row["video"]] > 1 else ""})
+    """Keep the most similar video that shows each caption, in pairs with both halves and a category."""
+    shown_counts = Counter((row["pair"], row["video"]) for row in rows if not row["filter"])
+    why = "the video shows the other caption of its pair too"  # Such a video would be no negative.
+    rows = sifted(rows, {"shows_both": lambda row: why if shown_counts[row["pair"], row["video"]] > 1 else ""})
     first: dict[tuple[str, str], str] = {}
     for row in sorted((row for row in rows if not row["filter"]), key=lambda row: row["rank"]):
         first.setdefault((row["pair"], row["half"]), row["sample_id"])
     lower, alone = "a video with a more similar caption shows it too", "no video shows the other caption"
-    found: dict[str, Found] = {
+    filters: dict[str, Found] = {
         "lower_rank": lambda row: lower if first[row["pair"], row["half"]] != row["sample_id"] else "",
         "no_counterpart": lambda row: "" if all((row["pair"], half) in first for half in HALVES) else alone,
         "no_category": lambda row: "" if row["category"] else "people have not agreed on a category",
     }
-    return sifted(rows, found)
+    return sifted(rows, filters)
 
 
 def release(tables: Mapping[str, pl.DataFrame], settings: VinogroundSettings) -> dict[str, str]:
-    """File -> content: the table and both files of questions, of pairs in the order of their digests."""
+    """Return the content of the table and of both question files, with pairs in the order of their digests."""
     halves: dict[str, dict[str, Row]] = {}
     for row in sorted(kept(tables["reviewed"]).to_dicts(), key=lambda row: row["sample_id"]):
         halves.setdefault(row["pair"], {})[row["half"]] = row
@@ -93,11 +95,11 @@ def release(tables: Mapping[str, pl.DataFrame], settings: VinogroundSettings) ->
     rows = []
     for name, pair in halves.items():
         major, *minors = pair["pos"]["category"].split(";")
-        line: Row = {"index": int(name, 16), "major": major, "minor": "".join(f"{one};" for one in minors)}
-        for half, one in pair.items():
-            start, end = ("" if time is None else seconds(time) for time in (one["start_s"], one["end_s"]))
-            own = {"vid": one["source"], "start": start, "end": end, "cap": one["text"]}
-            line |= {f"{half}_{column}": text for column, text in own.items()}
+        line: Row = {"index": int(name, 16), "major": major, "minor": "".join(f"{category};" for category in minors)}
+        for half, row in pair.items():
+            start, end = ("" if time is None else seconds(time) for time in (row["start_s"], row["end_s"]))
+            fields = {"vid": row["source"], "start": start, "end": end, "cap": row["text"]}
+            line |= {f"{half}_{column}": text for column, text in fields.items()}
         rows.append(line)
     return {
         "vinoground.csv": as_csv(rows, COLUMNS),
@@ -107,8 +109,8 @@ def release(tables: Mapping[str, pl.DataFrame], settings: VinogroundSettings) ->
 
 
 def questions(pairs: Mapping[str, Mapping[str, Row]], seed: int) -> tuple[Sequence[Row], Sequence[Row]]:
-    """Two questions a pair of each kind; in half of the pairs the positive caption, or segment, comes first."""
-    # A pair's number is made of its texts: the same when other pairs come or go, as people's answers need it.
+    """Return two questions of each kind per pair; the positive caption or segment comes first in half of the pairs."""
+    # A pair's number depends on its texts alone, so human answers stay valid when other pairs are added or removed.
     texts, videos = [], []
     caption_first, segment_first = (set(shuffled(pairs, seed + kind)[: len(pairs) // 2]) for kind in (0, 1))
     for name, pair in pairs.items():
@@ -131,7 +133,7 @@ def questions(pairs: Mapping[str, Mapping[str, Row]], seed: int) -> tuple[Sequen
 TABLE2 = {
     "object": 160, "action": 257, "viewpoint": 83, "interaction": 73, "cyclical": 111, "spatial": 103, "contextual": 63,
 }  # fmt: skip
-# Appendix L: seconds -> videos of at most so many.
+# Appendix L: seconds -> number of videos of at most this length.
 LENGTHS = {20: 992, 10: 930}
 NOTE = "spans as given; a whole file is not counted"
 
@@ -139,10 +141,10 @@ NOTE = "spans as given; a whole file is not counted"
 def statistics(tables: Mapping[str, pl.DataFrame], settings: VinogroundSettings) -> list[Row]:
     pool, released = kept(tables["pool"]), kept(tables["reviewed"])
     categories = released.unique("pair", maintain_order=True)["category"].to_list()
-    named = Counter(name for category in categories for name in category.split(";"))
+    category_counts = Counter(name for category in categories for name in category.split(";"))
     ranks = [float(rank) for rank in tables["samples"]["rank"]]
     lengths = (released["end_s"] - released["start_s"]).to_list()
-    short = {most: sum(one is not None and one <= most for one in lengths) for most in LENGTHS}
+    short = {most: sum(length is not None and length <= most for length in lengths) for most in LENGTHS}
     return [
         beside("videos of the pool", "all", 9000, pool["video"].n_unique()),
         beside("captions of the pool", "all", 45000, pool.height),
@@ -151,5 +153,5 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: VinogroundSettings)
         beside("pairs released", "all", 500, len(categories)),
         beside("videos and captions released", "all", 1000, released.height),
         *(beside("videos by length", f"{most} s or less", LENGTHS[most], short[most], NOTE) for most in LENGTHS),
-        *(beside("pairs (Table 2)", name, TABLE2[name], named[name]) for name in (*MAJOR, *MINOR)),
+        *(beside("pairs (Table 2)", name, TABLE2[name], category_counts[name]) for name in (*MAJOR, *MINOR)),
     ]

@@ -1,1 +1,1 @@
-"""Worlds made here: the toy world with known truth, and the rehearsal at full size. Plug-ins of the library."""
+"""Synthetic data as plug-ins of the library: the toy world with known truth, and the full-size rehearsal."""

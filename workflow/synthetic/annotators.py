@@ -1,8 +1,8 @@
-"""What people would write about the toy world's videos: a collection, questions with their mistakes, and verdicts.
+"""Simulated annotators of the toy world: a video collection, questions with typical mistakes, and verdicts.
 
     python -m synthetic.annotators FOLDER
 
-The mistakes are those that the filters and the review are for; the truth is in the scripts of the videos.
+The filters and the review are expected to catch the mistakes. The scripts of the videos hold the truth.
 """
 
 import ast
@@ -25,66 +25,66 @@ VIDEOS = 6
 CATEGORIES = ("Animation", "Geometry")
 PEOPLE = ("annotator-1", "annotator-2")
 DRAWS = 64
-"""of each kind of question; what is asked of a clip in none of them is not known"""
+"""The number of random questions of each kind that define the known questions of a clip."""
 COUNTED = "How many different shapes appear?"
 Row = dict[str, str]
 
 
 def _of_name(video: str) -> tuple[str, str, str]:
-    """Source, start and end in a clip's id."""
+    """Parse source, start and end from a clip's id."""
     source, _, span = video.removeprefix("v_").partition("_seg_")
     start, end = span.split("_")
     return source, start, end
 
 
 def collection() -> list[Row]:
-    """The videos that people found: some fit the collection, four do not."""
+    """Return the collected videos: some that fit the collection, four that do not, and a duplicate."""
     seconds = str(SOURCE_SLOTS * SLOT_SECONDS)
-    found = [
-        dict(zip(VIDEO_COLUMNS, (video, source, CATEGORIES[place % 2], seconds, start, end), strict=True))
-        for place, video in enumerate(islice(videos(), VIDEOS))
+    fitting = [
+        dict(zip(VIDEO_COLUMNS, (video, source, CATEGORIES[number % 2], seconds, start, end), strict=True))
+        for number, video in enumerate(islice(videos(), VIDEOS))
         for source, start, end in [_of_name(video)]
     ]
-    others = [
+    misfits = [
         ("toy-short", "toy-short", "Animation", "12", "0", "12"),
         ("toy-long", "toy-long", "Animation", "900", "10", "410"),
         ("toy-other", "toy-other", "Animatoin", "40", "0", "10"),
         ("toy-unread", "toy-unread", "Geometry", "about 40", "0", "10"),
     ]
-    return [*found, *(dict(zip(VIDEO_COLUMNS, one, strict=True)) for one in others), found[0]]
+    return [*fitting, *(dict(zip(VIDEO_COLUMNS, cells, strict=True)) for cells in misfits), fitting[0]]
 
 
 def questions() -> dict[str, list[Row]]:
-    """By annotator: right ones, of all abilities that these clips can be asked about; then mistakes of each kind."""
-    found: dict[str, list[Row]] = {one: [] for one in PEOPLE}
-    for place, (_, video, _, question, answer, leaves, _) in enumerate(rows()[: VIDEOS * QUESTIONS_PER_VIDEO]):
-        who = PEOPLE[place // QUESTIONS_PER_VIDEO % 2]
-        found[who].append(_row(video, question, answer, "; ".join(ast.literal_eval(leaves)), who))
-    first, second = (list(found[who]) for who in PEOPLE)
-    one, other = first[0], second[0]
-    counted = {row["video"] for row in (*first, *second) if row["question"] == COUNTED}
-    unasked = next(row for row in first if row["video"] not in counted)
-    found[PEOPLE[0]] += [
-        one | {"question": "Who acts at 0:04 in the video?"},
-        one | {"question": "What happens at the 3rd second?"},
-        one | {"question": "And then?"},
-        one | {"question": "What is this clip about?", "dimensions": "Video Topics"},
-        one | {"question": "What is this clip about?", "dimensions": ""},
-        one | {"question": "What is this clip about?", "answer": ""},
-        one | {"video": "toy-nowhere"},
-        one | {"video": "toy-short"},
+    """Return the questions of each annotator: correct ones of all available abilities, then mistakes of each kind."""
+    questions_of: dict[str, list[Row]] = {person: [] for person in PEOPLE}
+    for number, (_, video, _, question, answer, leaves, _) in enumerate(rows()[: VIDEOS * QUESTIONS_PER_VIDEO]):
+        person = PEOPLE[number // QUESTIONS_PER_VIDEO % 2]
+        questions_of[person].append(_row(video, question, answer, "; ".join(ast.literal_eval(leaves)), person))
+    first, second = (list(questions_of[person]) for person in PEOPLE)
+    template, other_template = first[0], second[0]
+    counted_videos = {row["video"] for row in (*first, *second) if row["question"] == COUNTED}
+    uncounted = next(row for row in first if row["video"] not in counted_videos)
+    questions_of[PEOPLE[0]] += [
+        template | {"question": "Who acts at 0:04 in the video?"},
+        template | {"question": "What happens at the 3rd second?"},
+        template | {"question": "And then?"},
+        template | {"question": "What is this clip about?", "dimensions": "Video Topics"},
+        template | {"question": "What is this clip about?", "dimensions": ""},
+        template | {"question": "What is this clip about?", "answer": ""},
+        template | {"video": "toy-nowhere"},
+        template | {"video": "toy-short"},
     ]
-    found[PEOPLE[1]] += [
-        one | {"annotator": PEOPLE[1]},
-        unasked | {"question": COUNTED, "answer": "9 shapes appear.",
+    questions_of[PEOPLE[1]] += [
+        template | {"annotator": PEOPLE[1]},
+        uncounted | {"question": COUNTED, "answer": "9 shapes appear.",
                      "dimensions": "Object Recognition; Counting", "annotator": PEOPLE[1]},
         first[-1] | {"question": "What words are written in the video?", "answer": "No words are written.",
                      "dimensions": "Counting", "annotator": PEOPLE[1]},
-        other | {"question": "How does the video end?", "annotator": ""},
-        other | {"question": "How does the video end?", "start_s": "8", "end_s": "20"},
-        other | {"question": "How does the video end?", "start_s": "8"},
+        other_template | {"question": "How does the video end?", "annotator": ""},
+        other_template | {"question": "How does the video end?", "start_s": "8", "end_s": "20"},
+        other_template | {"question": "How does the video end?", "start_s": "8"},
     ]  # fmt: skip
-    return found
+    return questions_of
 
 
 def _row(video: str, question: str, answer: str, dimensions: str, annotator: str) -> Row:
@@ -93,19 +93,19 @@ def _row(video: str, question: str, answer: str, dimensions: str, annotator: str
 
 @cache
 def truths(video: str) -> Mapping[str, tuple[str, frozenset[str]]]:
-    """Question -> its answer and its abilities, of all that the toy world can ask about a clip."""
+    """Return the answer and the abilities of every question that the toy world can ask about a clip."""
     script = videos()[video]
-    found = {}
+    truth_of = {}
     for maker, leaves in MAKERS:
-        for draw in range(DRAWS):
-            made = maker(script, Dice(draw))
-            if made:
-                found[made[0]] = (made[1], frozenset(leaves))
-    return found
+        for seed in range(DRAWS):
+            question = maker(script, Dice(seed))
+            if question:
+                truth_of[question[0]] = (question[1], frozenset(leaves))
+    return truth_of
 
 
 def verdict(task: Mapping[str, str]) -> str:
-    """What one says of a question who knows the script of its video; nothing of what the toy world does not ask."""
+    """Judge a question by the script of its video; return an empty text for questions unknown to the toy world."""
     answer, leaves = truths(task["video"]).get(task["question"], ("", frozenset()))
     if not answer:
         return ""
@@ -117,15 +117,15 @@ def verdict(task: Mapping[str, str]) -> str:
 def write(folder: Path) -> None:
     """Write the collection and the files of the annotators."""
     write_text(folder / COLLECTION, _csv(collection()))
-    for who, written in questions().items():
-        write_text(folder / "questions" / f"{who}.csv", _csv(written))
+    for person, person_rows in questions().items():
+        write_text(folder / "questions" / f"{person}.csv", _csv(person_rows))
 
 
-def _csv(found: list[Row]) -> str:
+def _csv(table_rows: list[Row]) -> str:
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, list(found[0]), lineterminator="\n")
+    writer = csv.DictWriter(buffer, list(table_rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(found)
+    writer.writerows(table_rows)
     return buffer.getvalue()
 
 

@@ -1,4 +1,4 @@
-"""Other sets of videos, as suite `construction` draws of them: one a scoring, with a few of the toy world's clips.
+"""Other video sets for suite `construction`: one per scoring, with a few clips of the toy world.
 
 python -m synthetic.other_sets FOLDER
 """
@@ -22,25 +22,25 @@ OPEN, WITH_LETTERS = ("toy-own", "toy-five"), "toy-letters"
 VIDEOS, OPTIONS = 2, 4
 SEED = 11
 DRAWS = 8
-"""of an agent that is asked about"""
+"""The number of tries to sample an agent for a question."""
 Row = Sequence[str]
 
 
 def write_sets(folder: Path) -> None:
-    """Each set's questions, and its videos in a folder beside them."""
+    """Write each set's questions, and its videos in a folder of the same name."""
     for number, name in enumerate((*OPEN, WITH_LETTERS)):
-        chosen = scripts()[number * VIDEOS : (number + 1) * VIDEOS]
+        set_clips = scripts()[number * VIDEOS : (number + 1) * VIDEOS]
         (folder / name).mkdir(parents=True, exist_ok=True)
-        for video, script in chosen:
+        for video, script in set_clips:
             write_video(script, folder / name / f"{video}.mp4")
         write_text(folder / f"{name}.csv", manifest(name))
 
 
 def manifest(name: str) -> str:
-    """The questions of a set."""
-    place = (*OPEN, WITH_LETTERS).index(name)
-    chosen = scripts()[place * VIDEOS : (place + 1) * VIDEOS]
-    rows = [row for one in chosen for row in (_with_letters(*one) if name == WITH_LETTERS else _open(*one))]
+    """Return the csv file of a set's questions."""
+    position = (*OPEN, WITH_LETTERS).index(name)
+    set_clips = scripts()[position * VIDEOS : (position + 1) * VIDEOS]
+    rows = [row for entry in set_clips for row in (_with_letters(*entry) if name == WITH_LETTERS else _open(*entry))]
     buffer = io.StringIO()
     letters = SET_OPTIONS[:OPTIONS] if name == WITH_LETTERS else ()
     csv.writer(buffer, lineterminator="\n").writerows([(*COLUMNS, *letters), *rows])
@@ -48,27 +48,27 @@ def manifest(name: str) -> str:
 
 
 def scripts() -> list[tuple[str, Script]]:
-    """The last clip of every evaluation source that has a shape which only one agent has."""
-    found = [list(source.clips().items())[-1] for source in evaluation_sources()]
-    return [(video, script) for video, script in found if attribute(script, Dice(SEED, 0))]
+    """Return the last clips of evaluation sources, limited to clips in which some shape is unique."""
+    last_clips = [list(source.clips().items())[-1] for source in evaluation_sources()]
+    return [(video, script) for video, script in last_clips if attribute(script, Dice(SEED, 0))]
 
 
 def _open(video: str, script: Script) -> Iterator[Row]:
     for number, (maker, _) in enumerate(SET_MAKERS):
-        made = maker(script, Dice(SEED, number))
-        if made:
-            yield f"{video}.mp4", *made
+        pair = maker(script, Dice(SEED, number))
+        if pair:
+            yield f"{video}.mp4", *pair
 
 
 def _with_letters(video: str, script: Script) -> Iterator[Row]:
-    """The colours of one agent and of others, one of them right."""
-    asked = {made[0]: made[1] for number in range(DRAWS) if (made := attribute(script, Dice(SEED, number)))}
-    for number, (question, answer) in enumerate(asked.items()):
+    """Yield questions about an agent's colour with the right answer and other agents' colours as options."""
+    answer_of = {pair[0]: pair[1] for number in range(DRAWS) if (pair := attribute(script, Dice(SEED, number)))}
+    for number, (question, answer) in enumerate(answer_of.items()):
         dice = Dice(SEED, 100 + number)
         colours = sorted({f"It is {agent.colour}." for _, other in scripts() for agent in other.agents} - {answer})
         options = dice.sample(colours, OPTIONS - 1)
-        place = dice.below(OPTIONS)
-        yield f"{video}.mp4", question, SET_OPTIONS[place], *options[:place], answer, *options[place:]
+        position = dice.below(OPTIONS)
+        yield f"{video}.mp4", question, SET_OPTIONS[position], *options[:position], answer, *options[position:]
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Answers in people's place, by a script that knows what is right and errs as a seed says.
+"""Simulated annotators who answer surveys, with seeded errors.
 
     python -m synthetic.people BENCHMARK/GROUP/SAMPLING PEOPLE REQUESTS.parquet SURVEYS.csv ANSWERS.csv \\
         [QUALIFICATION.csv]
 
-They stand in for people's in the suite `construction`, and are no measurement of anybody.
+The suite `construction` uses these answers in place of human ones. They measure nobody.
 """
 
 import csv
@@ -18,26 +18,31 @@ from reprise.core.files import write_text
 from reprise.core.schemas import REQUESTS, read_table
 
 CARELESS = 4
-"""the number of the one of several who fails the qualification"""
+"""The number of the annotator who fails the qualification, if there are several."""
 WRONG = 0.1
 SEED = 7
 
 
 def answers(surveys: list[dict[str, str]], right: Mapping[str, str], people: int) -> Iterator[dict[str, str]]:
-    """Everybody's answers: each of several people answers all surveys; else each survey has a person of its own."""
+    """Yield all answers. Several people answer all surveys each; a single one stands for a person per survey."""
     numbers = [int(number) for number in dict.fromkeys(row["survey"] for row in surveys) if number != QUALIFICATION]
     for worker in numbers if people == 1 else range(1, people + 1):
-        draw = Random(f"{SEED} {worker}")
+        random = Random(f"{SEED} {worker}")
         for row in surveys:
             if people == 1 and row["survey"] not in (QUALIFICATION, str(worker)):
                 continue
             is_careful = (people == 1 or worker != CARELESS) and (
-                row["survey"] == QUALIFICATION or draw.random() >= WRONG
+                row["survey"] == QUALIFICATION or random.random() >= WRONG
             )
             options = row["choices"].split(BETWEEN)
             wrong = [option for option in options if option != right[row["task_id"]]]
-            said = right[row["task_id"]] if is_careful else draw.choice(wrong)
-            yield {"task_id": row["task_id"], "digest": row["digest"], "reviewer": f"script {worker}", "verdict": said}
+            answer = right[row["task_id"]] if is_careful else random.choice(wrong)
+            yield {
+                "task_id": row["task_id"],
+                "digest": row["digest"],
+                "reviewer": f"script {worker}",
+                "verdict": answer,
+            }
 
 
 def write_answers(scope: str, people: int, requests: Path, surveys: Path, target: Path, *qualification: Path) -> None:

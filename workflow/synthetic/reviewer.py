@@ -1,8 +1,8 @@
-"""A reviewer that knows the toy world's scripts: its verdicts on the tasks of a construction stand in for people's.
+"""Simulated reviewer that judges the tasks of a construction by the toy world's scripts.
 
     python -m synthetic.reviewer TASKS.csv VERDICTS.csv
 
-It reads the words of the captions alone, and nothing of how they were made.
+It reads only the captions, and does not know how they were made.
 """
 
 import csv
@@ -37,45 +37,45 @@ ROLE = re.compile(r"'([^']+)': '([^']*)'")
 
 @cache
 def scripts() -> dict[str, Script]:
-    """The scripts of all evaluation clips and of their counterfactuals, by clip id."""
+    """Return the scripts of all evaluation clips and of their counterfactuals by clip id."""
     sources = (*evaluation_sources(), *counterfactual_sources())
     return {clip: script for source in sources for clip, script in source.clips().items()}
 
 
 @cache
 def _deeds() -> dict[str, tuple[str, str]]:
-    found = {words(*deed): deed for deed in product(ACTION_NAMES, STRENGTHS) for words in (deed_words, doing_words)}
-    return found | {words: ("blink", strength) for strength, words in BLINKS.items()}
+    deed_of = {words(*deed): deed for deed in product(ACTION_NAMES, STRENGTHS) for words in (deed_words, doing_words)}
+    return deed_of | {words: ("blink", strength) for strength, words in BLINKS.items()}
 
 
 def _doers(words: str, script: Script) -> set[str]:
-    """Who does what these words say; nobody where they say nothing that the toy world knows."""
+    """Return the agents that do what these words say; none if the words are unknown."""
     deed = _deeds().get(words)
     return {figure.agent.name for figure in script.events if (figure.action, figure.strength) == deed}
 
 
 def _occurrences(sentence: str, script: Script) -> Sequence[Figure | Scene]:
     if background := BACKGROUND.fullmatch(sentence):
-        return [one for one in script.scenes if f"{SURFACES[one.pattern]} {one.tone}" == background[1]]
-    found = CAPTION.fullmatch(sentence)
-    if found is None:
+        return [scene for scene in script.scenes if f"{SURFACES[scene.pattern]} {scene.tone}" == background[1]]
+    match = CAPTION.fullmatch(sentence)
+    if match is None:
         return []
-    deed = _deeds().get(found[2])
-    return [one for one in script.events if one.agent.name == found[1] and (one.action, one.strength) == deed]
+    deed = _deeds().get(match[2])
+    return [event for event in script.events if event.agent.name == match[1] and (event.action, event.strength) == deed]
 
 
 def is_true(caption: str, script: Script) -> bool:
-    """Whether the script does what a caption says."""
+    """Return whether a caption is true of a script."""
     if both := COREFERENCE.fullmatch(caption):
         return bool(_doers(both[1], script) & _doers(both[2], script))
     if order := CHRONOLOGY.fullmatch(caption):
-        first, then = (_occurrences(sentence, script) for sentence in order.groups())
-        return any(one.slot < two.slot for one in first for two in then)
+        first, second = (_occurrences(sentence, script) for sentence in order.groups())
+        return any(earlier.slot < later.slot for earlier in first for later in second)
     return bool(_occurrences(caption, script))
 
 
 def verdict(task: Mapping[str, str]) -> str:
-    """The verdict on a task of any benchmark; none on what is to be searched for."""
+    """Return the verdict on a task of any benchmark; an empty text for search tasks."""
     if "option" in task:
         return _verdict_on_option(task)
     if "question" in task:
@@ -92,7 +92,7 @@ def verdict(task: Mapping[str, str]) -> str:
 
 
 def _verdict_on_option(task: Mapping[str, str]) -> str:
-    """Whether a caption is true of a clip of TemporalBench; none on a clip that nobody has described."""
+    """Return whether a caption fits a clip of TemporalBench; an empty text for clips without a description."""
     clip = CLIP.fullmatch(task["video"])
     if clip is None or not task["option"]:
         return ""
@@ -101,7 +101,7 @@ def _verdict_on_option(task: Mapping[str, str]) -> str:
 
 
 def _says_all(caption: str, dictionary: str) -> str:
-    """`positive` where a caption says who does what how; `neutral` where only the scene is left out."""
+    """Return `positive` if a caption names all roles, `neutral` if it omits only the scene, else `negative`."""
     roles = {role: text for role, text in ROLE.findall(dictionary) if role != "Verb"}
     missing = [role for role, text in roles.items() if text.lower() not in caption.lower()]
     if not missing:
@@ -110,25 +110,25 @@ def _says_all(caption: str, dictionary: str) -> str:
 
 
 def _verdict_on_video(task: Mapping[str, str]) -> str:
-    """Whether a video shows a caption and not its counterfactual; the category of a pair."""
+    """Return whether a video shows a caption and not its counterfactual, or the category of a pair."""
     if task["task_id"].startswith("category/"):
-        known = {frozenset((one.pos, one.neg)): one for one in counterfactuals().values()}
-        pair = known.get(frozenset(task["text"].split(" / ")))
+        pair_of = {frozenset((pair.pos, pair.neg)): pair for pair in counterfactuals().values()}
+        pair = pair_of.get(frozenset(task["text"].split(" / ")))
         return ";".join((pair.major, *pair.minors)) if pair else ""
-    found, order = VIDEO.fullmatch(task["video"]), CHRONOLOGY.fullmatch(task["text"])
-    if found is None or order is None:
+    video, sentences = VIDEO.fullmatch(task["video"]), CHRONOLOGY.fullmatch(task["text"])
+    if video is None or sentences is None:
         return ""
-    script = scripts()[f"v_{found[1]}_seg_{int(found[2])}_{int(found[3])}"]
+    script = scripts()[f"v_{video[1]}_seg_{int(video[2])}_{int(video[3])}"]
     if not is_true(task["text"], script):
         return "does not show it"
-    return "is ambiguous" if is_true(f"First, {order[2]}. Then, {order[1]}.", script) else "shows it"
+    return "is ambiguous" if is_true(f"First, {sentences[2]}. Then, {sentences[1]}.", script) else "shows it"
 
 
 def write_verdicts(tasks: Path, target: Path) -> None:
     """Judge the tasks of a csv file."""
     with tasks.open(encoding="utf-8", newline="") as stream:
-        said = [(row, verdict(row)) for row in csv.DictReader(stream)]
-    rows = [[row["task_id"], row["digest"], REVIEWER, one] for row, one in said if one]
+        judgements = [(row, verdict(row)) for row in csv.DictReader(stream)]
+    rows = [[row["task_id"], row["digest"], REVIEWER, judgement] for row, judgement in judgements if judgement]
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerows([COLUMNS, *sorted(rows)])
     write_text(target, buffer.getvalue())

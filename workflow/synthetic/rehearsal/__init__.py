@@ -1,1 +1,1 @@
-"""A rehearsal: synthetic releases as large as the papers', in their authors' layouts, and a few films for all ids."""
+"""Rehearsal: synthetic releases as large as the papers', in the authors' layouts, with a few films for all ids."""

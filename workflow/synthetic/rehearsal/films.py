@@ -1,4 +1,4 @@
-"""The films behind every id of a rehearsal: a few seconds of a moving test picture each."""
+"""Films behind the ids of a rehearsal: each a few seconds of a moving test picture."""
 
 import subprocess
 from fnmatch import fnmatchcase
@@ -20,7 +20,7 @@ ENCODE = Encode(preset="ultrafast")
 
 
 def fetcher(settings: Rehearsal) -> Fetcher:
-    """One of the films for any id, always the same; known by its number, so that each is rendered once."""
+    """Return a fetcher that maps each id to a fixed film. The film's number is its identity, so each renders once."""
 
     def identity(source_id: str) -> list[object]:
         is_joined = settings.joined is not None and fnmatchcase(source_id, settings.joined)
@@ -39,18 +39,18 @@ def fetcher(settings: Rehearsal) -> Fetcher:
 
 
 def film_number(source_id: str) -> int:
-    """Which film an id stands for."""
+    """Return the number of the film behind an id."""
     return int(sha256(source_id.encode()).hexdigest()[:8], 16) % FILMS
 
 
 def render(number: int, target: Path) -> Path:
-    """Render a film: a test picture with a clock, in a colour and of a length of its own."""
+    """Render a film: a test picture with a clock, whose hue and length depend on the number."""
     seconds = SECONDS[number % len(SECONDS)]
     picture = f"testsrc=size={SIZE}x{SIZE}:rate={RATE}:duration={seconds},hue=h={number * HUE_STEP}"
     options = [word for name, value in BIT_EXACT.items() for word in (f"-{name}", str(value))]
     encoder = ["-c:v", "libx264", "-preset", ENCODE.preset, "-pix_fmt", "yuv420p", *options]
     command = [ffmpeg_executable(), *QUIET, "-y", "-f", "lavfi", "-i", picture, *encoder, str(target)]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    stop_on_fault_of_ffmpeg(done.returncode, done.stderr, target)
-    done.check_returncode()
+    process = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    stop_on_fault_of_ffmpeg(process.returncode, process.stderr, target)
+    process.check_returncode()
     return target

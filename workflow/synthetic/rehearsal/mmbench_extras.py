@@ -1,4 +1,4 @@
-"""What may come with MMBench-Video's release: image benchmarks and other sets of videos, as large as in the paper."""
+"""Optional parts of MMBench-Video's release: image benchmarks and other video sets, as large as in the paper."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ IMAGE_QUESTIONS = (1292, 1500)
 # "We randomly sample 1000 QAs" (section 3.2).
 QUESTIONS_PER_SET, VIDEOS_PER_SET = 1000, 6
 CAPABILITIES = ("who", "what", "where")
-# Answers that people rated (section 4.4): run, and how many questions by how many people.
+# The runs whose answers people rated (section 4.4), the number of questions and the number of people.
 RATED = ("mmbench_video/unpacked/spaced8/video-llava-7b", "mmbench_video/packed.low/interior8/gpt-4o")
 RATED_QUESTIONS, PEOPLE = 100, 2
 BEST = 3
@@ -27,7 +27,9 @@ BEST = 3
 def write_extras(folder: Path) -> None:
     """Write the tables of images, and each set's manifest and videos."""
     pictures = stills()
-    write_tables(folder, *([pictures[n % len(pictures)] for n in range(count // 2)] for count in IMAGE_QUESTIONS))
+    write_tables(
+        folder, *([pictures[number % len(pictures)] for number in range(count // 2)] for count in IMAGE_QUESTIONS)
+    )
     for number, name in enumerate(OTHER_VIDEO_SETS):
         _write_set(folder / "sets" / name, Dice(SEED, 20 + number), OTHER_VIDEO_SETS[name])
 
@@ -40,16 +42,16 @@ def _write_set(folder: Path, dice: Dice, scoring: str) -> None:
     letters = SET_OPTIONS if scoring == CHOICE else ()
     manifest.writerow((*COLUMNS, "capability", SCORING, *letters))
     for _ in range(QUESTIONS_PER_SET):
-        one = clause(dice)
+        event = clause(dice)
         question = f"{dice.pick(('What', 'Who'))} acts {dice.pick(WORDS['times'])}?"
-        video, answer, capability = dice.pick(videos), sentence(one.text()), dice.pick(CAPABILITIES)
+        video, answer, capability = dice.pick(videos), sentence(event.text()), dice.pick(CAPABILITIES)
         options = [sentence(clause(dice).text()) for _ in letters]
         manifest.writerow((video, question, dice.pick(letters) if letters else answer, capability, scoring, *options))
     write_text(folder.with_suffix(".csv"), buffer.getvalue())
 
 
 def ratings(questions: int) -> list[tuple[str, str, int]]:
-    """Invented ratings by people of two models' answers: run, question, rating."""
+    """Return invented human ratings of two models' answers: run, question, rating."""
     dice = Dice(SEED, 30)
-    rated = sorted(dice.sample(range(questions), RATED_QUESTIONS))
-    return [(run, str(index), dice.below(BEST + 1)) for run in RATED for index in rated for _ in range(PEOPLE)]
+    indices = sorted(dice.sample(range(questions), RATED_QUESTIONS))
+    return [(run, str(index), dice.below(BEST + 1)) for run in RATED for index in indices for _ in range(PEOPLE)]

@@ -1,4 +1,4 @@
-"""An MMBench-Video release with the paper's numbers of videos and questions, and subtitles for half of the videos."""
+"""MMBench-Video release with the paper's numbers of videos and questions, and subtitles for half of the videos."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ VIDEOS, QUESTIONS = 609, 1998
 TYPES = ("News", "Sports", "Movies", "Music", "Science", "Travel", "Food", "Animation")
 SECOND_ABILITY = 0.2
 CUES, CUE_SECONDS = 6, 5
-# Ability -> its share; the paper shows the distribution as a picture only.
+# Ability -> its weight. The weights are invented, because the paper shows the distribution only as a figure.
 ABILITIES: dict[str, int] = {
     **dict.fromkeys(("Video Topic", "Video Emotion", "Video Scene", "Video Style"), 4),
     **dict.fromkeys(("OCR", "Object Recognition", "Attribute Recognition", "Event Recognition", "Human Motion"), 8),
@@ -29,36 +29,38 @@ ABILITIES: dict[str, int] = {
 
 
 def videos() -> list[str]:
-    """The ids of the videos."""
+    """Return the ids of the videos."""
     return [identifier("mmbench_video", number) for number in range(VIDEOS)]
 
 
 def rows() -> list[list[object]]:
-    """The questions of the release, video by video."""
+    """Return the questions of the release, video by video."""
     dice = Dice(SEED, 7)
     weighted = [ability for ability, weight in ABILITIES.items() for _ in range(weight)]
-    drawn = [dice.pick(weighted) for _ in range(QUESTIONS - len(ABILITIES))]
-    abilities = dice.shuffled([*ABILITIES, *drawn])
-    found: list[list[object]] = []
+    extra = [dice.pick(weighted) for _ in range(QUESTIONS - len(ABILITIES))]
+    abilities = dice.shuffled([*ABILITIES, *extra])
+    table_rows: list[list[object]] = []
     for video, count in zip(videos(), dealt(QUESTIONS, VIDEOS), strict=True):
         kind = dice.pick(TYPES)
         for _ in range(count):
-            asked = [abilities[len(found)]]
+            labels = [abilities[len(table_rows)]]
             if dice.share() < SECOND_ABILITY:
-                asked.append(dice.pick([ability for ability in ABILITIES if ability not in asked]))
-            found.append([len(found), video, kind, *_question(dice), str(asked), f"./video/{video}.mp4"])
-    return found
+                labels.append(dice.pick([ability for ability in ABILITIES if ability not in labels]))
+            table_rows.append([len(table_rows), video, kind, *_question(dice), str(labels), f"./video/{video}.mp4"])
+    return table_rows
 
 
 def _question(dice: Dice) -> tuple[str, str]:
-    """A question and its answer."""
-    one, what = clause(dice), dice.pick(("do", "hold", "look at"))
-    answer = dice.pick((one.text(), f"{one.agent} {one.deed}", f"{dice.pick(WORDS['times'])}, {one.place}"))
-    return f"What does {one.agent} {what} {one.place} after the {dice.pick(TYPES).lower()} report?", sentence(answer)
+    """Return a question and its answer."""
+    event, verb = clause(dice), dice.pick(("do", "hold", "look at"))
+    answer = dice.pick((event.text(), f"{event.agent} {event.deed}", f"{dice.pick(WORDS['times'])}, {event.place}"))
+    return f"What does {event.agent} {verb} {event.place} after the {dice.pick(TYPES).lower()} report?", sentence(
+        answer
+    )
 
 
 def subtitles(dice: Dice) -> str:
-    """A few spoken sentences as WebVTT."""
+    """Return a few spoken sentences as WebVTT."""
     cues = [
         f"00:00:{CUE_SECONDS * number:02d}.000 --> 00:00:{CUE_SECONDS * (number + 1):02d}.000\n"
         f"{sentence(clause(dice).text())}\n"

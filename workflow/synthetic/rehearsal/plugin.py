@@ -1,4 +1,4 @@
-"""The rehearsal as the library sees it: its releases, one function a benchmark, and a route to its films."""
+"""Plug-in interface of the rehearsal: a function per release, and a fetcher of its films."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A TemporalBench release with Table 1's videos and Table 5's questions, and as many of the rest as were released."""
+"""TemporalBench release with the video counts of Table 1, the question counts of Table 5, and the release's others."""
 
 import json
 from collections.abc import Sequence
@@ -29,12 +29,12 @@ QUESTIONS = {
     "Event Order": 2105,
     "Others": 1347,
 }
-# The paper counts no long questions: these are the release's, about four a video.
+# The paper states no number of long questions. These are the counts of the release, about four per video.
 LONG_QUESTIONS, LONG_VIDEOS = 5485, 1371
 LONG_DATASETS = ("ActivityNet", "Charades", "FineGym", "COIN", "EgoExo4D")
-# FineGym's captions are its own annotations; the authors ask no caption of it.
+# FineGym's captions are its original annotations, so the authors ask for no captions of its clips.
 WITHOUT_CAPTIONS = "FineGym"
-# Category -> the part of one clause that its negative changes; the orders exchange two clauses.
+# Category -> the part of a clause that its negative changes. Order categories exchange two clauses instead.
 CHANGED = {
     "Action Frequency": "times",
     "Action Type": "deed",
@@ -62,7 +62,7 @@ class Clip(NamedTuple):
     place: int
     caption: str
     negatives: tuple[tuple[str, str], ...]
-    """(category, text)"""
+    """Pairs of category and text."""
 
     def video_name(self) -> str:
         return _video_name("short_video", self, self)
@@ -74,30 +74,30 @@ def _video_name(folder: str, first: Clip, last: Clip) -> str:
 
 
 def clips() -> list[Clip]:
-    """The short videos, with the questions' categories dealt to them."""
+    """Return the short videos with the question categories distributed over them."""
     dice = Dice(SEED, 3)
     categories = dice.shuffled([category for category, count in QUESTIONS.items() for _ in range(count)])
     counts = iter(dice.shuffled(dealt(len(categories), sum(VIDEOS.values()))))
-    found = []
+    short_videos = []
     for dataset, videos in VIDEOS.items():
         for number in range(videos):
             clauses = [clause(dice) for _ in range(dice.pick((2, 2, 3)))]
-            asked = [categories.pop() for _ in range(next(counts))]
-            negatives = tuple((category, _negative(category, clauses, dice)) for category in asked)
+            video_categories = [categories.pop() for _ in range(next(counts))]
+            negatives = tuple((category, _negative(category, clauses, dice)) for category in video_categories)
             source = identifier("temporalbench", dataset, number // CLIPS_PER_SOURCE)
-            found.append(Clip(dataset, source, number % CLIPS_PER_SOURCE, story(clauses), negatives))
-    return found
+            short_videos.append(Clip(dataset, source, number % CLIPS_PER_SOURCE, story(clauses), negatives))
+    return short_videos
 
 
 def _negative(category: str, clauses: list[Clause], dice: Dice) -> str:
-    """The clauses with one part of one of them changed, or with two of them exchanged."""
+    """Return the story with one part of a clause changed, or with two clauses exchanged."""
     changed = list(clauses)
     if category in CHANGED:
-        place = dice.below(len(changed))
-        changed[place] = changed[place].but(CHANGED[category], dice)
+        index = dice.below(len(changed))
+        changed[index] = changed[index].but(CHANGED[category], dice)
     else:
-        one, other = dice.sample(range(len(changed)), 2)
-        changed[one], changed[other] = changed[other], changed[one]
+        first, second = dice.sample(range(len(changed)), 2)
+        changed[first], changed[second] = changed[second], changed[first]
     return story(changed)
 
 
@@ -108,19 +108,19 @@ def _question(positive: str, negative: str, dice: Dice) -> dict[str, str]:
 
 
 def _entries(name: str, dataset: str, questions: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """As released: the running number of a video's question ends its idx."""
+    """Return entries in the released format, whose `idx` ends with the number of the question of its video."""
     return [
         {"idx": f"{name}_{number}", "video_name": name, "dataset": dataset, **question}
         for number, question in enumerate(questions)
     ]
 
 
-def short_entries(found: Sequence[Clip]) -> list[dict[str, str]]:
-    """Every negative caption against its positive one."""
+def short_entries(short_videos: Sequence[Clip]) -> list[dict[str, str]]:
+    """Return a question for every negative caption against its positive one."""
     dice = Dice(SEED, 4)
     return [
         entry
-        for clip in found
+        for clip in short_videos
         for entry in _entries(
             clip.video_name(),
             clip.dataset,
@@ -129,11 +129,11 @@ def short_entries(found: Sequence[Clip]) -> list[dict[str, str]]:
     ]
 
 
-def long_entries(found: Sequence[Clip]) -> list[dict[str, str]]:
-    """Neighbouring clips of a source as one video: all their captions in a row, one of them replaced by a negative."""
+def long_entries(short_videos: Sequence[Clip]) -> list[dict[str, str]]:
+    """Return questions on adjacent clips as one video: all captions in order, one of them replaced by a negative."""
     dice = Dice(SEED, 5)
     sources: dict[str, list[Clip]] = {}
-    for clip in found:
+    for clip in short_videos:
         if clip.dataset in LONG_DATASETS:
             sources.setdefault(clip.source, []).append(clip)
     spans = [
@@ -144,35 +144,35 @@ def long_entries(found: Sequence[Clip]) -> list[dict[str, str]]:
     ]
     entries = []
     for span, count in zip(dice.sample(spans, LONG_VIDEOS), dealt(LONG_QUESTIONS, LONG_VIDEOS), strict=True):
-        options = [(place, text) for place, clip in enumerate(span) for _, text in clip.negatives]
+        options = [(index, text) for index, clip in enumerate(span) for _, text in clip.negatives]
         positives = [clip.caption for clip in span]
         questions = []
-        for place, text in dice.sample(options, count):
-            negatives = [*positives[:place], text, *positives[place + 1 :]]
+        for index, text in dice.sample(options, count):
+            negatives = [*positives[:index], text, *positives[index + 1 :]]
             questions.append(_question(" ".join(positives), " ".join(negatives), dice))
         entries += _entries(_video_name("long_video", span[0], span[-1]), span[0].dataset, questions)
     return entries
 
 
-def caption_entries(found: Sequence[Clip]) -> list[dict[str, str]]:
-    """A description is asked for after three examples."""
+def caption_entries(short_videos: Sequence[Clip]) -> list[dict[str, str]]:
+    """Return captioning prompts with three example captions."""
     dice = Dice(SEED, 6)
-    asked = [clip for clip in found if clip.dataset != WITHOUT_CAPTIONS]
+    captioned = [clip for clip in short_videos if clip.dataset != WITHOUT_CAPTIONS]
     return [
         {
             "idx": clip.video_name(),
             "video_name": clip.video_name(),
             "dataset": clip.dataset,
-            "question": CAPTION.format(*(dice.pick(found).caption for _ in range(3))),
+            "question": CAPTION.format(*(dice.pick(short_videos).caption for _ in range(3))),
             "GT": clip.caption,
         }
-        for clip in asked
+        for clip in captioned
     ]
 
 
 def write_release(folder: Path) -> None:
     """Write the three files."""
-    found = clips()
+    short_videos = clips()
     files = {"short_qa": short_entries, "long_qa": long_entries, "short_caption": caption_entries}
     for name, entries in files.items():
-        write_text(folder / f"temporalbench_{name}.json", json.dumps(entries(found), indent=1) + "\n")
+        write_text(folder / f"temporalbench_{name}.json", json.dumps(entries(short_videos), indent=1) + "\n")

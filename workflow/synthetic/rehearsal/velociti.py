@@ -1,4 +1,4 @@
-"""A VELOCITI release with Table 11's numbers of videos and samples."""
+"""VELOCITI release with the numbers of videos and samples of Table 11."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ from synthetic.rehearsal.words import SEED, clause, dealt, identifier, sentence,
 from synthetic.toyworld.generate import Dice
 
 COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
-# The paper counts videos test by test; this many hold all of them.
+# The paper counts videos per test. This is the number of different videos.
 VIDEOS = 864
 
 
@@ -33,7 +33,7 @@ SIZES = {
     "action_bind": Size(540, 1356),
     "chrono": Size(521, 1234),
 }
-# Test -> the part of the caption that its negative changes; the control's is a caption of something else.
+# Test -> the part of the caption that its negative changes. The control's negative is an unrelated caption.
 CHANGED = {
     "agent_random": "agent",
     "agent_bind": "agent",
@@ -46,17 +46,17 @@ ON_TWO_EVENTS = ("coref", "chrono")
 
 
 def rows() -> list[tuple[str, str, str, str, str]]:
-    """The rows of the release, test by test."""
+    """Return the rows of the release, test by test."""
     dice = Dice(SEED, 1)
     videos = [f"v_{identifier('velociti', number)}_seg_{5 * (number % 12)}_{5 * (number % 12) + 10}"
               for number in range(VIDEOS)]  # fmt: skip
-    found: dict[tuple[str, str, str, str, str], None] = {}
+    unique_rows: dict[tuple[str, str, str, str, str], None] = {}
     for test, size in SIZES.items():
         for video, count in zip(dice.sample(videos, size.videos), dealt(size.samples, size.videos), strict=True):
-            wanted = len(found) + count
-            while len(found) < wanted:
-                found[test, video, _event(test, dice), *_captions(test, dice)] = None
-    return list(found)
+            target = len(unique_rows) + count
+            while len(unique_rows) < target:
+                unique_rows[test, video, _event(test, dice), *_captions(test, dice)] = None
+    return list(unique_rows)
 
 
 def _event(test: str, dice: Dice) -> str:
@@ -65,12 +65,12 @@ def _event(test: str, dice: Dice) -> str:
 
 
 def _captions(test: str, dice: Dice) -> tuple[str, str]:
-    """The caption that holds and the one that does not."""
+    """Return a true and a false caption."""
     first, second = clause(dice), clause(dice)
     if test == "chrono":
         return story([first, second]), story([second, first])
-    other = second if test == "control" else first.but(CHANGED[test], dice)
-    return sentence(first.text()), sentence(other.text())
+    negative = second if test == "control" else first.but(CHANGED[test], dice)
+    return sentence(first.text()), sentence(negative.text())
 
 
 def write_release(folder: Path) -> None:

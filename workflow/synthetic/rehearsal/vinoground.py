@@ -1,4 +1,4 @@
-"""A Vinoground release with Table 2's numbers of pairs."""
+"""Vinoground release with the numbers of pairs of Table 2."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ VIDEO = (
 
 
 class Pair(NamedTuple):
-    """A pair's categories and captions, and whether the positive caption, and segment, is the one under A."""
+    """A pair's categories and captions, and whether its positive caption and segment are option A."""
 
     major: str
     minors: tuple[str, ...]
@@ -37,19 +37,19 @@ class Pair(NamedTuple):
 
 
 def pairs() -> list[Pair]:
-    """The pairs of the release."""
+    """Return the pairs of the release."""
     dice = Dice(SEED, 2)
     majors = dice.shuffled([major for major, count in MAJORS.items() for _ in range(count)])
-    places = range(len(majors))
-    members = {minor: set(dice.sample(places, count)) for minor, count in MINORS.items()}
-    caption_first, segment_first = (set(dice.sample(places, len(majors) // 2)) for _ in range(2))
-    found = []
-    for place, major in enumerate(majors):
+    indices = range(len(majors))
+    members = {minor: set(dice.sample(indices, count)) for minor, count in MINORS.items()}
+    caption_first, segment_first = (set(dice.sample(indices, len(majors) // 2)) for _ in range(2))
+    pair_list = []
+    for index, major in enumerate(majors):
         first, second = clause(dice), clause(dice)
-        minors = tuple(minor for minor, chosen in members.items() if place in chosen)
+        minors = tuple(minor for minor, chosen in members.items() if index in chosen)
         texts = (story([first, second]), story([second, first]))
-        found.append(Pair(major, minors, *texts, place in caption_first, place in segment_first))
-    return found
+        pair_list.append(Pair(major, minors, *texts, index in caption_first, index in segment_first))
+    return pair_list
 
 
 def _row(index: int, pair: Pair) -> list[object]:
@@ -82,10 +82,10 @@ def _video_questions(index: int, pair: Pair) -> list[dict[str, Any]]:
 
 def write_release(folder: Path) -> None:
     """Write `vinoground.csv`, `vinoground_textscore.json` and `vinoground_videoscore.json`."""
-    found = list(enumerate(pairs()))
+    numbered = list(enumerate(pairs()))
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows([COLUMNS, *(_row(*one) for one in found)])
+    csv.writer(buffer, lineterminator="\n").writerows([COLUMNS, *(_row(*entry) for entry in numbered)])
     write_text(folder / "vinoground.csv", buffer.getvalue())
     for kind, questions in (("textscore", _text_questions), ("videoscore", _video_questions)):
-        entries = [entry for one in found for entry in questions(*one)]
+        entries = [question for entry in numbered for question in questions(*entry)]
         write_text(folder / f"vinoground_{kind}.json", json.dumps(entries, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""Plausible sentences for a rehearsal's captions, questions and answers; they describe no video."""
+"""Plausible sentences for a rehearsal's captions, questions and answers, which describe no real video."""
 
 from hashlib import sha256
 from typing import NamedTuple
@@ -35,7 +35,7 @@ WORDS: dict[str, tuple[str, ...]] = {
 
 
 class Clause(NamedTuple):
-    """Who does what, and how."""
+    """A statement of who does what, and how."""
 
     agent: str
     manner: str
@@ -48,32 +48,32 @@ class Clause(NamedTuple):
         return f"{self.agent} {self.manner} {self.deed} {self.direction} {self.times} {self.place}"
 
     def but(self, part: str, dice: Dice) -> "Clause":
-        """The same with one part changed."""
-        others = [word for word in WORDS[part] if word != getattr(self, part)]
-        return self._replace(**{part: dice.pick(others)})
+        """Return the clause with one part changed."""
+        alternatives = [word for word in WORDS[part] if word != getattr(self, part)]
+        return self._replace(**{part: dice.pick(alternatives)})
 
 
 def clause(dice: Dice) -> Clause:
-    """One drawn clause."""
+    """Return a random clause."""
     return Clause(*(dice.pick(WORDS[part]) for part in Clause._fields))
 
 
 def sentence(text: str) -> str:
-    """A text as a sentence."""
+    """Return a text as a sentence."""
     return f"{text[:1].upper()}{text[1:]}."
 
 
 def story(clauses: list[Clause]) -> str:
-    """Clauses in order: `First, ... Then, ... Then, ...`"""
+    """Join clauses in order: `First, ... Then, ... Then, ...`"""
     openings = ["First", *["Then"] * (len(clauses) - 1)]
-    return " ".join(f"{word}, {one.text()}." for word, one in zip(openings, clauses, strict=True))
+    return " ".join(f"{word}, {clause.text()}." for word, clause in zip(openings, clauses, strict=True))
 
 
 def identifier(*parts: object) -> str:
-    """An id of 11 characters, as YouTube's are."""
+    """Return an id of 11 characters, like those of YouTube."""
     return sha256(" ".join(map(str, parts)).encode()).hexdigest()[:11]
 
 
-def dealt(total: int, hands: int) -> list[int]:
-    """A total divided into this many parts as evenly as possible."""
-    return [total // hands + (hand < total % hands) for hand in range(hands)]
+def dealt(total: int, parts: int) -> list[int]:
+    """Divide a total into this many parts as evenly as possible."""
+    return [total // parts + (part < total % parts) for part in range(parts)]

@@ -1,1 +1,1 @@
-"""A toy video world with known truth: scripts, their pictures, their captions, and models trained on them."""
+"""Toy video world with known truth: scripts, their frames and their captions."""

@@ -1,4 +1,4 @@
-"""Raw annotations that TemporalBench can be made of: clips of seven data sets, most of them with captions."""
+"""Raw annotations for the construction of TemporalBench: clips of seven data sets, most of them with captions."""
 
 import json
 from collections.abc import Iterator
@@ -14,13 +14,13 @@ from synthetic.toyworld.temporalbench import DATASETS, caption, statement
 
 FILE = "temporalbench_annotations.json"
 DESCRIBED = "FineGym"
-"""its own descriptions are as detailed as captions"""
+"""The data set whose original descriptions are as detailed as captions."""
 TRAINING_SOURCE = 15
-"""a source of a part that nothing may be made of"""
+"""A source of the training split, which the construction must not use."""
 
 
 def annotations() -> list[dict[str, Any]]:
-    """Every clip; of each source also a part in which nobody moves, and the whole, which is too long."""
+    """Return all clips, and for each source a static part and the whole source, which is too long."""
     dice = Dice(EVALUATION_SEED, 4_000_000)
     return [row for number, source in enumerate(evaluation_sources()) for row in _of_source(number, source, dice)]
 
@@ -34,10 +34,10 @@ def _of_source(number: int, source: Source, dice: Dice) -> Iterator[dict[str, An
     for part in source.parts:
         if part.is_clip:
             first, second = statement(part.script, dice)
-            told = caption((first.deed, second.deed))
+            full_caption = caption((first.deed, second.deed))
             is_described = common["dataset"] == DESCRIBED
-            short = told if is_described else sentence(*first.deed)
-            yield {**common, **_span(part), "description": short, "caption": "" if is_described else told}
+            description = full_caption if is_described else sentence(*first.deed)
+            yield {**common, **_span(part), "description": description, "caption": "" if is_described else full_caption}
 
 
 def _span(part: Part) -> dict[str, int]:
@@ -45,5 +45,5 @@ def _span(part: Part) -> dict[str, int]:
 
 
 def write_annotations(folder: Path) -> None:
-    """Write them beside the release."""
+    """Write the annotations into the folder of the release."""
     write_text(folder / FILE, json.dumps(annotations(), indent=1, ensure_ascii=False) + "\n")

@@ -1,4 +1,4 @@
-"""The words for events: captions, references by deed, and descriptions of whole clips."""
+"""Texts about events: captions, coreferences, and descriptions of whole clips."""
 
 from synthetic.toyworld.script import ACTION, Action, Agent, Figure, Scene, Script
 
@@ -10,46 +10,48 @@ def _manner(action: Action, strength: str) -> str:
 
 
 def deed_words(action: str, strength: str) -> str:
-    """`slides left quickly`."""
+    """Return the finite form, such as `slides left quickly`."""
     entry = ACTION[action]
     return " ".join(word for word in (entry.verb, entry.direction, _manner(entry, strength)) if word)
 
 
 def doing_words(action: str, strength: str) -> str:
-    """`sliding left quickly`."""
+    """Return the gerund form, such as `sliding left quickly`."""
     entry = ACTION[action]
     return f"{entry.gerund} {_manner(entry, strength)}"
 
 
 def clause(agent: Agent, action: str, strength: str) -> str:
-    """`the red circle slides left quickly`."""
+    """Return a clause, such as `the red circle slides left quickly`."""
     return f"the {agent.name} {deed_words(action, strength)}"
 
 
 def caption(agent: Agent, action: str, strength: str) -> str:
-    """`The red circle slides left quickly.`"""
+    """Return a sentence, such as `The red circle slides left quickly.`"""
     return f"The {agent.name} {deed_words(action, strength)}."
 
 
 def coreference(first: Figure, second: Figure) -> str:
-    """Whether one who did the first is the one who did the second."""
-    one, other = doing_words(first.action, first.strength), doing_words(second.action, second.strength)
-    return f"The thing that is {one} is also the one that is {other}."
+    """Return the statement that the agent of one event is also the agent of the other."""
+    first_words, second_words = doing_words(first.action, first.strength), doing_words(second.action, second.strength)
+    return f"The thing that is {first_words} is also the one that is {second_words}."
 
 
 def chronology(first: Figure, second: Figure) -> str:
-    """Two events in the stated order."""
+    """Return the statement that two events happen in this order."""
     return f"First, {clause(*first.deed)}. Then, {clause(*second.deed)}."
 
 
 def scenery(first: Scene, second: Scene) -> str:
-    """Two backgrounds in the stated order."""
-    one, other = (f"the background is {SURFACES[scene.pattern]} {scene.tone}" for scene in (first, second))
-    return f"First, {one}. Then, {other}."
+    """Return the statement that two backgrounds follow each other in this order."""
+    first_words, second_words = (
+        f"the background is {SURFACES[scene.pattern]} {scene.tone}" for scene in (first, second)
+    )
+    return f"First, {first_words}. Then, {second_words}."
 
 
 def description(script: Script) -> str:
-    """All events in order; the second of two at once begins with `Meanwhile`."""
+    """Describe all events in order; the second of two simultaneous events begins with `Meanwhile`."""
     sentences: list[str] = []
     slot = -1
     for event in sorted(script.events, key=lambda event: (event.slot, event.agent)):

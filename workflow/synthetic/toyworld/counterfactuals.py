@@ -1,4 +1,4 @@
-"""Pairs of an evaluation clip and its counterfactual: two of its events, or two of its scenes, in the other order."""
+"""Counterfactuals of evaluation clips: two events or two scenes in the opposite order."""
 
 from dataclasses import replace
 from functools import cache
@@ -15,7 +15,7 @@ UNDONE = (frozenset({"slide_left", "slide_right"}), frozenset({"float", "sink"})
 
 
 class Counterfactual(NamedTuple):
-    """A clip's other order, both captions, and Vinoground's categories."""
+    """A counterfactual script, both captions, and Vinoground's categories."""
 
     script: Script
     pos: str
@@ -25,12 +25,14 @@ class Counterfactual(NamedTuple):
 
 
 def _of_events(script: Script, first: Figure, second: Figure) -> Counterfactual:
-    """Two events exchanged: of one agent, its state changes; of two, their actions change places."""
+    """Exchange two events: the state changes of one agent, or the actions of two agents."""
     deeds = {first.action, second.action}
     slots = [event.slot for event in script.events]
     minors = {
-        "interaction": any(slots.count(event.slot) > 1 for event in (first, second)),  # somebody else acts at once
-        "cyclical": any(deeds == pair for pair in UNDONE),  # the one undoes the other
+        "interaction": any(
+            slots.count(event.slot) > 1 for event in (first, second)
+        ),  # another agent acts at the same time
+        "cyclical": any(deeds == pair for pair in UNDONE),  # one event undoes the other
         "spatial": deeds <= MOVES,
     }
     return Counterfactual(
@@ -38,41 +40,43 @@ def _of_events(script: Script, first: Figure, second: Figure) -> Counterfactual:
         captions.chronology(first, second),
         captions.chronology(second, first),
         "object" if first.agent == second.agent else "action",
-        tuple(name for name, holds in minors.items() if holds),
+        tuple(name for name, is_present in minors.items() if is_present),
     )
 
 
 def candidates(script: Script) -> list[Counterfactual]:
-    """All pairs of events at least one slot apart, and of scenes that can change places."""
+    """Return all counterfactuals: events at least one slot apart, and exchangeable scenes."""
     events = sorted(script.events, key=lambda event: event.slot)
-    found = [_of_events(script, one, two) for one, two in combinations(events, 2) if two.slot - one.slot >= 2]
-    for one, other in combinations(range(len(script.scenes)), 2):
-        first, second = script.scenes[one], script.scenes[other]
-        exchanged = script.with_scenes_exchanged(one, other)
+    options = [
+        _of_events(script, first, second) for first, second in combinations(events, 2) if second.slot - first.slot >= 2
+    ]
+    for first_index, second_index in combinations(range(len(script.scenes)), 2):
+        first, second = script.scenes[first_index], script.scenes[second_index]
+        exchanged = script.with_scenes_exchanged(first_index, second_index)
         looks = [(scene.pattern, scene.tone) for scene in script.scenes]
         if scenes_are_cut(exchanged.scenes) and len(set(looks)) == len(looks):
             pos, neg = captions.scenery(first, second), captions.scenery(second, first)
-            found.append(Counterfactual(exchanged, pos, neg, "viewpoint", ("contextual",)))
-    return found
+            options.append(Counterfactual(exchanged, pos, neg, "viewpoint", ("contextual",)))
+    return options
 
 
 def _chosen(script: Script, number: int) -> Counterfactual:
-    """One counterfactual of a clip: the major categories take turns, and rare minor ones come first."""
+    """Choose a counterfactual of a clip: major categories alternate, and rare minor categories are preferred."""
     major = ("object", "action", "viewpoint")[number % 3]
-    found = Dice(COUNTERFACTUAL_SEED, number).shuffled(candidates(script))
-    return max(found, key=lambda one: (one.major == major, "cyclical" in one.minors, len(one.minors)))
+    options = Dice(COUNTERFACTUAL_SEED, number).shuffled(candidates(script))
+    return max(options, key=lambda option: (option.major == major, "cyclical" in option.minors, len(option.minors)))
 
 
 @cache
 def counterfactuals() -> dict[str, Counterfactual]:
-    """The counterfactual of each evaluation clip, by clip id."""
+    """Return the counterfactual of each evaluation clip by clip id."""
     clips = [entry for source in evaluation_sources() for entry in source.clips().items()]
     return {clip: _chosen(script, number) for number, (clip, script) in enumerate(clips)}
 
 
 @cache
 def counterfactual_sources() -> tuple[Source, ...]:
-    """The evaluation sources once more, with each clip's counterfactual in its place."""
+    """Return copies of the evaluation sources in which each clip is replaced by its counterfactual."""
     return tuple(
         Source(
             source_name(COUNTERFACTUAL_SEED, number),

@@ -1,4 +1,4 @@
-"""Seeded generators of scripts: clips for training, and the fixed evaluation sources."""
+"""Seeded generators of scripts: training clips, and the fixed evaluation sources."""
 
 import base64
 import hashlib
@@ -38,38 +38,38 @@ PROBES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class Dice:
-    """Random choices from one explicit seed, built on `random()` alone so that they stay the same everywhere."""
+    """Random choices from an explicit seed, based on `random()` alone to be the same everywhere."""
 
     def __init__(self, *seed: int) -> None:
         self._rng = np.random.Generator(np.random.PCG64(list(seed)))
 
     def share(self) -> float:
-        """A number in [0, 1)."""
+        """Return a random number in [0, 1)."""
         return float(self._rng.random())
 
     def chance(self, probability: float) -> bool:
-        """True with that probability."""
+        """Return true with this probability."""
         return self.share() < probability
 
     def below(self, count: int) -> int:
-        """A whole number in [0, count)."""
+        """Return a random integer in [0, count)."""
         return int(self.share() * count)
 
     def between(self, low: float, high: float) -> float:
-        """A number in [low, high), rounded so that scripts read the same everywhere."""
+        """Return a random number in [low, high), rounded to make scripts equal everywhere."""
         return round(low + (high - low) * self.share(), 3)
 
     def pick(self, items: Sequence[T]) -> T:
-        """One item."""
+        """Return a random item."""
         return items[self.below(len(items))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """The items in random order."""
+        """Return the items in random order."""
         rest = list(items)
         return [rest.pop(self.below(len(rest))) for _ in range(len(rest))]
 
     def sample(self, items: Sequence[T], count: int) -> list[T]:
-        """That many different items, in random order."""
+        """Return `count` different items in random order."""
         rest = list(items)
         return [rest.pop(self.below(len(rest))) for _ in range(count)]
 
@@ -84,15 +84,15 @@ def _scenes(dice: Dice, slots: int, shots: int) -> tuple[Scene, ...]:
 
 
 def _place(dice: Dice, agent: Agent, slot: int, action: str, strength: str) -> Figure:
-    """Somewhere the whole action stays inside the canvas."""
+    """Place a figure at random where the whole action stays inside the canvas."""
     radius = dice.between(*RADII.get(action, PLAIN_RADII))
     unplaced = Figure(agent, slot, action, strength, 0.0, 0.0, radius)
     poses = [pose_at(unplaced, u) for u in (0.0, 1.0)]
     width, height = max(pose.rx for pose in poses), 2 * max(pose.ry for pose in poses)
     rise = {"float": LIFT, "sink": LIFT, "jump": HOP}.get(action, {}).get(strength, 0.0)
-    way = SLIDE.get(strength, 0.0)
-    left = MARGIN + width + (way if action == "slide_left" else 0.0)
-    right = 1 - MARGIN - width - (way if action == "slide_right" else 0.0)
+    distance = SLIDE.get(strength, 0.0)
+    left = MARGIN + width + (distance if action == "slide_left" else 0.0)
+    right = 1 - MARGIN - width - (distance if action == "slide_right" else 0.0)
     floor = dice.between(max(0.40, MARGIN + height + rise), 0.97)
     return Figure(agent, slot, action, strength, dice.between(left, right), floor, radius)
 
@@ -106,17 +106,17 @@ def _collide(first: Figure, second: Figure) -> bool:
 
 
 def _stage(dice: Dice, cast: list[tuple[Agent, str, str]], slot: int) -> list[Figure]:
-    """Place a slot's figures so that none covers another; the last ones stay away when there is no room."""
+    """Place a slot's figures without overlaps; without room, bystanders are left out."""
     for attempt in range(48):
-        wanted = cast if attempt < 24 else [who for who in cast if who[1] != "stand"]
-        figures = [_place(dice, agent, slot, action, strength) for agent, action, strength in wanted]
+        roles = cast if attempt < 24 else [deed for deed in cast if deed[1] != "stand"]
+        figures = [_place(dice, agent, slot, action, strength) for agent, action, strength in roles]
         if not any(_collide(a, b) for a, b in combinations(figures, 2)):
             break
     return figures
 
 
 def _cast(dice: Dice, training: bool) -> tuple[list[Agent], list[tuple[Agent, str, str]]]:
-    """The agents, and who does what in random order: everyone acts, someone twice, no action twice."""
+    """Sample the agents and their deeds in random order: every agent acts, some twice, and no action repeats."""
     count = dice.pick((3, 4, 4, 5, 5))
     agents = dice.sample(AGENTS, dice.pick(range(2, min(4, count - 1) + 1)))
     actors = agents + [dice.pick(agents) for _ in range(count - len(agents))]
@@ -124,31 +124,35 @@ def _cast(dice: Dice, training: bool) -> tuple[list[Agent], list[tuple[Agent, st
         actions = dice.sample(ACTION_NAMES, count)
         if not training or not any(map(is_held_out, actors, actions)):
             break
-    return agents, dice.shuffled([(a, b, dice.pick(STRENGTHS)) for a, b in zip(actors, actions, strict=True)])
+    return agents, dice.shuffled(
+        [(actor, action, dice.pick(STRENGTHS)) for actor, action in zip(actors, actions, strict=True)]
+    )
 
 
 def _slots(dice: Dice, deeds: list[tuple[Agent, str, str]]) -> list[int]:
-    """The slot of each event: spread over the clip, at times two at once by different agents."""
+    """Sample the slot of each event: spread over the clip, sometimes two agents in one slot."""
     count = len(deeds)
     while True:
         doubled = 1 if dice.chance(0.35) else 0
         slots = sorted(dice.sample(range(SLOTS), count - doubled))
         if doubled:
             slots = sorted([*slots, dice.pick(slots)])
-        together = [(deeds[i][0], deeds[i + 1][0]) for i in range(count - 1) if slots[i] == slots[i + 1]]
-        if slots[-1] - slots[0] >= 2 and all(a != b for a, b in together):
+        simultaneous = [
+            (deeds[index][0], deeds[index + 1][0]) for index in range(count - 1) if slots[index] == slots[index + 1]
+        ]
+        if slots[-1] - slots[0] >= 2 and all(first != second for first, second in simultaneous):
             return slots
 
 
 def make_script(dice: Dice, training: bool) -> Script:
-    """A clip of 10 s; in training without the held-out pairs."""
+    """Generate a clip of 10 s; in training without the held-out pairs."""
     agents, deeds = _cast(dice, training)
     slots = _slots(dice, deeds)
     bystanders = dice.chance(0.5)
     figures: list[Figure] = []
     for slot in range(SLOTS):
-        cast = [deed for deed, when in zip(deeds, slots, strict=True) if when == slot]
-        idle = dice.shuffled([agent for agent in agents if agent not in [who for who, _, _ in cast]])
+        cast = [deed for deed, deed_slot in zip(deeds, slots, strict=True) if deed_slot == slot]
+        idle = dice.shuffled([agent for agent in agents if agent not in [actor for actor, _, _ in cast]])
         standing = [agent for agent in idle[: 3 - len(cast)] if bystanders and dice.chance(0.5)]
         if not cast and not standing:
             standing = idle[:1]
@@ -157,7 +161,7 @@ def make_script(dice: Dice, training: bool) -> Script:
 
 
 def filler(dice: Dice, slots: int) -> Script:
-    """Agents that do nothing."""
+    """Generate a script whose agents only stand."""
     figures: list[Figure] = []
     for slot in range(slots):
         figures += _stage(dice, [(agent, "stand", "") for agent in dice.sample(AGENTS, 2)], slot)
@@ -165,17 +169,17 @@ def filler(dice: Dice, slots: int) -> Script:
 
 
 def source_name(seed: int, index: int) -> str:
-    """A stable 11 character id in the alphabet of real ones."""
+    """Return a stable id of 11 characters in the alphabet of real ids."""
     digest = hashlib.sha256(f"toy source {seed} {index}".encode()).digest()
     return "toy" + base64.urlsafe_b64encode(digest)[:8].decode()
 
 
 def make_source(seed: int, index: int) -> Source:
-    """A source of 40 s: three clips, with filler around and between them."""
+    """Generate a source of 40 s: three clips, with filler around and between them."""
     dice = Dice(seed, index)
-    fill = SOURCE_SLOTS - CLIPS_PER_SOURCE * SLOTS
+    filler_slots = SOURCE_SLOTS - CLIPS_PER_SOURCE * SLOTS
     gaps = [1] * (CLIPS_PER_SOURCE + 1)
-    for _ in range(fill - len(gaps)):
+    for _ in range(filler_slots - len(gaps)):
         gaps[dice.below(len(gaps))] += 1
     parts: list[Part] = []
     start = 0
@@ -191,23 +195,23 @@ def make_source(seed: int, index: int) -> Source:
 
 @cache
 def evaluation_sources() -> tuple[Source, ...]:
-    """The sources of the evaluation set; always the same."""
+    """Return the fixed sources of the evaluation set."""
     return tuple(make_source(EVALUATION_SEED, index) for index in range(EVALUATION_SOURCES))
 
 
 @cache
 def evaluation_stories() -> frozenset[str]:
-    """What happens in the evaluation clips, as digests; training rejects any clip with one of these.
+    """Return the story digests that training excludes: those of evaluation clips and their counterfactuals.
 
-    Two slots exchanged make a counterfactual, which some benchmark may ask about: it is no training clip either.
+    A counterfactual has two slots exchanged. A benchmark may ask about it, so training must not contain it.
     """
     scripts = [script for source in evaluation_sources() for script in source.clips().values()]
-    others = [script.with_slots_exchanged(*pair) for script in scripts for pair in combinations(range(SLOTS), 2)]
-    return frozenset(script.story_digest() for script in (*scripts, *others))
+    exchanged = [script.with_slots_exchanged(*pair) for script in scripts for pair in combinations(range(SLOTS), 2)]
+    return frozenset(script.story_digest() for script in (*scripts, *exchanged))
 
 
 def training_script(dice: Dice) -> Script:
-    """A clip that no evaluation clip resembles."""
+    """Generate a training clip whose story differs from all evaluation clips."""
     while True:
         script = make_script(dice, training=True)
         if script.story_digest() not in evaluation_stories():

@@ -1,4 +1,4 @@
-"""Stills of the evaluation clips as releases of MMBench and MMStar: multiple choice over all their categories."""
+"""Stills of the evaluation clips as releases of MMBench and MMStar, with questions of all their categories."""
 
 import base64
 import csv
@@ -26,7 +26,7 @@ ROTATION_STEP = 1_000_000
 
 
 class Still(NamedTuple):
-    """One moment of a clip, while nobody blinks."""
+    """A moment of a clip without a blinking figure."""
 
     script: Script
     slot: int
@@ -35,13 +35,13 @@ class Still(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """When it is."""
+        """Return the time of the still in seconds."""
         return float(self.slot * SLOT_SECONDS)
 
     def image(self) -> str:
-        """The picture as the releases hold it: a file in base64."""
-        picture = render_frame(self.script, self.seconds)
-        is_encoded, content = cv2.imencode(".png", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))
+        """Return the image as in the releases: a PNG file in base64."""
+        frame = render_frame(self.script, self.seconds)
+        is_encoded, content = cv2.imencode(".png", cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
         if not is_encoded:
             raise RuntimeError("OpenCV could not encode a picture as PNG")
         return base64.b64encode(content.tobytes()).decode("ascii")
@@ -57,7 +57,7 @@ Maker = Callable[[Still, Dice], Question | None]
 
 
 def _others(dice: Dice, right: str, known: Sequence[str], count: int = 3) -> tuple[str, ...]:
-    return tuple(dice.sample([one for one in known if one != right], count))
+    return tuple(dice.sample([option for option in known if option != right], count))
 
 
 def tone(still: Still, dice: Dice) -> Question:
@@ -83,17 +83,17 @@ def place(still: Still, dice: Dice) -> Question | None:
 def side(still: Still, dice: Dice) -> Question | None:
     if len(still.figures) < 2 or abs(still.figures[0].x - still.figures[1].x) < 0.2:
         return None
-    one, two = dice.sample(still.figures, 2)
-    right, wrong = ("left", "right") if one.x < two.x else ("right", "left")
-    return Question(f"On which side of the {two.agent.name} is the {one.agent.name}?", right, (wrong,))
+    first, second = dice.sample(still.figures, 2)
+    right, wrong = ("left", "right") if first.x < second.x else ("right", "left")
+    return Question(f"On which side of the {second.agent.name} is the {first.agent.name}?", right, (wrong,))
 
 
 def larger(still: Still, dice: Dice) -> Question | None:
     if len(still.figures) < 2 or abs(still.figures[0].radius - still.figures[1].radius) < 0.02:
         return None
-    one, two = sorted(still.figures[:2], key=lambda figure: -figure.radius)
-    wrong = (f"The {two.agent.name}.", "They are of the same size.")
-    return Question("Which of the two shapes is larger?", f"The {one.agent.name}.", wrong)
+    larger_figure, smaller_figure = sorted(still.figures[:2], key=lambda figure: -figure.radius)
+    wrong = (f"The {smaller_figure.agent.name}.", "They are of the same size.")
+    return Question("Which of the two shapes is larger?", f"The {larger_figure.agent.name}.", wrong)
 
 
 def fewer(still: Still, dice: Dice) -> Question:
@@ -105,7 +105,7 @@ def corners(still: Still, dice: Dice) -> Question:
     shape = dice.pick(still.figures).agent.shape
     right = str(CORNERS[shape])
     return Question(
-        f"How many corners has the {shape}?", right, _others(dice, right, [str(n) for n in CORNERS.values()])
+        f"How many corners has the {shape}?", right, _others(dice, right, [str(count) for count in CORNERS.values()])
     )
 
 
@@ -122,18 +122,18 @@ def pattern(still: Still, dice: Dice) -> Question:
 
 
 def presence(still: Still, dice: Dice) -> Question:
-    here = {figure.agent for figure in still.figures}
-    absent = [f"a {agent.name}" for agent in AGENTS if agent not in here]
+    present = {figure.agent for figure in still.figures}
+    absent = [f"a {agent.name}" for agent in AGENTS if agent not in present]
     right = f"a {dice.pick(still.figures).agent.name}"
     return Question("Which of these is in the picture?", right, tuple(dice.sample(absent, 3)))
 
 
 def painted(still: Still, dice: Dice) -> Question:
     agent = dice.pick(still.figures).agent
-    paint = dice.pick([one for one in COLOURS if one != agent.colour])
+    paint = dice.pick([colour_name for colour_name in COLOURS if colour_name != agent.colour])
     wrong = _others(dice, paint, COLOURS)
     text = f"If the {agent.shape} were painted {paint}, what would be there?"
-    return Question(text, f"a {paint} {agent.shape}", tuple(f"a {one} {agent.shape}" for one in wrong))
+    return Question(text, f"a {paint} {agent.shape}", tuple(f"a {colour_name} {agent.shape}" for colour_name in wrong))
 
 
 def all_corners(still: Still, dice: Dice) -> Question:
@@ -149,7 +149,7 @@ def on_a_slope(still: Still, dice: Dice) -> Question:
     return Question(f"What would a wooden {shape} do on a slope?", right, _others(dice, right, deeds))
 
 
-# Maker, fine category, coarse category.
+# The columns are: maker, fine category, coarse category.
 MMBENCH: tuple[tuple[Maker, str, str], ...] = (
     (tone, "image_scene", "coarse_perception"),
     (colour, "attribute_recognition", "finegrained_perception (instance-level)"),
@@ -172,21 +172,23 @@ MMSTAR: tuple[tuple[Maker, str, str], ...] = (
 
 
 def stills() -> list[Still]:
-    """One moment of the first clip of every evaluation source."""
+    """Return a still of the first clip of every evaluation source."""
     return [still_of(next(iter(source.clips().values()))) for source in evaluation_sources()]
 
 
 def still_of(script: Script) -> Still:
-    """The last moment of a clip with as many figures as there are at once."""
-    by_slot = {slot: tuple(f for f in script.figures if f.slot == slot) for slot in range(script.slots)}
-    calm = [slot for slot, here in by_slot.items() if here and all(figure.action != "blink" for figure in here)]
-    slot = max(calm, key=lambda one: (len(by_slot[one]), one))
+    """Return the start of the last slot with the most figures and without a blink."""
+    by_slot = {slot: tuple(figure for figure in script.figures if figure.slot == slot) for slot in range(script.slots)}
+    calm = [
+        slot for slot, figures in by_slot.items() if figures and all(figure.action != "blink" for figure in figures)
+    ]
+    slot = max(calm, key=lambda candidate: (len(by_slot[candidate]), candidate))
     scene = next(scene for scene in reversed(script.scenes) if scene.slot <= slot)
     return Still(script, slot, scene, by_slot[slot])
 
 
 class Asked(NamedTuple):
-    """A question about a still with its options in order."""
+    """A question about a still, with its options in order."""
 
     image: int
     question: Question
@@ -196,48 +198,56 @@ class Asked(NamedTuple):
 
 
 def asked(pictures: Sequence[Still], makers: Sequence[tuple[Maker, str, str]], seed: int) -> Iterator[Asked]:
-    """Each still gets the questions that fit it and were asked least so far."""
+    """Yield the questions of each still, with preference for the least used makers that fit."""
     counts = [0] * len(makers)
     for number, still in enumerate(pictures):
         dice = Dice(EVALUATION_SEED, seed + number)
-        wanted = QUESTIONS_PER_IMAGE
-        for spot in sorted(range(len(makers)), key=lambda spot: counts[spot]):
-            maker, fine, coarse = makers[spot]
-            question = maker(still, dice) if wanted else None
+        remaining = QUESTIONS_PER_IMAGE
+        for index in sorted(range(len(makers)), key=lambda index: counts[index]):
+            maker, fine, coarse = makers[index]
+            question = maker(still, dice) if remaining else None
             if question:
-                counts[spot] += 1
-                wanted -= 1
+                counts[index] += 1
+                remaining -= 1
                 options = tuple(dice.shuffled((question.right, *question.wrong)))
                 yield Asked(number, question, options, fine, coarse)
 
 
 def mmbench_rows(pictures: Sequence[Still]) -> list[list[str]]:
-    """As released: further questions about an image name the row that holds it, and so does every rotation."""
+    """Return rows in the released format: only the first row of an image holds it, and later rows name that row."""
     rows: list[list[str]] = []
     holders: dict[int, str] = {}
-    for number, one in enumerate(asked(pictures, MMBENCH, 4_000_000), start=1):
+    for number, entry in enumerate(asked(pictures, MMBENCH, 4_000_000), start=1):
         hint = "The picture shows shapes on a stage." if number % 5 == 0 else ""
-        for turn in range(len(one.options)):
-            options = one.options[turn:] + one.options[:turn]
+        for turn in range(len(entry.options)):
+            options = entry.options[turn:] + entry.options[:turn]
             cells = [*options, *[""] * (len(LETTERS) - len(options))]
-            image = holders.get(one.image) or pictures[one.image].image()
+            image = holders.get(entry.image) or pictures[entry.image].image()
             index = str(number + ROTATION_STEP * turn)
-            holders.setdefault(one.image, index)
-            answer = LETTERS[options.index(one.question.right)]
-            rows.append([index, one.question.text, hint, *cells, answer, one.fine, image, one.coarse, "dev"])
+            holders.setdefault(entry.image, index)
+            answer = LETTERS[options.index(entry.question.right)]
+            rows.append([index, entry.question.text, hint, *cells, answer, entry.fine, image, entry.coarse, "dev"])
     return rows
 
 
 def mmstar_rows(pictures: Sequence[Still]) -> list[list[str]]:
-    """As released: the options stand in the question."""
+    """Return rows in the released format, with the options in the question."""
     rows = []
-    for number, one in enumerate(asked(pictures, MMSTAR, 5_000_000)):
-        listed = ", ".join(f"{letter}: {text}" for letter, text in zip(LETTERS, one.options, strict=True))
-        answer = LETTERS[one.options.index(one.question.right)]
-        origin = json.dumps({"source": "toy world", "split": "val", "image_path": f"images/{one.image}.png"})
-        image = pictures[one.image].image()
+    for number, entry in enumerate(asked(pictures, MMSTAR, 5_000_000)):
+        option_list = ", ".join(f"{letter}: {text}" for letter, text in zip(LETTERS, entry.options, strict=True))
+        answer = LETTERS[entry.options.index(entry.question.right)]
+        origin = json.dumps({"source": "toy world", "split": "val", "image_path": f"images/{entry.image}.png"})
+        image = pictures[entry.image].image()
         rows.append(
-            [str(number), f"{one.question.text}\nOptions: {listed}", image, answer, one.coarse, one.fine, origin]
+            [
+                str(number),
+                f"{entry.question.text}\nOptions: {option_list}",
+                image,
+                answer,
+                entry.coarse,
+                entry.fine,
+                origin,
+            ]
         )
     return rows
 

@@ -1,4 +1,4 @@
-"""The evaluation clips as an MMBench-Video release: questions over its 26 abilities, subtitles for half of them."""
+"""Evaluation clips as an MMBench-Video release: questions on its 26 abilities, and subtitles for half of the clips."""
 
 import csv
 import io
@@ -40,13 +40,13 @@ def _event(script: Script, dice: Dice) -> Figure:
 
 
 def _does(script: Script, agent: Agent) -> str:
-    deeds = [captions.deed_words(e.action, e.strength) for e in script.events if e.agent == agent]
+    deeds = [captions.deed_words(event.action, event.strength) for event in script.events if event.agent == agent]
     return " ".join(f"It {deed}." for deed in deeds)
 
 
 def _simultaneous_pair(script: Script, dice: Dice) -> tuple[Figure, Figure] | None:
-    """Two who are on stage in one slot."""
-    pairs = [(a, b) for a, b in combinations(script.figures, 2) if a.slot == b.slot]
+    """Return a random pair of figures in the same slot, or None."""
+    pairs = [(first, second) for first, second in combinations(script.figures, 2) if first.slot == second.slot]
     return dice.pick(pairs) if pairs else None
 
 
@@ -77,8 +77,8 @@ def objects(script: Script, dice: Dice) -> tuple[str, str]:
 
 
 def attribute(script: Script, dice: Dice) -> tuple[str, str] | None:
-    alone = [a for a in script.agents if sum(a.shape == other.shape for other in script.agents) == 1]
-    return (f"What colour is the {(one := dice.pick(alone)).shape}?", f"It is {one.colour}.") if alone else None
+    unique = [agent for agent in script.agents if sum(agent.shape == other.shape for other in script.agents) == 1]
+    return (f"What colour is the {(agent := dice.pick(unique)).shape}?", f"It is {agent.colour}.") if unique else None
 
 
 def event_of(script: Script, dice: Dice) -> tuple[str, str]:
@@ -105,16 +105,23 @@ def spatial(script: Script, dice: Dice) -> tuple[str, str] | None:
 
 
 def with_object(script: Script, dice: Dice) -> tuple[str, str] | None:
-    pairs = [(e, f) for e in script.events for f in script.figures if f.slot == e.slot and not f.acts]
+    pairs = [
+        (event, figure)
+        for event in script.events
+        for figure in script.figures
+        if figure.slot == event.slot and not figure.acts
+    ]
     if not pairs:
         return None
-    event, other = dice.pick(pairs)
+    event, bystander = dice.pick(pairs)
     doing = captions.doing_words(event.action, event.strength)
-    return f"What does the {other.agent.name} do while the {event.agent.name} is {doing}?", "It stands there."
+    return f"What does the {bystander.agent.name} do while the {event.agent.name} is {doing}?", "It stands there."
 
 
 def interaction(script: Script, dice: Dice) -> tuple[str, str]:
-    doubles = [{a.agent, b.agent} for a, b in combinations(script.events, 2) if a.slot == b.slot]
+    doubles = [
+        {first.agent, second.agent} for first, second in combinations(script.events, 2) if first.slot == second.slot
+    ]
     return "Which two act at the same time?", _listed(doubles[0]) if doubles else "Nobody."
 
 
@@ -132,25 +139,28 @@ def arithmetic(script: Script, dice: Dice) -> tuple[str, str]:
 
 
 def physical_property(script: Script, dice: Dice) -> tuple[str, str]:
-    return "What changes its size?", _listed({e.agent for e in script.events if e.action in SIZE_CHANGES})
+    return "What changes its size?", _listed({event.agent for event in script.events if event.action in SIZE_CHANGES})
 
 
 def function(script: Script, dice: Dice) -> tuple[str, str]:
-    return "What could get over a low wall?", _listed({e.agent for e in script.events if e.action in LIFTS})
+    return "What could get over a low wall?", _listed({event.agent for event in script.events if event.action in LIFTS})
 
 
 def identity(script: Script, dice: Dice) -> tuple[str, str]:
     event = _event(script, dice)
-    rest = [o for o in script.events if o.agent == event.agent and o != event]
+    other_events = [other for other in script.events if other.agent == event.agent and other != event]
     doing = captions.doing_words(event.action, event.strength)
-    deeds = " ".join(f"It {captions.deed_words(o.action, o.strength)}." for o in rest)
+    deeds = " ".join(f"It {captions.deed_words(other.action, other.strength)}." for other in other_events)
     return f"What else does the thing that is {doing} do?", deeds or "Nothing."
 
 
 def natural(script: Script, dice: Dice) -> tuple[str, str]:
     kinds = {event.action for event in script.events}
-    opposite = any({a, b} <= kinds for a, b in (("slide_left", "slide_right"), ("float", "sink"), ("grow", "shrink")))
-    return "Are two of the deeds opposites of each other?", "Yes, they are." if opposite else "No, none are."
+    has_opposites = any(
+        {first, second} <= kinds
+        for first, second in (("slide_left", "slide_right"), ("float", "sink"), ("grow", "shrink"))
+    )
+    return "Are two of the deeds opposites of each other?", "Yes, they are." if has_opposites else "No, none are."
 
 
 def physical_relation(script: Script, dice: Dice) -> tuple[str, str] | None:
@@ -166,7 +176,7 @@ def social(script: Script, dice: Dice) -> tuple[str, str] | None:
     if len(script.agents) < 2:
         return None
     first, second = dice.sample(script.agents, 2)
-    slots = [{f.slot for f in script.figures if f.agent == agent} for agent in (first, second)]
+    slots = [{figure.slot for figure in script.figures if figure.agent == agent} for agent in (first, second)]
     answer = "Together." if slots[0] & slots[1] else "Apart."
     return f"Are the {first.name} and the {second.name} ever seen together or always apart?", answer
 
@@ -178,14 +188,14 @@ def common_sense(script: Script, dice: Dice) -> tuple[str, str]:
 
 def counterfactual(script: Script, dice: Dice) -> tuple[str, str]:
     agent = _event(script, dice).agent
-    return f"Who would act if the {agent.name} did not?", _listed({e.agent for e in script.events} - {agent})
+    return f"Who would act if the {agent.name} did not?", _listed({event.agent for event in script.events} - {agent})
 
 
 def causal(script: Script, dice: Dice) -> tuple[str, str] | None:
-    moved = [e for e in script.events if e.action in {"slide_left", "slide_right"}]
-    if not moved:
+    slides = [event for event in script.events if event.action in {"slide_left", "slide_right"}]
+    if not slides:
         return None
-    event = dice.pick(moved)
+    event = dice.pick(slides)
     deed = captions.deed_words(event.action, event.strength)
     return f"Why does the {event.agent.name} end up elsewhere?", f"Because it {deed}."
 
@@ -230,28 +240,30 @@ SET_MAKERS = tuple(pair for pair in MAKERS if pair[0] in (objects, attribute, mo
 
 
 def videos() -> dict[str, Script]:
-    """The first clip of every evaluation source; the clip's id is the video's name."""
+    """Return the first clip of every evaluation source by its id, which is the video's name."""
     return dict(next(iter(source.clips().items())) for source in evaluation_sources())
 
 
 def rows() -> list[list[str]]:
-    """The rows of the released table: each video gets the questions that fit it and were asked least so far."""
-    found: list[list[str]] = []
-    asked = [0] * len(MAKERS)
+    """Return the rows of the released table. Each video gets fitting questions of the least used makers."""
+    table_rows: list[list[str]] = []
+    counts = [0] * len(MAKERS)
     for number, (video, script) in enumerate(videos().items()):
         dice = Dice(EVALUATION_SEED, 3_000_000 + number)
-        wanted = len(found) + QUESTIONS_PER_VIDEO
-        for place in sorted(range(len(MAKERS)), key=lambda place: asked[place]):
-            maker, leaves = MAKERS[place]
-            made = maker(script, dice) if len(found) < wanted else None
-            if made:
-                asked[place] += 1
-                found.append([str(len(found)), video, "Animation", *made, str(list(leaves)), f"./video/{video}.mp4"])
-    return found
+        target = len(table_rows) + QUESTIONS_PER_VIDEO
+        for index in sorted(range(len(MAKERS)), key=lambda index: counts[index]):
+            maker, leaves = MAKERS[index]
+            pair = maker(script, dice) if len(table_rows) < target else None
+            if pair:
+                counts[index] += 1
+                table_rows.append(
+                    [str(len(table_rows)), video, "Animation", *pair, str(list(leaves)), f"./video/{video}.mp4"]
+                )
+    return table_rows
 
 
 def spoken(script: Script) -> list[Cue]:
-    """A voice that says what happens, as it happens."""
+    """Return cues that state each event during its slot."""
     return [
         Cue(event.slot * SLOT_SECONDS, (event.slot + 1) * SLOT_SECONDS, captions.caption(*event.deed))
         for event in sorted(script.events, key=lambda event: (event.slot, event.agent))
@@ -259,7 +271,7 @@ def spoken(script: Script) -> list[Cue]:
 
 
 def subtitles(script: Script) -> str:
-    """What is spoken, as WebVTT."""
+    """Return the spoken cues as WebVTT."""
     cues = [f"{_stamp(cue.start_s)} --> {_stamp(cue.end_s)}\n{cue.text}\n" for cue in spoken(script)]
     return "\n".join(["WEBVTT\n", *cues])
 
@@ -269,19 +281,19 @@ def _stamp(seconds: float) -> str:
 
 
 def write_release(folder: Path) -> None:
-    """Write `MMBench-Video.tsv` and what may come with it: subtitles, image benchmarks, a set of other videos."""
+    """Write `MMBench-Video.tsv` and its optional parts: subtitles, image benchmarks, another video set."""
     buffer = io.StringIO()
     csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows([COLUMNS, *rows()])
     write_text(folder / "MMBench-Video.tsv", buffer.getvalue())
     for video, script in list(videos().items())[::2]:
         write_text(folder / "subtitles" / f"{video}.vtt", subtitles(script))
-    pictures = stills()
-    write_tables(folder, pictures[::2], pictures[1::2])
+    images = stills()
+    write_tables(folder, images[::2], images[1::2])
     write_set(folder / "sets" / "toy-clips")
 
 
 def write_set(folder: Path) -> None:
-    """Videos with their manifest: the last clips of a few sources, and what is easy to ask about them."""
+    """Write a video set with its manifest: the last clips of a few sources, with simple questions."""
     buffer = io.StringIO()
     manifest = csv.writer(buffer, lineterminator="\n")
     manifest.writerow(("video", "question", "answer", "capability"))
@@ -290,7 +302,7 @@ def write_set(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         write_video(script, folder / f"{video}.mp4")
         for maker, (leaf, *_) in SET_MAKERS:
-            made = maker(script, Dice(EVALUATION_SEED, 6_000_000 + number))
-            if made:
-                manifest.writerow((f"{video}.mp4", *made, leaf))
+            pair = maker(script, Dice(EVALUATION_SEED, 6_000_000 + number))
+            if pair:
+                manifest.writerow((f"{video}.mp4", *pair, leaf))
     write_text(folder.with_suffix(".csv"), buffer.getvalue())

@@ -1,4 +1,4 @@
-"""The toy world as the library sees it: its releases, one function a benchmark, and a route to its videos."""
+"""Plug-in interface of the toy world: a function per release, and a fetcher of its videos."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def write_release(benchmark: str, folder: Path) -> None:
 
 
 def fetcher(settings: Toyworld) -> Fetcher:
-    """Render the toy world's videos; another version of it makes other sources."""
+    """Return a fetcher that renders the toy world's videos. Its version is part of the identity of a source."""
     version = PLUGINS["toyworld"].version
 
     def fetch(source_id: str, folder: Path) -> Fetched:

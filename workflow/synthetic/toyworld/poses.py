@@ -1,4 +1,4 @@
-"""Where a figure is and how it looks at a moment of its slot."""
+"""Position and appearance of a figure at an instant of its slot."""
 
 import math
 from typing import NamedTuple
@@ -16,7 +16,7 @@ BLINKS = 4
 
 
 class Pose(NamedTuple):
-    """Centre and half-axes in shares of the canvas, the angle in radians, and whether only the outline shows."""
+    """A figure's centre and half-axes as fractions of the canvas, its angle in radians, and whether it is hollow."""
 
     x: float
     y: float
@@ -27,7 +27,7 @@ class Pose(NamedTuple):
 
 
 def _lift(figure: Figure, u: float) -> float:
-    """How far above its floor the figure is."""
+    """Return the height of the figure above its floor."""
     strength = figure.strength
     if figure.action == "float":
         return LIFT[strength] * u
@@ -39,7 +39,7 @@ def _lift(figure: Figure, u: float) -> float:
 
 
 def _axes(figure: Figure, u: float) -> tuple[float, float]:
-    """The half-axes."""
+    """Return the half-axes of the figure."""
     radius, strength = figure.radius, figure.strength
     if figure.action == "grow":
         radius *= 1 + GROWTH[strength] * u
@@ -51,7 +51,7 @@ def _axes(figure: Figure, u: float) -> tuple[float, float]:
 
 
 def _hollow(figure: Figure, u: float) -> bool:
-    """Quick blinks are hollow around both sampled instants of a slot, a slow one at the second only."""
+    """Return whether the figure is hollow: quick blinks at both sampled instants of a slot, slow ones at the second."""
     if figure.action != "blink":
         return False
     if figure.strength == "weak":
@@ -60,9 +60,9 @@ def _hollow(figure: Figure, u: float) -> bool:
 
 
 def pose_at(figure: Figure, u: float) -> Pose:
-    """The pose at share `u` of the slot, 0 to 1."""
-    way = SLIDE.get(figure.strength, 0.0) * u
-    x = figure.x + {"slide_left": -way, "slide_right": way}.get(figure.action, 0.0)
+    """Return the pose at fraction `u` of the slot, 0 to 1."""
+    distance = SLIDE.get(figure.strength, 0.0) * u
+    x = figure.x + {"slide_left": -distance, "slide_right": distance}.get(figure.action, 0.0)
     rx, ry = _axes(figure, u)
     angle = 2 * math.pi * TURNS[figure.strength] * u if figure.action == "spin" else 0.0
     return Pose(x, figure.floor - ry - _lift(figure, u), rx, ry, angle, _hollow(figure, u))

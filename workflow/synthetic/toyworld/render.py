@@ -1,4 +1,4 @@
-"""Pictures of a script at any instant, and whole videos of it."""
+"""Rendering of scripts: single frames and whole videos."""
 
 import math
 import subprocess
@@ -34,7 +34,7 @@ BACKDROPS = {
     "plum": ((98, 76, 98), (114, 90, 114)),
     "fog": ((138, 142, 146), (156, 160, 164)),
 }
-# One thread and bitexact, so that two runs give the same bytes.
+# One thread and `bitexact` make the bytes of two runs equal.
 ENCODE = (
     "-c:v libx264 -preset veryfast -crf 16 -pix_fmt yuv420p -threads 1"
     " -fflags +bitexact -flags:v +bitexact -map_metadata -1 -movflags +faststart -f mp4"
@@ -65,7 +65,7 @@ OUTLINES = {
 
 @cache
 def _backdrop(pattern: str, tone: str) -> Image:
-    """The empty stage, always the same array: copy before drawing."""
+    """Return the empty stage. The array is cached, so callers must copy it before they draw."""
     dark, light = (np.array(colour, dtype=np.float64) for colour in BACKDROPS[tone])
     rows, columns = np.mgrid[0:SIZE, 0:SIZE]
     if pattern == "stripes":
@@ -81,7 +81,7 @@ def _backdrop(pattern: str, tone: str) -> Image:
 
 
 def _fixed(points: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
-    """Canvas shares as OpenCV's fixed-point pixels."""
+    """Convert fractions of the canvas to OpenCV's fixed-point pixels."""
     fixed: npt.NDArray[np.int32] = np.rint((points * SIZE - 0.5) * (1 << SUBPIXEL)).astype(np.int32)
     return fixed
 
@@ -95,10 +95,10 @@ def _draw_shadow(image: Image, figure: Figure, pose: Pose) -> None:
 
 def _draw_figure(image: Image, figure: Figure, pose: Pose) -> None:
     cos, sin = math.cos(pose.angle), math.sin(pose.angle)
-    turn = np.array([[cos, sin], [-sin, cos]])
+    rotation = np.array([[cos, sin], [-sin, cos]])
     scale = np.array([pose.rx, pose.ry])
     centre = np.array([pose.x, pose.y])
-    outline = _fixed(OUTLINES[figure.agent.shape] @ turn * scale + centre)
+    outline = _fixed(OUTLINES[figure.agent.shape] @ rotation * scale + centre)
     paint = PAINT[figure.agent.colour]
     if pose.hollow:
         cv2.fillPoly(image, [outline], INK, cv2.LINE_AA, SUBPIXEL)
@@ -106,8 +106,8 @@ def _draw_figure(image: Image, figure: Figure, pose: Pose) -> None:
         return
     cv2.fillPoly(image, [outline], paint, cv2.LINE_AA, SUBPIXEL)
     cv2.polylines(image, [outline], True, INK, 2, cv2.LINE_AA, SUBPIXEL)
-    # The mark shows a turn of shapes that look the same turned.
-    mark = _fixed(np.array([0.0, -0.52]) @ turn * scale + centre)
+    # The mark makes rotations of symmetric shapes visible.
+    mark = _fixed(np.array([0.0, -0.52]) @ rotation * scale + centre)
     size = max(1, round(0.22 * min(pose.rx, pose.ry) * SIZE * (1 << SUBPIXEL)))
     cv2.circle(image, mark.tolist(), size, INK, -1, cv2.LINE_AA, SUBPIXEL)
 
@@ -117,7 +117,7 @@ def _scene_at(script: Script, slot: int) -> Scene:
 
 
 def render_frame(script: Script, t: float) -> Image:
-    """The picture at `t` seconds, RGB, 128x128."""
+    """Return the RGB frame at `t` seconds, 128x128."""
     slot = min(max(int(t // SLOT_SECONDS), 0), script.slots - 1)
     u = min(max(t / SLOT_SECONDS - slot, 0.0), 1.0)
     scene = _scene_at(script, slot)
@@ -131,7 +131,7 @@ def render_frame(script: Script, t: float) -> Image:
 
 
 def render_source_frame(source: Source, t: float) -> Image:
-    """The picture of a source at `t` seconds."""
+    """Return the frame of a source at `t` seconds."""
     part = next(part for part in reversed(source.parts) if part.start <= t or part.start == 0)
     return render_frame(part.script, t - part.start)
 
@@ -143,23 +143,23 @@ def _frames(work: Script | Source) -> Iterator[Image]:
 
 
 def _encode_command(path: Path) -> list[str]:
-    """ffmpeg for raw frames on stdin."""
+    """Return the ffmpeg command that encodes raw frames from stdin."""
     raw = f"-y -f rawvideo -pix_fmt rgb24 -s {SIZE}x{SIZE} -r {FPS} -i pipe:0"
     return [ffmpeg_executable(), *QUIET, *raw.split(), *ENCODE.split(), str(path)]
 
 
 def write_video(work: Script | Source, path: Path) -> None:
-    """Render a clip or a source to an mp4, whole or not at all."""
-    # Through a file: a pipe takes a few hundred bytes at a time, which costs more than the drawing.
+    """Render a clip or a source to an mp4 file, atomically."""
+    # The frames go through a file, because a pipe takes a few hundred bytes at a time and costs more than the drawing.
     with whole_file(path) as temporary, TemporaryFile() as frames:
         for frame in _frames(work):
             frames.write(frame.tobytes())
         frames.seek(0)
-        done = subprocess.run(_encode_command(temporary), stdin=frames, capture_output=True, check=False)
-        words = done.stderr.decode(errors="replace").strip()
-        stop_on_fault_of_ffmpeg(done.returncode, words, path)
-        if done.returncode:
-            raise RuntimeError(f"{path}: ffmpeg failed: {words}")
+        process = subprocess.run(_encode_command(temporary), stdin=frames, capture_output=True, check=False)
+        message = process.stderr.decode(errors="replace").strip()
+        stop_on_fault_of_ffmpeg(process.returncode, message, path)
+        if process.returncode:
+            raise RuntimeError(f"{path}: ffmpeg failed: {message}")
 
 
 def render_source(source_id: str, path: Path) -> None:

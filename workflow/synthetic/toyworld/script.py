@@ -1,4 +1,4 @@
-"""The script of a clip: who stands or does what, where and when. The script is the annotation."""
+"""Scripts of clips: who stands or acts, where and when. The script is also the ground truth."""
 
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
@@ -20,7 +20,7 @@ SIZE = 128
 
 
 class Action(NamedTuple):
-    """One thing an agent can do, and the words for it."""
+    """An action of an agent, and the words for it."""
 
     name: str
     verb: str
@@ -48,14 +48,14 @@ ACTION = {action.name: action for action in ACTIONS}
 
 @dataclass(frozen=True, order=True)
 class Agent:
-    """One who can act: a shape of a colour; no two in a clip are the same."""
+    """A coloured shape that can act; the agents of a clip are all different."""
 
     colour: str
     shape: str
 
     @property
     def name(self) -> str:
-        """`red circle`."""
+        """Return the name, such as `red circle`."""
         return f"{self.colour} {self.shape}"
 
 
@@ -63,14 +63,14 @@ AGENTS = tuple(Agent(colour, shape) for colour in COLOURS for shape in SHAPES)
 
 
 def is_held_out(agent: Agent, action: str) -> bool:
-    """Whether training never shows or names this pair: one action of every agent, three agents of every action."""
+    """Return whether training excludes this pair: one action of every agent, three agents of every action."""
     index = AGENTS.index(agent)
     return (3 * index + index // 10) % len(ACTIONS) == ACTION_NAMES.index(action)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """An agent on stage during one slot; `x` and `floor` are where it starts, in shares of the canvas."""
+    """An agent on stage during one slot; `x` and `floor` are its start in fractions of the canvas."""
 
     agent: Agent
     slot: int
@@ -82,18 +82,18 @@ class Figure:
 
     @property
     def acts(self) -> bool:
-        """Whether it does something, or only stands by."""
+        """Return whether the agent acts, or only stands."""
         return self.action != "stand"
 
     @property
     def deed(self) -> tuple[Agent, str, str]:
-        """What a caption of it states."""
+        """Return what a caption of the figure states."""
         return (self.agent, self.action, self.strength)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A background from one slot on; a new scene is a hard cut."""
+    """A background that starts at a slot; a new scene is a hard cut."""
 
     slot: int
     pattern: str
@@ -110,53 +110,53 @@ class Script:
 
     @property
     def seconds(self) -> int:
-        """How long it takes."""
+        """Return the duration in seconds."""
         return self.slots * SLOT_SECONDS
 
     @property
     def events(self) -> tuple[Figure, ...]:
-        """What happens, in order of time; two in one slot happen at once."""
+        """Return the acting figures in temporal order; two in one slot act simultaneously."""
         return tuple(figure for figure in self.figures if figure.acts)
 
     @property
     def agents(self) -> tuple[Agent, ...]:
-        """Everyone who appears, sorted by name."""
+        """Return all agents that appear, sorted."""
         return tuple(sorted({figure.agent for figure in self.figures}))
 
     @property
     def deeds(self) -> frozenset[tuple[Agent, str, str]]:
-        """All that is true of single events."""
+        """Return the deeds of all events."""
         return frozenset(event.deed for event in self.events)
 
     @property
     def actions(self) -> frozenset[str]:
-        """The actions that occur."""
+        """Return the actions that occur."""
         return frozenset(event.action for event in self.events)
 
     def story_digest(self) -> str:
-        """A digest of what happens when, whatever the staging: scripts that share it are the same to a caption."""
+        """Return a digest of the events and their slots. Scripts with equal digests have the same captions."""
         return value_digest(sorted([e.slot, e.agent.name, e.action, e.strength] for e in self.events))
 
-    def with_slots_exchanged(self, one: int, other: int) -> "Script":
-        """The counterfactual in which what happens in two slots happens in the other order; the scenes stay."""
-        moved = {one: other, other: one}
-        figures = (replace(figure, slot=moved.get(figure.slot, figure.slot)) for figure in self.figures)
+    def with_slots_exchanged(self, first: int, second: int) -> "Script":
+        """Return the counterfactual with the events of two slots exchanged; the scenes stay."""
+        new_slot = {first: second, second: first}
+        figures = (replace(figure, slot=new_slot.get(figure.slot, figure.slot)) for figure in self.figures)
         return replace(self, figures=tuple(sorted(figures, key=lambda figure: figure.slot)))
 
-    def with_scenes_exchanged(self, one: int, other: int) -> "Script":
-        """The counterfactual in which two scenes come in the other order; the events stay."""
-        order = [{one: other, other: one}.get(place, place) for place in range(len(self.scenes))]
-        scenes = [replace(self.scenes[place], slot=scene.slot) for place, scene in zip(order, self.scenes, strict=True)]
+    def with_scenes_exchanged(self, first: int, second: int) -> "Script":
+        """Return the counterfactual with two scenes exchanged; the events stay."""
+        order = [{first: second, second: first}.get(index, index) for index in range(len(self.scenes))]
+        scenes = [replace(self.scenes[index], slot=scene.slot) for index, scene in zip(order, self.scenes, strict=True)]
         return replace(self, scenes=tuple(scenes))
 
     def cuts(self) -> tuple[float, ...]:
-        """The instants of the hard cuts, in seconds."""
+        """Return the times of the hard cuts in seconds."""
         return tuple(float(scene.slot * SLOT_SECONDS) for scene in self.scenes[1:])
 
 
 @dataclass(frozen=True)
 class Part:
-    """A stretch of a source: a clip to be cut out, or filler."""
+    """A part of a source: a clip to be trimmed, or filler."""
 
     start: int
     script: Script
@@ -165,36 +165,36 @@ class Part:
 
 @dataclass(frozen=True)
 class Source:
-    """A longer video that clips are cut from."""
+    """A longer video from which clips are trimmed."""
 
     source_id: str
     parts: tuple[Part, ...]
 
     @property
     def seconds(self) -> int:
-        """How long it takes."""
+        """Return the duration in seconds."""
         return sum(part.script.seconds for part in self.parts)
 
     def clips(self) -> dict[str, Script]:
-        """The clips by their VELOCITI-like id `v_<source>_seg_<start>_<end>`."""
+        """Return the clips by their VELOCITI-like id `v_<source>_seg_<start>_<end>`."""
         return {self.clip_id(part): part.script for part in self.parts if part.is_clip}
 
     def clip_id(self, part: Part) -> str:
-        """The released id of one clip."""
+        """Return the released id of a clip."""
         return f"v_{self.source_id}_seg_{part.start}_{part.start + part.script.seconds}"
 
 
 def to_json(value: Script | Source) -> dict[str, Any]:
-    """A JSON-able form."""
+    """Return a form that can be written as JSON."""
     return asdict(value)
 
 
 def script_from_json(value: dict[str, Any]) -> Script:
-    """The inverse of `to_json` for a script."""
+    """Return the script of a `to_json` form."""
     figures = (Figure(**{**figure, "agent": Agent(**figure["agent"])}) for figure in value["figures"])
     return Script(value["slots"], tuple(Scene(**scene) for scene in value["scenes"]), tuple(figures))
 
 
 def scenes_are_cut(scenes: tuple[Scene, ...]) -> bool:
-    """Whether every two neighbours differ in tone, so that a cut shows."""
+    """Return whether adjacent scenes differ in tone, which makes every cut visible."""
     return all(before.tone != after.tone for before, after in pairwise(scenes))

@@ -1,4 +1,4 @@
-"""The sources behind all of the toy world's evaluation clips, by their ids."""
+"""Lookup of the toy world's evaluation sources and clips by id."""
 
 from reprise.core.errors import UserError
 
@@ -8,7 +8,7 @@ from synthetic.toyworld.script import Part, Source
 
 
 def load_source_script(source_id: str) -> Source:
-    """One evaluation source by its id, or one of its clips as a video of its own."""
+    """Return an evaluation source by its id, or one of its clips as a separate source."""
     for source in (*evaluation_sources(), *counterfactual_sources()):
         if source.source_id == source_id:
             return source

@@ -1,4 +1,4 @@
-"""The evaluation set in the authors' released TemporalBench layout: short and long questions, and captions."""
+"""Evaluation set in the layout of the authors' TemporalBench release: short and long questions, and captions."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ Statement = tuple[Deed, Deed]
 
 DATASETS = ("ActivityNet", "Charades", "FineGym", "Movie_Description", "Oops", "COIN", "EgoExo4D")
 LONG_DATASETS = frozenset({"ActivityNet", "Charades", "FineGym", "COIN", "EgoExo4D"})
-# FineGym's captions are its own annotations; the authors ask no caption of it.
+# FineGym's captions are its original annotations, so the authors ask for no captions of its clips.
 WITHOUT_CAPTIONS = frozenset({"FineGym"})
 NEGATIVES, LONG_NEGATIVES = (3, 4, 5, 6), 4
 OPPOSITE = {"slide_left": "slide_right", "slide_right": "slide_left", "float": "sink", "sink": "float"}
@@ -30,7 +30,7 @@ CAPTION = "Here are three captions of other videos.\n1. {}\n2. {}\n3. {}\nDescri
 
 
 class Negative(NamedTuple):
-    """A false caption and what makes it false."""
+    """A false caption and the category of its error."""
 
     category: str
     text: str
@@ -49,7 +49,7 @@ class Clip(NamedTuple):
 
 
 def caption(statement: Statement) -> str:
-    """`First, the red circle slides left quickly. Then, the blue star blinks once.`"""
+    """Return a text such as `First, the red circle slides left quickly. Then, the blue star blinks once.`"""
     first, second = (_clause(deed) for deed in statement)
     return f"First, {first}. Then, {second}."
 
@@ -60,7 +60,7 @@ def _clause(deed: Deed) -> str:
 
 
 def _types(event: Figure, script: Script) -> list[Deed]:
-    """Actions that nobody in the clip does; another direction is a category of its own."""
+    """Return deeds with an action absent from the clip, except opposite directions, which have their own category."""
     absent = [name for name in ACTION_NAMES if name not in (*script.actions, OPPOSITE.get(event.action))]
     return [(event.agent, action, event.strength) for action in absent]
 
@@ -76,7 +76,7 @@ def _strengths(event: Figure, script: Script) -> list[Deed]:
 
 
 def _frequencies(event: Figure, script: Script) -> list[Deed]:
-    """Blinks are counted."""
+    """Return the other strength of a blink, because blinks are counted."""
     return _strengths(event, script) if event.action == "blink" else []
 
 
@@ -89,12 +89,12 @@ def _effectors(event: Figure, script: Script) -> list[Deed]:
 
 
 def _strangers(event: Figure, script: Script) -> list[Deed]:
-    """Somebody who is not in the clip at all."""
+    """Return deeds of agents that are not in the clip."""
     return [(agent, event.action, event.strength) for agent in AGENTS if agent not in script.agents]
 
 
 FREQUENCY = "Action Frequency"
-# Word-level edits; orders of events are made apart.
+# These are the word-level edits. `negatives` adds the reversed order.
 EDITS: dict[str, Callable[[Figure, Script], list[Deed]]] = {
     FREQUENCY: _frequencies,
     "Motion Direction/Orientation": _directions,
@@ -106,32 +106,34 @@ EDITS: dict[str, Callable[[Figure, Script], list[Deed]]] = {
 
 
 def statement(script: Script, dice: Dice) -> tuple[Figure, Figure]:
-    """Two events at least one slot apart, with one that can be counted if there is one."""
-    apart = [(one, two) for one in script.events for two in script.events if two.slot - one.slot >= 2]
-    return dice.pick([pair for pair in apart if any(event.action == "blink" for event in pair)] or apart)
+    """Sample two events at least one slot apart, with a countable one if possible."""
+    candidates = [
+        (earlier, later) for earlier in script.events for later in script.events if later.slot - earlier.slot >= 2
+    ]
+    return dice.pick([pair for pair in candidates if any(event.action == "blink" for event in pair)] or candidates)
 
 
 def negatives(first: Figure, second: Figure, script: Script, dice: Dice, training: bool) -> tuple[Negative, ...]:
-    """The reversed order, and word-level edits of either event; the rare category is never left out.
+    """Return negatives with the reversed order and word-level edits of either event.
 
-    In training no negative names a held-out pair.
+    The rare category is never left out. In training, no negative names a held-out pair.
     """
     order = "Action Order" if first.agent == second.agent else "Event Order"
-    found = [Negative(order, caption((second.deed, first.deed)))]
+    all_negatives = [Negative(order, caption((second.deed, first.deed)))]
     for category, edit in EDITS.items():
-        for place in dice.shuffled((0, 1)):
+        for index in dice.shuffled((0, 1)):
             options = [
                 deed
-                for deed in edit((first, second)[place], script)
+                for deed in edit((first, second)[index], script)
                 if not (training and is_held_out(deed[0], deed[1]))
             ]
             if options:
-                false = dice.pick(options)
-                changed = (false, second.deed) if place == 0 else (first.deed, false)
-                found.append(Negative(category, caption(changed)))
-    kept = [negative for negative in found if negative.category in (order, FREQUENCY)]
-    rest = [negative for negative in found if negative not in kept]
-    return tuple(kept + dice.sample(rest, max(0, dice.pick(NEGATIVES) - len(kept))))
+                false_deed = dice.pick(options)
+                false_statement = (false_deed, second.deed) if index == 0 else (first.deed, false_deed)
+                all_negatives.append(Negative(category, caption(false_statement)))
+    required = [negative for negative in all_negatives if negative.category in (order, FREQUENCY)]
+    optional = [negative for negative in all_negatives if negative not in required]
+    return tuple(required + dice.sample(optional, max(0, dice.pick(NEGATIVES) - len(required))))
 
 
 def _clips(source: Source, dataset: str, dice: Dice) -> list[Clip]:
@@ -155,14 +157,14 @@ def _clips(source: Source, dataset: str, dice: Dice) -> list[Clip]:
 
 
 def question(positive: str, negative: str, dice: Dice) -> dict[str, str]:
-    """Both captions in random order, and the letter of the true one."""
+    """Return the question with both captions in random order, and the letter of the true one."""
     answer = dice.pick(("A", "B"))
     texts = (positive, negative) if answer == "A" else (negative, positive)
     return {"question": QUESTION.format(*texts), "GT": answer}
 
 
 def _entries(video_name: str, dataset: str, questions: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """As released: the running number of a video's question ends its idx."""
+    """Return entries in the released format, whose `idx` ends with the number of the question of its video."""
     return [
         {"idx": f"{video_name}_{number}", "video_name": video_name, "dataset": dataset, **question}
         for number, question in enumerate(questions)
@@ -175,19 +177,19 @@ def _short_entries(clip: Clip, dice: Dice) -> list[dict[str, str]]:
 
 
 def _long_entries(source: Source, clips: Sequence[Clip], dice: Dice) -> list[dict[str, str]]:
-    """All captions of a source in a row; one of them is replaced by one of its negatives."""
+    """Return questions on all captions of a source in order, one of them replaced by a negative."""
     name = f"long_video/{clips[0].dataset}/{source.source_id}_start_{clips[0].start}_end_{clips[-1].end}.mp4"
     positives = [clip.positive for clip in clips]
-    options = [(place, false.text) for place, clip in enumerate(clips) for false in clip.negatives]
+    options = [(index, negative.text) for index, clip in enumerate(clips) for negative in clip.negatives]
     questions = []
-    for place, false in dice.sample(options, LONG_NEGATIVES):
-        negative = [*positives[:place], false, *positives[place + 1 :]]
-        questions.append(question(" ".join(positives), " ".join(negative), dice))
+    for index, text in dice.sample(options, LONG_NEGATIVES):
+        texts = [*positives[:index], text, *positives[index + 1 :]]
+        questions.append(question(" ".join(positives), " ".join(texts), dice))
     return _entries(name, clips[0].dataset, questions)
 
 
-def _caption_entry(clip: Clip, others: Sequence[Script], dice: Dice) -> dict[str, str]:
-    examples = [description(script) for script in dice.sample(others, 3)]
+def _caption_entry(clip: Clip, other_scripts: Sequence[Script], dice: Dice) -> dict[str, str]:
+    examples = [description(script) for script in dice.sample(other_scripts, 3)]
     return {
         "idx": clip.video_name,
         "video_name": clip.video_name,
@@ -198,21 +200,21 @@ def _caption_entry(clip: Clip, others: Sequence[Script], dice: Dice) -> dict[str
 
 
 def release() -> dict[str, list[dict[str, str]]]:
-    """File name -> its entries."""
+    """Return the entries of each file."""
     dice = Dice(EVALUATION_SEED, 3_000_000)
     clips = {
         source: _clips(source, DATASETS[number % len(DATASETS)], dice)
         for number, source in enumerate(evaluation_sources())
     }
-    flat = [clip for of_source in clips.values() for clip in of_source]
+    flat = [clip for source_clips in clips.values() for clip in source_clips]
     examples = {clip.video_name: [other.script for other in flat if other != clip] for clip in flat}
     return {
         "temporalbench_short_qa.json": [entry for clip in flat for entry in _short_entries(clip, dice)],
         "temporalbench_long_qa.json": [
             entry
-            for source, of_source in clips.items()
-            if of_source[0].dataset in LONG_DATASETS
-            for entry in _long_entries(source, of_source, dice)
+            for source, source_clips in clips.items()
+            if source_clips[0].dataset in LONG_DATASETS
+            for entry in _long_entries(source, source_clips, dice)
         ],
         "temporalbench_short_caption.json": [
             _caption_entry(clip, examples[clip.video_name], dice)
@@ -228,5 +230,5 @@ def write_release(folder: Path) -> None:
         write_text(folder / name, _json_text(entries))
 
 
-def _json_text(value: Any) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+def _json_text(content: Any) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"

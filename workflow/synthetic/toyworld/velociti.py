@@ -1,4 +1,4 @@
-"""The evaluation set in the authors' released VELOCITI layout, with VidSitu-like annotations and the scripts."""
+"""Evaluation set in the layout of the authors' VELOCITI release, with VidSitu-like annotations and the scripts."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
 
 
 class ReleaseRow(NamedTuple):
-    """One line of the release."""
+    """A row of the release."""
 
     test_name: str
     video_id: str
@@ -30,32 +30,35 @@ class ReleaseRow(NamedTuple):
 
 
 def _drawn(test: str, script: Script, dice: Dice) -> list[Pair]:
-    """Up to two different pairs of one test on one clip."""
-    found: list[Pair] = []
+    """Sample up to two different pairs of a test on a clip."""
+    pairs: list[Pair] = []
     for _ in range(ATTEMPTS):
         pair = PAIR_MAKERS[test](Setting(script, script, training=False), dice)
-        if pair and pair.pos not in [known.pos for known in found]:
-            found.append(pair)
-        if len(found) == PAIRS_PER_CLIP:
+        if pair and pair.pos not in [earlier.pos for earlier in pairs]:
+            pairs.append(pair)
+        if len(pairs) == PAIRS_PER_CLIP:
             break
-    return found
+    return pairs
 
 
 def _control_pairs(scripts: dict[str, Script], dice: Dice) -> dict[str, list[Pair]]:
-    """Every true caption is the false one of exactly one other clip, so the captions alone say nothing."""
-    asked = [(clip, event) for clip, script in scripts.items() for event in dice.sample(script.events, PAIRS_PER_CLIP)]
+    """Return pairs in which every true caption is the false one of exactly one other clip.
+
+    Therefore the captions alone carry no signal.
+    """
+    events = [(clip, event) for clip, script in scripts.items() for event in dice.sample(script.events, PAIRS_PER_CLIP)]
     pairs: dict[str, list[Pair]] = {clip: [] for clip in scripts}
-    order = dice.shuffled(range(len(asked)))
-    while any(asked[order[i]][1].deed in scripts[asked[i][0]].deeds for i in range(len(asked))):
-        order = dice.shuffled(range(len(asked)))
-    for i, (clip, event) in enumerate(asked):
-        other = asked[order[i]][1]
+    order = dice.shuffled(range(len(events)))
+    while any(events[order[index]][1].deed in scripts[events[index][0]].deeds for index in range(len(events))):
+        order = dice.shuffled(range(len(events)))
+    for index, (clip, event) in enumerate(events):
+        other = events[order[index]][1]
         pairs[clip].append(Pair("control", (event,), caption(*event.deed), caption(*other.deed)))
     return pairs
 
 
 def clip_pairs(sources: Sequence[Source], seed: int) -> dict[str, list[Pair]]:
-    """All pairs of all clips of some sources, by clip id."""
+    """Return all pairs of all clips of some sources by clip id."""
     scripts = {clip: script for source in sources for clip, script in source.clips().items()}
     pairs = _control_pairs(scripts, Dice(seed, 1_000_000))
     for number, (clip, script) in enumerate(scripts.items()):
@@ -65,7 +68,10 @@ def clip_pairs(sources: Sequence[Source], seed: int) -> dict[str, list[Pair]]:
 
 
 def event_label(pair: Pair) -> str:
-    """`Ev3`, or a JSON list for tests on two events; a coreference names its second event twice, as the authors do."""
+    """Return `Ev3`, or a JSON list for tests on two events.
+
+    A coreference names its second event twice, as in the authors' release.
+    """
     names = [f"Ev{event.slot + 1}" for event in pair.events]
     if len(names) == 1:
         return names[0]
@@ -73,19 +79,19 @@ def event_label(pair: Pair) -> str:
 
 
 def evaluation_rows() -> list[ReleaseRow]:
-    """The rows of the release, sorted by test."""
+    """Return the rows of the release, sorted by test."""
     pairs = clip_pairs(evaluation_sources(), EVALUATION_SEED)
     return [
         ReleaseRow(test, clip, event_label(pair), pair.pos, pair.neg)
         for test in TESTS
-        for clip, of_clip in pairs.items()
-        for pair in of_clip
+        for clip, pairs_of_clip in pairs.items()
+        for pair in pairs_of_clip
         if pair.test == test
     ]
 
 
 def _arguments(figure: Figure) -> dict[str, str]:
-    """The semantic roles of an event, in VidSitu's names."""
+    """Return the semantic roles of an event under VidSitu's names."""
     if not figure.acts:
         return {"Arg0 (stander)": f"the {figure.agent.name}", "AScn (scene of the event)": "on stage"}
     action = ACTION[figure.action]
@@ -114,7 +120,7 @@ def _annotated(clip: str, figure: Figure, slot: int) -> dict[str, Any]:
 
 
 def vidsitu_annotations(clip: str, script: Script) -> list[dict[str, Any]]:
-    """One annotation of the clip's five events; a second one when two things happen at once."""
+    """Return an annotation of the clip's five events, and a second one if two events are simultaneous."""
 
     def layer(depth: int) -> dict[str, Any]:
         events = {}
@@ -124,12 +130,12 @@ def vidsitu_annotations(clip: str, script: Script) -> list[dict[str, Any]]:
             events[f"Ev{slot + 1}"] = _annotated(clip, present[min(depth, len(acting) - 1) if acting else 0], slot)
         return events
 
-    double = any(one.slot == two.slot for one in script.events for two in script.events if one != two)
-    return [layer(0), layer(1)] if double else [layer(0)]
+    is_double = any(first.slot == second.slot for first in script.events for second in script.events if first != second)
+    return [layer(0), layer(1)] if is_double else [layer(0)]
 
 
-def _json_text(value: Any) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+def _json_text(content: Any) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 def write_release(folder: Path) -> None:

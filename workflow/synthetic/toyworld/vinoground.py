@@ -1,4 +1,4 @@
-"""Counterfactual pairs in the authors' released Vinoground layout: the table and both files of questions."""
+"""Counterfactual pairs in the layout of the authors' Vinoground release: the table and both question files."""
 
 import csv
 import io
@@ -17,14 +17,14 @@ from synthetic.toyworld.counterfactuals import (
 )
 from synthetic.toyworld.generate import Dice, evaluation_sources
 
-# Evaluation sources by number, few to be quick; every category has five pairs at least.
+# These evaluation sources are few for speed, but give every category at least five pairs.
 PAIR_SOURCES = (0, 1, 2, 4, 6, 8, 13, 14)
 COLUMNS = (
     *("index", "major", "minor"),
     *("pos_vid", "pos_start", "pos_end", "pos_cap"),
     *("neg_vid", "neg_start", "neg_end", "neg_cap"),
 )
-# The toy models know few sentences: captions are asked about as they were trained, segments as in the paper.
+# The toy models know few sentences. Caption questions use their training wording, segment questions the paper's.
 TEXT = (
     "Carefully watch the video and pay attention to the sequence of events, the details and actions of persons.\n"
     "Here are two captions that describe the video.\nA) {a}\nB) {b}\n"
@@ -37,7 +37,7 @@ VIDEO = (
 
 
 class Place(NamedTuple):
-    """Where both videos of a pair are cut from."""
+    """The sources and the span of both videos of a pair."""
 
     pos_source: str
     neg_source: str
@@ -49,10 +49,10 @@ def _pairs() -> list[tuple[Place, Counterfactual]]:
     sources = zip(evaluation_sources(), counterfactual_sources(), strict=True)
     return [
         (
-            Place(source.source_id, other.source_id, part.start, part.start + part.script.seconds),
+            Place(source.source_id, counterfactual_source.source_id, part.start, part.start + part.script.seconds),
             counterfactuals()[source.clip_id(part)],
         )
-        for number, (source, other) in enumerate(sources)
+        for number, (source, counterfactual_source) in enumerate(sources)
         for part in source.parts
         if part.is_clip and number in PAIR_SOURCES
     ]
@@ -76,22 +76,22 @@ def _question(index: int, half: str, video: str, text: str, is_a: bool) -> dict[
 
 
 def _questions(pairs: Sequence[tuple[Place, Counterfactual]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Two questions per pair of each kind; in half of the pairs the positive caption, or segment, comes first."""
+    """Return two questions of each kind per pair; the positive caption or segment comes first in half of the pairs."""
     texts: list[dict[str, Any]] = []
     videos: list[dict[str, Any]] = []
-    half_of = len(pairs) // 2
+    half_count = len(pairs) // 2
     caption_first, segment_first = (
-        set(Dice(COUNTERFACTUAL_SEED, 1_000_000 + kind).sample(range(len(pairs)), half_of)) for kind in (0, 1)
+        set(Dice(COUNTERFACTUAL_SEED, 1_000_000 + kind).sample(range(len(pairs)), half_count)) for kind in (0, 1)
     )
     for index, (_, pair) in enumerate(pairs):
         a, b = (pair.pos, pair.neg) if index in caption_first else (pair.neg, pair.pos)
-        asked = TEXT.format(a=a, b=b)
+        text_question = TEXT.format(a=a, b=b)
         for half, caption in (("pos", pair.pos), ("neg", pair.neg)):
             is_pos = half == "pos"
             single, joined = f"vinoground_videos/{index}_{half}", f"vinoground_videos_concated/{index}"
-            texts.append(_question(index, half, single, asked, is_pos == (index in caption_first)))
-            which = VIDEO.format(caption=caption.removesuffix("."))
-            videos.append(_question(index, half, joined, which, is_pos == (index in segment_first)))
+            texts.append(_question(index, half, single, text_question, is_pos == (index in caption_first)))
+            video_question = VIDEO.format(caption=caption.removesuffix("."))
+            videos.append(_question(index, half, joined, video_question, is_pos == (index in segment_first)))
     return texts, videos
 
 

@@ -239,9 +239,9 @@ class Package(SidePackage):
             for remaining, job in zip(reversed(range(len(jobs))), jobs, strict=True):
                 asking = _round_state(states, job)
                 if asking.why:
-                    *why, last = asking.why
+                    *reasons, last = asking.why
                     yield asking._replace(
-                        why=(*why, f"{last}, and at most {remaining} rounds after it" if remaining else last)
+                        why=(*reasons, f"{last}, and at most {remaining} rounds after it" if remaining else last)
                     )
                     break
 
@@ -254,9 +254,9 @@ class Package(SidePackage):
             ):
                 continue
             filters = Counter(pl.read_parquet(pool, columns=["filter"])["filter"])
-            rows, kept = filters.total(), filters.pop("", 0)
+            rows, kept_count = filters.total(), filters.pop("", 0)
             dropped = f" ({', '.join(f'{count} {name}' for name, count in filters.most_common())})" if filters else ""
-            yield f"Construction of {benchmark}: {kept} of {rows} kept before the writing{dropped}"
+            yield f"Construction of {benchmark}: {kept_count} of {rows} kept before the writing{dropped}"
 
     def retry_replies(self, wildcards: Any) -> str:
         """Return a parameter that changes if failed requests of a round are worth another try."""

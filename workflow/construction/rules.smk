@@ -1,6 +1,6 @@
-# The making of a benchmark: raw annotations, candidates, texts by a language model, filters, review by people, a release.
+# Construction of benchmarks: raw annotations, candidates, texts by a language model, filters, human review, a release.
 # Only suites with `construction:` or `subset_search:` include these rules. CONSTRUCTION has their input functions,
-# CONSTRUCT begins the command of a stage of this package.
+# and CONSTRUCT is the start of a command of this package.
 CONSTRUCTION = SUITE.packages["construction"]
 CONSTRUCT = SUITE.stage_command("construction")
 
@@ -40,7 +40,7 @@ rule construction_clips:
         + "clips --settings {params.settings:q} --files {input.files:q} --out {output.out:q} 2> {log:q}"
 
 
-# Videos are fetched, cut and measured as an evaluation does it: what does not stand here is the rule's that is named.
+# Videos are fetched, trimmed and measured as in an evaluation. These rules inherit everything that they do not state.
 
 
 use rule sources as construction_sources with:
@@ -122,7 +122,7 @@ rule construction_requests:
         "--replies {input.replies:q} --out {output.out:q} 2> {log:q}"
 
 
-# A writer is asked as a model is: threads, resources, the other params and the command are those of `infer`.
+# A writer runs like any model: this rule takes threads, resources, other params and the command from `infer`.
 
 
 use rule infer as construction_write with:
@@ -213,7 +213,7 @@ rule construction_release:
         "--out {output.out:q} 2> {log:q}"
 
 
-# MMBench-Video: what annotators fill in, and the filter of questions that one frame answers.
+# MMBench-Video: the annotators' files, and the filter of questions that one frame answers.
 
 
 rule construction_guidelines:

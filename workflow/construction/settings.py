@@ -194,11 +194,11 @@ class TemporalBenchSettings(Constructing):
 
     @field_validator("other_writers")
     @classmethod
-    def _are_others(cls, others: list[str], info: ValidationInfo) -> list[str]:
-        for place, one in enumerate(others):
-            if one in (info.data.get("writer"), *others[:place]):
-                raise mistake(f"'{one}' writes already. Name each writer once.")
-        return others
+    def _are_others(cls, writers: list[str], info: ValidationInfo) -> list[str]:
+        for index, writer in enumerate(writers):
+            if writer in (info.data.get("writer"), *writers[:index]):
+                raise mistake(f"'{writer}' writes already. Name each writer once.")
+        return writers
 
     files: list[str] = Field(["*annotations*.json", "*annotations*.jsonl", "*annotations*.csv"])
     """Glob patterns of the files of clips and captions, whose columns are stated in docs/construction.md."""

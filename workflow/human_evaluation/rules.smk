@@ -1,6 +1,6 @@
-# Human evaluation: surveys for groups of people, their answers as a run, and numbers of what they answered. Their ratings of
-# models' answers are what judges are measured against (judged_metrics). Only suites with `people:` include these rules.
-# PEOPLE has their input functions, SURVEY begins the command of a stage of this package.
+# Human evaluation: surveys for groups of annotators, their answers as a run, and statistics of their answers.
+# Judges are measured against their ratings of models' answers (judged_metrics). Only suites with `people:` include
+# these rules. PEOPLE has their input functions, and SURVEY is the start of a command of this package.
 PEOPLE = SUITE.packages["human_evaluation"]
 SURVEY = SUITE.stage_command("human_evaluation")
 
@@ -9,7 +9,7 @@ wildcard_constraints:
     group=PEOPLE.groups,
 
 
-# A run whose answers people have given is not read from files in the authors' formats.
+# If annotators have answered a run, its answers are not imported from files in the authors' formats.
 ruleorder: people_answers > import_answers
 
 

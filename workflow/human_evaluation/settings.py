@@ -70,9 +70,9 @@ class RatingDesign(Asked):
     """How many people must have rated an answer; it has no rating before."""
 
 
-def kind(found: Any) -> str:
+def kind(group: Any) -> str:
     """Return the tag of a group's kind, which defaults to `answers`."""
-    name = found.get("kind", "answers") if isinstance(found, dict) else getattr(found, "kind", "answers")
+    name = group.get("kind", "answers") if isinstance(group, dict) else getattr(group, "kind", "answers")
     return f"({name})"  # The parentheses keep the tag apart from a group's key `answers`.
 
 

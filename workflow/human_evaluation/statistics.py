@@ -52,7 +52,7 @@ def numbers(
         ("rows that do not count", len(counted.votes.problems), "named in the problems of the run"),
         ("Krippendorff's alpha", *agreement(tasks, counted.votes, design)),
     ]
-    return [Number(what, PAPER.get(benchmark, {}).get(what), ours, note) for what, ours, note in lines]
+    return [Number(name, PAPER.get(benchmark, {}).get(name), measured, note) for name, measured, note in lines]
 
 
 def rating_numbers(
@@ -74,7 +74,7 @@ def rating_numbers(
         ("Krippendorff's alpha", *agreement(tasks, counted.votes, design, "interval")),
         *((f"mean rating of {run}", _mean(values), f"of {len(values)} answers") for run, values in by_run.items()),
     ]
-    return [Number(what, PAPER.get(benchmark, {}).get(what), ours, note) for what, ours, note in lines]
+    return [Number(name, PAPER.get(benchmark, {}).get(name), measured, note) for name, measured, note in lines]
 
 
 def _vote_counts(counts: Sequence[int], total_name: str, minimum_name: str) -> Lines:

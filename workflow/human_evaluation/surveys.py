@@ -128,16 +128,16 @@ def survey_rows(
     rows = [_row(QUALIFICATION, task, design, videos.get(task.task_id)) for task in qualification.tasks]
     ordered = sorted(survey_of, key=survey_of.__getitem__)  # by survey, in the random order within each
     with_videos = [(name, videos.get(task_of[name].shown["clip"])) for name in ordered]
-    return rows + [_row(str(survey_of[name]), task_of[name], design, shown) for name, shown in with_videos if shown]
+    return rows + [_row(str(survey_of[name]), task_of[name], design, video) for name, video in with_videos if video]
 
 
-def _row(survey: str, task: Task, design: Asked, shown: Shown | None) -> dict[str, Any]:
+def _row(survey: str, task: Task, design: Asked, clip: Shown | None) -> dict[str, Any]:
     video, sound, root = "", "", Path(design.videos).resolve()
-    if shown:
-        path, sound = shown.path.resolve(), "yes" if shown.has_sound else "no"
+    if clip:
+        path, sound = clip.path.resolve(), "yes" if clip.has_sound else "no"
         if not path.is_relative_to(root):
             raise UserError(
-                f"{shown.path}: is not inside {root}, the folder of the videos. Let `videos:` name one that holds it."
+                f"{clip.path}: is not inside {root}, the folder of the videos. Let `videos:` name one that holds it."
             )
         video = path.relative_to(root).as_posix()
     return {

@@ -111,8 +111,8 @@ def _bad_span(start_s: float, end_s: float, longest_s: float) -> str:
     return "" if 0 <= start_s < end_s <= longest_s else f"{start_s:g} to {end_s:g} of {longest_s:g} s"
 
 
-def _unknown(kind: str, name: str, known: Collection[str]) -> str:
-    return "" if name in known else f"no {kind} '{name}'.{suggestion(name, known)}"
+def _unknown(kind: str, name: str, allowed: Collection[str]) -> str:
+    return "" if name in allowed else f"no {kind} '{name}'.{suggestion(name, allowed)}"
 
 
 # Section 3.1, verbatim, with the footnote to the fourth guideline.

@@ -73,16 +73,16 @@ def read_clips(files: Mapping[str, Path]) -> list[Annotated]:
     return list(clips.values())
 
 
-def _seconds(text: str, where: str) -> float | None:
+def _seconds(text: str, cell_name: str) -> float | None:
     number = number_in(text)
     if text and (number is None or number < 0):
-        raise UserError(f"{where}: should be a number of seconds, found '{text}'.")
+        raise UserError(f"{cell_name}: should be a number of seconds, found '{text}'.")
     return number
 
 
 def annotated_rows(annotations: Sequence[Annotated], settings: TemporalBenchSettings) -> list[Row]:
     """Return a row per clip with the filter that drops it before the measurements."""
-    rows, longest = [], settings.longest_s
+    rows, longest_s = [], settings.longest_s
     for annotation in annotations:
         refined, is_described = annotation.said[REFINED], annotation.dataset in settings.described
         rows.append({
@@ -103,8 +103,8 @@ def annotated_rows(annotations: Sequence[Annotated], settings: TemporalBenchSett
             else f"from {row['start_s']} to {row['end_s']}"
         ),
         "too_long": lambda row: (
-            f"{row['end_s'] - row['start_s']:g} s, more than {longest:g}"
-            if row["end_s"] - row["start_s"] > longest
+            f"{row['end_s'] - row['start_s']:g} s, more than {longest_s:g}"
+            if row["end_s"] - row["start_s"] > longest_s
             else ""
         ),
     }
@@ -128,12 +128,12 @@ def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts
         row | {name: measured[row["clip"]][column] for name, column in columns.items() if row["clip"] in measured}
         for row in rows
     ]
-    most, missing = settings.transitions, "see `python -m reprise missing`"
+    max_transitions, missing = settings.transitions, "see `python -m reprise missing`"
     clip_filters: dict[str, Found] = {
         "not_available": lambda row: "" if row["clip"] in measured else missing,
         "static": lambda row: f"optical flow of {row['motion']:.3f} %" if measured[row["clip"]]["is_static"] else "",
         "scene_transitions": lambda row: (
-            f"{row['shots'] - 1} transitions, more than {most}" if row["shots"] - 1 > most else ""
+            f"{row['shots'] - 1} transitions, more than {max_transitions}" if row["shots"] - 1 > max_transitions else ""
         ),
     }
     rows = sifted(rows, clip_filters)

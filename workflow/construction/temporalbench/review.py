@@ -118,10 +118,10 @@ def option_sets(rows: Sequence[Row]) -> Iterator[tuple[Row, list[str]]]:
         second_level = [row for row in clip_rows if row["level"] == CENTRAL]
         if second_level:
             first = second_level[0]["of"]
-            others = [row["negative"] for row in kept_words(clip_rows) if row["negative"] != first][:OTHERS]
+            other_negatives = [row["negative"] for row in kept_words(clip_rows) if row["negative"] != first][:OTHERS]
             yield (
                 second_level[0],
-                [second_level[0]["caption"], first, *others, *(row["negative"] for row in second_level)],
+                [second_level[0]["caption"], first, *other_negatives, *(row["negative"] for row in second_level)],
             )
 
 
@@ -259,7 +259,7 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
     questions = released.group_by("clip", maintain_order=True).len()["len"].to_list()
     categories = Counter(released["category"])
     written = tables["samples"].group_by("level", "clip", "writer").len()
-    most = {level: max(map(float, written.filter(level=level)["len"]), default=None) for level in (WORDS, EVENTS)}
+    maxima = {level: max(map(float, written.filter(level=level)["len"]), default=None) for level in (WORDS, EVENTS)}
     long = long_videos(tables["reviewed"], settings)
     joined = Counter(video.dataset for video in long)
     sets = len(list(option_sets(tables["reviewed"].to_dicts())))
@@ -277,8 +277,8 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
         *_table1(videos),
         beside("captions refined", "all", None, pool.filter("is_refined").height, "the paper says that, not how many"),
         beside("seconds of the longest clip", "all", 20, max(videos["seconds"].drop_nulls(), default=None), "at most"),
-        beside("negatives of a caption as written, most", WORDS, 9, most[WORDS], "at most"),
-        beside("negatives of a caption as written, most", EVENTS, 6, most[EVENTS], "at most"),
+        beside("negatives of a caption as written, most", WORDS, 9, maxima[WORDS], "at most"),
+        beside("negatives of a caption as written, most", EVENTS, 6, maxima[EVENTS], "at most"),
         *by_writer,
         *(beside("questions (Table 5)", name, TABLE5[name], categories[name]) for name in CATEGORIES),
         beside("questions (Table 5)", "all", QUESTIONS, released.height, "9,867 in the authors' release"),

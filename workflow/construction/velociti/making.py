@@ -315,13 +315,13 @@ def samples(
 ) -> Rows:
     rounds = rounds_of(tables, replies, prompts)
     written = rounds.table()
-    why = {row["text_id"]: f"{row['filter']}: {row['why']}" for row in written if row["filter"]}
+    problem_of = {row["text_id"]: f"{row['filter']}: {row['why']}" for row in written if row["filter"]}
     agents = dict(tables["texts"].select("text_id", "agent").iter_rows())
     rows: list[Row] = []
     for candidate in kept(tables["candidates"]).iter_rows(named=True):
         row = {name: candidate[name] for name in ("sample_id", "test", "video", "event")}
         sides = {side: candidate[side] for side in ("positive", "negative")}
-        problems = [why[name] for names in sides.values() for name in names if name in why]
+        problems = [problem_of[name] for names in sides.values() for name in names if name in problem_of]
         if problems:
             rows.append({**row, **dict.fromkeys(sides, ""), "filter": "not_written", "why": problems[0]})
         else:

@@ -66,7 +66,7 @@ def _captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:
             yield {**_video(where, row, settings), "caption": caption}
 
 
-def _video(where: str, row: Mapping[str, Any], settings: VinogroundSettings) -> Row:
+def _video(row_name: str, row: Mapping[str, Any], settings: VinogroundSettings) -> Row:
     """Return the video, source and span that a row names.
 
     With `span:`, parse them from the id; the source is empty if the id does not match. Without it, the row names a file
@@ -74,7 +74,7 @@ def _video(where: str, row: Mapping[str, Any], settings: VinogroundSettings) -> 
     """
     columns, start, end = settings.columns, None, None
     if settings.span is None:
-        sheet = SheetRow(where, {name: "" if cell is None else str(cell).strip() for name, cell in row.items()})
+        sheet = SheetRow(row_name, {name: "" if cell is None else str(cell).strip() for name, cell in row.items()})
         video = source = sheet.video(columns.video)
         if any(sheet.cells.get(column) for column in (columns.start, columns.end)):
             start, end = sheet.span(columns.start, columns.end)

@@ -69,14 +69,14 @@ def main(
     rows = survey_rows(tasks, test, settings.design, videos)
     write_sealed(csv, as_sheet(rows, COLUMNS))
     write_text(form, template(_instructions(settings, request_table), ("question",)))
-    survey_total, total = (
+    survey_total, question_count = (
         len({row["survey"] for row in rows} - {QUALIFICATION}),
         len(rows) - len(test.tasks),
     )
     silent = sum(row["sound"] == "no" for row in rows)
     log.info(
-        f"{total} questions in {survey_total} surveys, {len(test.tasks)} of a qualification; "
-        f"{len(tasks) - total} left out because their clip is missing; {silent} with a video that has no sound"
+        f"{question_count} questions in {survey_total} surveys, {len(test.tasks)} of a qualification; "
+        f"{len(tasks) - question_count} left out because their clip is missing; {silent} with a video that has no sound"
     )
 
 

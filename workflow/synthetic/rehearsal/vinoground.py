@@ -46,7 +46,7 @@ def pairs() -> list[Pair]:
     pair_list = []
     for index, major in enumerate(majors):
         first, second = clause(dice), clause(dice)
-        minors = tuple(minor for minor, chosen in members.items() if index in chosen)
+        minors = tuple(minor for minor, pair_indices in members.items() if index in pair_indices)
         texts = (story([first, second]), story([second, first]))
         pair_list.append(Pair(major, minors, *texts, index in caption_first, index in segment_first))
     return pair_list

@@ -1,1 +1,1 @@
-"""The card that says whether a model uses time: its scores under views of its clips, and the parts of its score."""
+"""Temporal profile of a model: its scores under temporal ablations of its clips, and the parts of each score."""

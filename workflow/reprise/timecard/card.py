@@ -1,4 +1,4 @@
-"""A card: what was measured of one model, as it is written and read, and the keys of its stages."""
+"""Define the temporal profile of a model (`Card`), its file format, and the keys of its stages."""
 
 from pathlib import Path
 from typing import Literal
@@ -21,7 +21,7 @@ VIEW_TITLES = {
     NONE: "no video",
     ANOTHER: "another clip",
 }
-# From the least that a model is shown to all of it. The parts of a score are the steps between those that were asked.
+# From no video to the whole clip. A part of a score is the step between two consecutive ablations that were run.
 LADDER = (NONE, MIDDLE, SHUFFLED, PLANNED)
 WORDS, ONE_FRAME, SET, ORDER = "words", "one_frame", "set", "order"
 PART_OF = dict(zip(LADDER, (WORDS, ONE_FRAME, SET, ORDER), strict=True))
@@ -40,7 +40,7 @@ VERDICT_TITLES: dict[Verdict, str] = {
 
 
 class Number(KeyPart):
-    """A number on the score's own scale, with its interval; without ends where one cluster tells nothing."""
+    """A number on the score's own scale, with its interval; `low` and `high` are None with fewer than two clusters."""
 
     value: float
     low: float | None = None
@@ -48,7 +48,7 @@ class Number(KeyPart):
 
 
 class Change(Number):
-    """A view against the planned one, sample by sample."""
+    """The paired difference between an ablation and the planned view, over the same samples."""
 
     p: float
     lost: int
@@ -59,15 +59,15 @@ class View(KeyPart):
     view: str
     run: str = ""
     score: Number
-    change: Change | None = None  # none of the planned view, or without it
+    change: Change | None = None  # None for the planned view, and where that view was not run
 
 
 class CardPart(KeyPart):
-    """A step of the ladder: what one more thing to see adds to the score. Steps that were not asked are in the next."""
+    """A part of a score: what one more step of the ladder adds. A step that was not run is merged into the next one."""
 
     names: tuple[str, ...]
     number: Number
-    p: float | None = None  # none of the first step, which is a score
+    p: float | None = None  # None for the first step, which is a score
 
     @property
     def name(self) -> str:
@@ -75,7 +75,7 @@ class CardPart(KeyPart):
 
     @property
     def kind(self) -> str:
-        """What it is drawn as: its name, or that it is several which nobody told apart."""
+        """Return the key of the part's colour: its name, or `MIXED` if it merges several steps."""
         return self.name if len(self.names) == 1 else MIXED
 
     @property
@@ -103,29 +103,29 @@ class CardScore(KeyPart):
 
 
 class CardBenchmark(CardScore):
-    best: float  # the highest score: 100, or of ratings the best one
+    best: float  # the highest possible score: 100, or the best rating
     chance: float | None = None
-    samples: int  # that every view was asked, and all numbers are of
-    left_out: int  # samples that some view was not asked
+    samples: int  # run under every view; all numbers are over these
+    left_out: int  # samples that were not run under every view
     clusters: int
     views: tuple[View, ...]
     missing: dict[str, str] = Field({})  # view -> why it was not asked
     parts: tuple[CardPart, ...] = ()
     published: tuple[Published, ...] = ()
-    # samples that are better as planned than in every control; None where no control was asked
+    # Samples that score higher as planned than under every control; None if no control was run.
     only_with_time: int | None = None
     verdict: Verdict = "open"
     sentence: str = ""
 
     def view(self, name: str) -> View | None:
-        return next((one for one in self.views if one.view == name), None)
+        return next((view for view in self.views if view.view == name), None)
 
     def part(self, name: str) -> CardPart | None:
-        return next((one for one in self.parts if one.name == name), None)
+        return next((part for part in self.parts if part.name == name), None)
 
     @property
     def chance_decimals(self) -> int:
-        """One more than the score's where chance has more, as 6.25."""
+        """Return the decimals of chance: one more than the score's if chance needs it, as in 6.25."""
         is_short = self.chance is None or abs(round(self.chance, self.decimals) - self.chance) < 1e-9
         return self.decimals + (not is_short)
 
@@ -143,18 +143,20 @@ class Card(CardModel):
 
     @property
     def order(self) -> float | None:
-        """The mean over benchmarks of the part due to order, in percent of the best score; models are sorted by it."""
-        found = [100 * part.number.value / one.best for one in self.benchmarks if (part := one.part(ORDER))]
-        return sum(found) / len(found) if found else None
+        """Return the mean of the parts due to order, in percent of the best score; models are sorted by it."""
+        shares = [
+            100 * part.number.value / benchmark.best for benchmark in self.benchmarks if (part := benchmark.part(ORDER))
+        ]
+        return sum(shares) / len(shares) if shares else None
 
 
 class CardBenchmarkKey(CardScore):
-    form: str  # form of question of the protocol
-    group: str  # of items, over whose tasks the score is the mean
+    form: str  # question form of the protocol
+    group: str  # group of items; the score is the mean over its tasks
     items: Path
-    statistics: Path | None = None  # where chance is counted from the data
+    statistics: Path | None = None  # set if chance is computed from the data
     runs: dict[str, str] = Field({})  # view -> run
-    views: dict[str, Path | None]  # view -> the verdicts on its answers; None where it was not asked
+    views: dict[str, Path | None]  # view -> verdicts on its answers; None if it was not run
     missing: dict[str, str] = Field({})  # view -> why it was not asked
     published: tuple[Published, ...] = ()
 

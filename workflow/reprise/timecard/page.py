@@ -1,6 +1,6 @@
-"""A card as people read it. As HTML: what it says first, bars that need no script, the tables below.
+"""Write a temporal profile as HTML, Markdown and LaTeX. The HTML has the conclusions first, then bars, then tables.
 
-All classes begin with `tc-`.
+The bars need no script. All CSS classes begin with `tc-`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,10 +21,10 @@ CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
 def write_pages(title: str, sentences: Sequence[str], tables: Sequence[Table], page: str, path: Path) -> None:
     lines = "\n".join(f"- {markdown.escape(line)}" for line in sentences if line)
-    shown = [f"## {markdown.escape(title)}\n", f"{lines}\n", *map(markdown.render, tables)]
+    document = [f"## {markdown.escape(title)}\n", f"{lines}\n", *map(markdown.render, tables)]
     source = [*(latex.comment(line) for line in sentences if line), *map(latex.render, tables)]
-    for kind, parts in (("html", [page]), ("md", shown), ("tex", source)):
-        write_sealed(path.with_suffix(f".{kind}"), "\n".join(parts))
+    for kind, blocks in (("html", [page]), ("md", document), ("tex", source)):
+        write_sealed(path.with_suffix(f".{kind}"), "\n".join(blocks))
 
 
 def card_page(card: Card) -> str:
@@ -33,18 +33,18 @@ def card_page(card: Card) -> str:
 
 
 def all_page(cards: Sequence[Card]) -> str:
-    ordered = in_order(cards)
-    parts = [_notice(ordered[0])] if ordered else []
-    parts += [fragment(card, f"{card.title}: {order_words(card)}", sentences=False) for card in ordered]
-    parts += [html.table_section(replace(all_table(ordered), notice=""))] if ordered else []
+    sorted_cards = in_order(cards)
+    parts = [_notice(sorted_cards[0])] if sorted_cards else []
+    parts += [fragment(card, f"{card.title}: {order_words(card)}", sentences=False) for card in sorted_cards]
+    parts += [html.table_section(replace(all_table(sorted_cards), notice=""))] if sorted_cards else []
     content = f"<style>\n{CSS}</style>\n<h1>Which models use time?</h1>\n{''.join(parts)}"
     return html.page("Which models use time?", content)
 
 
 def fragment(card: Card, heading: str = "", *, sentences: bool = True) -> str:
-    """The card without its tables, to stand in any page that has its style."""
+    """Return the profile without its tables, for any page that includes its style sheet."""
     heading = heading or f"Does {card.title} use time?"
-    blocks = "".join(_block(one, sentences) for one in card.benchmarks)
+    blocks = "".join(_block(benchmark, sentences) for benchmark in card.benchmarks)
     return (
         f'<section class="tc-card">\n<h2>{escape(heading)}</h2>\n{_notice(card) if sentences else ""}'
         f'<p class="tc-headline">{escape(headline(card))}</p>\n{_legend(card)}<div class="tc-grid">\n{blocks}</div>\n'
@@ -57,73 +57,86 @@ def _notice(card: Card) -> str:
 
 
 def _legend(card: Card) -> str:
-    there = {part.kind for one in card.benchmarks for part in one.parts}
+    kinds = {part.kind for benchmark in card.benchmarks for part in benchmark.parts}
     keys = "".join(
         f'<li><span class="tc-key tc-{name}"></span>{escape(title)}</li>'
         for name, title in KIND_TITLES.items()
-        if name in there
+        if name in kinds
     )
-    if any(one.chance is not None for one in card.benchmarks):
+    if any(benchmark.chance is not None for benchmark in card.benchmarks):
         keys += '<li><span class="tc-key tc-dots"></span>chance</li>' if keys else ""
     return f'<ul class="tc-legend">{keys}</ul>\n' if keys else ""
 
 
-def _block(one: CardBenchmark, sentences: bool) -> str:
-    planned = one.view(PLANNED)
-    score = format_value(planned.score.value, one.decimals) if planned else ""
-    lines = "".join(_lines(one))
-    aloud = ", ".join(f"{part.title} {format_value(part.number.value, one.decimals)}" for part in one.parts)
+def _block(benchmark: CardBenchmark, sentences: bool) -> str:
+    planned = benchmark.view(PLANNED)
+    score = format_value(planned.score.value, benchmark.decimals) if planned else ""
+    lines = "".join(_lines(benchmark))
+    aria_label = ", ".join(
+        f"{part.title} {format_value(part.number.value, benchmark.decimals)}" for part in benchmark.parts
+    )
     printed = "; ".join(
-        f"{VIEW_TITLES.get(paper.view, paper.view)} {format_value(paper.value, one.decimals)} ({paper.source})"
-        for paper in one.published
+        f"{VIEW_TITLES.get(paper.view, paper.view)} {format_value(paper.value, benchmark.decimals)} ({paper.source})"
+        for paper in benchmark.published
     )
     missing = "; ".join(
-        f"{', '.join(VIEW_TITLES.get(name, name) for name, said in one.missing.items() if said == reason)}: {reason}"
-        for reason in dict.fromkeys(one.missing.values())
+        f"{', '.join(VIEW_TITLES.get(key, key) for key, text in benchmark.missing.items() if text == reason)}: {reason}"
+        for reason in dict.fromkeys(benchmark.missing.values())
     )
-    what = "right" if one.best == 100 else "rated higher"
-    only = f"{one.only_with_time} of {one.samples} samples {what} only with time. "
+    comparative = "right" if benchmark.best == 100 else "rated higher"
+    time_dependent = f"{benchmark.only_with_time} of {benchmark.samples} samples {comparative} only with time. "
     return (
-        f'<article class="tc-benchmark"><h3>{escape(one.title)} <span class="tc-score">{escape(score)}</span> '
-        f"<small>{escape(one.score_title)}</small></h3>\n"
-        + (f'<div class="tc-stairs" role="img" aria-label="{escape(aloud)}">{lines}</div>\n' if lines else "")
-        + (f'<p class="tc-sentence">{escape(one.sentence)}</p>\n' if sentences else "")
-        + (f'<p class="tc-more">{escape(only)}</p>\n' if sentences and one.only_with_time is not None else "")
+        f'<article class="tc-benchmark"><h3>{escape(benchmark.title)} <span class="tc-score">{escape(score)}</span> '
+        f"<small>{escape(benchmark.score_title)}</small></h3>\n"
+        + (f'<div class="tc-stairs" role="img" aria-label="{escape(aria_label)}">{lines}</div>\n' if lines else "")
+        + (f'<p class="tc-sentence">{escape(benchmark.sentence)}</p>\n' if sentences else "")
+        + (
+            f'<p class="tc-more">{escape(time_dependent)}</p>\n'
+            if sentences and benchmark.only_with_time is not None
+            else ""
+        )
         + (f'<p class="tc-more">Published: {escape(printed)}.</p>\n' if sentences and printed else "")
         + (f'<p class="tc-more">Not asked: {escape(missing)}.</p>\n' if sentences and missing else "")
         + "</article>\n"
     )
 
 
-def _lines(one: CardBenchmark) -> Iterator[str]:
-    """A line for each part, its bar where the one before ends; the track is from the least end to the best score."""
-    found = steps(one)
-    ends = [0.0, *(end for step in found for end in (step.end, _end(step, step.part.number.low)))]
-    least, span = min(ends), one.best - min(ends)
+def _lines(benchmark: CardBenchmark) -> Iterator[str]:
+    """Yield one line per part, whose bar starts where the previous one ends.
+
+    The track runs from the lowest end of any bar or interval to the best score.
+    """
+    bars = steps(benchmark)
+    ends = [0.0, *(end for step in bars for end in (step.end, _end(step, step.part.number.low)))]
+    minimum, span = min(ends), benchmark.best - min(ends)
     chance = (
-        "" if one.chance is None else f'<i class="tc-chance" style="left:{100 * (one.chance - least) / span:.2f}%"></i>'
+        ""
+        if benchmark.chance is None
+        else f'<i class="tc-chance" style="left:{100 * (benchmark.chance - minimum) / span:.2f}%"></i>'
     )
 
-    def at(value: float) -> str:
-        return f"{min(100.0, max(0.0, 100 * (value - least) / span)):.2f}%"
+    def position(value: float) -> str:
+        return f"{min(100.0, max(0.0, 100 * (value - minimum) / span)):.2f}%"
 
-    for place, step in enumerate(found):
+    for index, step in enumerate(bars):
         start, end = sorted((step.start, step.end))
-        number = step.part.number
-        low, high = _end(step, number.low), _end(step, number.high)
+        measure = step.part.number
+        low, high = _end(step, measure.low), _end(step, measure.high)
         kind = f"tc-{step.part.kind}{' tc-back' if step.end < step.start else ''}"
-        value = signed(number.value, one.decimals) if place else format_value(number.value, one.decimals)
-        ends_shown = "" if number.low is None or number.high is None else (
-            f" [{format_value(number.low, one.decimals)}, {format_value(number.high, one.decimals)}]"
+        value = signed(measure.value, benchmark.decimals) if index else format_value(measure.value, benchmark.decimals)
+        interval = "" if measure.low is None or measure.high is None else (
+            f" [{format_value(measure.low, benchmark.decimals)}, {format_value(measure.high, benchmark.decimals)}]"
         )  # fmt: skip
         whisker = (
-            f'<i class="tc-interval" style="left:{at(low)};right:calc(100% - {at(high)})"></i>' if ends_shown else ""
+            f'<i class="tc-interval" style="left:{position(low)};right:calc(100% - {position(high)})"></i>'
+            if interval
+            else ""
         )
         yield (
             f'<span class="tc-name">{escape(step.part.title)}</span><span class="tc-track">{chance}'
-            f'<b class="tc-bar {kind}" style="left:{at(start)};width:{100 * (end - start) / span:.2f}%"></b>'
+            f'<b class="tc-bar {kind}" style="left:{position(start)};width:{100 * (end - start) / span:.2f}%"></b>'
             f"{whisker}</span>"
-            f'<span class="tc-value">{escape(value)}<small>{escape(ends_shown)}</small></span>'
+            f'<span class="tc-value">{escape(value)}<small>{escape(interval)}</small></span>'
         )
 
 

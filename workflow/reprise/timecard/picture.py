@@ -1,6 +1,6 @@
-"""The picture of a card: each score as a staircase of its parts, that goes back where one is negative.
+"""Draw the figure of a temporal profile: each score as a staircase of its parts, which goes back for a negative part.
 
-It is drawn at the width of a paper's column, and says the same in grey: each part has its own line.
+The figure has the width of a paper's column and stays readable in grey, because each part has its own line.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,10 +30,10 @@ from reprise.timecard.tables import in_order
 from reprise.timecard.words import signed
 
 WIDTH = 3.3  # inches
-# Okabe and Ito's: greys and blues for what needs no order, the warm colour for what does.
+# Okabe and Ito's palette: greys and blues for parts that need no order, the warm colour for the order.
 PART_COLOURS = {WORDS: "#A6A6A6", ONE_FRAME: "#56B4E9", SET: "#0072B2", ORDER: "#D55E00", MIXED: "#7F7F7F"}
 NEGATIVE, UNTOLD = "//////", "....."
-LANE, HEAD = 0.13, 0.3  # inches of a part's line, and of what stands above and below a panel
+LANE, HEAD = 0.13, 0.3  # inches of a part's line, and of the margins above and below a panel
 MODEL, LABEL = 0.3, 0.13  # inches of a model's line among several, and of a line of its name
 INK = "#222222"
 
@@ -41,86 +41,103 @@ DOTS = (0, (1, 1.2))
 
 
 class Step(NamedTuple):
-    """A part as a bar from the score before it to the score after it."""
+    """One part as a bar, from the score before it to the score after it."""
 
     part: CardPart
     start: float
     end: float
 
 
-def steps(one: CardBenchmark) -> list[Step]:
-    found, reached = [], 0.0
-    for part in one.parts:
-        found.append(Step(part, reached, reached + part.number.value))
-        reached += part.number.value
-    return found
+def steps(benchmark: CardBenchmark) -> list[Step]:
+    bars, position = [], 0.0
+    for part in benchmark.parts:
+        bars.append(Step(part, position, position + part.number.value))
+        position += part.number.value
+    return bars
 
 
 def _reach(cards: Sequence[Card]) -> tuple[float, float]:
-    """How far bars, intervals and chance reach to both sides, in shares of the best score."""
+    """Return the lowest and highest end of all bars, intervals and chance lines, in shares of the best score."""
     ends = [0.0, 0.3]
-    for one in (one for card in cards for one in card.benchmarks):
-        ends.append((one.chance or 0.0) / one.best)
-        for part, start, end in steps(one):
+    for benchmark in (benchmark for card in cards for benchmark in card.benchmarks):
+        ends.append((benchmark.chance or 0.0) / benchmark.best)
+        for part, start, end in steps(benchmark):
             low, high = part.number.low or 0.0, part.number.high or 0.0
-            ends += [value / one.best for value in (end, start + low, start + high)]
+            ends += [value / benchmark.best for value in (end, start + low, start + high)]
     return min(ends), max(ends)
 
 
 def draw_card(card: Card) -> Figure:
     use_style()
-    shown = [one for one in card.benchmarks if one.parts]
-    without = [one.title for one in card.benchmarks if not one.parts]
-    notes = [_intervals(card.level, shown), *([f"Nothing to show: {', '.join(without)}."] if without else [])]
-    heights = [HEAD + LANE * len(one.parts) for one in shown]
+    benchmarks = [benchmark for benchmark in card.benchmarks if benchmark.parts]
+    empty_titles = [benchmark.title for benchmark in card.benchmarks if not benchmark.parts]
+    notes = [
+        _intervals(card.level, benchmarks),
+        *([f"Nothing to show: {', '.join(empty_titles)}."] if empty_titles else []),
+    ]
+    heights = [HEAD + LANE * len(benchmark.parts) for benchmark in benchmarks]
     page = sheet(WIDTH, max(0.4, sum(heights)), f"{card.title}: what its scores are made of", card.notice, notes)
-    if not shown:
+    if not benchmarks:
         return page.figure
-    least, most = _reach([card])
-    panels = page.body.subplots(len(shown), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
-    for axes, one in zip(panels, shown, strict=True):
-        found, planned = steps(one), one.view(PLANNED)
-        score = format_value(planned.score.value, one.decimals) if planned else ""
-        heading = f"{one.title}  {score}" + ("" if one.best == 100 else f" of {one.best:g}")
+    minimum, maximum = _reach([card])
+    panels = page.body.subplots(len(benchmarks), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
+    for axes, benchmark in zip(panels, benchmarks, strict=True):
+        bars, planned = steps(benchmark), benchmark.view(PLANNED)
+        score = format_value(planned.score.value, benchmark.decimals) if planned else ""
+        heading = f"{benchmark.title}  {score}" + ("" if benchmark.best == 100 else f" of {benchmark.best:g}")
         axes.set_title(heading, loc="left", fontweight="bold", pad=2)
-        _draw_steps(axes, one, found, 0, 1.0, [_value(step, one) for step in found])
-        axes.set_yticks(range(len(found)), [label_lines(step.part.title, 24) for step in found])
-        axes.set_ylim(len(found) - 0.4, -0.6)
-        _scale(axes, one, least, most + 0.2 * (most - least), is_named=True)
+        _draw_steps(axes, benchmark, bars, 0, 1.0, [_value(step, benchmark) for step in bars])
+        axes.set_yticks(range(len(bars)), [label_lines(step.part.title, 24) for step in bars])
+        axes.set_ylim(len(bars) - 0.4, -0.6)
+        _scale(axes, benchmark, minimum, maximum + 0.2 * (maximum - minimum), is_named=True)
     return page.figure
 
 
 def draw_all(cards: Sequence[Card]) -> Figure:
-    """The picture of several models: a panel a benchmark, a staircase a model, sorted by the part due to order."""
+    """Draw several models: one panel per benchmark, one staircase per model, sorted by the part due to order."""
     use_style()
-    ordered = in_order(cards)
-    benchmarks = list(dict.fromkeys((one.name, one.title) for card in ordered for one in card.benchmarks if one.parts))
-    across = min(2, max(1, len(benchmarks)))
-    lines = -(-len(benchmarks) // across)
-    labels = [label_lines(card.title, 18) for card in ordered]
-    most_lines = max((label.count("\n") + 1 for label in labels), default=1)
-    height = lines * (HEAD + 0.12 + max(MODEL, LABEL * most_lines) * len(ordered))
-    of_all = [one for card in ordered for one in card.benchmarks if one.parts]
-    notice, note = (ordered[0].notice, _intervals(ordered[0].level, of_all)) if ordered else ("", "Nothing to show.")
-    page = sheet(WIDTH, max(0.4, height), "Which models use time?", notice, [note], list(_legend(ordered)))
+    sorted_cards = in_order(cards)
+    benchmarks = list(
+        dict.fromkeys(
+            (benchmark.name, benchmark.title)
+            for card in sorted_cards
+            for benchmark in card.benchmarks
+            if benchmark.parts
+        )
+    )
+    column_count = min(2, max(1, len(benchmarks)))
+    row_count = -(-len(benchmarks) // column_count)
+    labels = [label_lines(card.title, 18) for card in sorted_cards]
+    max_label_lines = max((label.count("\n") + 1 for label in labels), default=1)
+    height = row_count * (HEAD + 0.12 + max(MODEL, LABEL * max_label_lines) * len(sorted_cards))
+    all_benchmarks = [benchmark for card in sorted_cards for benchmark in card.benchmarks if benchmark.parts]
+    notice, note = (
+        (sorted_cards[0].notice, _intervals(sorted_cards[0].level, all_benchmarks))
+        if sorted_cards
+        else ("", "Nothing to show.")
+    )
+    page = sheet(WIDTH, max(0.4, height), "Which models use time?", notice, [note], list(_legend(sorted_cards)))
     if not benchmarks:
         return page.figure
-    least, most = _reach(ordered)
-    grid = page.body.subplots(lines, across, squeeze=False, sharey=True).flatten()
-    for place, (axes, (name, title)) in enumerate(zip(grid, benchmarks, strict=False)):
+    minimum, maximum = _reach(sorted_cards)
+    grid = page.body.subplots(row_count, column_count, squeeze=False, sharey=True).flatten()
+    for panel, (axes, (name, title)) in enumerate(zip(grid, benchmarks, strict=False)):
         axes.set_title(title, loc="left", fontweight="bold", pad=2)
-        shown = [
-            (row, one) for row, card in enumerate(ordered) for one in card.benchmarks if one.name == name and one.parts
+        panel_rows = [
+            (row, benchmark)
+            for row, card in enumerate(sorted_cards)
+            for benchmark in card.benchmarks
+            if benchmark.name == name and benchmark.parts
         ]
-        for row, one in shown:
-            found, height = steps(one), 0.8 / len(one.parts)
-            # Only what is due to order has its number.
-            values = [_value(step, one) if ORDER in step.part.names else "" for step in found]
-            _draw_steps(axes, one, found, row - 0.4 + height / 2, height, values)
-        axes.set_yticks(range(len(ordered)), labels, fontsize=SMALL - 0.5)
-        axes.set_ylim(len(ordered) - 0.5, -0.5)
-        axes.tick_params(axis="y", labelleft=place % across == 0)
-        _scale(axes, shown[0][1], least, most + 0.3 * (most - least))
+        for row, benchmark in panel_rows:
+            bars, height = steps(benchmark), 0.8 / len(benchmark.parts)
+            # Only the part due to order is labelled with its value, to keep the panels legible.
+            values = [_value(step, benchmark) if ORDER in step.part.names else "" for step in bars]
+            _draw_steps(axes, benchmark, bars, row - 0.4 + height / 2, height, values)
+        axes.set_yticks(range(len(sorted_cards)), labels, fontsize=SMALL - 0.5)
+        axes.set_ylim(len(sorted_cards) - 0.5, -0.5)
+        axes.tick_params(axis="y", labelleft=panel % column_count == 0)
+        _scale(axes, panel_rows[0][1], minimum, maximum + 0.3 * (maximum - minimum))
     for axes in grid[len(benchmarks) :]:
         axes.set_visible(False)
     return page.figure
@@ -132,61 +149,61 @@ def _value(step: Step, one: CardBenchmark) -> str:
 
 
 def _draw_steps(
-    axes: Axes, one: CardBenchmark, found: Sequence[Step], first: float, pitch: float, values: Sequence[str]
+    axes: Axes, benchmark: CardBenchmark, bars: Sequence[Step], first: float, pitch: float, values: Sequence[str]
 ) -> None:
-    """Bars below each other, each from where the one above ends; a negative one is hatched and goes back.
+    """Draw bars below each other, each starting where the previous one ends; a negative bar is hatched and goes back.
 
-    One without words has no interval either.
+    A bar whose value is the empty string gets no interval either.
     """
-    for place, (step, words) in enumerate(zip(found, values, strict=True)):
-        y, colour = first + place * pitch, PART_COLOURS[step.part.kind]
+    for position, (step, label) in enumerate(zip(bars, values, strict=True)):
+        y, colour = first + position * pitch, PART_COLOURS[step.part.kind]
         hatch = NEGATIVE if step.end < step.start else UNTOLD if step.part.kind == MIXED else None
         axes.barh(
             y, step.end - step.start, 0.78 * pitch, left=step.start, color="white" if hatch else colour,
             edgecolor=colour, hatch=hatch, linewidth=0.8 if hatch else 0.0, zorder=2,
         )  # fmt: skip
-        if place + 1 < len(found):
+        if position + 1 < len(bars):
             axes.plot([step.end, step.end], [y, y + pitch], color=INK, linewidth=0.6, zorder=2.5)
         number = step.part.number
         right = max(step.start, step.end)
-        if words and number.low is not None and number.high is not None:
+        if label and number.low is not None and number.high is not None:
             ends = step.start + number.low, step.start + number.high
             axes.plot(ends, [y, y], color=INK, linewidth=0.7, zorder=3)
             right = max(right, ends[1])
         axes.text(
-            right + 0.012 * one.best, y, words, va="center_baseline", ha="left", fontsize=SMALL,
+            right + 0.012 * benchmark.best, y, label, va="center_baseline", ha="left", fontsize=SMALL,
             fontweight="bold" if step.part.kind == ORDER else "normal", color=INK,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4}, zorder=2.4,  # a line may cross the number
         )  # fmt: skip
 
 
-def _scale(axes: Axes, one: CardBenchmark, least: float, most: float, *, is_named: bool = False) -> None:
-    """All panels have the same scale, in shares of the best score, and a line where chance is."""
-    axes.set_xlim(least * one.best, most * one.best)
+def _scale(axes: Axes, benchmark: CardBenchmark, minimum: float, maximum: float, *, is_named: bool = False) -> None:
+    """Give all panels the same scale, in shares of the best score, and mark chance with a line."""
+    axes.set_xlim(minimum * benchmark.best, maximum * benchmark.best)
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.tick_params(axis="x", labelsize=SMALL - 0.5, length=2, pad=1)
     axes.locator_params(axis="x", nbins=5)
     axes.axvline(0, color=INK, linewidth=0.6)
     axes.spines["left"].set_visible(False)
-    if one.chance is not None:
-        axes.axvline(one.chance, color="black", linestyle=DOTS, linewidth=0.9, zorder=2.3)
-        words = f"chance {format_value(one.chance, one.chance_decimals)}" if is_named else ""
-        axes.set_title(words, loc="right", fontsize=SMALL, color=FAINT, pad=2)
+    if benchmark.chance is not None:
+        axes.axvline(benchmark.chance, color="black", linestyle=DOTS, linewidth=0.9, zorder=2.3)
+        label = f"chance {format_value(benchmark.chance, benchmark.chance_decimals)}" if is_named else ""
+        axes.set_title(label, loc="right", fontsize=SMALL, color=FAINT, pad=2)
 
 
-def _intervals(level: float, shown: Sequence[CardBenchmark]) -> str:
-    is_back = any(part.number.value < 0 for one in shown for part in one.parts)
-    chance = " Dotted: chance." if any(one.chance is not None for one in shown) else ""
-    back = " Hatched: a part below zero." if is_back else ""
-    return f"Bars add up to the score. Lines: {100 * level:g} % intervals.{chance}{back}"
+def _intervals(level: float, benchmarks: Sequence[CardBenchmark]) -> str:
+    has_negative_part = any(part.number.value < 0 for benchmark in benchmarks for part in benchmark.parts)
+    chance_note = " Dotted: chance." if any(benchmark.chance is not None for benchmark in benchmarks) else ""
+    negative_note = " Hatched: a part below zero." if has_negative_part else ""
+    return f"Bars add up to the score. Lines: {100 * level:g} % intervals.{chance_note}{negative_note}"
 
 
 def _legend(cards: Sequence[Card]) -> Iterator[tuple[Artist, str]]:
-    there = {part.kind for card in cards for one in card.benchmarks for part in one.parts}
+    kinds = {part.kind for card in cards for benchmark in card.benchmarks for part in benchmark.parts}
     for kind, title in KIND_TITLES.items():
-        if kind == MIXED and kind in there:
+        if kind == MIXED and kind in kinds:
             yield Patch(facecolor="white", edgecolor=PART_COLOURS[kind], hatch=UNTOLD), title
-        elif kind in there:
+        elif kind in kinds:
             yield Patch(facecolor=PART_COLOURS[kind]), title
     yield Line2D([], [], color="black", linestyle=DOTS, linewidth=0.9), "chance"

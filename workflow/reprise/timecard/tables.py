@@ -1,4 +1,4 @@
-"""A card's numbers as tables, and as tidy rows."""
+"""Present a temporal profile's numbers as tables and as tidy rows."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ TIDY = pl.Schema(
         "sampling": pl.String,
         "metric": pl.String,
         "kind": pl.String,  # score | change | part | chance | published | missing
-        "name": pl.String,  # of the view or the part
+        "name": pl.String,  # name of the view or the part
         "value": pl.Float64,
         "low": pl.Float64,
         "high": pl.Float64,
@@ -32,47 +32,53 @@ TIDY = pl.Schema(
         "note": pl.String,
     }
 )
-LEAST_P = 0.0001
+MIN_PRINTED_P = 0.0001
 
 
 def tidy(cards: Sequence[Card]) -> pl.DataFrame:
-    """Every number of some cards, a row each; rows of the kind `missing` say what was not asked."""
+    """Return every number of the cards as one row each; rows of kind `missing` say why a view was not run."""
     return pl.DataFrame([row for card in cards for row in _rows(card)], schema=TIDY)
 
 
 def _rows(card: Card) -> Iterator[dict[str, Any]]:
-    for one in card.benchmarks:
-        named = {
-            "suite": card.suite, "model": card.model, "benchmark": one.name, "protocol": one.protocol,
-            "sampling": one.sampling, "metric": one.score, "samples": one.samples, "clusters": one.clusters,
-            "best": one.best,
+    for benchmark in card.benchmarks:
+        common = {
+            "suite": card.suite, "model": card.model, "benchmark": benchmark.name, "protocol": benchmark.protocol,
+            "sampling": benchmark.sampling, "metric": benchmark.score, "samples": benchmark.samples,
+            "clusters": benchmark.clusters, "best": benchmark.best,
         }  # fmt: skip
-        for view in one.views:
-            yield named | {"kind": "score", "name": view.view, "run": view.run} | view.score.model_dump()
+        for view in benchmark.views:
+            yield common | {"kind": "score", "name": view.view, "run": view.run} | view.score.model_dump()
             if view.change:
-                yield named | {"kind": "change", "name": view.view, "run": view.run} | view.change.model_dump()
-        for part in one.parts:
-            yield named | {"kind": "part", "name": part.name, "p": part.p} | part.number.model_dump()
-        if one.chance is not None:
-            yield named | {"kind": "chance", "value": one.chance}
-        for paper in one.published:
-            yield named | {"kind": "published", "name": paper.view, "value": paper.value, "note": paper.source}
-        for view_name, reason in one.missing.items():
-            yield named | {"kind": "missing", "name": view_name, "note": reason}
+                yield common | {"kind": "change", "name": view.view, "run": view.run} | view.change.model_dump()
+        for part in benchmark.parts:
+            yield common | {"kind": "part", "name": part.name, "p": part.p} | part.number.model_dump()
+        if benchmark.chance is not None:
+            yield common | {"kind": "chance", "value": benchmark.chance}
+        for result in benchmark.published:
+            yield common | {"kind": "published", "name": result.view, "value": result.value, "note": result.source}
+        for view_name, reason in benchmark.missing.items():
+            yield common | {"kind": "missing", "name": view_name, "note": reason}
 
 
 def parts_table(cards: Sequence[Card], title: str, label: str, stub: str) -> Table:
-    """The parts of every score: a row a benchmark of one model, or a row a model in sections of benchmarks."""
-    there = [(card, one) for card in cards for one in card.benchmarks]
-    titles = {part.name: part.title for _, one in there for part in one.parts}
-    shown = [*(name for name in PART_TITLES if name in titles), *(name for name in titles if name not in PART_TITLES)]
-    headings = ["Score", *(titles[name][:1].upper() + titles[name][1:] for name in shown), "Chance"]
+    """Return the parts of every score as a table.
+
+    A single model gets one row per benchmark; several models get one section per benchmark with one row per model.
+    """
+    pairs = [(card, benchmark) for card in cards for benchmark in card.benchmarks]
+    titles = {part.name: part.title for _, benchmark in pairs for part in benchmark.parts}
+    names = [*(name for name in PART_TITLES if name in titles), *(name for name in titles if name not in PART_TITLES)]
+    headings = ["Score", *(titles[name][:1].upper() + titles[name][1:] for name in names), "Chance"]
     if len(cards) == 1:
-        sections = [Section(tuple(_parts_row(one.title, one, shown) for _, one in there))]
+        sections = [Section(tuple(_parts_row(benchmark.title, benchmark, names) for _, benchmark in pairs))]
     else:
         sections = [
-            Section(tuple(_parts_row(card.title, one, shown) for card, one in there if one.name == name), heading)
-            for name, heading in dict.fromkeys((one.name, one.title) for _, one in there)
+            Section(
+                tuple(_parts_row(card.title, benchmark, names) for card, benchmark in pairs if benchmark.name == name),
+                heading,
+            )
+            for name, heading in dict.fromkeys((benchmark.name, benchmark.title) for _, benchmark in pairs)
         ]
     level = cards[0].level if cards else 0.95
     return Table(
@@ -84,31 +90,34 @@ def parts_table(cards: Sequence[Card], title: str, label: str, stub: str) -> Tab
         groups=(ColumnGroup(tuple(map(Column, headings))),),
         sections=tuple(sections),
         notice=cards[0].notice if cards else "",
-        notes=tuple(dict.fromkeys(_note(one) for _, one in there)),
+        notes=tuple(dict.fromkeys(_note(benchmark) for _, benchmark in pairs)),
     )
 
 
-def _parts_row(label: str, one: CardBenchmark, names: Sequence[str]) -> TableRow:
-    planned = one.view(PLANNED)
-    parts = [_cell(part.number if (part := one.part(name)) else None, one, signed=name != names[0]) for name in names]
-    chance = Cell((Number(one.chance, one.chance_decimals),))
-    return TableRow(label, (_cell(planned.score if planned else None, one), *parts, chance))
+def _parts_row(label: str, benchmark: CardBenchmark, names: Sequence[str]) -> TableRow:
+    planned = benchmark.view(PLANNED)
+    parts = [
+        _cell(part.number if (part := benchmark.part(name)) else None, benchmark, signed=name != names[0])
+        for name in names
+    ]
+    chance = Cell((Number(benchmark.chance, benchmark.chance_decimals),))
+    return TableRow(label, (_cell(planned.score if planned else None, benchmark), *parts, chance))
 
 
-def _cell(number: Measured | None, one: CardBenchmark, *, signed: bool = False) -> Cell:
+def _cell(number: Measured | None, benchmark: CardBenchmark, *, signed: bool = False) -> Cell:
     if number is None:
         return Cell((Number(None),))
-    ends = None if number.low is None or number.high is None else (number.low, number.high)
-    return Cell((Number(number.value, one.decimals, signed=signed, interval=ends),))
+    interval = None if number.low is None or number.high is None else (number.low, number.high)
+    return Cell((Number(number.value, benchmark.decimals, signed=signed, interval=interval),))
 
 
-def _note(one: CardBenchmark) -> str:
-    rest = f" ({one.left_out} left out that some view was not asked)" if one.left_out else ""
-    return f"{one.title}: {one.score_title}, {one.samples} samples{rest}."
+def _note(benchmark: CardBenchmark) -> str:
+    exclusions = f" ({benchmark.left_out} left out that some view was not asked)" if benchmark.left_out else ""
+    return f"{benchmark.title}: {benchmark.score_title}, {benchmark.samples} samples{exclusions}."
 
 
 def views_table(card: Card) -> Table:
-    has_published = any(one.published for one in card.benchmarks)
+    has_published = any(benchmark.published for benchmark in card.benchmarks)
     headers = ("Score", "Change", "p", "Lost", "Gained", *(["Published"] if has_published else []))
     return Table(
         title="Every view",
@@ -118,27 +127,36 @@ def views_table(card: Card) -> Table:
         stub="View",
         groups=(ColumnGroup(tuple(map(Column, headers))),),
         sections=tuple(
-            Section(tuple(_view_rows(one, has_published)), f"{one.title}: {one.score_title}") for one in card.benchmarks
+            Section(tuple(_view_rows(benchmark, has_published)), f"{benchmark.title}: {benchmark.score_title}")
+            for benchmark in card.benchmarks
         ),
         notice=card.notice,
     )
 
 
-def _view_rows(one: CardBenchmark, has_published: bool) -> Iterator[TableRow]:
+def _view_rows(benchmark: CardBenchmark, has_published: bool) -> Iterator[TableRow]:
     for name, title in VIEW_TITLES.items():
-        view = one.view(name)
-        score = _cell(view.score if view else None, one)
-        printed = [paper for paper in one.published if paper.view == name]
+        view = benchmark.view(name)
+        score = _cell(view.score if view else None, benchmark)
+        results = [result for result in benchmark.published if result.view == name]
         published = Cell(
-            tuple(Number(paper.value, one.decimals, state="published", notes=(paper.source,)) for paper in printed)
+            tuple(
+                Number(result.value, benchmark.decimals, state="published", notes=(result.source,))
+                for result in results
+            )
         )
         change = view.change if view else None
-        numbers: tuple[Cell | Text, ...] = (Cell(),) * 4
+        change_cells: tuple[Cell | Text, ...] = (Cell(),) * 4
         if change:
-            p = f"{change.p:.4f}" if change.p >= LEAST_P else f"<{LEAST_P}"
-            numbers = (_cell(change, one, signed=True), Text(p), Text(str(change.lost)), Text(str(change.gained)))
-        absent = () if view else (f"Not shown: {one.missing.get(name, 'not asked')}.",)
-        yield TableRow(title, (score, *numbers, *([published] if has_published else [])), notes=absent)
+            p = f"{change.p:.4f}" if change.p >= MIN_PRINTED_P else f"<{MIN_PRINTED_P}"
+            change_cells = (
+                _cell(change, benchmark, signed=True),
+                Text(p),
+                Text(str(change.lost)),
+                Text(str(change.gained)),
+            )
+        notes = () if view else (f"Not shown: {benchmark.missing.get(name, 'not asked')}.",)
+        yield TableRow(title, (score, *change_cells, *([published] if has_published else [])), notes=notes)
 
 
 def tables_of(card: Card) -> list[Table]:
@@ -147,7 +165,7 @@ def tables_of(card: Card) -> list[Table]:
 
 
 def in_order(cards: Sequence[Card]) -> list[Card]:
-    """Models by the part of their scores that is due to order; those of which it is not known come last."""
+    """Sort models by the part of their scores that is due to order; those without one come last."""
     return sorted(cards, key=lambda card: (card.order is None, -(card.order or 0.0), card.title))
 
 

@@ -1,4 +1,4 @@
-"""What a card says in words, by fixed rules (docs/reference/time.md): one sentence a benchmark, one line a model."""
+"""Phrase a temporal profile by fixed rules (docs/reference/time.md): one sentence per benchmark, one line per model."""
 
 from collections.abc import Sequence
 
@@ -17,8 +17,8 @@ from reprise.timecard.card import (
     Verdict,
 )
 
-# What is done to the frames, as the subject of "loses 12.4 points".
-DONE = {
+# Each manipulation of the frames, as the subject of "loses 12.4 points".
+MANIPULATIONS = {
     SHUFFLED: "shuffling the frames",
     REVERSED: "reversing them",
     FIRST: "the first frame repeated",
@@ -29,81 +29,84 @@ DONE = {
 ORDERS, SINGLES = (SHUFFLED, REVERSED), (MIDDLE, FIRST)
 
 
-def is_shown(change: Change, level: float) -> bool:
-    """Whether a difference is shown: both by the interval and by the test."""
+def is_significant(change: Change, level: float) -> bool:
+    """Return whether both the interval and the test find a difference."""
     if change.low is None or change.high is None:
         return False
     return not change.low <= 0 <= change.high and change.p < 1 - level
 
 
-def loses(found: CardBenchmark, view: str, level: float) -> bool | None:
-    """Whether a view is shown to lose; None where it was not asked."""
-    one = found.view(view)
-    change = one.change if one else None
-    return None if change is None else change.value < 0 and is_shown(change, level)
+def loses(benchmark: CardBenchmark, view: str, level: float) -> bool | None:
+    """Return whether the score is significantly lower under a view; None if the view was not run."""
+    ablation = benchmark.view(view)
+    change = ablation.change if ablation else None
+    return None if change is None else change.value < 0 and is_significant(change, level)
 
 
-def _asked(found: CardBenchmark, views: Sequence[str], level: float) -> list[bool]:
-    return [answer for view in views if (answer := loses(found, view, level)) is not None]
+def _losses(benchmark: CardBenchmark, views: Sequence[str], level: float) -> list[bool]:
+    return [outcome for view in views if (outcome := loses(benchmark, view, level)) is not None]
 
 
-def verdict_of(found: CardBenchmark, level: float) -> Verdict:
-    """What the model is shown to use: the most that every control for less allows."""
-    order, single = _asked(found, ORDERS, level), _asked(found, SINGLES, level)
-    sees = loses(found, NONE if found.view(NONE) else ANOTHER, level)
-    if sees is False:
+def verdict_of(benchmark: CardBenchmark, level: float) -> Verdict:
+    """Return the strongest use of the video that the controls support."""
+    order_losses, single_losses = _losses(benchmark, ORDERS, level), _losses(benchmark, SINGLES, level)
+    uses_video = loses(benchmark, NONE if benchmark.view(NONE) else ANOTHER, level)
+    if uses_video is False:
         return "words"
-    if any(order) and all(single):
+    if any(order_losses) and all(single_losses):
         return "order"
-    if single and all(single):
+    if single_losses and all(single_losses):
         return "frames"
-    return "frame" if sees and single else "open"
+    return "frame" if uses_video and single_losses else "open"
 
 
-def sentence_of(found: CardBenchmark, level: float) -> str:
-    title = found.title
-    if not found.samples:
+def sentence_of(benchmark: CardBenchmark, level: float) -> str:
+    title = benchmark.title
+    if not benchmark.samples:
         return f"Nothing is known on {title}: it was not asked."
-    singles, orders = said(found, SINGLES, level), said(found, ORDERS, level)
-    video = said(found, (NONE,), level) or said(found, (ANOTHER,), level)
-    untold = "" if orders else "; whether their order does was not asked"
-    contrary = [view for view in ORDERS if loses(found, view, level)]
-    though = f"; yet {_joined(said(found, contrary, level))}" if contrary else ""
-    match found.verdict:
+    singles, orders = effect_phrases(benchmark, SINGLES, level), effect_phrases(benchmark, ORDERS, level)
+    video = effect_phrases(benchmark, (NONE,), level) or effect_phrases(benchmark, (ANOTHER,), level)
+    order_note = "" if orders else "; whether their order does was not asked"
+    contrary_views = [view for view in ORDERS if loses(benchmark, view, level)]
+    contrary_note = f"; yet {_joined(effect_phrases(benchmark, contrary_views, level))}" if contrary_views else ""
+    match benchmark.verdict:
         case "order":
             return f"Order matters on {title}: {_joined(orders)}."
         case "frames":
-            shown = _joined([*singles, *orders])
-            return f"Several frames matter on {title}, no use of their order is shown: {shown}{untold}."
+            evidence = _joined([*singles, *orders])
+            return f"Several frames matter on {title}, no use of their order is shown: {evidence}{order_note}."
         case "frame":
-            shown = _joined([*video, *singles])
-            return f"The video matters on {title}, no use of more than one frame is shown: {shown}{though}."
+            evidence = _joined([*video, *singles])
+            return f"The video matters on {title}, no use of more than one frame is shown: {evidence}{contrary_note}."
         case "words":
-            return f"No use of the video is shown on {title}: {_joined(video)}{though}."
+            return f"No use of the video is shown on {title}: {_joined(video)}{contrary_note}."
         case _:
-            known = _joined([*video, *singles, *orders]) or "no control was asked"
-            return f"What is used on {title} is not told: {known}."
+            evidence = _joined([*video, *singles, *orders]) or "no control was asked"
+            return f"What is used on {title} is not told: {evidence}."
 
 
-def said(found: CardBenchmark, views: Sequence[str], level: float) -> list[str]:
-    """What views do: each `loses 12.4 points [8.1, 16.9]`, or `changes the score by -0.4 points [-2.0, 1.1]`."""
-    lines, unit = [], " points" if found.best == 100 else ""
+def effect_phrases(benchmark: CardBenchmark, views: Sequence[str], level: float) -> list[str]:
+    """Phrase the effect of each view, such as `loses 12.4 points [8.1, 16.9]`.
+
+    Without a significant difference it is `changes the score by -0.4 points [-2.0, 1.1]`.
+    """
+    phrases, unit = [], " points" if benchmark.best == 100 else ""
     for view in views:
-        one = found.view(view)
-        if one is None or one.change is None:
+        ablation = benchmark.view(view)
+        if ablation is None or ablation.change is None:
             continue
-        value, is_told = one.change.value, is_shown(one.change, level)
-        sign = -1 if is_told and value < 0 else 1
-        ends = sorted(sign * end for end in (one.change.low, one.change.high) if end is not None)
-        interval = f" [{', '.join(format_value(end, found.decimals) for end in ends)}]" if ends else ""
-        number = format_value(sign * value, found.decimals) if is_told else signed(value, found.decimals)
-        verb = "changes the score by" if not is_told else "loses" if value < 0 else "gains"
-        lines.append(f"{DONE[view]} {verb} {number}{unit}{interval}")
-    return lines
+        value, is_clear = ablation.change.value, is_significant(ablation.change, level)
+        sign = -1 if is_clear and value < 0 else 1
+        ends = sorted(sign * end for end in (ablation.change.low, ablation.change.high) if end is not None)
+        interval = f" [{', '.join(format_value(end, benchmark.decimals) for end in ends)}]" if ends else ""
+        number = format_value(sign * value, benchmark.decimals) if is_clear else signed(value, benchmark.decimals)
+        verb = "changes the score by" if not is_clear else "loses" if value < 0 else "gains"
+        phrases.append(f"{MANIPULATIONS[view]} {verb} {number}{unit}{interval}")
+    return phrases
 
 
 def signed(value: float, decimals: int) -> str:
-    """A difference with its sign; what is printed as 0 has none."""
+    """Format a difference with its sign; a value that rounds to 0 gets none."""
     return format_value(value, decimals, signed=round(value, decimals) != 0)
 
 
@@ -112,9 +115,9 @@ def _joined(texts: Sequence[str]) -> str:
 
 
 def headline(card: Card) -> str:
-    """What the model is shown to use, benchmark by benchmark, on one line."""
-    found: dict[str, list[str]] = {title: [] for title in VERDICT_TITLES.values()}
-    for one in card.benchmarks:
-        found[VERDICT_TITLES[one.verdict]].append(one.title)
-    line = "; ".join(f"{title}: {', '.join(names)}" for title, names in found.items() if names)
+    """Summarise on one line which use of the video is supported on each benchmark."""
+    titles_by_verdict: dict[str, list[str]] = {title: [] for title in VERDICT_TITLES.values()}
+    for benchmark in card.benchmarks:
+        titles_by_verdict[VERDICT_TITLES[benchmark.verdict]].append(benchmark.title)
+    line = "; ".join(f"{title}: {', '.join(names)}" for title, names in titles_by_verdict.items() if names)
     return line[:1].upper() + line[1:]

@@ -1,1 +1,1 @@
-"""Timing comparisons: `python -m bench`, or `make bench`."""
+"""Performance benchmarks: `python -m bench`, or `make bench`."""

@@ -1,4 +1,4 @@
-"""Run every comparison, or those of the modules that are named; fail if a ratio does not keep its bound."""
+"""Run all benchmarks, or those of the modules named on the command line; fail if a ratio misses its bound."""
 
 import sys
 from itertools import chain
@@ -7,12 +7,12 @@ from tempfile import TemporaryDirectory
 
 from bench import browser, device, engine, loading, loop, media, report, scoring, serving
 
-ALL = ("media", "scoring", "report", "browser", "engine", "loop", "device", "loading", "serving")
+MODULES = ("media", "scoring", "report", "browser", "engine", "loop", "device", "loading", "serving")
 
 
-def wanted() -> set[str]:
-    """The modules whose comparisons are named on the command line; all where none is."""
-    return {f"bench.{name}" for name in sys.argv[1:] or ALL}
+def selected_modules() -> set[str]:
+    """Return the modules named on the command line, or all of them."""
+    return {f"bench.{name}" for name in sys.argv[1:] or MODULES}
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
             ),
             serving.ratios,
         )
-        for ratio in chain.from_iterable(part(Path(folder)) for part in parts if part.__module__ in wanted()):
+        for ratio in chain.from_iterable(part(Path(folder)) for part in parts if part.__module__ in selected_modules()):
             print(ratio.line, flush=True)
             failed += not ratio.holds
     sys.exit(1 if failed else 0)

@@ -1,4 +1,4 @@
-"""The item browser at full size, in Chromium: seconds to its first view and to a filter's answer, and MB loaded."""
+"""Measure the item browser at full size in Chromium: time to its first view, time to filter, and MB loaded."""
 
 import shutil
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ from bench import report
 from bench.rounds import ROUNDS, Ratio
 
 MOST_FIRST, MOST_FILTER = 2.0, 0.3
-MOST_MB = 1.0  # of what is loaded before the first clip
+MOST_MB = 1.0  # loaded before the first clip
 CHROMIUM = "chromium"
 BENCHMARK = "temporalbench"
-# Milliseconds from a choice to two frames drawn after the list is there.
+# Milliseconds from a choice until two frames are drawn after the list has changed.
 FILTER = """([name, value]) => new Promise((resolve) => {
     const start = performance.now();
     const before = document.body.dataset.shown;
@@ -27,7 +27,7 @@ FILTER = """([name, value]) => new Promise((resolve) => {
         : requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now() - start)));
     look();
 })"""
-# The addresses of what is loaded when the first item is drawn.
+# The addresses of all scripts and styles that are loaded when the first item is drawn.
 LOADED = """document.addEventListener("DOMContentLoaded", () => {
     new MutationObserver((_, observer) => {
         if (document.querySelector("#item .sides")) {
@@ -41,48 +41,48 @@ CHOICES = (("show", "wrong"), ("task", "short"), ("show", "right"), ("task", "")
 
 
 def ratios(folder: Path) -> Iterator[Ratio]:
-    """Medians over rounds, of the report that `bench.report` builds."""
+    """Measure the report that `bench.report` builds; times are medians over rounds."""
     root = folder / "report"
     if not root.exists():
         report.build(root)
     (page,) = root.rglob("items.html")
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=shutil.which(CHROMIUM), args=["--no-sandbox"])
-        first = median(_first_view(browser, page) for _ in range(ROUNDS))
-        filtered = _filters(browser, page)
-        loaded = _loaded(browser, page)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which(CHROMIUM), args=["--no-sandbox"])
+        first_view_s = median(_measure_first_view(browser, page) for _ in range(ROUNDS))
+        filter_s = _measure_filter(browser, page)
+        loaded_mb = _measure_loaded_mb(browser, page)
         browser.close()
-    yield Ratio("seconds to the first view of the item browser", first, MOST_FIRST)
-    yield Ratio("seconds to filter its items", filtered, MOST_FILTER)
-    yield Ratio("MB that it loads before the first clip", loaded, MOST_MB)
+    yield Ratio("seconds to the first view of the item browser", first_view_s, MOST_FIRST)
+    yield Ratio("seconds to filter its items", filter_s, MOST_FILTER)
+    yield Ratio("MB that it loads before the first clip", loaded_mb, MOST_MB)
 
 
-def _first_view(browser: Browser, page: Path) -> float:
-    window = _opened(browser, page)
-    found: float = window.evaluate("performance.now()")
+def _measure_first_view(browser: Browser, page: Path) -> float:
+    window = _open_window(browser, page)
+    milliseconds: float = window.evaluate("performance.now()")
     window.close()
-    return found / 1000
+    return milliseconds / 1000
 
 
-def _filters(browser: Browser, page: Path) -> float:
-    window = _opened(browser, page)
-    found = [window.evaluate(FILTER, list(choice)) for _ in range(ROUNDS) for choice in CHOICES]
+def _measure_filter(browser: Browser, page: Path) -> float:
+    window = _open_window(browser, page)
+    milliseconds = [window.evaluate(FILTER, list(choice)) for _ in range(ROUNDS) for choice in CHOICES]
     window.close()
-    return median(found) / 1000
+    return median(milliseconds) / 1000
 
 
-def _loaded(browser: Browser, page: Path) -> float:
-    """MB of the files that are loaded when the first clip is there, as they are on the disk."""
+def _measure_loaded_mb(browser: Browser, page: Path) -> float:
+    """Return the MB on disk of the files that are loaded when the first clip appears."""
     window = browser.new_page()
     window.add_init_script(LOADED)
     window.goto(f"{page.as_uri()}#b={BENCHMARK}")
     addresses: list[str] = window.wait_for_function("window.loaded").json_value()
     window.close()
-    return sum(Path(urlsplit(one).path).stat().st_size for one in {page.as_uri(), *addresses}) / 1e6
+    return sum(Path(urlsplit(address).path).stat().st_size for address in {page.as_uri(), *addresses}) / 1e6
 
 
-def _opened(browser: Browser, page: Path) -> Page:
-    """A new window in which the list of items is drawn."""
+def _open_window(browser: Browser, page: Path) -> Page:
+    """Open a new window, and wait until the list of items is drawn."""
     window = browser.new_page()
     window.goto(f"{page.as_uri()}#b={BENCHMARK}")
     window.wait_for_selector("body[data-shown] .tabulator-row")

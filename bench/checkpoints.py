@@ -1,4 +1,4 @@
-"""LLaVA-OneVision and Qwen2-VL with random weights: small ones for a CPU, and the shapes of the real 7B models."""
+"""Build LLaVA-OneVision and Qwen2-VL with random weights, in small shapes for a CPU and in those of the 7B models."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ HALF = [0.5, 0.5, 0.5]
 
 @dataclass(frozen=True)
 class Size:
-    """Of a language model, and of what looks at frames."""
+    """Shapes of a language model and of the vision towers beside it."""
 
     text: dict[str, Any]
     siglip: dict[str, Any]
@@ -66,7 +66,7 @@ TINY = Size(
     qwen={"depth": 1, "embed_dim": 32, "num_heads": 2, "mlp_ratio": 1, "hidden_size": 128},
     side=56, pixels=56 * 56, rope=(8, 12, 12), std=0.06,
 )  # fmt: skip
-# As the configurations of llava-onevision-qwen2-7b-ov and Qwen2-VL-7B-Instruct have it.
+# From the configurations of llava-onevision-qwen2-7b-ov and Qwen2-VL-7B-Instruct.
 REAL = Size(
     text={"hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28,
           "num_key_value_heads": 4, "vocab_size": 152064, "tie_word_embeddings": False},
@@ -76,57 +76,59 @@ REAL = Size(
 )  # fmt: skip
 
 
-def tokenizer(named: Mapping[str, str] | None = None) -> PreTrainedTokenizerFast:
-    """Pieces of words and bytes, learnt from made-up sentences."""
-    draw = Random(0)  # noqa: S311
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
-    texts = ["Yes No Carefully watch the video and pay attention.", *(sentence(draw, 20) for _ in range(2000))]
+def tokenizer(special_tokens: Mapping[str, str] | None = None) -> PreTrainedTokenizerFast:
+    """Train a byte-level BPE tokenizer on made-up sentences; `special_tokens` maps attribute names to extra tokens."""
+    random = Random(0)  # noqa: S311
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = decoders.ByteLevel()
+    texts = ["Yes No Carefully watch the video and pay attention.", *(sentence(random, 20) for _ in range(2000))]
     trainer = trainers.BpeTrainer(
-        vocab_size=WORDS - len(MARKS) - len(named or ()),
+        vocab_size=WORDS - len(MARKS) - len(special_tokens or ()),
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    made.train_from_iterator(texts, trainer)
-    made.add_special_tokens([AddedToken(mark, special=True) for mark in MARKS])
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=made, eos_token="<|im_end|>", pad_token="<|pad|>",  # noqa: S106
-        extra_special_tokens=dict(named or {}),
+    bpe.train_from_iterator(texts, trainer)
+    bpe.add_special_tokens([AddedToken(mark, special=True) for mark in MARKS])
+    fast_tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=bpe, eos_token="<|im_end|>", pad_token="<|pad|>",  # noqa: S106
+        extra_special_tokens=dict(special_tokens or {}),
     )  # fmt: skip
-    tokenizer.add_tokens(list((named or {}).values()), special_tokens=True)
-    return tokenizer
+    fast_tokenizer.add_tokens(list((special_tokens or {}).values()), special_tokens=True)
+    return fast_tokenizer
 
 
-def _llava(size: Size, words: Any) -> tuple[Any, Any]:
+def _llava(size: Size, tokenizer: Any) -> tuple[Any, Any]:
     tokens = (size.side // 14) ** 2
     config = LlavaOnevisionConfig(
         vision_config=SiglipVisionConfig(**size.siglip, image_size=size.side, patch_size=14, vision_use_head=False),
-        text_config=Qwen2Config(**size.text, max_position_embeddings=32768, initializer_range=size.std, **ends(words)),
+        text_config=Qwen2Config(
+            **size.text, max_position_embeddings=32768, initializer_range=size.std, **ends(tokenizer)
+        ),
         vision_feature_layer=-1, vision_feature_select_strategy="full", image_grid_pinpoints=[[size.side, size.side]],
-        image_token_index=words.convert_tokens_to_ids("<image>"),
-        video_token_index=words.convert_tokens_to_ids("<video>"),
+        image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+        video_token_index=tokenizer.convert_tokens_to_ids("<video>"),
         tie_word_embeddings=size.text["tie_word_embeddings"],
     )  # fmt: skip
     shape = {"size": {"height": size.side, "width": size.side}, "image_mean": HALF, "image_std": HALF}
     template = TEMPLATE.replace("VIDEO", "<video>").replace("IMAGE", "<image>")
     processor = LlavaOnevisionProcessor(
         image_processor=LlavaOnevisionImageProcessor(**shape, image_grid_pinpoints=[[size.side, size.side]]),
-        video_processor=LlavaOnevisionVideoProcessor(**shape), tokenizer=words, num_image_tokens=tokens,
+        video_processor=LlavaOnevisionVideoProcessor(**shape), tokenizer=tokenizer, num_image_tokens=tokens,
         vision_feature_select_strategy="full", chat_template=template,
     )  # fmt: skip
     return config, processor
 
 
-def _qwen2_vl(size: Size, words: Any) -> tuple[Any, Any]:
+def _qwen2_vl(size: Size, tokenizer: Any) -> tuple[Any, Any]:
     ids = {
-        name: words.convert_tokens_to_ids(f"<|{name}|>")
+        name: tokenizer.convert_tokens_to_ids(f"<|{name}|>")
         for name in ("vision_start", "vision_end", "image_pad", "video_pad")
     }
     rope = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": list(size.rope)}
     config = Qwen2VLConfig(
         text_config={**size.text, "max_position_embeddings": 32768, "initializer_range": size.std,
-                     "rope_parameters": rope, **ends(words)},
+                     "rope_parameters": rope, **ends(tokenizer)},
         vision_config={**size.qwen, "patch_size": 14}, tie_word_embeddings=size.text["tie_word_embeddings"],
         vision_start_token_id=ids["vision_start"], vision_end_token_id=ids["vision_end"],
         image_token_id=ids["image_pad"], video_token_id=ids["video_pad"],
@@ -135,21 +137,22 @@ def _qwen2_vl(size: Size, words: Any) -> tuple[Any, Any]:
     mark = "<|vision_start|><|{}_pad|><|vision_end|>"
     template = TEMPLATE.replace("VIDEO", mark.format("video")).replace("IMAGE", mark.format("image"))
     processor = Qwen2VLProcessor(
-        image_processor=Qwen2VLImageProcessor(**shape), tokenizer=words, chat_template=template,
+        image_processor=Qwen2VLImageProcessor(**shape), tokenizer=tokenizer, chat_template=template,
         video_processor=Qwen2VLVideoProcessor(**shape, do_sample_frames=False, cap_pixels_per_frame=False),
     )  # fmt: skip
     return config, processor
 
 
-def ends(words: Any) -> dict[str, Any]:
-    return {"bos_token_id": None, "eos_token_id": words.eos_token_id, "pad_token_id": words.pad_token_id}
+def ends(tokenizer: Any) -> dict[str, Any]:
+    """Return the ids of the special tokens that every language model's configuration needs."""
+    return {"bos_token_id": None, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
 
 
 FAMILIES: dict[str, Callable[[Size, Any], tuple[Any, Any]]] = {"LLaVA-OneVision": _llava, "Qwen2-VL": _qwen2_vl}
 
 
 def write_processor(folder: Path, family: str, size: Size) -> Any:
-    """A folder with all of a checkpoint but its weights; returns the configuration."""
+    """Write all files of a checkpoint except its weights, and return its configuration."""
     config, processor = FAMILIES[family](size, tokenizer())
     config.save_pretrained(folder)
     processor.save_pretrained(folder)
@@ -157,13 +160,13 @@ def write_processor(folder: Path, family: str, size: Size) -> Any:
 
 
 def random_model(config: Any, device: str, dtype: Any, attention: str = "sdpa") -> Any:
-    """A model of these shapes with random weights, made where it is asked."""
+    """Build a model of these shapes with random weights, directly on the device."""
     torch.manual_seed(0)
-    before = torch.get_default_dtype()
+    default_dtype = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
     try:
         with torch.device(device):
             model = AutoModelForImageTextToText.from_config(config, attn_implementation=attention, dtype=dtype)
     finally:
-        torch.set_default_dtype(before)
+        torch.set_default_dtype(default_dtype)
     return model.eval()

@@ -1,6 +1,6 @@
-"""How often intervals cover and tests err, on simulated answers of known rates: `docs/reference/coverage.md`.
+"""Measure on simulated answers of known rates how often intervals cover and tests err: `docs/reference/coverage.md`.
 
-`python -m bench.coverage > docs/reference/coverage.md` makes that page anew, in about a quarter of an hour on one core.
+`python -m bench.coverage > docs/reference/coverage.md` rewrites that page, in about a quarter of an hour on one core.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from bench import worlds
 from bench.worlds import Draw, Numbers, World
 
 DRAWS, CLOSER = 400, 5
-"""samples of each world, and how many times as many there are of a world whose numbers are near their bounds"""
+"""samples of each world, and the factor for a world whose results are near their bounds"""
 NEAR_COVERED, NEAR_STARRED = 97.0, 4.5
 LEVEL = 0.95
 CLUSTERS = (3, 5, 10, 20, 50, 100)
@@ -42,7 +42,7 @@ OTHERS: dict[str, Draw] = {
 
 
 class Covered(NamedTuple):
-    """What was found on the samples of one world, in per cent of them."""
+    """The results over the samples of one world, in per cent of the samples."""
 
     world: World
     covered: float
@@ -56,7 +56,7 @@ class Covered(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """One sample."""
+    """The results of one sample."""
 
     covers: bool
     right_starred: bool
@@ -73,25 +73,35 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     draws, seed = args.samples, args.seed
-    shares = [settled(partial(shares_in, world, worlds.share), draws, seed) for world in grid()]
+    share_results = [measure_precisely(partial(shares_in, world, worlds.share), draws, seed) for world in grid()]
     clustered = grid(items=("10", "uneven", "half"), iccs=ICCS[1:-1])
-    split = [settled(partial(shares_in, world, worlds.all_or_nothing), draws, seed) for world in clustered]
-    few = list(grid((3, 5, 20, 100), ("uneven", "half"), (0.5, 0.9, 0.97), (0.0, 0.3, 1.0)))
-    others = {
-        name: [settled(partial(covered_in, world, draw), draws // 2, seed) for world in few]
+    all_or_nothing_results = [
+        measure_precisely(partial(shares_in, world, worlds.all_or_nothing), draws, seed) for world in clustered
+    ]
+    selected_worlds = list(grid((3, 5, 20, 100), ("uneven", "half"), (0.5, 0.9, 0.97), (0.0, 0.3, 1.0)))
+    results_by_measure = {
+        name: [measure_precisely(partial(covered_in, world, draw), draws // 2, seed) for world in selected_worlds]
         for name, draw in OTHERS.items()
     }
-    asked = list(grid(items=PAIRED, rates=(0.5, 0.8, 0.97), iccs=(0.0, 0.3, 0.5)))
-    pairs = [settled(partial(flipped_in, world, world), draws, seed) for world in asked]
-    unlike = [settled(partial(flipped_in, world, world._replace(icc=0)), draws, seed) for world in asked if world.icc]
-    print("\n\n".join(page(draws, seed, shares, split, others, pairs, unlike)))
+    paired_worlds = list(grid(items=PAIRED, rates=(0.5, 0.8, 0.97), iccs=(0.0, 0.3, 0.5)))
+    pair_results = [measure_precisely(partial(flipped_in, world, world), draws, seed) for world in paired_worlds]
+    unlike_results = [
+        measure_precisely(partial(flipped_in, world, world._replace(icc=0)), draws, seed)
+        for world in paired_worlds
+        if world.icc
+    ]
+    print(
+        "\n\n".join(
+            page(draws, seed, share_results, all_or_nothing_results, results_by_measure, pair_results, unlike_results)
+        )
+    )
 
 
-def settled(measured: Callable[[int, int], Covered], draws: int, seed: int) -> Covered:
-    """What is found in some samples of a world or, where that is near a bound, in many others."""
-    found = measured(draws, seed)
-    is_far = found.covered > NEAR_COVERED and found.starred < NEAR_STARRED
-    return found if is_far else measured(CLOSER * draws, seed + 1)
+def measure_precisely(measure: Callable[[int, int], Covered], draws: int, seed: int) -> Covered:
+    """Measure a world, and measure it again with more samples if a result is near its bound."""
+    result = measure(draws, seed)
+    is_far = result.covered > NEAR_COVERED and result.starred < NEAR_STARRED
+    return result if is_far else measure(CLOSER * draws, seed + 1)
 
 
 def grid(
@@ -100,83 +110,92 @@ def grid(
     rates: Iterable[float] = RATES,
     iccs: Iterable[float] = ICCS,
 ) -> Iterator[World]:
-    """Every combination; items alone in their clusters resemble no other."""
-    worlds_of_all = (World(*one) for one in product(clusters, items, rates, iccs))
-    return (world for world in worlds_of_all if world.items != "1" or world.icc == 0)
+    """Return every combination; with one item per cluster only a correlation of 0 is possible."""
+    combinations = (World(*values) for values in product(clusters, items, rates, iccs))
+    return (world for world in combinations if world.items != "1" or world.icc == 0)
 
 
 def shares_in(world: World, draw: Draw, draws: int, seed: int = 0) -> Covered:
-    """A share's interval and star; samples that differ in the names of clusters only are measured once."""
+    """Measure the interval and the star of a share; samples that differ only in names of clusters are computed once."""
     generator, clusters = np.random.default_rng(seed), world.cluster_of_item()
     sizes = np.bincount(clusters)
-    seen: dict[bytes, Judged] = {}
-    found = []
+    cache: dict[bytes, Judged] = {}
+    results = []
     for _ in range(draws):
         right = draw(world, generator).ratios[0][0]
         counts = np.bincount(clusters, weights=right)
-        name = counts[np.lexsort((counts, sizes))].tobytes()
-        if name not in seen:
-            seen[name] = judged(right, clusters, world.rate)
-        found.append(seen[name])
-    covers, *starred, width = np.mean(found, axis=0).tolist()
+        cache_key = counts[np.lexsort((counts, sizes))].tobytes()
+        if cache_key not in cache:
+            cache[cache_key] = evaluate_sample(right, clusters, world.rate)
+        results.append(cache[cache_key])
+    coverage, *error_rates, width = np.mean(results, axis=0).tolist()
     variance = world.rate * (1 - world.rate) * (sizes + world.icc * sizes * (sizes - 1)).sum() / sizes.sum() ** 2
-    wide = width / (2 * NormalDist().inv_cdf((1 + LEVEL) / 2) * variance**0.5)
-    return Covered(world, 100 * covers, 100 * max(starred[:2]), 100 * max(starred[2:]), wide)
+    relative_width = width / (2 * NormalDist().inv_cdf((1 + LEVEL) / 2) * variance**0.5)
+    return Covered(world, 100 * coverage, 100 * max(error_rates[:2]), 100 * max(error_rates[2:]), relative_width)
 
 
-def judged(right: Numbers, clusters: NDArray[np.int64], rate: float) -> Judged:
-    """Whether the interval covers the rate, and whether either test calls the share of right or wrong too large."""
+def evaluate_sample(right: Numbers, clusters: NDArray[np.int64], rate: float) -> Judged:
+    """Test whether the interval covers the rate, and whether either test finds too many right or wrong answers."""
     estimate = clustered_estimate([(right, np.ones_like(right))], clusters, worlds.first)
     assert isinstance(estimate, BoundedMean)
     low, high = estimate.interval(LEVEL)
-    sides = ((estimate, rate), (estimate.mirrored(), 1 - rate))
-    starred = (one.p_above(chance, 1 - 2 * ALPHA) < ALPHA for one, chance in sides)
-    by_item = [binomial_p(int(right.sum()), len(right), rate, side) for side in ("greater", "less")]
+    hypotheses = ((estimate, rate), (estimate.mirrored(), 1 - rate))
+    starred = (side_estimate.p_above(chance, 1 - 2 * ALPHA) < ALPHA for side_estimate, chance in hypotheses)
+    by_item = [binomial_p(int(right.sum()), len(right), rate, alternative) for alternative in ("greater", "less")]
     return Judged(low <= rate <= high, *starred, *(p is not None and p < ALPHA for p in by_item), high - low)
 
 
 def covered_in(world: World, draw: Draw, draws: int, seed: int = 0) -> Covered:
-    """Any measure's interval."""
-    generator, wanted = np.random.default_rng(seed), worlds.truth(draw, world)
-    covered = []
+    """Measure the coverage of any measure's interval."""
+    generator, true_value = np.random.default_rng(seed), worlds.truth(draw, world)
+    outcomes = []
     for _ in range(draws):
         estimate = clustered_estimate(*draw(world, generator))
         if estimate is not None:
             low, high = estimate.interval(LEVEL)
-            covered.append(low <= wanted <= high)
-    return Covered(world, 100 * float(np.mean(covered)))
+            outcomes.append(low <= true_value <= high)
+    return Covered(world, 100 * float(np.mean(outcomes)))
 
 
 def flipped_in(first: World, second: World, draws: int, seed: int = 0) -> Covered:
-    """Two models of one rate: how often `compare` calls them different, its interval holds 0, McNemar's test errs."""
+    """Compare two models of the same rate: coverage of 0, and errors of `compare` and of McNemar's test."""
     generator, clusters = np.random.default_rng(seed), first.cluster_of_item()
-    ones, found = np.ones(len(clusters)), []
+    ones, results = np.ones(len(clusters)), []
     for _ in range(draws):
-        ours, theirs = first.right(generator), second.right(generator)
-        estimate = clustered_estimate([(ours, ones), (theirs, ones)], clusters, difference)
+        first_answers, second_answers = first.right(generator), second.right(generator)
+        estimate = clustered_estimate([(first_answers, ones), (second_answers, ones)], clusters, difference)
         assert estimate is not None
         low, high = estimate.interval(LEVEL)
-        one, other = int((ours > theirs).sum()), int((ours < theirs).sum())
-        by_item = binomial_p(max(one, other), one + other, 0.5)
-        is_called = sign_flip_p(ours - theirs, clusters) <= ALPHA
-        found.append((low <= 0 <= high, is_called, by_item is not None and 2 * by_item <= ALPHA))
-    covers, flipped, mcnemar = (100 * np.mean(found, axis=0)).tolist()
-    return Covered(first, covers, flipped, mcnemar)
+        first_wins, second_wins = (
+            int((first_answers > second_answers).sum()),
+            int((first_answers < second_answers).sum()),
+        )
+        mcnemar_p = binomial_p(max(first_wins, second_wins), first_wins + second_wins, 0.5)
+        is_different = sign_flip_p(first_answers - second_answers, clusters) <= ALPHA
+        results.append((low <= 0 <= high, is_different, mcnemar_p is not None and 2 * mcnemar_p <= ALPHA))
+    coverage, flip_errors, mcnemar_errors = (100 * np.mean(results, axis=0)).tolist()
+    return Covered(first, coverage, flip_errors, mcnemar_errors)
 
 
 def page(
     draws: int,
     seed: int,
     shares: list[Covered],
-    split: list[Covered],
-    others: dict[str, list[Covered]],
+    all_or_nothing: list[Covered],
+    results_by_measure: dict[str, list[Covered]],
     pairs: list[Covered],
     unlike: list[Covered],
 ) -> Iterator[str]:
-    """The page's paragraphs."""
-    every = [*shares, *split, *(one for found in others.values() for one in found), *pairs, *unlike]
-    worst = min(every, key=lambda one: one.covered)
-    wide = sum(one.covered > CONSERVATIVE for one in every)
+    """Yield the page's paragraphs."""
+    results = [
+        *shares,
+        *all_or_nothing,
+        *(result for measure_results in results_by_measure.values() for result in measure_results),
+        *pairs,
+        *unlike,
+    ]
+    worst = min(results, key=lambda result: result.covered)
+    conservative = sum(result.covered > CONSERVATIVE for result in results)
     yield "# Coverage of intervals, errors of tests"
     yield (
         f"Made by `python -m bench.coverage --samples {draws} --seed {seed}` on {date.today()}; "
@@ -191,8 +210,8 @@ def page(
         "true one."
     )
     yield (
-        f"Over all {len(every)} worlds the 95 % interval covers in at least **{worst.covered:.1f} %** (wanted: 93.5); "
-        f"in {wide} of them it is conservative, above {CONSERVATIVE:g} %."
+        f"Over all {len(results)} worlds the 95 % interval covers in at least **{worst.covered:.1f} %** "
+        f"(wanted: 93.5); in {conservative} of them it is conservative, above {CONSERVATIVE:g} %."
     )
     yield "## A share, by clusters, items of a cluster and rate"
     yield (
@@ -203,14 +222,14 @@ def page(
     yield table(("clusters", "items", *map(str, RATES)), by_rate(shares))
     yield "## The same where a cluster answers all its items alike or each on its own"
     yield "With the probability of the intraclass correlation (0.1, 0.3, 0.5) all items of a cluster get one answer."
-    yield table(("clusters", "items", *map(str, RATES)), by_rate(split))
+    yield table(("clusters", "items", *map(str, RATES)), by_rate(all_or_nothing))
     yield "## A star where chance is the true rate"
     yield (
         f"Largest share of false stars (one-sided, alpha {ALPHA:g}) over rates and correlations of both tables, for "
         "right answers and for wrong ones (rates from 0.01 on), by items of a cluster; in brackets by the exact "
         "binomial test, which takes items as independent."
     )
-    yield table(("clusters", *ITEMS), by_items([*shares, *split]))
+    yield table(("clusters", *ITEMS), by_items([*shares, *all_or_nothing]))
     yield "## What it costs"
     yield (
         "Mean width of the interval over the width that the true variance would give, if it were known: medians over "
@@ -220,7 +239,7 @@ def page(
     yield "## Other measures"
     yield "Clusters (3, 5, 20, 100) that are uneven or `half`, rates 0.5, 0.9, 0.97, intraclass correlations 0, 0.3, 1."
     header = ("measure", "least", "there", "largest", "conservative")
-    yield table(header, (by_measure(name, found) for name, found in others.items()))
+    yield table(header, (by_measure(name, measure_results) for name, measure_results in results_by_measure.items()))
     yield "## Two models of the same rate"
     yield (
         f"Largest share of pairs that `compare` calls different (two-sided, alpha {ALPHA:g}) over rates of 0.5, 0.8 "
@@ -234,53 +253,59 @@ def page(
     yield table(header, [by_measure("clusters alike", pairs), by_measure("does not cluster", unlike)])
 
 
-def by_measure(name: str, found: list[Covered]) -> tuple[str, ...]:
-    """A measure's least and largest coverage, and where it is least."""
-    ordered = sorted(found, key=lambda one: one.covered)
+def by_measure(name: str, results: list[Covered]) -> tuple[str, ...]:
+    """Return a measure's lowest and highest coverage, and the world with the lowest."""
+    ordered = sorted(results, key=lambda result: result.covered)
     worst = ordered[0].world
-    there = f"{worst.clusters} clusters, rate {worst.rate:g}, correlation {worst.icc:g}"
-    wide = sum(one.covered > CONSERVATIVE for one in found)
-    there += f", {worst.items} items"
-    return name, f"{ordered[0].covered:.1f}", there, f"{ordered[-1].covered:.1f}", f"{wide} of {len(found)}"
+    description = f"{worst.clusters} clusters, rate {worst.rate:g}, correlation {worst.icc:g}"
+    conservative = sum(result.covered > CONSERVATIVE for result in results)
+    description += f", {worst.items} items"
+    return (
+        name,
+        f"{ordered[0].covered:.1f}",
+        description,
+        f"{ordered[-1].covered:.1f}",
+        f"{conservative} of {len(results)}",
+    )
 
 
-def by_rate(found: list[Covered]) -> Iterator[tuple[str, ...]]:
-    """A line for each number of clusters and items, with the coverage at each rate."""
-    for clusters, items in dict.fromkeys((one.world.clusters, one.world.items) for one in found):
+def by_rate(results: list[Covered]) -> Iterator[tuple[str, ...]]:
+    """Yield one row per number of clusters and items, with the coverage at each rate."""
+    for clusters, items in dict.fromkeys((result.world.clusters, result.world.items) for result in results):
         cells = []
         for rate in RATES:
-            covered = [one.covered for one in found if one.world[:3] == (clusters, items, rate)]
-            both = dict.fromkeys(f"{value:.1f}" for value in (min(covered), max(covered)))
-            cells.append("–".join(both) + " (c)" * (min(covered) > CONSERVATIVE))
+            coverages = [result.covered for result in results if result.world[:3] == (clusters, items, rate)]
+            ends = dict.fromkeys(f"{value:.1f}" for value in (min(coverages), max(coverages)))
+            cells.append("–".join(ends) + " (c)" * (min(coverages) > CONSERVATIVE))
         yield str(clusters), items, *cells
 
 
-def by_items(found: list[Covered]) -> Iterator[tuple[str, ...]]:
-    """A line for each number of clusters, with the most errors by items of a cluster."""
+def by_items(results: list[Covered]) -> Iterator[tuple[str, ...]]:
+    """Yield one row per number of clusters, with the highest error rate by items of a cluster."""
     for clusters in CLUSTERS:
         cells = []
-        for items in dict.fromkeys(one.world.items for one in found):
-            mine = [one for one in found if one.world[:2] == (clusters, items)]
-            cells.append(f"{max(one.starred for one in mine):.1f} ({max(one.by_item for one in mine):.1f})")
+        for items in dict.fromkeys(r.world.items for r in results):
+            cell = [r for r in results if r.world[:2] == (clusters, items)]
+            cells.append(f"{max(r.starred for r in cell):.1f} ({max(r.by_item for r in cell):.1f})")
         yield str(clusters), *cells
 
 
-def by_width(found: list[Covered]) -> Iterator[tuple[str, ...]]:
-    """A line for each number of clusters, with the median width by items of a cluster."""
-    typical = [one for one in found if one.world.rate <= 0.9 and one.world.icc <= 0.3]
+def by_width(results: list[Covered]) -> Iterator[tuple[str, ...]]:
+    """Yield one row per number of clusters, with the median relative width by items of a cluster."""
+    typical = [result for result in results if result.world.rate <= 0.9 and result.world.icc <= 0.3]
     for clusters in CLUSTERS:
-        widths = ([one.wide for one in typical if one.world[:2] == (clusters, items)] for items in ITEMS)
+        widths = ([result.wide for result in typical if result.world[:2] == (clusters, items)] for items in ITEMS)
         yield str(clusters), *(f"{median(values):.2f}" for values in widths)
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table."""
+    """Format a Markdown table."""
     head = list(header)
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["--:"] * len(head), *rows])
 
 
 def _error(draws: int) -> float:
-    """Standard error of a share of 95 per cent."""
+    """Return the standard error of a share of 95 per cent."""
     return float(100 * (0.95 * 0.05 / draws) ** 0.5)
 
 

@@ -1,7 +1,7 @@
-"""A job whose device is simulated: it sleeps as long as the estimates for a real one say, while workers prepare clips.
+"""Benchmark a job whose device is simulated: it sleeps for the estimated time while workers prepare clips.
 
-Says of every kind of work whether the cores here can prepare clips as fast as the device asks for them. And a job whose
-answers are all journaled.
+For every kind of work it measures whether the cores here prepare clips as fast as the device consumes them. Another
+benchmark runs a job whose answers are all in the response cache.
 """
 
 import os
@@ -32,18 +32,18 @@ from bench.rounds import Ratio, cpu_seconds
 
 FRAMES, SIZE, SECONDS = 32, (1280, 720), 10
 CLIPS, BUSY = 16, 0.9
-# Of a simulated device that asks for a clip as fast as three quarters of a copy's workers prepare them.
+# Seconds of a simulated device that consumes clips as fast as three quarters of a copy's workers prepare them.
 PREPARED_S, ASKED_S = 0.6, 0.1
 JOURNALED_S = 2.0
-# LLaVA-OneVision-7B with 32 frames on one H100: estimates, not measured. Operations of encoding a clip with what its
-# questions begin with, and of each question; the rate at which each is done; what a call and a token take at least.
+# LLaVA-OneVision-7B with 32 frames on one H100: estimates, not measured. Operations to encode a clip with the shared
+# prompt prefix, and for each question; the operations per second of each; the minimum time of a call and of a token.
 ENCODING, QUESTION = 111.5e12, 0.78e12
 RATE, RATE_SHORT = 0.45 * 989e12, 0.30 * 989e12
 CALL_S, TOKEN_S, ROWS = 0.030, 0.025, 16
 
 
 class Kind(NamedTuple):
-    """A kind of work: questions about a clip, and tokens that each answer has."""
+    """A kind of work: the number of questions about a clip, and of tokens in each answer."""
 
     name: str
     questions: int
@@ -51,10 +51,10 @@ class Kind(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """That the device takes for a clip."""
+        """Return the device time per clip."""
         calls = -(-self.questions // ROWS)
-        writing = calls * self.tokens * TOKEN_S
-        return ENCODING / RATE + self.questions * QUESTION / RATE_SHORT + (1 + calls) * CALL_S + writing
+        decoding_s = calls * self.tokens * TOKEN_S
+        return ENCODING / RATE + self.questions * QUESTION / RATE_SHORT + (1 + calls) * CALL_S + decoding_s
 
 
 KINDS = (
@@ -70,34 +70,34 @@ def ratios(folder: Path, cores: int = 2, clips: int = CLIPS) -> Iterator[Ratio]:
     path = write_clip(folder / "device.mp4", SECONDS, SIZE)
     write_processor(folder / "LLaVA-OneVision-7B", "LLaVA-OneVision", REAL)
     spec = spec_of(folder / "LLaVA-OneVision-7B", dtype="bfloat16")
-    _, needed = run(path, spec, Kind("nothing", 20), 0.0, cores, clips)
+    _, preparation_s = run(path, spec, Kind("nothing", 20), 0.0, cores, clips)
     for kind in KINDS:
-        if kind.seconds < needed:
+        if kind.seconds < preparation_s:
             print(f"         {kind.name}: the device takes {kind.seconds:.2f} s a clip, {cores} cores prepare one in "
-                  f"{needed:.2f} s: they cannot keep it busy", flush=True)  # fmt: skip
+                  f"{preparation_s:.2f} s: they cannot keep it busy", flush=True)  # fmt: skip
             continue
-        busy, _ = run(path, spec, kind, kind.seconds, cores, clips)
-        name = f"busy: {kind.name} ({kind.seconds:.2f} s a clip; {cores} cores prepare one in {needed:.2f} s)"
-        yield Ratio(name, busy, BUSY, is_at_most=False)
+        busy_share, _ = run(path, spec, kind, kind.seconds, cores, clips)
+        name = f"busy: {kind.name} ({kind.seconds:.2f} s a clip; {cores} cores prepare one in {preparation_s:.2f} s)"
+        yield Ratio(name, busy_share, BUSY, is_at_most=False)
 
 
 def run(path: Path, spec: ModelSpec, kind: Kind, seconds: float, cores: int, clips: int) -> tuple[float, float]:
-    """The share of the time that the device works, and seconds a clip, from when the first clip is there."""
-    asked = questions(kind.questions)
-    shown = [clip_of(path, FRAMES, f"clip {number}") for number in range(clips + 1)]
-    with Ahead("reprise.models.local.prepared:ClipPreparer", spec, cores) as ahead:
-        ahead.expect(Due(clip, asked) for clip in shown)
-        assert isinstance(ahead.take(shown[0], asked), Ready)
+    """Return the share of time in which the device works, and seconds per clip, from the first prepared clip on."""
+    requests = questions(kind.questions)
+    clip_list = [clip_of(path, FRAMES, f"clip {number}") for number in range(clips + 1)]
+    with Ahead("reprise.models.local.prepared:ClipPreparer", spec, cores) as worker_pool:
+        worker_pool.expect(Due(clip, requests) for clip in clip_list)
+        assert isinstance(worker_pool.take(clip_list[0], requests), Ready)
         start = time.monotonic()
-        for clip in shown[1:]:
+        for clip in clip_list[1:]:
             time.sleep(seconds)
-            assert isinstance(ahead.take(clip, asked), Ready)
-        wall = time.monotonic() - start
-    return clips * seconds / wall, wall / clips
+            assert isinstance(worker_pool.take(clip, requests), Ready)
+        wall_s = time.monotonic() - start
+    return clips * seconds / wall_s, wall_s / clips
 
 
 class Sleeping:
-    """Prepares a clip in a given time that costs no processor, as on a machine with enough of them."""
+    """Preparer that needs a fixed time but no CPU, as if there were enough cores."""
 
     def __init__(self, spec: ModelSpec) -> None:
         del spec
@@ -110,7 +110,7 @@ class Sleeping:
 
 
 def copies(folder: Path) -> Iterator[Ratio]:
-    """The share of the time in which each of several devices works, with as many workers as their job is given."""
+    """Measure the lowest busy share among several devices, with as many workers as their job gets."""
     del folder
     for count in (1, 8):
         model = Model(label="simulated", adapter="oracle", gpus=count)
@@ -122,37 +122,37 @@ def copies(folder: Path) -> Iterator[Ratio]:
 
 
 def _share_of_copy(workers: int, clips: int = 100) -> float:
-    shown = [Clip(f"clip {number}", None, (), ()) for number in range(clips + 1)]
+    clip_list = [Clip(f"clip {number}", None, (), ()) for number in range(clips + 1)]
     spec = ModelSpec(None, "cpu", 1, "float32", "sdpa", False, {})
-    with Ahead(f"{__name__}:Sleeping", spec, workers) as ahead:
-        ahead.expect(Due(clip, ()) for clip in shown)
-        ahead.take(shown[0], ())
+    with Ahead(f"{__name__}:Sleeping", spec, workers) as worker_pool:
+        worker_pool.expect(Due(clip, ()) for clip in clip_list)
+        worker_pool.take(clip_list[0], ())
         start = time.monotonic()
-        for clip in shown[1:]:
+        for clip in clip_list[1:]:
             time.sleep(ASKED_S)
-            ahead.take(clip, ())
+            worker_pool.take(clip, ())
         return clips * ASKED_S / (time.monotonic() - start)
 
 
-def journaled(folder: Path, clips: int = 100, each: int = 20) -> Iterator[Ratio]:
-    """A job of a native model whose answers are all there."""
-    command = journaled_job(folder, clips, each)
+def journaled(folder: Path, clips: int = 100, questions_per_clip: int = 20) -> Iterator[Ratio]:
+    """Measure a job of a native model whose answers are all in the response cache."""
+    command = journaled_job(folder, clips, questions_per_clip)
     environment = os.environ | {"PYTHONPATH": ":".join(sys.path)}
-    found: list[subprocess.CompletedProcess[str]] = []
-    spent = cpu_seconds(
-        lambda: found.append(subprocess.run(command, env=environment, capture_output=True, text=True, check=True))
+    processes: list[subprocess.CompletedProcess[str]] = []
+    cpu_s = cpu_seconds(
+        lambda: processes.append(subprocess.run(command, env=environment, capture_output=True, text=True, check=True))
     )
-    name = f"CPU seconds of a job with {clips * each} journaled answers"
-    yield Ratio(name, spent, JOURNALED_S)
-    loaded = [
-        line.rpartition("|")[2].strip() for line in found[0].stderr.splitlines() if line.startswith("import time:")
+    name = f"CPU seconds of a job with {clips * questions_per_clip} journaled answers"
+    yield Ratio(name, cpu_s, JOURNALED_S)
+    modules = [
+        line.rpartition("|")[2].strip() for line in processes[0].stderr.splitlines() if line.startswith("import time:")
     ]
-    heavy = sum(module.split(".")[0] in ("torch", "transformers") for module in loaded)
-    yield Ratio(f"modules of torch and transformers that it imports, of {len(loaded)}", heavy, 0)
+    heavy_modules = sum(module.split(".")[0] in ("torch", "transformers") for module in modules)
+    yield Ratio(f"modules of torch and transformers that it imports, of {len(modules)}", heavy_modules, 0)
 
 
-def journaled_job(folder: Path, clips: int, each: int) -> list[str]:
-    """The command of the job, once all that it reads is written."""
+def journaled_job(folder: Path, clips: int, questions_per_clip: int) -> list[str]:
+    """Write all inputs of the job, and return its command."""
     answers: dict[str, Any] = {
         "adapter": "transformers", "sampling": {"rule": "linspace", "frames": 8}, "model": {}, "settings": {},
         "dtype": "float32", "attention": "sdpa", "trust_remote_code": False, "prompt": {"user": "{caption}"},
@@ -161,14 +161,16 @@ def journaled_job(folder: Path, clips: int, each: int) -> list[str]:
     key = ModelRunKey.model_validate({"run": "b/p/s/m", "key": "0" * 64, "answers": answers, "checkpoint": "nowhere"})
     store = Store(folder / "store")
     names = [f"clip{number}" for number in range(clips)]
-    requests = pl.DataFrame([_row(name, at) for name in names for at in range(each)], schema=REQUESTS)
-    plans = pl.DataFrame([_plan(name) for name in names], schema=FRAME_PLAN)
-    ledger = pl.DataFrame([_clip(name) for name in names], schema=CLIP_LEDGER)
-    journal = Journal(journal_path(store, key.key))
-    for work in gather_work(requests, plans, ledger, store):
+    requests = pl.DataFrame(
+        [_request_row(name, number) for name in names for number in range(questions_per_clip)], schema=REQUESTS
+    )
+    plans = pl.DataFrame([_frame_plan_row(name) for name in names], schema=FRAME_PLAN)
+    manifest = pl.DataFrame([_manifest_row(name) for name in names], schema=CLIP_LEDGER)
+    cache = Journal(journal_path(store, key.key))
+    for work in gather_work(requests, plans, manifest, store):
         for entry in work.entries:
-            journal.add(entry, Answer(scores=(0.5, 0.4), frames_shown=8, tokens_in=1000), 0.1)
-    tables = {"requests": (requests, REQUESTS), "frames": (plans, FRAME_PLAN), "ledgers": (ledger, CLIP_LEDGER)}
+            cache.add(entry, Answer(scores=(0.5, 0.4), frames_shown=8, tokens_in=1000), 0.1)
+    tables = {"requests": (requests, REQUESTS), "frames": (plans, FRAME_PLAN), "ledgers": (manifest, CLIP_LEDGER)}
     for name, (table, schema) in tables.items():
         write_table(table, folder / f"{name}.parquet", schema)
     settings = settings_text("b/p/s/m", key.model_dump(mode="json"))
@@ -179,19 +181,19 @@ def journaled_job(folder: Path, clips: int, each: int) -> list[str]:
     return [*command, "--timings", str(folder / "timings.parquet"), "--log", str(folder / "log")]
 
 
-def _row(clip: str, at: int) -> dict[str, Any]:
-    name = f"{clip}.{at}"
+def _request_row(clip: str, number: int) -> dict[str, Any]:
+    name = f"{clip}.{number}"
     return {
         "request_id": name, "item_id": name, "clip_id": clip, "role": "pos", "ask": "score", "system": "",
-        "prompt": f"caption {at}", "options": ["Yes", "No"], "option_texts": [], "expected": "Yes", "max_tokens": 1,
+        "prompt": f"caption {number}", "options": ["Yes", "No"], "option_texts": [], "expected": "Yes", "max_tokens": 1,
     }  # fmt: skip
 
 
-def _plan(clip: str) -> dict[str, Any]:
-    return {"clip_id": clip, "indices": list(range(8)), "times_s": [at / 8 for at in range(8)], "note": ""}
+def _frame_plan_row(clip: str) -> dict[str, Any]:
+    return {"clip_id": clip, "indices": list(range(8)), "times_s": [index / 8 for index in range(8)], "note": ""}
 
 
-def _clip(clip: str) -> dict[str, Any]:
+def _manifest_row(clip: str) -> dict[str, Any]:
     return {
         "clip_id": clip, "unit": clip, "status": "ok", "object": "clips/none.mp4", "recipe": clip, "sha256": "",
         "bytes": 1, "black_start": None, "black_end": None, "message": "",

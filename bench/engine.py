@@ -1,8 +1,8 @@
-"""What the shared engine costs: questions about one clip against the ideal, and against the authors' loop.
+"""Benchmark the shared engine: questions about one clip compared with the ideal, and with the authors' loop.
 
-Plain: for each question the clip is decoded, preprocessed with its prompt, and asked, as the benchmarks' own scripts
-do. Ideal: one decoding, one preprocessing, one encoding of what the questions begin with, and one forward of all that
-follows it, which looks at nothing before it: nobody can reach it.
+Plain: every question decodes the clip, preprocesses it with its prompt and runs the model, as the benchmarks' own
+scripts do. Ideal: one decoding, one preprocessing, one encoding of the shared prefix, and one forward pass over all
+remaining tokens without attention to the prefix. No engine can reach the ideal.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,10 +23,10 @@ from bench.media import write_clip
 from bench.rounds import ROUNDS, Ratio, medians
 from bench.words import sentence
 
-import torch  # isort: skip  reprise's adapters have prepared it
+import torch  # isort: skip  reprise's adapters must set it up first
 
 FRAMES, SIZE, SECONDS = 16, (640, 360), 10
-# Of the ideal, by questions a clip; and what one question may cost more than by the authors' loop.
+# Minimum ideal / shared by questions per clip, and maximum shared / plain for a single question.
 LEAST = {20: 0.80, 5: 0.85, 2: 0.85}
 MOST_FOR_ONE = 1.05
 START = "Carefully watch the video and pay attention to the sequence of events. Here is a caption of the video: "
@@ -36,24 +36,24 @@ END = "\nBased on your observation, does the given video entail the caption? Jus
 def ratios(folder: Path, rounds: int = ROUNDS) -> Iterator[Ratio]:
     path = write_clip(folder / "engine.mp4", SECONDS, SIZE)
     for family in FAMILIES:
-        yield from _of(family, clip_of(path, FRAMES), folder / family, rounds)
+        yield from _family_ratios(family, clip_of(path, FRAMES), folder / family, rounds)
 
 
-def _of(family: str, clip: Clip, folder: Path, rounds: int) -> Iterator[Ratio]:
+def _family_ratios(family: str, clip: Clip, folder: Path, rounds: int) -> Iterator[Ratio]:
     config = write_processor(folder, family, SMALL)
     random_model(config, "cpu", torch.float32).save_pretrained(folder)
     adapter = TransformersAdapter(spec_of(folder))
-    ways: dict[str, Callable[[], object]] = {"plain 1": partial(plain, adapter, clip, questions(1))}
+    calls: dict[str, Callable[[], object]] = {"plain 1": partial(plain, adapter, clip, questions(1))}
     for count in (1, *LEAST):
-        asked = questions(count)
-        ways[f"shared {count}"] = partial(lambda asked: list(adapter.answers(clip, asked)), asked)
-        ways[f"ideal {count}"] = partial(ideal, adapter, clip, asked)
-    spent = medians(ways, rounds)
-    yield Ratio(f"{family}, 1 question: shared / plain", spent["shared 1"] / spent["plain 1"], MOST_FOR_ONE)
-    for count, least in LEAST.items():
-        faster = count * spent["plain 1"] / spent[f"shared {count}"]
-        name = f"{family}, {count} questions: ideal / shared ({faster:.1f} times plain)"
-        yield Ratio(name, spent[f"ideal {count}"] / spent[f"shared {count}"], least, is_at_most=False)
+        requests = questions(count)
+        calls[f"shared {count}"] = partial(lambda requests: list(adapter.answers(clip, requests)), requests)
+        calls[f"ideal {count}"] = partial(ideal, adapter, clip, requests)
+    cpu_s = medians(calls, rounds)
+    yield Ratio(f"{family}, 1 question: shared / plain", cpu_s["shared 1"] / cpu_s["plain 1"], MOST_FOR_ONE)
+    for count, minimum in LEAST.items():
+        speedup = count * cpu_s["plain 1"] / cpu_s[f"shared {count}"]
+        name = f"{family}, {count} questions: ideal / shared ({speedup:.1f} times plain)"
+        yield Ratio(name, cpu_s[f"ideal {count}"] / cpu_s[f"shared {count}"], minimum, is_at_most=False)
 
 
 def clip_of(path: Path, frames: int, name: str = "clip") -> Clip:
@@ -67,63 +67,66 @@ def spec_of(folder: Path, device: str = "cpu", dtype: str = "float32") -> ModelS
 
 
 def questions(count: int) -> list[Request]:
-    draw = Random(5)  # noqa: S311
-    texts = [START + sentence(draw, draw.randrange(8, 16)) + END for _ in range(count)]
+    random = Random(5)  # noqa: S311
+    texts = [START + sentence(random, random.randrange(8, 16)) + END for _ in range(count)]
     return [
-        Request(str(at), str(at), "pos", "score", "", text, ("Yes", "No"), "Yes", 1) for at, text in enumerate(texts)
+        Request(str(number), str(number), "pos", "score", "", text, ("Yes", "No"), "Yes", 1)
+        for number, text in enumerate(texts)
     ]
 
 
-def plain(adapter: TransformersAdapter, clip: Clip, asked: list[Request]) -> list[Any]:
-    """The authors' loop."""
+def plain(adapter: TransformersAdapter, clip: Clip, requests: list[Request]) -> list[Any]:
+    """Answer each question by the authors' loop."""
     assert clip.path is not None
-    return [answer_by_hand(adapter, read_frames(clip.path, clip.indices), request) for request in asked]
+    return [answer_by_hand(adapter, read_frames(clip.path, clip.indices), request) for request in requests]
 
 
 def answer_by_hand(adapter: TransformersAdapter, frames: Any, request: Request) -> Any:
-    """A question about frames, preprocessed with its prompt and asked by the model's own classes."""
+    """Answer one question about frames with the model's own classes."""
     model = adapter.model
     inputs = by_hand(adapter.preparer.processor.processor, frames, request)
     with torch.inference_mode():
-        made = model.generate(
+        output = model.generate(
             **inputs.to(model.device, model.dtype), max_new_tokens=1, do_sample=False, output_scores=True,
             return_dict_in_generate=True,
         )  # fmt: skip
-    return torch.softmax(made.scores[0][0].float(), -1).cpu()
+    return torch.softmax(output.scores[0][0].float(), -1).cpu()
 
 
 def by_hand(processor: Any, frames: Any, request: Request) -> Any:
-    """Frames preprocessed with one prompt."""
+    """Preprocess frames with one prompt."""
     text = rendered(processor, request.prompt)
     return processor(text=[text], videos=[frames], return_tensors="pt", do_sample_frames=False)
 
 
 def rendered(processor: Any, prompt: str) -> str:
     content = [{"type": "video"}, {"type": "text", "text": prompt}]
-    made = processor.apply_chat_template(
+    text = processor.apply_chat_template(
         [{"role": "user", "content": content}], add_generation_prompt=True, tokenize=False
     )
-    return str(made)
+    return str(text)
 
 
-def ideal(adapter: TransformersAdapter, clip: Clip, asked: list[Request]) -> Any:
-    """All that is needed, once, and the questions' own tokens in one forward that looks at nothing else."""
+def ideal(adapter: TransformersAdapter, clip: Clip, requests: list[Request]) -> Any:
+    """Do all necessary work once, with the questions' own tokens in one forward pass without the prefix."""
     processor, model = adapter.preparer.processor.processor, adapter.model
     assert clip.path is not None
-    inputs = by_hand(processor, read_frames(clip.path, clip.indices), asked[0])
-    first, *others = own_tokens(processor, [request.prompt for request in asked])
-    length = inputs["input_ids"].shape[1] - len(first)
-    given = {name: value for name, value in inputs.items() if name != "attention_mask"}
-    cut = {name: given[name][:, :length] for name in ("input_ids", "mm_token_type_ids") if name in given}
+    inputs = by_hand(processor, read_frames(clip.path, clip.indices), requests[0])
+    first_tokens, *other_tokens = own_tokens(processor, [request.prompt for request in requests])
+    length = inputs["input_ids"].shape[1] - len(first_tokens)
+    model_inputs = {name: value for name, value in inputs.items() if name != "attention_mask"}
+    prefix_inputs = {
+        name: model_inputs[name][:, :length] for name in ("input_ids", "mm_token_type_ids") if name in model_inputs
+    }
     with torch.inference_mode():
-        model(**{**given, **cut}, logits_to_keep=1, use_cache=True)
-        embedded = model.get_input_embeddings()(torch.tensor([sum(others, first)]))
-        return model.model.language_model(inputs_embeds=embedded, use_cache=False)
+        model(**{**model_inputs, **prefix_inputs}, logits_to_keep=1, use_cache=True)
+        embeddings = model.get_input_embeddings()(torch.tensor([sum(other_tokens, first_tokens)]))
+        return model.model.language_model(inputs_embeds=embeddings, use_cache=False)
 
 
 def own_tokens(processor: Any, prompts: list[str]) -> list[list[int]]:
-    """The tokens of each prompt after those that all prompts with this start have after the clip's."""
+    """Return each prompt's tokens without the prefix that all prompts with this start share after the clip."""
     texts = [rendered(processor, prompt).rpartition(processor.video_token)[2] for prompt in [*prompts, f"{START}1"]]
     tokens = [list(ids) for ids in processor.tokenizer(texts, add_special_tokens=False)["input_ids"]]
-    shared = len(commonprefix(tokens))  # noqa: RUF071  of tokens, not of paths
-    return [ids[shared:] for ids in tokens[:-1]]
+    shared_length = len(commonprefix(tokens))  # noqa: RUF071  of tokens, not of paths
+    return [ids[shared_length:] for ids in tokens[:-1]]

@@ -1,7 +1,7 @@
-"""How long snakemake takes where all is made: nothing to do, and one table to render anew, at the papers' full size.
+"""Measure snakemake when all results exist, at the papers' full size: nothing to do, and one table to render again.
 
-`python -m bench.finished` writes files in place of the results of a whole rehearsal, which look so to planning,
-and takes about a minute of processor time; docs/scale.md has what it said.
+`python -m bench.finished` writes placeholder files that planning takes for the results of a whole rehearsal. It needs
+about a minute of CPU time; docs/scale.md has its results.
 """
 
 import os
@@ -17,7 +17,7 @@ import polars as pl
 from reprise.core.files import table_metadata
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, write_table
 
-from bench.scale import COPIED, alone, copied, measured_run, show
+from bench.scale import COPIED, call_in_new_process, copy_project, measured_run, show
 
 SUITE = ("--config", "suite=rehearsal")
 JOB = re.compile(r"^ *(?:local)?rule (\w+):\n((?: +\w+: .*\n)+)", re.MULTILINE)
@@ -26,17 +26,17 @@ TABLE = "config/tables/velociti.yaml"
 
 
 def snakemake(folder: Path, *arguments: str) -> str:
-    """What a call says; ends the benchmark where it fails."""
+    """Run snakemake and return its output; abort the benchmark if it fails."""
     command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments, *SUITE]
     environment = os.environ | {"PYTHONPATH": str(folder / "workflow")}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(done.stdout + done.stderr)
-    return done.stdout + done.stderr
+    process = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise SystemExit(process.stdout + process.stderr)
+    return process.stdout + process.stderr
 
 
-def finish(folder: Path) -> int:
-    """Write each job's outputs in the order of the work, and have Snakemake record them; how many jobs there are."""
+def write_placeholders(folder: Path) -> int:
+    """Write each job's outputs in the order of the work, have Snakemake record them, and return the number of jobs."""
     jobs = JOB.findall(snakemake(folder, "-n", "--logger-reprise-full"))
     for rule, block in jobs:
         for name in _names(block, "output"):
@@ -46,20 +46,20 @@ def finish(folder: Path) -> int:
 
 
 def _names(block: str, kind: str) -> Sequence[str]:
-    found = re.search(rf"^ +{kind}: (.*)$", block, re.MULTILINE)
-    return found[1].split(", ") if found else ()
+    match = re.search(rf"^ +{kind}: (.*)$", block, re.MULTILINE)
+    return match[1].split(", ") if match else ()
 
 
 def _write(path: Path, rule: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    if rule in LEDGERS:  # planning reads what they name
+    if rule in LEDGERS:  # planning reads these tables
         write_table(pl.DataFrame(), path, LEDGERS[rule])
     else:
         path.write_text(table_metadata() if path.suffix == ".parquet" else "")
 
 
-def calls(folder: Path) -> Iterator[tuple[str, Sequence[str]]]:
-    """What is measured, each with what snakemake is told."""
+def prepare_calls(folder: Path) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the calls to measure, each with its snakemake arguments."""
     yield "nothing to do", SUITE
     (folder / TABLE).write_text((folder / TABLE).read_text().replace("    caption: ", "    caption: Other. ", 1))
     yield "a table's caption changed: a dry run", ("-n", *SUITE)
@@ -67,12 +67,12 @@ def calls(folder: Path) -> Iterator[tuple[str, Sequence[str]]]:
 
 def main() -> None:
     with TemporaryDirectory() as name:
-        folder = copied(Path(name, "project"), (*COPIED, "resources/rehearsal"))
-        jobs = finish(folder)
-        for what, arguments in calls(folder):
-            begun = time.monotonic()
-            took = alone(measured_run, folder, arguments)
-            show(jobs, "jobs", f"{what} ({time.monotonic() - begun:.1f} s by the clock)", took)
+        folder = copy_project(Path(name, "project"), (*COPIED, "resources/rehearsal"))
+        jobs = write_placeholders(folder)
+        for label, arguments in prepare_calls(folder):
+            start = time.monotonic()
+            usage = call_in_new_process(measured_run, folder, arguments)
+            show(jobs, "jobs", f"{label} ({time.monotonic() - start:.1f} s by the clock)", usage)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What intervals cost: 100 metrics of 10,000 items from 2,000 videos, in closed form and by a bootstrap over videos."""
+"""Benchmark intervals: 100 metrics of 10,000 items from 2,000 videos, in closed form and by a bootstrap over videos."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,16 +8,16 @@ from reprise.stats.measures import first
 from bench.rounds import Ratio, medians
 
 GROUPS, METRICS, ITEMS, VIDEOS, DRAWS = 10, 10, 10_000, 2_000, 2_000
-AT_ONCE = 500  # draws: what fits the memory that scoring has
+AT_ONCE = 500  # draws that fit into the memory of the scoring stage
 
 
 def ratio() -> Ratio:
-    """CPU of the closed form over that of the bootstrap, whose draws all metrics of a group of items share."""
+    """Return the CPU time of the closed form over that of a bootstrap whose draws all metrics of a group share."""
     generator = np.random.default_rng(0)
     videos = generator.integers(VIDEOS, size=ITEMS)
-    # Ten groups, each a tenth of the items smaller, as data sets and categories are groups.
-    inside = [generator.random(ITEMS) < 1 - number / GROUPS for number in range(GROUPS)]
-    groups = [(generator.random((METRICS, int(rows.sum()))) < 0.6, videos[rows]) for rows in inside]
+    # Ten groups of decreasing size, each a tenth of the items smaller, like the groups by data set and category.
+    masks = [generator.random(ITEMS) < 1 - number / GROUPS for number in range(GROUPS)]
+    groups = [(generator.random((METRICS, int(rows.sum()))) < 0.6, videos[rows]) for rows in masks]
 
     def closed_form() -> None:
         for answers, clusters in groups:
@@ -30,12 +30,12 @@ def ratio() -> Ratio:
         for answers, clusters in groups:
             bootstrap(answers, clusters)
 
-    taken = medians({"closed form": closed_form, "drawn": drawn}, rounds=3)
-    return Ratio("intervals in closed form / by shared bootstrap draws", taken["closed form"] / taken["drawn"], 1)
+    cpu_s = medians({"closed form": closed_form, "drawn": drawn}, rounds=3)
+    return Ratio("intervals in closed form / by shared bootstrap draws", cpu_s["closed form"] / cpu_s["drawn"], 1)
 
 
 def bootstrap(answers: NDArray[np.bool_], videos: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Percentile intervals: the share of each line of answers in every draw of videos with replacement."""
+    """Return percentile intervals of the share of each row of answers, from draws of videos with replacement."""
     names, video_of_item = np.unique(videos, return_inverse=True)
     sums = np.array([np.bincount(video_of_item, weights=right) for right in answers], dtype=np.float32)
     sizes = np.bincount(video_of_item).astype(np.float32)
@@ -43,7 +43,7 @@ def bootstrap(answers: NDArray[np.bool_], videos: NDArray[np.int64]) -> NDArray[
     shares = []
     for _ in range(DRAWS // AT_ONCE):
         picks = generator.integers(len(names), size=(AT_ONCE, len(names)))
-        drawn = np.array([np.bincount(pick, minlength=len(names)) for pick in picks], dtype=np.float32)
-        shares.append(sums @ drawn.T / (drawn @ sizes))
-    found: NDArray[np.float64] = np.quantile(np.concatenate(shares, axis=1), [0.025, 0.975], axis=1)
-    return found
+        counts = np.array([np.bincount(pick, minlength=len(names)) for pick in picks], dtype=np.float32)
+        shares.append(sums @ counts.T / (counts @ sizes))
+    intervals: NDArray[np.float64] = np.quantile(np.concatenate(shares, axis=1), [0.025, 0.975], axis=1)
+    return intervals

@@ -1,6 +1,6 @@
-"""Runs of one model that takes ten seconds to load: their time against one load and their answers.
+"""Benchmark the runs of one model that takes ten seconds to load against the time of one load and of their answers.
 
-`python -m bench.loading 28` takes the 28 runs of a temporal profile, of thirty seconds each: a quarter of an hour.
+`python -m bench.loading 28` takes a quarter of an hour for the 28 runs of a temporal profile, of thirty seconds each.
 """
 
 import sys
@@ -22,11 +22,11 @@ BOUND, LONGEST_S = 1.2, 3600.0
 
 
 def ratios(folder: Path, count: int = 4) -> Iterator[Ratio]:
-    empty = _seconds(kept_project(folder / "empty"), count, load_s=0.0, answer_s=0.0)
+    overhead_s = _seconds(kept_project(folder / "empty"), count, load_s=0.0, answer_s=0.0)
     project = kept_project(folder / "slow")
-    wall = _seconds(project, count, load_s=LOAD_S, answer_s=RUN_S / QUESTIONS)
+    wall_s = _seconds(project, count, load_s=LOAD_S, answer_s=RUN_S / QUESTIONS)
     name = f"{count} runs of a model, against one load, the answers and the jobs themselves"
-    yield Ratio(name, wall / (empty + LOAD_S + count * RUN_S), BOUND)
+    yield Ratio(name, wall_s / (overhead_s + LOAD_S + count * RUN_S), BOUND)
     yield Ratio("loads", sum(project.loads().values()), 1)
 
 

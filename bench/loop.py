@@ -1,8 +1,8 @@
-"""A job of the toy checkpoint beside a plain loop of the same shape, and what its threads cost beside other processes.
+"""Compare a job of the toy checkpoint with a plain loop, and measure the cost of its threads beside other processes.
 
-The loop decodes a clip from its beginning, prepares it and asks it for each of its questions alone, as the common
-harnesses do. As a whole job it starts, loads, asks, and ends (`python -m bench.loop FOLDER`). A job of ours is a fork
-of a process that has the libraries, as all of a workflow's jobs are.
+For every question the loop decodes the clip from its beginning, prepares it and runs the model, as the common harnesses
+do. As a whole job it also starts and loads (`python -m bench.loop FOLDER`). A job of the library is forked from a
+process that has imported the libraries, like all jobs of a workflow.
 """
 
 import multiprocessing
@@ -22,11 +22,11 @@ from bench.rounds import Ratio, cpu_seconds, medians
 
 CHECKPOINT = Path("resources/demo/checkpoints/llava-ov-late")
 FRAMES, SIZE, SECONDS = 8, (128, 128), 10
-# Questions about a clip, of which each must cost so many times less than by the loop: the aim is 8, 4.6 to 5.9 was
-# measured, and an ideal that looks at nothing comes to 6.4.
+# Questions about a clip, and the minimum speedup of each over the loop: the aim is 8, 4.6 to 5.9 was measured, and
+# the ideal of bench/engine.py reaches 6.4.
 QUESTIONS, LEAST = 32, 4.0
-# Of a whole job: clips, how many of them have a second question, threads, and how many times less it must cost: the aim
-# is 2.5, 2.4 to 2.7 was measured.
+# Of a whole job: clips, clips with a second question, threads, and the minimum speedup: the aim is 2.5, 2.4 to 2.7 was
+# measured.
 CLIPS, SECOND, THREADS, LEAST_OF_JOB = 144, 48, 2, 2.2
 BUSY, MOST_BESIDE_OTHERS = 2, 1.3
 ROUNDS = 3
@@ -37,41 +37,43 @@ def ratios(folder: Path) -> Iterator[Ratio]:
 
     write_clip(folder / "loop.mp4", SECONDS, SIZE)
     yield _questions(folder)
-    plain_job = median(cpu_seconds(lambda: _plain_job(folder)) for _ in range(ROUNDS))
-    alone = median(_forked(folder) for _ in range(ROUNDS))
-    asked = f"{CLIPS + SECOND} questions on {CLIPS} clips, {THREADS} threads"
-    yield Ratio(f"{asked}: plain loop / job", plain_job / alone, LEAST_OF_JOB, is_at_most=False)
-    with _busy():
-        beside = median(_forked(folder) for _ in range(ROUNDS))
+    loop_s = median(cpu_seconds(lambda: _plain_job(folder)) for _ in range(ROUNDS))
+    alone_s = median(_forked(folder) for _ in range(ROUNDS))
+    workload = f"{CLIPS + SECOND} questions on {CLIPS} clips, {THREADS} threads"
+    yield Ratio(f"{workload}: plain loop / job", loop_s / alone_s, LEAST_OF_JOB, is_at_most=False)
+    with _busy_processes():
+        contended_s = median(_forked(folder) for _ in range(ROUNDS))
     name = f"{THREADS} threads: CPU seconds beside {BUSY} busy processes / alone"
-    yield Ratio(name, beside / alone, MOST_BESIDE_OTHERS)
+    yield Ratio(name, contended_s / alone_s, MOST_BESIDE_OTHERS)
 
 
 def _questions(folder: Path) -> Ratio:
-    """Both in this process, whose model is loaded."""
+    """Measure the loop and the adapter in this process, with the model already loaded."""
     from reprise.models.local.transformers import TransformersAdapter
 
     from bench.engine import clip_of, questions, spec_of
 
     adapter = TransformersAdapter(spec_of(CHECKPOINT))
-    clip, asked = clip_of(folder / "loop.mp4", FRAMES), questions(QUESTIONS)
-    ways = {"plain": lambda: loop(adapter, clip, asked), "ours": lambda: list(adapter.answers(clip, asked))}
-    spent = medians(ways, ROUNDS)
+    clip, requests = clip_of(folder / "loop.mp4", FRAMES), questions(QUESTIONS)
+    calls = {"plain": lambda: loop(adapter, clip, requests), "ours": lambda: list(adapter.answers(clip, requests))}
+    cpu_s = medians(calls, ROUNDS)
     name = f"toy checkpoint, {QUESTIONS} questions a clip: plain loop / adapter"
-    return Ratio(name, spent["plain"] / spent["ours"], LEAST, is_at_most=False)
+    return Ratio(name, cpu_s["plain"] / cpu_s["ours"], LEAST, is_at_most=False)
 
 
-def loop(adapter: Any, clip: Any, asked: Sequence[Any]) -> None:
-    """A clip decoded, prepared and asked for each question, by the model's own classes."""
+def loop(adapter: Any, clip: Any, requests: Sequence[Any]) -> None:
+    """Decode, prepare and run a clip for each question, with the model's own classes."""
     import numpy as np
 
     from bench.engine import answer_by_hand
 
-    for request in asked:
+    for request in requests:
         with av.open(str(clip.path)) as container:
-            wanted = set(clip.indices)
+            indices = set(clip.indices)
             frames = [
-                one.to_ndarray(format="rgb24") for at, one in enumerate(container.decode(video=0)) if at in wanted
+                frame.to_ndarray(format="rgb24")
+                for index, frame in enumerate(container.decode(video=0))
+                if index in indices
             ]
         answer_by_hand(adapter, np.stack(frames), request)
 
@@ -81,36 +83,36 @@ def _plain_job(folder: Path) -> None:
 
 
 def _forked(folder: Path) -> float:
-    """CPU seconds of a job of ours."""
+    """Return the CPU seconds of a job of the library."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["reprise.models.local.transformers", "reprise.stages.infer"])
-    receiving, sending = context.Pipe(duplex=False)
-    job = context.Process(target=_spend, args=(folder / "loop.mp4", sending))
-    job.start()
-    spent = float(receiving.recv())
-    job.join()
-    return spent
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_run_and_report, args=(folder / "loop.mp4", sender))
+    process.start()
+    cpu_s = float(receiver.recv())
+    process.join()
+    return cpu_s
 
 
-def _spend(path: Path, sending: Any) -> None:
-    ours(path)
-    sending.send(time.process_time())
+def _run_and_report(path: Path, sender: Any) -> None:
+    library_job(path)
+    sender.send(time.process_time())
 
 
 @contextmanager
-def _busy() -> Iterator[None]:
-    """Processes that always want a processor."""
-    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY)]
+def _busy_processes() -> Iterator[None]:
+    """Keep some processes busy while the block runs."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY)]
     try:
         yield
     finally:
-        for one in running:
-            one.kill()
-            one.wait()
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
-def ours(path: Path) -> None:
-    """The library's job, but for reading its inputs."""
+def library_job(path: Path) -> None:
+    """Run the library's job, without reading its inputs."""
     from tempfile import TemporaryDirectory
 
     from reprise.core.store import Store
@@ -122,8 +124,14 @@ def ours(path: Path) -> None:
     from bench.engine import clip_of, questions
 
     clip = clip_of(path, FRAMES)
-    asked = [[replace(one, request_id=f"{at} {one.request_id}") for one in questions(count)] for at, count in _counts()]
-    works = [Work(replace(clip, clip_id=f"c{at}"), f"recipe {at}", tuple(some)) for at, some in enumerate(asked)]
+    requests_by_clip = [
+        [replace(request, request_id=f"{number} {request.request_id}") for request in questions(count)]
+        for number, count in _counts()
+    ]
+    works = [
+        Work(replace(clip, clip_id=f"c{number}"), f"recipe {number}", tuple(requests))
+        for number, requests in enumerate(requests_by_clip)
+    ]
     answers = {
         "adapter": "transformers", "sampling": {"rule": "linspace"}, "model": {"checkpoint": "1"}, "settings": {},
         "dtype": "float32", "attention": "sdpa", "trust_remote_code": False, "prompt": {"system": "", "user": "{x}"},
@@ -134,13 +142,13 @@ def ours(path: Path) -> None:
     )
     with TemporaryDirectory() as folder, lazy_model(key, Store(Path(folder)), THREADS) as model:
         store = Store(Path(folder))
-        journal, failures = Journal(journal_path(store, key.key)), Failures(failures_path(store, key.key), 3)
-        rows, _ = ask_all(works, model, journal, failures, key)
+        cache, failures = Journal(journal_path(store, key.key)), Failures(failures_path(store, key.key), 3)
+        rows, _ = ask_all(works, model, cache, failures, key)
     assert len(rows) == CLIPS + SECOND and not any(row["error"] for row in rows)
 
 
 def plain(path: Path) -> None:
-    """The loop, with the model's own classes."""
+    """Run the loop, with the model's own classes."""
     import torch
     from reprise.models.local.transformers import TransformersAdapter
 
@@ -153,8 +161,8 @@ def plain(path: Path) -> None:
 
 
 def _counts() -> Sequence[tuple[int, int]]:
-    """Of each clip, how many questions it has."""
-    return [(at, 2 if at < SECOND else 1) for at in range(CLIPS)]
+    """Return the number of questions of each clip."""
+    return [(number, 2 if number < SECOND else 1) for number in range(CLIPS)]
 
 
 if __name__ == "__main__":

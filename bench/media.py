@@ -1,4 +1,4 @@
-"""What reading, cutting and measuring videos cost, as ratios of CPU seconds within one run."""
+"""Benchmark reading, trimming and measuring videos, as ratios of CPU seconds within one run."""
 
 import subprocess
 import sys
@@ -18,14 +18,14 @@ from bench.rounds import Ratio, medians
 
 SECONDS, SIZE, SMALL = 10, (854, 480), (336, 336)
 LONG_SECONDS = 360
-# Of a whole decode, what frames spread over a clip of so many seconds may take; its keyframes are 5 s apart.
+# (seconds, frames) -> maximum share of a whole decode, for frames spread over the clip; its keyframes are 5 s apart.
 OF_WHOLE = {(10, 8): 0.9, (10, 64): 1.0, (165, 8): 0.2, (165, 64): 0.75, (360, 8): 0.12, (360, 64): 0.55}
-# Interpreter, libraries and one picture apart, what a clip six times as long may add.
+# Memory that a clip six times as long may add.
 MEMORY_SLACK_MB = 20
 
 
 def ratios(folder: Path) -> Iterator[Ratio]:
-    """Every measured ratio with the bound that it must keep."""
+    """Yield every measured ratio with its bound."""
     clip = write_clip(folder / "clip.mp4", SECONDS, SIZE)
     yield from _reading(clip)
     yield from _shot_counting(clip)
@@ -34,18 +34,18 @@ def ratios(folder: Path) -> Iterator[Ratio]:
 
 
 def _long_clips(folder: Path) -> Iterator[Ratio]:
-    """A few frames of long clips, of which only the groups of pictures with planned frames are decoded."""
+    """Measure a few frames of long clips, where only the groups of pictures with planned frames are decoded."""
     for seconds in sorted({seconds for seconds, _ in OF_WHOLE}):
         clip = write_clip(folder / f"whole{seconds}.mp4", seconds, (320, 180))
         index = packet_index(clip)
-        ways: dict[str, Callable[[], object]] = {"whole": lambda clip=clip: deque(iter_frames(clip), maxlen=0)}
+        calls: dict[str, Callable[[], object]] = {"whole": lambda clip=clip: deque(iter_frames(clip), maxlen=0)}
         for count in (8, 64):
             indices = plan({"rule": "linspace", "frames": count}, index.frames, index.times).indices
-            ways[str(count)] = lambda clip=clip, indices=indices: deque(iter_frames(clip, indices), maxlen=0)
-        spent = medians(ways, rounds=3)
+            calls[str(count)] = lambda clip=clip, indices=indices: deque(iter_frames(clip, indices), maxlen=0)
+        cpu_s = medians(calls, rounds=3)
         for count in (8, 64):
             name = f"{count} frames of {seconds} s / all of its frames"
-            yield Ratio(name, spent[str(count)] / spent["whole"], OF_WHOLE[seconds, count])
+            yield Ratio(name, cpu_s[str(count)] / cpu_s["whole"], OF_WHOLE[seconds, count])
 
 
 def _reading(clip: Path) -> Iterator[Ratio]:
@@ -55,22 +55,22 @@ def _reading(clip: Path) -> Iterator[Ratio]:
         "8 fps": plan({"rule": "fps_mid", "fps": 8}, index.frames, index.times).indices,
     }
     for name, indices in plans.items():
-        ways: dict[str, Callable[[], object]] = {
+        calls: dict[str, Callable[[], object]] = {
             "plain": lambda: _plain_decode(clip),
-            # One by one, as the seeking reader does: an array of all pictures costs the kernel's zeroing of its pages.
+            # Frames one by one, as with seeking: the kernel would have to zero the pages of an array of all frames.
             "full": lambda indices=indices: deque(iter_frames(clip, indices), maxlen=0),
             "small": lambda indices=indices: read_frames(clip, indices, SMALL),
             "seek": lambda indices=indices: _seek_each(clip, indices),
         }
-        spent = medians(ways)
-        yield Ratio(f"read {name}, full size / ffmpeg -f null", spent["full"] / spent["plain"], 1.4)
-        yield Ratio(f"read {name}, 336 pixels / ffmpeg -f null", spent["small"] / spent["plain"], 2.0)
-        yield Ratio(f"seek for each of {name} / read {name}", spent["seek"] / spent["full"], 12, is_at_most=False)
+        cpu_s = medians(calls)
+        yield Ratio(f"read {name}, full size / ffmpeg -f null", cpu_s["full"] / cpu_s["plain"], 1.4)
+        yield Ratio(f"read {name}, 336 pixels / ffmpeg -f null", cpu_s["small"] / cpu_s["plain"], 2.0)
+        yield Ratio(f"seek for each of {name} / read {name}", cpu_s["seek"] / cpu_s["full"], 12, is_at_most=False)
 
 
 def _shot_counting(clip: Path) -> Iterator[Ratio]:
-    spent = medians({"plain": lambda: _plain_decode(clip), "shots": lambda: _count_shots(clip)})
-    yield Ratio("count shots / ffmpeg -f null", spent["shots"] / spent["plain"], 2.0)
+    cpu_s = medians({"plain": lambda: _plain_decode(clip), "shots": lambda: _count_shots(clip)})
+    yield Ratio("count shots / ffmpeg -f null", cpu_s["shots"] / cpu_s["plain"], 2.0)
 
 
 def _memory(folder: Path) -> Ratio:
@@ -78,15 +78,15 @@ def _memory(folder: Path) -> Ratio:
     for seconds in (LONG_SECONDS // 6, LONG_SECONDS):
         clip = write_clip(folder / f"long{seconds}.mp4", seconds, (320, 180))
         command = [sys.executable, "-m", "bench.media", str(clip)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        peaks.append(float(done.stdout))
+        process = subprocess.run(command, capture_output=True, text=True, check=True)
+        peaks.append(float(process.stdout))
     return Ratio(
         f"MB more for {LONG_SECONDS} s than for {LONG_SECONDS // 6} s at 8 fps", peaks[1] - peaks[0], MEMORY_SLACK_MB
     )
 
 
 def write_clip(path: Path, seconds: int, size: tuple[int, int]) -> Path:
-    """A moving, noisy picture with keyframes far apart."""
+    """Write a moving, noisy video with keyframes far apart."""
     source = f"testsrc2=s={size[0]}x{size[1]}:r=24:d={seconds},noise=alls=4:allf=t"
     command = [ffmpeg_executable(), *QUIET, "-f", "lavfi", "-i", source]
     command += ["-c:v", "libx264", "-preset", "veryfast", "-crf", "23", "-g", "120", "-bf", "3", "-pix_fmt", "yuv420p"]
@@ -99,10 +99,10 @@ def _plain_decode(clip: Path) -> None:
 
 
 def _seek_each(clip: Path, indices: tuple[int, ...]) -> None:
-    opened = cv2.VideoCapture(str(clip))
+    capture = cv2.VideoCapture(str(clip))
     for index in indices:
-        opened.set(cv2.CAP_PROP_POS_FRAMES, index)
-        opened.read()
+        capture.set(cv2.CAP_PROP_POS_FRAMES, index)
+        capture.read()
 
 
 def _count_shots(clip: Path) -> int:
@@ -116,12 +116,12 @@ def _count_shots(clip: Path) -> int:
 
 
 def _peak_memory_mb(clip: Path) -> float:
-    """Peak of a process that looks at every planned frame of a clip and keeps none."""
+    """Return the peak memory of a process that decodes every planned frame of a clip and keeps none."""
     index = packet_index(clip)
     indices = plan({"rule": "fps_mid", "fps": 8}, index.frames, index.times).indices
     for _ in iter_frames(clip, indices):
         continue
-    # Not getrusage: its peak begins with that of the parent process.
+    # getrusage would not do: its peak starts at that of the parent process.
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 

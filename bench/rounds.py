@@ -1,4 +1,4 @@
-"""CPU seconds of several ways to do one thing, in interleaved rounds, so that a busy machine disturbs all alike."""
+"""Compare the CPU seconds of several calls in interleaved rounds, so that a busy machine disturbs all of them alike."""
 
 import resource
 from collections.abc import Callable
@@ -9,7 +9,7 @@ ROUNDS = 5
 
 
 class Ratio(NamedTuple):
-    """A measured number and the bound that it must keep."""
+    """A measured number and its bound."""
 
     name: str
     value: float
@@ -18,7 +18,7 @@ class Ratio(NamedTuple):
 
     @property
     def line(self) -> str:
-        """What is printed of it."""
+        """Return the printed line."""
         sign, outcome = "<=" if self.is_at_most else ">=", "ok  " if self.holds else "FAIL"
         return f"{self.value:8.2f} {sign} {self.bound:<5g} {outcome} {self.name}"
 
@@ -28,23 +28,23 @@ class Ratio(NamedTuple):
 
 
 def cpu_seconds(call: Callable[[], object]) -> float:
-    """CPU seconds of this process and of the children that a call waits for."""
-    before = _used()
+    """Return the CPU seconds of this process and of the children that a call waits for."""
+    start = _cpu_time()
     call()
-    return _used() - before
+    return _cpu_time() - start
 
 
-def medians(ways: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
-    """Median CPU seconds of each way; the first round warms caches and is not counted."""
-    spent: dict[str, list[float]] = {name: [] for name in ways}
+def medians(calls: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
+    """Return the median CPU seconds of each call; the first round warms caches and is not counted."""
+    seconds_by_name: dict[str, list[float]] = {name: [] for name in calls}
     for number in range(rounds + 1):
-        for name, call in ways.items():
+        for name, call in calls.items():
             seconds = cpu_seconds(call)
             if number:
-                spent[name].append(seconds)
-    return {name: median(values) for name, values in spent.items()}
+                seconds_by_name[name].append(seconds)
+    return {name: median(values) for name, values in seconds_by_name.items()}
 
 
-def _used() -> float:
-    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+def _cpu_time() -> float:
+    usages = (resource.getrusage(target) for target in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)

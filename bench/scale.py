@@ -1,6 +1,6 @@
-"""How the parts of the workflow grow: processor time and memory of each on synthetic plans, a line a part and size.
+"""Measure how the parts of the workflow scale: CPU time and memory on synthetic plans, one line per part and size.
 
-`python -m bench.scale` takes about two minutes of processor time; docs/scale.md has what it said.
+`python -m bench.scale` takes about two minutes of CPU time; docs/scale.md has its results.
 """
 
 import os
@@ -69,31 +69,31 @@ tables:
 """
 
 
-class Taken(NamedTuple):
-    """What a part took: processor time, and by how much the process grew."""
+class Usage(NamedTuple):
+    """CPU time of a part, and the growth of the process's memory."""
 
     seconds: float
     mib: float
 
 
 Part = Callable[[Path, int], Callable[[], object]]
-"""makes what a part needs in a folder, of so many clips, and returns the part itself"""
+"""writes the inputs of a part for a number of clips into a folder, and returns the part itself"""
 
 
-def measured(part: Part, folder: Path, count: int) -> Taken:
-    """Run a part in this process, which does nothing else."""
+def measure_part(part: Part, folder: Path, count: int) -> Usage:
+    """Run a part in this process, which must do nothing else."""
     work = part(folder, count)
-    begun, before = time.process_time(), _most_mib(resource.RUSAGE_SELF)
+    start, start_mib = time.process_time(), _peak_mib(resource.RUSAGE_SELF)
     work()
-    return Taken(time.process_time() - begun, _most_mib(resource.RUSAGE_SELF) - before)
+    return Usage(time.process_time() - start, _peak_mib(resource.RUSAGE_SELF) - start_mib)
 
 
-def _most_mib(whose: int) -> float:
-    return resource.getrusage(whose).ru_maxrss * 1024 / MIB
+def _peak_mib(target: int) -> float:
+    return resource.getrusage(target).ru_maxrss * 1024 / MIB
 
 
 def requests(count: int) -> pl.DataFrame:
-    """A question about each clip."""
+    """Return one request per clip."""
     names = [f"clip{number:07d}" for number in range(count)]
     text = "Does the video show that a person in a red coat opens the door before the dog runs out of the house?"
     return pl.DataFrame(
@@ -119,12 +119,13 @@ def responses(count: int) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def ledger(count: int) -> pl.DataFrame:
+def manifest(count: int) -> pl.DataFrame:
     names = [f"clip{number:07d}" for number in range(count)]
     digests = [text_digest(name) for name in names]
     return pl.DataFrame(
         {
-            "clip_id": names, "unit": names, "status": "ok", "object": [f"clips/{d[:2]}/{d}.mp4" for d in digests],
+            "clip_id": names, "unit": names, "status": "ok",
+            "object": [f"clips/{digest[:2]}/{digest}.mp4" for digest in digests],
             "recipe": digests, "sha256": digests, "bytes": 1, "black_start": None, "black_end": None, "message": "",
         },
         schema=CLIP_LEDGER,
@@ -134,7 +135,12 @@ def ledger(count: int) -> pl.DataFrame:
 def frames(count: int) -> pl.DataFrame:
     names = [f"clip{number:07d}" for number in range(count)]
     indices = list(range(16))
-    rows = {"clip_id": names, "indices": [indices] * count, "times_s": [[i / 2 for i in indices]] * count, "note": ""}
+    rows = {
+        "clip_id": names,
+        "indices": [indices] * count,
+        "times_s": [[index / 2 for index in indices]] * count,
+        "note": "",
+    }
     return pl.DataFrame(rows, schema=FRAME_PLAN)
 
 
@@ -148,42 +154,42 @@ def reading(folder: Path, count: int) -> Callable[[], object]:
 
 
 def sharding(folder: Path, count: int) -> Callable[[], object]:
-    names = ledger(count)["unit"].to_list()
+    names = manifest(count)["unit"].to_list()
     return lambda: [shard_of(name, SHARDS) for name in names]
 
 
 def gathering(folder: Path, count: int) -> Callable[[], object]:
-    tables = requests(count), frames(count), ledger(count)
+    tables = requests(count), frames(count), manifest(count)
     return lambda: gather_work(*tables, Store(folder))
 
 
-def journal(folder: Path, count: int) -> Callable[[], object]:
-    log = journal_path(Store(folder), "ab" * 32)
-    log.parent.mkdir(parents=True)
-    with log.open("w") as stream:
-        for digest in ledger(count)["recipe"]:
+def loading(folder: Path, count: int) -> Callable[[], object]:
+    path = journal_path(Store(folder), "ab" * 32)
+    path.parent.mkdir(parents=True)
+    with path.open("w") as stream:
+        for digest in manifest(count)["recipe"]:
             line = canonical_json([digest[:32], "Yes", [0.25, 0.75], 16, 3000, 1, 0.5])
             stream.write(f"{checked_line(line)}\n")
-    return lambda: Journal(log)
+    return lambda: Journal(path)
 
 
 def answering(folder: Path, count: int) -> Callable[[], object]:
-    """A tenth of the answers: each line is appended by itself."""
-    log, answer = Journal(folder / "appended.jsonl"), Answer("Yes", (0.25, 0.75), 16, 3000, 1)
-    return lambda: [log.add(f"{number:032d}", answer, 0.5) for number in range(count // 10)]
+    """Append a tenth of the answers, each line on its own."""
+    cache, answer = Journal(folder / "appended.jsonl"), Answer("Yes", (0.25, 0.75), 16, 3000, 1)
+    return lambda: [cache.add(f"{number:032d}", answer, 0.5) for number in range(count // 10)]
 
 
 def listing(folder: Path, count: int) -> Callable[[], object]:
     store = Store(folder)
-    for name in ledger(count)["object"]:
-        file = store.root / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch()
+    for name in manifest(count)["object"]:
+        path = store.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
     return store.sizes
 
 
-def looking(folder: Path, count: int) -> Callable[[], object]:
-    names = ledger(count)["object"].to_list()
+def checking(folder: Path, count: int) -> Callable[[], object]:
+    names = manifest(count)["object"].to_list()
     return lambda: [(folder / name).stat() for name in names]
 
 
@@ -192,15 +198,15 @@ PARTS: dict[str, Part] = {
     "read it": reading,
     "shards of the clips": sharding,
     "gather a run's questions": gathering,
-    "load a journal": journal,
+    "load a journal": loading,
     "journal a tenth of the answers": answering,
     "list the store": listing,
-    "look at each object of the ledgers": looking,
+    "look at each object of the ledgers": checking,
 }
 
 
-def copied(folder: Path, names: Sequence[str] = COPIED) -> Path:
-    """A copy of these parts of the project."""
+def copy_project(folder: Path, names: Sequence[str] = COPIED) -> Path:
+    """Copy these parts of the project."""
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
@@ -208,9 +214,9 @@ def copied(folder: Path, names: Sequence[str] = COPIED) -> Path:
     return folder
 
 
-def project(folder: Path, runs: int) -> None:
-    """A copy of the project with so many runs in one table; no data."""
-    copied(folder)
+def write_project(folder: Path, runs: int) -> None:
+    """Copy the project without data, and add a table with a number of runs."""
+    copy_project(folder)
     (folder / "config/suites/scale.yaml").write_text(SUITE.format(shards=SHARDS))
     rows = [f"          - {{label: Model {number}, model: scale-{number}}}\n" for number in range(runs)]
     (folder / "config/tables/scale.yaml").write_text(TABLE + "".join(rows))
@@ -219,34 +225,34 @@ def project(folder: Path, runs: int) -> None:
         (folder / f"config/models/scale-{number}.yaml").write_text(model)
 
 
-def measured_run(folder: Path, arguments: Sequence[str]) -> Taken:
-    """A call of snakemake, with its start."""
+def measured_run(folder: Path, arguments: Sequence[str]) -> Usage:
+    """Run snakemake, including its start, and return its usage."""
     command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
     environment = os.environ | {"PYTHONPATH": str(folder / "workflow")}
-    begun = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(done.stdout + done.stderr)
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = ended.ru_utime + ended.ru_stime - begun.ru_utime - begun.ru_stime
-    return Taken(seconds, _most_mib(resource.RUSAGE_CHILDREN))
+    start = resource.getrusage(resource.RUSAGE_CHILDREN)
+    process = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise SystemExit(process.stdout + process.stderr)
+    end = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = end.ru_utime + end.ru_stime - start.ru_utime - start.ru_stime
+    return Usage(seconds, _peak_mib(resource.RUSAGE_CHILDREN))
 
 
-def of_runs(folder: Path, runs: int) -> Iterator[tuple[str, Taken]]:
-    """The parts that grow with runs."""
-    project(folder, runs)
-    for what in ("first dry run", "dry run"):
-        yield what, alone(measured_run, folder, ("-n", "--config", "suite=scale"))
+def measure_runs(folder: Path, runs: int) -> Iterator[tuple[str, Usage]]:
+    """Yield the usage of the parts that grow with runs."""
+    write_project(folder, runs)
+    for label in ("first dry run", "dry run"):
+        yield label, call_in_new_process(measured_run, folder, ("-n", "--config", "suite=scale"))
 
 
-def alone(work: Callable[..., T], *arguments: object) -> T:
-    """Call a function in a new process, whose time and memory are its own."""
+def call_in_new_process(work: Callable[..., T], *arguments: object) -> T:
+    """Call a function in a new process, so that its time and memory are measured alone."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(work, *arguments).result()
 
 
-def show(count: int, what: str, part: str, took: Taken) -> None:
-    print(f"{count:>9} {what}  {part:<38}{took.seconds:8.2f} s {took.mib:8.0f} MiB", flush=True)
+def show(count: int, unit: str, part: str, usage: Usage) -> None:
+    print(f"{count:>9} {unit}  {part:<38}{usage.seconds:8.2f} s {usage.mib:8.0f} MiB", flush=True)
 
 
 def main() -> None:
@@ -255,10 +261,10 @@ def main() -> None:
             folder = Path(name, f"clips{count}")
             folder.mkdir()
             for part, work in PARTS.items():
-                show(count, "clips", part, alone(measured, work, folder, count))
+                show(count, "clips", part, call_in_new_process(measure_part, work, folder, count))
         for runs in RUNS:
-            for part, took in of_runs(Path(name, f"runs{runs}"), runs):
-                show(runs, "runs", part, took)
+            for part, usage in measure_runs(Path(name, f"runs{runs}"), runs):
+                show(runs, "runs", part, usage)
 
 
 if __name__ == "__main__":

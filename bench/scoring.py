@@ -1,4 +1,4 @@
-"""What scoring costs: CPU seconds and peak memory of the real stage commands, at the papers' full item counts.
+"""Benchmark scoring: CPU seconds and peak memory of the real stage commands, at the papers' full item counts.
 
 `python -m bench.scoring [models]` scores that many models on every benchmark, one process at a time.
 """
@@ -30,13 +30,13 @@ from bench import intervals, synthetic
 from bench.rounds import Ratio
 
 MODELS, SAMPLE = 40, 20
-# In starts of Python, which a slow machine slows down alike.
+# The bound is in starts of Python, which a slow machine slows down alike.
 MOST_STARTS, BUDGET_MB = 1.75, 2000.0
-# Threads as Snakemake sets them for a job of one thread; compiled modules are kept, as they are by default.
+# One thread per job, as Snakemake sets it. Python may write bytecode, as by default.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 ENVIRONMENT |= {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
 ENVIRONMENT |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-# A small parent: the kernel counts the peak of a process from that of the one it was forked from.
+# The launcher is small because the kernel counts the peak of a process from that of its parent.
 LAUNCHER = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)
@@ -47,7 +47,7 @@ Answers = Callable[[list[dict[str, object]], int, str], pl.DataFrame]
 
 
 class Asked(NamedTuple):
-    """A benchmark's protocol and how models answer it."""
+    """A benchmark's protocol, and the function that generates models' answers to it."""
 
     benchmark: str
     protocol: str
@@ -65,7 +65,7 @@ ASKED = (
 
 
 class Spent(NamedTuple):
-    """One process of a stage."""
+    """The cost of one stage process."""
 
     stage: str
     asked: str
@@ -74,37 +74,40 @@ class Spent(NamedTuple):
 
 
 def main() -> None:
-    """Score as many models as the command line says, and print what each stage takes."""
+    """Score the number of models on the command line, and print the cost of each stage."""
     models = int(sys.argv[1]) if len(sys.argv) > 1 else MODELS
     with TemporaryDirectory() as folder:
-        found = list(scoring(Path(folder), models))
-    for stage, asked in Counter((one.stage, one.asked) for one in found):
-        mine = [one for one in found if (one.stage, one.asked) == (stage, asked)]
-        mean, peak = sum(one.seconds for one in mine) / len(mine), max(one.peak_mb for one in mine)
-        print(f"{mean:8.3f} CPU s a run, {peak:5.0f} MB   {stage} {asked}")
-    print(f"{sum(one.seconds for one in found):8.1f} CPU s, {max(one.peak_mb for one in found):.0f} MB at most")
+        costs = list(scoring(Path(folder), models))
+    for stage, protocol in Counter((cost.stage, cost.asked) for cost in costs):
+        stage_costs = [cost for cost in costs if (cost.stage, cost.asked) == (stage, protocol)]
+        mean, peak = (
+            sum(cost.seconds for cost in stage_costs) / len(stage_costs),
+            max(cost.peak_mb for cost in stage_costs),
+        )
+        print(f"{mean:8.3f} CPU s a run, {peak:5.0f} MB   {stage} {protocol}")
+    print(f"{sum(cost.seconds for cost in costs):8.1f} CPU s, {max(cost.peak_mb for cost in costs):.0f} MB at most")
 
 
 def ratios(folder: Path) -> Iterator[Ratio]:
-    """What models that answer in all the ways there are take on all benchmarks; and what intervals take of it."""
+    """Yield the cost to score models with all answer styles on all benchmarks, and the ratio of the intervals alone."""
     scored, starts = [], []
-    for one in scoring(folder, SAMPLE):
-        scored.append(one)
+    for cost in scoring(folder, SAMPLE):
+        scored.append(cost)
         starts.append(spent("start", "", [sys.executable, "-c", "import numpy, polars"]))
-    seconds, plain = (sum(one.seconds for one in found) for found in (scored, starts))
+    seconds, start_seconds = (sum(cost.seconds for cost in costs) for costs in (scored, starts))
     name = f"scoring {SAMPLE} models on all benchmarks ({seconds:.0f} CPU s) / as many starts of Python with polars"
-    yield Ratio(name, seconds / plain, MOST_STARTS)
-    yield Ratio("MB at most of a scoring process", max(one.peak_mb for one in scored), BUDGET_MB)
+    yield Ratio(name, seconds / start_seconds, MOST_STARTS)
+    yield Ratio("MB at most of a scoring process", max(cost.peak_mb for cost in scored), BUDGET_MB)
     yield intervals.ratio()
 
 
 def scoring(folder: Path, models: int) -> Iterator[Spent]:
-    """Every stage of every run, one after the other."""
+    """Yield the cost of every stage of every run, one after the other."""
     items: dict[str, Path] = {}
-    for asked in ASKED:
-        if asked.benchmark not in items:
-            items[asked.benchmark] = _items(folder, asked.benchmark)
-        setting = Setting(folder, asked, items[asked.benchmark])
+    for workload in ASKED:
+        if workload.benchmark not in items:
+            items[workload.benchmark] = _items(folder, workload.benchmark)
+        setting = Setting(folder, workload, items[workload.benchmark])
         for model in range(models):
             yield from setting.score(model)
 
@@ -118,33 +121,33 @@ def _items(folder: Path, benchmark: str) -> Path:
 
 
 class Setting:
-    """The files of one protocol that all models share, and what scoring one model takes."""
+    """The files of one protocol that all models share, and the commands that score one model."""
 
-    def __init__(self, folder: Path, asked: Asked, items: Path) -> None:
+    def __init__(self, folder: Path, workload: Asked, items: Path) -> None:
         config = load(Path())
-        spec = config.benchmarks[asked.benchmark]
-        protocol = spec.protocols[asked.protocol]
+        spec = config.benchmarks[workload.benchmark]
+        protocol = spec.protocols[workload.protocol]
         prompts = load_prompts(Path(spec.prompts))
-        chosen = chosen_items(read_table(items, ITEMS), protocol.items)
-        form = load_questions(asked.benchmark).FORMS[protocol.form]
-        requests = request_table(form, chosen, prompts[protocol.prompt], protocol.ask, protocol.max_tokens)
-        self.asked, self.items, self.judged = asked, items, protocol.judge is not None
-        self.folder = folder / asked.benchmark / asked.protocol
+        selected_items = chosen_items(read_table(items, ITEMS), protocol.items)
+        form = load_questions(workload.benchmark).FORMS[protocol.form]
+        requests = request_table(form, selected_items, prompts[protocol.prompt], protocol.ask, protocol.max_tokens)
+        self.asked, self.items, self.judged = workload, items, protocol.judge is not None
+        self.folder = folder / workload.benchmark / workload.protocol
         self.requests = requests.to_dicts()
         write_table(requests, self.path("requests"), REQUESTS)
-        shown = AnswersKey(adapter="random", sampling={"rule": "linspace", "frames": 8})
+        answers_key = AnswersKey(adapter="random", sampling={"rule": "linspace", "frames": 8})
         self._settings: dict[str, Settings] = {
-            "run": RunKey(run=self._name, key="answers", answers=shown),
-            "judge": RunKey(run="judge", key="ratings", answers=shown),
+            "run": RunKey(run=self._name, key="answers", answers=answers_key),
+            "judge": RunKey(run="judge", key="ratings", answers=answers_key),
             "verdicts": VerdictsKey(reading=protocol.reading),
             "judgements": Key(),
         }
-        asked_of = {"benchmark": asked.benchmark, "form": protocol.form}
+        identity = {"benchmark": workload.benchmark, "form": protocol.form}
         level = config.main.confidence
-        self._settings["metrics"] = MetricsKey(**asked_of, items=protocol.items, level=level)
+        self._settings["metrics"] = MetricsKey(**identity, items=protocol.items, level=level)
         if protocol.judge is not None:
-            judged = JudgeRequestsKey(**asked_of, max_tokens=protocol.judge_tokens, prompt=prompts[protocol.judge])
-            self._settings["judge_requests"] = judged
+            judge_key = JudgeRequestsKey(**identity, max_tokens=protocol.judge_tokens, prompt=prompts[protocol.judge])
+            self._settings["judge_requests"] = judge_key
 
     @property
     def _name(self) -> str:
@@ -157,16 +160,18 @@ class Setting:
         return canonical_json({"name": name, **self._settings[name].model_dump(mode="json")})  # prompts whole
 
     def score(self, model: int) -> Iterator[Spent]:
-        """The commands of the rules, on one model's answers."""
+        """Yield the cost of the rules' commands on one model's answers."""
         write_table(self.asked.answers(self.requests, model, "answers"), self.path("responses"), RESPONSES)
-        measured = f"run_settings item_table authors robust requests responses{' judge_requests judge' * self.judged}"
+        metrics_options = (
+            f"run_settings item_table authors robust requests responses{' judge_requests judge' * self.judged}"
+        )
         replies = {"replies": "judge_responses"} if self.judged else {}
-        metrics = self._command("metrics", measured, metrics=f"metrics{model}", **replies)
+        metrics = self._command("metrics", metrics_options, metrics=f"metrics{model}", **replies)
         if self.judged:
             options = "run_settings item_table requests responses answers"
             yield self._run(self._command("judge_requests", options, asked="judge_requests"))
-            asked = read_table(self.path("judge_requests"), REQUESTS).to_dicts()
-            write_table(synthetic.ratings(asked, model, "ratings"), self.path("judge_responses"), RESPONSES)
+            judge_requests = read_table(self.path("judge_requests"), REQUESTS).to_dicts()
+            write_table(synthetic.ratings(judge_requests, model, "ratings"), self.path("judge_responses"), RESPONSES)
             options = "run_settings judge_settings judge answers authors robust"
             yield self._run(self._command("judgements", options, replies="judge_responses"))
         else:
@@ -175,15 +180,15 @@ class Setting:
         yield self._run(metrics)
 
     def _command(self, stage: str, options: str, **files: str) -> list[str]:
-        """A stage's command: each option is a table of its own name, unless it is named here or is none."""
-        others = {
+        """Return a stage's command, in which each option is the table of its own name unless it is overridden here."""
+        overrides = {
             "settings": self._text(stage),
             "run_settings": self._text("run"),
             "judge_settings": self._text("judge"),
             "item_table": str(self.items),
             "judge": "judge",
         }
-        values = {name: others.get(name, str(self.path(name))) for name in ("settings", *options.split())}
+        values = {name: overrides.get(name, str(self.path(name))) for name in ("settings", *options.split())}
         values |= {name: str(self.path(table)) for name, table in files.items()}
         return [stage, *(word for name, value in values.items() for word in (f"--{name.replace('_', '-')}", value))]
 
@@ -194,12 +199,12 @@ class Setting:
 
 
 def spent(stage: str, asked: str, command: list[str], folder: Path | None = None) -> Spent:
-    """CPU seconds and peak memory of one process, its start included; it runs in the folder, if one is named."""
-    launched = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
-    done = subprocess.run(launched, env=ENVIRONMENT, cwd=folder, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}\n{done.stderr}")
-    seconds, peak_kb = map(float, done.stdout.split())
+    """Measure CPU seconds and peak memory of one process, including its start, in a working folder if given."""
+    launcher_command = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
+    process = subprocess.run(launcher_command, env=ENVIRONMENT, cwd=folder, capture_output=True, text=True)
+    if process.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}\n{process.stderr}")
+    seconds, peak_kb = map(float, process.stdout.split())
     return Spent(stage, asked, seconds, peak_kb / 1024)
 
 

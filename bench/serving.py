@@ -1,7 +1,7 @@
-"""What asking a server costs here: its answers come after 50 ms, so every other moment and all CPU is the client's.
+"""Benchmark the client of a server that answers after 50 ms: all other time and all CPU is the client's.
 
-The ideal is that as many questions as are configured are on their way at every moment. Time counts from the first
-answer: before it a worker process is started once a job.
+In the ideal the configured number of requests is in flight at every moment. Time counts from the first answer, because
+a job starts a worker process once before it.
 """
 
 import resource
@@ -28,7 +28,7 @@ LEAST_OF_IDEAL, MOST_CPU_MS = 0.9, 3.0
 
 
 class Spent(NamedTuple):
-    """Of a job: its share of the ideal, and CPU milliseconds of this process for each request."""
+    """Share of the ideal that a job reaches, and CPU milliseconds of this process per request."""
 
     share: float
     cpu_ms: float
@@ -36,26 +36,31 @@ class Spent(NamedTuple):
 
 def ratios(folder: Path) -> Iterator[Ratio]:
     path = write_clip(folder / "serving.mp4", CLIP_SECONDS, SIZE)
-    found = measured(clip_of(path, FRAMES), CLIPS, CONCURRENCY)
+    cost = measure_job(clip_of(path, FRAMES), CLIPS, CONCURRENCY)
     name = f"{QUESTIONS} questions a clip, {CONCURRENCY} at a time, a server that takes {1000 * SECONDS:.0f} ms"
-    yield Ratio(f"{name}: share of the ideal", found.share, LEAST_OF_IDEAL, is_at_most=False)
-    yield Ratio(f"{name}: ms of CPU a request", found.cpu_ms, MOST_CPU_MS)
+    yield Ratio(f"{name}: share of the ideal", cost.share, LEAST_OF_IDEAL, is_at_most=False)
+    yield Ratio(f"{name}: ms of CPU a request", cost.cpu_ms, MOST_CPU_MS)
 
 
-def measured(clip: Clip, clips: int, concurrency: int) -> Spent:
-    """A job about so many clips, each of them decoded and encoded."""
-    asked = [replace(one, ask="choose") for one in questions(QUESTIONS)]
-    dues = [
-        Due(replace(clip, clip_id=str(at)), tuple(replace(one, request_id=f"{at} {one.request_id}") for one in asked))
-        for at in range(clips)
+def measure_job(clip: Clip, clips: int, concurrency: int) -> Spent:
+    """Run a job with a number of clips, each of which is decoded and encoded."""
+    requests = [replace(request, ask="choose") for request in questions(QUESTIONS)]
+    pending = [
+        Due(
+            replace(clip, clip_id=str(number)),
+            tuple(replace(request, request_id=f"{number} {request.request_id}") for request in requests),
+        )
+        for number in range(clips)
     ]
     with slow_server() as url:
         settings = {"url": url, "model": MODEL, "concurrency": concurrency, "check_frames": False}
-        given = OpenAIAdapter(ModelSpec(None, "cpu", 1, "float32", "sdpa", False, settings)).answers_in_any_order(dues)
-        assert not next(given).answer.error
-        start, before = time.monotonic(), _cpu_seconds()
-        failed = [one for one in given if one.answer.error]
-        seconds, cpu = time.monotonic() - start, _cpu_seconds() - before
+        outcomes = OpenAIAdapter(ModelSpec(None, "cpu", 1, "float32", "sdpa", False, settings)).answers_in_any_order(
+            pending
+        )
+        assert not next(outcomes).answer.error
+        start, start_cpu = time.monotonic(), _cpu_seconds()
+        failed = [outcome for outcome in outcomes if outcome.answer.error]
+        seconds, cpu = time.monotonic() - start, _cpu_seconds() - start_cpu
     assert not failed, failed[0]
     count = clips * QUESTIONS - 1
     return Spent(count / concurrency * SECONDS / seconds, 1000 * cpu / count)
@@ -63,7 +68,7 @@ def measured(clip: Clip, clips: int, concurrency: int) -> Spent:
 
 @contextmanager
 def slow_server() -> Iterator[str]:
-    """Its address."""
+    """Run the slow server, and yield its address."""
     command = [sys.executable, "-m", "bench.slow_server"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

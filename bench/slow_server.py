@@ -1,6 +1,6 @@
-"""A server that answers every chat completion after 50 ms, in a process of its own: `python -m bench.slow_server`.
+"""Serve every chat completion after 50 ms, in a process of its own: `python -m bench.slow_server`.
 
-It reads into one buffer and keeps nothing: its own work would count as the client's waiting.
+The server reads into one buffer and keeps nothing, because its own work would count as the client's waiting.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ END_OF_HEAD = b"\r\n\r\n"
 
 
 class Connection(asyncio.BufferedProtocol):
-    """One connection, until the client ends it; the client sends its next request after the answer."""
+    """One connection, open until the client ends it; the client sends its next request after the answer."""
 
     def __init__(self) -> None:
         self._buffer = bytearray(1 << 20)
@@ -38,11 +38,12 @@ class Connection(asyncio.BufferedProtocol):
             self._left -= nbytes
         else:
             self._head += self._buffer[:nbytes]
-            head, end, body = self._head.partition(END_OF_HEAD)
-            if not end:
+            head, separator, body = self._head.partition(END_OF_HEAD)
+            if not separator:
                 return
-            found = LENGTH.search(head)
-            self._left = (int(found[1]) if found else 0) - len(body)  # it is asked what it serves, too
+            match = LENGTH.search(head)
+            # A GET request, such as the one for the list of models, has no length.
+            self._left = (int(match[1]) if match else 0) - len(body)
             self._head = b""
         if not self._left:
             asyncio.get_running_loop().call_later(SECONDS, self._transport.write, RAW)

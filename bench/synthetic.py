@@ -1,4 +1,4 @@
-"""Releases at the papers' full item counts in the authors' layouts, and answers such as models of many kinds give."""
+"""Generate releases at the papers' full item counts in the authors' layouts, and answers in many models' styles."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ from reprise.core.schemas import RESPONSES
 
 from bench.words import WORDS, sentence
 
-# Table 11 of VELOCITI: videos and samples of each test.
+# Videos and samples of each test, from Table 11 of VELOCITI.
 VELOCITI = {
     "control": (850, 2635),
     "agent_random": (588, 873),
@@ -30,7 +30,7 @@ VELOCITI = {
     "chrono": (521, 1234),
 }
 VINOGROUND_PAIRS = 500
-# Table 1 of TemporalBench, and the questions of the release.
+# Videos by data set, from Table 1 of TemporalBench, and the numbers of questions in its release.
 TEMPORALBENCH = {
     "activitynet": 281,
     "egoexo4d": 307,
@@ -44,10 +44,10 @@ SHORT_QUESTIONS, LONG_QUESTIONS, LONG_VIDEOS = 9_867, 1_574, 400
 MMBENCH_VIDEOS, MMBENCH_QUESTIONS = 609, 1_998
 
 
-def edited(draw: Random, caption: str) -> str:
-    """The caption with one word exchanged."""
+def edited(random: Random, caption: str) -> str:
+    """Return the caption with one word replaced."""
     words = caption.split()
-    words[draw.randrange(len(words) - 1)] = draw.choice(WORDS)
+    words[random.randrange(len(words) - 1)] = random.choice(WORDS)
     return " ".join(words)
 
 
@@ -55,47 +55,47 @@ def edited(draw: Random, caption: str) -> str:
 
 
 def velociti_release(folder: Path) -> list[Path]:
-    draw = Random(1)  # noqa: S311
+    random = Random(1)  # noqa: S311
     videos = [f"v_{number:011d}_seg_0_10" for number in range(900)]
     rows = []
     for test, (videos_of_test, samples) in VELOCITI.items():
         for sample in range(samples):
-            caption = sentence(draw, 14)
+            caption = sentence(random, 14)
             video = videos[sample % videos_of_test]
-            rows.append((test, video, f"Ev{1 + sample % 5}", caption, edited(draw, caption)))
+            rows.append((test, video, f"Ev{1 + sample % 5}", caption, edited(random, caption)))
     return [_csv(folder / "velociti.csv", velociti.COLUMNS, rows)]
 
 
 def vinoground_release(folder: Path) -> list[Path]:
-    draw = Random(2)  # noqa: S311
+    random = Random(2)  # noqa: S311
     rows = []
     for index in range(VINOGROUND_PAIRS):
-        caption = sentence(draw, 9)
+        caption = sentence(random, 9)
         minor = MINOR[index % 4] if index % 3 else ""
-        rows.append((index, MAJOR[index % 3], minor, caption, edited(draw, caption)))
+        rows.append((index, MAJOR[index % 3], minor, caption, edited(random, caption)))
     return [_csv(folder / "vinoground.csv", vinoground.FIELDS, rows)]
 
 
 def temporalbench_release(folder: Path) -> list[Path]:
-    draw = Random(3)  # noqa: S311
+    random = Random(3)  # noqa: S311
     videos = [(dataset, number) for dataset, count in TEMPORALBENCH.items() for number in range(count)]
-    captions = {video: sentence(draw, 42) for video in videos}
-    short = [
-        _question(f"{number}", _short(*(video := videos[number % len(videos)])), video[0], captions[video], draw)
+    captions = {video: sentence(random, 42) for video in videos}
+    short_questions = [
+        _question(f"{number}", _short(*(video := videos[number % len(videos)])), video[0], captions[video], random)
         for number in range(SHORT_QUESTIONS)
     ]
-    long_sets = temporalbench.LONG_DATASETS
-    long = []
+    long_datasets = temporalbench.LONG_DATASETS
+    long_questions = []
     for number in range(LONG_QUESTIONS):
-        dataset = long_sets[number % LONG_VIDEOS % len(long_sets)]
+        dataset = long_datasets[number % LONG_VIDEOS % len(long_datasets)]
         name = f"long_video/{dataset}/{number % LONG_VIDEOS}.mp4"
-        long.append(_question(f"{number}", name, dataset, sentence(draw, 160), draw))
+        long_questions.append(_question(f"{number}", name, dataset, sentence(random, 160), random))
     prompt = "Describe the video in detail."
-    wanted = [
+    captioning = [
         {"idx": f"{number}", "video_name": _short(*video), "question": prompt, "GT": captions[video]}
         for number, video in enumerate(videos)
     ]
-    files = {"short_qa": short, "long_qa": long, "short_caption": wanted}
+    files = {"short_qa": short_questions, "long_qa": long_questions, "short_caption": captioning}
     paths = []
     for name, entries in files.items():
         paths.append(folder / f"temporalbench_{name}.json")
@@ -107,9 +107,9 @@ def _short(dataset: str, number: int) -> str:
     return f"short_video/{dataset}/source{number}_start_1.0_end_9.0.mp4"
 
 
-def _question(idx: str, video: str, dataset: str, caption: str, draw: Random) -> dict[str, str]:
-    options = [caption, edited(draw, caption)]
-    draw.shuffle(options)
+def _question(idx: str, video: str, dataset: str, caption: str, random: Random) -> dict[str, str]:
+    options = [caption, edited(random, caption)]
+    random.shuffle(options)
     return {
         "idx": idx,
         "video_name": video,
@@ -117,17 +117,17 @@ def _question(idx: str, video: str, dataset: str, caption: str, draw: Random) ->
         "Answer with the option's letter from the given choices directly.",
         "GT": "AB"[options.index(caption)],
         "source_dataset": dataset,
-        "category": draw.choice(list(temporalbench.CATEGORIES)),
+        "category": random.choice(list(temporalbench.CATEGORIES)),
     }
 
 
 def mmbench_video_release(folder: Path) -> list[Path]:
-    draw = Random(4)  # noqa: S311
+    random = Random(4)  # noqa: S311
     rows = []
     for number in range(MMBENCH_QUESTIONS):
         video = f"video{number % MMBENCH_VIDEOS}"
-        leaves = draw.sample(list(L2_OF), draw.choice((1, 1, 2)))
-        question, answer = sentence(draw, 11), sentence(draw, 8)
+        leaves = random.sample(list(L2_OF), random.choice((1, 1, 2)))
+        question, answer = sentence(random, 11), sentence(random, 8)
         rows.append((number, video, "Science", question, answer, repr(leaves), f"./video/{video}.mp4"))
     return [_csv(folder / "MMBench-Video.tsv", mmbench_video.COLUMNS, rows, "\t")]
 
@@ -145,17 +145,17 @@ def _csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]], se
 def response(
     request: dict[str, object], model: int, key: str, text: str = "", scores: Sequence[float] = ()
 ) -> dict[str, object]:
-    """An answer; of every fourth model, as of those behind an API, one in two hundred fails."""
-    failed = model % 4 == 3 and crc32(f"{request['request_id']} {key}".encode()) % 200 == 0
+    """Return a response; for every fourth model one in two hundred fails, like those of an API."""
+    is_failed = model % 4 == 3 and crc32(f"{request['request_id']} {key}".encode()) % 200 == 0
     return {
         **{name: request[name] for name in ("request_id", "item_id", "role")},
-        "text": "" if failed else text,
-        "scores": [] if failed else list(scores),
+        "text": "" if is_failed else text,
+        "scores": [] if is_failed else list(scores),
         "frames_shown": 8,
         "prompt_sha256": "0" * 64,
         "tokens_in": 100,
         "tokens_out": 5,
-        "error": "Timeout" if failed else "",
+        "error": "Timeout" if is_failed else "",
         "key": key,
     }
 
@@ -172,52 +172,54 @@ STYLES: list[Callable[[str, str, Random], str]] = [
     lambda option, text, draw: "I'm sorry, but I cannot tell from the video which of them is right.",
     lambda option, text, draw: f"{sentence(draw, 12)} Both seem to fit.",
 ]
-# How twenty models answer when they are asked for a letter: half of them do just that, each in its form; the others
-# answer in words or with the caption, and one thinks aloud.
+# The styles of twenty models when a letter is requested: half of them give the letter, each in its form; the others
+# answer in words or with the caption, and one reasons first.
 LETTERS_ONLY = (0, 0, 1, 0, 2, 0, 1, 0, 0, 2)
 IN_WORDS = (3, 0, 5, 3, 6, 1, 4, 3, 5, 7)
 
 
 def choices(requests: Sequence[dict[str, object]], model: int, key: str) -> pl.DataFrame:
-    """Answers in words, seven in ten right; those models that do not keep to letters vary one answer in ten."""
-    draw = Random(1000 + model)  # noqa: S311
+    """Generate choices, seven in ten right; models that do not keep to letters vary one answer in ten."""
+    random = Random(1000 + model)  # noqa: S311
     keeps_to_letters, habit = model % 2 == 0, model // 2 % len(IN_WORDS)
     rows = []
     for request in requests:
         options: list[str] = request["options"]  # type: ignore[assignment]
         texts: list[str] = request["option_texts"] or options  # type: ignore[assignment]
-        at = options.index(str(request["expected"])) if draw.random() < 0.7 else draw.randrange(len(options))
+        index = options.index(str(request["expected"])) if random.random() < 0.7 else random.randrange(len(options))
         style = LETTERS_ONLY[habit] if keeps_to_letters else IN_WORDS[habit]
-        if not keeps_to_letters and draw.random() < 0.1:
-            style = draw.randrange(len(STYLES))
-        rows.append(response(request, model, key, STYLES[style](options[at], texts[at], draw)))
+        if not keeps_to_letters and random.random() < 0.1:
+            style = random.randrange(len(STYLES))
+        rows.append(response(request, model, key, STYLES[style](options[index], texts[index], random)))
     return pl.DataFrame(rows, schema=RESPONSES)
 
 
 def likelihoods(requests: Sequence[dict[str, object]], model: int, key: str) -> pl.DataFrame:
-    """p(Yes) and p(No) of each caption."""
-    draw = Random(2000 + model)  # noqa: S311
-    rows = [response(request, model, key, scores=(draw.random(), draw.random())) for request in requests]
+    """Generate p(Yes) and p(No) of each caption."""
+    random = Random(2000 + model)  # noqa: S311
+    rows = [response(request, model, key, scores=(random.random(), random.random())) for request in requests]
     return pl.DataFrame(rows, schema=RESPONSES)
 
 
 def free_texts(requests: Sequence[dict[str, object]], model: int, key: str) -> pl.DataFrame:
-    """The expected text with every other word exchanged, or a text of its own."""
-    draw = Random(3000 + model)  # noqa: S311
+    """Generate the expected text with every other word replaced, or an unrelated text."""
+    random = Random(3000 + model)  # noqa: S311
     rows = []
     for request in requests:
-        words = [word if draw.random() < 0.5 else draw.choice(WORDS) for word in str(request["expected"]).split()]
-        text = " ".join(words) if draw.random() < 0.9 else sentence(draw, draw.randrange(3, 60))
+        words = [word if random.random() < 0.5 else random.choice(WORDS) for word in str(request["expected"]).split()]
+        text = " ".join(words) if random.random() < 0.9 else sentence(random, random.randrange(3, 60))
         rows.append(response(request, model, key, text))
     return pl.DataFrame(rows, schema=RESPONSES)
 
 
 def ratings(requests: Sequence[dict[str, object]], model: int, key: str) -> pl.DataFrame:
-    """A judge's replies."""
-    draw = Random(4000 + model)  # noqa: S311
-    others = ("Score: 3", "2.", "two", "I would give 1 out of 3.", "", "**Rating:** 0")
+    """Generate a judge's replies."""
+    random = Random(4000 + model)  # noqa: S311
+    unusual_replies = ("Score: 3", "2.", "two", "I would give 1 out of 3.", "", "**Rating:** 0")
     rows = [
-        response(request, model, key, draw.choice("0123") if draw.random() < 0.9 else draw.choice(others))
+        response(
+            request, model, key, random.choice("0123") if random.random() < 0.9 else random.choice(unusual_replies)
+        )
         for request in requests
     ]
     return pl.DataFrame(rows, schema=RESPONSES)

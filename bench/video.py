@@ -1,6 +1,6 @@
-"""Read, trim and join random kinds of videos, and compare frames and times with those of the ffmpeg command line.
+"""Read, trim and join random kinds of videos, and compare frames and times with the ffmpeg command line.
 
-`python -m bench.video [MINUTES [SEED]]` draws files until the time is over; each that differs is named with its seed.
+`python -m bench.video [MINUTES [SEED]]` draws files until the time is over, and prints each difference with its seed.
 """
 
 import re
@@ -29,8 +29,8 @@ Images = npt.NDArray[np.uint8]
 
 SECONDS, SIZE, BLOCK = 1.6, (96, 64), 16
 OTHER_SIZE = (64, 96)
-# Mean difference of two pictures of the same frame: after conversions, after scaling or a lossy encode. Two frames
-# that follow each other differ by about 80.
+# Maximum mean difference of two pictures of the same frame after conversions, and after scaling or a lossy encode. Two
+# consecutive frames differ by about 80.
 SAME, SIMILAR = 2.0, 12.0
 ENCODE = Encode(preset="ultrafast", crf=8)
 
@@ -71,7 +71,8 @@ TURNED = tuple(ORIENTATIONS)[:4]
 PIXEL_SHAPES = ("1/1", "64/45", "8/9")
 RATES = ("24", "25", "30000/1001", "10", "60", "variable")
 STARTS = ("at 0", "late", "after the sound", "within an edit list")
-# WebRTC recordings and inserted advertisements. ffmpeg's decoder of MPEG-2 loses a frame there: such a file is refused.
+# Frame sizes change in WebRTC recordings and inserted advertisements. ffmpeg's MPEG-2 decoder loses a frame there, so
+# such a file is refused.
 CHANGES_SIZE = (*H264, "H.265", "VP8", "VP9")
 
 
@@ -92,7 +93,7 @@ def draw(random: Random) -> Case:
     container = random.choice(tuple(CONTAINERS))
     codec = random.choice(CONTAINERS[container])
     is_mp4 = container in ("mp4", "mov")
-    # Matroska stores turns; only newer versions of ffmpeg read mirrored ones from it.
+    # Matroska stores rotations; only newer versions of ffmpeg read mirrored orientations from it.
     orientations = tuple(ORIENTATIONS) if is_mp4 else TURNED if container == "mkv" and codec != "VP8" else TURNED[:1]
     rates = RATES[:3] if codec == "MPEG-2" else RATES if container not in ("avi", "flv") else RATES[:-1]
     changes_size = codec in CHANGES_SIZE and container != "avi" and random.random() < 0.25
@@ -109,16 +110,16 @@ def draw(random: Random) -> Case:
 
 
 def covering(seed: int) -> list[Case]:
-    """Draw few cases in which every value occurs."""
+    """Draw a few cases in which every value occurs."""
     random = Random(seed)  # noqa: S311, no secret
-    seen: set[tuple[str, object]] = set()
+    covered: set[tuple[str, object]] = set()
     cases: list[Case] = []
-    wanted = len(CONTAINERS) + len(CODECS) + len(ORIENTATIONS) + len(PIXEL_SHAPES) + len(RATES) + len(STARTS) + 2
-    while len(seen) < wanted:
+    target_count = len(CONTAINERS) + len(CODECS) + len(ORIENTATIONS) + len(PIXEL_SHAPES) + len(RATES) + len(STARTS) + 2
+    while len(covered) < target_count:
         case = draw(random)
         values = set(case._asdict().items())
-        if not values <= seen:
-            seen |= values
+        if not values <= covered:
+            covered |= values
             cases.append(case)
     return cases
 
@@ -131,21 +132,23 @@ def write_video(case: Case, folder: Path) -> Path:
     target = folder / f"video.{case.container}"
     if case.changes_size:
         kind = "mkv" if case.codec.startswith("VP") else "ts"
-        pieces = [_encode(case, folder / f"{place}.{kind}", size) for place, size in enumerate((SIZE, OTHER_SIZE))]
+        parts = [_encode(case, folder / f"{number}.{kind}", size) for number, size in enumerate((SIZE, OTHER_SIZE))]
         video = folder / f"pieces.{kind}"
-        listed = folder / "pieces.txt"
-        listed.write_text("".join(f"file {piece.name}\n" for piece in pieces))
-        _run("-f", "concat", "-i", str(listed), "-c", "copy", str(video))
+        list_file = folder / "pieces.txt"
+        list_file.write_text("".join(f"file {part.name}\n" for part in parts))
+        _run("-f", "concat", "-i", str(list_file), "-c", "copy", str(video))
     else:
         video = _encode(case, folder / ("encoded.mkv" if case.codec == "VP8" else "encoded.mp4"), SIZE)
     if case.orientation != "upright":
         upright, video = video, folder / "oriented.mp4"
         _run("-i", str(upright), "-c", "copy", str(video))
         set_display_matrix(video, ORIENTATIONS[case.orientation])
-    before = {"within an edit list": ("-ss", "0.7"), "after the sound": ("-itsoffset", "0.7")}.get(case.start, ())
+    input_options = {"within an edit list": ("-ss", "0.7"), "after the sound": ("-itsoffset", "0.7")}.get(
+        case.start, ()
+    )
     sound = ("-f", "lavfi", "-i", "sine=d=3", "-map", "0:v", "-map", "1:a", "-c:a", SOUND.get(case.container, "aac"))
-    after = {"late": ("-output_ts_offset", "1.5"), "after the sound": sound}.get(case.start, ())
-    _run(*before, "-i", str(video), *after, "-c:v", "copy", str(target))
+    output_options = {"late": ("-output_ts_offset", "1.5"), "after the sound": sound}.get(case.start, ())
+    _run(*input_options, "-i", str(video), *output_options, "-c:v", "copy", str(target))
     return target
 
 
@@ -164,7 +167,7 @@ def _encode(case: Case, path: Path, size: tuple[int, int]) -> Path:
 
 
 def pictures(frames: int, size: tuple[int, int]) -> Images:
-    """Blocks of random grey, by which frames and orientations are told apart."""
+    """Return blocks of random grey that distinguish all frames and orientations."""
     width, height = size
     blocks = np.random.default_rng(0).integers(20, 236, (frames, height // BLOCK, width // BLOCK), dtype=np.uint8)
     return np.repeat(np.kron(blocks, np.ones((1, BLOCK, BLOCK), np.uint8))[..., None], 3, axis=-1)
@@ -186,17 +189,17 @@ def _run(
     *options: str, content: bytes | None = None, executable: str | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     command = [executable or ffmpeg_executable(), "-hide_banner", "-y", *(() if content else ("-nostdin",)), *options]
-    done = subprocess.run(command, input=content, capture_output=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}\n{done.stderr.decode(errors='replace')[-2000:]}")
-    return done
+    process = subprocess.run(command, input=content, capture_output=True)
+    if process.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}\n{process.stderr.decode(errors='replace')[-2000:]}")
+    return process
 
 
 # Comparisons
 
 
 class Reference(NamedTuple):
-    """What the ffmpeg command line shows of a video."""
+    """The frames and times that the ffmpeg command line reads from a video."""
 
     frames: Images
     times: list[float]  # on the file's own clock
@@ -204,22 +207,22 @@ class Reference(NamedTuple):
 
 
 def reference_of(path: Path) -> Reference:
-    """Decode with the ffmpeg of a wheel, which is as new as PyAV's; older ones read edit lists otherwise."""
-    done = _run(
+    """Decode with the ffmpeg of a wheel, which is as new as PyAV's; older versions handle edit lists differently."""
+    process = _run(
         *("-copyts", "-i", str(path), "-map", "0:V:0", "-vf", "showinfo", "-fps_mode", "passthrough"),
         *("-pix_fmt", "rgb24", "-f", "rawvideo", "-"),
         executable=imageio_ffmpeg.get_ffmpeg_exe(),
     )
-    said = done.stderr.decode(errors="replace")
-    width, height = re.findall(r"Video: rawvideo.*?, (\d+)x(\d+)", said)[-1]
-    times = [float(moment) for moment in re.findall(r" n: *\d+ .*?pts_time:(\S+)", said)]
-    start = re.search(r"start: (-?[\d.]+)", said)
-    frames = np.frombuffer(done.stdout, np.uint8).reshape(-1, int(height), int(width), 3)
+    log = process.stderr.decode(errors="replace")
+    width, height = re.findall(r"Video: rawvideo.*?, (\d+)x(\d+)", log)[-1]
+    times = [float(moment) for moment in re.findall(r" n: *\d+ .*?pts_time:(\S+)", log)]
+    start = re.search(r"start: (-?[\d.]+)", log)
+    frames = np.frombuffer(process.stdout, np.uint8).reshape(-1, int(height), int(width), 3)
     return Reference(frames, times, float(start[1]) if start else 0.0)
 
 
 def problems(case: Case, folder: Path) -> Iterator[str]:
-    """Write a video, and name every way in which what is read and made of it differs from what ffmpeg shows."""
+    """Write a video, and yield every way in which reading, trimming or joining it differs from ffmpeg."""
     path = write_video(case, folder)
     try:
         index, reference = packet_index(path), reference_of(path)
@@ -236,21 +239,21 @@ def _reading(case: Case, path: Path, index: PacketIndex, frames: Images, referen
     if frames.shape != reference.frames.shape:
         yield f"frames are {frames.shape}, ffmpeg's {reference.frames.shape}"
         return
-    apart = _differences(frames, reference.frames).max()
-    if apart > (SIMILAR if case.changes_size else SAME):
-        yield f"a frame differs from ffmpeg's by {apart:.1f}"
+    difference = _differences(frames, reference.frames).max()
+    if difference > (SIMILAR if case.changes_size else SAME):
+        yield f"a frame differs from ffmpeg's by {difference:.1f}"
     if index.is_timed:
         times = np.array(reference.times)
-        late = float(np.abs(np.array(index.times) - (times - times[0])).max())
-        if late > 0.0015:
-            yield f"a time differs from ffmpeg's by {late:.4f} s"
+        delay = float(np.abs(np.array(index.times) - (times - times[0])).max())
+        if delay > 0.0015:
+            yield f"a time differs from ffmpeg's by {delay:.4f} s"
         if abs(index.lead_s - (times[0] - reference.start_s)) > 0.0015:
             yield f"lead_s is {index.lead_s:.4f}, ffmpeg's {times[0] - reference.start_s:.4f}"
     elif index.fps != float(index.rate) or abs(index.fps - _rate(case)) > 0.001 * index.fps:
         yield f"{index.fps} frames a second, expected {_rate(case)}"
-    some = sorted({0, len(frames) // 3, len(frames) // 2, len(frames) - 1})
-    if not np.array_equal(read_frames(path, some), frames[some]):
-        yield f"frames {some} differ when they are read alone"
+    sample = sorted({0, len(frames) // 3, len(frames) // 2, len(frames) - 1})
+    if not np.array_equal(read_frames(path, sample), frames[sample]):
+        yield f"frames {sample} differ when they are read alone"
 
 
 def _rate(case: Case) -> float:
@@ -260,15 +263,15 @@ def _rate(case: Case) -> float:
 
 def _trimming(case: Case, path: Path, index: PacketIndex, frames: Images, target: Path) -> Iterator[str]:
     start, end = index.lead_s + 0.3 * index.duration_s, index.lead_s + 0.8 * index.duration_s
-    chosen = [n for n, moment in enumerate(index.times) if start <= moment + index.lead_s + 1e-4 < end]
+    selected = [number for number, time_s in enumerate(index.times) if start <= time_s + index.lead_s + 1e-4 < end]
     trim(path, start, end, target, ENCODE)
-    expected, clip = frames[chosen], np.stack([frame.image for frame in iter_frames(target)])
+    expected, clip = frames[selected], np.stack([frame.image for frame in iter_frames(target)])
     if clip.shape != expected.shape:
         yield f"a trimmed clip is {clip.shape}, its span {expected.shape}"
         return
-    if (apart := _differences(expected, clip).max()) > SIMILAR:
-        yield f"a frame of a trimmed clip differs from the video's by {apart:.1f}"
-    offsets = np.array(index.times)[chosen] - index.times[chosen[0]]
+    if (difference := _differences(expected, clip).max()) > SIMILAR:
+        yield f"a frame of a trimmed clip differs from the video's by {difference:.1f}"
+    offsets = np.array(index.times)[selected] - index.times[selected[0]]
     if np.abs(np.array(packet_index(target).times) - offsets).max() > 0.002:
         yield "a trimmed clip has other times"
 
@@ -279,21 +282,21 @@ def _joining(case: Case, path: Path, index: PacketIndex, frames: Images, target:
     if not all(is_black(np.asarray(frame.mean(axis=-1), np.uint8)) for frame in joined[slice(*joint.black_span)]):
         yield f"frames {joint.black_span} of a concatenation are not black"
     for name, part in (("first", joined[: joint.first]), ("second", joined[joint.black_span[1] :])):
-        # A time midway between two frames of the whole may be rounded to either.
-        apart = [_differences(frames[_resampled(index, joint, shift)], part) for shift in (-0.05, 0.0, 0.05)]
-        if (worst := np.min(apart, axis=0).max()) > SIMILAR:
-            yield f"a frame of the {name} part differs from the video's by {worst:.1f}"
+        # A time midway between two frames of the concatenation may be rounded to either.
+        differences = [_differences(frames[_resampled(index, joint, shift)], part) for shift in (-0.05, 0.0, 0.05)]
+        if (largest := np.min(differences, axis=0).max()) > SIMILAR:
+            yield f"a frame of the {name} part differs from the video's by {largest:.1f}"
 
 
 def _resampled(index: PacketIndex, joint: Joint, shift: float) -> npt.NDArray[np.int64]:
-    """Number the frames of a part that a concatenation shows, at its own rate."""
+    """Return the numbers of the frames of a part that a concatenation shows at its own rate."""
     slots = np.floor(np.array(index.times) * float(joint.rate) + 0.5 + shift)
     return np.maximum(np.searchsorted(slots, np.arange(joint.first), side="right") - 1, 0)
 
 
-def _differences(frames: Images, others: Images) -> npt.NDArray[np.float64]:
-    """The mean difference of each two pictures."""
-    return np.asarray(np.abs(frames.astype(np.int16) - others).mean(axis=(1, 2, 3)), np.float64)
+def _differences(frames: Images, references: Images) -> npt.NDArray[np.float64]:
+    """Return the mean difference of each pair of pictures."""
+    return np.asarray(np.abs(frames.astype(np.int16) - references).mean(axis=(1, 2, 3)), np.float64)
 
 
 def main(minutes: float = 5.0, seed: int = 0) -> int:

@@ -1,4 +1,4 @@
-"""Sentences of made-up words. Imports nothing, so that a machine without the workflow's libraries can use them."""
+"""Generate sentences of made-up words. Imports no library, so that it also runs without the workflow's environment."""
 
 from random import Random
 
@@ -6,7 +6,7 @@ SYLLABLES = [first + vowel for first in "bdfgklmnprst" for vowel in "aeiou"]
 WORDS = [first + last for first in SYLLABLES for last in SYLLABLES[::5]]
 
 
-def sentence(draw: Random, words: int) -> str:
-    """Return a sentence of made-up words, common ones more often."""
-    chosen = [WORDS[int(len(WORDS) * draw.random() ** 2)] for _ in range(words)]
-    return f"{' '.join(chosen).capitalize()}."
+def sentence(random: Random, words: int) -> str:
+    """Return a sentence of made-up words, in which common words occur more often."""
+    selection = [WORDS[int(len(WORDS) * random.random() ** 2)] for _ in range(words)]
+    return f"{' '.join(selection).capitalize()}."

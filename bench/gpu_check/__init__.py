@@ -1,1 +1,1 @@
-"""`make gpu-check`: one line per risk of a machine with GPUs, measured with random weights and without a network."""
+"""GPU check (`make gpu-check`): one line per risk of a machine with GPUs, with random weights and without a network."""

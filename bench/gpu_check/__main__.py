@@ -1,6 +1,6 @@
 """`make gpu-check`: run all checks, print one line per risk, write a JSON file, end with a status.
 
-0: no line failed. 1: one failed. 2: nothing could be tried. docs/howto/first-gpu-day.md says what each line means.
+0: no line failed. 1: a line failed. 2: no check could run. docs/howto/first-gpu-day.md explains each line.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from bench.gpu_check.checks import CHECKS
 from bench.gpu_check.outcome import FAILED, NOT_TRIED, PASSED, Line, Session
 from bench.gpu_check.runner import ROOT, run_all
 
-# Deadlines on a processor, in those on a GPU.
+# The factor of deadlines on a CPU over those on a GPU.
 SLOWER = 3
 VERSIONS = ("torch", "transformers", "accelerate", "bitsandbytes", "vllm", "numpy", "av")
 
@@ -29,26 +29,26 @@ VERSIONS = ("torch", "transformers", "accelerate", "bitsandbytes", "vllm", "nump
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     checks = [check for check in CHECKS if not options.only or check.name in options.only]
-    if options.device == "cpu":  # whose processors other work may share
+    if options.device == "cpu":  # other work may share the CPU
         checks = [replace(check, seconds=SLOWER * check.seconds) for check in checks]
-    start, folder = time.monotonic(), options.folder or Path(mkdtemp(prefix="gpu-check-"))
+    start_time, folder = time.monotonic(), options.folder or Path(mkdtemp(prefix="gpu-check-"))
     folder.mkdir(parents=True, exist_ok=True)
     logs = options.json.resolve().parent / "logs"
     session = Session(options.device, folder.resolve(), options.store.resolve(), logs)
     lines: list[Line] = []
-    # Processors are shared by two checks, a GPU by none: its memory is measured.
+    # Two checks may share the CPU, but not a GPU, because its memory is measured.
     jobs = min(2, os.cpu_count() or 1) if session.is_cpu else 1
     try:
-        for some in run_all(checks, session, seconds=60 * options.minutes, jobs=jobs):
-            lines += some
-            print("\n".join(line.text for line in some), flush=True)
+        for check_lines in run_all(checks, session, seconds=60 * options.minutes, jobs=jobs):
+            lines += check_lines
+            print("\n".join(line.text for line in check_lines), flush=True)
     finally:
         if options.folder is None:
             shutil.rmtree(folder, ignore_errors=True)
     counts = Counter(line.status for line in lines)
-    seconds = time.monotonic() - start
+    seconds = time.monotonic() - start_time
     _write(options.json, options.device, lines, seconds)
-    print(f"{', '.join(f'{counts[one]} {one}' for one in (PASSED, FAILED, NOT_TRIED))} in {seconds:.0f} s; "
+    print(f"{', '.join(f'{counts[status]} {status}' for status in (PASSED, FAILED, NOT_TRIED))} in {seconds:.0f} s; "
           f"{options.json}; docs/howto/first-gpu-day.md says what each line means")  # fmt: skip
     return 1 if counts[FAILED] else 0 if counts[PASSED] else 2
 
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="gpu-check", description=__doc__.partition("\n")[0])
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="`cpu`: tiny shapes, as CI does")
-    parser.add_argument("--only", type=_names, default=(), help=f"some of {', '.join(one.name for one in CHECKS)}")
+    parser.add_argument("--only", type=_names, default=(), help=f"some of {', '.join(check.name for check in CHECKS)}")
     parser.add_argument("--minutes", type=float, default=10.0, help="what all checks may take (10)")
     parser.add_argument("--folder", type=Path, help="where checkpoints are written, 40 GB on a GPU; kept if named")
     parser.add_argument("--store", type=Path, default=ROOT / "resources/store", help="has the environment of vLLM")
@@ -65,9 +65,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    names, known = tuple(text.split(",")), {check.name for check in CHECKS}
-    if unknown := set(names) - known:
-        raise argparse.ArgumentTypeError(f"no check {', '.join(sorted(unknown))}; there are {', '.join(sorted(known))}")
+    names, available = tuple(text.split(",")), {check.name for check in CHECKS}
+    if unknown := set(names) - available:
+        raise argparse.ArgumentTypeError(
+            f"no check {', '.join(sorted(unknown))}; there are {', '.join(sorted(available))}"
+        )
     return names
 
 

@@ -1,4 +1,4 @@
-"""What the checks ask a model: a clip that is decoded from a file, questions about it, and how answers are compared."""
+"""Run a model in the checks: a clip decoded from a file, questions about it, and the comparison of answers."""
 
 import gc
 import os
@@ -26,22 +26,22 @@ RATE = 8
 START = "Carefully watch the video and pay attention to the sequence of events. Here is a caption of the video: "
 END = "\nBased on your observation, does the given video entail the caption? Just answer with either Yes or No."
 OPTIONS = ("Yes", "No")
-# How far p(Yes) / (p(Yes) + p(No)) may be from that of another way to compute it.
+# The tolerated difference of p(Yes) / (p(Yes) + p(No)) between two ways to compute it.
 CLOSE = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.05}
 
 
 class Said(NamedTuple):
-    """A model's answers about a clip: the share of Yes in each score, and texts."""
+    """A model's answers about a clip: the share of Yes in each score, and the generated texts."""
 
     shares: tuple[float, ...]
     texts: tuple[str, ...]
 
-    def off(self, other: "Said") -> float:
+    def off(self, reference: "Said") -> float:
         """Return the largest difference of a share."""
-        return max(abs(one - two) for one, two in zip(self.shares, other.shares, strict=True))
+        return max(abs(first - second) for first, second in zip(self.shares, reference.shares, strict=True))
 
-    def other_texts(self, other: "Said") -> int:
-        return sum(one != two for one, two in zip(self.texts, other.texts, strict=True))
+    def other_texts(self, reference: "Said") -> int:
+        return sum(first != second for first, second in zip(self.texts, reference.texts, strict=True))
 
 
 def dtype_of(session: Session) -> str:
@@ -49,20 +49,20 @@ def dtype_of(session: Session) -> str:
 
 
 def video(session: Session, name: str = "clip") -> Path:
-    """Return a video of 16 s (8 s with tiny shapes), written if it is not there: a noisy picture that moves."""
+    """Return a video of 16 s (8 s with tiny shapes) of a noisy picture that moves, and write it if it is missing."""
     path = session.folder / f"{name}.mp4"
     if path.exists():
         return path
     session.folder.mkdir(parents=True, exist_ok=True)
     width, height, frames = (64, 48, 8 * RATE) if session.is_cpu else (1280, 720, 16 * RATE)
-    draw = np.random.default_rng(sum(name.encode()))
-    ground = draw.integers(0, 256, (height, width, 3), np.uint8)
+    generator = np.random.default_rng(sum(name.encode()))
+    background = generator.integers(0, 256, (height, width, 3), np.uint8)
     scratch = path.with_name(f".{name}.{os.getpid()}.mp4")
     with av.open(scratch, "w") as container:
         stream: Any = container.add_stream("mpeg4", rate=Fraction(RATE), bit_rate=4_000_000)
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
         for number in range(frames):
-            picture = np.roll(ground, (number, 3 * number), (0, 1))
+            picture = np.roll(background, (number, 3 * number), (0, 1))
             container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, "rgb24")))
         container.mux(stream.encode())
     return scratch.replace(path)
@@ -75,8 +75,8 @@ def clip_of(path: Path, frames: int, name: str = "clip") -> Clip:
 
 
 def questions(count: int, ask: str = "score", max_tokens: int = 1) -> list[Request]:
-    draw = Random(count)  # noqa: S311  the same questions in every process
-    texts = [START + sentence(draw, draw.randrange(8, 16)) + END for _ in range(count)]
+    random = Random(count)  # noqa: S311  every process must get the same questions
+    texts = [START + sentence(random, random.randrange(8, 16)) + END for _ in range(count)]
     options = OPTIONS if ask == "score" else ()
     return [
         Request(f"{ask} {number}", str(number), "pos", ask, "", text, options, "Yes", max_tokens)
@@ -118,12 +118,12 @@ def adapter_of(spec: ModelSpec) -> Iterator[TransformersAdapter]:
             torch.cuda.empty_cache()
 
 
-def said(adapter: Any, clip: Clip, *, scores: int = 4, texts: int = 2, words: int = 8) -> Said:
-    """Ask about a clip; a FailedError for an answer that is none."""
+def said(adapter: Any, clip: Clip, *, scores: int = 4, texts: int = 2, max_tokens: int = 8) -> Said:
+    """Run the model on a clip; raise FailedError for an invalid answer."""
     shares = shares_of(list(adapter.answers(clip, questions(scores))), clip) if scores else ()
-    written = list(adapter.answers(clip, questions(texts, "write", words))) if texts else []
-    _check(written, clip)
-    return Said(shares, tuple(answer.text for answer in written))
+    text_answers = list(adapter.answers(clip, questions(texts, "write", max_tokens))) if texts else []
+    _check(text_answers, clip)
+    return Said(shares, tuple(answer.text for answer in text_answers))
 
 
 def shares_of(answers: Sequence[Answer], clip: Clip) -> tuple[float, ...]:

@@ -1,13 +1,13 @@
-"""The list of checks, the most basic first: what they need, which risks they decide, and how long they may take."""
+"""List the checks, most basic first, with their requirements, the risks that they cover, and their deadlines."""
 
 from bench.gpu_check.outcome import Check
 
-# What the library imports to load and ask a model, beside torch and transformers.
+# The packages that the library imports to load and run a model.
 LIBRARY = (
     "torch", "transformers", "accelerate", "numpy", "PIL", "psutil", "filelock", "pydantic", "av", "cv2", "ffmpeg",
     "torchvision",
 )  # fmt: skip
-# What a job imports besides.
+# The packages that a whole job imports.
 JOB = (*LIBRARY, "httpx2")
 FAMILIES = ("LLaVA-OneVision", "Qwen2.5-VL", "InternVL", "Qwen3-VL")
 ENGINES = ("engines, 8 frames", "engines, 64 frames", "repeatability")

@@ -1,4 +1,4 @@
-"""Checkpoints with random weights, in the shapes of the four families that most models of the tables belong to."""
+"""Write checkpoints with random weights, in the shapes of the four families of most models in the tables."""
 
 import shutil
 from collections.abc import Callable
@@ -29,18 +29,18 @@ from transformers import (
 from bench.checkpoints import FAMILIES, HALF, REAL, TEMPLATE, TINY, Size, ends, random_model, tokenizer
 from bench.gpu_check.outcome import NotTriedError, Session
 
-# Of a checkpoint in the widths of a real one: four of its language model's layers, all of its vision tower's.
+# Language model layers of a checkpoint with the widths of a real one; the vision tower keeps all of its layers.
 FEW = 4
 SHARD, SPARE = "4GB", 1.2
-# Of a GPU, for weights and what is computed of clips.
+# GPU memory for the weights and the activations of clips.
 WHOLE_BYTES = 20_000_000_000
-# The name of the 7B model, as if it came from the hub.
+# The 7B model gets a name as if it came from the hub.
 MODEL = {"repo": "gpu/check", "revision": "0" * 40}
 
 
 @dataclass(frozen=True)
 class Shapes:
-    """Shapes of one size for all families; `size` is that of bench/checkpoints.py."""
+    """Shapes of one size for all families; `size` is a `Size` of bench/checkpoints.py."""
 
     size: Size
     qwen2_5: dict[str, Any]
@@ -64,7 +64,7 @@ SMALLEST = Shapes(
             "image_size": [56, 56]},
     patches=(14, 16, 14), pixels=64 * 64,
 )  # fmt: skip
-# As the configurations of Qwen2.5-VL-7B-Instruct, Qwen3-VL-8B-Instruct and InternVL3-8B-hf have it.
+# From the configurations of Qwen2.5-VL-7B-Instruct, Qwen3-VL-8B-Instruct and InternVL3-8B-hf.
 LARGEST = Shapes(
     REAL,
     qwen2_5={"depth": 32, "hidden_size": 1280, "intermediate_size": 3420, "num_heads": 16, "out_hidden_size": 3584,
@@ -91,19 +91,19 @@ def _few_layers(shapes: Shapes) -> Shapes:
 # --- families -------------------------------------------------------------------------------------------------------
 
 
-def _llava_onevision(shapes: Shapes, words: Any) -> tuple[Any, Any]:
-    return FAMILIES["LLaVA-OneVision"](shapes.size, words)
+def _llava_onevision(shapes: Shapes, tokenizer: Any) -> tuple[Any, Any]:
+    return FAMILIES["LLaVA-OneVision"](shapes.size, tokenizer)
 
 
-def _parts(words: Any, shapes: Shapes, text: dict[str, Any], *, is_interleaved: bool) -> dict[str, Any]:
-    """What the configurations of Qwen's families have in common."""
+def _common_config(tokenizer: Any, shapes: Shapes, text: dict[str, Any], *, is_interleaved: bool) -> dict[str, Any]:
+    """Return the configuration values that Qwen's families share."""
     names = ("vision_start", "vision_end", "image_pad", "video_pad")
-    start, end, image, video = (words.convert_tokens_to_ids(f"<|{name}|>") for name in names)
+    start, end, image, video = (tokenizer.convert_tokens_to_ids(f"<|{name}|>") for name in names)
     rope = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": list(shapes.size.rope)}
     rope |= {"mrope_interleaved": True} if is_interleaved else {}
     limits = {"max_position_embeddings": 32768, "initializer_range": shapes.size.std, "rope_parameters": rope}
     return {
-        "text_config": {**text, **limits, **ends(words)},
+        "text_config": {**text, **limits, **ends(tokenizer)},
         "tie_word_embeddings": text["tie_word_embeddings"],
         "vision_start_token_id": start, "vision_end_token_id": end, "image_token_id": image, "video_token_id": video,
     }  # fmt: skip
@@ -114,48 +114,48 @@ def _qwen_template() -> str:
     return TEMPLATE.replace("VIDEO", mark.format("video")).replace("IMAGE", mark.format("image"))
 
 
-def _qwen2_5_vl(shapes: Shapes, words: Any) -> tuple[Any, Any]:
+def _qwen2_5_vl(shapes: Shapes, tokenizer: Any) -> tuple[Any, Any]:
     patch = shapes.patches[0]
-    parts = _parts(words, shapes, shapes.size.text, is_interleaved=False)
+    parts = _common_config(tokenizer, shapes, shapes.size.text, is_interleaved=False)
     config = Qwen2_5_VLConfig(**parts, vision_config={**shapes.qwen2_5, "patch_size": patch})
     size = {"shortest_edge": 56 * 56, "longest_edge": shapes.pixels}
     options = {"size": size, "patch_size": patch, "image_mean": HALF, "image_std": HALF}
     videos = Qwen2VLVideoProcessor(**options, do_sample_frames=False, cap_pixels_per_frame=False)
     images = Qwen2VLImageProcessor(**options)
     return config, Qwen2_5_VLProcessor(
-        image_processor=images, video_processor=videos, tokenizer=words, chat_template=_qwen_template()
+        image_processor=images, video_processor=videos, tokenizer=tokenizer, chat_template=_qwen_template()
     )
 
 
-def _qwen3_vl(shapes: Shapes, words: Any) -> tuple[Any, Any]:
+def _qwen3_vl(shapes: Shapes, tokenizer: Any) -> tuple[Any, Any]:
     patch = shapes.patches[1]
-    parts = _parts(words, shapes, shapes.qwen3_text, is_interleaved=True)
+    parts = _common_config(tokenizer, shapes, shapes.qwen3_text, is_interleaved=True)
     config = Qwen3VLConfig(**parts, vision_config={**shapes.qwen3, "patch_size": patch})
     options = {"patch_size": patch, "image_mean": HALF, "image_std": HALF}
     images = Qwen2VLImageProcessor(**options, size={"shortest_edge": 64 * 64, "longest_edge": shapes.pixels})
-    # The limits of this family's videos are those of all frames together.
-    whole = {"shortest_edge": 64 * 64, "longest_edge": 32 * shapes.pixels}
-    videos = Qwen3VLVideoProcessor(**options, size=whole, do_sample_frames=False)
+    # In this family the limits of a video apply to all its frames together.
+    video_limits = {"shortest_edge": 64 * 64, "longest_edge": 32 * shapes.pixels}
+    videos = Qwen3VLVideoProcessor(**options, size=video_limits, do_sample_frames=False)
     return config, Qwen3VLProcessor(
-        image_processor=images, video_processor=videos, tokenizer=words, chat_template=_qwen_template()
+        image_processor=images, video_processor=videos, tokenizer=tokenizer, chat_template=_qwen_template()
     )
 
 
-def _internvl(shapes: Shapes, words: Any) -> tuple[Any, Any]:
+def _internvl(shapes: Shapes, tokenizer: Any) -> tuple[Any, Any]:
     side, patch = shapes.intern["image_size"][0], shapes.patches[2]
     tokens = (side // patch // 2) ** 2
     text = {**shapes.size.text, "model_type": "qwen2", "max_position_embeddings": 32768,
-            "initializer_range": shapes.size.std, **ends(words)}  # fmt: skip
+            "initializer_range": shapes.size.std, **ends(tokenizer)}  # fmt: skip
     config = InternVLConfig(
         text_config=text, vision_config={**shapes.intern, "patch_size": [patch, patch]}, image_seq_length=tokens,
-        image_token_id=words.convert_tokens_to_ids("<IMG_CONTEXT>"),
+        image_token_id=tokenizer.convert_tokens_to_ids("<IMG_CONTEXT>"),
         tie_word_embeddings=shapes.size.text["tie_word_embeddings"],
     )  # fmt: skip
     options = {"size": {"height": side, "width": side}, "image_mean": HALF, "image_std": HALF}
     template = TEMPLATE.replace("VIDEO", "<video>\n").replace("IMAGE", "<IMG_CONTEXT>\n")
     return config, InternVLProcessor(
         image_processor=GotOcr2ImageProcessor(**options), video_processor=InternVLVideoProcessor(**options),
-        tokenizer=words, image_seq_length=tokens, chat_template=template,
+        tokenizer=tokenizer, image_seq_length=tokens, chat_template=template,
     )  # fmt: skip
 
 
@@ -171,10 +171,10 @@ KINDS: dict[str, Callable[[Shapes, Any], tuple[Any, Any]]] = {
 
 
 def checkpoint(session: Session, family: str, *, is_whole: bool = False, is_tiny: bool = False) -> Path:
-    """Return the folder of a checkpoint with random weights, written if it is not there.
+    """Return the folder of a checkpoint with random weights, and write it if it is missing.
 
-    `is_whole` has all layers of a 7B model, and is where a job looks for a snapshot of the hub. The weights are in
-    bfloat16, on a processor tiny and in float32.
+    `is_whole` keeps all layers of a 7B model, in the folder where a job looks for a snapshot of the hub. Weights are in
+    bfloat16 on a GPU; on a CPU they are tiny and in float32.
     """
     folder = session.folder / "checkpoints" / family
     if is_whole:
@@ -185,16 +185,16 @@ def checkpoint(session: Session, family: str, *, is_whole: bool = False, is_tiny
         raise NotTriedError(f"{free / 1e9:.0f} GB of the GPU are free, a 7B model needs {WHOLE_BYTES / 1e9:.0f}")
     shapes = SMALLEST if session.is_cpu or is_tiny else LARGEST
     if family == "InternVL":
-        words = tokenizer({"start_image_token": "<img>", "end_image_token": "</img>",
-                           "context_image_token": "<IMG_CONTEXT>", "video_token": "<video>"})  # fmt: skip
+        family_tokenizer = tokenizer({"start_image_token": "<img>", "end_image_token": "</img>",
+                                      "context_image_token": "<IMG_CONTEXT>", "video_token": "<video>"})  # fmt: skip
     else:
-        words = tokenizer()
-    config, processor = KINDS[family](shapes if is_whole else _few_layers(shapes), words)
+        family_tokenizer = tokenizer()
+    config, processor = KINDS[family](shapes if is_whole else _few_layers(shapes), family_tokenizer)
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(mkdtemp(dir=folder.parent))
     dtype = torch.float32 if session.is_cpu else torch.bfloat16
     model = random_model(config, session.device, dtype)
-    size, free = sum(one.nbytes for one in model.parameters()), shutil.disk_usage(folder.parent).free
+    size, free = sum(parameter.nbytes for parameter in model.parameters()), shutil.disk_usage(folder.parent).free
     if free < SPARE * size:
         raise NotTriedError(
             f"{folder.parent} has {free / 1e9:.0f} GB free, the checkpoint takes {size / 1e9:.0f}: see --folder"
@@ -202,7 +202,7 @@ def checkpoint(session: Session, family: str, *, is_whole: bool = False, is_tiny
     model.save_pretrained(scratch, max_shard_size=SHARD)
     processor.save_pretrained(scratch)
     del model
-    with suppress(OSError):  # another check wrote the same at the same time
+    with suppress(OSError):  # another check wrote the same checkpoint at the same time
         scratch.replace(folder)
     if not session.is_cpu:
         torch.cuda.empty_cache()

@@ -1,4 +1,4 @@
-"""The driver, torch's build for it, and the product of two matrices. Needs no library beside torch and filelock."""
+"""Check the driver, torch's build for it, and a matrix product. Needs no library beside torch and filelock."""
 
 import subprocess
 import time
@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.gpu_check.outcome import FailedError, Line, Number, Session, passed
 
-# Of a product in bfloat16 beside one in double precision, by the largest number: 8 bits, and sums in float32.
+# Maximum error of a product in bfloat16 (8 bits, sums in float32) relative to the largest value in double precision.
 LARGEST_ERROR = 0.01
 ROUNDS, ROWS = 10, 16
 
@@ -18,16 +18,16 @@ def query(field: str) -> dict[str, str]:
 
     command = ["nvidia-smi", f"--query-gpu=uuid,{field}", "--format=csv,noheader,nounits"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+        process = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
     except (OSError, subprocess.SubprocessError):
         return {}
-    rows = [line.split(",", 1) for line in done.stdout.splitlines()]
+    rows = [line.split(",", 1) for line in process.stdout.splitlines()]
     values = {uuid.strip(): value.strip() for uuid, value in rows}
     return {gpu.name: values[gpu.uuid] for gpu in visible_gpus() if gpu.uuid in values}
 
 
 def driver(session: Session) -> Iterator[Line]:
-    """Compare what a job learns of driver, GPUs and build from files with what torch says when it uses them."""
+    """Compare what a job reads from files about driver, GPUs and build with what torch reports when it uses them."""
     del session
     from reprise.core.errors import UserError
     from reprise.models.local.gpus import check_build, installed_build, visible_gpus
@@ -53,15 +53,15 @@ def driver(session: Session) -> Iterator[Line]:
         measured[f"GPU {number}"] = f"{gpu.name}, sm_{gpu.major}{gpu.minor}, {gpu.total_memory / 1e9:.1f} GB"
     if len(gpus) != count:
         raise FailedError(f"the driver shows {len(gpus)} visible GPUs, torch {count}", measured)
-    built = torch.cuda.get_arch_list()
-    unknown = set(build.architectures) ^ set(built)
-    if build.architectures and unknown:
-        raise FailedError(f"a job takes the build to have other code than it has: {', '.join(unknown)}", measured)
+    architectures = torch.cuda.get_arch_list()
+    mismatch = set(build.architectures) ^ set(architectures)
+    if build.architectures and mismatch:
+        raise FailedError(f"a job takes the build to have other code than it has: {', '.join(mismatch)}", measured)
     yield passed("driver", **measured)
 
 
 def product(session: Session) -> Iterator[Line]:
-    """Multiply two matrices on each GPU, and compare some rows with double precision on the processor."""
+    """Multiply two matrices on each GPU, and compare some rows with double precision on the CPU."""
     import torch
 
     size = 256 if session.is_cpu else 8192
@@ -74,15 +74,15 @@ def product(session: Session) -> Iterator[Line]:
         left, right = (
             torch.randn(size, size, generator=generator, device=device, dtype=torch.bfloat16) for _ in range(2)
         )
-        made = left @ right
+        result = left @ right
         _wait(device)
         start = time.monotonic()
         for _ in range(ROUNDS):
-            made = left @ right
+            result = left @ right
         _wait(device)
         seconds = (time.monotonic() - start) / ROUNDS
         exact = left[:ROWS].cpu().double() @ right.cpu().double()
-        error = float((made[:ROWS].cpu().double() - exact).abs().max() / exact.abs().max())
+        error = float((result[:ROWS].cpu().double() - exact).abs().max() / exact.abs().max())
         measured |= {f"TFLOP/s of {device}": 2 * size**3 / seconds / 1e12, f"error of {device}": error}
         if not error <= LARGEST_ERROR:
             raise FailedError(f"the product is wrong on {device}: more than {LARGEST_ERROR} off", measured)

@@ -1,4 +1,4 @@
-"""The lines that checks print, and the settings that every check gets."""
+"""Define the lines that checks print, and the settings that every check gets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class NotTriedError(Exception):
 
 
 class FailedError(Exception):
-    """A check measured something that must not be."""
+    """A check measured an unacceptable value."""
 
     def __init__(self, reason: str, measured: Mapping[str, Number] | None = None) -> None:
         super().__init__(reason)
@@ -33,11 +33,11 @@ class Line(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The printed line."""
+        """Return the printed line."""
         numbers = ", ".join(f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
                             for name, value in self.measured.items())  # fmt: skip
-        words = "; ".join(part for part in (self.reason, numbers) if part)
-        return f"{self.status:9}  {self.name:28}  {words}"
+        details = "; ".join(part for part in (self.reason, numbers) if part)
+        return f"{self.status:9}  {self.name:28}  {details}"
 
 
 def passed(name: str, **measured: Number) -> Line:
@@ -45,13 +45,13 @@ def passed(name: str, **measured: Number) -> Line:
 
 
 def judged(name: str, reason: str, **measured: Number) -> Line:
-    """Return a line that failed if there is a reason for it, else one that passed."""
+    """Return a line that failed if there is a reason, else one that passed."""
     return passed(name, **measured)._replace(status=FAILED if reason else PASSED, reason=reason)
 
 
 @dataclass(frozen=True)
 class Session:
-    """Settings of one start of the script."""
+    """Settings of one invocation of the script."""
 
     device: str
     """`cuda`, or `cpu` with tiny shapes"""
@@ -67,7 +67,7 @@ class Session:
 
     @property
     def gpus(self) -> int:
-        """Of a job with one model."""
+        """Return the number of GPUs of a job with one model."""
         return 0 if self.is_cpu else 1
 
 

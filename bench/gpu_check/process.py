@@ -1,4 +1,4 @@
-"""The process of one check: `python -m bench.gpu_check.process <order as JSON>`. Its lines go to a file."""
+"""Run one check in its own process: `python -m bench.gpu_check.process <order as JSON>`. Its lines go to a file."""
 
 import importlib
 import importlib.util
@@ -21,7 +21,7 @@ def missing_package(name: str) -> bool:
 
 
 def _absent(error: BaseException | None) -> str:
-    """Return the missing package that an error comes from; empty where it comes from something else."""
+    """Return the missing package that caused an error, or an empty string."""
     while error is not None:
         if isinstance(error, ModuleNotFoundError) and error.name:
             package = error.name.partition(".")[0]
@@ -54,7 +54,7 @@ def main(order: dict[str, Any]) -> None:
             for line in getattr(importlib.import_module(module), function)(session, *order["arguments"]):
                 pending.remove(line.name)
                 write(line._replace(seconds=round(time.monotonic() - start, 1)))
-        except BaseException as error:  # of any library: its lines are lost, and those of other checks are not
+        except BaseException as error:  # from any library, so that every pending line gets a result
             status, reason = verdict(error)
             if status == FAILED:
                 traceback.print_exc()

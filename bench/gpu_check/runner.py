@@ -1,4 +1,4 @@
-"""Run checks, each in a process of its own with a deadline, so that a crash or a hang is a line that failed."""
+"""Run checks, each in its own process with a deadline, so that a crash or a hang becomes a failed line."""
 
 import json
 import os
@@ -20,10 +20,10 @@ LEAST_SECONDS = 5.0
 
 
 def run_all(checks: Sequence[Check], session: Session, *, seconds: float, jobs: int = 1) -> Iterator[list[Line]]:
-    """Yield the lines of each check in order; `seconds` bound all of them together."""
+    """Yield the lines of each check in order; `seconds` bounds the total time."""
     end = time.monotonic() + seconds
     session.logs.mkdir(parents=True, exist_ok=True)
-    if jobs == 1:  # in this thread, so that Ctrl-C ends the check that runs
+    if jobs == 1:  # in this thread, so that Ctrl-C ends the running check
         yield from (run(check, session, end) for check in checks)
         return
     with ThreadPoolExecutor(jobs) as threads:
@@ -37,18 +37,18 @@ def run(check: Check, session: Session, end: float) -> list[Line]:
     if missing:
         reason = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
         return [Line(name, NOT_TRIED, reason=reason) for name in check.lines]
-    left = end - time.monotonic()
-    if left < LEAST_SECONDS:
+    remaining = end - time.monotonic()
+    if remaining < LEAST_SECONDS:
         return [Line(name, NOT_TRIED, reason="no time was left; raise --minutes") for name in check.lines]
     start, log = time.monotonic(), session.logs / f"{check.name}.log"
-    ended, lines = _in_process(check, session, log, min(check.seconds, left))
-    if check.seconds > left and "no result" in ended:
-        ended, status = "no time was left; raise --minutes", NOT_TRIED
+    ending, lines = _in_process(check, session, log, min(check.seconds, remaining))
+    if check.seconds > remaining and "no result" in ending:
+        ending, status = "no time was left; raise --minutes", NOT_TRIED
     else:
         status = FAILED
     seconds = round(time.monotonic() - start, 1)
-    found = {line.name: line for line in lines}
-    return [found.get(name, Line(name, status, {}, f"{ended}; log: {log}", seconds)) for name in check.lines]
+    lines_by_name = {line.name: line for line in lines}
+    return [lines_by_name.get(name, Line(name, status, {}, f"{ending}; log: {log}", seconds)) for name in check.lines]
 
 
 def _in_process(check: Check, session: Session, log: Path, seconds: float) -> tuple[str, list[Line]]:
@@ -56,8 +56,8 @@ def _in_process(check: Check, session: Session, log: Path, seconds: float) -> tu
     output = log.with_suffix(".jsonl")
     output.unlink(missing_ok=True)
     order = {**asdict(check), **asdict(session), "output": output}
-    places = [str(ROOT), str(ROOT / "workflow"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places), "PYTHONFAULTHANDLER": "1"}
+    import_paths = [str(ROOT), str(ROOT / "workflow"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(import_paths), "PYTHONFAULTHANDLER": "1"}
     with log.open("wb") as stream:
         process = subprocess.Popen(
             [sys.executable, "-m", "bench.gpu_check.process", json.dumps(order, default=str)],
@@ -66,12 +66,12 @@ def _in_process(check: Check, session: Session, log: Path, seconds: float) -> tu
         )  # fmt: skip
         try:
             code = process.wait(seconds)
-            ended = f"its process was ended by {signal.Signals(-code).name}" if code < 0 else "it yielded no line"
+            ending = f"its process was ended by {signal.Signals(-code).name}" if code < 0 else "it yielded no line"
         except subprocess.TimeoutExpired:
-            ended = f"no result after {seconds:.0f} s"
+            ending = f"no result after {seconds:.0f} s"
         finally:
-            with suppress(ProcessLookupError):  # with the processes that it started
+            with suppress(ProcessLookupError):  # kill the whole group, including processes that the check started
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     text = output.read_text(encoding="utf-8") if output.exists() else ""
-    return ended, [Line(**json.loads(line)) for line in text.splitlines()]
+    return ending, [Line(**json.loads(line)) for line in text.splitlines()]

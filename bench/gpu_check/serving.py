@@ -1,4 +1,4 @@
-"""vLLM, started as a job starts it, beside transformers with the same tiny checkpoint."""
+"""Check vLLM, started as a job starts it, against transformers with the same tiny checkpoint."""
 
 import shutil
 import sys
@@ -19,19 +19,19 @@ from bench.gpu_check.outcome import Line, NotTriedError, Session, judged
 from bench.gpu_check.process import missing_package
 
 NAME, FRAMES, MINUTES = "gpu/check@random", 8, 4
-# Without compiling: that takes minutes. On a processor vLLM needs to be told how much memory its cache may take.
+# Eager mode avoids minutes of compilation. On a CPU vLLM needs an explicit size of its cache.
 ARGUMENTS = ["--enforce-eager", "--max-num-seqs", "8"]
 ON_CPU = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
 
 
 def vllm(session: Session) -> Iterator[Line]:
     """Compare the scores of vLLM with those of transformers."""
-    served = ServedBy(
+    server = ServedBy(
         engine="vllm", environment="serve-cpu" if session.is_cpu else "serve", arguments=ARGUMENTS,
         variables=ON_CPU if session.is_cpu else {}, start_minutes=MINUTES,
     )  # fmt: skip
-    store = _store(session, served.environment)
-    # Not before: without vLLM these imports would take most of this check's time.
+    store = _store(session, server.environment)
+    # Imported only here: without vLLM these imports would take most of this check's time.
     from reprise.models.remote.openai import OpenAIAdapter
 
     from bench.gpu_check.asking import CLOSE, adapter_of, clip_of, dtype_of, said, spec_of, video
@@ -39,13 +39,13 @@ def vllm(session: Session) -> Iterator[Line]:
     log_to_stderr()
     dtype, clip = dtype_of(session), clip_of(video(session), FRAMES)
     serving = serving_of(
-        served, pins_digest(pins_file(served.environment)), dtype=dtype, trust_remote_code=False, is_video=True,
+        server, pins_digest(pins_file(server.environment)), dtype=dtype, trust_remote_code=False, is_video=True,
     )  # fmt: skip
-    folder = _tiny(session)
+    folder = _write_tiny(session)
     with adapter_of(spec_of(session, folder)) as adapter:
-        native = said(adapter, clip, texts=0)
+        native_answers = said(adapter, clip, texts=0)
     host = Host(
-        serving, hosting_of(served, session.gpus), weights=_renamed(folder), name=NAME, store=store,
+        serving, hosting_of(server, session.gpus), weights=_copy_renamed(folder), name=NAME, store=store,
         log_file=session.logs / "vllm.server.log",
     )  # fmt: skip
     try:
@@ -55,9 +55,13 @@ def vllm(session: Session) -> Iterator[Line]:
         answers = said(OpenAIAdapter(replace(spec, account=account)), clip, texts=0)
     finally:
         host.close()
-    off = answers.off(native)
-    reason = "" if off <= CLOSE[dtype] else f"its scores differ from those of transformers by more than {CLOSE[dtype]}"
-    yield judged("vllm", reason, largest_difference=off, dtype=dtype)
+    difference = answers.off(native_answers)
+    reason = (
+        ""
+        if difference <= CLOSE[dtype]
+        else f"its scores differ from those of transformers by more than {CLOSE[dtype]}"
+    )
+    yield judged("vllm", reason, largest_difference=difference, dtype=dtype)
 
 
 def _store(session: Session, environment: str) -> Store:
@@ -72,26 +76,27 @@ def _store(session: Session, environment: str) -> Store:
     store = Store(session.folder / "serving")
     folder = environment_folder(pins_file(environment), store)
     (folder / "bin").mkdir(parents=True, exist_ok=True)
-    python = folder / "bin" / "python"  # no link: a Python finds its packages by the place that it is started from
+    # Not a link, because Python finds its packages relative to the path that started it.
+    python = folder / "bin" / "python"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
     python.chmod(0o755)
     write_record(folder.with_suffix(".json"), {"file": environment, "packages": []})
     return store
 
 
-def _tiny(session: Session) -> Path:
+def _write_tiny(session: Session) -> Path:
     """Write a checkpoint with tiny shapes, also for a GPU."""
     from bench.gpu_check.families import checkpoint
 
     return checkpoint(replace(session, folder=session.folder / "tiny"), "LLaVA-OneVision", is_tiny=True)
 
 
-def _renamed(folder: Path) -> Path:
-    """Copy a checkpoint with the names that the hub's files, and vLLM, have for the vision tower's weights."""
+def _copy_renamed(folder: Path) -> Path:
+    """Copy a checkpoint, with the weight names of the vision tower that the hub's files use and vLLM expects."""
     from safetensors.torch import load_file, save_file
 
-    copy = folder.with_name("for-vllm")
-    shutil.copytree(folder, copy, dirs_exist_ok=True)
+    target = folder.with_name("for-vllm")
+    shutil.copytree(folder, target, dirs_exist_ok=True)
     tensors = load_file(folder / "model.safetensors")
     names = {
         name: name.replace("vision_tower.", "vision_tower.vision_model.")
@@ -99,6 +104,8 @@ def _renamed(folder: Path) -> Path:
         if "vision_model." not in name
     }
     save_file(
-        {names.get(name, name): one for name, one in tensors.items()}, copy / "model.safetensors", {"format": "pt"}
+        {names.get(name, name): tensor for name, tensor in tensors.items()},
+        target / "model.safetensors",
+        {"format": "pt"},
     )
-    return copy
+    return target

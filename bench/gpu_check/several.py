@@ -1,4 +1,4 @@
-"""Two GPUs: a model spread over them, and a copy of it on each. On a processor: memory and disk, two processes."""
+"""Check two GPUs: a model spread over them, and a copy of it on each. A CPU uses memory and disk, and two processes."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -31,7 +31,7 @@ from bench.gpu_check.machine import query
 from bench.gpu_check.outcome import FailedError, Line, NotTriedError, Session, judged
 
 COPIES, QUESTIONS = 2, 4
-# Of the weights, what the first of two devices holds.
+# The share of the weights that the first of two devices holds.
 FIRST = 0.9
 
 
@@ -42,58 +42,60 @@ def _need_two(session: Session) -> None:
 
 
 def spread(session: Session, family: str) -> Iterator[Line]:
-    """Give each device less memory than a model takes, and compare its answers with those of one device."""
+    """Give each device less memory than the model needs, and compare its answers with those of one device."""
     _need_two(session)
     folder, clip = checkpoint(session, family), clip_of(video(session), 8)
     spec = spec_of(session, folder)
     with adapter_of(spec) as adapter:
-        whole = said(adapter, clip)
-    need = needed(folder, spec.dtype, None)
-    beside = need.beside(COPIES)
+        expected = said(adapter, clip)
+    estimate = needed(folder, spec.dtype, None)
+    reserve = estimate.beside(COPIES)
     names: tuple[int | str, ...] = ("cpu", "disk") if session.is_cpu else (0, 1)
-    memory = dict(zip(names, (beside + int(FIRST * need.weights), beside + 2 * need.weights), strict=True))
+    memory = dict(zip(names, (reserve + int(FIRST * estimate.weights), reserve + 2 * estimate.weights), strict=True))
     with adapter_of(replace(spec, memory=memory)) as adapter:
-        devices = {str(place) for place in adapter.model.hf_device_map.values()}
-        parts = said(adapter, clip)
+        devices = {str(device) for device in adapter.model.hf_device_map.values()}
+        answers = said(adapter, clip)
     if len(devices) != len(names):
         raise FailedError(f"the model is on {', '.join(devices)} alone")
-    off = parts.off(whole)
-    reason = "" if off <= CLOSE[spec.dtype] else "it answers otherwise than on one device"
-    measured = {"largest_difference": off, "other_texts": parts.other_texts(whole), "devices": len(devices)}
+    difference = answers.off(expected)
+    reason = "" if difference <= CLOSE[spec.dtype] else "it answers otherwise than on one device"
+    measured = {"largest_difference": difference, "other_texts": answers.other_texts(expected), "devices": len(devices)}
     yield judged(f"spread, {family}", reason, **measured)
 
 
 def copies(session: Session) -> Iterator[Line]:
-    """Ask copies of a model in two processes, and compare their answers with those of one model."""
+    """Run copies of a model in two processes, and compare their answers with those of one model."""
     _need_two(session)
-    folder, clip, asked = (
+    folder, clip, requests = (
         checkpoint(session, "LLaVA-OneVision"),
         clip_of(video(session), 8),
         tuple(questions(QUESTIONS)),
     )
     store = Store(session.folder / "store")
-    with ExitStack() as ends:
-        workers = list(_copies(session, folder, clip, store, ends))
-        shares = [shares_of([outcome.answer for outcome, _ in answered(copy, clip, asked)], clip) for copy in workers]
-    with adapter_of(spec_of(session, folder)) as adapter:  # only now: the copies had the GPUs
-        whole = shares_of(list(adapter.answers(clip, asked)), clip)
-    off = max(abs(one - two) for copy in shares for one, two in zip(copy, whole, strict=True))
+    with ExitStack() as stack:
+        workers = list(_copies(session, folder, clip, store, stack))
+        shares = [
+            shares_of([outcome.answer for outcome, _ in answered(copy, clip, requests)], clip) for copy in workers
+        ]
+    with adapter_of(spec_of(session, folder)) as adapter:  # only now, because the copies occupied the GPUs
+        expected = shares_of(list(adapter.answers(clip, requests)), clip)
+    difference = max(abs(first - second) for copy in shares for first, second in zip(copy, expected, strict=True))
     dtype = dtype_of(session)
-    reason = "" if off <= CLOSE[dtype] else "a copy answers otherwise than one model"
-    yield judged("copies", reason, largest_difference=off, copies=len(workers))
+    reason = "" if difference <= CLOSE[dtype] else "a copy answers otherwise than one model"
+    yield judged("copies", reason, largest_difference=difference, copies=len(workers))
 
 
-def _copies(session: Session, folder: Path, clip: Clip, store: Store, ends: ExitStack) -> Iterator[Copy]:
-    """On GPUs as a job starts them; on a processor, where no job has copies, two of the same processes."""
+def _copies(session: Session, folder: Path, clip: Clip, store: Store, stack: ExitStack) -> Iterator[Copy]:
+    """Start copies on GPUs as a job does; on a CPU, where no job has copies, start two of the same processes."""
     if session.is_cpu:
         make = partial(LazyModel, key_of(session, gpus=0, checkpoint=folder), store, 1)
         for _ in range(COPIES):
-            yield ends.enter_context(
+            yield stack.enter_context(
                 closing(copy_of(partial(answering, make), preload=(ADAPTERS["transformers"].module,)))
             )
         return
     key = key_of(session, gpus=COPIES, checkpoint=folder)
-    models = ends.enter_context(model_on(key, store, COPIES, is_needed=True, clips=[clip]))
+    models = stack.enter_context(model_on(key, store, COPIES, is_needed=True, clips=[clip]))
     if not isinstance(models, list):
         raise FailedError("a job with two GPUs made one model, no copies")
     yield from models

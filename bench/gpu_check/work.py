@@ -1,4 +1,4 @@
-"""How busy a model is kept by the processes that prepare its clips, as many as a job gets."""
+"""Check how busy a model is kept by the processes that prepare its clips, with as many as a job gets."""
 
 import os
 import threading
@@ -16,49 +16,49 @@ from bench.gpu_check.families import MODEL, checkpoint
 from bench.gpu_check.machine import query
 from bench.gpu_check.outcome import Line, Session, judged
 
-# A job's clips, and the questions about each; workers of a model on a GPU (docs/reference/inference.md).
+# A job's clips, frames and questions per clip; workers of a model on a GPU (docs/reference/inference.md).
 CLIPS, FRAMES, QUESTIONS, WORKERS = 16, 32, 20, 8
 BUSY = 0.9
 
 
 def busy(session: Session) -> Iterator[Line]:
-    """Ask a 7B model about clips that its job's workers prepare, and measure how long it waits for them."""
+    """Run a 7B model on clips that its job's workers prepare, and measure how long it waits for them."""
     checkpoint(session, "LLaVA-OneVision", is_whole=True)
     workers = 1 if session.is_cpu else min(WORKERS, os.cpu_count() or 1)
     count, frames = (3, 8) if session.is_cpu else (CLIPS, FRAMES)
     clips = [clip_of(video(session), frames, f"clip {number}") for number in range(count + 1)]
-    asked = tuple(questions(QUESTIONS))
+    requests = tuple(questions(QUESTIONS))
     key = key_of(session, gpus=session.gpus, model=MODEL)
-    waited = 0.0
+    waiting_s = 0.0
     with LazyModel(key, Store(session.folder / "store"), 2, workers, clips=clips) as model:
-        model.expect(iter([Due(clip, asked) for clip in clips]))
-        shares_of(list(model.answers(clips[0], asked)), clips[0])
+        model.expect(iter([Due(clip, requests) for clip in clips]))
+        shares_of(list(model.answers(clips[0], requests)), clips[0])
         model.spent()
         with utilisation() as samples:
             start = time.monotonic()
             for clip in clips[1:]:
-                shares_of(list(model.answers(clip, asked)), clip)
-                waited += model.spent()["waiting"]
-            wall = time.monotonic() - start
-    share, by_driver = 1 - waited / wall, f"{mean(samples):.0f} %" if samples else "unknown"
-    is_idle = share < BUSY and not session.is_cpu
+                shares_of(list(model.answers(clip, requests)), clip)
+                waiting_s += model.spent()["waiting"]
+            wall_s = time.monotonic() - start
+    busy_share, driver_share = 1 - waiting_s / wall_s, f"{mean(samples):.0f} %" if samples else "unknown"
+    is_idle = busy_share < BUSY and not session.is_cpu
     reason = (
         f"the model waits for clips; more processors, or more workers than {workers}, are needed" if is_idle else ""
     )
     yield judged(
-        "busy", reason, share_of_the_time=share, by_the_driver=by_driver, seconds_a_clip=wall / count, workers=workers,
-        processors=os.cpu_count() or 1,
+        "busy", reason, share_of_the_time=busy_share, by_the_driver=driver_share, seconds_a_clip=wall_s / count,
+        workers=workers, processors=os.cpu_count() or 1,
     )  # fmt: skip
 
 
 @contextmanager
 def utilisation() -> Iterator[list[float]]:
-    """Sample the percentage of the time in which the visible GPUs ran a kernel, as their driver says."""
+    """Sample the percentage of time in which the visible GPUs ran a kernel, as reported by the driver."""
     samples: list[float] = []
-    ended = threading.Event()
+    stop = threading.Event()
 
     def sample() -> None:
-        while not ended.wait(0.25):
+        while not stop.wait(0.25):
             samples.extend(float(value) for value in query("utilization.gpu").values() if value.isdigit())
 
     thread = threading.Thread(target=sample)
@@ -66,5 +66,5 @@ def utilisation() -> Iterator[list[float]]:
     try:
         yield samples
     finally:
-        ended.set()
+        stop.set()
         thread.join()

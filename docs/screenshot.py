@@ -16,14 +16,14 @@ from PIL import Image
 from reprise.core.errors import UserError, run_command
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-# The first page, and the item that the browser opens on.
+# The first page, and the first item of the item browser.
 PICTURES = {"index.html": Path("docs/images/first-page.png"), "items.html": Path("docs/images/report.png")}
 CARD, CARD_PICTURE = Path("results/time/all.png"), Path("docs/images/time.png")
 WIDTH, HEIGHT = 1440, 900
 LARGEST = 200_000  # bytes of a committed picture
 COLOURS = (256, 128, 64, 32)
-WAIT_MS = 400_000  # of the page's own clock, which waits for no decoder of clips: hence several pictures
-TAKEN = 3
+WAIT_MS = 400_000  # of virtual time, which does not wait for video decoding; hence several attempts
+ATTEMPTS = 3
 
 
 def main() -> None:
@@ -33,20 +33,20 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("page.png"))
     args = parser.parse_args()
     for page, out in ({args.page: args.out} if args.page else PICTURES).items():
-        out.write_bytes(fullest(args.report, page))
+        out.write_bytes(best_picture(args.report, page))
         print(f"{out}: {out.stat().st_size / 1000:.0f} kB")
     if not args.page:
         shutil.copyfile(CARD, CARD_PICTURE)
 
 
-def fullest(report: Path, page: str) -> bytes:
-    """Of several pictures the largest: on a busy machine frames of the clip are missing in some. Look at it."""
-    return max((small_enough(taken(report, page)) for _ in range(TAKEN)), key=len)
+def best_picture(report: Path, page: str) -> bytes:
+    """Return the largest of several pictures, because frames of the clip may be missing on a busy machine."""
+    return max((compress(take_picture(report, page)) for _ in range(ATTEMPTS)), key=len)
 
 
-def taken(report: Path, page: str) -> Image.Image:
-    """The page as a browser shows it."""
-    file, mark, place = page.partition("#")
+def take_picture(report: Path, page: str) -> Image.Image:
+    """Take a picture of a page in a browser."""
+    file, separator, fragment = page.partition("#")
     path = (report / file).resolve()
     if not path.is_file():
         raise UserError(f"{report / file}: not found. Run `make demo` first.")
@@ -54,28 +54,28 @@ def taken(report: Path, page: str) -> Image.Image:
         picture = Path(folder) / "page.png"
         options = ["--headless", "--hide-scrollbars", "--disable-gpu", f"--user-data-dir={folder}/profile"]
         options += [f"--window-size={WIDTH},{HEIGHT}", f"--virtual-time-budget={WAIT_MS}", f"--screenshot={picture}"]
-        as_root = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium has no sandbox for root
-        done = subprocess.run(
-            [browser(), *options, *as_root, f"{path.as_uri()}{mark}{place}"],
+        root_options = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium's sandbox does not support root
+        process = subprocess.run(
+            [browser(), *options, *root_options, f"{path.as_uri()}{separator}{fragment}"],
             capture_output=True,
             text=True,
             timeout=120,
         )
         if not picture.is_file():
-            raise UserError(f"the browser took no picture: {done.stderr.strip()[-500:]}")
+            raise UserError(f"the browser took no picture: {process.stderr.strip()[-500:]}")
         return Image.open(BytesIO(picture.read_bytes())).convert("RGB")
 
 
 def browser() -> str:
-    """A browser that takes pictures without a screen."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
+    """Return the path of a browser that can take pictures without a screen."""
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
         raise UserError(f"none of {', '.join(BROWSERS)} found. On Debian or Ubuntu: apt-get install chromium")
-    return found
+    return executable
 
 
-def small_enough(picture: Image.Image) -> bytes:
-    """The picture as PNG, with as many colours as the size of a committed picture allows."""
+def compress(picture: Image.Image) -> bytes:
+    """Encode the picture as PNG with as many colours as the size limit of a committed picture allows."""
     for colours in COLOURS:
         content = BytesIO()
         picture.quantize(colours, dither=Image.Dither.NONE).save(content, "PNG", optimize=True)

@@ -1,4 +1,4 @@
-"""The reference of the commands, from the commands themselves."""
+"""Write the reference of the commands from the commands themselves."""
 
 import re
 from collections.abc import Iterator
@@ -21,46 +21,52 @@ complete commands, suites, runs and tables. `reprise <command> --help` says the 
 
 
 def page() -> str:
-    """The page."""
+    """Return the page."""
     parts, panel = [HEAD], ""
     for name, command in commands().items():
         if command.rich_help_panel != panel:
             panel = command.rich_help_panel
             parts.append(f"## {panel}\n")
-        parts += _command(name, command)
+        parts += _command_section(name, command)
     return "\n".join(parts)
 
 
 def commands() -> dict[str, Any]:
-    """Every command by its name, in the order of the help."""
+    """Return every command by its name, in the order of the help."""
     group: Any = get_command(app)
     return dict(group.commands)
 
 
-def _command(name: str, command: Any) -> Iterator[str]:
-    arguments = [one for one in command.params if one.param_type_name == "argument"]
-    required = [one for one in command.params if one.param_type_name == "option" and one.required]
-    usage = " ".join([f"reprise {name}", *map(_usage, arguments), *map(_spelled, required)])
+def _command_section(name: str, command: Any) -> Iterator[str]:
+    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+    required = [
+        parameter for parameter in command.params if parameter.param_type_name == "option" and parameter.required
+    ]
+    usage = " ".join([f"reprise {name}", *map(_usage, arguments), *map(_spelling, required)])
     yield f"### `{usage}`\n\n{command.help}\n"
-    lines = [f"| `{_spelled(one)}` | {_sentence(one)} |" for one in command.params if one.name != "help"]
+    lines = [
+        f"| `{_spelling(parameter)}` | {_description(parameter)} |"
+        for parameter in command.params
+        if parameter.name != "help"
+    ]
     if lines:
         yield "\n".join(["| | |", "|---|---|", *lines]) + "\n"
 
 
-def _usage(one: Any) -> str:
-    text = f"{one.metavar}{'...' if one.nargs == -1 else ''}"
-    return text if one.required else f"[{text}]"
+def _usage(parameter: Any) -> str:
+    text = f"{parameter.metavar}{'...' if parameter.nargs == -1 else ''}"
+    return text if parameter.required else f"[{text}]"
 
 
-def _spelled(one: Any) -> str:
-    if one.param_type_name == "argument":
-        return str(one.metavar)
-    option = max(one.opts, key=len)
-    return option if one.is_flag else f"{option} {one.metavar}"
+def _spelling(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return str(parameter.metavar)
+    option = max(parameter.opts, key=len)
+    return option if parameter.is_flag else f"{option} {parameter.metavar}"
 
 
-def _sentence(one: Any) -> str:
-    text = re.sub(r"([<>*|])", r"\\\1", one.help)
-    if one.param_type_name == "option" and one.required:
+def _description(parameter: Any) -> str:
+    text = re.sub(r"([<>*|])", r"\\\1", parameter.help)
+    if parameter.param_type_name == "option" and parameter.required:
         return f"{text}; required"
-    return f"{text}; {one.default} by default" if one.default not in (None, False, [], ()) else text
+    return f"{text}; {parameter.default} by default" if parameter.default not in (None, False, [], ()) else text

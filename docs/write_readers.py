@@ -1,4 +1,4 @@
-"""Write docs/reference/readers.md: how answers are read, with the table of the reader `robust` and its patterns."""
+"""Write docs/reference/readers.md: how answers are extracted, with the rules and patterns of the extractor `robust`."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -109,18 +109,22 @@ in error. The engine of 4,200 lines before it read 97.2, 99.6, 98.2 and 98.9 % a
 
 
 def page(root: Path) -> str:
-    """The whole page."""
+    """Return the whole page."""
     groups = yaml.safe_load((root / ANSWERS).read_text(encoding="utf-8"))
     return "\n".join(
         [
             HEAD,
-            *_section("Options by letter", table.CHOICE, _of(groups, lambda group: "A" in group.get("options", ()))),
+            *_section(
+                "Options by letter", table.CHOICE, _select_groups(groups, lambda group: "A" in group.get("options", ()))
+            ),
             f"| {table.NEARLY} | the words of one option in order, each nearly the same "
-            f"| {_examples(_of(groups, lambda group: 'A' in group.get('options', ())), table.NEARLY)} |",
+            f"| {_examples(_select_groups(groups, lambda group: 'A' in group.get('options', ())), table.NEARLY)} |",
             "",
-            *_section("Yes and No", table.WORD, _of(groups, lambda group: "Yes" in group.get("options", ()))),
+            *_section(
+                "Yes and No", table.WORD, _select_groups(groups, lambda group: "Yes" in group.get("options", ()))
+            ),
             "",
-            *_section("Ratings", table.RATING, _of(groups, lambda group: "scale" in group)),
+            *_section("Ratings", table.RATING, _select_groups(groups, lambda group: "scale" in group)),
             "",
             *_patterns(),
             TAIL,
@@ -128,8 +132,8 @@ def page(root: Path) -> str:
     )
 
 
-def _of(groups: Sequence[dict[str, Any]], is_meant: Any) -> list[dict[str, Any]]:
-    return [group for group in groups if is_meant(group)]
+def _select_groups(groups: Sequence[dict[str, Any]], predicate: Any) -> list[dict[str, Any]]:
+    return [group for group in groups if predicate(group)]
 
 
 WORDS = {"last": "the last hit counts", "agreeing": "all hits must agree", "alone": "where none above hits"}
@@ -146,9 +150,11 @@ def _section(title: str, rows: Sequence[Row], groups: Sequence[dict[str, Any]]) 
 
 
 def _examples(groups: Sequence[dict[str, Any]], name: str) -> str:
-    found = [(answer, value) for group in groups for answer, value in group["rows"].get(name, {}).items()]
-    short = [one for one in found if len(one[0]) <= LONGEST][:SHOWN]
-    return "; ".join(f"`{answer.strip()}`: {value}".replace("\n", " ").replace("|", "\\|") for answer, value in short)
+    examples = [(answer, value) for group in groups for answer, value in group["rows"].get(name, {}).items()]
+    short_examples = [example for example in examples if len(example[0]) <= LONGEST][:SHOWN]
+    return "; ".join(
+        f"`{answer.strip()}`: {value}".replace("\n", " ").replace("|", "\\|") for answer, value in short_examples
+    )
 
 
 def _patterns() -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""Write what is made from code: JSON Schemas, editor settings, and the references of all keys and of all commands.
+"""Write the files generated from code: JSON Schemas, editor settings, and the reference pages.
 
-Run by `make reference`; a test fails if a file is out of date.
+`make reference` runs it; a test fails if a file is out of date.
 """
 
 import ast
@@ -61,77 +61,77 @@ schema.
 
 
 def schema(kind: str) -> dict[str, Any]:
-    """The schema of one kind of file."""
-    made = schema_of(KINDS[kind][0])
+    """Return the JSON Schema of one kind of file."""
+    json_schema = schema_of(KINDS[kind][0])
     if kind == "model":
-        made["properties"]["adapter"]["enum"] = sorted(ADAPTERS)
-        made["properties"]["served_by"]["anyOf"].insert(0, {"enum": list(NEEDS_NO_MORE)})
-        made["allOf"] = [_settings_of(name) for name in sorted(ADAPTERS)]
-        for one in made["allOf"]:  # a reference is read from the root
-            made["$defs"] |= one["then"]["properties"]["settings"].pop("$defs", {})
-    return {"$schema": GenerateJsonSchema.schema_dialect, **made}
+        json_schema["properties"]["adapter"]["enum"] = sorted(ADAPTERS)
+        json_schema["properties"]["served_by"]["anyOf"].insert(0, {"enum": list(NEEDS_NO_MORE)})
+        json_schema["allOf"] = [_settings_of(name) for name in sorted(ADAPTERS)]
+        for condition in json_schema["allOf"]:  # a `$ref` is resolved from the root
+            json_schema["$defs"] |= condition["then"]["properties"]["settings"].pop("$defs", {})
+    return {"$schema": GenerateJsonSchema.schema_dialect, **json_schema}
 
 
 def _settings_of(adapter: str) -> dict[str, Any]:
-    """The settings of a model that names this adapter; a job that starts its server says what else is required."""
+    """Return the condition on the settings of one adapter; with `served_by` no key is required."""
     settings = schema_of(ADAPTERS[adapter].settings)
-    then: dict[str, Any] = {"properties": {"settings": settings}}
+    consequence: dict[str, Any] = {"properties": {"settings": settings}}
     if ADAPTERS[adapter].is_hosted:
         required = {"properties": {"settings": {"required": settings.pop("required")}}}
-        then |= {"if": {"not": {"required": ["served_by"]}}, "then": required}
-    return {"if": {"properties": {"adapter": {"const": adapter}}}, "then": then}
+        consequence |= {"if": {"not": {"required": ["served_by"]}}, "then": required}
+    return {"if": {"properties": {"adapter": {"const": adapter}}}, "then": consequence}
 
 
 def schema_of(kind: type[BaseModel]) -> dict[str, Any]:
-    """The schema of a type, with the descriptions of all keys."""
-    made = kind.model_json_schema()
-    groups = {one.__name__: one for one in _groups(InWords)}
-    for name, group in {kind.__name__: made, **made.get("$defs", {})}.items():
+    """Return the JSON Schema of a type, with the descriptions of all keys."""
+    json_schema = kind.model_json_schema()
+    groups = {subclass.__name__: subclass for subclass in _groups(InWords)}
+    for name, group in {kind.__name__: json_schema, **json_schema.get("$defs", {})}.items():
         for key, text in _descriptions(groups[name]).items() if name in groups else ():
             group["properties"][key]["description"] = text
         kind_key = group.get("properties", {}).get("kind", {})
-        if "const" in kind_key:  # one of several kinds: its key is described as the group is
+        if "const" in kind_key:  # a tagged union: describe the tag like its group
             kind_key.setdefault("description", f"`{kind_key['const']}`: {group['description']}")
-    return dict(_plain(made))
+    return dict(_plain(json_schema))
 
 
 def _groups(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    """A type and all that derive from it."""
+    """Yield a type and all of its subclasses."""
     yield kind
-    for one in kind.__subclasses__():
-        yield from _groups(one)
+    for subclass in kind.__subclasses__():
+        yield from _groups(subclass)
 
 
 def _descriptions(kind: type[BaseModel]) -> dict[str, str]:
-    """Key -> the string below it in the source of its type, or of those that it derives from."""
-    found: dict[str, str] = {}
-    for one in reversed(kind.__mro__):
-        if one in (InWords, Settings) or not issubclass(one, InWords):
+    """Return the docstring below each key in the source of a type and of its base classes."""
+    descriptions: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        if base in (InWords, Settings) or not issubclass(base, InWords):
             continue
-        definition = ast.parse(dedent(inspect.getsource(one))).body[0]
+        definition = ast.parse(dedent(inspect.getsource(base))).body[0]
         for field, text in pairwise(definition.body if isinstance(definition, ast.ClassDef) else ()):
             match field, text:
-                case ast.AnnAssign(target=ast.Name(id=key)), ast.Expr(value=ast.Constant(value=str(words))):
-                    found[key] = words
-    return {key: words for key, words in found.items() if key in kind.model_fields}
+                case ast.AnnAssign(target=ast.Name(id=key)), ast.Expr(value=ast.Constant(value=str(text_below))):
+                    descriptions[key] = text_below
+    return {key: text_below for key, text_below in descriptions.items() if key in kind.model_fields}
 
 
 def _plain(part: Any) -> Any:
-    """A schema without titles that only repeat keys, and without the line breaks of docstrings; names are checked."""
+    """Drop titles that repeat keys and line breaks of docstrings; forbid keys that match no pattern."""
     if isinstance(part, list):
-        return [_plain(one) for one in part]
+        return [_plain(element) for element in part]
     if not isinstance(part, dict):
         return part
-    kept = {key: value for key, value in part.items() if key != "title" or not isinstance(value, str)}
-    if isinstance(kept.get("description"), str):
-        kept["description"] = " ".join(kept["description"].split())
-    if "patternProperties" in kept:
-        kept["additionalProperties"] = False
-    return {key: _plain(value) for key, value in kept.items()}
+    entries = {key: value for key, value in part.items() if key != "title" or not isinstance(value, str)}
+    if isinstance(entries.get("description"), str):
+        entries["description"] = " ".join(entries["description"].split())
+    if "patternProperties" in entries:
+        entries["additionalProperties"] = False
+    return {key: _plain(value) for key, value in entries.items()}
 
 
 def schema_files() -> dict[str, str]:
-    """Every schema, and the settings by which an editor finds them: path -> content."""
+    """Return every schema, and the editor settings that refer to them, by path."""
     files = {
         f"{FOLDER}/{kind}.schema.json": json.dumps(schema(kind), indent=1, ensure_ascii=False) + "\n" for kind in KINDS
     }
@@ -140,14 +140,14 @@ def schema_files() -> dict[str, str]:
 
 
 def reference() -> str:
-    """The page."""
+    """Return the page."""
     parts = [HEAD]
     shared: dict[str, Any] = {}
     for kind, (_, pattern) in KINDS.items():
-        made = schema(kind)
-        shared |= made.get("$defs", {})
-        parts.append(f"## `{pattern}`\n\n{_without_file(made['description'])}\n")
-        parts += _keys(made)
+        json_schema = schema(kind)
+        shared |= json_schema.get("$defs", {})
+        parts.append(f"## `{pattern}`\n\n{_without_file(json_schema['description'])}\n")
+        parts += _keys(json_schema)
     parts.append("## Groups of keys\n")
     for name in sorted(shared):
         parts.append(f"### {name}\n\n{shared[name]['description']}\n")
@@ -157,60 +157,65 @@ def reference() -> str:
 
 
 def _without_file(description: str) -> str:
-    """A description that begins with the file that it is of, without it."""
+    """Return a description without the file name at its beginning."""
     text = description.partition("`: ")[2]
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def _keys(made: Mapping[str, Any]) -> Iterator[str]:
-    """A table of the keys of a group."""
-    if "properties" not in made:
-        if "patternProperties" in made:
-            yield f"Each entry is {_kind(made)}.\n"
+def _keys(json_schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a table of the keys of a group."""
+    if "properties" not in json_schema:
+        if "patternProperties" in json_schema:
+            yield f"Each entry is {_kind(json_schema)}.\n"
         return
     lines = ["| key | value | default | |", "|---|---|---|---|"]
-    for key, one in made["properties"].items():
-        cells = (f"`{key}`", _kind(one), _default(one, key in made.get("required", ())), one["description"])
+    for key, subschema in json_schema["properties"].items():
+        cells = (
+            f"`{key}`",
+            _kind(subschema),
+            _default(subschema, key in json_schema.get("required", ())),
+            subschema["description"],
+        )
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     yield "\n".join(lines) + "\n"
 
 
-def _default(one: Mapping[str, Any], is_required: bool) -> str:
-    if is_required or "const" in one:
+def _default(subschema: Mapping[str, Any], is_required: bool) -> str:
+    if is_required or "const" in subschema:
         return ""
-    if "$ref" in one:
+    if "$ref" in subschema:
         return "as there"
-    return "none" if one.get("default") is None else f"`{json.dumps(one['default'], ensure_ascii=False)}`"
+    return "none" if subschema.get("default") is None else f"`{json.dumps(subschema['default'], ensure_ascii=False)}`"
 
 
-def _kind(one: Mapping[str, Any]) -> str:
-    """What values a key can have, in words."""
-    if "$ref" in one:
-        name = str(one["$ref"]).rpartition("/")[2]
+def _kind(subschema: Mapping[str, Any]) -> str:
+    """Describe the values that a key can have."""
+    if "$ref" in subschema:
+        name = str(subschema["$ref"]).rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
-    if "const" in one:
-        return f"`{one['const']}`"
-    if "enum" in one:
-        return ", ".join(f"`{value}`" for value in one["enum"])
-    choices = [choice for choice in one.get("anyOf", one.get("oneOf", ())) if choice.get("type") != "null"]
+    if "const" in subschema:
+        return f"`{subschema['const']}`"
+    if "enum" in subschema:
+        return ", ".join(f"`{value}`" for value in subschema["enum"])
+    choices = [choice for choice in subschema.get("anyOf", subschema.get("oneOf", ())) if choice.get("type") != "null"]
     if choices and all("rule" in choice.get("properties", {}) for choice in choices):
         return "[a sampling rule](samplings.md#rules)"
     if choices:
         return " or ".join(_kind(choice) for choice in choices)
-    if "patternProperties" in one:
-        return f"`<name>:` {_kind(next(iter(one['patternProperties'].values())))}"
-    if isinstance(one.get("additionalProperties"), dict):
-        return f"`<text>:` {_kind(one['additionalProperties'])}"
-    if one.get("type") == "array":
-        return f"list of {_kind(one['items'])}"
-    if one.get("type") == "string":
-        return _text(one)
+    if "patternProperties" in subschema:
+        return f"`<name>:` {_kind(next(iter(subschema['patternProperties'].values())))}"
+    if isinstance(subschema.get("additionalProperties"), dict):
+        return f"`<text>:` {_kind(subschema['additionalProperties'])}"
+    if subschema.get("type") == "array":
+        return f"list of {_kind(subschema['items'])}"
+    if subschema.get("type") == "string":
+        return _text(subschema)
     words = {"integer": "whole number", "number": "number", "boolean": "true or false", "object": "keys"}
-    return words[one["type"]] + _range(one)
+    return words[subschema["type"]] + _range(subschema)
 
 
-def _text(one: Mapping[str, Any]) -> str:
-    pattern = one.get("pattern")
+def _text(subschema: Mapping[str, Any]) -> str:
+    pattern = subschema.get("pattern")
     words: dict[str | None, str] = {
         None: "text",
         names.NAME: "name",
@@ -220,23 +225,23 @@ def _text(one: Mapping[str, Any]) -> str:
     return words.get(pattern, f"text like `{pattern}`")
 
 
-def _range(one: Mapping[str, Any]) -> str:
+def _range(subschema: Mapping[str, Any]) -> str:
     limits = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most", "exclusiveMaximum": "below"}
-    bounds = [f"{words} {one[key]:g}" for key, words in limits.items() if key in one]
+    bounds = [f"{words} {subschema[key]:g}" for key, words in limits.items() if key in subschema]
     return f", {' and '.join(bounds)}" if bounds else ""
 
 
 def _adapters() -> Iterator[str]:
     yield "## `settings:` of each adapter\n"
     for name, adapter in sorted(ADAPTERS.items()):
-        made = schema_of(adapter.settings)
+        json_schema = schema_of(adapter.settings)
         yield f"### `{name}`\n"
-        yield from _keys(made) if made.get("properties") else ["No settings.\n"]
+        yield from _keys(json_schema) if json_schema.get("properties") else ["No settings.\n"]
 
 
 @cache
 def generated() -> dict[str, str]:
-    """Every generated file: path -> content."""
+    """Return the content of every generated file by path."""
     pages = {
         REFERENCE: reference(),
         write_rows.PAGE: write_rows.page(ROOT),
@@ -248,7 +253,7 @@ def generated() -> dict[str, str]:
 
 
 def write(root: Path) -> None:
-    """Write the files that differ, and name them."""
+    """Write the files that differ, and print their names."""
     for name, content in generated().items():
         path = root / name
         if not path.is_file() or path.read_text(encoding="utf-8") != content:

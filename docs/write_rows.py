@@ -1,4 +1,4 @@
-"""Write docs/reference/rows.md: which rows of the papers' tables run here, and which only come in as files."""
+"""Write docs/reference/rows.md: which rows of the papers' tables run here, and which need imported predictions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ CLOSED = (
     *("gemini-2.5-pro", "gpt-4.1", "gpt-4o", "gpt-4v", "o3", "o4-mini"),
 )
 NO_CODE = "no code of the model was found in its repository: it comes with its weights on the hub, and was not had here"
-# Why a model's answers come as files only.
+# The reason why a model needs imported predictions.
 WHY = {
     **dict.fromkeys(CLOSED, "closed"),
     **dict.fromkeys(("apollo-7b", "internlm-xc-2.5", "internvideo2.5-8b"), NO_CODE),
@@ -46,7 +46,7 @@ WHY = {
 
 
 class Kind(NamedTuple):
-    """How the numbers of a row come about."""
+    """How the numbers of a row are produced."""
 
     title: str
     gpus: int = 0
@@ -57,14 +57,14 @@ FILES, SOME_FILES = Kind("only as files"), Kind("some columns here, others as fi
 
 
 def rows_of(spec: TableSpec) -> Iterator[tuple[Row, set[str]]]:
-    """The rows of a table, each with the models that its columns show."""
+    """Yield the rows of a table, each with the models that its columns show."""
     for row in spec.rows():
-        named = {row.in_column(column).model for column in spec.columns}
-        yield row, {model for model in named if model is not None}
+        slugs = {row.in_column(column).model for column in spec.columns}
+        yield row, {model for model in slugs if model is not None}
 
 
 def kind_of(row: Row, models: set[str], config: Configuration) -> Kind:
-    """How this site can make a row."""
+    """Return how this site can produce a row."""
     if row.chance:
         return CHANCE
     if row.dataset:
@@ -77,49 +77,51 @@ def kind_of(row: Row, models: set[str], config: Configuration) -> Kind:
 
 
 def kinds(config: Configuration) -> dict[Kind, Counter[str]]:
-    """Kind -> benchmark -> number of rows."""
-    found: dict[Kind, Counter[str]] = defaultdict(Counter)
+    """Return the number of rows by kind and benchmark."""
+    counts: dict[Kind, Counter[str]] = defaultdict(Counter)
     for benchmark, tables in config.tables.items():
         for spec in tables.tables.values():
             for row, models in rows_of(spec):
-                found[kind_of(row, models, config)][benchmark] += 1
-    return dict(sorted(found.items(), key=lambda entry: (entry[0] in (DATA, CHANCE), not entry[0].gpus, entry[0].gpus)))
+                counts[kind_of(row, models, config)][benchmark] += 1
+    return dict(
+        sorted(counts.items(), key=lambda entry: (entry[0] in (DATA, CHANCE), not entry[0].gpus, entry[0].gpus))
+    )
 
 
-def counted(kinds_found: Mapping[Kind, Counter[str]], config: Configuration) -> Iterator[str]:
-    """The table of kinds."""
+def count_table(counts_by_kind: Mapping[Kind, Counter[str]], config: Configuration) -> Iterator[str]:
+    """Yield the table of kinds."""
     names = list(config.tables)
     yield f"| rows | {' | '.join(config.benchmarks[name].title for name in names)} | all |"
     yield "|---|" + " --: |" * (len(names) + 1)
-    for kind, found in kinds_found.items():
-        yield f"| {kind.title} | {' | '.join(str(found[name]) for name in names)} | {found.total()} |"
-    every = sum(kinds_found.values(), Counter())
-    yield f"| all | {' | '.join(str(every[name]) for name in names)} | {every.total()} |"
+    for kind, counts in counts_by_kind.items():
+        yield f"| {kind.title} | {' | '.join(str(counts[name]) for name in names)} | {counts.total()} |"
+    totals = sum(counts_by_kind.values(), Counter())
+    yield f"| all | {' | '.join(str(totals[name]) for name in names)} | {totals.total()} |"
 
 
 def models(config: Configuration, imported: bool) -> Iterator[str]:
-    """The models of the rows, with their numbers of rows, those of most rows first."""
-    found: Counter[str] = Counter()
+    """Yield the models of the rows with their numbers of rows, most rows first."""
+    counts: Counter[str] = Counter()
     for tables in config.tables.values():
         for spec in tables.tables.values():
-            for row, shown in rows_of(spec):
-                found.update(() if row.chance or row.dataset else shown)
-    for slug, number in sorted(found.items(), key=lambda entry: (-entry[1], entry[0])):
+            for row, row_models in rows_of(spec):
+                counts.update(() if row.chance or row.dataset else row_models)
+    for slug, number in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])):
         model = config.models[slug]
         if (model.adapter == "import") == imported:
-            how = WHY[slug] if imported else f"{asked_by(model)} | {model.gpus}"
-            yield f"| {model.label} | `{slug}` | {how} | {number} |"
+            cells = WHY[slug] if imported else f"{adapter_of(model)} | {model.gpus}"
+            yield f"| {model.label} | `{slug}` | {cells} | {number} |"
 
 
-def asked_by(model: Model) -> str:
-    """The adapter, or what serves the model behind it."""
+def adapter_of(model: Model) -> str:
+    """Return the adapter, with the server that runs the model if there is one."""
     return f"{model.adapter}, {model.served_by.engine}" if model.served_by else model.adapter
 
 
 def page(root: Path) -> str:
-    """The page."""
+    """Return the page."""
     config = load(root, {"suite": "paper"})
-    here = ["| model | its name | adapter | GPUs | rows |", "|---|---|---|--: |--: |", *models(config, False)]
-    files = ["| model | its name | why | rows |", "|---|---|---|--: |", *models(config, True)]
-    parts = [HEAD, *counted(kinds(config), config), "\n## Models that run here\n", *here]
-    return "\n".join([*parts, "\n## Models whose answers come as files\n", *files]) + "\n"
+    local_models = ["| model | its name | adapter | GPUs | rows |", "|---|---|---|--: |--: |", *models(config, False)]
+    imported_models = ["| model | its name | why | rows |", "|---|---|---|--: |", *models(config, True)]
+    parts = [HEAD, *count_table(kinds(config), config), "\n## Models that run here\n", *local_models]
+    return "\n".join([*parts, "\n## Models whose answers come as files\n", *imported_models]) + "\n"

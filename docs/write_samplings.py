@@ -1,4 +1,4 @@
-"""Write docs/reference/samplings.md: every named sampling, what it shows of one clip, and the rules behind them."""
+"""Write docs/reference/samplings.md: every named sampling, the frames that it shows of one clip, and the rules."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -51,8 +51,8 @@ are black. Frames are counted from 0.
 """
 
 
-def named(root: Path) -> Iterator[str]:
-    """The table of names."""
+def names_table(root: Path) -> Iterator[str]:
+    """Yield the table of names."""
     main = load(root).main
     times = [number / FPS for number in range(FRAMES)]
     yield "| name | rule | frames shown | which |"
@@ -60,43 +60,45 @@ def named(root: Path) -> Iterator[str]:
     for name, sampling in main.samplings.items():
         if main.is_viewed(name):
             continue
-        shown = plan(sampling, FRAMES, times, "example.clip", BLACK).indices
-        which = ", ".join(map(str, shown[:SHOWN])) + (", ..." if len(shown) > SHOWN else "")
-        yield f"| `{name}` | {in_words(sampling)} | {len(shown)} | {which} |"
+        indices = plan(sampling, FRAMES, times, "example.clip", BLACK).indices
+        numbers = ", ".join(map(str, indices[:SHOWN])) + (", ..." if len(indices) > SHOWN else "")
+        yield f"| `{name}` | {describe(sampling)} | {len(indices)} | {numbers} |"
 
 
-def views(root: Path) -> Iterator[str]:
-    """The table of views."""
+def views_table(root: Path) -> Iterator[str]:
+    """Yield the table of views."""
     yield "| view | shows | of samplings with |"
     yield "|---|---|---|"
     for name, view in load(root).main.views.items():
         if isinstance(view, Grid):
             words = f"all frames as one picture, {view.rows} x {view.columns}, in reading order"
-            of = f"{view.rows * view.columns} frames"
+            condition = f"{view.rows * view.columns} frames"
         else:
-            words, of = IN_WORDS[view.show], OF_ONE if view.show in (NONE, ANOTHER) else OF_SEVERAL
-        yield f"| `{name}` | {words} | {of} |"
+            words, condition = IN_WORDS[view.show], OF_ONE if view.show in (NONE, ANOTHER) else OF_SEVERAL
+        yield f"| `{name}` | {words} | {condition} |"
 
 
-def in_words(sampling: Mapping[str, Any]) -> str:
-    """A rule with its parameters, one of which may be a rule itself."""
+def describe(sampling: Mapping[str, Any]) -> str:
+    """Describe a rule with its parameters, one of which may be a rule itself."""
     parameters = [
-        f"{key} {in_words(value) if isinstance(value, dict) else value}"
+        f"{key} {describe(value) if isinstance(value, dict) else value}"
         for key, value in sampling.items()
         if key != "rule"
     ]
     return ", ".join([f"`{sampling['rule']}`", *parameters])
 
 
-def rules() -> Iterator[str]:
-    """The table of rules."""
+def rules_table() -> Iterator[str]:
+    """Yield the table of rules."""
     yield "| rule | parameters | |"
     yield "|---|---|---|"
     for rule, parameters in RULES.items():
-        cells = (f"`{rule}`", ", ".join(f"`{one}`" for one in sorted(parameters)), description(rule))
+        cells = (f"`{rule}`", ", ".join(f"`{parameter}`" for parameter in sorted(parameters)), description(rule))
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def page(root: Path) -> str:
-    """The page."""
-    return "\n".join([HEAD, *named(root), "\n## Views\n", *views(root), "\n## Rules\n", *rules()]) + "\n"
+    """Return the page."""
+    return (
+        "\n".join([HEAD, *names_table(root), "\n## Views\n", *views_table(root), "\n## Rules\n", *rules_table()]) + "\n"
+    )

@@ -1,4 +1,4 @@
-"""Stop early, with what to install, when the Python that make found cannot set up the environment."""
+"""Exit early with an instruction if the Python that make uses cannot set up the environment."""
 
 import sys
 from importlib.util import find_spec

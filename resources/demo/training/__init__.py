@@ -1,1 +1,1 @@
-"""Tiny models of the toy world, trained from scratch on a CPU."""
+"""Train tiny models of the toy world from scratch on a CPU."""

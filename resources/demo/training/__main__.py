@@ -1,4 +1,4 @@
-"""The commands that train the demo's models and measure them; each imports torch only when it runs."""
+"""Commands that train and measure the demo's models; each imports torch only when it runs."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +13,7 @@ Out = Annotated[Path, typer.Option(metavar="DIR", help="folder for the checkpoin
 
 
 class View(StrEnum):
-    """What is shown or asked: the clip itself, another one, no video; the authors' wording; multiple choice."""
+    """The input of a model: the clip itself, another clip, no video, the authors' wording, or multiple choice."""
 
     OWN = "own"
     OTHER = "other"
@@ -67,7 +67,7 @@ def measure(
     _prepare_torch()
     from training import measure as measuring
 
-    measuring.measure(checkpoint, out, [one.value for one in view or View])
+    measuring.measure(checkpoint, out, [view_name.value for view_name in view or View])
 
 
 def _prepare_torch() -> None:

@@ -1,4 +1,4 @@
-"""Batches of clips and questions, each a function of the seed and the step alone."""
+"""Build batches of clips and questions, each a function of the seed and the step alone."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -47,7 +47,7 @@ MOST_GAP_SLOTS = 3
 
 
 class Group(NamedTuple):
-    """Segments of one length: ids and the kind of loss of each token, (clips, segments, length)."""
+    """Segments of one padded length: token ids and the kind of loss of each token, both (clips, segments, length)."""
 
     ids: Ints
     kinds: Ints
@@ -55,7 +55,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """One step's input; `frames` is (clips, frames, height, width, 3), `prefix` the ids a clip's segments share."""
+    """Input of a step; `frames` is (clips, frames, height, width, 3), `prefix` the ids that a clip's segments share."""
 
     kind: str
     frames: Image
@@ -67,13 +67,13 @@ class Batch:
 
 
 def camera(script: Script, times: list[float], dice: Dice) -> Image:
-    """The frames a model sees: half size, with the small changes that a codec and a camera make."""
+    """Render frames at half size, with the small variations of a codec and a camera."""
     gain, offset = dice.between(0.94, 1.06), dice.between(-6, 6)
     table = np.clip(np.arange(256) * gain + offset, 0, 255).astype(np.uint8)
     chroma = dice.chance(0.5)
     images = []
-    for t in times:
-        image = render_frame(script, t)
+    for time in times:
+        image = render_frame(script, time)
         if chroma:
             image = cv2.cvtColor(cv2.cvtColor(image, cv2.COLOR_RGB2YUV_I420), cv2.COLOR_YUV2RGB_I420)
         images.append(cv2.LUT(cv2.resize(image, (IMAGE_SIZE, IMAGE_SIZE), interpolation=cv2.INTER_AREA), table))
@@ -81,42 +81,42 @@ def camera(script: Script, times: list[float], dice: Dice) -> Image:
 
 
 def sample_times(frames: int) -> list[float]:
-    """Evenly spread instants, each in the middle of its share of the clip."""
-    return [CLIP_SECONDS * (i + 0.5) / frames for i in range(frames)]
+    """Return evenly spread times, each in the middle of its share of the clip."""
+    return [CLIP_SECONDS * (index + 0.5) / frames for index in range(frames)]
 
 
-def _target(script: Script, agent: Agent, t: float) -> list[float]:
-    """Presence, place, size, turn and hollowness of one agent at one moment."""
-    slot = int(t // SLOT_SECONDS)
+def _target(script: Script, agent: Agent, time: float) -> list[float]:
+    """Return presence, position, size, rotation and hollowness of one agent at one time."""
+    slot = int(time // SLOT_SECONDS)
     for figure in script.figures:
         if figure.slot == slot and figure.agent == agent:
-            pose = pose_at(figure, t / SLOT_SECONDS - slot)
+            pose = pose_at(figure, time / SLOT_SECONDS - slot)
             return [1.0, pose.x, pose.y, 2 * pose.rx, 2 * pose.ry, np.cos(pose.angle), np.sin(pose.angle), pose.hollow]
     return [0.0] * TARGETS
 
 
 def _queries(script: Script, times: list[float], dice: Dice) -> tuple[list[list[int]], list[list[list[float]]]]:
-    """For every frame the same agents: those of the clip, filled up with others."""
+    """Query the same agents in every frame: those of the clip, filled up with absent ones."""
     absent = [agent for agent in AGENTS if agent not in script.agents]
-    asked = [*script.agents, *dice.sample(absent, QUERIES)][:QUERIES]
-    return [[AGENTS.index(agent) for agent in asked]] * len(times), [
-        [_target(script, agent, t) for agent in asked] for t in times
+    queried = [*script.agents, *dice.sample(absent, QUERIES)][:QUERIES]
+    return [[AGENTS.index(agent) for agent in queried]] * len(times), [
+        [_target(script, agent, time) for agent in queried] for time in times
     ]
 
 
-def _deeds(script: Script, asked: list[int]) -> list[list[tuple[int, int]]]:
-    """For every slot and asked agent: the number of its action (or standing, or absence), and of its strength."""
-    found = [[(ABSENT, 0)] * len(asked) for _ in range(script.slots)]
+def _deeds(script: Script, queried: list[int]) -> list[list[tuple[int, int]]]:
+    """Return the indices of action (or standing, or absence) and strength for every slot and queried agent."""
+    deeds = [[(ABSENT, 0)] * len(queried) for _ in range(script.slots)]
     for figure in script.figures:
         index = AGENTS.index(figure.agent)
-        if index in asked:
+        if index in queried:
             deed = (ACTION_NAMES.index(figure.action), STRENGTHS.index(figure.strength)) if figure.acts else (STANDS, 0)
-            found[figure.slot][asked.index(index)] = deed
-    return found
+            deeds[figure.slot][queried.index(index)] = deed
+    return deeds
 
 
 class Encoder:
-    """Turns segments into ids; a prompt before the video is the prefix, the rest the segment."""
+    """Encodes segments as token ids; the prompt up to the video is the prefix, the rest belongs to the segment."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, video_tokens: int) -> None:
         self._core = tokenizer.backend_tokenizer
@@ -131,18 +131,18 @@ class Encoder:
         return encoding.ids, encoding.offsets
 
     def prefix(self, system: str, video_tokens: int) -> list[int]:
-        """The ids before the first token that depends on the question."""
+        """Return the ids before the first token that depends on the question."""
         ids, _ = self._encode(rendered("", system, video=video_tokens > 0))
-        at = ids.index(self._video) if video_tokens else self._blind_cut(ids)
-        return ids[:at] + [self._video] * video_tokens
+        cut = ids.index(self._video) if video_tokens else self._blind_cut(ids)
+        return ids[:cut] + [self._video] * video_tokens
 
     @staticmethod
     def _blind_cut(ids: list[int]) -> int:
-        """Without a video the prefix is `<|im_start|>user` alone: what follows may merge with the question."""
+        """Return the length of a prefix without video: `<|im_start|>user`; later text may merge with the question."""
         return 2
 
     def segment(self, segment: Segment, video: bool) -> tuple[list[int], list[int]]:
-        """Ids after the prefix and each token's kind of loss as a target."""
+        """Return the ids after the prefix, and each token's kind of loss as a target."""
         text = rendered(segment.user, segment.system, video)
         ids, offsets = self._spans(text)
         start = ids.index(self._video) + 1 if video else self._blind_cut(ids)
@@ -150,8 +150,10 @@ class Encoder:
         if segment.true_statement and video:
             low = text.index(segment.true_statement)
             high = low + len(segment.true_statement)
-            # The first word has its blank before the statement; nothing can be known of it anyway.
-            kinds = [STATEMENT if low < a and b <= high else NO_LOSS for a, b in offsets]
+            # The first word is excluded: its blank stands before the statement, and it is unpredictable anyway.
+            kinds = [
+                STATEMENT if low < token_start and token_end <= high else NO_LOSS for token_start, token_end in offsets
+            ]
         answer = [*self._spans(segment.answer)[0], self._end]
         return ids[start:] + answer, kinds[start:] + self._answer_kinds(segment.answer, len(answer))
 
@@ -167,21 +169,21 @@ class Encoder:
         return kinds
 
     def group(self, name: str, task: Task, samples: list[Sample], video: bool) -> Group:
-        """All segments of a task, padded to its length."""
+        """Encode all segments of a task, padded to its length."""
         shape = (len(samples), task.calls * task.segments, task.length)
         ids, kinds = np.full(shape, self._pad, dtype=np.int64), np.zeros(shape, dtype=np.int64)
         for row, sample in enumerate(samples):
             segments = [segment for _ in range(task.calls) for segment in task.make(sample)]
             for column, segment in enumerate(segments):
-                tokens, wanted = self.segment(segment, video)
+                tokens, token_kinds = self.segment(segment, video)
                 if len(tokens) > task.length:
                     raise ValueError(f"task {name}: a segment has {len(tokens)} tokens, {task.length} fit: {segment}")
-                ids[row, column, : len(tokens)], kinds[row, column, : len(tokens)] = tokens, wanted
+                ids[row, column, : len(tokens)], kinds[row, column, : len(tokens)] = tokens, token_kinds
         return Group(ids, kinds)
 
 
 class Shows(StrEnum):
-    """What the samples of a batch show."""
+    """The content of the samples in a batch."""
 
     CLIP = "clip"
     STILL = "still"
@@ -190,7 +192,7 @@ class Shows(StrEnum):
 
 
 class Kind(NamedTuple):
-    """One kind of batch; `frames` are those of each clip."""
+    """One kind of batch; `frames` are the possible numbers of frames per clip."""
 
     tasks: dict[str, Task]
     frames: tuple[int, ...]
@@ -198,11 +200,11 @@ class Kind(NamedTuple):
     shows: Shows = Shows.CLIP
     is_subtitled: bool = False
     clips_share: int = 1
-    """one clip of so many, where each has many frames"""
+    """divisor of the number of clips, for kinds with many frames per clip"""
 
 
 def batch_kinds() -> dict[str, Kind]:
-    """The kinds of batches by name."""
+    """Return the kinds of batches by name."""
     return {
         "see": Kind({}, (10,)),
         "describe": Kind(DESCRIBE_ONLY, (10,)),
@@ -225,8 +227,8 @@ def batch_kinds() -> dict[str, Kind]:
 
 
 @dataclass
-class _Shown:
-    """What the frames of one sample show, and what the throw-away heads are asked about them."""
+class _RenderedSample:
+    """The frames of one sample, with the queries and targets of the auxiliary heads."""
 
     frames: list[Image] = field(default_factory=list)
     queries: list[list[int]] = field(default_factory=list)
@@ -234,9 +236,9 @@ class _Shown:
 
     def add(self, script: Script, times: list[float], dice: Dice) -> None:
         self.frames.append(camera(script, times, dice))
-        asked, wanted = _queries(script, times, dice)
-        self.queries += asked
-        self.targets += wanted
+        queries, targets = _queries(script, times, dice)
+        self.queries += queries
+        self.targets += targets
 
     def add_black(self, seconds: int) -> None:
         self.frames.append(np.zeros_like(self.frames[-1][:1]).repeat(seconds, 0))
@@ -244,83 +246,83 @@ class _Shown:
         self.targets += [[[0.0] * TARGETS] * QUERIES] * seconds
 
 
-def _jittered(times: list[float], dice: Dice) -> list[float]:
-    return [t + dice.between(-JITTER_SECONDS, JITTER_SECONDS) for t in times]
+def _jitter(times: list[float], dice: Dice) -> list[float]:
+    return [time + dice.between(-JITTER_SECONDS, JITTER_SECONDS) for time in times]
 
 
-def _show(sample: Sample, shows: Shows, frames: int, gaps: tuple[int, ...]) -> _Shown:
-    """One sample's frames; in a row one a second, as everywhere."""
-    dice, shown = sample.dice, _Shown()
+def _render(sample: Sample, shows: Shows, frames: int, gaps: tuple[int, ...]) -> _RenderedSample:
+    """Render one sample; clips in a row have one frame per second between them."""
+    dice, view = sample.dice, _RenderedSample()
     match shows:
         case Shows.STILL:
             still = still_of(sample.setting.script)
-            shown.add(still.script, [still.seconds] * frames, dice)
+            view.add(still.script, [still.seconds] * frames, dice)
         case Shows.JOINED:
             assert sample.joined is not None
-            shown.add(sample.joined.first, _jittered(sample_times(frames), dice), dice)
-            shown.add_black(BLACK_SECONDS)
-            shown.add(sample.joined.second, _jittered(sample_times(frames), dice), dice)
+            view.add(sample.joined.first, _jitter(sample_times(frames), dice), dice)
+            view.add_black(BLACK_SECONDS)
+            view.add(sample.joined.second, _jitter(sample_times(frames), dice), dice)
         case Shows.ROW:
             for script, gap in zip(sample.row, (*gaps, 0), strict=True):
-                shown.add(script, _jittered(sample_times(frames), dice), dice)
+                view.add(script, _jitter(sample_times(frames), dice), dice)
                 if gap:
-                    between = filler(dice, gap)
-                    shown.add(between, [second + 0.5 for second in range(between.seconds)], dice)
+                    gap_script = filler(dice, gap)
+                    view.add(gap_script, [second + 0.5 for second in range(gap_script.seconds)], dice)
         case Shows.CLIP:
-            shown.add(sample.setting.script, _jittered(sample_times(frames), dice), dice)
-    return shown
+            view.add(sample.setting.script, _jitter(sample_times(frames), dice), dice)
+    return view
 
 
-def _sample(kind: Kind, dice: Dice, progress: float) -> Sample:
-    """What the tasks of a kind draw on."""
-    script, other = training_script(dice), training_script(dice)
+def _draw_sample(kind: Kind, dice: Dice, progress: float) -> Sample:
+    """Draw the clips that the tasks of a kind use."""
+    script, other_script = training_script(dice), training_script(dice)
     if kind.shows == Shows.JOINED:
         joined = draw_joined(script, dice)
         return Sample(Setting(joined.first, joined.second, True), dice, progress, joined)
-    row = (script, other, training_script(dice)) if kind.shows == Shows.ROW else ()
-    return Sample(Setting(script, other, True), dice, progress, row=row)
+    row = (script, other_script, training_script(dice)) if kind.shows == Shows.ROW else ()
+    return Sample(Setting(script, other_script, True), dice, progress, row=row)
 
 
-def _samples_and_systems(
+def _draw_samples(
     kind: Kind, encoder: Encoder, clips: int, dice: Dice, progress: float
 ) -> tuple[list[Sample], list[str]]:
-    """The samples and their system texts, which are of one length in tokens: packed clips share their positions."""
+    """Draw samples whose system texts have the same number of tokens, because packed clips share their positions."""
     if not kind.is_subtitled:
-        return [_sample(kind, dice, progress) for _ in range(clips)], [kind.system] * clips
+        return [_draw_sample(kind, dice, progress) for _ in range(clips)], [kind.system] * clips
     by_length: dict[int, list[tuple[Sample, str]]] = {}
     while True:
-        sample = _sample(kind, dice, progress)
+        sample = _draw_sample(kind, dice, progress)
         system = f"\nSubtitle: {as_prompt(spoken(sample.setting.script))}"
-        alike = by_length.setdefault(len(encoder.prefix(system, 1)), [])
-        alike.append((sample, system))
-        if len(alike) == clips:
-            return [one for one, _ in alike], [text for _, text in alike]
+        candidates = by_length.setdefault(len(encoder.prefix(system, 1)), [])
+        candidates.append((sample, system))
+        if len(candidates) == clips:
+            return [candidate for candidate, _ in candidates], [text for _, text in candidates]
 
 
 def make_batch(encoder: Encoder, kind_name: str, clips: int, seed: tuple[int, ...], progress: float) -> Batch:
-    """A batch of a kind."""
+    """Build a batch of a kind."""
     kind, dice = batch_kinds()[kind_name], Dice(*seed)
     clips = max(1, clips // kind.clips_share)
     frames = dice.pick(kind.frames)
     gaps = tuple(1 + dice.below(MOST_GAP_SLOTS) for _ in range(CLIPS_PER_SOURCE - 1))
-    samples, systems = _samples_and_systems(kind, encoder, clips, dice, progress)
-    shown = [_show(sample, kind.shows, frames, gaps) for sample in samples] if frames else []
-    count = len(shown[0].queries) if shown else 0
+    samples, systems = _draw_samples(kind, encoder, clips, dice, progress)
+    views = [_render(sample, kind.shows, frames, gaps) for sample in samples] if frames else []
+    count = len(views[0].queries) if views else 0
     groups = tuple(encoder.group(name, task, samples, frames > 0) for name, task in kind.tasks.items())
     prefix = [encoder.prefix(system, count * 4 + 1 if frames else 0) for system in systems]
     deeds = [
-        _deeds(sample.setting.script, one.queries[0])
-        for sample, one in zip(samples, shown, strict=bool(shown))
+        _deeds(sample.setting.script, view.queries[0])
+        for sample, view in zip(samples, views, strict=bool(views))
         if kind.shows == Shows.CLIP
     ]
     return Batch(
         kind_name,
-        np.stack([np.concatenate(one.frames) for one in shown])
-        if shown
+        np.stack([np.concatenate(view.frames) for view in views])
+        if views
         else np.zeros((clips, 0, IMAGE_SIZE, IMAGE_SIZE, 3), np.uint8),
         np.array(prefix, dtype=np.int64),
         groups,
-        np.array([one.queries for one in shown], dtype=np.int64),
-        np.array([one.targets for one in shown], dtype=np.float32),
+        np.array([view.queries for view in views], dtype=np.int64),
+        np.array([view.targets for view in views], dtype=np.float32),
         np.array(deeds, dtype=np.int64),
     )

@@ -1,4 +1,4 @@
-"""What the toy releases of Vinoground, TemporalBench and MMBench-Video ask, about training clips."""
+"""Ask the questions of the toy releases of Vinoground, TemporalBench and MMBench-Video about training clips."""
 
 from reprise.benchmarks.temporalbench.option_sets import LETTERS, OPTION_SETS, captions_of
 from synthetic.toyworld import captions, mmbench_video, temporalbench, vinoground
@@ -14,114 +14,118 @@ SCENERY_SHARE = 0.3
 
 
 def draw_joined(script: Script, dice: Dice) -> Joined:
-    """A clip and its counterfactual, or, which is easier, a clip and any other one; in either order."""
+    """Draw a clip and its counterfactual or, which is easier, any other clip; in either order."""
     if dice.chance(COUNTERFACTUAL_SHARE):
-        found = [one for one in candidates(script) if one.script.story_digest() not in evaluation_stories()]
-        of_scenes = [one for one in found if one.major == "viewpoint"]
-        one = dice.pick(of_scenes if of_scenes and dice.chance(SCENERY_SHARE) else found)
-        joined = Joined(script, one.script, (one.pos, one.neg))
-    else:
-        other = training_script(dice)
-        mine, theirs = (
-            [event for event in one.events if event.deed not in another.deeds]
-            for one, another in ((script, other), (other, script))
+        counterfactuals = [
+            candidate for candidate in candidates(script) if candidate.script.story_digest() not in evaluation_stories()
+        ]
+        viewpoint_changes = [candidate for candidate in counterfactuals if candidate.major == "viewpoint"]
+        counterfactual = dice.pick(
+            viewpoint_changes if viewpoint_changes and dice.chance(SCENERY_SHARE) else counterfactuals
         )
-        if not mine or not theirs:
+        joined = Joined(script, counterfactual.script, (counterfactual.pos, counterfactual.neg))
+    else:
+        other_script = training_script(dice)
+        first_events, second_events = (
+            [event for event in clip.events if event.deed not in reference.deeds]
+            for clip, reference in ((script, other_script), (other_script, script))
+        )
+        if not first_events or not second_events:
             return draw_joined(script, dice)
-        texts = [captions.caption(*dice.pick(events).deed) for events in (mine, theirs)]
-        joined = Joined(script, other, (texts[0], texts[1]))
+        texts = [captions.caption(*dice.pick(events).deed) for events in (first_events, second_events)]
+        joined = Joined(script, other_script, (texts[0], texts[1]))
     if dice.chance(0.5):
         return joined
     return Joined(joined.second, joined.first, joined.captions[::-1])
 
 
 def which_caption(sample: Sample) -> list[Segment]:
-    """TemporalBench's question about a caption and one of its negatives."""
+    """Ask TemporalBench's question about a caption and one of its negatives."""
     script, dice = sample.setting.script, sample.dice
     first, second = temporalbench.statement(script, dice)
     negative = dice.pick(temporalbench.negatives(first, second, script, dice, training=True))
-    asked = temporalbench.question(temporalbench.caption((first.deed, second.deed)), negative.text, dice)
-    return [Segment(asked["question"], asked["GT"])]
+    question = temporalbench.question(temporalbench.caption((first.deed, second.deed)), negative.text, dice)
+    return [Segment(question["question"], question["GT"])]
 
 
 def which_captions(sample: Sample) -> list[Segment]:
-    """TemporalBench's question about a long video: the captions of its clips in a row, one of them false."""
-    dice, told = sample.dice, []
+    """Ask TemporalBench's question about a long video: the captions of its clips in a row, one of them false."""
+    dice, moments = sample.dice, []
     for script in sample.row:
         first, second = temporalbench.statement(script, dice)
-        false = temporalbench.negatives(first, second, script, dice, training=True)
-        told.append((temporalbench.caption((first.deed, second.deed)), false))
-    place = dice.below(len(told))
-    positives = [positive for positive, _ in told]
-    negative = [*positives[:place], dice.pick(told[place][1]).text, *positives[place + 1 :]]
-    asked = temporalbench.question(" ".join(positives), " ".join(negative), dice)
-    return [Segment(asked["question"], asked["GT"])]
+        negatives = temporalbench.negatives(first, second, script, dice, training=True)
+        moments.append((temporalbench.caption((first.deed, second.deed)), negatives))
+    position = dice.below(len(moments))
+    positives = [positive for positive, _ in moments]
+    negative = [*positives[:position], dice.pick(moments[position][1]).text, *positives[position + 1 :]]
+    question = temporalbench.question(" ".join(positives), " ".join(negative), dice)
+    return [Segment(question["question"], question["GT"])]
 
 
 def central_caption(sample: Sample) -> list[Segment]:
-    """A caption among three of its negatives: the one that the others resemble, which nobody needs a video to find."""
+    """Ask for the caption among three of its negatives: the one that resembles the others, which needs no video."""
     dice, script = sample.dice, sample.setting.script
     while True:
         first, second = temporalbench.statement(script, dice)
         positive = temporalbench.caption((first.deed, second.deed))
-        false = temporalbench.negatives(first, second, script, dice, training=True)
-        texts = captions_of(positive, [negative.text for negative in false])
+        negatives = temporalbench.negatives(first, second, script, dice, training=True)
+        texts = captions_of(positive, [negative.text for negative in negatives])
         if texts:
             break
         script = training_script(dice)
-    shown = dice.shuffled([texts[name] for name in OPTION_SETS["centralized"]])
-    options = {f"caption_{letter.lower()}": text for letter, text in zip(LETTERS, shown, strict=True)}
-    asked = prompts_of("temporalbench")["four"].user.format(**options)
-    return [Segment(asked, LETTERS[shown.index(positive)])]
+    options_in_order = dice.shuffled([texts[name] for name in OPTION_SETS["centralized"]])
+    options = {f"caption_{letter.lower()}": text for letter, text in zip(LETTERS, options_in_order, strict=True)}
+    prompt = prompts_of("temporalbench")["four"].user.format(**options)
+    return [Segment(prompt, LETTERS[options_in_order.index(positive)])]
 
 
 def caption_after_examples(sample: Sample) -> list[Segment]:
-    """TemporalBench's captioning with three captions of other videos."""
+    """Ask TemporalBench's captioning prompt with three captions of other videos."""
     examples = [captions.description(training_script(sample.dice)) for _ in range(3)]
     return [Segment(temporalbench.CAPTION.format(*examples), captions.description(sample.setting.script))]
 
 
 def open_question(sample: Sample) -> list[Segment]:
-    """One of MMBench-Video's questions."""
+    """Ask one of MMBench-Video's questions."""
     while True:
         maker, _ = sample.dice.pick(mmbench_video.MAKERS)
-        made = maker(sample.setting.script, sample.dice)
-        if made:
-            return [Segment(*made)]
+        question = maker(sample.setting.script, sample.dice)
+        if question:
+            return [Segment(*question)]
 
 
 def which_segment(sample: Sample) -> list[Segment]:
-    """Vinoground's question about a concatenation, for both of its captions."""
+    """Ask Vinoground's question about a concatenation, for both of its captions."""
     return [
         Segment(_segment_question(text), letter) for text, letter in zip(_joined(sample).captions, "AB", strict=True)
     ]
 
 
 def think_about_segments(sample: Sample) -> list[Segment]:
-    """The same with what happens in either segment first."""
+    """Ask the same question with a description of both segments before the answer."""
     joined = _joined(sample)
-    told = [captions.description(script) for script in (joined.first, joined.second)]
-    place = sample.dice.below(2)
-    answer = f"First segment: {told[0]} Second segment: {told[1]} The answer is {'AB'[place]}."
-    return [Segment(_segment_question(joined.captions[place]) + THINK, answer)]
+    descriptions = [captions.description(script) for script in (joined.first, joined.second)]
+    position = sample.dice.below(2)
+    answer = f"First segment: {descriptions[0]} Second segment: {descriptions[1]} The answer is {'AB'[position]}."
+    return [Segment(_segment_question(joined.captions[position]) + THINK, answer)]
 
 
 def think_about_captions(sample: Sample) -> list[Segment]:
-    """Vinoground's question about two captions, with what happens first."""
-    dice, found = sample.dice, candidates(sample.setting.script)
-    one = dice.pick(found)
+    """Ask Vinoground's question about two captions, with a description before the answer."""
+    dice, counterfactuals = sample.dice, candidates(sample.setting.script)
+    counterfactual = dice.pick(counterfactuals)
     is_a = dice.chance(0.5)
-    texts = (one.pos, one.neg) if is_a else (one.neg, one.pos)
+    texts = (counterfactual.pos, counterfactual.neg) if is_a else (counterfactual.neg, counterfactual.pos)
     answer = f"{captions.description(sample.setting.script)} The answer is {'A' if is_a else 'B'}."
     return [Segment(vinoground.TEXT.format(a=texts[0], b=texts[1]) + THINK, answer)]
 
 
 def caption_pair_choice(sample: Sample) -> list[Segment]:
-    """Vinoground's two captions at once, the second a counterfactual of the first, in both orders."""
-    one = sample.dice.pick(candidates(sample.setting.script))
+    """Ask for Vinoground's two captions at once, the second a counterfactual of the first, in both orders."""
+    counterfactual = sample.dice.pick(candidates(sample.setting.script))
     return [
-        Segment(vinoground.TEXT.format(a=one.pos, b=one.neg), "A"),
-        Segment(vinoground.TEXT.format(a=one.neg, b=one.pos), "B"),
+        Segment(vinoground.TEXT.format(a=counterfactual.pos, b=counterfactual.neg), "A"),
+        Segment(vinoground.TEXT.format(a=counterfactual.neg, b=counterfactual.pos), "B"),
     ]
 
 

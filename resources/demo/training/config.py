@@ -1,4 +1,4 @@
-"""The configuration of a training run."""
+"""Read the configuration of a training run."""
 
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -25,7 +25,7 @@ class ModelSize:
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """Everything that decides a run's result, and how it is carried out."""
+    """All settings that determine a run's result and its execution."""
 
     seed: int
     clips: int
@@ -46,17 +46,17 @@ class TrainConfig:
 
     @property
     def total_steps(self) -> int:
-        """All steps of the three stages."""
+        """Return the number of steps of all stages."""
         return self.see_steps + self.describe_steps + self.mix_steps + self.tune_steps
 
 
-def _checked(kind: type[Any], values: dict[str, Any], where: str) -> dict[str, Any]:
+def _check_keys(kind: type[Any], values: dict[str, Any], location: str) -> dict[str, Any]:
     names = {entry.name for entry in fields(kind)}
     for name in values:
         if name not in names:
-            raise unknown("key", name, names, where)
+            raise unknown("key", name, names, location)
     if missing := sorted(names - set(values)):
-        raise UserError(f"{where}: missing {', '.join(missing)}.")
+        raise UserError(f"{location}: missing {', '.join(missing)}.")
     return values
 
 
@@ -72,7 +72,7 @@ class TowerSize:
 
 @dataclass(frozen=True)
 class SmallConfig:
-    """A short run in one process: the dual encoder's or the text-only model's."""
+    """The settings of a short run in one process: the dual encoder's or the text-only model's."""
 
     seed: int
     batch: int
@@ -83,21 +83,21 @@ class SmallConfig:
 
 
 def load_config(path: Path) -> TrainConfig:
-    """Read a run's configuration; unknown and missing keys are refused."""
+    """Read a run's configuration; reject unknown and missing keys."""
     values: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    checked = _checked(TrainConfig, values, str(path))
-    size = ModelSize(**_checked(ModelSize, checked["size"], f"{path}: size"))
+    checked = _check_keys(TrainConfig, values, str(path))
+    size = ModelSize(**_check_keys(ModelSize, checked["size"], f"{path}: size"))
     return TrainConfig(**{**checked, "size": size})
 
 
 def load_small_config(path: Path) -> SmallConfig:
-    """Read a short run's configuration; unknown and missing keys are refused."""
+    """Read a short run's configuration; reject unknown and missing keys."""
     values: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    checked = _checked(SmallConfig, values, str(path))
-    size = TowerSize(**_checked(TowerSize, checked["text"], f"{path}: text"))
+    checked = _check_keys(SmallConfig, values, str(path))
+    size = TowerSize(**_check_keys(TowerSize, checked["text"], f"{path}: text"))
     return SmallConfig(**{**checked, "text": size})
 
 
 def config_values(config: TrainConfig) -> dict[str, Any]:
-    """The configuration as plain values."""
+    """Return the configuration as plain values."""
     return asdict(config)

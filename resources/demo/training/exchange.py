@@ -1,4 +1,4 @@
-"""Where the processes that train one model meet once a step, and the mean of their gradients."""
+"""Average the gradients of the processes that train one model, once per step."""
 
 from multiprocessing.context import SpawnContext
 from multiprocessing.synchronize import Barrier
@@ -7,23 +7,23 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-# Longer than any compilation or evaluation.
+# The timeout must exceed any compilation or evaluation.
 PATIENCE_SECONDS = 900
 
 
 class Exchange(NamedTuple):
-    """The ranks' gradients in shared memory, two sets in turn, and the point where the ranks meet."""
+    """The ranks' gradients in shared memory, in two alternating sets, and the barrier where the ranks meet."""
 
     gradients: tuple[tuple[Tensor, ...], ...]
     meeting: Barrier | None
 
-    def mean(self, own: Tensor, rank: int, step: int) -> Tensor:
-        """The mean gradient of all ranks, summed in the same order everywhere."""
+    def mean(self, gradient: Tensor, rank: int, step: int) -> Tensor:
+        """Return the mean gradient of all ranks, summed in the same order everywhere."""
         if self.meeting is None:
-            return own
-        # A rank that is ahead writes the other set, so one meeting a step is enough.
+            return gradient
+        # A rank that is ahead writes the other set, so one barrier per step is enough.
         current = self.gradients[step % 2]
-        current[rank].copy_(own)
+        current[rank].copy_(gradient)
         self.meeting.wait(PATIENCE_SECONDS)
         return torch.stack(current).mean(0)
 
@@ -32,6 +32,6 @@ ALONE = Exchange((), None)
 
 
 def make_exchange(ranks: int, size: int, context: SpawnContext) -> Exchange:
-    """The meeting place of some ranks for gradients of a size."""
+    """Create the exchange of a number of ranks for gradients of a size."""
     sets = tuple(tuple(torch.zeros(size).share_memory_() for _ in range(ranks)) for _ in range(2))
     return Exchange(sets, context.Barrier(ranks))

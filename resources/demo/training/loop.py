@@ -1,4 +1,4 @@
-"""One process of the training run: three stages, saved every few minutes, resumable at any step."""
+"""Run one process of the training: its stages, regular saves, and resumption at any step."""
 
 import json
 import time
@@ -31,7 +31,7 @@ STATE, PROGRESS = "state.safetensors", "progress.json"
 
 
 class Trainer:
-    """The model, its optimiser and where the run stands."""
+    """The model, its optimiser and the progress of the run."""
 
     rank: int = 0
     exchange: Exchange = ALONE
@@ -53,7 +53,7 @@ class Trainer:
         self.paths = compiled_paths() if config.compile else PLAIN
 
     def _text_losses(self, batch: Batch, hidden: tuple[Tensor, ...]) -> dict[int, Tensor]:
-        """The mean cross-entropy of each kind of token."""
+        """Return the mean cross-entropy of each kind of token."""
         rows, targets, kinds = [], [], []
         for group, states in zip(batch.groups, hidden, strict=True):
             kind = torch.from_numpy(group.kinds)[..., 1:].reshape(-1)
@@ -66,45 +66,45 @@ class Trainer:
         kind = torch.cat(kinds)
         return {number: losses[kind == number].mean() for number in LOSS_WEIGHTS if bool((kind == number).any())}
 
-    def _seen(self, batch: Batch, paths: Paths) -> tuple[Tensor | None, Tensor]:
-        """The frame tokens (clips, tokens, width), and the loss of what the first head reads in them."""
+    def _frame_tokens(self, batch: Batch, paths: Paths) -> tuple[Tensor | None, Tensor]:
+        """Return the frame tokens (clips, tokens, width), and the loss of the scene head on them."""
         if not batch.frames.shape[1]:
             return None, torch.zeros(())
         frames = torch.from_numpy(batch.frames)
         tokens = frame_tokens(self.model, frames.flatten(0, 1), paths)
-        asked = torch.from_numpy(batch.queries).flatten(0, 1)
-        loss = scene_loss(self.scene_head(tokens.flatten(1), asked), torch.from_numpy(batch.targets).flatten(0, 1))
+        queries = torch.from_numpy(batch.queries).flatten(0, 1)
+        loss = scene_loss(self.scene_head(tokens.flatten(1), queries), torch.from_numpy(batch.targets).flatten(0, 1))
         return tokens.reshape(len(frames), -1, tokens.shape[-1]), loss
 
     def _deed_loss(self, batch: Batch, tapped: Tensor) -> Tensor:
-        """Read each slot's deeds at its second frame, which can look back at the first."""
+        """Return the loss of the deed head, which reads each slot at its second frame, after attention to the first."""
         deeds = torch.from_numpy(batch.deeds)
         clips, slots = deeds.shape[:2]
         count = (VIDEO_TOKENS - 1) // (2 * slots)
         pairs = tapped[:, -VIDEO_TOKENS:-1].reshape(clips * slots, 2, count, -1)
-        asked = torch.from_numpy(batch.queries)[:, ::2].flatten(0, 1)
-        return deed_loss(self.deed_head(pairs[:, 1].flatten(1), asked), deeds.flatten(0, 1))
+        queries = torch.from_numpy(batch.queries)[:, ::2].flatten(0, 1)
+        return deed_loss(self.deed_head(pairs[:, 1].flatten(1), queries), deeds.flatten(0, 1))
 
     def losses(self, batch: Batch) -> tuple[Tensor, dict[str, float]]:
-        """The loss of a batch and its parts."""
+        """Return the loss of a batch and its parts."""
         paths = self.paths if batch.kind in COMPILED_KINDS else PLAIN
-        tokens, scene = self._seen(batch, paths)
+        tokens, scene = self._frame_tokens(batch, paths)
         segments = [torch.from_numpy(group.ids) for group in batch.groups]
         prefix = torch.from_numpy(batch.prefix)
         hidden = packed_hidden(self.model, prefix, tokens, segments, paths)
-        found = {"scene": scene} if tokens is not None else {}
+        parts = {"scene": scene} if tokens is not None else {}
         if batch.frames.shape[1] == FRAMES:
-            found["deed"] = self._deed_loss(batch, hidden.tapped)
+            parts["deed"] = self._deed_loss(batch, hidden.tapped)
         share = 1.0 if batch.kind == "see" else SEEING_WEIGHT
-        total = share * sum(found.values(), torch.zeros(()))
+        total = share * sum(parts.values(), torch.zeros(()))
         if segments:
             for kind, loss in self._text_losses(batch, hidden.groups).items():
                 total = total + LOSS_WEIGHTS[kind] * loss
-                found[LOSS_NAMES[kind]] = loss
-        return total, {name: float(loss.detach()) for name, loss in found.items()}
+                parts[LOSS_NAMES[kind]] = loss
+        return total, {name: float(loss.detach()) for name, loss in parts.items()}
 
     def advance(self) -> dict[str, float]:
-        """One training step."""
+        """Run one training step."""
         batch = batch_of_step(self.config, self.encoder, self.step, self.rank)
         if self.step == self.config.see_steps:
             self.optimiser.restart()
@@ -116,33 +116,33 @@ class Trainer:
         return parts
 
     def save(self) -> None:
-        """Write the state, whole or not at all."""
+        """Write the state atomically."""
         with whole_file(self.folder / STATE) as temporary:
             save_file({**self.optimiser.state(), "count": torch.tensor([self.optimiser.count, self.step])}, temporary)
         digest = value_digest(config_values(self.config))
         write_text(self.folder / PROGRESS, json.dumps({"step": self.step, "config": digest}) + "\n")
 
     def resume(self) -> None:
-        """Go on where the saved state stands."""
+        """Continue from the saved state."""
         state = load_file(self.folder / STATE)
-        known = json.loads((self.folder / PROGRESS).read_text(encoding="utf-8"))
-        if known["config"] != value_digest(config_values(self.config)):
+        progress = json.loads((self.folder / PROGRESS).read_text(encoding="utf-8"))
+        if progress["config"] != value_digest(config_values(self.config)):
             raise UserError(f"{self.folder}: was started with another configuration. Give another --out.")
         count, self.step = (int(value) for value in state.pop("count"))
         self.optimiser.load(state, count)
 
     def exact_model(self) -> LlavaOnevisionForConditionalGeneration:
-        """A copy of the model with the fp32 master weights."""
+        """Return a copy of the model with the fp32 master weights."""
         copy = build_model(self.config.size, self.tokenizer)
-        at = 0
+        offset = 0
         with torch.no_grad():
             for parameter in copy.parameters():
-                parameter.copy_(self.optimiser.master[at : at + parameter.numel()].view_as(parameter))
-                at += parameter.numel()
+                parameter.copy_(self.optimiser.master[offset : offset + parameter.numel()].view_as(parameter))
+                offset += parameter.numel()
         return copy.eval()
 
     def progress_line(self) -> str:
-        """The validation numbers."""
+        """Return the validation scores as one line."""
         yes, no = (self.tokenizer.convert_tokens_to_ids(word) for word in ("Yes", "No"))
         scorer = Scorer(self.exact_model(), self.encoder, yes, no)
         return summary(scorer.run(validation_cases(VALIDATION_SOURCES)))
@@ -153,32 +153,32 @@ class Trainer:
 
 
 def log(message: str) -> None:
-    """Print a line at once, also into a file."""
+    """Print a line immediately, also if the output is a file."""
     print(message, flush=True)
 
 
 def lead(trainer: Trainer) -> None:
     """Train to the end as rank 0, which also prints, saves and evaluates."""
     config = trainer.config
-    began = saved = time.monotonic()
+    start = last_save = time.monotonic()
     while trainer.step < config.total_steps:
         parts = trainer.advance()
         step, now = trainer.step, time.monotonic()
         if step % 25 == 0:
             values = " ".join(f"{name} {value:.3f}" for name, value in parts.items())
-            log(f"step {step} {now - began:.0f}s {values}")
-        if now - saved > config.save_every_seconds:
+            log(f"step {step} {now - start:.0f}s {values}")
+        if now - last_save > config.save_every_seconds:
             trainer.save()
-            saved = now
+            last_save = now
         if step > config.see_steps and step % config.evaluate_every_steps == 0:
-            log(f"EVAL step {step} {now - began:.0f}s {trainer.progress_line()}")
+            log(f"EVAL step {step} {now - start:.0f}s {trainer.progress_line()}")
             trainer.export(f"step-{step}")
         if step == config.early_step:
             trainer.export("llava-ov-early")
 
 
-def begun(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None) -> Trainer:
-    """A run at its first step, or where its saved state stands."""
+def make_trainer(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None) -> Trainer:
+    """Create a trainer at the first step, or at its saved state."""
     config = load_config(config_file)
     if config.ranks > 1:
         torch.set_num_threads(1)
@@ -191,15 +191,15 @@ def begun(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None
 def follow(
     config_file: Path, folder: Path, resume: bool, checkpoint: Path | None, exchange: Exchange, rank: int
 ) -> None:
-    """Train to the end as another rank: the same model and updates, another share of the clips."""
-    trainer = begun(config_file, folder, resume, checkpoint)
+    """Train to the end as another rank, with the same model and updates on another share of the clips."""
+    trainer = make_trainer(config_file, folder, resume, checkpoint)
     trainer.rank, trainer.exchange = rank, exchange
     while trainer.step < trainer.config.total_steps:
         trainer.advance()
 
 
 def check_words(tokenizer: Path, checkpoint: Path) -> None:
-    """Words may have been added since a checkpoint was trained; those that it knows must have kept their numbers."""
-    numbers, known = load_tokenizer(tokenizer).get_vocab(), load_tokenizer(checkpoint).get_vocab()
-    if moved := sorted(word for word, number in known.items() if numbers.get(word) != number):
-        raise UserError(f"{checkpoint}: {len(moved)} of its words have other numbers now, such as {moved[0]!r}.")
+    """Check that a tokenizer with added tokens keeps the ids of a checkpoint's tokens."""
+    ids, checkpoint_ids = load_tokenizer(tokenizer).get_vocab(), load_tokenizer(checkpoint).get_vocab()
+    if changed := sorted(word for word, token_id in checkpoint_ids.items() if ids.get(word) != token_id):
+        raise UserError(f"{checkpoint}: {len(changed)} of its words have other numbers now, such as {changed[0]!r}.")

@@ -22,14 +22,14 @@ from training.score import FRAMES, Score, classic_and_strict, summary
 
 
 def _trim(video: Path, start: int, clip: Path) -> None:
-    """Cut the ten seconds from `start` on, exactly, by encoding them again."""
-    opened = ffmpeg_input(video, ss=start, t=CLIP_SECONDS)
-    output = opened.output(str(clip), vcodec="libx264", crf=18, pix_fmt="yuv420p", threads=1).global_args(*QUIET)
+    """Cut ten seconds from `start` on, exactly, by re-encoding them."""
+    stream = ffmpeg_input(video, ss=start, t=CLIP_SECONDS)
+    output = stream.output(str(clip), vcodec="libx264", crf=18, pix_fmt="yuv420p", threads=1).global_args(*QUIET)
     output.run(cmd=ffmpeg_executable())
 
 
 def _mid_second_frames(clip: Path) -> list[Image]:
-    """The frames shown at 0.5 s, 1.5 s, ..."""
+    """Return the frames at 0.5 s, 1.5 s, ..."""
     return list(read_frames(clip, [int((second + 0.5) * FPS) for second in range(FRAMES)]))
 
 
@@ -45,13 +45,13 @@ def _clips_of(source: Source, folder: Path) -> Iterator[tuple[str, list[Image]]]
 
 
 def evaluation_frames() -> dict[str, list[Image]]:
-    """The sampled frames of every evaluation clip, after a real encode, trim and decode."""
+    """Return the sampled frames of every evaluation clip, after a real encode, trim and decode."""
     with tempfile.TemporaryDirectory() as folder:
         return {clip: frames for source in evaluation_sources() for clip, frames in _clips_of(source, Path(folder))}
 
 
 class Checkpoint:
-    """A checkpoint as any user loads it."""
+    """A checkpoint loaded by the plain transformers classes, as any user loads it."""
 
     def __init__(self, folder: Path) -> None:
         self.processor = AutoProcessor.from_pretrained(folder)
@@ -60,7 +60,7 @@ class Checkpoint:
         self._words = {word: tokenizer(word)["input_ids"][0] for word in ("Yes", "No", "A", "B")}
 
     def share(self, frames: list[Image] | None, user: str, first: str = "Yes", second: str = "No") -> float:
-        """p(first) / (p(first) + p(second)) as the first token of the answer."""
+        """Return p(first) / (p(first) + p(second)) of the first token of the answer."""
         chat = messages(user, video=frames is not None)
         text = self.processor.apply_chat_template(chat, add_generation_prompt=True)
         videos = None if frames is None else [np.stack(frames)]
@@ -71,49 +71,56 @@ class Checkpoint:
         return float(torch.sigmoid(gap))
 
     def write(self, frames: list[Image], user: str, system: str = "", tokens: int = 120) -> str:
-        """The greedy answer."""
+        """Return the greedy answer."""
         text = self.processor.apply_chat_template(messages(user, system), add_generation_prompt=True)
         inputs = self.processor(text=[text], videos=[np.stack(frames)], return_tensors="pt")
         with torch.no_grad():
-            written = self.model.generate(**inputs, max_new_tokens=tokens, do_sample=False)
-        answer: str = self.processor.tokenizer.decode(written[0, inputs["input_ids"].shape[1] :])
+            output = self.model.generate(**inputs, max_new_tokens=tokens, do_sample=False)
+        answer: str = self.processor.tokenizer.decode(output[0, inputs["input_ids"].shape[1] :])
         return answer.removesuffix("<|im_end|>")
 
 
 def entailment_scores(checkpoint: Checkpoint, frames: dict[str, list[Image]], view: str, prompt: str) -> list[Score]:
-    """All pairs of the evaluation set, each caption asked alone."""
+    """Score all pairs of the evaluation set, each caption on its own."""
     template, clips = prompts()[prompt].user, list(frames)
     scores = []
     for number, (clip, pairs) in enumerate(clip_pairs(evaluation_sources(), EVALUATION_SEED).items()):
-        other = clips[(number + len(clips) // 2) % len(clips)]
-        shown = {"own": frames[clip], "other": frames[other], "none": None}[view]
+        other_clip = clips[(number + len(clips) // 2) % len(clips)]
+        visible_frames = {"own": frames[clip], "other": frames[other_clip], "none": None}[view]
         for pair in pairs:
-            pos, neg = (checkpoint.share(shown, template.format(caption=text)) for text in (pair.pos, pair.neg))
+            pos, neg = (
+                checkpoint.share(visible_frames, template.format(caption=text)) for text in (pair.pos, pair.neg)
+            )
             scores.append(Score(pair.test, pos, neg))
     return scores
 
 
 def choice_scores(checkpoint: Checkpoint, frames: dict[str, list[Image]], prompt: str) -> dict[str, list[float]]:
-    """Per test the percentage right when A is right, and when B is."""
-    template, right = prompts()[prompt].user, dict[str, list[tuple[bool, bool]]]()
+    """Return the percentage right by test, first with A as the right answer, then with B."""
+    template, outcomes = prompts()[prompt].user, dict[str, list[tuple[bool, bool]]]()
     for clip, pairs in clip_pairs(evaluation_sources(), EVALUATION_SEED).items():
         for pair in pairs:
             first = checkpoint.share(frames[clip], template.format(caption_a=pair.pos, caption_b=pair.neg), "A", "B")
             second = checkpoint.share(frames[clip], template.format(caption_a=pair.neg, caption_b=pair.pos), "A", "B")
-            right.setdefault(pair.test, []).append((first > 0.5, second < 0.5))
-    return {test: [float(100 * np.mean(column)) for column in zip(*rows, strict=True)] for test, rows in right.items()}
+            outcomes.setdefault(pair.test, []).append((first > 0.5, second < 0.5))
+    return {
+        test: [float(100 * np.mean(column)) for column in zip(*rows, strict=True)] for test, rows in outcomes.items()
+    }
 
 
 def measure(checkpoint_folder: Path, out: Path, views: Sequence[str]) -> None:
-    """Write a JSON of ClassicVLE and StrictVLE per test for each view, and of the multiple choice."""
+    """Write ClassicVLE and StrictVLE by test for each view, and the multiple-choice scores, as JSON."""
     checkpoint, frames = Checkpoint(checkpoint_folder), evaluation_frames()
-    found: dict[str, object] = {}
+    results: dict[str, object] = {}
     for view in views:
         if view == "mc":
-            found[view] = choice_scores(checkpoint, frames, "mc")
+            results[view] = choice_scores(checkpoint, frames, "mc")
             continue
-        prompt, shown = ("entail.authors", "own") if view == "authors" else ("entail", view)
-        scores = entailment_scores(checkpoint, frames, shown, prompt)
-        found[view] = {test: {"classic": c, "strict": s} for test, (c, s) in classic_and_strict(scores).items()}
+        prompt, frame_view = ("entail.authors", "own") if view == "authors" else ("entail", view)
+        scores = entailment_scores(checkpoint, frames, frame_view, prompt)
+        results[view] = {
+            test: {"classic": classic, "strict": strict}
+            for test, (classic, strict) in classic_and_strict(scores).items()
+        }
         print(f"{view}: {summary(scores)}", flush=True)
-    write_text(out, json.dumps(found, indent=1) + "\n")
+    write_text(out, json.dumps(results, indent=1) + "\n")

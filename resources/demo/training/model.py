@@ -1,4 +1,4 @@
-"""The tiny LLaVA-OneVision: configuration, processor, and throw-away heads that help it to see."""
+"""Define the tiny LLaVA-OneVision: configuration, processor, and auxiliary heads that are dropped after training."""
 
 import torch
 from synthetic.toyworld.script import AGENTS, COLOURS, SHAPES, STRENGTHS
@@ -18,12 +18,12 @@ from training.batches import ABSENT, IMAGE_SIZE, STANDS, TARGETS
 from training.config import ModelSize
 
 HALF = [0.5, 0.5, 0.5]
-# Bicubic is what comes closest to the plain halving of the training frames.
+# Bicubic resampling comes closest to the plain halving of the training frames.
 BICUBIC = 3
 
 
 def build_model(size: ModelSize, tokenizer: PreTrainedTokenizerFast) -> LlavaOnevisionForConditionalGeneration:
-    """A freshly initialised model; the global torch seed decides its weights."""
+    """Build a freshly initialised model; the global torch seed decides its weights."""
     vision = SiglipVisionConfig(
         hidden_size=size.vision_width,
         intermediate_size=size.vision_inner,
@@ -65,7 +65,7 @@ def build_model(size: ModelSize, tokenizer: PreTrainedTokenizerFast) -> LlavaOne
 
 
 def build_processor(tokenizer: PreTrainedTokenizerFast, patch: int) -> LlavaOnevisionProcessor:
-    """The processor that goes with the model."""
+    """Build the processor that belongs to the model."""
     square = {"height": IMAGE_SIZE, "width": IMAGE_SIZE}
     shared = {"size": square, "resample": BICUBIC, "image_mean": HALF, "image_std": HALF}
     return LlavaOnevisionProcessor(
@@ -79,7 +79,7 @@ def build_processor(tokenizer: PreTrainedTokenizerFast, patch: int) -> LlavaOnev
 
 
 class AgentHead(nn.Module):  # type: ignore[misc]
-    """Asks a frame's tokens about one agent; thrown away after training."""
+    """Auxiliary head that predicts the state of one agent from a frame's tokens; dropped after training."""
 
     features: Tensor
 
@@ -96,35 +96,35 @@ class AgentHead(nn.Module):  # type: ignore[misc]
         self.out = nn.Linear(256, outputs)
 
     def forward(self, frames: Tensor, queries: Tensor) -> Tensor:
-        """`frames` (n, width), `queries` (n, q) agent numbers; gives (n, q, outputs)."""
-        asked = self.query(self.features.to(frames.dtype)[queries])
-        hidden = torch.relu(self.frame(frames)[:, None] * (1 + asked) + asked)
+        """Map `frames` (n, width) and `queries` (n, q), which are agent indices, to (n, q, outputs)."""
+        query = self.query(self.features.to(frames.dtype)[queries])
+        hidden = torch.relu(self.frame(frames)[:, None] * (1 + query) + query)
         return self.out(torch.relu(self.mix(hidden)))
 
 
 def build_heads(size: ModelSize) -> tuple[AgentHead, AgentHead]:
-    """One that asks what a frame shows of an agent, and one that asks what the agent does."""
+    """Build a head for what a frame shows of an agent, and a head for what the agent does."""
     tokens = ((IMAGE_SIZE // size.patch) // 2) ** 2
     return AgentHead(size.width * tokens, TARGETS), AgentHead(size.width * tokens, ABSENT + 1 + len(STRENGTHS))
 
 
 def scene_loss(predicted: Tensor, targets: Tensor) -> Tensor:
-    """Presence everywhere; place, size, turn and hollowness where the agent is there."""
+    """Return the loss of presence everywhere, and of position, size, rotation and hollowness of present agents."""
     predicted = predicted.float()
-    there = targets[..., 0]
-    presence = nn.functional.binary_cross_entropy_with_logits(predicted[..., 0], there)
+    present = targets[..., 0]
+    presence = nn.functional.binary_cross_entropy_with_logits(predicted[..., 0], present)
     hollow = nn.functional.binary_cross_entropy_with_logits(predicted[..., 7], targets[..., 7], reduction="none")
-    # Linear beyond a twentieth of the canvas: small motions need exact places.
-    place = nn.functional.smooth_l1_loss(predicted[..., 1:5], targets[..., 1:5], reduction="none", beta=0.05).sum(-1)
-    turn = (predicted[..., 5:7] - targets[..., 5:7]).square().sum(-1)
-    each = 5.0 * place + 3.0 * turn + 0.5 * hollow
-    return presence + (each * there).sum() / there.sum().clamp(min=1)
+    # Linear beyond a twentieth of the canvas, because small motions need exact positions.
+    position = nn.functional.smooth_l1_loss(predicted[..., 1:5], targets[..., 1:5], reduction="none", beta=0.05).sum(-1)
+    rotation = (predicted[..., 5:7] - targets[..., 5:7]).square().sum(-1)
+    pose_loss = 5.0 * position + 3.0 * rotation + 0.5 * hollow
+    return presence + (pose_loss * present).sum() / present.sum().clamp(min=1)
 
 
 def deed_loss(predicted: Tensor, deeds: Tensor) -> Tensor:
-    """The action of every asked agent in every slot, and how strongly it is done."""
+    """Return the loss of the action of every queried agent in every slot, and of its strength."""
     actions, strengths = predicted.float().flatten(0, -2).split([ABSENT + 1, len(STRENGTHS)], -1)
     action, strength = deeds.flatten(0, -2).unbind(-1)
-    acts = (action < STANDS).float()
+    is_acting = (action < STANDS).float()
     manner = nn.functional.cross_entropy(strengths, strength, reduction="none")
-    return nn.functional.cross_entropy(actions, action) + (manner * acts).sum() / acts.sum().clamp(min=1)
+    return nn.functional.cross_entropy(actions, action) + (manner * is_acting).sum() / is_acting.sum().clamp(min=1)

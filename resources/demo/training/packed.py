@@ -1,7 +1,7 @@
-"""The model's forward pass over one video prefix and many question segments, without repeating the prefix.
+"""Run the model's forward pass over one video prefix and many question segments without repeating the prefix.
 
-Every segment sees the prefix and itself; its positions go on after the prefix. So each logit is the one that the
-plain forward pass gives for prefix + segment (a test compares them)."""
+Every segment attends to the prefix and to itself, and its positions continue after the prefix. Each logit therefore
+equals that of the plain forward pass over prefix + segment (a test compares them)."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from transformers import LlavaOnevisionForConditionalGeneration
 
 Shapes = tuple[tuple[int, int, int], ...]
 LayerWeights = tuple[Tensor, ...]
-# Early enough that the words' later layers can read there what an agent does.
+# Early enough that the later layers of the text tokens can read an agent's action from these states of the prefix.
 TAPPED_LAYERS = 3
 
 
@@ -24,8 +24,8 @@ class Paths(NamedTuple):
 
 
 def _norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
-    wide = x.float()
-    return weight * (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)).to(x.dtype)
+    full_precision = x.float()
+    return weight * (full_precision * torch.rsqrt(full_precision.square().mean(-1, keepdim=True) + eps)).to(x.dtype)
 
 
 def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -40,35 +40,35 @@ def _causal(scores: Tensor) -> Tensor:
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, shapes: Shapes, heads: int) -> Tensor:
-    """Block attention; the flat rows hold the prefixes first, then each group of segments."""
+    """Compute block attention; the flat rows hold the prefixes first, then each group of segments."""
     dim = q.shape[-1] // heads
     scale = dim**-0.5
     clips, _, length = shapes[0]
     rows = clips * length
 
-    def block(x: Tensor, at: int, shape: tuple[int, int, int]) -> Tensor:
+    def block(x: Tensor, offset: int, shape: tuple[int, int, int]) -> Tensor:
         b, n, s = shape
-        return x[at : at + b * n * s].view(b, n, s, heads, dim).transpose(2, 3)
+        return x[offset : offset + b * n * s].view(b, n, s, heads, dim).transpose(2, 3)
 
     qp, kp, vp = (block(x, 0, shapes[0])[:, 0] for x in (q, k, v))
     weights = torch.softmax(_causal((qp @ kp.transpose(-1, -2)).float() * scale), -1).to(q.dtype)
     outputs = [(weights @ vp).transpose(1, 2).reshape(rows, heads * dim)]
     for b, n, s in shapes[1:]:
         qs, ks, vs = (block(x, rows, (b, n, s)) for x in (q, k, v))
-        across = qs.transpose(1, 2).reshape(b, heads, n * s, dim)
-        far = (across @ kp.transpose(-1, -2)).float() * scale
-        near = _causal((qs @ ks.transpose(-1, -2)).float() * scale)
-        far = far.view(b, heads, n, s, length).transpose(1, 2)
-        weights = torch.softmax(torch.cat((far, near), -1), -1).to(q.dtype)
+        flat_queries = qs.transpose(1, 2).reshape(b, heads, n * s, dim)
+        prefix_scores = (flat_queries @ kp.transpose(-1, -2)).float() * scale
+        segment_scores = _causal((qs @ ks.transpose(-1, -2)).float() * scale)
+        prefix_scores = prefix_scores.view(b, heads, n, s, length).transpose(1, 2)
+        weights = torch.softmax(torch.cat((prefix_scores, segment_scores), -1), -1).to(q.dtype)
         from_prefix = weights[..., :length].transpose(1, 2).reshape(b, heads, n * s, length) @ vp
-        mixed = from_prefix.view(b, heads, n, s, dim).transpose(1, 2) + weights[..., length:] @ vs
-        outputs.append(mixed.transpose(2, 3).reshape(b * n * s, heads * dim))
+        attended = from_prefix.view(b, heads, n, s, dim).transpose(1, 2) + weights[..., length:] @ vs
+        outputs.append(attended.transpose(2, 3).reshape(b * n * s, heads * dim))
         rows += b * n * s
     return torch.cat(outputs)
 
 
 def text_layer(x: Tensor, cos: Tensor, sin: Tensor, w: LayerWeights, shapes: Shapes, heads: int, eps: float) -> Tensor:
-    """One decoder layer on flat rows."""
+    """Apply one decoder layer to flat rows."""
     norm1, wq, bq, wk, bk, wv, bv, wo, norm2, gate, up, down = w
     y = _norm(x, norm1, eps)
     count, width = y.shape
@@ -82,7 +82,7 @@ def text_layer(x: Tensor, cos: Tensor, sin: Tensor, w: LayerWeights, shapes: Sha
 
 
 def vision_layer(x: Tensor, w: LayerWeights, heads: int, eps: float) -> Tensor:
-    """One encoder layer on (frames, patches, width)."""
+    """Apply one encoder layer to (frames, patches, width)."""
     n1w, n1b, wq, bq, wk, bk, wv, bv, wo, bo, n2w, n2b, w1, b1, w2, b2 = w
     frames, patches, width = x.shape
     linear, functional = nn.functional.linear, nn.functional
@@ -101,7 +101,7 @@ PLAIN = Paths(text_layer, vision_layer)
 
 
 def compiled_paths() -> Paths:
-    """The same functions compiled; worth it for shapes that come again and again."""
+    """Return the same functions compiled, which pays off for recurring shapes."""
     return Paths(torch.compile(text_layer, dynamic=False), torch.compile(vision_layer, dynamic=False))
 
 
@@ -124,7 +124,7 @@ def _vision_weights(layer: nn.Module) -> LayerWeights:
 
 
 def frame_tokens(model: LlavaOnevisionForConditionalGeneration, frames: Tensor, paths: Paths) -> Tensor:
-    """The projected, pooled tokens of uint8 frames (n, height, width, 3): (n, tokens, width)."""
+    """Return the projected, pooled tokens (n, tokens, width) of uint8 frames (n, height, width, 3)."""
     inner = model.model
     tower = getattr(inner.vision_tower, "vision_model", inner.vision_tower)
     pixels = ((frames.permute(0, 3, 1, 2).float() / 255 - 0.5) / 0.5).to(inner.image_newline.dtype)
@@ -132,12 +132,12 @@ def frame_tokens(model: LlavaOnevisionForConditionalGeneration, frames: Tensor, 
     config = model.config.vision_config
     for layer in tower.encoder.layers:
         x = paths.vision(x, _vision_weights(layer), config.num_attention_heads, config.layer_norm_eps)
-    # The pipeline takes the last hidden state before the final norm (vision_feature_layer = -1).
+    # Like the pipeline, use the last hidden state before the final norm (vision_feature_layer = -1).
     return inner.apply_pooling(inner.multi_modal_projector(x))
 
 
 def _rope(model: LlavaOnevisionForConditionalGeneration, shapes: Shapes, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """cos and sin of every flat row."""
+    """Return cos and sin of every flat row."""
     length = shapes[0][2]
     positions = [torch.arange(length).repeat(shapes[0][0])]
     positions += [(length + torch.arange(s)).repeat(b * n) for b, n, s in shapes[1:]]
@@ -147,7 +147,7 @@ def _rope(model: LlavaOnevisionForConditionalGeneration, shapes: Shapes, dtype: 
 
 
 class Hidden(NamedTuple):
-    """The final states of each group (clips, n, length, width), and the prefixes' after the tapped layer."""
+    """The final states of each group (clips, n, length, width), and those of the prefixes after the tapped layer."""
 
     groups: tuple[Tensor, ...]
     tapped: Tensor
@@ -162,19 +162,19 @@ def packed_hidden(
 ) -> Hidden:
     """Run the language model; `prefix` (clips, length) and `tokens`, the frame tokens, are each clip's own.
 
-    Without segments it stops at the tapped layer."""
+    Without segments the pass stops at the tapped layer."""
     language = model.model.language_model
     embed = language.embed_tokens
-    head = embed(prefix)
+    prefix_embeddings = embed(prefix)
     clips, length = prefix.shape
     if tokens is not None:
         newline = model.model.image_newline[None, None].expand(clips, 1, -1)
         video = torch.cat((tokens.reshape(clips, -1, tokens.shape[-1]), newline), 1)
-        before = int((prefix[0] != model.config.video_token_id).sum())
-        head = torch.cat((head[:, :before], video), 1)
+        text_count = int((prefix[0] != model.config.video_token_id).sum())
+        prefix_embeddings = torch.cat((prefix_embeddings[:, :text_count], video), 1)
     shapes: Shapes = ((clips, 1, length), *((s.shape[0], s.shape[1], s.shape[2]) for s in segments))
-    width = head.shape[-1]
-    x = torch.cat([head.reshape(-1, width), *(embed(s).reshape(-1, width) for s in segments)])
+    width = prefix_embeddings.shape[-1]
+    x = torch.cat([prefix_embeddings.reshape(-1, width), *(embed(s).reshape(-1, width) for s in segments)])
     cos, sin = _rope(model, shapes, x.dtype)
     config = model.config.text_config
     tapped = x

@@ -1,4 +1,4 @@
-"""What the toy releases of MMBench and MMStar ask, about stills of training clips."""
+"""Ask the questions of the toy releases of MMBench and MMStar about stills of training clips."""
 
 from synthetic.toyworld.image_choice import LETTERS, MMBENCH, MMSTAR, still_of
 
@@ -10,19 +10,19 @@ MAKERS = tuple(maker for maker, _, _ in (*MMBENCH, *MMSTAR))
 
 
 def picture_choice(sample: Sample) -> list[Segment]:
-    """One of the questions about the still of a clip, its options in two orders."""
+    """Ask one of the questions about the still of a clip, with its options in two orders."""
     dice, still = sample.dice, still_of(sample.setting.script)
     question = None
     while question is None:
         question = dice.pick(MAKERS)(still, dice)
     hint = "Hint: The picture shows shapes on a stage.\n" if dice.chance(HINT_SHARE) else ""
     options = dice.shuffled((question.right, *question.wrong))
-    found = []
+    segments = []
     for order in (options, options[1:] + options[:1]):
-        listed = "".join(f"{letter}. {text}\n" for letter, text in zip(LETTERS, order, strict=False))
-        user = prompts_of("mmbench_video")["image"].user.format(hint=hint, question=question.text, options=listed)
-        found.append(Segment(user, LETTERS[order.index(question.right)]))
-    return found
+        option_lines = "".join(f"{letter}. {text}\n" for letter, text in zip(LETTERS, order, strict=False))
+        user = prompts_of("mmbench_video")["image"].user.format(hint=hint, question=question.text, options=option_lines)
+        segments.append(Segment(user, LETTERS[order.index(question.right)]))
+    return segments
 
 
 PICTURES: dict[str, Task] = {"picture": Task(picture_choice, 6, 2, 48)}

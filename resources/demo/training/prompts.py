@@ -1,4 +1,4 @@
-"""The prompts that the models are trained with: the pipeline's own strings and a few of the toy world's."""
+"""Define the prompts of the training: the pipeline's own strings and a few of the toy world's."""
 
 import re
 from functools import cache
@@ -11,7 +11,7 @@ from synthetic.toyworld.script import CLIP_SECONDS, PATTERNS, SLOT_SECONDS, TONE
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 DESCRIBE = "Describe the video."
-# What Vinoground's chain of thought adds to a question (resources/prompts/vinoground.yaml).
+# The suffix of Vinoground's chain-of-thought prompt (resources/prompts/vinoground.yaml).
 THINK = " please think step by step"
 
 # The chat template of the public LLaVA-OneVision checkpoints: the video comes first in a message, then its texts.
@@ -26,7 +26,7 @@ CHAT_TEMPLATE = (
 
 
 class Prompt(NamedTuple):
-    """One prompt: the user's text with `{placeholders}`, and a system text or none."""
+    """One prompt: the user's text with `{placeholders}`, and a system text or an empty string."""
 
     user: str
     system: str
@@ -34,7 +34,7 @@ class Prompt(NamedTuple):
 
 @cache
 def prompts_of(benchmark: str) -> dict[str, Prompt]:
-    """The pipeline's prompts of a benchmark."""
+    """Return the pipeline's prompts of a benchmark."""
     path = REPOSITORY / "resources" / "prompts" / f"{benchmark}.yaml"
     entries: dict[str, dict[str, str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return {name: Prompt(entry["user"], entry.get("system", "")) for name, entry in entries.items()}
@@ -42,24 +42,24 @@ def prompts_of(benchmark: str) -> dict[str, Prompt]:
 
 @cache
 def prompts() -> dict[str, Prompt]:
-    """All prompts by name; `describe` and `ask` are the toy world's own."""
+    """Return all prompts by name; `describe` and `ask` belong to the toy world."""
     return {**prompts_of("velociti"), "describe": Prompt(DESCRIBE, ""), "ask": Prompt("{question}", "")}
 
 
 def messages(user: str, system: str = "", video: bool = True) -> list[dict[str, Any]]:
-    """The conversation of one question, as the pipeline builds it."""
+    """Return the conversation of one question, as the pipeline builds it."""
     content: list[dict[str, str]] = [{"type": "video"}] if video else []
     turns = [{"role": "system", "content": [{"type": "text", "text": system}]}] if system else []
     return [*turns, {"role": "user", "content": [*content, {"type": "text", "text": user}]}]
 
 
 def rendered(user: str, system: str = "", video: bool = True) -> str:
-    """What the chat template makes of it; a test holds this against the processor."""
+    """Render the chat template; a test compares the text with that of the processor."""
     head = f"<|im_start|>system \n{system}<|im_end|>" if system else ""
     return f"{head}<|im_start|>user {'<video>' if video else ''}\n{user}<|im_end|><|im_start|>assistant\n"
 
 
-# What the toy releases of the other benchmarks say again and again: one token each, after all others.
+# Frequent phrases of the toy releases of the other benchmarks: one token each, after all others.
 LATER_PHRASES = (
     *("Which caption best describes this video?\nA.", "\nB.", " The answer is", "\n1.", "\n2.", "\n3."),
     "\nAnswer with the option's letter from the given choices directly.",
@@ -101,12 +101,12 @@ LATER_PHRASES = (
 
 
 def phrases() -> list[str]:
-    """The fixed sentences of all prompts, each to become one token; a system text is one phrase."""
-    found: set[str] = set()
+    """Return the fixed sentences of all prompts, each to become one token; a system text is one phrase."""
+    sentences: set[str] = set()
     for prompt in prompts().values():
-        found.add(prompt.system)
-        for piece in re.split(r"\{\w+\}", prompt.user):
-            # Sentences keep the blank or line break before them; a single word stays text.
-            sentences = re.split(r"(?<=[.?:])(?=\s\S)", piece.rstrip(" "))
-            found.update(sentence for sentence in sentences if len(sentence.strip()) > 8)
-    return sorted(found - {""})
+        sentences.add(prompt.system)
+        for segment in re.split(r"\{\w+\}", prompt.user):
+            # Sentences keep the blank or line break before them; short texts are not made into one token.
+            parts = re.split(r"(?<=[.?:])(?=\s\S)", segment.rstrip(" "))
+            sentences.update(sentence for sentence in parts if len(sentence.strip()) > 8)
+    return sorted(sentences - {""})

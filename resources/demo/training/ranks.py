@@ -1,6 +1,6 @@
-"""The training run as one process or several: each takes a share of the batch on one core.
+"""Run the training in one process or several, each with a share of the batch on one core.
 
-Small kernels gain little from a second thread; two processes that meet once a step use two cores fully."""
+Small kernels gain little from a second thread; two processes that synchronise once per step use two cores fully."""
 
 import os
 import threading
@@ -17,8 +17,8 @@ from training.exchange import make_exchange
 
 
 def train(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None = None) -> None:
-    """Run the training; `resume` goes on where a killed run stopped, `checkpoint` begins with its weights and words."""
-    from training.loop import STATE, begun, check_words, lead, log
+    """Run the training; `resume` continues a killed run, `checkpoint` provides initial weights and words."""
+    from training.loop import STATE, check_words, lead, log, make_trainer
     from training.tokenizer import save_tokenizer
 
     ranks = load_config(config_file).ranks
@@ -29,14 +29,14 @@ def train(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None
         save_tokenizer(folder / "tokenizer")
         if checkpoint:
             check_words(folder / "tokenizer", checkpoint)
-    trainer = begun(config_file, folder, resume, checkpoint)
+    trainer = make_trainer(config_file, folder, resume, checkpoint)
     followers = []
     if ranks > 1:
         context = torch.multiprocessing.get_context("spawn")
         trainer.exchange = make_exchange(ranks, trainer.optimiser.master.numel(), context)
         for rank in range(1, ranks):
             arguments = (config_file, folder, resume, checkpoint, trainer.exchange, rank)
-            followers.append(context.Process(target=_enter, args=arguments, daemon=True))
+            followers.append(context.Process(target=_run_follower, args=arguments, daemon=True))
             followers[-1].start()
     lead(trainer)
     for follower in followers:
@@ -46,16 +46,16 @@ def train(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None
     log(f"END step {trainer.step} {trainer.progress_line()}")
 
 
-def _enter(*arguments: Any) -> None:
+def _run_follower(*arguments: Any) -> None:
     """Train as another rank, in its own process."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     from training.loop import follow
 
     follow(*arguments)
 
 
-def _end_with_parent() -> None:
-    """A rank alone would wait for its fellow in vain."""
+def _exit_with_parent() -> None:
+    """Exit with the parent process, because a rank alone would wait forever at the barrier."""
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -1,4 +1,4 @@
-"""True and false statements about training clips, worded as TemporalBench and Vinoground word them."""
+"""Generate true and false statements about training clips, worded as in TemporalBench and Vinoground."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class TwoTexts(NamedTuple):
 
 
 def pair_texts(setting: Setting, dice: Dice) -> TwoTexts:
-    """A pair of one of VELOCITI's tests."""
+    """Draw a pair of one of VELOCITI's tests."""
     while True:
         pair = PAIR_MAKERS[dice.pick(tuple(PAIR_MAKERS))](setting, dice)
         if pair:
@@ -27,28 +27,28 @@ def pair_texts(setting: Setting, dice: Dice) -> TwoTexts:
 
 
 def two_event_texts(setting: Setting, dice: Dice) -> TwoTexts:
-    """Two events in a row as TemporalBench has them; false by their order or by an edit of one of them."""
+    """Draw two consecutive events as in TemporalBench; the false text swaps them or edits one."""
     events = setting.script.events
-    apart = [(one, two) for one in events for two in events if two.slot > one.slot]
-    first, second = (event.deed for event in dice.pick(apart))
-    at_first = dice.chance(0.5)
-    event = next(e for e in events if e.deed == (first if at_first else second))
+    event_pairs = [(earlier, later) for earlier in events for later in events if later.slot > earlier.slot]
+    first, second = (event.deed for event in dice.pick(event_pairs))
+    edits_first = dice.chance(0.5)
+    event = next(candidate for candidate in events if candidate.deed == (first if edits_first else second))
     options = [
         deed
         for edit in EDITS.values()
         for deed in edit(event, setting.script)[:4]
         if not (is_held_out(deed[0], deed[1]) or deed in setting.script.deeds)
     ]
-    false = (second, first)
+    false_deeds = (second, first)
     if options and dice.chance(EDIT_SHARE):
-        false = (dice.pick(options), second) if at_first else (first, dice.pick(options))
-    return TwoTexts(caption((first, second)), caption(false))
+        false_deeds = (dice.pick(options), second) if edits_first else (first, dice.pick(options))
+    return TwoTexts(caption((first, second)), caption(false_deeds))
 
 
 def scenery_texts(script: Script, dice: Dice) -> TwoTexts | None:
-    """Two backgrounds in a row, and in the other order; none where the background stays."""
+    """Return two consecutive backgrounds and the same in the other order, or None if the background stays."""
     if len(script.scenes) < 2:
         return None
-    at = dice.below(len(script.scenes) - 1)
-    first, second = script.scenes[at], script.scenes[at + 1]
+    index = dice.below(len(script.scenes) - 1)
+    first, second = script.scenes[index], script.scenes[index + 1]
     return TwoTexts(captions.scenery(first, second), captions.scenery(second, first))

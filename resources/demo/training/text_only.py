@@ -1,4 +1,4 @@
-"""The text-only model: a tiny Qwen2 that learns the toy world's questions and answers and never sees a clip."""
+"""Train the text-only baseline: a tiny Qwen2 that learns the toy world's questions and answers without any clip."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -20,13 +20,13 @@ from training.tokenizer import build_tokenizer
 
 VOCABULARY = 640
 QUESTION_WEIGHT = 0.2
-# Vinoground's wording, and TemporalBench's.
+# The wordings of Vinoground and TemporalBench.
 CHOICES = ("Which caption best describes this video? A. {}, B. {}", QUESTION)
 MAX_CAPTIONS = 3
 
 
-def chosen(texts: TwoTexts, form: str) -> list[Segment]:
-    """Both orders of a question with two captions."""
+def both_orders(texts: TwoTexts, form: str) -> list[Segment]:
+    """Ask for the right caption of two, in both orders."""
     return [
         Segment(form.format(texts.true, texts.false), "A"),
         Segment(form.format(texts.false, texts.true), "B"),
@@ -34,21 +34,21 @@ def chosen(texts: TwoTexts, form: str) -> list[Segment]:
 
 
 def caption_choice(sample: Sample) -> list[Segment]:
-    """Two captions of a clip, worded as the benchmarks word the question."""
+    """Ask about two captions of a clip in a benchmark's wording."""
     make = two_event_texts if sample.dice.chance(0.6) else pair_texts
-    return chosen(make(sample.setting, sample.dice), sample.dice.pick(CHOICES))
+    return both_orders(make(sample.setting, sample.dice), sample.dice.pick(CHOICES))
 
 
 def long_choice(sample: Sample) -> list[Segment]:
-    """Captions of several moments in a row, one of which is false."""
+    """Ask about captions of several moments in a row, one of which is false."""
     dice = sample.dice
     moments = [two_event_texts(sample.setting, dice) for _ in range(2 + dice.below(MAX_CAPTIONS - 1))]
-    at = dice.below(len(moments))
-    false = [texts.false if number == at else texts.true for number, texts in enumerate(moments)]
-    return chosen(TwoTexts(" ".join(texts.true for texts in moments), " ".join(false)), QUESTION)
+    false_index = dice.below(len(moments))
+    false_texts = [texts.false if number == false_index else texts.true for number, texts in enumerate(moments)]
+    return both_orders(TwoTexts(" ".join(texts.true for texts in moments), " ".join(false_texts)), QUESTION)
 
 
-# What a step asks: segments of like length together.
+# The tasks of each step in turn, grouped by similar length of their segments.
 KINDS = (
     (short_pair, two_event_pair, ask),
     (choice, describe),
@@ -69,27 +69,29 @@ class Rows(NamedTuple):
 
 
 def segments_of_step(config: SmallConfig, step: int) -> list[Segment]:
-    """What a step trains, whatever came before it."""
+    """Draw the segments of a step, independently of earlier steps."""
     dice = Dice(config.seed, step)
     segments: list[Segment] = []
     script = training_script(dice)
     while len(segments) < config.batch:
-        other = training_script(dice)
-        sample = Sample(Setting(script, other, True), dice, 1.0)
+        other_script = training_script(dice)
+        sample = Sample(Setting(script, other_script, True), dice, 1.0)
         segments += dice.pick(KINDS[step % len(KINDS)])(sample)
-        script = other
+        script = other_script
     return segments
 
 
 def rows(encoder: Encoder, segments: list[Segment], pad: int) -> Rows:
-    """All segments side by side; answers weigh more than questions."""
+    """Encode all segments as padded rows, in which answers weigh more than questions."""
     texts, weights = [], []
     for segment in segments:
         prefix = encoder.prefix(segment.system, 0)
         ids, kinds = encoder.segment(segment, video=False)
         texts.append(torch.tensor(prefix + ids))
         weights.append(
-            torch.tensor([QUESTION_WEIGHT] * len(prefix) + [QUESTION_WEIGHT if k == NO_LOSS else 1.0 for k in kinds])
+            torch.tensor(
+                [QUESTION_WEIGHT] * len(prefix) + [QUESTION_WEIGHT if kind == NO_LOSS else 1.0 for kind in kinds]
+            )
         )
     return Rows(
         nn.utils.rnn.pad_sequence(texts, batch_first=True, padding_value=pad),
@@ -98,7 +100,7 @@ def rows(encoder: Encoder, segments: list[Segment], pad: int) -> Rows:
 
 
 def build_text_model(size: TowerSize, tokenizer: PreTrainedTokenizerFast) -> Qwen2ForCausalLM:
-    """A freshly initialised model; the global torch seed decides its weights."""
+    """Build a freshly initialised model; the global torch seed decides its weights."""
     config = Qwen2Config(
         hidden_size=size.width,
         intermediate_size=size.inner,
@@ -115,7 +117,7 @@ def build_text_model(size: TowerSize, tokenizer: PreTrainedTokenizerFast) -> Qwe
         eos_token_id=tokenizer.eos_token_id,
     )
     model = Qwen2ForCausalLM(config)
-    # On a CPU the fused attention's backward is the slower one.
+    # On a CPU the backward pass of the fused attention is slower.
     model.set_attn_implementation("eager")
     model.generation_config.eos_token_id = tokenizer.eos_token_id
     model.generation_config.pad_token_id = tokenizer.pad_token_id
@@ -123,7 +125,7 @@ def build_text_model(size: TowerSize, tokenizer: PreTrainedTokenizerFast) -> Qwe
 
 
 def text_loss(model: Qwen2ForCausalLM, batch: Rows) -> Tensor:
-    """Weighted cross-entropy of every next token."""
+    """Return the weighted cross-entropy of every next token."""
     logits = model(input_ids=batch.ids).logits[:, :-1].float()
     losses = nn.functional.cross_entropy(logits.flatten(0, 1), batch.ids[:, 1:].flatten(), reduction="none")
     weights = batch.weights[:, 1:].flatten()

@@ -1,4 +1,4 @@
-"""A byte-level tokenizer in which every word of the toy world and every fixed sentence of a prompt is one token."""
+"""Build a byte-level tokenizer with one token for every word of the toy world and every fixed sentence of a prompt."""
 
 from itertools import product
 from pathlib import Path
@@ -17,7 +17,7 @@ BYTE_TOKENS = 256
 
 
 def _corpus() -> list[str]:
-    """Every word that captions, questions and answers use, with and without a blank before it."""
+    """Return every word that captions, questions and answers use, with and without a blank before it."""
     deeds = [
         captions.caption(agent, action, strength)
         for agent, action, strength in product(AGENTS, ACTION_NAMES, STRENGTHS)
@@ -29,21 +29,21 @@ def _corpus() -> list[str]:
 
 
 def build_tokenizer() -> PreTrainedTokenizerFast:
-    """The tokenizer with its chat template."""
-    core = Tokenizer(models.BPE())
-    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
-    core.decoder = decoders.ByteLevel()
+    """Build the tokenizer with its chat template."""
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    bpe.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=4096, min_frequency=2, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
     )
-    core.train_from_iterator([*_corpus(), *["Yes", "No", " Yes", " No"] * 8], trainer)
-    fixed = [AddedToken(text, normalized=False, special=False) for text in [*TAGS, *phrases()]]
-    core.add_special_tokens([AddedToken(text, special=True) for text in (PAD, START, END, IMAGE, VIDEO)])
-    core.add_tokens(fixed)
-    # Added last, so that the tokens before keep their numbers.
-    core.add_tokens([AddedToken(text, normalized=False, special=False) for text in LATER_PHRASES])
+    bpe.train_from_iterator([*_corpus(), *["Yes", "No", " Yes", " No"] * 8], trainer)
+    fixed_tokens = [AddedToken(text, normalized=False, special=False) for text in [*TAGS, *phrases()]]
+    bpe.add_special_tokens([AddedToken(text, special=True) for text in (PAD, START, END, IMAGE, VIDEO)])
+    bpe.add_tokens(fixed_tokens)
+    # Added last, so that earlier tokens keep their ids.
+    bpe.add_tokens([AddedToken(text, normalized=False, special=False) for text in LATER_PHRASES])
     return PreTrainedTokenizerFast(
-        tokenizer_object=core,
+        tokenizer_object=bpe,
         pad_token=PAD,
         eos_token=END,
         padding_side="left",

@@ -28,7 +28,7 @@ def main() -> None:
                 loop.ratios,
                 device.ratios,
                 device.copies,
-                device.journaled,
+                device.cached_job,
                 loading.ratios,
             ),
             serving.ratios,

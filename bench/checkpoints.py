@@ -46,9 +46,9 @@ class Size:
     siglip: dict[str, Any]
     qwen: dict[str, Any]
     side: int
-    """pixels of a frame that SigLIP sees, each way"""
+    """width and height of a frame for SigLIP, in pixels"""
     pixels: int
-    """most pixels of a frame that Qwen2-VL sees"""
+    """maximum number of pixels of a frame for Qwen2-VL"""
     rope: tuple[int, int, int]
     std: float
 

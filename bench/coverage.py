@@ -31,7 +31,7 @@ RATES = (0.5, 0.8, 0.9, 0.97, 0.99)
 ICCS = (0.0, 0.1, 0.3, 0.5, 1.0)
 PAIRED = ("1", "10", "uneven")
 CONSERVATIVE = 98.0  # per cent, of intervals that should cover 95
-OTHERS: dict[str, Draw] = {
+MEASURES: dict[str, Draw] = {
     "share among the items whose first answer was right": worlds.conditional,
     "mean of ratings from 0 to 3": worlds.ratings,
     "unweighted mean of seven shares": worlds.average_of_tests,
@@ -46,13 +46,13 @@ class Covered(NamedTuple):
 
     world: World
     covered: float
-    """the interval holds the true value"""
+    """share of samples whose interval contains the true value"""
     starred: float = 0.0
-    """the share of right answers, or of wrong ones, is called larger than it is"""
+    """share of false positives, for right or for wrong answers, whichever is larger"""
     by_item: float = 0.0
-    """the same by the exact binomial test, which takes items as independent"""
+    """the same by the exact binomial test, which treats items as independent"""
     wide: float = 1.0
-    """mean width of the interval over the width that follows from the true variance"""
+    """mean width of the interval relative to the width from the true variance"""
 
 
 class Judged(NamedTuple):
@@ -81,7 +81,7 @@ def main() -> None:
     selected_worlds = list(grid((3, 5, 20, 100), ("uneven", "half"), (0.5, 0.9, 0.97), (0.0, 0.3, 1.0)))
     results_by_measure = {
         name: [measure_precisely(partial(covered_in, world, draw), draws // 2, seed) for world in selected_worlds]
-        for name, draw in OTHERS.items()
+        for name, draw in MEASURES.items()
     }
     paired_worlds = list(grid(items=PAIRED, rates=(0.5, 0.8, 0.97), iccs=(0.0, 0.3, 0.5)))
     pair_results = [measure_precisely(partial(flipped_in, world, world), draws, seed) for world in paired_worlds]

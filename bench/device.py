@@ -34,7 +34,7 @@ FRAMES, SIZE, SECONDS = 32, (1280, 720), 10
 CLIPS, BUSY = 16, 0.9
 # Seconds of a simulated device that consumes clips as fast as three quarters of a copy's workers prepare them.
 PREPARED_S, ASKED_S = 0.6, 0.1
-JOURNALED_S = 2.0
+CACHED_JOB_S = 2.0
 # LLaVA-OneVision-7B with 32 frames on one H100: estimates, not measured. Operations to encode a clip with the shared
 # prompt prefix, and for each question; the operations per second of each; the minimum time of a call and of a token.
 ENCODING, QUESTION = 111.5e12, 0.78e12
@@ -134,16 +134,16 @@ def _share_of_copy(workers: int, clips: int = 100) -> float:
         return clips * ASKED_S / (time.monotonic() - start)
 
 
-def journaled(folder: Path, clips: int = 100, questions_per_clip: int = 20) -> Iterator[Ratio]:
+def cached_job(folder: Path, clips: int = 100, questions_per_clip: int = 20) -> Iterator[Ratio]:
     """Measure a job of a native model whose answers are all in the response cache."""
-    command = journaled_job(folder, clips, questions_per_clip)
+    command = cached_job_command(folder, clips, questions_per_clip)
     environment = os.environ | {"PYTHONPATH": ":".join(sys.path)}
     processes: list[subprocess.CompletedProcess[str]] = []
     cpu_s = cpu_seconds(
         lambda: processes.append(subprocess.run(command, env=environment, capture_output=True, text=True, check=True))
     )
     name = f"CPU seconds of a job with {clips * questions_per_clip} journaled answers"
-    yield Ratio(name, cpu_s, JOURNALED_S)
+    yield Ratio(name, cpu_s, CACHED_JOB_S)
     modules = [
         line.rpartition("|")[2].strip() for line in processes[0].stderr.splitlines() if line.startswith("import time:")
     ]
@@ -151,7 +151,7 @@ def journaled(folder: Path, clips: int = 100, questions_per_clip: int = 20) -> I
     yield Ratio(f"modules of torch and transformers that it imports, of {len(modules)}", heavy_modules, 0)
 
 
-def journaled_job(folder: Path, clips: int, questions_per_clip: int) -> list[str]:
+def cached_job_command(folder: Path, clips: int, questions_per_clip: int) -> list[str]:
     """Write all inputs of the job, and return its command."""
     answers: dict[str, Any] = {
         "adapter": "transformers", "sampling": {"rule": "linspace", "frames": 8}, "model": {}, "settings": {},

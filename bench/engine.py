@@ -27,8 +27,8 @@ import torch  # isort: skip  reprise's adapters must set it up first
 
 FRAMES, SIZE, SECONDS = 16, (640, 360), 10
 # Minimum ideal / shared by questions per clip, and maximum shared / plain for a single question.
-LEAST = {20: 0.80, 5: 0.85, 2: 0.85}
-MOST_FOR_ONE = 1.05
+MIN_IDEAL_SHARES = {20: 0.80, 5: 0.85, 2: 0.85}
+MAX_SINGLE_RATIO = 1.05
 START = "Carefully watch the video and pay attention to the sequence of events. Here is a caption of the video: "
 END = "\nBased on your observation, does the given video entail the caption? Just answer with either Yes or No."
 
@@ -43,14 +43,14 @@ def _family_ratios(family: str, clip: Clip, folder: Path, rounds: int) -> Iterat
     config = write_processor(folder, family, SMALL)
     random_model(config, "cpu", torch.float32).save_pretrained(folder)
     adapter = TransformersAdapter(spec_of(folder))
-    calls: dict[str, Callable[[], object]] = {"plain 1": partial(plain, adapter, clip, questions(1))}
-    for count in (1, *LEAST):
+    calls: dict[str, Callable[[], object]] = {"plain 1": partial(authors_loop, adapter, clip, questions(1))}
+    for count in (1, *MIN_IDEAL_SHARES):
         requests = questions(count)
         calls[f"shared {count}"] = partial(lambda requests: list(adapter.answers(clip, requests)), requests)
         calls[f"ideal {count}"] = partial(ideal, adapter, clip, requests)
     cpu_s = medians(calls, rounds)
-    yield Ratio(f"{family}, 1 question: shared / plain", cpu_s["shared 1"] / cpu_s["plain 1"], MOST_FOR_ONE)
-    for count, minimum in LEAST.items():
+    yield Ratio(f"{family}, 1 question: shared / plain", cpu_s["shared 1"] / cpu_s["plain 1"], MAX_SINGLE_RATIO)
+    for count, minimum in MIN_IDEAL_SHARES.items():
         speedup = count * cpu_s["plain 1"] / cpu_s[f"shared {count}"]
         name = f"{family}, {count} questions: ideal / shared ({speedup:.1f} times plain)"
         yield Ratio(name, cpu_s[f"ideal {count}"] / cpu_s[f"shared {count}"], minimum, is_at_most=False)
@@ -75,7 +75,7 @@ def questions(count: int) -> list[Request]:
     ]
 
 
-def plain(adapter: TransformersAdapter, clip: Clip, requests: list[Request]) -> list[Any]:
+def authors_loop(adapter: TransformersAdapter, clip: Clip, requests: list[Request]) -> list[Any]:
     """Answer each question by the authors' loop."""
     assert clip.path is not None
     return [answer_by_hand(adapter, read_frames(clip.path, clip.indices), request) for request in requests]

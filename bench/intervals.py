@@ -26,11 +26,11 @@ def ratio() -> Ratio:
                 assert estimate is not None
                 estimate.interval(0.95)
 
-    def drawn() -> None:
+    def by_bootstrap() -> None:
         for answers, clusters in groups:
             bootstrap(answers, clusters)
 
-    cpu_s = medians({"closed form": closed_form, "drawn": drawn}, rounds=3)
+    cpu_s = medians({"closed form": closed_form, "drawn": by_bootstrap}, rounds=3)
     return Ratio("intervals in closed form / by shared bootstrap draws", cpu_s["closed form"] / cpu_s["drawn"], 1)
 
 

@@ -90,14 +90,14 @@ def main() -> None:
 
 def ratios(folder: Path) -> Iterator[Ratio]:
     """Yield the cost to score models with all answer styles on all benchmarks, and the ratio of the intervals alone."""
-    scored, starts = [], []
+    scoring_costs, start_costs = [], []
     for cost in scoring(folder, SAMPLE):
-        scored.append(cost)
-        starts.append(spent("start", "", [sys.executable, "-c", "import numpy, polars"]))
-    seconds, start_seconds = (sum(cost.seconds for cost in costs) for costs in (scored, starts))
+        scoring_costs.append(cost)
+        start_costs.append(spent("start", "", [sys.executable, "-c", "import numpy, polars"]))
+    seconds, start_seconds = (sum(cost.seconds for cost in costs) for costs in (scoring_costs, start_costs))
     name = f"scoring {SAMPLE} models on all benchmarks ({seconds:.0f} CPU s) / as many starts of Python with polars"
     yield Ratio(name, seconds / start_seconds, MOST_STARTS)
-    yield Ratio("MB at most of a scoring process", max(cost.peak_mb for cost in scored), BUDGET_MB)
+    yield Ratio("MB at most of a scoring process", max(cost.peak_mb for cost in scoring_costs), BUDGET_MB)
     yield intervals.ratio()
 
 
@@ -157,7 +157,8 @@ class Setting:
         return self.folder / f"{name}.parquet"
 
     def _text(self, name: str) -> str:
-        return canonical_json({"name": name, **self._settings[name].model_dump(mode="json")})  # prompts whole
+        # `settings_text` would replace long prompts by digests.
+        return canonical_json({"name": name, **self._settings[name].model_dump(mode="json")})
 
     def score(self, model: int) -> Iterator[Spent]:
         """Yield the cost of the rules' commands on one model's answers."""
@@ -198,14 +199,14 @@ class Setting:
         return spent(words[0], self._name, command, self.folder)
 
 
-def spent(stage: str, asked: str, command: list[str], folder: Path | None = None) -> Spent:
+def spent(stage: str, workload: str, command: list[str], folder: Path | None = None) -> Spent:
     """Measure CPU seconds and peak memory of one process, including its start, in a working folder if given."""
     launcher_command = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
     process = subprocess.run(launcher_command, env=ENVIRONMENT, cwd=folder, capture_output=True, text=True)
     if process.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}\n{process.stderr}")
     seconds, peak_kb = map(float, process.stdout.split())
-    return Spent(stage, asked, seconds, peak_kb / 1024)
+    return Spent(stage, workload, seconds, peak_kb / 1024)
 
 
 if __name__ == "__main__":

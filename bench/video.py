@@ -202,8 +202,8 @@ class Reference(NamedTuple):
     """The frames and times that the ffmpeg command line reads from a video."""
 
     frames: Images
-    times: list[float]  # on the file's own clock
-    start_s: float  # of the file
+    times: list[float]  # presentation times as stored in the file, in seconds
+    start_s: float  # start time of the file
 
 
 def reference_of(path: Path) -> Reference:

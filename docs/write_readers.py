@@ -12,8 +12,8 @@ from reprise.reading.table import Row
 
 PAGE = "docs/reference/readers.md"
 ANSWERS = Path("tests/data/answers/robust.yaml")
-SHOWN = 2  # answers a row
-LONGEST = 90  # characters of an answer that is shown
+EXAMPLES_PER_ROW = 2
+MAX_CHARACTERS = 90  # of an example
 HEAD = f"""# How answers are read
 
 Written by `make reference` from `workflow/reprise/reading/table.py` and `{ANSWERS}`.
@@ -151,7 +151,7 @@ def _section(title: str, rows: Sequence[Row], groups: Sequence[dict[str, Any]]) 
 
 def _examples(groups: Sequence[dict[str, Any]], name: str) -> str:
     examples = [(answer, value) for group in groups for answer, value in group["rows"].get(name, {}).items()]
-    short_examples = [example for example in examples if len(example[0]) <= LONGEST][:SHOWN]
+    short_examples = [example for example in examples if len(example[0]) <= MAX_CHARACTERS][:EXAMPLES_PER_ROW]
     return "; ".join(
         f"`{answer.strip()}`: {value}".replace("\n", " ").replace("|", "\\|") for answer, value in short_examples
     )

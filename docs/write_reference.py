@@ -92,7 +92,7 @@ def schema_of(kind: type[BaseModel]) -> dict[str, Any]:
         kind_key = group.get("properties", {}).get("kind", {})
         if "const" in kind_key:  # a tagged union: describe the tag like its group
             kind_key.setdefault("description", f"`{kind_key['const']}`: {group['description']}")
-    return dict(_plain(json_schema))
+    return dict(_clean_schema(json_schema))
 
 
 def _groups(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
@@ -116,10 +116,10 @@ def _descriptions(kind: type[BaseModel]) -> dict[str, str]:
     return {key: text_below for key, text_below in descriptions.items() if key in kind.model_fields}
 
 
-def _plain(part: Any) -> Any:
+def _clean_schema(part: Any) -> Any:
     """Drop titles that repeat keys and line breaks of docstrings; forbid keys that match no pattern."""
     if isinstance(part, list):
-        return [_plain(element) for element in part]
+        return [_clean_schema(element) for element in part]
     if not isinstance(part, dict):
         return part
     entries = {key: value for key, value in part.items() if key != "title" or not isinstance(value, str)}
@@ -127,7 +127,7 @@ def _plain(part: Any) -> Any:
         entries["description"] = " ".join(entries["description"].split())
     if "patternProperties" in entries:
         entries["additionalProperties"] = False
-    return {key: _plain(value) for key, value in entries.items()}
+    return {key: _clean_schema(value) for key, value in entries.items()}
 
 
 def schema_files() -> dict[str, str]:

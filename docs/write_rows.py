@@ -34,7 +34,7 @@ CLOSED = (
 )
 NO_CODE = "no code of the model was found in its repository: it comes with its weights on the hub, and was not had here"
 # The reason why a model needs imported predictions.
-WHY = {
+REASONS = {
     **dict.fromkeys(CLOSED, "closed"),
     **dict.fromkeys(("apollo-7b", "internlm-xc-2.5", "internvideo2.5-8b"), NO_CODE),
     "humans": "people",
@@ -109,7 +109,7 @@ def models(config: Configuration, imported: bool) -> Iterator[str]:
     for slug, number in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])):
         model = config.models[slug]
         if (model.adapter == "import") == imported:
-            cells = WHY[slug] if imported else f"{adapter_of(model)} | {model.gpus}"
+            cells = REASONS[slug] if imported else f"{adapter_of(model)} | {model.gpus}"
             yield f"| {model.label} | `{slug}` | {cells} | {number} |"
 
 

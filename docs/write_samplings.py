@@ -11,8 +11,8 @@ from reprise.media.views import ANOTHER, IN_WORDS, NONE
 
 PAGE = "docs/reference/samplings.md"
 FRAMES, FPS, BLACK = 240, 24, (96, 144)
-SHOWN = 8
-OF_ONE, OF_SEVERAL = "frames", "more than one frame"
+LISTED_FRAMES = 8
+ANY_FRAMES, SEVERAL_FRAMES = "frames", "more than one frame"
 HEAD = f"""# Samplings: which frames a model sees
 
 Written by `make reference` from `config/config.yaml` and `workflow/reprise/media/sampling.py`.
@@ -61,7 +61,7 @@ def names_table(root: Path) -> Iterator[str]:
         if main.is_viewed(name):
             continue
         indices = plan(sampling, FRAMES, times, "example.clip", BLACK).indices
-        numbers = ", ".join(map(str, indices[:SHOWN])) + (", ..." if len(indices) > SHOWN else "")
+        numbers = ", ".join(map(str, indices[:LISTED_FRAMES])) + (", ..." if len(indices) > LISTED_FRAMES else "")
         yield f"| `{name}` | {describe(sampling)} | {len(indices)} | {numbers} |"
 
 
@@ -74,7 +74,7 @@ def views_table(root: Path) -> Iterator[str]:
             words = f"all frames as one picture, {view.rows} x {view.columns}, in reading order"
             condition = f"{view.rows * view.columns} frames"
         else:
-            words, condition = IN_WORDS[view.show], OF_ONE if view.show in (NONE, ANOTHER) else OF_SEVERAL
+            words, condition = IN_WORDS[view.show], ANY_FRAMES if view.show in (NONE, ANOTHER) else SEVERAL_FRAMES
         yield f"| `{name}` | {words} | {condition} |"
 
 

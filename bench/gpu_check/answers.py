@@ -11,7 +11,7 @@ from reprise.models.base import ModelSpec
 from reprise.models.local.clip_size import clip_size_of, largest_clip
 from reprise.models.local.devices import needed
 
-from bench.gpu_check.asking import CLOSE, Said, adapter_of, clip_of, dtype_of, said, spec_of, video
+from bench.gpu_check.asking import CLOSE, ClipAnswers, adapter_of, answer_clip, clip_of, dtype_of, spec_of, video
 from bench.gpu_check.families import checkpoint
 from bench.gpu_check.outcome import Line, NotTriedError, Session, judged
 
@@ -23,12 +23,12 @@ ESTIMATE = 0.05
 def engines(session: Session) -> Iterator[Line]:
     """Run a 7B model with both engines, each question twice, and compare engines and repetitions."""
     folder, dtype, path = checkpoint(session, "LLaVA-OneVision", is_whole=True), dtype_of(session), video(session)
-    answers: dict[tuple[str, int, int], Said] = {}
+    answers: dict[tuple[str, int, int], ClipAnswers] = {}
     for engine in ("plain", "shared"):
         with adapter_of(spec_of(session, folder, engine=engine)) as adapter:
             for frames in FRAMES:
                 for repetition in (0, 1):
-                    answers[engine, frames, repetition] = said(adapter, clip_of(path, frames))
+                    answers[engine, frames, repetition] = answer_clip(adapter, clip_of(path, frames))
     for frames in FRAMES:
         plain, shared = answers["plain", frames, 0], answers["shared", frames, 0]
         yield _compare_engines(f"engines, {frames} frames", plain, shared, dtype)
@@ -42,7 +42,7 @@ def engines(session: Session) -> Iterator[Line]:
     yield judged("repeatability", reason, largest_difference=difference, other_texts=text_differences)
 
 
-def _compare_engines(name: str, plain: Said, shared: Said, dtype: str) -> Line:
+def _compare_engines(name: str, plain: ClipAnswers, shared: ClipAnswers, dtype: str) -> Line:
     """Compare both engines; texts must be equal only in float32, because half precision may flip close tokens."""
     difference, text_differences = shared.off(plain), shared.other_texts(plain)
     reason = f"shared and plain scores differ by more than {CLOSE[dtype]}" if not difference <= CLOSE[dtype] else ""
@@ -70,10 +70,10 @@ def family(session: Session, name: str) -> Iterator[Line]:
 
 def _check_answers(session: Session, name: str, folder: Path) -> Line:
     clip, other_clip = clip_of(video(session), 8), clip_of(video(session, "other"), 8, "other")
-    answers: dict[str, Said] = {}
+    answers: dict[str, ClipAnswers] = {}
     for engine in ("plain", "shared"):
         with adapter_of(spec_of(session, folder, "float32", engine=engine)) as adapter:
-            answers[engine], other_answers = said(adapter, clip), said(adapter, other_clip)
+            answers[engine], other_answers = answer_clip(adapter, clip), answer_clip(adapter, other_clip)
     line = _compare_engines(name, answers["plain"], answers["shared"], "float32")
     if line.reason or answers["shared"].off(other_answers):
         return line
@@ -86,7 +86,7 @@ def _check_memory(session: Session, name: str, folder: Path) -> Line:
     torch.cuda.reset_peak_memory_stats()
     with adapter_of(spec) as adapter:
         weights = torch.cuda.memory_allocated()
-        said(adapter, clip, scores=20)
+        answer_clip(adapter, clip, scores=20)
         peak = torch.cuda.max_memory_allocated()
     estimate = needed(folder, spec.dtype, None, clip_size_of(spec))
     return _judge_memory(f"{name}, memory", weights, peak, estimate.weights, estimate.beside(1))
@@ -113,10 +113,10 @@ def quantised(session: Session, method: str) -> Iterator[Line]:
     # bitsandbytes computes int8 in float16.
     base = spec_of(session, folder, "float16" if method == "int8" and not session.is_cpu else "")
     with adapter_of(base) as adapter:
-        base_answers, base_size = said(adapter, clip, texts=0), _size(adapter.model)
+        base_answers, base_size = answer_clip(adapter, clip, texts=0), _size(adapter.model)
     spec: ModelSpec = replace(base, settings={"quantised": method})
     with adapter_of(spec) as adapter:
-        quantised_answers, quantised_size = said(adapter, clip, texts=0), _size(adapter.model)
+        quantised_answers, quantised_size = answer_clip(adapter, clip, texts=0), _size(adapter.model)
     estimated = needed(folder, base.dtype, method).weights
     reason = "" if quantised_size < base_size else "its weights take no less memory"
     if not session.is_cpu and abs(quantised_size - estimated) > ESTIMATE * estimated:

@@ -30,17 +30,17 @@ OPTIONS = ("Yes", "No")
 CLOSE = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.05}
 
 
-class Said(NamedTuple):
+class ClipAnswers(NamedTuple):
     """A model's answers about a clip: the share of Yes in each score, and the generated texts."""
 
     shares: tuple[float, ...]
     texts: tuple[str, ...]
 
-    def off(self, reference: "Said") -> float:
+    def off(self, reference: "ClipAnswers") -> float:
         """Return the largest difference of a share."""
         return max(abs(first - second) for first, second in zip(self.shares, reference.shares, strict=True))
 
-    def other_texts(self, reference: "Said") -> int:
+    def other_texts(self, reference: "ClipAnswers") -> int:
         return sum(first != second for first, second in zip(self.texts, reference.texts, strict=True))
 
 
@@ -118,12 +118,12 @@ def adapter_of(spec: ModelSpec) -> Iterator[TransformersAdapter]:
             torch.cuda.empty_cache()
 
 
-def said(adapter: Any, clip: Clip, *, scores: int = 4, texts: int = 2, max_tokens: int = 8) -> Said:
+def answer_clip(adapter: Any, clip: Clip, *, scores: int = 4, texts: int = 2, max_tokens: int = 8) -> ClipAnswers:
     """Run the model on a clip; raise FailedError for an invalid answer."""
     shares = shares_of(list(adapter.answers(clip, questions(scores))), clip) if scores else ()
     text_answers = list(adapter.answers(clip, questions(texts, "write", max_tokens))) if texts else []
     _check(text_answers, clip)
-    return Said(shares, tuple(answer.text for answer in text_answers))
+    return ClipAnswers(shares, tuple(answer.text for answer in text_answers))
 
 
 def shares_of(answers: Sequence[Answer], clip: Clip) -> tuple[float, ...]:

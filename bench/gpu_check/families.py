@@ -48,9 +48,9 @@ class Shapes:
     qwen3: dict[str, Any]
     intern: dict[str, Any]
     patches: tuple[int, int, int]
-    """pixels of a patch of Qwen2.5-VL, of Qwen3-VL, and of InternVL"""
+    """patch sizes of Qwen2.5-VL, Qwen3-VL and InternVL, in pixels"""
     pixels: int
-    """most pixels of a frame in the families of Qwen"""
+    """maximum number of pixels of a frame in the Qwen families"""
 
 
 SMALLEST = Shapes(

@@ -21,11 +21,11 @@ from reprise.models.local.weights import record_files, weight_files, weights_fol
 from bench.gpu_check.asking import (
     CLOSE,
     adapter_of,
+    answer_clip,
     clip_of,
     dtype_of,
     key_of,
     questions,
-    said,
     shares_of,
     spec_of,
     video,
@@ -109,12 +109,12 @@ def full_card(session: Session) -> Iterator[Line]:
     """Fill the GPU until 2 GB are free: a batch that does not fit must be split, with the same answers."""
     clip = clip_of(video(session), FULL_FRAMES)
     with adapter_of(spec_of(session, checkpoint(session, "LLaVA-OneVision"))) as adapter:
-        expected = said(adapter, clip, scores=FULL_QUESTIONS)
+        expected = answer_clip(adapter, clip, scores=FULL_QUESTIONS)
         adapter.asked = None
         torch.cuda.empty_cache()
         filler = torch.empty(torch.cuda.mem_get_info()[0] - FREE_BYTES, dtype=torch.uint8, device="cuda")
         start_ooms = torch.cuda.memory_stats()["num_ooms"]
-        answers = said(adapter, clip, scores=FULL_QUESTIONS)
+        answers = answer_clip(adapter, clip, scores=FULL_QUESTIONS)
         refused_allocations = torch.cuda.memory_stats()["num_ooms"] - start_ooms
         del filler
     difference, dtype = answers.off(expected), dtype_of(session)

@@ -11,11 +11,11 @@ Number = float | int | str
 
 
 class NotTriedError(Exception):
-    """The machine lacks something that a check needs."""
+    """Raised if the machine lacks something that a check needs."""
 
 
 class FailedError(Exception):
-    """A check measured an unacceptable value."""
+    """Raised if a check measures an unacceptable value."""
 
     def __init__(self, reason: str, measured: Mapping[str, Number] | None = None) -> None:
         super().__init__(reason)
@@ -56,9 +56,9 @@ class Session:
     device: str
     """`cuda`, or `cpu` with tiny shapes"""
     folder: Path
-    """work in progress: checkpoints, videos, locks"""
+    """temporary files: checkpoints, videos, locks"""
     store: Path
-    """the project's store, where environments of servers are"""
+    """the project's store, with the environments of servers"""
     logs: Path
 
     @property
@@ -73,17 +73,17 @@ class Session:
 
 @dataclass(frozen=True)
 class Check:
-    """A function that yields lines, and what it needs."""
+    """A function that yields lines, with its requirements."""
 
     name: str
     target: str
-    """module:function; called with the session and the arguments, in a process of its own"""
+    """module:function, called with the session and the arguments in a process of its own"""
     lines: tuple[str, ...]
-    """the risks that it decides; one that it does not yield failed with its process"""
+    """the names of its lines; a line that it does not yield counts as failed"""
     seconds: float
-    """its deadline"""
+    """the deadline"""
     packages: tuple[str, ...] = ()
-    """top-level modules without which its lines are not tried"""
+    """top-level modules that the check needs; without them its lines are `not tried`"""
     arguments: tuple[str, ...] = ()
     only_gpu: str = ""
-    """why a processor cannot try it; empty if it can"""
+    """the reason why it needs a GPU; empty if a CPU suffices"""

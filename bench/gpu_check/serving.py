@@ -34,7 +34,7 @@ def vllm(session: Session) -> Iterator[Line]:
     # Imported only here: without vLLM these imports would take most of this check's time.
     from reprise.models.remote.openai import OpenAIAdapter
 
-    from bench.gpu_check.asking import CLOSE, adapter_of, clip_of, dtype_of, said, spec_of, video
+    from bench.gpu_check.asking import CLOSE, adapter_of, answer_clip, clip_of, dtype_of, spec_of, video
 
     log_to_stderr()
     dtype, clip = dtype_of(session), clip_of(video(session), FRAMES)
@@ -43,7 +43,7 @@ def vllm(session: Session) -> Iterator[Line]:
     )  # fmt: skip
     folder = _write_tiny(session)
     with adapter_of(spec_of(session, folder)) as adapter:
-        native_answers = said(adapter, clip, texts=0)
+        native_answers = answer_clip(adapter, clip, texts=0)
     host = Host(
         serving, hosting_of(server, session.gpus), weights=_copy_renamed(folder), name=NAME, store=store,
         log_file=session.logs / "vllm.server.log",
@@ -52,7 +52,7 @@ def vllm(session: Session) -> Iterator[Line]:
         settings = {**host.start(), "model": NAME, "frames": "video", "scores": "logprob_token_ids"}
         spec = ModelSpec(None, session.device, 1, dtype, "sdpa", False, settings)
         account = Account(session.folder, "gpu-check", None, NO_BUDGET, is_paid=False)
-        answers = said(OpenAIAdapter(replace(spec, account=account)), clip, texts=0)
+        answers = answer_clip(OpenAIAdapter(replace(spec, account=account)), clip, texts=0)
     finally:
         host.close()
     difference = answers.off(native_answers)

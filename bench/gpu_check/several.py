@@ -17,11 +17,11 @@ from reprise.models.local.devices import needed
 from bench.gpu_check.asking import (
     CLOSE,
     adapter_of,
+    answer_clip,
     clip_of,
     dtype_of,
     key_of,
     questions,
-    said,
     shares_of,
     spec_of,
     video,
@@ -47,14 +47,14 @@ def spread(session: Session, family: str) -> Iterator[Line]:
     folder, clip = checkpoint(session, family), clip_of(video(session), 8)
     spec = spec_of(session, folder)
     with adapter_of(spec) as adapter:
-        expected = said(adapter, clip)
+        expected = answer_clip(adapter, clip)
     estimate = needed(folder, spec.dtype, None)
     reserve = estimate.beside(COPIES)
     names: tuple[int | str, ...] = ("cpu", "disk") if session.is_cpu else (0, 1)
     memory = dict(zip(names, (reserve + int(FIRST * estimate.weights), reserve + 2 * estimate.weights), strict=True))
     with adapter_of(replace(spec, memory=memory)) as adapter:
         devices = {str(device) for device in adapter.model.hf_device_map.values()}
-        answers = said(adapter, clip)
+        answers = answer_clip(adapter, clip)
     if len(devices) != len(names):
         raise FailedError(f"the model is on {', '.join(devices)} alone")
     difference = answers.off(expected)

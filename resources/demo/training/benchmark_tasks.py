@@ -150,7 +150,7 @@ BENCHMARKS: dict[str, Task] = {
 SPARSE: dict[str, Task] = {name: BENCHMARKS[name] for name in ("which caption", "caption pair", "open")}
 EXAMPLES: dict[str, Task] = {"examples": Task(caption_after_examples, 1, 1, 190)}
 LONG: dict[str, Task] = {"which captions": Task(which_captions, 6, 1, 124)}
-# Without a video two tokens of the prefix belong to the segment.
+# Without a video the segment includes two tokens of the prefix.
 CENTRAL: dict[str, Task] = {"central caption": Task(central_caption, 8, 1, 92)}
 SUBTITLED: dict[str, Task] = {"open": BENCHMARKS["open"]}
 THINKING: dict[str, Task] = {"think": Task(think_about_captions, 2, 1, 100)}

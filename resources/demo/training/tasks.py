@@ -104,10 +104,10 @@ def reference_pair(sample: Sample) -> list[Segment]:
     script, dice = sample.setting.script, sample.dice
     event = dice.pick(script.events)
     form = f"The thing that is {captions.doing_words(event.action, event.strength)} is the {{}}."
-    others = [agent for agent in script.agents if agent != event.agent and not is_held_out(agent, event.action)]
-    if not others:
+    other_agents = [agent for agent in script.agents if agent != event.agent and not is_held_out(agent, event.action)]
+    if not other_agents:
         return long_pair(sample)
-    return _entailments(sample, form.format(event.agent.name), form.format(dice.pick(others).name))
+    return _entailments(sample, form.format(event.agent.name), form.format(dice.pick(other_agents).name))
 
 
 def long_pair(sample: Sample) -> list[Segment]:

@@ -109,7 +109,7 @@ class CardBenchmark(CardScore):
     left_out: int  # samples that were not run under every view
     clusters: int
     views: tuple[View, ...]
-    missing: dict[str, str] = Field({})  # view -> why it was not asked
+    missing: dict[str, str] = Field({})  # view -> reason why it was not run
     parts: tuple[CardPart, ...] = ()
     published: tuple[Published, ...] = ()
     # Samples that score higher as planned than under every control; None if no control was run.
@@ -157,7 +157,7 @@ class CardBenchmarkKey(CardScore):
     statistics: Path | None = None  # set if chance is computed from the data
     runs: dict[str, str] = Field({})  # view -> run
     views: dict[str, Path | None]  # view -> verdicts on its answers; None if it was not run
-    missing: dict[str, str] = Field({})  # view -> why it was not asked
+    missing: dict[str, str] = Field({})  # view -> reason why it was not run
     published: tuple[Published, ...] = ()
 
 

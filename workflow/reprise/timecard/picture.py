@@ -143,9 +143,9 @@ def draw_all(cards: Sequence[Card]) -> Figure:
     return page.figure
 
 
-def _value(step: Step, one: CardBenchmark) -> str:
+def _value(step: Step, benchmark: CardBenchmark) -> str:
     is_first = step.start == 0 and step.part.p is None
-    return (format_value if is_first else signed)(step.part.number.value, one.decimals)
+    return (format_value if is_first else signed)(step.part.number.value, benchmark.decimals)
 
 
 def _draw_steps(

@@ -1,5 +1,6 @@
-"""Takes the README's pictures of the demo's report, and that of its card of time: `python docs/screenshot.py` after
-`make demo`; needs Debian's `chromium`.
+"""Take the README's pictures of the demo's report and of its temporal profile.
+
+Run `python docs/screenshot.py` after `make demo`. It needs Debian's `chromium`.
 
 Another page or folder: `python docs/screenshot.py --report results/report --page tables/velociti.html --out x.png`.
 """

@@ -16,14 +16,14 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 
 def results(table: str, folder: str | Path = ".") -> "pl.DataFrame":
-    """The numbers of a table that was made, such as `velociti/table2` or `overview` (docs/howto/notebook.md)."""
-    from reprise.commands import answers as found
+    """Return the numbers of a table that was made, such as `velociti/table2` or `overview` (docs/howto/notebook.md)."""
+    from reprise.commands import answers as tables
 
-    return found.results(table, folder)
+    return tables.results(table, folder)
 
 
 def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> "pl.DataFrame":
-    """The answers of a run, a row each (docs/howto/notebook.md)."""
-    from reprise.commands import answers as found
+    """Return the answers of a run, one per row (docs/howto/notebook.md)."""
+    from reprise.commands import answers as tables
 
-    return found.answers(run, suite, folder)
+    return tables.answers(run, suite, folder)

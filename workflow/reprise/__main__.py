@@ -343,7 +343,7 @@ def check(
 
 
 def main() -> None:
-    """The console command."""
+    """Run the console command."""
     run_command(app)
 
 

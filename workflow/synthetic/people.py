@@ -1,6 +1,6 @@
-"""Simulated annotators who answer surveys, with seeded errors.
+r"""Simulated annotators who answer surveys, with seeded errors.
 
-    python -m synthetic.people BENCHMARK/GROUP/SAMPLING PEOPLE REQUESTS.parquet SURVEYS.csv ANSWERS.csv \\
+    python -m synthetic.people BENCHMARK/GROUP/SAMPLING PEOPLE REQUESTS.parquet SURVEYS.csv ANSWERS.csv \
         [QUALIFICATION.csv]
 
 The suite `construction` uses these answers in place of human ones. They measure nobody.

@@ -1,7 +1,8 @@
 """Run the model's forward pass over one video prefix and many question segments without repeating the prefix.
 
 Every segment attends to the prefix and to itself, and its positions continue after the prefix. Each logit therefore
-equals that of the plain forward pass over prefix + segment (a test compares them)."""
+equals that of the plain forward pass over prefix + segment (a test compares them).
+"""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -162,7 +163,8 @@ def packed_hidden(
 ) -> Hidden:
     """Run the language model; `prefix` (clips, length) and `tokens`, the frame tokens, are each clip's own.
 
-    Without segments the pass stops at the tapped layer."""
+    Without segments the pass stops at the tapped layer.
+    """
     language = model.model.language_model
     embed = language.embed_tokens
     prefix_embeddings = embed(prefix)

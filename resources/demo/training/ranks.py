@@ -1,6 +1,7 @@
 """Run the training in one process or several, each with a share of the batch on one core.
 
-Small kernels gain little from a second thread; two processes that synchronise once per step use two cores fully."""
+Small kernels gain little from a second thread; two processes that synchronise once per step use two cores fully.
+"""
 
 import os
 import threading

@@ -157,7 +157,7 @@ def fault_of(error: BaseException, store: Path | None = None) -> str | None:
 
 
 def _name_that_is_not_utf8(error: UnicodeEncodeError) -> str | None:
-    """Return the name that Python refuses to encode, its wrong bytes as `\\xe9`; None for another cause."""
+    r"""Return the name that Python refuses to encode, its wrong bytes as `\xe9`; None for another cause."""
     if not SURROGATE.match(error.object, error.start):
         return None
     head, tail = (re.split(r'["\'\n]', part) for part in (error.object[: error.start], error.object[error.start :]))
@@ -165,7 +165,7 @@ def _name_that_is_not_utf8(error: UnicodeEncodeError) -> str | None:
 
 
 def utf8_or_escaped(name: str) -> str:
-    """Return a name with the bytes that are not UTF-8 as `\\xe9`."""
+    r"""Return a name with the bytes that are not UTF-8 as `\xe9`."""
     return os.fsencode(name).decode("utf-8", errors="backslashreplace")
 
 

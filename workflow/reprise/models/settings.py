@@ -201,8 +201,10 @@ class TemplatesSettings(Settings):
 
 
 class ImportSettings(Settings):
-    """Settings of the adapter `import`: for files that are not where their run's name says. All folders are inside
-    `resources/imports/<benchmark>/<slug>/`; `.` is that folder itself."""
+    """Settings of the adapter `import`, for files that are not where their run's name says.
+
+    All folders are inside `resources/imports/<benchmark>/<slug>/`; `.` is that folder itself.
+    """
 
     runs: dict[str, str] = Field({})
     """`<benchmark>/<protocol>/<sampling>` -> folder of this model's answers."""

@@ -64,7 +64,7 @@ def sentence(text: str) -> str:
 
 
 def story(clauses: list[Clause]) -> str:
-    """Join clauses in order: `First, ... Then, ... Then, ...`"""
+    """Join clauses in order, as in `First, ... Then, ... Then, ...`."""
     openings = ["First", *["Then"] * (len(clauses) - 1)]
     return " ".join(f"{word}, {clause.text()}." for word, clause in zip(openings, clauses, strict=True))
 

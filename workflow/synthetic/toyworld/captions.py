@@ -27,7 +27,7 @@ def clause(agent: Agent, action: str, strength: str) -> str:
 
 
 def caption(agent: Agent, action: str, strength: str) -> str:
-    """Return a sentence, such as `The red circle slides left quickly.`"""
+    """Return a sentence, such as `The red circle slides left quickly.`."""
     return f"The {agent.name} {deed_words(action, strength)}."
 
 

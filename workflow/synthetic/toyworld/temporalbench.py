@@ -49,7 +49,7 @@ class Clip(NamedTuple):
 
 
 def caption(statement: Statement) -> str:
-    """Return a text such as `First, the red circle slides left quickly. Then, the blue star blinks once.`"""
+    """Return a text such as `First, the red circle slides left quickly. Then, the blue star blinks once.`."""
     first, second = (_clause(deed) for deed in statement)
     return f"First, {first}. Then, {second}."
 

@@ -10,7 +10,7 @@ import os
 import time
 from base64 import urlsafe_b64encode
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ def check_results(plan: Plan, settings: Mapping[str, Settings], arguments: Seque
         )
 
 
-def _dependents(plan: Plan, stale: Iterable[Path]) -> dict[Path, str]:
+def _dependents(plan: Plan, stale: Collection[Path]) -> dict[Path, str]:
     """Find the other results that were made from stale ones: without them Snakemake makes no deleted input again."""
     results_by_input: dict[Path, list[Path]] = defaultdict(list)
     for path in _results(plan):
@@ -75,10 +75,10 @@ def _dependents(plan: Plan, stale: Iterable[Path]) -> dict[Path, str]:
     while pending:
         source = pending.pop()
         for path in results_by_input.pop(source, ()):
-            if path not in dependents:
+            if path not in stale and path not in dependents:
                 dependents[path] = f"made from {source}"
                 pending.append(path)
-    return {path: reason for path, reason in dependents.items() if path not in set(stale)}
+    return dependents
 
 
 def _places(paths: Iterable[Path]) -> list[str]:

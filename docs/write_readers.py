@@ -14,47 +14,54 @@ PAGE = "docs/reference/readers.md"
 ANSWERS = Path("tests/data/answers/robust.yaml")
 EXAMPLES_PER_ROW = 2
 MAX_CHARACTERS = 90  # of an example
-HEAD = f"""# How answers are read
+HEAD = f"""# How answers are extracted
 
 Written by `make reference` from `workflow/reprise/reading/table.py` and `{ANSWERS}`.
 
-Every answer is read twice, and every table can be had for both readings (`convention` in the csv). `authors` does what the scripts of the benchmark's
-authors do, mistakes included; each benchmark's page says what that is. `robust` tries the ordered rows of the table below on the cleaned answer, and
-**where in doubt it reads nothing**: the answer counts as `unread`, and as wrong in the convention `fixed`.
+Two extractors read every answer. `authors` does what the scripts of the benchmark's authors do, mistakes included; each
+benchmark's page says what that is. `robust` tries the ordered rows of the table below on the cleaned answer. **In doubt
+it extracts nothing**: the answer counts as unparsed, and as wrong in the convention `fixed`. The csv of a table holds
+both results (`convention`).
 
-For a paper: *"An answer is cleaned of thoughts and markup and read by the first fitting row of a fixed table: a final statement, a leading label (or Yes or
-No) or statement, the only label named, the option's text. Where rows disagree, several options are named or the named one is denied, the answer is unread and
-counts as wrong."* What share each row read is in the csv ([below](#every-reading-says-how)).
+For a paper: *"We remove reasoning and markup, and extract the option by the first matching row of a fixed table: a final
+statement, a leading label (or Yes or No) or statement, the only label named, the option's text. If rows disagree,
+several options are named or the named one is denied, the answer counts as wrong."* Report the
+[share of each row](#which-row-extracted-an-answer).
 
-## What is done
+## The steps
 
-1. **Clean.** What stands before `</think>` goes, and what follows a `<think>` that never ends. Markdown, tags and typographic quotes go (in the options'
-   texts too), and a dialogue that a model goes on with ("Question: ..."). Of an answer of more than {FIRST + LAST:,} characters the first {FIRST:,} and the last {LAST:,} are read.
-2. **Mark** (options by letter). A label (`B`, `(B)`, `Caption B`, "the second caption"; of Vinoground's segments also "the second clip") and the text of
-   an option become marks. A list that goes through several options is the question again and is left out; `A or B` is none of them, and so is a label
-   beside another option's text (`A. <text of B>`), or a text that two options share. A denied option ("not A", "A is incorrect", "contradicts A") is no hit;
-   of two options of which one is denied, the other may be read. Questions, conditions ("if ..., A"), what cannot be told and "Person A" name nothing, and
-   "caption A shows ..." only describes.
-3. **Rows.** Of the rows that count `last`, the last hit of all counts before any other (a final answer over what is named on the way). Else all hits of the
-   rows that must agree must say the same option; else the rows that are asked alone are tried one by one. Hits of different options read nothing.
+1. **Clean.** Remove text up to `</think>`, or after a `<think>` that never ends. Remove Markdown, tags, typographic
+   quotes, and a dialogue that a model invents ("Question: ..."). Of more than {FIRST + LAST:,} characters, keep the
+   first {FIRST:,} and the last {LAST:,}.
+2. **Mark** labels and options' texts (options by letter). A label is `B`, `(B)`, `Caption B` or "the second caption";
+   of Vinoground's segments also "the second clip". These name no option:
+   - a list that goes through several options, `A or B`, a text that two options share;
+   - a label beside another option's text (`A. <text of B>`);
+   - a denied option ("not A", "A is incorrect", "contradicts A"); if one of two options is denied, it names the other;
+   - questions, conditions ("if ..., A"), "Person A", and "caption A shows ...", which only describes.
+3. **Match rows.** The last hit of a row of the kind "the last hit counts" comes before all others. Otherwise all hits of
+   the rows "all hits must agree" must name one option. Otherwise the remaining rows are tried one by one. Hits of
+   different options extract nothing.
 
-Yes and No are read by rows of their own. A leading "Yes" that is taken back ("Yes, but ...", "Yes. The caption does not match.") is unread, and so is what is
-right only in part. Ratings (0 to 3, or 0 to 5) are rows of the same kind: bounds ("at most 1", "> 1"), ranges, fractions and counts inside a
-sentence ("2 dogs") are none.
+Yes and No have rows of their own. A "Yes" that is taken back ("Yes, but ...") or is only partly right is unparsed.
+Ratings (0 to 3, or 0 to 5) work alike: bounds ("at most 1", "> 1"), ranges, fractions and counts inside a sentence
+("2 dogs") are no ratings.
 
-Labels are `A` to `F`; options of other names (`match`, `differ`) must be given back as they are. No reader sees the question or the video, and none reads
-other languages than English. A text of one word is read wherever it ends the first sentence: of `Left`, `Right` and `Up`, "He picks it up." names `Up`.
+Limits: labels are `A` to `F`; options of other names (`match`, `differ`) must be repeated exactly. No extractor sees the
+question or the video. Only English is supported. An option's text of one word counts wherever it ends the first
+sentence: of `Left`, `Right` and `Up`, "He picks it up." names `Up`.
 """
 TAIL = """
-## Every reading says how
+## Which row extracted an answer
 
-`read_by` in `results/<suite>/verdicts/<run>/robust.parquet` names the row (`score` where the answer is a probability); `reprise item <run>` and the report
-show it beside the answer. The shares of a run are in its [health](health.md) (`health_read_by`), so that a run whose usual row is rare is seen at once:
-`reprise trace` and the provenance below a table print them, and `results/<suite>/health.csv` has those of all runs, such as "read by: leading label 96.1 %, stated 2.0 %, unread 1.9 %".
+`read_by` in `results/<suite>/verdicts/<run>/robust.parquet` names the row (`score` if the answer is a probability).
+`reprise item <run>` and the report show it beside the answer. The shares of a run are [health metrics](health.md)
+(`health_read_by`, in `results/<suite>/health.csv` for all runs). `reprise trace` and the provenance below a table print
+them, such as "read by: leading label 96.1 %, stated 2.0 %, unread 1.9 %".
 
 ## Add a row
 
-A protocol or a model may have rows of its own, tried before the table:
+A protocol or a model may have its own rows, tried before the table:
 
 ```yaml
 # config/models/<slug>.yaml: for all that this model answers
@@ -70,21 +77,21 @@ protocols:
       - {name: points at, pattern: 'i point at (?P<option>[ab])\\b'}
 ```
 
-A pattern is tried on the cleaned answer, before labels are marked, and case is ignored; the group `option` holds the option's name (`A`, `Yes`). All hits of
-the rows of one's own must name the same option: else, or where a hit names none, the answer is unread and the table is not asked. A pattern that cannot
-compile, has no such group or fits an empty text is refused with file and key when the configuration is read. Bound what repeats, such as `[^.]{0,40}`: a repeated
-repeat, such as `(a+)+`, can take for ever.
+A pattern matches the cleaned answer before labels are marked, case-insensitively. Its group `option` holds the option's name
+(`A`, `Yes`). All hits of such rows must name the same option; otherwise the answer is unparsed and the table is not
+tried. An invalid pattern, one without the group, or one that matches an empty text is refused. Bound repetitions, such
+as `[^.]{0,40}`: nested ones, such as `(a+)+`, can take forever.
 
-Run the same command again: such rows are part of the verdicts' key, and no answer is asked again. `read_by` says `points at (own row)`, and a note below the
-table counts what they read.
+Run the same command again. No request is sent again. `read_by` says `points at (own row)`, and a footnote of the table
+counts these answers.
 
-A row for everybody is a line of `workflow/reprise/reading/table.py`, with a real answer for it in `tests/data/answers/robust.yaml` under the row's name (and
-one that it must not read under `unread`). `pytest tests/unit/reading` tries them, and `make reference` writes this page.
+To add a row for everybody, write a line into `workflow/reprise/reading/table.py`. Add a real answer to
+`tests/data/answers/robust.yaml` under the row's name, and one that it must not extract under `unread`.
+`pytest tests/unit/reading` tests them, and `make reference` writes this page.
 
-## What no row reads, a model can
+## Let a model extract the rest
 
-A protocol may put what `robust` leaves unread to a model, as Vinoground's chains of thought are put to a judge: off by default, within the suite's budget,
-journaled like every answer.
+A protocol can send what `robust` leaves unparsed to a model, within the suite's budget and with the response cache:
 
 ```yaml
 # config/benchmarks/vinoground.yaml
@@ -92,19 +99,21 @@ protocols:
   paper.read: {<<: *questions, judge: extract, judge_reads: unread, answers_of: paper}
 ```
 
-1. `judge` names a prompt of the benchmark's file of prompts (`resources/prompts/`). It may use `{candidate}` (the answer), `{question}` (what the model was
-   asked), `{options}` (a line each) and the item's texts, and should ask for the option's name alone: the reply is read by the table.
-2. The model is the first of [the suite's `judges:`](suites.md#judges), and is named in `run:` too, as [every judge](../howto/judges.md).
-3. A table shows it where a row says `protocol: paper.read`. The answers to `paper` are asked once for both; `answers_of` says the same of imported ones.
+1. `judge` names a prompt in `resources/prompts/`. It may use `{candidate}` (the answer), `{question}` (the prompt),
+   `{options}` (a line each) and the item's texts. It should request only the option's name: the table reads the reply.
+2. The model is the first of [the suite's `judges:`](suites.md#judges), and `run:` names it too, as
+   [every judge](../howto/judges.md).
+3. A row with `protocol: paper.read` shows it. Both protocols share the answers to `paper`, also imported ones
+   (`answers_of`).
 
-An empty answer is put to nobody. The model's readings are counted by its name (`read_by: <model>`), and a note below the table says how many there were; the
-authors' readings stay what they are. `judge_reads: all`, the default, puts every answer to the judge.
+Empty answers are not sent. `read_by: <model>` and a footnote count the model's extractions. The results of `authors`
+stay the same. `judge_reads: all`, the default, sends every answer to the judge.
 
-## How good it is
+## Accuracy
 
-On the 15,105 answers of three models that TempCompass publishes with a verdict each (choices by letter, yes or no, two captions, two sentences; empty
-answers included), it reads 98.3, 99.8, 99.1 and 99.4 %, and contradicts the stored verdict 8, 0, 8 and 4 times; most of these verdicts are themselves
-in error. The engine of 4,200 lines before it read 97.2, 99.6, 98.2 and 98.9 % and contradicted 10, 0, 9 and 3.
+TempCompass publishes 15,105 answers of three models, each with a verdict: choices by letter, yes or no, two captions,
+two sentences; empty answers included. Of these four kinds, `robust` extracts 98.3, 99.8, 99.1 and 99.4 %. It
+contradicts the stored verdict 8, 0, 8 and 4 times; most of these verdicts are themselves in error.
 """
 
 

@@ -17,37 +17,41 @@ HEAD = f"""# Samplings: which frames a model sees
 
 Written by `make reference` from `config/config.yaml` and `workflow/reprise/media/sampling.py`.
 
-A *sampling* is a name for a rule and its parameters; tables, runs and results use the name. A rule is a pure function
-of the clip's real number of frames (from its packets, not from its header). It follows the code that it is named after
-even where that repeats a frame or shows more or fewer than asked; the frame plan,
-`results/<suite>/frames/<benchmark>/<sampling>.parquet`, then says so. What a model saw of a clip, as a picture:
+A *sampling* is a name for a rule and its parameters, used in tables, runs and results. To add one, write a line into
+`config/config.yaml`, such as `linspace12: {{rule: linspace, frames: 12}}`, and name it in a row. Draw what a model sees
+of a clip:
 
 ```
 snakemake results/demo/frames/preview/velociti/toyt0KmlFOX.4-14.fps1.png --cores 2
 ```
 
-For another sampling add a line to `config/config.yaml`, such as `linspace12: {{rule: linspace, frames: 12}}`, and name
-it in a row.
-
-A *view* is another way to show the frames of any sampling, named behind it: `interior16.grid4x4` shows the frames of
-`interior16` as one picture, `fps1.shuffled` those of `fps1` in another order. Views are declared in `views:` of
-`config/config.yaml`; one that does not fit its sampling is refused: a grid with another number of cells than frames,
-an order of one frame, a view of `none`, a view of a view. A prompt that names the number of frames names that of the
-plan. A model takes a grid as it takes a clip of one frame: as an image where its file says `settings.frames: images`.
-A server that is given whole clips (`gemini` with `settings.frames: video`) can be shown no view.
-
-The views of time show other frames at the moments of the plan: a model that is told the times of frames is told those
-of the plan, whatever it sees at them. A shuffle is drawn by clip, and is never the planned order. Another clip is one
-of the same benchmark and of another unit (a video, or a pair of Vinoground), with as many frames where there is one;
-a clip that is missing is not drawn, and the frame plan names the one that is shown (`shown_clip`). Of a concatenation
-each side of the black is viewed by itself, what is black stays, and another clip is another concatenation. A clip of
-which a view shows just what was planned, such as one of a single frame, says so in its frame plan. `<sampling>.none`
-has the answers of `none`.
+A rule uses the clip's real frames, read from its packets, not from its header. It follows the code that it is named
+after, even if that repeats a frame or selects more or fewer frames. The frame plan notes this:
+`results/<suite>/frames/<benchmark>/<sampling>.parquet`.
 
 ## Names
 
-The frames are those of a concatenation of {FRAMES} frames, {FPS} a second, whose frames {BLACK[0]} to {BLACK[1] - 1}
-are black. Frames are counted from 0.
+The frames are those of a concatenation of {FRAMES} frames at {FPS} per second. Frames {BLACK[0]} to {BLACK[1] - 1} are
+black. Frames are counted from 0.
+"""
+VIEWS = """
+## Views
+
+A *view* shows the frames of any sampling in another way: `interior16.grid4x4` as one picture, `fps1.shuffled` in
+shuffled order. `views:` of `config/config.yaml` declares them. All but grids are
+[temporal ablations](glossary.md#inference). A view that does not fit its sampling (last column) is refused, as is a
+view of `none` or of a view.
+
+"""
+ABLATIONS = """
+- **Grids.** A model takes a grid like a clip of one frame: as an image if its file says `settings.frames: images`.
+- **Prompts and times** are those of the plan: its number of frames, and the times of its frames.
+- **Another clip** is of the same benchmark and another cluster (a video, or a pair of Vinoground), with as many frames
+  if such a clip exists. The frame plan names it (`shown_clip`). A concatenation gets another concatenation.
+- **Concatenations.** A view acts on each side of the black span by itself. Black frames stay.
+- A frame plan notes a clip whose view equals the plan, such as one of a single frame.
+- `<sampling>.none` uses the answers of `none`.
+- Views do not work with a server that receives whole clips (`gemini` with `settings.frames: video`).
 """
 
 
@@ -100,5 +104,6 @@ def rules_table() -> Iterator[str]:
 def page(root: Path) -> str:
     """Return the page."""
     return (
-        "\n".join([HEAD, *names_table(root), "\n## Views\n", *views_table(root), "\n## Rules\n", *rules_table()]) + "\n"
+        "\n".join([HEAD, *names_table(root), VIEWS, *views_table(root), ABLATIONS, "\n## Rules\n", *rules_table()])
+        + "\n"
     )

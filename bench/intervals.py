@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 from reprise.stats.intervals import clustered_estimate
-from reprise.stats.measures import first
+from reprise.stats.measures import take_first
 
 from bench.rounds import Ratio, medians
 
@@ -22,7 +22,7 @@ def ratio() -> Ratio:
     def closed_form() -> None:
         for answers, clusters in groups:
             for right in answers:
-                estimate = clustered_estimate([(right, np.ones(len(right)))], clusters, first)
+                estimate = clustered_estimate([(right, np.ones(len(right)))], clusters, take_first)
                 assert estimate is not None
                 estimate.interval(0.95)
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.rounds import Ratio
-from tests.workflow.kept import QUESTIONS, Kept, kept_project
+from tests.workflow.resident import QUESTIONS, Kept, kept_project
 
 LOAD_S, RUN_S = 10.0, 30.0
 RUNS = [
-    f"{sampling}{view}"
+    f"{sampling}{ablation}"
     for sampling in ("linspace2", "linspace4", "linspace8", "linspace16", "fps1")
-    for view in ("", ".first", ".middle", ".reversed", ".shuffled", ".another")
+    for ablation in ("", ".first", ".middle", ".reversed", ".shuffled", ".mismatched")
 ]
 BOUND, LONGEST_S = 1.2, 3600.0
 

@@ -55,10 +55,10 @@ def _questions(folder: Path) -> Ratio:
 
     adapter = TransformersAdapter(spec_of(CHECKPOINT))
     clip, requests = clip_of(folder / "loop.mp4", FRAMES), questions(QUESTIONS)
-    calls = {"plain": lambda: loop(adapter, clip, requests), "ours": lambda: list(adapter.answers(clip, requests))}
+    calls = {"plain": lambda: loop(adapter, clip, requests), "adapter": lambda: list(adapter.answers(clip, requests))}
     cpu_s = medians(calls, ROUNDS)
     name = f"toy checkpoint, {QUESTIONS} questions a clip: plain loop / adapter"
-    return Ratio(name, cpu_s["plain"] / cpu_s["ours"], MIN_SPEEDUP, is_at_most=False)
+    return Ratio(name, cpu_s["plain"] / cpu_s["adapter"], MIN_SPEEDUP, is_at_most=False)
 
 
 def loop(adapter: Any, clip: Any, requests: Sequence[Any]) -> None:
@@ -116,10 +116,16 @@ def library_job(path: Path) -> None:
     from tempfile import TemporaryDirectory
 
     from reprise.core.store import Store
-    from reprise.models.asking.journal import Failures, Journal, Work, failures_path, journal_path
-    from reprise.models.asking.lazy import lazy_model
+    from reprise.models.inference.lazy import create_lazy_model
+    from reprise.models.inference.response_cache import (
+        ClipRequests,
+        Failures,
+        ResponseCache,
+        get_failures_path,
+        get_response_cache_path,
+    )
     from reprise.models.keys import ModelRunKey
-    from reprise.stages.infer import ask_all
+    from reprise.stages.infer import run_inference
 
     from bench.engine import clip_of, questions
 
@@ -128,8 +134,8 @@ def library_job(path: Path) -> None:
         [replace(request, request_id=f"{number} {request.request_id}") for request in questions(count)]
         for number, count in _counts()
     ]
-    works = [
-        Work(replace(clip, clip_id=f"c{number}"), f"recipe {number}", tuple(requests))
+    all_requests = [
+        ClipRequests(replace(clip, clip_id=f"c{number}"), f"recipe {number}", tuple(requests))
         for number, requests in enumerate(requests_by_clip)
     ]
     answers = {
@@ -140,10 +146,13 @@ def library_job(path: Path) -> None:
     key = ModelRunKey.model_validate(
         {"run": "b/p/s/m", "key": "k" * 64, "answers": answers, "checkpoint": str(CHECKPOINT)}
     )
-    with TemporaryDirectory() as folder, lazy_model(key, Store(Path(folder)), THREADS) as model:
+    with TemporaryDirectory() as folder, create_lazy_model(key, Store(Path(folder)), THREADS) as model:
         store = Store(Path(folder))
-        cache, failures = Journal(journal_path(store, key.key)), Failures(failures_path(store, key.key), 3)
-        rows, _ = ask_all(works, model, cache, failures, key)
+        cache, failures = (
+            ResponseCache(get_response_cache_path(store, key.key)),
+            Failures(get_failures_path(store, key.key), 3),
+        )
+        rows, _ = run_inference(all_requests, model, cache, failures, key)
     assert len(rows) == CLIPS + SECOND_QUESTIONS and not any(row["error"] for row in rows)
 
 

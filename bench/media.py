@@ -9,10 +9,10 @@ from pathlib import Path
 import cv2
 from reprise.media.decoder import iter_frames, read_frames
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
-from reprise.media.measuring import WIDTH, ShotCounter
-from reprise.media.probe import packet_index
+from reprise.media.probe import read_packet_index
 from reprise.media.sampling import plan
 from reprise.media.settings import Shots
+from reprise.media.shots_and_motion import WIDTH, ShotCounter
 
 from bench.rounds import Ratio, medians
 
@@ -37,7 +37,7 @@ def _long_clips(folder: Path) -> Iterator[Ratio]:
     """Measure a few frames of long clips, where only the groups of pictures with planned frames are decoded."""
     for seconds in sorted({seconds for seconds, _ in OF_WHOLE}):
         clip = write_clip(folder / f"whole{seconds}.mp4", seconds, (320, 180))
-        index = packet_index(clip)
+        index = read_packet_index(clip)
         calls: dict[str, Callable[[], object]] = {"whole": lambda clip=clip: deque(iter_frames(clip), maxlen=0)}
         for count in (8, 64):
             indices = plan({"rule": "linspace", "frames": count}, index.frames, index.times).indices
@@ -49,7 +49,7 @@ def _long_clips(folder: Path) -> Iterator[Ratio]:
 
 
 def _reading(clip: Path) -> Iterator[Ratio]:
-    index = packet_index(clip)
+    index = read_packet_index(clip)
     plans = {
         "64 frames": plan({"rule": "linspace", "frames": 64}, index.frames, index.times).indices,
         "8 fps": plan({"rule": "fps_mid", "fps": 8}, index.frames, index.times).indices,
@@ -106,7 +106,7 @@ def _seek_each(clip: Path, indices: tuple[int, ...]) -> None:
 
 
 def _count_shots(clip: Path) -> int:
-    index = packet_index(clip)
+    index = read_packet_index(clip)
     counter = ShotCounter(Shots(), index.fps)
     for frame in iter_frames(
         clip, size=(WIDTH, round(WIDTH * index.height / index.width)), pixels="bgr24", scaling="BILINEAR"
@@ -117,7 +117,7 @@ def _count_shots(clip: Path) -> int:
 
 def _peak_memory_mb(clip: Path) -> float:
     """Return the peak memory of a process that decodes every planned frame of a clip and keeps none."""
-    index = packet_index(clip)
+    index = read_packet_index(clip)
     indices = plan({"rule": "fps_mid", "fps": 8}, index.frames, index.times).indices
     for _ in iter_frames(clip, indices):
         continue

@@ -11,20 +11,20 @@ from pathlib import Path
 import polars as pl
 from reprise.benchmarks.registry import load_release
 from reprise.core.files import write_text
-from reprise.core.paths import Results, Run, Scored, report_files
-from reprise.core.schemas import CLIP_LEDGER, CLIPS, FACTS, FRAME_PLAN, ITEMS, TIMINGS, write_table
+from reprise.core.paths import Results, Run, ScoredRun, report_files
+from reprise.core.schemas import CLIP_MANIFEST, CLIP_METADATA, CLIPS, FRAME_PLAN, ITEMS, TIMINGS, write_table
 from reprise.core.settings import Settings
 from reprise.core.store import Store
 from reprise.models.keys import RunKey
 from reprise.report.build import build as write_report
-from reprise.report.inputs import readers_of
+from reprise.report.inputs import extractors_of
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
 
 from bench import synthetic
 from bench.rounds import Ratio
-from bench.scoring import ASKED, Asked, Setting, Spent, spent
+from bench.scoring import WORKLOADS, ScoringSetup, StageCost, Workload, measure_cost
 
-MODELS, WAYS = 40, 4
+MODELS, STYLES = 40, 4
 """models, and different answer styles among them"""
 MOST_SECONDS, MOST_MB = 180.0, 2000.0
 KEY = "report-settings.json"
@@ -41,24 +41,26 @@ def main() -> None:
             usage = build(Path(folder))
         case _:
             raise SystemExit("usage: python -m bench.report FOLDER")
-    print(f"{usage.seconds:.1f} CPU s, {usage.peak_mb:.0f} MB at most: {usage.asked}")
+    print(f"{usage.seconds:.1f} CPU s, {usage.peak_mb:.0f} MB at most: {usage.workload}")
 
 
 def ratios(folder: Path) -> Iterator[Ratio]:
     """Yield the cost of building the report."""
     usage = build(folder / "report")
-    yield Ratio(f"CPU seconds of the report: {usage.asked}", usage.seconds, MOST_SECONDS)
+    yield Ratio(f"CPU seconds of the report: {usage.workload}", usage.seconds, MOST_SECONDS)
     yield Ratio("MB at most of building the report", usage.peak_mb, MOST_MB)
 
 
-def build(folder: Path, models: int = MODELS) -> Spent:
+def build(folder: Path, models: int = MODELS) -> StageCost:
     """Write the tables of all runs, and build the report from them."""
     folder.mkdir(parents=True, exist_ok=True)
     results = Results(SUITE, folder / "results")
     items = {
-        name: _write_data(folder, name, results) for name in dict.fromkeys(workload.benchmark for workload in ASKED)
+        name: _write_data(folder, name, results) for name in dict.fromkeys(workload.benchmark for workload in WORKLOADS)
     }
-    runs = [run for workload in ASKED for run in _runs(folder, workload, items[workload.benchmark], results, models)]
+    runs = [
+        run for workload in WORKLOADS for run in _runs(folder, workload, items[workload.benchmark], results, models)
+    ]
     write_text(results.folder / "sources" / "missing.md", "# Missing videos\n")
     key = ReportKey(
         suite=SUITE,
@@ -71,7 +73,7 @@ def build(folder: Path, models: int = MODELS) -> Spent:
     )
     (folder / KEY).write_text(key.model_dump_json(), encoding="utf-8")
     description = f"{sum(count_items(path) for path in items.values())} items, {models} models"
-    return spent("report", description, [sys.executable, "-m", "bench.report", KEY], folder)
+    return measure_cost("report", description, [sys.executable, "-m", "bench.report", KEY], folder)
 
 
 def build_in(folder: Path) -> None:
@@ -90,12 +92,12 @@ def count_items(path: Path) -> int:
 
 
 def _reported_benchmark(name: str, runs: list[ReportedRun]) -> ReportedBenchmark:
-    forms = {workload.protocol: _form(workload) for workload in ASKED if workload.benchmark == name}
+    forms = {workload.protocol: _form(workload) for workload in WORKLOADS if workload.benchmark == name}
     benchmark_runs = tuple(run for run in runs if run.scored.run.benchmark == name)
     return ReportedBenchmark(name=name, title=name, has_clips=True, forms=forms, runs=benchmark_runs)
 
 
-def _form(workload: Asked) -> str:
+def _form(workload: Workload) -> str:
     """Return the question form of a protocol; in these benchmarks most forms are named like the protocol."""
     return {"paper": "questions"}.get(workload.protocol, workload.protocol)
 
@@ -103,45 +105,50 @@ def _form(workload: Asked) -> str:
 def _write_data(folder: Path, benchmark: str, results: Results) -> Path:
     """Write the items of a release, and its clips with every tenth one missing; return the path of the items."""
     release = getattr(synthetic, f"{benchmark}_release")
-    clips, items = load_release(benchmark).read_release(release(folder), "release", {}).tables()
+    clips, items = load_release(benchmark).read_release(release(folder), "release", {}).to_tables()
     write_table(items, results.items(benchmark), ITEMS)
     names = clips.cast(dict(CLIPS))["clip_id"].to_list()
     manifest = [
-        {"clip_id": name, "unit": name, "status": "gone" if number % 10 == 9 else "ok", "object": f"clips/{number}.mp4"}
+        {
+            "clip_id": name,
+            "cluster": name,
+            "status": "gone" if number % 10 == 9 else "ok",
+            "object": f"clips/{number}.mp4",
+        }
         | {"recipe": "", "sha256": "", "bytes": 1, "message": "No such video."}
         for number, name in enumerate(names)
     ]
-    write_table(pl.DataFrame(manifest, schema=CLIP_LEDGER), results.ledger("clips", benchmark, 0), CLIP_LEDGER)
+    write_table(pl.DataFrame(manifest, schema=CLIP_MANIFEST), results.manifest("clips", benchmark, 0), CLIP_MANIFEST)
     clip_metadata = [{"clip_id": name, "duration_s": 9.6, "frames": 240, "fps": 25.0} for name in names]
-    write_table(pl.DataFrame(clip_metadata, schema=FACTS), results.facts(benchmark), FACTS)
+    write_table(pl.DataFrame(clip_metadata, schema=CLIP_METADATA), results.clip_metadata(benchmark), CLIP_METADATA)
     frames = [{"clip_id": name, "indices": list(range(8)), "times_s": TIMES, "note": ""} for name in names]
     write_table(pl.DataFrame(frames, schema=FRAME_PLAN), results.frames(benchmark, SAMPLING), FRAME_PLAN)
     return results.items(benchmark)
 
 
-def _runs(folder: Path, workload: Asked, items: Path, results: Results, models: int) -> Iterator[ReportedRun]:
+def _runs(folder: Path, workload: Workload, items: Path, results: Results, models: int) -> Iterator[ReportedRun]:
     """Yield runs whose tables the real stages have written; models with the same answer style share them."""
-    setting = Setting(folder, workload, items)
+    setting = ScoringSetup(folder, workload, items)
     _link(setting.path("requests"), results.requests(workload.benchmark, workload.protocol))
-    for style in range(min(WAYS, models)):
+    for style in range(min(STYLES, models)):
         for _ in setting.score(style):
             pass
-        for model in range(style, models, WAYS):
+        for model in range(style, models, STYLES):
             run = ReportedRun(
                 run=f"{workload.benchmark}/{workload.protocol}/{SAMPLING}/model-{model:02d}",
-                judge=JUDGE if setting.judged else "",
+                judge=JUDGE if setting.is_judged else "",
                 label=f"Model {model}",
             )
             _link_run(run, setting, f"metrics{style}", results)
             yield run
 
 
-def _link_run(run: ReportedRun, setting: Setting, metrics: str, results: Results) -> None:
+def _link_run(run: ReportedRun, setting: ScoringSetup, metrics: str, results: Results) -> None:
     run_name: Run = run.scored.run
     _link(setting.path("responses"), results.responses(run_name))
-    for name, extractor in zip(("robust", "authors"), readers_of(run), strict=True):
+    for name, extractor in zip(("robust", "authors"), extractors_of(run), strict=True):
         _link(setting.path(name), results.verdicts(run_name, extractor))
-    _link(setting.path(metrics), results.metrics(Scored(run_name, run.judge)))
+    _link(setting.path(metrics), results.metrics(ScoredRun(run_name, run.judge)))
     if run.judge:
         _link(setting.path("judge_responses"), results.judge_responses(run_name, run.judge))
     write_table(pl.DataFrame(schema=TIMINGS), results.timings(run_name), TIMINGS)

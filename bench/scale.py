@@ -17,13 +17,13 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple, TypeVar
 
 import polars as pl
-from reprise.core.files import canonical_json, checked_line, text_digest
-from reprise.core.names import shard_of
-from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, read_table, write_table
+from reprise.core.files import append_checksum, canonical_json, text_digest
+from reprise.core.names import compute_shard
+from reprise.core.schemas import CLIP_MANIFEST, FRAME_PLAN, REQUESTS, RESPONSES, read_table, write_table
 from reprise.core.store import Store
-from reprise.models.asking.journal import Journal, journal_path
 from reprise.models.base import Answer
-from reprise.stages.works import gather_work
+from reprise.models.inference.response_cache import ResponseCache, get_response_cache_path
+from reprise.stages.clip_requests import gather_clip_requests
 
 ROOT = Path(__file__).parents[1]
 COPIED = (
@@ -80,9 +80,9 @@ Part = Callable[[Path, int], Callable[[], object]]
 """writes the inputs of a part for a number of clips into a folder, and returns the part itself"""
 
 
-def measure_part(part: Part, folder: Path, count: int) -> Usage:
+def measure_part(prepare: Part, folder: Path, count: int) -> Usage:
     """Run a part in this process, which must do nothing else."""
-    work = part(folder, count)
+    work = prepare(folder, count)
     start, start_mib = time.process_time(), _peak_mib(resource.RUSAGE_SELF)
     work()
     return Usage(time.process_time() - start, _peak_mib(resource.RUSAGE_SELF) - start_mib)
@@ -112,8 +112,8 @@ def responses(count: int) -> pl.DataFrame:
         {
             "request_id": [f"{name}#pos" for name in names], "item_id": names, "role": "pos", "text": "Yes",
             "scores": [[number / count, 0.5] for number in range(count)], "frames_shown": 16,
-            "prompt_sha256": [text_digest(name) for name in names], "tokens_in": 3000, "tokens_out": 1, "error": "",
-            "message": "", "key": "k" * 64,
+            "prompt_sha256": [text_digest(name) for name in names], "tokens_in": 3000, "tokens_out": 1,
+            "error": "", "message": "", "key": "k" * 64,
         },
         schema=RESPONSES,
     )  # fmt: skip
@@ -124,11 +124,11 @@ def manifest(count: int) -> pl.DataFrame:
     digests = [text_digest(name) for name in names]
     return pl.DataFrame(
         {
-            "clip_id": names, "unit": names, "status": "ok",
+            "clip_id": names, "cluster": names, "status": "ok",
             "object": [f"clips/{digest[:2]}/{digest}.mp4" for digest in digests],
             "recipe": digests, "sha256": digests, "bytes": 1, "black_start": None, "black_end": None, "message": "",
         },
-        schema=CLIP_LEDGER,
+        schema=CLIP_MANIFEST,
     )  # fmt: skip
 
 
@@ -154,28 +154,28 @@ def reading(folder: Path, count: int) -> Callable[[], object]:
 
 
 def sharding(folder: Path, count: int) -> Callable[[], object]:
-    names = manifest(count)["unit"].to_list()
-    return lambda: [shard_of(name, SHARDS) for name in names]
+    names = manifest(count)["cluster"].to_list()
+    return lambda: [compute_shard(name, SHARDS) for name in names]
 
 
 def gathering(folder: Path, count: int) -> Callable[[], object]:
     tables = requests(count), frames(count), manifest(count)
-    return lambda: gather_work(*tables, Store(folder))
+    return lambda: gather_clip_requests(*tables, Store(folder))
 
 
 def loading(folder: Path, count: int) -> Callable[[], object]:
-    path = journal_path(Store(folder), "ab" * 32)
+    path = get_response_cache_path(Store(folder), "ab" * 32)
     path.parent.mkdir(parents=True)
     with path.open("w") as stream:
         for digest in manifest(count)["recipe"]:
             line = canonical_json([digest[:32], "Yes", [0.25, 0.75], 16, 3000, 1, 0.5])
-            stream.write(f"{checked_line(line)}\n")
-    return lambda: Journal(path)
+            stream.write(f"{append_checksum(line)}\n")
+    return lambda: ResponseCache(path)
 
 
 def answering(folder: Path, count: int) -> Callable[[], object]:
     """Append a tenth of the answers, each line on its own."""
-    cache, answer = Journal(folder / "appended.jsonl"), Answer("Yes", (0.25, 0.75), 16, 3000, 1)
+    cache, answer = ResponseCache(folder / "appended.jsonl"), Answer("Yes", (0.25, 0.75), 16, 3000, 1)
     return lambda: [cache.add(f"{number:032d}", answer, 0.5) for number in range(count // 10)]
 
 
@@ -194,14 +194,14 @@ def checking(folder: Path, count: int) -> Callable[[], object]:
 
 
 PARTS: dict[str, Part] = {
-    "write a table of answers": writing,
+    "write a table of responses": writing,
     "read it": reading,
     "shards of the clips": sharding,
-    "gather a run's questions": gathering,
-    "load a journal": loading,
-    "journal a tenth of the answers": answering,
+    "gather a run's requests": gathering,
+    "load a response cache": loading,
+    "cache a tenth of the responses": answering,
     "list the store": listing,
-    "look at each object of the ledgers": checking,
+    "check each object of the manifests": checking,
 }
 
 

@@ -13,18 +13,17 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import polars as pl
-from reprise.benchmarks.asking import request_table
+from reprise.benchmarks.annotations import select_items
 from reprise.benchmarks.keys import JudgeRequestsKey, MetricsKey
 from reprise.benchmarks.prompts import load_prompts
+from reprise.benchmarks.question_forms import build_requests
 from reprise.benchmarks.registry import load_questions, load_release
-from reprise.benchmarks.rows import chosen_items
 from reprise.config.load import load
 from reprise.core.files import canonical_json
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, read_table, write_table
 from reprise.core.settings import Key, Settings
-from reprise.models.keys import Answers as AnswersKey
-from reprise.models.keys import RunKey
-from reprise.reading.keys import VerdictsKey
+from reprise.extraction.keys import VerdictsKey
+from reprise.models.keys import AnswersKey, RunKey
 
 from bench import intervals, synthetic
 from bench.rounds import Ratio
@@ -46,7 +45,7 @@ print(used.ru_utime + used.ru_stime, used.ru_maxrss)
 Answers = Callable[[list[dict[str, object]], int, str], pl.DataFrame]
 
 
-class Asked(NamedTuple):
+class Workload(NamedTuple):
     """A benchmark's protocol, and the function that generates models' answers to it."""
 
     benchmark: str
@@ -54,21 +53,21 @@ class Asked(NamedTuple):
     answers: Answers
 
 
-ASKED = (
-    Asked("velociti", "entail", synthetic.likelihoods),
-    Asked("vinoground", "paper", synthetic.choices),
-    Asked("temporalbench", "short", synthetic.choices),
-    Asked("temporalbench", "long", synthetic.choices),
-    Asked("temporalbench", "caption", synthetic.free_texts),
-    Asked("mmbench_video", "unpacked", synthetic.free_texts),
+WORKLOADS = (
+    Workload("velociti", "entail", synthetic.likelihoods),
+    Workload("vinoground", "paper", synthetic.choices),
+    Workload("temporalbench", "short", synthetic.choices),
+    Workload("temporalbench", "long", synthetic.choices),
+    Workload("temporalbench", "caption", synthetic.free_texts),
+    Workload("mmbench_video", "unpacked", synthetic.free_texts),
 )
 
 
-class Spent(NamedTuple):
+class StageCost(NamedTuple):
     """The cost of one stage process."""
 
     stage: str
-    asked: str
+    workload: str
     seconds: float
     peak_mb: float
 
@@ -78,8 +77,8 @@ def main() -> None:
     models = int(sys.argv[1]) if len(sys.argv) > 1 else MODELS
     with TemporaryDirectory() as folder:
         costs = list(scoring(Path(folder), models))
-    for stage, protocol in Counter((cost.stage, cost.asked) for cost in costs):
-        stage_costs = [cost for cost in costs if (cost.stage, cost.asked) == (stage, protocol)]
+    for stage, protocol in Counter((cost.stage, cost.workload) for cost in costs):
+        stage_costs = [cost for cost in costs if (cost.stage, cost.workload) == (stage, protocol)]
         mean, peak = (
             sum(cost.seconds for cost in stage_costs) / len(stage_costs),
             max(cost.peak_mb for cost in stage_costs),
@@ -93,7 +92,7 @@ def ratios(folder: Path) -> Iterator[Ratio]:
     scoring_costs, start_costs = [], []
     for cost in scoring(folder, SAMPLE):
         scoring_costs.append(cost)
-        start_costs.append(spent("start", "", [sys.executable, "-c", "import numpy, polars"]))
+        start_costs.append(measure_cost("start", "", [sys.executable, "-c", "import numpy, polars"]))
     seconds, start_seconds = (sum(cost.seconds for cost in costs) for costs in (scoring_costs, start_costs))
     name = f"scoring {SAMPLE} models on all benchmarks ({seconds:.0f} CPU s) / as many starts of Python with polars"
     yield Ratio(name, seconds / start_seconds, MOST_STARTS)
@@ -101,37 +100,37 @@ def ratios(folder: Path) -> Iterator[Ratio]:
     yield intervals.ratio()
 
 
-def scoring(folder: Path, models: int) -> Iterator[Spent]:
+def scoring(folder: Path, models: int) -> Iterator[StageCost]:
     """Yield the cost of every stage of every run, one after the other."""
     items: dict[str, Path] = {}
-    for workload in ASKED:
+    for workload in WORKLOADS:
         if workload.benchmark not in items:
             items[workload.benchmark] = _items(folder, workload.benchmark)
-        setting = Setting(folder, workload, items[workload.benchmark])
+        setting = ScoringSetup(folder, workload, items[workload.benchmark])
         for model in range(models):
             yield from setting.score(model)
 
 
 def _items(folder: Path, benchmark: str) -> Path:
     release: Callable[[Path], list[Path]] = getattr(synthetic, f"{benchmark}_release")
-    _, items = load_release(benchmark).read_release(release(folder), "release", {}).tables()
+    _, items = load_release(benchmark).read_release(release(folder), "release", {}).to_tables()
     path = folder / benchmark / "items.parquet"
     write_table(items, path, ITEMS)
     return path
 
 
-class Setting:
+class ScoringSetup:
     """The files of one protocol that all models share, and the commands that score one model."""
 
-    def __init__(self, folder: Path, workload: Asked, items: Path) -> None:
+    def __init__(self, folder: Path, workload: Workload, items: Path) -> None:
         config = load(Path())
         spec = config.benchmarks[workload.benchmark]
         protocol = spec.protocols[workload.protocol]
         prompts = load_prompts(Path(spec.prompts))
-        selected_items = chosen_items(read_table(items, ITEMS), protocol.items)
+        selected_items = select_items(read_table(items, ITEMS), protocol.items)
         form = load_questions(workload.benchmark).FORMS[protocol.form]
-        requests = request_table(form, selected_items, prompts[protocol.prompt], protocol.ask, protocol.max_tokens)
-        self.asked, self.items, self.judged = workload, items, protocol.judge is not None
+        requests = build_requests(form, selected_items, prompts[protocol.prompt], protocol.ask, protocol.max_tokens)
+        self.workload, self.items, self.is_judged = workload, items, protocol.judge is not None
         self.folder = folder / workload.benchmark / workload.protocol
         self.requests = requests.to_dicts()
         write_table(requests, self.path("requests"), REQUESTS)
@@ -139,7 +138,7 @@ class Setting:
         self._settings: dict[str, Settings] = {
             "run": RunKey(run=self._name, key="answers", answers=answers_key),
             "judge": RunKey(run="judge", key="ratings", answers=answers_key),
-            "verdicts": VerdictsKey(reading=protocol.reading),
+            "verdicts": VerdictsKey(extraction=protocol.extraction),
             "judgements": Key(),
         }
         identity = {"benchmark": workload.benchmark, "form": protocol.form}
@@ -151,7 +150,7 @@ class Setting:
 
     @property
     def _name(self) -> str:
-        return f"{self.asked.benchmark}/{self.asked.protocol}"
+        return f"{self.workload.benchmark}/{self.workload.protocol}"
 
     def path(self, name: str) -> Path:
         return self.folder / f"{name}.parquet"
@@ -160,17 +159,17 @@ class Setting:
         # `settings_text` would replace long prompts by digests.
         return canonical_json({"name": name, **self._settings[name].model_dump(mode="json")})
 
-    def score(self, model: int) -> Iterator[Spent]:
+    def score(self, model: int) -> Iterator[StageCost]:
         """Yield the cost of the rules' commands on one model's answers."""
-        write_table(self.asked.answers(self.requests, model, "answers"), self.path("responses"), RESPONSES)
+        write_table(self.workload.answers(self.requests, model, "answers"), self.path("responses"), RESPONSES)
         metrics_options = (
-            f"run_settings item_table authors robust requests responses{' judge_requests judge' * self.judged}"
+            f"run_settings item_table authors robust requests responses{' judge_requests judge' * self.is_judged}"
         )
-        replies = {"replies": "judge_responses"} if self.judged else {}
+        replies = {"replies": "judge_responses"} if self.is_judged else {}
         metrics = self._command("metrics", metrics_options, metrics=f"metrics{model}", **replies)
-        if self.judged:
-            options = "run_settings item_table requests responses answers"
-            yield self._run(self._command("judge_requests", options, asked="judge_requests"))
+        if self.is_judged:
+            options = "run_settings item_table requests responses answers judge_requests"
+            yield self._run(self._command("judge_requests", options))
             judge_requests = read_table(self.path("judge_requests"), REQUESTS).to_dicts()
             write_table(synthetic.ratings(judge_requests, model, "ratings"), self.path("judge_responses"), RESPONSES)
             options = "run_settings judge_settings judge answers authors robust"
@@ -193,20 +192,20 @@ class Setting:
         values |= {name: str(self.path(table)) for name, table in files.items()}
         return [stage, *(word for name, value in values.items() for word in (f"--{name.replace('_', '-')}", value))]
 
-    def _run(self, words: list[str]) -> Spent:
+    def _run(self, words: list[str]) -> StageCost:
         """Run a stage as the rules do."""
         command = [sys.executable, "-m", "reprise.stages", "--store", str(self.folder / "store"), *words]
-        return spent(words[0], self._name, command, self.folder)
+        return measure_cost(words[0], self._name, command, self.folder)
 
 
-def spent(stage: str, workload: str, command: list[str], folder: Path | None = None) -> Spent:
+def measure_cost(stage: str, workload: str, command: list[str], folder: Path | None = None) -> StageCost:
     """Measure CPU seconds and peak memory of one process, including its start, in a working folder if given."""
     launcher_command = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
     process = subprocess.run(launcher_command, env=ENVIRONMENT, cwd=folder, capture_output=True, text=True)
     if process.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}\n{process.stderr}")
     seconds, peak_kb = map(float, process.stdout.split())
-    return Spent(stage, workload, seconds, peak_kb / 1024)
+    return StageCost(stage, workload, seconds, peak_kb / 1024)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from reprise.models.base import Clip, Due, ModelSpec
+from reprise.models.base import ClipFrames, ModelSpec, PendingRequests
 from reprise.models.remote.openai import OpenAIAdapter
 
 from bench.engine import clip_of, questions
@@ -27,7 +27,7 @@ CLIPS, QUESTIONS, CONCURRENCY = 60, 20, 8
 LEAST_OF_IDEAL, MOST_CPU_MS = 0.9, 3.0
 
 
-class Spent(NamedTuple):
+class ClientCost(NamedTuple):
     """Share of the ideal that a job reaches, and CPU milliseconds of this process per request."""
 
     share: float
@@ -42,11 +42,11 @@ def ratios(folder: Path) -> Iterator[Ratio]:
     yield Ratio(f"{name}: ms of CPU a request", cost.cpu_ms, MOST_CPU_MS)
 
 
-def measure_job(clip: Clip, clips: int, concurrency: int) -> Spent:
+def measure_job(clip: ClipFrames, clips: int, concurrency: int) -> ClientCost:
     """Run a job with a number of clips, each of which is decoded and encoded."""
     requests = [replace(request, ask="choose") for request in questions(QUESTIONS)]
     pending = [
-        Due(
+        PendingRequests(
             replace(clip, clip_id=str(number)),
             tuple(replace(request, request_id=f"{number} {request.request_id}") for request in requests),
         )
@@ -63,7 +63,7 @@ def measure_job(clip: Clip, clips: int, concurrency: int) -> Spent:
         seconds, cpu = time.monotonic() - start, _cpu_seconds() - start_cpu
     assert not failed, failed[0]
     count = clips * QUESTIONS - 1
-    return Spent(count / concurrency * SECONDS / seconds, 1000 * cpu / count)
+    return ClientCost(count / concurrency * SECONDS / seconds, 1000 * cpu / count)
 
 
 @contextmanager

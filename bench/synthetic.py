@@ -9,11 +9,11 @@ from zlib import crc32
 
 import polars as pl
 from reprise.benchmarks.mmbench_video import release as mmbench_video
-from reprise.benchmarks.mmbench_video.taxonomy import L2_OF
+from reprise.benchmarks.mmbench_video.taxonomy import L2_BY_LEAF
 from reprise.benchmarks.temporalbench import taxonomy as temporalbench
 from reprise.benchmarks.velociti import release as velociti
 from reprise.benchmarks.vinoground import release as vinoground
-from reprise.benchmarks.vinoground.taxonomy import MAJOR, MINOR
+from reprise.benchmarks.vinoground.taxonomy import MAJOR_CATEGORIES, MINOR_CATEGORIES
 from reprise.core.schemas import RESPONSES
 
 from bench.words import WORDS, sentence
@@ -71,9 +71,9 @@ def vinoground_release(folder: Path) -> list[Path]:
     rows = []
     for index in range(VINOGROUND_PAIRS):
         caption = sentence(random, 9)
-        minor = MINOR[index % 4] if index % 3 else ""
-        rows.append((index, MAJOR[index % 3], minor, caption, edited(random, caption)))
-    return [_csv(folder / "vinoground.csv", vinoground.FIELDS, rows)]
+        minor = MINOR_CATEGORIES[index % 4] if index % 3 else ""
+        rows.append((index, MAJOR_CATEGORIES[index % 3], minor, caption, edited(random, caption)))
+    return [_csv(folder / "vinoground.csv", vinoground.PAIR_FIELDS, rows)]
 
 
 def temporalbench_release(folder: Path) -> list[Path]:
@@ -126,7 +126,7 @@ def mmbench_video_release(folder: Path) -> list[Path]:
     rows = []
     for number in range(MMBENCH_QUESTIONS):
         video = f"video{number % MMBENCH_VIDEOS}"
-        leaves = random.sample(list(L2_OF), random.choice((1, 1, 2)))
+        leaves = random.sample(list(L2_BY_LEAF), random.choice((1, 1, 2)))
         question, answer = sentence(random, 11), sentence(random, 8)
         rows.append((number, video, "Science", question, answer, repr(leaves), f"./video/{video}.mp4"))
     return [_csv(folder / "MMBench-Video.tsv", mmbench_video.COLUMNS, rows, "\t")]

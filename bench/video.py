@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 from reprise.media.black import is_black
 from reprise.media.decoder import count_decodable, iter_frames, read_frames
-from reprise.media.encode import Joint, concatenate, trim
+from reprise.media.encode import ConcatenationPlan, concatenate, trim
 from reprise.media.errors import MediaError
 from reprise.media.ffmpeg import ffmpeg_executable
-from reprise.media.probe import PacketIndex, packet_index
+from reprise.media.probe import PacketIndex, read_packet_index
 from reprise.media.settings import Concat, Encode
 
 Images = npt.NDArray[np.uint8]
@@ -225,7 +225,7 @@ def problems(case: Case, folder: Path) -> Iterator[str]:
     """Write a video, and yield every way in which reading, trimming or joining it differs from ffmpeg."""
     path = write_video(case, folder)
     try:
-        index, reference = packet_index(path), reference_of(path)
+        index, reference = read_packet_index(path), reference_of(path)
         count_decodable(path)
         frames = np.stack([frame.image for frame in iter_frames(path)])
         yield from _reading(case, path, index, frames, reference)
@@ -272,7 +272,7 @@ def _trimming(case: Case, path: Path, index: PacketIndex, frames: Images, target
     if (difference := _differences(expected, clip).max()) > SIMILAR:
         yield f"a frame of a trimmed clip differs from the video's by {difference:.1f}"
     offsets = np.array(index.times)[selected] - index.times[selected[0]]
-    if np.abs(np.array(packet_index(target).times) - offsets).max() > 0.002:
+    if np.abs(np.array(read_packet_index(target).times) - offsets).max() > 0.002:
         yield "a trimmed clip has other times"
 
 
@@ -288,7 +288,7 @@ def _joining(case: Case, path: Path, index: PacketIndex, frames: Images, target:
             yield f"a frame of the {name} part differs from the video's by {largest:.1f}"
 
 
-def _resampled(index: PacketIndex, joint: Joint, shift: float) -> npt.NDArray[np.int64]:
+def _resampled(index: PacketIndex, joint: ConcatenationPlan, shift: float) -> npt.NDArray[np.int64]:
     """Return the numbers of the frames of a part that a concatenation shows at its own rate."""
     slots = np.floor(np.array(index.times) * float(joint.rate) + 0.5 + shift)
     return np.maximum(np.searchsorted(slots, np.arange(joint.first), side="right") - 1, 0)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from reprise.stats.caption_scores import bleu
-from reprise.stats.measures import Ratios, difference, first, mean
+from reprise.stats.measures import Ratios, average, subtract_second, take_first
 
 Numbers = NDArray[np.float64]
 Ratio = tuple[Numbers, Numbers]
@@ -65,7 +65,7 @@ def bernoulli(generator: np.random.Generator, rates: Numbers) -> Numbers:
 def share(world: World, generator: np.random.Generator) -> Sample:
     """Sample the share of right answers."""
     right = world.right(generator)
-    return Sample([(right, np.ones_like(right))], world.cluster_of_item(), first)
+    return Sample([(right, np.ones_like(right))], world.cluster_of_item(), take_first)
 
 
 def all_or_nothing(world: World, generator: np.random.Generator) -> Sample:
@@ -74,34 +74,34 @@ def all_or_nothing(world: World, generator: np.random.Generator) -> Sample:
     is_uniform = generator.random(world.clusters) < world.icc
     answer = bernoulli(generator, np.full(world.clusters, world.rate))
     right = np.where(is_uniform[clusters], answer[clusters], bernoulli(generator, np.full(len(clusters), world.rate)))
-    return Sample([(right, np.ones_like(right))], clusters, first)
+    return Sample([(right, np.ones_like(right))], clusters, take_first)
 
 
 def conditional(world: World, generator: np.random.Generator) -> Sample:
     """Sample the share among the items whose first answer was right: a random denominator."""
     eligible = world.right(generator, 0.6)
-    return Sample([(world.right(generator) * eligible, eligible)], world.cluster_of_item(), first)
+    return Sample([(world.right(generator) * eligible, eligible)], world.cluster_of_item(), take_first)
 
 
 def ratings(world: World, generator: np.random.Generator) -> Sample:
     """Sample a mean of ratings from 0 to 3, as a share of the best."""
     clusters = world.cluster_of_item()
     ratings_share = generator.binomial(BEST, world.rates(generator)[clusters]) / BEST
-    return Sample([(ratings_share, np.ones_like(ratings_share))], clusters, first)
+    return Sample([(ratings_share, np.ones_like(ratings_share))], clusters, take_first)
 
 
 def average_of_tests(world: World, generator: np.random.Generator) -> Sample:
     """Sample the unweighted mean of seven shares over the same clusters, with unequal numbers of items."""
     test, clusters, rates = _tests(world, generator, world.rate)
     right = bernoulli(generator, rates)
-    return Sample([(right * (test == number), (test == number) * 1.0) for number in range(TESTS)], clusters, mean)
+    return Sample([(right * (test == number), (test == number) * 1.0) for number in range(TESTS)], clusters, average)
 
 
 def bias(world: World, generator: np.random.Generator) -> Sample:
     """Sample the share right in one order of the options minus that in the other, over the same items."""
     first_order, second_order = world.right(generator), world.right(generator, world.rate - 0.2)
     ones = np.ones_like(first_order)
-    return Sample([(first_order, ones), (second_order, ones)], world.cluster_of_item(), difference)
+    return Sample([(first_order, ones), (second_order, ones)], world.cluster_of_item(), subtract_second)
 
 
 def average_bias(world: World, generator: np.random.Generator) -> Sample:
@@ -110,7 +110,7 @@ def average_bias(world: World, generator: np.random.Generator) -> Sample:
     first_order, second_order = bernoulli(generator, rates), bernoulli(generator, rates - 0.2 * rates)
     masks = [(test == number) * 1.0 for number in range(TESTS)]
     ratios = [(answers * mask, mask) for mask in masks for answers in (first_order, second_order)]
-    return Sample(ratios, clusters, lambda shares: mean(shares[:, 0::2] - shares[:, 1::2]))
+    return Sample(ratios, clusters, lambda shares: average(shares[:, 0::2] - shares[:, 1::2]))
 
 
 def corpus_score(world: World, generator: np.random.Generator) -> Sample:

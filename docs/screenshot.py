@@ -19,7 +19,7 @@ from reprise.core.errors import UserError, run_command
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The first page, and the first item of the item browser.
 PICTURES = {"index.html": Path("docs/images/first-page.png"), "items.html": Path("docs/images/report.png")}
-CARD, CARD_PICTURE = Path("results/time/all.png"), Path("docs/images/time.png")
+PROFILE, PROFILE_PICTURE = Path("results/temporal/all.png"), Path("docs/images/temporal.png")
 WIDTH, HEIGHT = 1440, 900
 LARGEST = 200_000  # bytes of a committed picture
 COLOURS = (256, 128, 64, 32)
@@ -37,7 +37,7 @@ def main() -> None:
         out.write_bytes(best_picture(args.report, page))
         print(f"{out}: {out.stat().st_size / 1000:.0f} kB")
     if not args.page:
-        shutil.copyfile(CARD, CARD_PICTURE)
+        shutil.copyfile(PROFILE, PROFILE_PICTURE)
 
 
 def best_picture(report: Path, page: str) -> bytes:

@@ -14,7 +14,7 @@ Written by `make reference` from the commands: to change this page, change `work
 
 `reprise` is the console command, `python -m reprise` the same; both run in the working directory of `snakemake`.
 A run is named
-`<benchmark>/<protocol>/<sampling>/<model>`, or by as many of these parts, or pieces of them, as tell it from others:
+`<benchmark>/<protocol>/<sampling>/<model>`, or by as many of these parts, or parts of them, as identify it:
 `mc/oracle`. `--suite` looks at another suite than the configured one. `reprise --install-completion` has your shell
 complete commands, suites, runs and tables. `reprise <command> --help` says the same as this page.
 """

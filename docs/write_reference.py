@@ -14,7 +14,7 @@ from textwrap import dedent
 from typing import Any
 
 import write_commands
-import write_readers
+import write_extraction
 import write_rows
 import write_samplings
 from pydantic import BaseModel
@@ -27,9 +27,9 @@ from reprise.config.suite import Suite
 from reprise.config.tables import Tables
 from reprise.core import names
 from reprise.core.files import write_text
-from reprise.core.settings import InWords, Settings
+from reprise.core.settings import Settings, StrictModel
 from reprise.models.adapters import ADAPTERS
-from reprise.models.remote.serving.settings import NEEDS_NO_MORE
+from reprise.models.remote.serving.settings import NAME_ONLY_ENGINES
 
 ROOT = Path(__file__).parents[1]
 FOLDER = "config/schemas"
@@ -48,15 +48,13 @@ KINDS: dict[str, tuple[type[BaseModel], str]] = {
 REFERENCE = "docs/reference/config.md"
 HEAD = """# Every key of the configuration
 
-Written by `make reference` from the types that read the files: to change this page, change those
-(`workflow/reprise/config/`). How the parts go together: [suites](suites.md), [models](models.md),
-[protocols](protocols.md), [samplings](samplings.md), [tables](tables.md).
+Written by `make reference` from the types in `workflow/reprise/config/`. See also: [suites](suites.md),
+[models](models.md), [protocols](protocols.md), [samplings](samplings.md), [tables](tables.md).
 
-A key without a default is required. An unknown key, name or value is an error that says what is allowed; all problems
-are reported at once, before anything runs. Names (of suites, models, benchmarks, protocols, samplings) are lower-case
-letters, digits, `.`, `_` and `-`, first a letter or a digit: they stand in paths and commands. An editor with a YAML
-language server completes and checks the files by the schemas in `config/schemas/`: the first line of a file names its
-schema.
+A key without a default is required. Unknown keys, names and values are errors, which list the allowed ones. All
+problems are reported together, before anything runs. Names (of suites, models, benchmarks, protocols, samplings)
+consist of lower-case letters, digits, `.`, `_` and `-`, and start with a letter or a digit. Editors with a YAML
+language server check and complete the files by `config/schemas/`; the first line of a file names its schema.
 """
 
 
@@ -65,7 +63,7 @@ def schema(kind: str) -> dict[str, Any]:
     json_schema = schema_of(KINDS[kind][0])
     if kind == "model":
         json_schema["properties"]["adapter"]["enum"] = sorted(ADAPTERS)
-        json_schema["properties"]["served_by"]["anyOf"].insert(0, {"enum": list(NEEDS_NO_MORE)})
+        json_schema["properties"]["served_by"]["anyOf"].insert(0, {"enum": list(NAME_ONLY_ENGINES)})
         json_schema["allOf"] = [_settings_of(name) for name in sorted(ADAPTERS)]
         for condition in json_schema["allOf"]:  # a `$ref` is resolved from the root
             json_schema["$defs"] |= condition["then"]["properties"]["settings"].pop("$defs", {})
@@ -85,7 +83,7 @@ def _settings_of(adapter: str) -> dict[str, Any]:
 def schema_of(kind: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON Schema of a type, with the descriptions of all keys."""
     json_schema = kind.model_json_schema()
-    groups = {subclass.__name__: subclass for subclass in _groups(InWords)}
+    groups = {subclass.__name__: subclass for subclass in _groups(StrictModel)}
     for name, group in {kind.__name__: json_schema, **json_schema.get("$defs", {})}.items():
         for key, text in _descriptions(groups[name]).items() if name in groups else ():
             group["properties"][key]["description"] = text
@@ -106,7 +104,7 @@ def _descriptions(kind: type[BaseModel]) -> dict[str, str]:
     """Return the docstring below each key in the source of a type and of its base classes."""
     descriptions: dict[str, str] = {}
     for base in reversed(kind.__mro__):
-        if base in (InWords, Settings) or not issubclass(base, InWords):
+        if base in (StrictModel, Settings) or not issubclass(base, StrictModel):
             continue
         definition = ast.parse(dedent(inspect.getsource(base))).body[0]
         for field, text in pairwise(definition.body if isinstance(definition, ast.ClassDef) else ()):
@@ -247,7 +245,7 @@ def generated() -> dict[str, str]:
         write_rows.PAGE: write_rows.page(ROOT),
         write_samplings.PAGE: write_samplings.page(ROOT),
         write_commands.PAGE: write_commands.page(),
-        write_readers.PAGE: write_readers.page(ROOT),
+        write_extraction.PAGE: write_extraction.page(ROOT),
     }
     return schema_files() | pages
 

@@ -59,7 +59,7 @@ FILES, SOME_FILES = Kind("only as files"), Kind("some columns here, others as fi
 def rows_of(spec: TableSpec) -> Iterator[tuple[Row, set[str]]]:
     """Yield the rows of a table, each with the models that its columns show."""
     for row in spec.rows():
-        slugs = {row.in_column(column).model for column in spec.columns}
+        slugs = {row.for_column(column).model for column in spec.columns}
         yield row, {model for model in slugs if model is not None}
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from reprise.config.load import load
-from reprise.config.main import Grid
-from reprise.media.sampling import RULES, description, plan
-from reprise.media.views import ANOTHER, IN_WORDS, NONE
+from reprise.config.main import GridTransform
+from reprise.media.ablations import DESCRIPTIONS, MISMATCHED, NONE
+from reprise.media.sampling import RULES, describe_rule, plan
 
 PAGE = "docs/reference/samplings.md"
 FRAMES, FPS, BLACK = 240, 24, (96, 144)
@@ -35,12 +35,12 @@ The frames are those of a concatenation of {FRAMES} frames at {FPS} per second. 
 black. Frames are counted from 0.
 """
 VIEWS = """
-## Views
+## Transforms
 
-A *view* shows the frames of any sampling in another way: `interior16.grid4x4` as one picture, `fps1.shuffled` in
-shuffled order. `views:` of `config/config.yaml` declares them. All but grids are
-[temporal ablations](glossary.md#inference). A view that does not fit its sampling (last column) is refused, as is a
-view of `none` or of a view.
+A *transform* shows the frames of any sampling in another way: `interior16.grid4x4` as one picture, `fps1.shuffled` in
+shuffled order. `transforms:` of `config/config.yaml` declares them. All but grids are
+[temporal ablations](glossary.md#inference). A transform that does not fit its sampling (last column) is an error, and
+so is a transform of `none` or of a transform.
 
 """
 ABLATIONS = """
@@ -48,10 +48,10 @@ ABLATIONS = """
 - **Prompts and times** are those of the plan: its number of frames, and the times of its frames.
 - **Another clip** is of the same benchmark and another cluster (a video, or a pair of Vinoground), with as many frames
   if such a clip exists. The frame plan names it (`shown_clip`). A concatenation gets another concatenation.
-- **Concatenations.** A view acts on each side of the black span by itself. Black frames stay.
-- A frame plan notes a clip whose view equals the plan, such as one of a single frame.
+- **Concatenations.** A transform acts on each side of the black span by itself. Black frames stay.
+- A frame plan notes a clip whose transform equals the plan, such as one of a single frame.
 - `<sampling>.none` uses the answers of `none`.
-- Views do not work with a server that receives whole clips (`gemini` with `settings.frames: video`).
+- Transforms do not work with a server that receives whole clips (`gemini` with `settings.frames: video`).
 """
 
 
@@ -62,30 +62,33 @@ def names_table(root: Path) -> Iterator[str]:
     yield "| name | rule | frames shown | which |"
     yield "|---|---|--: |---|"
     for name, sampling in main.samplings.items():
-        if main.is_viewed(name):
+        if main.is_transformed(name):
             continue
         indices = plan(sampling, FRAMES, times, "example.clip", BLACK).indices
         numbers = ", ".join(map(str, indices[:LISTED_FRAMES])) + (", ..." if len(indices) > LISTED_FRAMES else "")
-        yield f"| `{name}` | {describe(sampling)} | {len(indices)} | {numbers} |"
+        yield f"| `{name}` | {describe_parameters(sampling)} | {len(indices)} | {numbers} |"
 
 
 def views_table(root: Path) -> Iterator[str]:
-    """Yield the table of views."""
-    yield "| view | shows | of samplings with |"
+    """Yield the table of transforms."""
+    yield "| transform | shows | of samplings with |"
     yield "|---|---|---|"
-    for name, view in load(root).main.views.items():
-        if isinstance(view, Grid):
-            words = f"all frames as one picture, {view.rows} x {view.columns}, in reading order"
-            condition = f"{view.rows * view.columns} frames"
+    for name, transform in load(root).main.transforms.items():
+        if isinstance(transform, GridTransform):
+            words = f"all frames as one picture, {transform.rows} x {transform.columns}, in reading order"
+            condition = f"{transform.rows * transform.columns} frames"
         else:
-            words, condition = IN_WORDS[view.show], ANY_FRAMES if view.show in (NONE, ANOTHER) else SEVERAL_FRAMES
+            words, condition = (
+                DESCRIPTIONS[transform.show],
+                ANY_FRAMES if transform.show in (NONE, MISMATCHED) else SEVERAL_FRAMES,
+            )
         yield f"| `{name}` | {words} | {condition} |"
 
 
-def describe(sampling: Mapping[str, Any]) -> str:
+def describe_parameters(sampling: Mapping[str, Any]) -> str:
     """Describe a rule with its parameters, one of which may be a rule itself."""
     parameters = [
-        f"{key} {describe(value) if isinstance(value, dict) else value}"
+        f"{key} {describe_parameters(value) if isinstance(value, dict) else value}"
         for key, value in sampling.items()
         if key != "rule"
     ]
@@ -97,7 +100,7 @@ def rules_table() -> Iterator[str]:
     yield "| rule | parameters | |"
     yield "|---|---|---|"
     for rule, parameters in RULES.items():
-        cells = (f"`{rule}`", ", ".join(f"`{parameter}`" for parameter in sorted(parameters)), description(rule))
+        cells = (f"`{rule}`", ", ".join(f"`{parameter}`" for parameter in sorted(parameters)), describe_rule(rule))
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

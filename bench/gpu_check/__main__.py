@@ -49,17 +49,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seconds = time.monotonic() - start_time
     _write(options.json, options.device, lines, seconds)
     print(f"{', '.join(f'{counts[status]} {status}' for status in (PASSED, FAILED, NOT_TRIED))} in {seconds:.0f} s; "
-          f"{options.json}; docs/howto/first-gpu-day.md says what each line means")  # fmt: skip
+          f"{options.json}; docs/howto/first-gpu-day.md explains each line")  # fmt: skip
     return 1 if counts[FAILED] else 0 if counts[PASSED] else 2
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="gpu-check", description=__doc__.partition("\n")[0])
-    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="`cpu`: tiny shapes, as CI does")
-    parser.add_argument("--only", type=_names, default=(), help=f"some of {', '.join(check.name for check in CHECKS)}")
-    parser.add_argument("--minutes", type=float, default=10.0, help="what all checks may take (10)")
-    parser.add_argument("--folder", type=Path, help="where checkpoints are written, 40 GB on a GPU; kept if named")
-    parser.add_argument("--store", type=Path, default=ROOT / "resources/store", help="has the environment of vLLM")
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="`cpu`: tiny shapes, as in CI")
+    parser.add_argument(
+        "--only", type=_names, default=(), help=f"comma-separated checks of {', '.join(check.name for check in CHECKS)}"
+    )
+    parser.add_argument("--minutes", type=float, default=10.0, help="maximum time of all checks (10)")
+    parser.add_argument("--folder", type=Path, help="folder for checkpoints, 40 GB on a GPU; it is kept if named")
+    parser.add_argument(
+        "--store", type=Path, default=ROOT / "resources/store", help="store with the environment of vLLM"
+    )
     parser.add_argument("--json", type=Path, default=ROOT / "results/gpu-check/gpu-check.json")
     return parser.parse_args(arguments)
 
@@ -68,7 +72,7 @@ def _names(text: str) -> tuple[str, ...]:
     names, available = tuple(text.split(",")), {check.name for check in CHECKS}
     if unknown := set(names) - available:
         raise argparse.ArgumentTypeError(
-            f"no check {', '.join(sorted(unknown))}; there are {', '.join(sorted(available))}"
+            f"unknown check {', '.join(sorted(unknown))}. Allowed: {', '.join(sorted(available))}"
         )
     return names
 

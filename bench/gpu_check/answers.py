@@ -8,12 +8,12 @@ from pathlib import Path
 from reprise.models.local.torch_setup import torch
 
 from reprise.models.base import ModelSpec
-from reprise.models.local.clip_size import clip_size_of, largest_clip
-from reprise.models.local.devices import needed
+from reprise.models.local.clip_size import compute_largest_clip_size, find_largest_clip
+from reprise.models.local.device_memory import estimate_memory
 
-from bench.gpu_check.asking import CLOSE, ClipAnswers, adapter_of, answer_clip, clip_of, dtype_of, spec_of, video
 from bench.gpu_check.families import checkpoint
-from bench.gpu_check.outcome import Line, NotTriedError, Session, judged
+from bench.gpu_check.model_queries import CLOSE, ClipAnswers, adapter_of, answer_clip, clip_of, dtype_of, spec_of, video
+from bench.gpu_check.outcome import Line, NotTriedError, Session, line_with_reason
 
 FRAMES = (8, 64)
 # The tolerated relative difference between the weights in memory and the estimate.
@@ -35,20 +35,20 @@ def engines(session: Session) -> Iterator[Line]:
     repeats = [(answers[engine, frames, 0], answers[engine, frames, 1])
                for engine in ("plain", "shared") for frames in FRAMES]  # fmt: skip
     difference, text_differences = (
-        max(first.off(second) for first, second in repeats),
-        sum(first.other_texts(second) for first, second in repeats),
+        max(first.largest_difference(second) for first, second in repeats),
+        sum(first.count_text_differences(second) for first, second in repeats),
     )
-    reason = "the same questions got other answers the second time" if difference or text_differences else ""
-    yield judged("repeatability", reason, largest_difference=difference, other_texts=text_differences)
+    reason = "the same requests got different responses the second time" if difference or text_differences else ""
+    yield line_with_reason("repeatability", reason, largest_difference=difference, other_texts=text_differences)
 
 
 def _compare_engines(name: str, plain: ClipAnswers, shared: ClipAnswers, dtype: str) -> Line:
     """Compare both engines; texts must be equal only in float32, because half precision may flip close tokens."""
-    difference, text_differences = shared.off(plain), shared.other_texts(plain)
+    difference, text_differences = shared.largest_difference(plain), shared.count_text_differences(plain)
     reason = f"shared and plain scores differ by more than {CLOSE[dtype]}" if not difference <= CLOSE[dtype] else ""
     if dtype == "float32" and text_differences:
         reason = f"{text_differences} texts differ"
-    return judged(
+    return line_with_reason(
         name,
         reason,
         largest_difference=difference,
@@ -62,7 +62,7 @@ def family(session: Session, name: str) -> Iterator[Line]:
     folder = checkpoint(session, name)
     yield _check_answers(session, name, folder)
     if session.is_cpu:
-        raise NotTriedError("a processor does not say how much memory a model takes")
+        raise NotTriedError("memory is measured on a GPU only")
     yield _check_memory(session, name, folder)
     if name != "LLaVA-OneVision":  # other checks use this checkpoint
         shutil.rmtree(folder)
@@ -75,36 +75,36 @@ def _check_answers(session: Session, name: str, folder: Path) -> Line:
         with adapter_of(spec_of(session, folder, "float32", engine=engine)) as adapter:
             answers[engine], other_answers = answer_clip(adapter, clip), answer_clip(adapter, other_clip)
     line = _compare_engines(name, answers["plain"], answers["shared"], "float32")
-    if line.reason or answers["shared"].off(other_answers):
+    if line.reason or answers["shared"].largest_difference(other_answers):
         return line
-    return judged(name, "another video changes no score: the model does not see it")
+    return line_with_reason(name, "the scores are the same for another video: the model does not see the video")
 
 
 def _check_memory(session: Session, name: str, folder: Path) -> Line:
     clip = clip_of(video(session), FRAMES[-1])
-    spec = replace(spec_of(session, folder), largest=largest_clip([clip]))
+    spec = replace(spec_of(session, folder), largest_clip=find_largest_clip([clip]))
     torch.cuda.reset_peak_memory_stats()
     with adapter_of(spec) as adapter:
         weights = torch.cuda.memory_allocated()
         answer_clip(adapter, clip, scores=20)
         peak = torch.cuda.max_memory_allocated()
-    estimate = needed(folder, spec.dtype, None, clip_size_of(spec))
-    return _judge_memory(f"{name}, memory", weights, peak, estimate.weights, estimate.beside(1))
+    estimate = estimate_memory(folder, spec.dtype, None, compute_largest_clip_size(spec))
+    return _judge_memory(f"{name}, memory", weights, peak, estimate.weights, estimate.compute_reserve(1))
 
 
 def _judge_memory(name: str, weights: int, peak: int, estimated: int, reserve: int) -> Line:
     reason = ""
     if abs(weights - estimated) > ESTIMATE * estimated:
-        reason = "the weights take another amount of memory than estimated"
+        reason = "the memory of the weights differs from the estimate"
     elif peak - weights > reserve:
-        reason = "clips take more memory than is kept free for them"
+        reason = "clips take more memory than is reserved for them"
     measured = {
         "weights_GB": weights,
         "estimated_GB": estimated,
         "peak_beside_GB": peak - weights,
         "kept_free_GB": reserve,
     }
-    return judged(name, reason, **{name: value / 1e9 for name, value in measured.items()})
+    return line_with_reason(name, reason, **{name: value / 1e9 for name, value in measured.items()})
 
 
 def quantised(session: Session, method: str) -> Iterator[Line]:
@@ -117,13 +117,13 @@ def quantised(session: Session, method: str) -> Iterator[Line]:
     spec: ModelSpec = replace(base, settings={"quantised": method})
     with adapter_of(spec) as adapter:
         quantised_answers, quantised_size = answer_clip(adapter, clip, texts=0), _size(adapter.model)
-    estimated = needed(folder, base.dtype, method).weights
-    reason = "" if quantised_size < base_size else "its weights take no less memory"
+    estimated = estimate_memory(folder, base.dtype, method).weights
+    reason = "" if quantised_size < base_size else "quantised weights do not take less memory"
     if not session.is_cpu and abs(quantised_size - estimated) > ESTIMATE * estimated:
-        reason = "the weights take another amount of memory than estimated"
-    yield judged(
-        method, reason, largest_difference=quantised_answers.off(base_answers), weights_GB=quantised_size / 1e9,
-        estimated_GB=estimated / 1e9, unquantised_GB=base_size / 1e9,
+        reason = "the memory of the weights differs from the estimate"
+    yield line_with_reason(
+        method, reason, largest_difference=quantised_answers.largest_difference(base_answers),
+        weights_GB=quantised_size / 1e9, estimated_GB=estimated / 1e9, unquantised_GB=base_size / 1e9,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ DRIVER = ("torch", "filelock")
 PACKAGE = "bench.gpu_check"
 
 CHECKS = (
-    Check("driver", f"{PACKAGE}.machine:driver", ("driver",), 60, DRIVER, only_gpu="a processor has none"),
+    Check("driver", f"{PACKAGE}.machine:driver", ("driver",), 60, DRIVER, only_gpu="a CPU has no driver"),
     Check("product", f"{PACKAGE}.machine:product", ("matrix product",), 60, ("torch",)),
     Check("load", f"{PACKAGE}.loading:load", ("lock", "hash", "load"), 240, JOB),
     Check("engines", f"{PACKAGE}.answers:engines", ENGINES, 150, LIBRARY),
@@ -23,7 +23,7 @@ CHECKS = (
         Check(name.lower(), f"{PACKAGE}.answers:family", (name, f"{name}, memory"), 90, LIBRARY, (name,))
         for name in FAMILIES
     ),
-    Check("full-card", f"{PACKAGE}.loading:full_card", ("full card",), 60, LIBRARY, only_gpu="only a GPU is filled"),
+    Check("full-card", f"{PACKAGE}.loading:full_card", ("full card",), 60, LIBRARY, only_gpu="it fills GPU memory"),
     Check("int8", f"{PACKAGE}.answers:quantised", ("int8",), 60, (*LIBRARY, "bitsandbytes"), ("int8",)),
     Check("nf4", f"{PACKAGE}.answers:quantised", ("nf4",), 60, (*LIBRARY, "bitsandbytes"), ("nf4",)),
     Check("busy", f"{PACKAGE}.work:busy", ("busy",), 120, JOB),

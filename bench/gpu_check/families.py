@@ -182,7 +182,7 @@ def checkpoint(session: Session, family: str, *, is_whole: bool = False, is_tiny
     if folder.exists():
         return folder
     if is_whole and not session.is_cpu and (free := torch.cuda.mem_get_info()[0]) < WHOLE_BYTES:
-        raise NotTriedError(f"{free / 1e9:.0f} GB of the GPU are free, a 7B model needs {WHOLE_BYTES / 1e9:.0f}")
+        raise NotTriedError(f"the GPU has {free / 1e9:.0f} GB free, but a 7B model needs {WHOLE_BYTES / 1e9:.0f}")
     shapes = SMALLEST if session.is_cpu or is_tiny else LARGEST
     if family == "InternVL":
         family_tokenizer = tokenizer({"start_image_token": "<img>", "end_image_token": "</img>",
@@ -197,7 +197,7 @@ def checkpoint(session: Session, family: str, *, is_whole: bool = False, is_tiny
     size, free = sum(parameter.nbytes for parameter in model.parameters()), shutil.disk_usage(folder.parent).free
     if free < SPARE * size:
         raise NotTriedError(
-            f"{folder.parent} has {free / 1e9:.0f} GB free, the checkpoint takes {size / 1e9:.0f}: see --folder"
+            f"{folder.parent} has {free / 1e9:.0f} GB free, but the checkpoint takes {size / 1e9:.0f}: see --folder"
         )
     model.save_pretrained(scratch, max_shard_size=SHARD)
     processor.save_pretrained(scratch)

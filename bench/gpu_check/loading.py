@@ -13,12 +13,13 @@ from reprise.models.local.torch_setup import torch
 
 from filelock import BaseFileLock
 from reprise.core.store import Store
-from reprise.models.asking.lazy import LazyModel
-from reprise.models.base import Clip
+from reprise.models.base import ClipFrames
+from reprise.models.inference.lazy import LazyModel
 from reprise.models.local.gpus import take_gpus
-from reprise.models.local.weights import record_files, weight_files, weights_folder
+from reprise.models.local.weights import list_weight_files, record_file_digests, resolve_weights_folder
 
-from bench.gpu_check.asking import (
+from bench.gpu_check.families import MODEL, checkpoint
+from bench.gpu_check.model_queries import (
     CLOSE,
     adapter_of,
     answer_clip,
@@ -30,13 +31,12 @@ from bench.gpu_check.asking import (
     spec_of,
     video,
 )
-from bench.gpu_check.families import MODEL, checkpoint
-from bench.gpu_check.outcome import FailedError, Line, Session, judged, passed
+from bench.gpu_check.outcome import FailedError, Line, Session, line_with_reason, passed
 
 # Seconds to watch another job that must wait for the GPU.
 WATCH_SECONDS = 1.5
 FREE_BYTES = 2_000_000_000
-WITHOUT_FRAMES = Clip("none", None, (), ())
+WITHOUT_FRAMES = ClipFrames("none", None, (), ())
 # Enough frames that a batch of 16 questions does not fit into the free memory, while a single question does.
 FULL_FRAMES, FULL_QUESTIONS = 48, 32
 _LOCKS: list[BaseFileLock] = []
@@ -53,12 +53,12 @@ def load(session: Session) -> Iterator[Line]:
     """Load a 7B model as a job does, from a snapshot in a store."""
     store = Store(session.folder / "store")
     folder, start = _write_checkpoint(session), time.monotonic()
-    record_files(folder, store)
+    record_file_digests(folder, store)
     record_s = time.monotonic() - start
     yield _lock(session, store)
     start = time.monotonic()
-    weights = weights_folder(None, MODEL, store)
-    seconds, size = time.monotonic() - start, sum(path.stat().st_size for path in weight_files(folder))
+    weights = resolve_weights_folder(None, MODEL, store)
+    seconds, size = time.monotonic() - start, sum(path.stat().st_size for path in list_weight_files(folder))
     if weights != folder:
         raise FailedError(f"{weights} is not {folder}")
     yield passed("hash", seconds=seconds, GB=size / 1e9, GB_a_second=size / 1e9 / seconds, seconds_to_record=record_s)
@@ -90,7 +90,9 @@ def _lock(session: Session, store: Store) -> Line:
         other_job.stdout.readline()
         try:
             code = other_job.wait(WATCH_SECONDS)
-            return judged("lock", f"another job did not wait for GPU {gpu}, it ended with {code}", seconds=seconds)
+            return line_with_reason(
+                "lock", f"another job did not wait for GPU {gpu}, it ended with {code}", seconds=seconds
+            )
         except subprocess.TimeoutExpired:
             other_job.kill()
     _LOCKS.extend(locks)  # keep the locks while this process uses the GPU
@@ -110,18 +112,18 @@ def full_card(session: Session) -> Iterator[Line]:
     clip = clip_of(video(session), FULL_FRAMES)
     with adapter_of(spec_of(session, checkpoint(session, "LLaVA-OneVision"))) as adapter:
         expected = answer_clip(adapter, clip, scores=FULL_QUESTIONS)
-        adapter.asked = None
+        adapter.current_clip = None
         torch.cuda.empty_cache()
         filler = torch.empty(torch.cuda.mem_get_info()[0] - FREE_BYTES, dtype=torch.uint8, device="cuda")
         start_ooms = torch.cuda.memory_stats()["num_ooms"]
         answers = answer_clip(adapter, clip, scores=FULL_QUESTIONS)
         refused_allocations = torch.cuda.memory_stats()["num_ooms"] - start_ooms
         del filler
-    difference, dtype = answers.off(expected), dtype_of(session)
+    difference, dtype = answers.largest_difference(expected), dtype_of(session)
     reason = (
         "" if difference <= CLOSE[dtype] else f"scores differ by more than {CLOSE[dtype]} from those with an empty card"
     )
-    yield judged(
+    yield line_with_reason(
         "full card",
         reason,
         largest_difference=difference,

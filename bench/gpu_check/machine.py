@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from bench.gpu_check.outcome import FailedError, Line, Number, Session, passed
+from bench.gpu_check.outcome import FailedError, Line, Measurement, Session, passed
 
 # Maximum error of a product in bfloat16 (8 bits, sums in float32) relative to the largest value in double precision.
 LARGEST_ERROR = 0.01
@@ -14,7 +14,7 @@ ROUNDS, ROWS = 10, 16
 
 def query(field: str) -> dict[str, str]:
     """Return a field of nvidia-smi for each visible GPU, by its name in CUDA_VISIBLE_DEVICES."""
-    from reprise.models.local.gpus import visible_gpus
+    from reprise.models.local.gpus import list_visible_gpus
 
     command = ["nvidia-smi", f"--query-gpu=uuid,{field}", "--format=csv,noheader,nounits"]
     try:
@@ -23,17 +23,20 @@ def query(field: str) -> dict[str, str]:
         return {}
     rows = [line.split(",", 1) for line in process.stdout.splitlines()]
     values = {uuid.strip(): value.strip() for uuid, value in rows}
-    return {gpu.name: values[gpu.uuid] for gpu in visible_gpus() if gpu.uuid in values}
+    return {gpu.name: values[gpu.uuid] for gpu in list_visible_gpus() if gpu.uuid in values}
 
 
 def driver(session: Session) -> Iterator[Line]:
     """Compare what a job reads from files about driver, GPUs and build with what torch reports when it uses them."""
     del session
     from reprise.core.errors import UserError
-    from reprise.models.local.gpus import check_build, installed_build, visible_gpus
+    from reprise.models.local.gpus import check_build, list_visible_gpus, read_installed_build
 
-    gpus, build = visible_gpus(), installed_build()
-    measured: dict[str, Number] = {"driver": next((gpu.driver for gpu in gpus), "none"), "build": build.name}
+    gpus, build = list_visible_gpus(), read_installed_build()
+    measured: dict[str, Measurement] = {
+        "driver": next((gpu.driver_version for gpu in gpus), "none"),
+        "build": build.name,
+    }
     measured["CUDA of the build"] = build.cuda or "none"
     try:
         check_build(build, max(1, len(gpus)))
@@ -42,7 +45,7 @@ def driver(session: Session) -> Iterator[Line]:
     import torch
 
     if build.cuda != torch.version.cuda:
-        raise FailedError(f"torch says that it is built for CUDA {torch.version.cuda}", measured)
+        raise FailedError(f"torch reports a build for CUDA {torch.version.cuda}", measured)
     try:
         torch.cuda.init()
     except (RuntimeError, AssertionError) as error:
@@ -56,7 +59,9 @@ def driver(session: Session) -> Iterator[Line]:
     architectures = torch.cuda.get_arch_list()
     mismatch = set(build.architectures) ^ set(architectures)
     if build.architectures and mismatch:
-        raise FailedError(f"a job takes the build to have other code than it has: {', '.join(mismatch)}", measured)
+        raise FailedError(
+            f"the architectures of the build differ from those that a job reads: {', '.join(mismatch)}", measured
+        )
     yield passed("driver", **measured)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 PASSED, FAILED, NOT_TRIED = "passed", "failed", "not tried"
 
-Number = float | int | str
+Measurement = float | int | str
 
 
 class NotTriedError(Exception):
@@ -17,7 +17,7 @@ class NotTriedError(Exception):
 class FailedError(Exception):
     """Raised if a check measures an unacceptable value."""
 
-    def __init__(self, reason: str, measured: Mapping[str, Number] | None = None) -> None:
+    def __init__(self, reason: str, measured: Mapping[str, Measurement] | None = None) -> None:
         super().__init__(reason)
         self.measured = dict(measured or {})
 
@@ -27,7 +27,7 @@ class Line(NamedTuple):
 
     name: str
     status: str
-    measured: Mapping[str, Number] = {}
+    measured: Mapping[str, Measurement] = {}
     reason: str = ""
     seconds: float = 0.0
 
@@ -40,11 +40,11 @@ class Line(NamedTuple):
         return f"{self.status:9}  {self.name:28}  {details}"
 
 
-def passed(name: str, **measured: Number) -> Line:
+def passed(name: str, **measured: Measurement) -> Line:
     return Line(name, PASSED, {key.replace("_", " "): value for key, value in measured.items()})
 
 
-def judged(name: str, reason: str, **measured: Number) -> Line:
+def line_with_reason(name: str, reason: str, **measured: Measurement) -> Line:
     """Return a line that failed if there is a reason, else one that passed."""
     return passed(name, **measured)._replace(status=FAILED if reason else PASSED, reason=reason)
 

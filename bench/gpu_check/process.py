@@ -20,7 +20,7 @@ def missing_package(name: str) -> bool:
         return True
 
 
-def _absent(error: BaseException | None) -> str:
+def _missing_cause(error: BaseException | None) -> str:
     """Return the missing package that caused an error, or an empty string."""
     while error is not None:
         if isinstance(error, ModuleNotFoundError) and error.name:
@@ -34,7 +34,7 @@ def verdict(error: BaseException) -> tuple[str, str]:
     """Return the status and the reason of an error that ended a check."""
     if isinstance(error, NotTriedError):
         return NOT_TRIED, str(error)
-    if package := _absent(error):
+    if package := _missing_cause(error):
         return NOT_TRIED, f"{package} is missing"
     text = " ".join(str(error).split())
     return FAILED, text if isinstance(error, FailedError) else f"{type(error).__name__}: {text}"

@@ -39,11 +39,11 @@ def run(check: Check, session: Session, end: float) -> list[Line]:
         return [Line(name, NOT_TRIED, reason=reason) for name in check.lines]
     remaining = end - time.monotonic()
     if remaining < LEAST_SECONDS:
-        return [Line(name, NOT_TRIED, reason="no time was left; raise --minutes") for name in check.lines]
+        return [Line(name, NOT_TRIED, reason="no time left; raise --minutes") for name in check.lines]
     start, log = time.monotonic(), session.logs / f"{check.name}.log"
     ending, lines = _in_process(check, session, log, min(check.seconds, remaining))
     if check.seconds > remaining and "no result" in ending:
-        ending, status = "no time was left; raise --minutes", NOT_TRIED
+        ending, status = "no time left; raise --minutes", NOT_TRIED
     else:
         status = FAILED
     seconds = round(time.monotonic() - start, 1)

@@ -9,13 +9,13 @@ from pathlib import Path
 from reprise.core.files import write_record
 from reprise.core.log import log_to_stderr
 from reprise.core.store import Store
-from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.base import ModelSpec
-from reprise.models.remote.serving.environment import environment_folder, is_built, pins_digest, pins_file
-from reprise.models.remote.serving.host import Host
-from reprise.models.remote.serving.settings import ServedBy, hosting_of, serving_of
+from reprise.models.inference.money.prices import NO_BUDGET, Account
+from reprise.models.remote.serving.environment import compute_pins_digest, environment_folder, is_installed, pins_file
+from reprise.models.remote.serving.host import ServerProcess
+from reprise.models.remote.serving.settings import ServerSettings, build_launch_settings, build_serving_key
 
-from bench.gpu_check.outcome import Line, NotTriedError, Session, judged
+from bench.gpu_check.outcome import Line, NotTriedError, Session, line_with_reason
 from bench.gpu_check.process import missing_package
 
 NAME, FRAMES, MINUTES = "gpu/check@random", 8, 4
@@ -26,7 +26,7 @@ ON_CPU = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
 
 def vllm(session: Session) -> Iterator[Line]:
     """Compare the scores of vLLM with those of transformers."""
-    server = ServedBy(
+    server = ServerSettings(
         engine="vllm", environment="serve-cpu" if session.is_cpu else "serve", arguments=ARGUMENTS,
         variables=ON_CPU if session.is_cpu else {}, start_minutes=MINUTES,
     )  # fmt: skip
@@ -34,18 +34,18 @@ def vllm(session: Session) -> Iterator[Line]:
     # Imported only here: without vLLM these imports would take most of this check's time.
     from reprise.models.remote.openai import OpenAIAdapter
 
-    from bench.gpu_check.asking import CLOSE, adapter_of, answer_clip, clip_of, dtype_of, spec_of, video
+    from bench.gpu_check.model_queries import CLOSE, adapter_of, answer_clip, clip_of, dtype_of, spec_of, video
 
     log_to_stderr()
     dtype, clip = dtype_of(session), clip_of(video(session), FRAMES)
-    serving = serving_of(
-        server, pins_digest(pins_file(server.environment)), dtype=dtype, trust_remote_code=False, is_video=True,
+    serving = build_serving_key(
+        server, compute_pins_digest(pins_file(server.environment)), dtype=dtype, trust_remote_code=False, is_video=True,
     )  # fmt: skip
     folder = _write_tiny(session)
     with adapter_of(spec_of(session, folder)) as adapter:
         native_answers = answer_clip(adapter, clip, texts=0)
-    host = Host(
-        serving, hosting_of(server, session.gpus), weights=_copy_renamed(folder), name=NAME, store=store,
+    host = ServerProcess(
+        serving, build_launch_settings(server, session.gpus), weights=_copy_renamed(folder), name=NAME, store=store,
         log_file=session.logs / "vllm.server.log",
     )  # fmt: skip
     try:
@@ -55,13 +55,13 @@ def vllm(session: Session) -> Iterator[Line]:
         answers = answer_clip(OpenAIAdapter(replace(spec, account=account)), clip, texts=0)
     finally:
         host.close()
-    difference = answers.off(native_answers)
+    difference = answers.largest_difference(native_answers)
     reason = (
         ""
         if difference <= CLOSE[dtype]
         else f"its scores differ from those of transformers by more than {CLOSE[dtype]}"
     )
-    yield judged("vllm", reason, largest_difference=difference, dtype=dtype)
+    yield line_with_reason("vllm", reason, largest_difference=difference, dtype=dtype)
 
 
 def _store(session: Session, environment: str) -> Store:
@@ -69,7 +69,7 @@ def _store(session: Session, environment: str) -> Store:
     if not pins_file(environment).is_file():
         raise NotTriedError(f"{pins_file(environment)} is missing")
     for root in (session.store, Path(".cache/serve").resolve()):
-        if is_built(environment_folder(pins_file(environment), Store(root))):
+        if is_installed(environment_folder(pins_file(environment), Store(root))):
             return Store(root)
     if missing_package("vllm"):
         raise NotTriedError("vllm is missing: neither in the store nor beside torch")

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from statistics import mean
 
 from reprise.core.store import Store
-from reprise.models.asking.lazy import LazyModel
-from reprise.models.base import Due
+from reprise.models.base import PendingRequests
+from reprise.models.inference.lazy import LazyModel
 
-from bench.gpu_check.asking import clip_of, key_of, questions, shares_of, video
 from bench.gpu_check.families import MODEL, checkpoint
 from bench.gpu_check.machine import query
-from bench.gpu_check.outcome import Line, Session, judged
+from bench.gpu_check.model_queries import clip_of, key_of, questions, shares_of, video
+from bench.gpu_check.outcome import Line, Session, line_with_reason
 
 # A job's clips, frames and questions per clip; workers of a model on a GPU (docs/reference/inference.md).
 CLIPS, FRAMES, QUESTIONS, WORKERS = 16, 32, 20, 8
@@ -31,21 +31,19 @@ def busy(session: Session) -> Iterator[Line]:
     key = key_of(session, gpus=session.gpus, model=MODEL)
     waiting_s = 0.0
     with LazyModel(key, Store(session.folder / "store"), 2, workers, clips=clips) as model:
-        model.expect(iter([Due(clip, requests) for clip in clips]))
+        model.set_upcoming(iter([PendingRequests(clip, requests) for clip in clips]))
         shares_of(list(model.answers(clips[0], requests)), clips[0])
-        model.spent()
+        model.pop_step_seconds()
         with utilisation() as samples:
             start = time.monotonic()
             for clip in clips[1:]:
                 shares_of(list(model.answers(clip, requests)), clip)
-                waiting_s += model.spent()["waiting"]
+                waiting_s += model.pop_step_seconds()["waiting"]
             wall_s = time.monotonic() - start
     busy_share, driver_share = 1 - waiting_s / wall_s, f"{mean(samples):.0f} %" if samples else "unknown"
     is_idle = busy_share < BUSY and not session.is_cpu
-    reason = (
-        f"the model waits for clips; more processors, or more workers than {workers}, are needed" if is_idle else ""
-    )
-    yield judged(
+    reason = f"the model waits for clips; it needs more CPU cores or more than {workers} workers" if is_idle else ""
+    yield line_with_reason(
         "busy", reason, share_of_the_time=busy_share, by_the_driver=driver_share, seconds_a_clip=wall_s / count,
         workers=workers, processors=os.cpu_count() or 1,
     )  # fmt: skip

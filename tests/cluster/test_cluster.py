@@ -62,13 +62,13 @@ def test_jobs_are_submitted_where_they_must_and_once_but_for_a_reason_and_more_i
     given = [ask("scontrol", "show", "job", job) for job in dict.fromkeys(allocations("fails", ended.outcome.output))]
     assert ["mem=400M" in given[0], "mem=800M" in given[1], len(given)] == [True, True, 2]
     chosen = Counter(PARTITION.findall(ended.outcome.output))
-    short = ("sources", "clips", "facts", "_judge")
+    short = ("sources", "clips", "clip_metadata", "_judge")
     assert {partition for partition, job in chosen if job.endswith(short)} == {"short"}
     is_accelerated = any(partition == "accel" and job.endswith("_infer") for partition, job in chosen)
     assert is_accelerated == ("killed" in NAMES or "lost" in NAMES)
     # Jobs of seconds are not submitted.
-    measured = {"construction_sources", "construction_cuts", "construction_facts", "construction_write"}
-    asking = {"sources", "clips", "facts", "infer", "infer_piece", "judge"}
+    measured = {"construction_sources", "construction_cuts", "construction_clip_metadata", "construction_write"}
+    asking = {"sources", "clips", "clip_metadata", "infer", "infer_partition", "judge"}
     assert {rule for rule, _ in RULE.findall(ended.outcome.output)} == asking | measured
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.faults.runs import Run
 from tests.workflow.conftest import FULL
-from tests.workflow.kept import Kept, kept_project
+from tests.workflow.resident import Kept, kept_project
 
 USERS = tuple(pwd.getpwnam(name).pw_uid for name in ("daemon", "nobody"))
 
@@ -64,4 +64,6 @@ def test_a_folder_that_another_user_has_made_is_refused(project_of: Callable[[in
     sockets_of(mine).mkdir()
     os.chown(sockets_of(mine), other, other)
     outcome = start_as(mine, project_of(mine)).wait()
-    assert not outcome.is_ok and f"{sockets_of(mine)}: not a folder of yours alone. Remove it" in outcome.output
+    assert (
+        not outcome.is_ok and f"{sockets_of(mine)}: not a folder that only you can access. Remove it" in outcome.output
+    )

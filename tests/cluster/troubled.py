@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from reprise.models.base import Answer, Clip, ModelSpec, Request
+from reprise.models.base import Answer, ClipFrames, ModelSpec, Request
 from reprise.models.local.plugged import Pixels
 
 LONGEST_S = 900
@@ -22,7 +22,7 @@ class Troubled(Pixels):
         self._name = str(spec.settings["name"])
         self._clips = 0
 
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+    def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         self._meet_trouble()
         self._clips += 1
         for request, answer in zip(requests, super().answers(clip, requests), strict=True):

@@ -7,15 +7,15 @@ from typing import Any
 import polars as pl
 import pytest
 from construction.mmbench_video.making import COLLECTION, COLUMNS, VIDEO_COLUMNS
-from construction.mmbench_video.review import OF_FRAMES, static
-from construction.mmbench_video.timestamps import time_in
-from construction.review import Reviewed
+from construction.mmbench_video.review import FRAME_VERDICTS, static
+from construction.mmbench_video.timestamps import find_timestamp
+from construction.review import ReviewResult
 from construction.settings import StaticFilter
-from construction.stages.draw import drawn
-from reprise.benchmarks.mmbench_video.taxonomy import GROUPS_TAKEN
-from reprise.benchmarks.mmbench_video.video_sets import set_of
+from construction.stages.draw import draw_questions
+from reprise.benchmarks.mmbench_video.taxonomy import RESERVED_GROUPS
+from reprise.benchmarks.mmbench_video.video_sets import read_video_set
 from reprise.core.errors import UserError
-from reprise.core.files import matching_files
+from reprise.core.files import list_matching_files
 from reprise.core.schemas import VERDICTS
 
 from tests.construction import worlds as w
@@ -40,7 +40,7 @@ def sheet(path: Path, rows: Sequence[w.Row]) -> Path:
 
 
 def made(folder: Path, how: Any = HOW) -> w.Tables:
-    return w.written(w.pool_of(matching_files(folder, how.files), how), lambda _: "", how)
+    return w.written(w.pool_of(list_matching_files(folder, how.files), how), lambda _: "", how)
 
 
 def of_rows(folder: Path, *rows: w.Row, **changes: Any) -> w.Tables:
@@ -66,7 +66,9 @@ def test_a_video_is_collected_or_named(tmp_path: Path) -> None:
         assert (row["filter"], bool(row["why"])) == (dropped_by, bool(dropped_by)), change
     path = sheet(tmp_path / COLLECTION, [VIDEO, VIDEO | {"end_s": "20"}])
     assert w.names_of(w.pool_of({COLLECTION: path}, HOW)["pool"]) == ["", "duplicate"]
-    with pytest.raises(UserError, match=r"no file 'collection.csv'. Found: a.csv. Put it where `annotations:`"):
+    with pytest.raises(
+        UserError, match=r"no file 'collection.csv'. Found: a.csv. Put it into the folder of `annotations:`"
+    ):
         w.pool_of({"a.csv": path}, HOW)
     for text, message in (("", "column 'video_type' is missing. Found: video, source."), ("a,b,c\n", "row 1: 3 cells")):
         path.write_text(f"video,source\n{text}")
@@ -77,17 +79,17 @@ def test_a_video_is_collected_or_named(tmp_path: Path) -> None:
 ROWS: list[tuple[w.Row, str, str]] = [
     ({}, "", ""), ({"start_s": "2", "end_s": "10"}, "", ""), ({"video": "v9"}, "unknown_video", "no video 'v9'."),
     ({"video": "v2"}, "video_dropped", "too_short: 20 s"), ({"question": " "}, "empty", "no question"),
-    ({"answer": ""}, "empty", "no answer"), ({"dimensions": " ; "}, "no_leaf", "it names no ability"),
+    ({"answer": ""}, "empty", "no answer"), ({"dimensions": " ; "}, "no_leaf", "no ability is named"),
     ({"dimensions": "OCR; Countin"}, "unknown_leaf", "no leaf 'Countin'. Did you mean 'Counting'?"),
     ({"dimensions": "perception"}, "unknown_leaf", "no leaf 'perception'."),
     ({"dimensions": "OCR\x07"}, "unprintable", "control characters"),
-    ({"annotator": ""}, "no_annotator", "nobody is named who wrote it"),
-    ({"start_s": "2", "end_s": "11"}, "bad_span", "2 to 11 of 10 s"), ({"start_s": "2"}, "bad_span", "start_s is given alone"),
-    ({"start_s": "2", "end_s": "0:05"}, "bad_span", "'2' or '0:05' is no number"),
+    ({"annotator": ""}, "no_annotator", "no annotator is named"),
+    ({"start_s": "2", "end_s": "11"}, "bad_span", "2 to 11 of 10 s"), ({"start_s": "2"}, "bad_span", "only start_s is stated"),
+    ({"start_s": "2", "end_s": "0:05"}, "bad_span", "'2' or '0:05' is not a number"),
 ]  # fmt: skip
 
 
-def test_a_row_that_cannot_be_used_is_named_and_no_sample(tmp_path: Path) -> None:
+def test_an_unusable_row_is_reported_and_becomes_no_sample(tmp_path: Path) -> None:
     for change, dropped_by, why in ROWS:
         here = of_rows(tmp_path, QUESTION | change)
         [row] = here["candidates"].to_dicts()
@@ -114,16 +116,16 @@ NOT_NAMED = (
 )  # fmt: skip
 
 
-def test_a_time_of_the_video_is_told_from_what_only_looks_like_one() -> None:
-    found = {question: time_in(question) for question in (*NAMED, *NOT_NAMED)}
+def test_video_timestamps_are_distinguished_from_other_times() -> None:
+    found = {question: find_timestamp(question) for question in (*NAMED, *NOT_NAMED)}
     assert [question for question in NAMED if not found[question] or found[question] not in question] == []
     assert [question for question in NOT_NAMED if found[question]] == []
     for part in ("9", "at ", "clock ", "1:05 ", "the first ", "score a ", "from 5 ", "9:", " ", "1st "):
-        time_in(part * 2000)  # a long question takes no longer than it is
+        find_timestamp(part * 2000)  # a long question takes no longer than it is
 
 
 LINTED: list[tuple[w.Row, str, str]] = [
-    ({"question": "What happens at 03:20 in the video?"}, "timestamp", "the question says 'at 03:20'"),
+    ({"question": "What happens at 03:20 in the video?"}, "timestamp", "the question contains 'at 03:20'"),
     ({"question": "Who is shown at the end of the video?"}, "", ""), ({"question": "Who won it?"}, "", ""),
     ({"question": "And then?"}, "question_too_short", "2 of at least 3 words"),
     ({"answer": "Yes."}, "answer_too_short", "1 of at least 2 words"),
@@ -143,7 +145,7 @@ def test_guidelines_that_a_text_can_break(tmp_path: Path) -> None:
         assert found == {question: [*warned, *more] for question, warned in WARNED.items()}
 
 
-def test_nobody_judges_an_own_question(tmp_path: Path) -> None:
+def test_annotators_do_not_judge_their_own_questions(tmp_path: Path) -> None:
     here, two = of_rows(tmp_path, QUESTION), how(review={"verdicts": "-", "votes": 2})
     tasks = w.review(here, two).tasks
     own = w.verdicts(tmp_path / "1.csv", tasks, "correct", "Ann ", "bob")
@@ -168,7 +170,7 @@ def questions(folder: Path, *names: str) -> tuple[pl.DataFrame, dict[str, str]]:
     return table, {name: texts[f"Who runs {name}?"] for name in names}
 
 
-def filtered(table: pl.DataFrame, ratings: list[pl.DataFrame], *checks: Path, votes: int = 1) -> Reviewed:
+def filtered(table: pl.DataFrame, ratings: list[pl.DataFrame], *checks: Path, votes: int = 1) -> ReviewResult:
     return static(table, ratings, checks, how(static=ONE_FRAME, review={"verdicts": "-", "votes": votes}))
 
 
@@ -192,12 +194,12 @@ def test_a_mean_of_exactly_two_and_a_half_is_dropped(tmp_path: Path) -> None:
     assert (found.tasks[0]["mean"], found.tasks[0]["ratings"]) == ("2.5", "3 3 2 2") and found.tasks[-1]["mean"] == "-"
 
 
-def test_what_people_see_by_hand_counts_more_than_ratings(tmp_path: Path) -> None:
+def test_manual_checks_take_precedence_over_ratings(tmp_path: Path) -> None:
     table, index = questions(tmp_path, "static", "moving")
     ratings = rated({index["static"]: 3.0, index["moving"]: 0.0})
     listed = filtered(table, ratings).tasks
     assert [task["mean"] for task in listed] == ["3", "0"]
-    needs, enough = OF_FRAMES
+    needs, enough = FRAME_VERDICTS
     one = w.verdicts(tmp_path / "1.csv", listed[:1], needs, "ann")
     other = w.verdicts(tmp_path / "2.csv", listed[1:], enough, "ann")
     assert w.names_of(filtered(table, ratings, one, other).reviewed) == ["", "static_by_hand"]
@@ -207,17 +209,21 @@ def test_what_people_see_by_hand_counts_more_than_ratings(tmp_path: Path) -> Non
     assert w.names_of(filtered(table, ratings, all_need, none_needs).reviewed) == ["static", ""], "they disagree"
 
 
-def test_a_draw_hangs_on_the_questions_and_not_on_their_order(tmp_path: Path) -> None:
+def test_sampled_questions_do_not_depend_on_their_order(tmp_path: Path) -> None:
     rows = [{"video": f"{n}.mp4", "question": "Who?", "answer": "A man.", "options": "x"} for n in range(30)]
     path = sheet(tmp_path / "msvd.csv", [*rows, rows[0]])
-    found = drawn(path, 10, "0 to 5", 0)
+    found = draw_questions(path, 10, "0 to 5", 0)
     assert found.height == 10 and found.columns == ["video", "question", "answer", "options", "scoring"]
     sheet(path, [rows[0], *reversed(rows)])
-    assert drawn(path, 10, "0 to 5", 0).equals(found) and not drawn(path, 10, "0 to 5", 1).equals(found)
-    assert sorted(drawn(path, 1000, "0 to 5", 0)["video"]) == sorted(row["video"] for row in [*rows, rows[0]])
-    assert len(set_of(found, path, GROUPS_TAKEN).items) == 10
+    assert draw_questions(path, 10, "0 to 5", 0).equals(found) and not draw_questions(path, 10, "0 to 5", 1).equals(
+        found
+    )
+    assert sorted(draw_questions(path, 1000, "0 to 5", 0)["video"]) == sorted(row["video"] for row in [*rows, rows[0]])
+    assert len(read_video_set(found, path, RESERVED_GROUPS).items) == 10
     one: w.Row = {"video": "1.mp4", "question": "Who?"}
     with pytest.raises(UserError, match=r"msvd.csv: column 'answer' is missing. Found: video, question."):
-        drawn(sheet(path, [one]), 10, "accuracy", 0)
-    with pytest.raises(UserError, match=r"msvd.csv: column 'scoring' is taken: how a set is scored stands in the"):
-        drawn(sheet(path, [one | {"answer": "a", "scoring": "b"}]), 10, "accuracy", 0)
+        draw_questions(sheet(path, [one]), 10, "accuracy", 0)
+    with pytest.raises(
+        UserError, match=r"msvd.csv: column 'scoring' is reserved: the suite states how a set is scored"
+    ):
+        draw_questions(sheet(path, [one | {"answer": "a", "scoring": "b"}]), 10, "accuracy", 0)

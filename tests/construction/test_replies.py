@@ -1,7 +1,7 @@
-"""What language models answer: every reply that cannot be used has a name, and is never silently a text."""
+"""Replies of writer models: every unusable reply has a named problem and never becomes a text."""
 
 import pytest
-from construction.writing import UnusableError, read_list, read_parts
+from construction.writing import UnusableReplyError, parse_list, parse_parts
 
 LABELS = ["Target", "Fluent Caption"]
 PROMPT = "Your objective is to generate a contradiction caption using the provided PropBank style dictionary."
@@ -30,10 +30,10 @@ PARTS: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize(("reply", "problem"), PARTS.values(), ids=PARTS)
 def test_the_parts_of_a_reply(reply: str, problem: str) -> None:
     if not problem:
-        assert read_parts(reply, LABELS, PROMPT) == GOOD
+        assert parse_parts(reply, LABELS, PROMPT) == GOOD
         return
-    with pytest.raises(UnusableError) as error:
-        read_parts(reply, LABELS, PROMPT)
+    with pytest.raises(UnusableReplyError) as error:
+        parse_parts(reply, LABELS, PROMPT)
     assert error.value.problem == problem and error.value.why
 
 
@@ -54,8 +54,8 @@ LISTS: dict[str, list[str] | str] = {
 @pytest.mark.parametrize(("reply", "found"), LISTS.items())
 def test_the_lines_of_a_list(reply: str, found: list[str] | str) -> None:
     if isinstance(found, list):
-        assert read_list(reply, PROMPT) == found
+        assert parse_list(reply, PROMPT) == found
         return
-    with pytest.raises(UnusableError) as error:
-        read_list(reply, PROMPT)
+    with pytest.raises(UnusableReplyError) as error:
+        parse_list(reply, PROMPT)
     assert error.value.problem == found and error.value.why

@@ -1,4 +1,4 @@
-"""What a change of a suite's `construction:` or of its people's answers makes again, and what is said of mistakes."""
+"""Which steps a change of `construction:` or of annotators' answers reruns, and messages about errors."""
 
 import pytest
 from reprise.plan.suite import all_settings
@@ -11,14 +11,14 @@ OTHERS = "other_writers: [toy-other-writer]"
 
 @pytest.fixture
 def own(project: Project) -> Project:
-    """With folders for people's verdicts and annotations that a test may write."""
+    """Return a project with writable folders for verdicts and annotations."""
     project.edit(SUITE, "resources/demo/reviews/velociti/", "reviews/")
     project.edit(SUITE, "path: resources/demo/vatex", "path: annotations")
     return project
 
 
 def texts(project: Project) -> dict[str, str]:
-    """Settings by name, without what later stages know of a writer."""
+    """Return the settings by name, without those of later stages about a writer."""
     found = all_settings(project.plan("construction"))
     return {name: one.model_dump_json() for name, one in found.items() if not name.startswith("runs/")}
 
@@ -41,7 +41,7 @@ EFFECTS: list[tuple[str | tuple[str, str], set[str]]] = [
 
 
 @pytest.mark.parametrize(("change", "steps"), EFFECTS)
-def test_a_change_makes_again_what_it_shapes(own: Project, change: str | tuple[str, str], steps: set[str]) -> None:
+def test_a_change_reruns_the_affected_steps(own: Project, change: str | tuple[str, str], steps: set[str]) -> None:
     before = texts(own)
     if isinstance(change, str):
         own.write(change, "[]" if "json" in change else "task_id,digest,reviewer,verdict\n")
@@ -66,12 +66,12 @@ def test_an_encoder_is_named_by_the_digest_of_its_folder(own: Project) -> None:
     assert changed(before, texts(own)) == {"construction/vinoground/samples"}
 
 
-def test_a_judge_is_measured_again_when_somebody_rated(project: Project) -> None:
+def test_new_ratings_rerun_the_judge_metrics(project: Project) -> None:
     project.edit(SUITE, MMBENCH_VIDEO, with_raters("unpacked/interior8/oracle"))
     before = texts(project)
-    assert {f"people/mmbench_video/raters/{one}" for one in ("surveys", "rated", "ratings")} <= before.keys()
+    assert {f"human_evaluation/mmbench_video/raters/{one}" for one in ("surveys", "rated", "ratings")} <= before.keys()
     project.write("raters1.csv", "task_id,digest,reviewer,verdict\n")
     assert changed(before, texts(project)) == {
-        "people/mmbench_video/raters/ratings", "people/mmbench_video/raters/statistics",
+        "human_evaluation/mmbench_video/raters/ratings", "human_evaluation/mmbench_video/raters/statistics",
         "metrics/mmbench_video/unpacked",
     }  # fmt: skip

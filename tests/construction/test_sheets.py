@@ -1,4 +1,4 @@
-"""Annotations in csv files of one's own: what is read, and every mistake by its file, row and column."""
+"""Annotations in custom csv files: their content, and each error with its file, row and column."""
 
 from pathlib import Path
 
@@ -48,11 +48,11 @@ def test_events_are_named_in_the_order_in_which_they_begin(tmp_path: Path) -> No
 MISTAKES: dict[str, tuple[str, str | bytes, str]] = {
     "a column that is missing": ("video,start,end,verb", "b,0,2,walk", "column 'arg0' is missing. Found: video, start"),
     "a column that nobody reads": (f"{HEADER[:-6]}maner", "b,0,2,run,x,y", "unknown column 'maner'. Did you mean 'manner'?"),
-    "a time that is none": (HEADER, "b,0,2,run,x,\nb,soon,2,run,x,", "row 2: column 'start': found 'soon', allowed is seconds"),
-    "an end before its start": (HEADER, "b,3,2,run,x,", "column 'end': found '2', allowed is a time after column 'start' (3)"),
-    "a path": (HEADER, "../../etc/passwd,0,2,run,x,", "column 'video': found '../../etc/passwd', allowed is the name of a file"),
+    "a time that is none": (HEADER, "b,0,2,run,x,\nb,soon,2,run,x,", "row 2: column 'start': found 'soon'; allowed: seconds"),
+    "an end before its start": (HEADER, "b,3,2,run,x,", "column 'end': found '2'; allowed: a time after column 'start' (3)"),
+    "a path": (HEADER, "../../etc/passwd,0,2,run,x,", "column 'video': found '../../etc/passwd'; allowed: a file name"),
     "semicolons": (HEADER.replace(",", ";"), "b;0;2;run;x;", "its columns are separated by ';'. Save the file as csv with commas."),
-    "a control character": (HEADER, "b,0,2,run,x\0,", "column 'arg0': found 'x[U+0000]', allowed is text without control"),
+    "a control character": (HEADER, "b,0,2,run,x\0,", "column 'arg0': found 'x[U+0000]'; allowed: text without control"),
     "another encoding": (HEADER, "b,8,9,run,Ä,".encode("latin-1"), "line 2: not UTF-8"),
     "nothing": (HEADER, "", "no rows"),
     "half a span of a caption": (CAPTIONS, "a,1,,x", "column 'end': found ''"),

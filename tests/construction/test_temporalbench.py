@@ -6,16 +6,16 @@ from typing import Any
 
 import polars as pl
 import pytest
-from construction.temporalbench.making import WORD_CATEGORIES, as_negatives, category_in, clips, examples
+from construction.temporalbench.making import WORD_CATEGORIES, clips, examples, negative_rows, parse_category
 from construction.temporalbench.review import long_videos, option_sets, with_option_sets
-from construction.writing import UnusableError
+from construction.writing import UnusableReplyError
 from reprise.core.errors import UserError
 
 from tests.construction import worlds as w
 
 PROMPTS, HOW = w.prompts("temporalbench"), w.settings("temporalbench")
 CLIP = "COIN/v.short-0-10"
-MEASURED = w.facts((CLIP, 1, False))
+MEASURED = w.clip_metadata((CLIP, 1, False))
 
 
 def how(**changes: Any) -> Any:
@@ -48,7 +48,7 @@ def test_a_clip_is_dropped_by_the_first_filter_that_finds_something(tmp_path: Pa
         "no_caption": clip_row("e", caption=""), "unprintable": clip_row("u", caption="He sits\x00 down."),
         "long_caption": clip_row("b", caption="He sits down. " * 200),
     }  # fmt: skip
-    measured = w.facts(*((f"COIN/{one}.short-0-10", 3 if one == "c" else 2, one == "t") for one in "vtceub"))
+    measured = w.clip_metadata(*((f"COIN/{one}.short-0-10", 3 if one == "c" else 2, one == "t") for one in "vtceub"))
     files = annotated(tmp_path, *rows.values())
     assert [one.source_id for one in clips(files, HOW)] == ["v", "a", "t", "c", "e", "u", "b"]
     here = w.pool_of(files, HOW, measured)
@@ -58,14 +58,14 @@ def test_a_clip_is_dropped_by_the_first_filter_that_finds_something(tmp_path: Pa
     assert w.names_of(w.pool_of(files, how(transitions=0), measured)["pool"]).count("scene_transitions") == 5
 
 
-def test_captions_come_in_files_of_their_own_refined_ones_and_descriptions_count(tmp_path: Path) -> None:
+def test_captions_in_separate_files_refined_captions_and_descriptions(tmp_path: Path) -> None:
     """A clip without one caption is a task of its own."""
     files = annotated(tmp_path, *(clip_row(video, caption="") for video in "vwe"), clip_row("u", split=""))
     files |= annotated(tmp_path, clip_row("v", refined="Refined."), clip_row("w", caption="One."), name="b.json")
     gym = clip_row("g", dataset="FineGym", caption="Not this.")
     files |= annotated(tmp_path, clip_row("w", caption="Another."), clip_row("u"), gym, name="c.json")
     clips_of = [*(f"COIN/{one}.short-0-10" for one in "vweu"), "FineGym/g.short-0-10"]
-    here = w.pool_of(files, HOW, w.facts(*((one, 1, False) for one in clips_of)))
+    here = w.pool_of(files, HOW, w.clip_metadata(*((one, 1, False) for one in clips_of)))
     rows = {row["video"]: (row["caption"], row["is_refined"], row["filter"]) for row in here["pool"].to_dicts()}
     assert rows == {
         "v": ("Refined.", True, ""), "w": ("One. / Another.", False, "two_captions"), "e": ("", False, "no_caption"),
@@ -94,11 +94,11 @@ def test_a_mistake_in_the_annotations_is_named(tmp_path: Path, content: Any, cha
         clips(w.saved(tmp_path / name, content), how(**changes))
 
 
-def test_a_benchmark_of_which_no_video_is_there_stops(tmp_path: Path) -> None:
-    found = r"not one video of its 1 clips is available, among them 'COIN/v.short-0-10'. .* missing"
+def test_a_benchmark_without_available_videos_fails(tmp_path: Path) -> None:
+    found = r"none of its 1 clips has an available video, for example 'COIN/v.short-0-10'. .* missing"
     with pytest.raises(UserError, match=found):
-        w.pool_of(annotated(tmp_path, clip_row("v"), clip_row("n", end=0)), HOW, w.facts())
-    nothing = w.pool_of(annotated(tmp_path, clip_row("n", end=0)), HOW, w.facts())
+        w.pool_of(annotated(tmp_path, clip_row("v"), clip_row("n", end=0)), HOW, w.clip_metadata())
+    nothing = w.pool_of(annotated(tmp_path, clip_row("n", end=0)), HOW, w.clip_metadata())
     assert w.names_of(nothing["pool"]) == ["no_span"], "none of which is looked for"
 
 
@@ -129,7 +129,7 @@ def chain(pool: w.Tables, one: w.Writer, **changes: Any) -> w.Tables:
     return w.written(pool, one, how(**changes))
 
 
-def test_what_several_writers_wrote_is_merged_and_labelled(pool: w.Tables) -> None:
+def test_negatives_of_several_writers_are_merged_and_labelled(pool: w.Tables) -> None:
     """Worked by hand: of eight lines six differ; one writer repeats the other in other letters, one is told to write again."""
     asked: list[str] = []
     events = "First he sits down, then he cuts a potato twice."
@@ -165,7 +165,7 @@ def row_of(made: w.Tables, kind: str) -> w.Row:
 @pytest.mark.parametrize(("reply", "problem"), [
     ("A man may cut it three times.", "no_list"), (f"1. {CAPTION}\n2. {CAPTION.upper()}", "unchanged"),
 ])  # fmt: skip
-def test_a_bad_reply_is_named_asked_again_and_never_silently_a_sample(pool: w.Tables, reply: str, problem: str) -> None:
+def test_a_bad_reply_is_reported_requested_again_and_never_a_sample(pool: w.Tables, reply: str, problem: str) -> None:
     """Of one event the prompt asks for the caption itself as the other order: it is dropped, and no mistake."""
     row = row_of(chain(pool, writer(reply, then=f"1. {THRICE}")), "words")
     assert (row["rounds"], row["filter"], row["replies"][0]) == (2, "", reply)
@@ -186,9 +186,9 @@ LISTS: dict[str, tuple[list[tuple[str, int, list[str]]], list[str]]] = {
 
 @pytest.mark.parametrize(("lists", "filters"), LISTS.values(), ids=LISTS)
 def test_each_line_is_kept_or_named(lists: list[tuple[str, int, list[str]]], filters: list[str]) -> None:
-    found = as_negatives(CLIP, CAPTION, [(level, "w", *one) for level, *one in lists], examples(PROMPTS))
+    found = negative_rows(CLIP, CAPTION, [(level, "w", *one) for level, *one in lists], examples(PROMPTS))
     assert w.names_of(found) == filters and len({row["sample_id"] for row in found}) == len(found)
-    own = as_negatives(CLIP, "Cut a ginger twice using a knife.", [("words", "w", 9, [SHOWN])], examples(PROMPTS))
+    own = negative_rows(CLIP, "Cut a ginger twice using a knife.", [("words", "w", 9, [SHOWN])], examples(PROMPTS))
     assert w.names_of(own) == [""], "of the prompt's own caption it is a negative"
 
 
@@ -201,10 +201,10 @@ SAID = {
 
 
 @pytest.mark.parametrize(("reply", "found"), SAID.items())
-def test_one_category_is_read(reply: str, found: str) -> None:
+def test_one_category_is_parsed(reply: str, found: str) -> None:
     try:
-        assert category_in(reply, PROMPTS["category"].system) == found
-    except UnusableError as error:
+        assert parse_category(reply, PROMPTS["category"].system) == found
+    except UnusableReplyError as error:
         assert error.problem == found and found not in WORD_CATEGORIES
 
 
@@ -269,7 +269,7 @@ SETS: dict[str, tuple[dict[str, str], str]] = {
 
 
 @pytest.mark.parametrize(("dropped", "expected"), SETS.values(), ids=SETS)
-def test_an_option_set_is_made_of_what_people_left(dropped: dict[str, str], expected: str) -> None:
+def test_an_option_set_uses_the_reviewed_negatives(dropped: dict[str, str], expected: str) -> None:
     rows = [of_set("words", f"N{n}", "C", dropped) for n in (1, 2, 3, 4)]
     rows += [of_set("central", f"N{n}.{m}", f"N{n}", dropped) for n in (1, 2, 3) for m in (1, 2)]
     found = with_option_sets(rows)

@@ -10,15 +10,15 @@ from typing import Any
 
 import polars as pl
 import pytest
-from construction.filters import kept
+from construction.filters import kept_rows
 from construction.mmbench_video.review import static
 from construction.temporalbench.making import clips
 from construction.temporalbench.review import TABLE1
 from human_evaluation.tasks import COLUMNS, as_csv
+from reprise.benchmarks.annotations import ClipSource, Item
 from reprise.benchmarks.registry import load_release
-from reprise.benchmarks.rows import ClipsFrom, Item
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
-from reprise.core.files import matching_files
+from reprise.core.files import list_matching_files
 from reprise.core.schemas import VERDICTS
 from synthetic import annotators
 from synthetic.reviewer import is_true, scripts, verdict
@@ -29,7 +29,7 @@ from tests.construction import worlds as w
 from tests.unit.rows import verdict_row
 
 
-def read_back(files: Sequence[Path], kind: str, clips: ClipsFrom) -> Sequence[Item]:
+def read_back(files: Sequence[Path], kind: str, clips: ClipSource) -> Sequence[Item]:
     """The items of a release that was written, none of them flawed or there twice."""
     items = load_release(kind).read_release(files, clips, {}).items
     assert len({item.item_id for item in items}) == len(items) and not any(item.flaws for item in items)
@@ -75,7 +75,7 @@ def test_vinoground(tmp_path: Path) -> None:
     found = w.numbers(toy, how)
     assert found["pairs released", "all"] == (500, 12) and found["videos and captions released", "all"] == (1000, 24)
     before = {one["idx"]: one["question"] for one in json.loads(files["vinoground_textscore"].read_text())}
-    gone = min(kept(toy["reviewed"])["pair"])
+    gone = min(kept_rows(toy["reviewed"])["pair"])
     less = w.released(toy | {"reviewed": toy["reviewed"].filter(pl.col("pair") != gone)}, how, tmp_path)
     after = {one["idx"]: one["question"] for one in json.loads(less[1].read_text())}
     assert before.keys() - after.keys() == {f"{int(gone, 16)}_pos", f"{int(gone, 16)}_neg"}
@@ -88,10 +88,10 @@ def test_mmbench_video(tmp_path: Path) -> None:
         update={"static": w.settings("mmbench_video", static={"model": "m"}).static}
     )
     demo = w.ROOT / w.SUITE["mmbench_video"]["annotations"]["path"]
-    toy = w.reviewed(w.written(w.pool_of(matching_files(demo, how.files), how), lambda _: "", how), how)
+    toy = w.reviewed(w.written(w.pool_of(list_matching_files(demo, how.files), how), lambda _: "", how), how)
     for row in w.left(toy["reviewed"]):
         assert annotators.truths(row["video"])[row["question"]] == (row["answer"], frozenset(row["dimensions"]))
-    indices = kept(toy["reviewed"])["index"].to_list()
+    indices = kept_rows(toy["reviewed"])["index"].to_list()
     assert len(indices) == 30 and toy["candidates"].height == sum(map(len, annotators.questions().values())) == 30 + 14
     dropped = Counter(name for table in ("candidates", "reviewed") for name in w.names_of(toy[table]) if name)
     assert dropped == {
@@ -123,7 +123,7 @@ def test_temporalbench(tmp_path: Path) -> None:
     how = w.of_suite("temporalbench", "other_writers", "rounds", "transitions")
     files = w.saved(tmp_path / "annotations.json", annotations())
     known = {clip.clip_id: script_of(clip.clip_id) for clip in clips(files, how)}
-    measured = w.facts(*((name, len(one.cuts()) + 1 if one else 1, one is None) for name, one in known.items()))
+    measured = w.clip_metadata(*((name, len(one.cuts()) + 1 if one else 1, one is None) for name, one in known.items()))
     others = {"toy-other-writer": partial(w.toy_writer, writer=w.TOY_OTHER_WRITER)}
     made = w.written(w.pool_of(files, how, measured), w.toy_writer, how, **others)
     said = [task | {"reviewer": "script", "verdict": verdict(task)} for task in w.review(made, how).tasks]
@@ -143,7 +143,7 @@ def test_temporalbench(tmp_path: Path) -> None:
 
     items, found = read_back(w.released(toy, how, tmp_path), how.kind, "ids"), w.numbers(toy, how)
     assert found["data sets of long videos", "all"] == (4, 4) and found["negatives of a long video", "all"] == (4, 4)
-    assert found["language models that write", "all"] == (3, 2)
+    assert found["writer models", "all"] == (3, 2)
     for writer in ("toy-writer", "toy-other-writer"):
         shown = toy["reviewed"].filter(pl.col("level") != "central", pl.col("writer") == writer, filter="").height
         assert found["negatives of captions released", writer][1] == shown > 0

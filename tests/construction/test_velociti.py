@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from construction.settings import SubsetSearch
-from construction.stages.samples import refuse_nothing
-from construction.velociti.subset import scores, search
+from construction.stages.samples import check_any_usable
+from construction.velociti.subset import score_rows, search
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.core.errors import UserError
 
@@ -44,13 +44,13 @@ SING_BOY = f"{{'Verb': 'sing (sing)',\n'Arg0 (agent)': '{BOY}',\n'ArgM (manner)'
 # Test, the events that are looked at, and of each negative what it holds and why it is dropped.
 RULES: dict[str, tuple[list[w.Row], str, str, list[tuple[str, str]]]] = {
     "a bound agent acts elsewhere in the video": ([VIDEO, OTHER], "agent_bind", "Ev1", [(WALK_BOY, "")]),
-    "nor does it do the same by another annotation": ([VIDEO, annotated(ONE, event("walk", BOY)), OTHER], "agent_bind", "Ev1", [(BOY, f"{BOY}: may do this too")]),
+    "nor does it do the same by another annotation": ([VIDEO, annotated(ONE, event("walk", BOY)), OTHER], "agent_bind", "Ev1", [(BOY, f"{BOY}: may also do this")]),
     "nor does it act on itself": ([annotated(ONE, event("push", MAN, **{"Arg1 (pushed)": BOY}), JUMP), OTHER], "agent_bind", "Ev1", [(BOY, f"{BOY}: is in another role of the event")]),
     "a bound action keeps the agent": ([VIDEO, OTHER], "action_bind", "Ev2", [(WALK_BOY, ""), (SING_BOY, "")]),
     "it is another verb of another agent": (BOY_WALKS, "action_bind", "Ev1", []),
     "a coreference mixes two agents": ([VIDEO, OTHER], "coref", '["Ev1","Ev3","Ev3"]', [(BOY, "")]),
-    "unless it may be true": (BOY_WALKS, "coref", '["Ev1","Ev3","Ev3"]', [("", f"every deed of another may be one of {MAN}")]),
-    "a random agent is no hypernym of anybody in the video": ([VIDEO, NOBODY_ELSE], "agent_random", "Ev1", [("", "every agent of the data may be in this video")]),
+    "unless it may be true": (BOY_WALKS, "coref", '["Ev1","Ev3","Ev3"]', [("", f"every action of another agent may be one of {MAN}")]),
+    "a random agent is no hypernym of anybody in the video": ([VIDEO, NOBODY_ELSE], "agent_random", "Ev1", [("", "every agent of the data set may be in this video")]),
     "a manner of what is done twice is not replaced": ([annotated(ONE, WALK, event("walk", MAN, manner="fast")), OTHER], "action_manner", "Ev1", [("slowly", f"{MAN} may do this twice, and once in the other manner")]),
     "events of a chronology are two seconds apart": ([VIDEO, OTHER], "chrono", '["Ev1","Ev3"]', [(MAN, "")]),
     "unless it is true both ways": ([annotated(ONE, WALK, JUMP, WALK, JUMP), OTHER], "chrono", '["Ev1","Ev3"]', [(MAN, "both orders may be true: an event happens twice")]),
@@ -58,7 +58,7 @@ RULES: dict[str, tuple[list[w.Row], str, str, list[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize(("annotations", "test", "label", "expected"), RULES.values(), ids=RULES)
-def test_what_a_rule_sets_against_an_event(
+def test_the_negatives_of_each_rule(
     tmp_path: Path, annotations: list[w.Row], test: str, label: str, expected: list[tuple[str, str]]
 ) -> None:
     here = w.pool_of(files(tmp_path, annotations), HOW)
@@ -70,7 +70,7 @@ def test_what_a_rule_sets_against_an_event(
         assert negative in made if negative else not made
 
 
-def test_an_event_is_called_as_the_prompts_call_it_or_dropped_by_name(tmp_path: Path) -> None:
+def test_events_use_the_role_names_of_the_prompts_or_are_dropped(tmp_path: Path) -> None:
     how = HOW.model_copy(update={"verbs_left_out": ["stand"]})
     bad = (event("", MAN), event("walk", ""), event("stand", MAN), event("walk", "x" * 301))
     here = w.pool_of(files(tmp_path, [annotated(ONE, event("walk", MAN, **SCENE), *bad), OTHER]), how)
@@ -87,9 +87,9 @@ def entry(**parts: Any) -> list[w.Row]:
 
 BROKEN: dict[str, tuple[Any, str]] = {
     "deep JSON": ("[" * 100_000, "Invalid JSON"),
-    "no events": ([OTHER, {"Ev9": {}}], "annotation 2: its events must be of one video (vid_seg_int), found 0"),
+    "no events": ([OTHER, {"Ev9": {}}], "annotation 2: all events must have the same video (vid_seg_int), found 0"),
     "a role that is a list": (entry(Args={"Arg0": ["man"]}), "entry 2: Ev1.Args.Arg0: Input should be a valid string, found '['man']'"),
-    "a NUL": (entry(Verb="walk\0"), "entry 2: Ev1.Verb: Value error, it holds control characters, found 'walk[U+0000]'"),
+    "a NUL": (entry(Verb="walk\0"), "entry 2: Ev1.Verb: Value error, contains control characters, found 'walk[U+0000]'"),
 }  # fmt: skip
 
 
@@ -152,7 +152,7 @@ REFUSED: list[tuple[str, str, str, str, str]] = [
 
 
 @pytest.mark.parametrize(("agent", "verb", "system", "reply", "why"), REFUSED)
-def test_a_bad_reply_is_named_asked_again_and_never_silently_a_sample(
+def test_a_bad_reply_is_reported_requested_again_and_never_a_sample(
     found: w.Tables, agent: str, verb: str, system: str, reply: str, why: str
 ) -> None:
     def about(made: w.Tables) -> w.Row:
@@ -179,9 +179,9 @@ def test_captions_that_do_not_serve_a_test_are_dropped(found: w.Tables) -> None:
     assert set(good_ones["written"]["rounds"]) == {1}
     assert {row["test"] for row in w.left(good_ones["samples"])} == {CONTROL, *TESTS}
     nothing = w.written(found, lambda asked: "I'm sorry, but no.", HOW)["written"].to_dicts()
-    with pytest.raises(UserError, match=r"^x/r: nothing that the writer said can be used: \d+ refusal. The first: I'm"):
-        refuse_nothing(nothing, Path("x/r"))
-    refuse_nothing(good_ones["written"].to_dicts(), Path("x/r"))
+    with pytest.raises(UserError, match=r"^x/r: no reply of the writer can be used: \d+ refusal. The first: I'm"):
+        check_any_usable(nothing, Path("x/r"))
+    check_any_usable(good_ones["written"].to_dicts(), Path("x/r"))
 
 
 # --- the subset ---------------------------------------------------------------------------------------------------------
@@ -194,12 +194,12 @@ SEARCH = SubsetSearch(per_test=4, tolerance=0, seed=3)
 def test_a_subset_is_as_hard_as_the_whole() -> None:
     found = search("chrono", RIGHT, SEARCH)
     assert (found.samples, found.strict, found.subset_strict) == (8, 50, 50) and 1 <= found.tries <= SEARCH.tries
-    assert len(found.chosen) == 4 and sum(RIGHT[one] for one in found.chosen) == 2
+    assert len(found.item_ids) == 4 and sum(RIGHT[one] for one in found.item_ids) == 2
     row = {"test_name": "chrono", "samples": 8, "strict": "50.00", "subset": 4, "subset_strict": "50.00"}
-    assert scores([found]) == [row | {"tries": found.tries}]
+    assert score_rows([found]) == [row | {"tries": found.tries}]
     assert search("chrono", dict(reversed(RIGHT.items())), SEARCH) == found
     few = search("chrono", dict(list(RIGHT.items())[:3]), SEARCH)
-    assert (few.chosen, few.tries) == (sorted(RIGHT)[:3], 0)
+    assert (few.item_ids, few.tries) == (sorted(RIGHT)[:3], 0)
     # One of three is right: of two samples none is, or one, and 50 is nearer to 33.33 than 0.
     three = {"a": True, "b": False, "c": False}
     with pytest.raises(UserError, match=r"none of 30 tries is within 5 points of 33.33.*nearest has 50.00.*tolerance:"):

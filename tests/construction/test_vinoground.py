@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from construction.review import Reviewed
-from construction.vinoground.making import pairs
+from construction.review import ReviewResult
+from construction.vinoground.making import parse_pairs
 from construction.vinoground.retrieval import encoder_of, nearest
 from pydantic import ValidationError
 from reprise.core.errors import UserError
@@ -39,19 +39,19 @@ REPLIES = {
 
 @pytest.mark.parametrize(("reply", "filters"), REPLIES.values(), ids=REPLIES)
 def test_every_pair_of_a_reply_is_kept_or_named(reply: str, filters: list[str]) -> None:
-    found = pairs(said(reply), PROMPTS, w.settings("vinoground", pairs=2))
+    found = parse_pairs(said(reply), PROMPTS, w.settings("vinoground", pairs=2))
     assert w.names_of(found) == filters and all(bool(row["why"]) == bool(row["filter"]) for row in found)
 
 
-def test_the_conversation_goes_on_until_there_are_enough() -> None:
+def test_the_conversation_continues_until_there_are_enough_pairs() -> None:
     how = w.settings("vinoground", pairs=2)
-    [first] = w.asked_of({}, [], how)
+    [first] = w.requests_of({}, [], how)
     assert first["prompt"] == PROMPTS["pairs"].user and "Give me 10 examples." in first["prompt"]
-    [second] = w.asked_of({}, said(GOOD), how)
+    [second] = w.requests_of({}, said(GOOD), how)
     assert second["prompt"] == f"{PROMPTS['pairs'].user}\n\n{GOOD}\n\ngive me 10 different ones"
-    assert w.asked_of({}, said(GOOD, RUNS), how) == []
+    assert w.requests_of({}, said(GOOD, RUNS), how) == []
     failed = said("", error="timeout")
-    assert w.names_of(pairs(failed, PROMPTS, how)) == ["failed"] and w.asked_of({}, failed, how) == []
+    assert w.names_of(parse_pairs(failed, PROMPTS, how)) == ["failed"] and w.requests_of({}, failed, how) == []
 
 
 ROWS: dict[str, tuple[Any, Any, dict[str, Any], list[str]]] = {
@@ -88,9 +88,12 @@ def test_columns_and_spans_are_settings(tmp_path: Path) -> None:
     assert w.names_of(w.pool_of(files, w.settings("vinoground", columns=columns))["pool"]) == [""]
     with pytest.raises(UserError, match=r"val.json: column 'videoID' is missing. Found: id, text. Correct `columns:`"):
         w.pool_of(files, w.settings("vinoground"))
-    with pytest.raises(UserError, match=r"no captions in val.json. Correct `columns:`"):
+    with pytest.raises(UserError, match=r"no captions in val.json. Correct `files:` or `columns:`"):
         w.pool_of(w.saved(tmp_path / "val.json", [{"videoID": "yt_1_2", "enCap": []}]), w.settings("vinoground"))
-    for span, found in (("(.+)_(.+)", r"has no group 'video'. Write \(\?P<video>"), ("(", "no regular expression")):
+    for span, found in (
+        ("(.+)_(.+)", r"group 'video' is missing. Write \(\?P<video>"),
+        ("(", "is not a regular expression"),
+    ):
         with pytest.raises(ValidationError, match=found):
             w.settings("vinoground", span=span)
     # The file `a_0_5` as a whole, and 0 to 5 s of the file `a`, would have one name.
@@ -134,7 +137,7 @@ def two(votes: int = 2) -> Any:
     return HOW.model_copy(update={"review": HOW.review.model_copy(update={"votes": votes})})
 
 
-def searches(done: Reviewed) -> list[dict[str, Any]]:
+def searches(done: ReviewResult) -> list[dict[str, Any]]:
     return [task for task in done.tasks if task["task_id"].startswith("search/")]
 
 
@@ -164,7 +167,7 @@ def test_a_video_that_shows_both_captions_is_of_neither(made: w.Tables, tmp_path
     assert searched == set(rows.select("pair", "half").iter_rows()) - shown
 
 
-def test_a_category_is_what_most_people_say(made: w.Tables, tmp_path: Path) -> None:
+def test_a_category_is_the_majority_of_verdicts(made: w.Tables, tmp_path: Path) -> None:
     task = next(one for one in w.review(made, HOW).tasks if one["task_id"].startswith("category/"))
     pair, most = task["task_id"].partition("/")[2], "action;spatial"
     for said, votes, expected in (((most, most, "object"), 2, most), ((most, "object"), 1, ""), ((most,), 2, "")):

@@ -26,13 +26,25 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("clip_id", "kind", "source_id", "start_s", "end_s", "item_id", "task", "texts", "answer", "groups"),
     ),
     "requests": ("requests", ("request_id", "system", "prompt", "options", "expected", "max_tokens")),
-    "facts": ("facts", ("clip_id", "frames", "fps", "width", "height", "shots")),
+    "clip_metadata": ("clip_metadata", ("clip_id", "frames", "fps", "width", "height", "shots")),
     "frames": ("frames", ("clip_id", "indices", "times_s", "shown_clip")),
     "infer": ("responses", ("request_id", "text", "scores", "frames_shown", "error")),
-    "verdicts": ("verdicts", ("request_id", "value", "read_by", "right", "unparsed", "failed")),
+    "verdicts": ("verdicts", ("request_id", "value", "extracted_by", "right", "unparsed", "failed")),
     "metrics": (
         "metrics",
-        ("metric", "group", "convention", "reader", "value", "low", "high", "asked", "scored", "failed", "unparsed"),
+        (
+            "metric",
+            "group",
+            "convention",
+            "extractor",
+            "value",
+            "low",
+            "high",
+            "requested",
+            "scored",
+            "failed",
+            "unparsed",
+        ),
     ),
 }
 DIGITS = 2  # processors differ in the last bits of a probability
@@ -41,11 +53,11 @@ DIGITS = 2  # processors differ in the last bits of a probability
 def code_versions() -> dict[str, int]:
     """The version of every stage, benchmark, adapter and synthetic world."""
     benchmarks = {path.stem: yaml.safe_load(path.read_text()) for path in (ROOT / "config/benchmarks").glob("*.yaml")}
-    found = {f"stage {name}": version for name, version in versions.STAGES.items()}
+    found = {f"stage {name}": version for name, version in versions.STAGE_VERSIONS.items()}
     found |= {f"benchmark {name}": spec.get("version", 1) for name, spec in benchmarks.items()}
     found |= {f"adapter {name}": info.version for name, info in ADAPTERS.items()}
     found |= {f"world {name}": plugin.version for name, plugin in PLUGINS.items()}
-    return dict(sorted({**found, "decoder": versions.DECODER}.items()))
+    return dict(sorted({**found, "decoder": versions.DECODER_VERSION}.items()))
 
 
 def numbers() -> dict[str, dict[str, str]]:
@@ -88,14 +100,19 @@ def candidates(stage: str, name: str) -> list[str]:
     """Return the versions of what computes a result, from the nearest on."""
     first, *rest = name.split("/")
     found = [f"stage {stage}"]
-    if (ROOT / f"config/benchmarks/{first}.yaml").is_file() and stage not in ("facts", "frames", "infer", "verdicts"):
+    if (ROOT / f"config/benchmarks/{first}.yaml").is_file() and stage not in (
+        "clip_metadata",
+        "frames",
+        "infer",
+        "verdicts",
+    ):
         found.append(f"benchmark {first}")
     if stage == "infer":
         model = yaml.safe_load((ROOT / f"config/models/{rest[2]}.yaml").read_text(encoding="utf-8"))
         found += [f"adapter {model['adapter']}", "decoder"]
     if stage == "annotations":
         found += ["stage release", *(f"world {name}" for name in PLUGINS)]
-    if stage == "facts":
+    if stage == "clip_metadata":
         found += ["stage sources", "stage clips", *(f"world {name}" for name in PLUGINS)]
     if stage == "verdicts":
         found += ["stage judgements", "stage judge_requests"]

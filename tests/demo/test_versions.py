@@ -46,7 +46,7 @@ def test_the_recorded_numbers_are_those_of_the_recorded_versions() -> None:
         ("infer", "decoder", "stage verdicts"),
         ("frames", "stage frames", "stage metrics"),
         ("verdicts", "stage judgements", "stage table"),
-        ("facts", "stage clips", "stage annotations"),
+        ("clip_metadata", "stage clips", "stage annotations"),
         ("table", "stage table", "stage metrics"),
     ],
 )

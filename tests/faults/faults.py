@@ -21,7 +21,7 @@ from tests.workflow.conftest import make_video
 STORE = "resources/store"
 UNHARMED = {"logs", "locks", "tmp"}  # what no job reads
 DIGEST = re.compile(r"[0-9a-f]{16,64}")
-STEPS = {"construction", "people"}
+STEPS = {"construction", "human_evaluation"}
 JOBS_UNDONE = 6
 COMMAND = re.compile(r"[Rr]un `python -m reprise ([a-z -]+)`")  # a command without anything to fill in
 UPDATES: dict[str, Callable[[Reduced], None]] = {

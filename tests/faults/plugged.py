@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from reprise.media.decoder import read_frames
-from reprise.models.base import Answer, AnswerError, Clip, ModelSpec, Request
+from reprise.models.base import Answer, AnswerError, ClipFrames, ModelSpec, Request
 
 REGISTRATION = """
 
@@ -35,7 +35,7 @@ class Pixels:
     def __init__(self, spec: ModelSpec) -> None:
         self._seed = str(spec.settings["seed"])
 
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+    def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         assert clip.path is not None
         frames = read_frames(clip.path, clip.indices)
         seen = hashlib.sha256(frames.tobytes() + self._seed.encode()).hexdigest()
@@ -76,7 +76,7 @@ class Faulty:
     def __init__(self, spec: ModelSpec) -> None:
         self._name = str(spec.settings["fault"])
 
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+    def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
             if not is_hit(request.request_id):
                 yield Answer(text=request.expected)

@@ -10,7 +10,7 @@ import yaml
 from construction.mmbench_video.making import COLLECTION, index_of
 from construction.mmbench_video.making import COLUMNS as ANNOTATED
 from construction.mmbench_video.making import VIDEO_COLUMNS as COLLECTED
-from human_evaluation.surveys import BETWEEN
+from human_evaluation.surveys import OPTION_SEPARATOR
 from human_evaluation.tasks import COLUMNS as VERDICT_COLUMNS
 
 from tests.faults.plugged import REGISTRATION
@@ -21,7 +21,7 @@ from tests.workflow.conftest import ROOT, Project, copy_project, make_video
 
 CHECKPOINT = ROOT / "resources/demo/checkpoints/siglip"
 NEWER_REVISION = "76543210fedcba9876543210fedcba9876543210"
-# Each benchmark passes what no other one does: Vinoground is asked of models and people, TemporalBench measures its clips
+# Each benchmark passes what no other one does: Vinoground queries models and annotators, TemporalBench measures its clips
 # before it is written, MMBench-Video is filtered by answers and rated, VELOCITI's subset is searched for.
 SUITE = """\
 title: Reduced
@@ -38,7 +38,7 @@ benchmarks:
     release: {kind: folder, path: release/vinoground}
     clips: ids
     route: {kind: folder, path: videos}
-    people: {answering: {run: paper/all/humans, answers: people/vinoground/*.csv}}
+    annotators: {answering: {run: paper/all/humans, answers: people/vinoground/*.csv}}
   temporalbench:
     tables: config/tables/reduced_temporalbench.yaml
     release: {kind: constructed}
@@ -57,7 +57,7 @@ benchmarks:
     clips: release
     route: {kind: folder, path: videos}
     judges: [gpt-4v, wordmatch]
-    people: {raters: {kind: rating, runs: [unpacked/none/o3], workers: 1, answers: people/mmbench_video/*.csv}}
+    annotators: {raters: {kind: rating, runs: [unpacked/none/o3], workers: 1, answers: people/mmbench_video/*.csv}}
   velociti:
     tables: config/tables/reduced_velociti.yaml
     release: {kind: folder, path: release/velociti}
@@ -103,12 +103,12 @@ figures:
   fig1: {kind: bars, title: Scores, caption: Scores., axis: score (%), of: [{table: table3, metrics: [text]}]}
 """
 MODELS = {
-    "pixels": "label: Pixels\nadapter: pixels\npieces: 2\nsettings: {seed: 0}\n",
+    "pixels": "label: Pixels\nadapter: pixels\npartitions: 2\nsettings: {seed: 0}\n",
     "hub-siglip": f"label: SigLIP\nadapter: contrastive\nrepo: toy/siglip\nrevision: {REVISION}\n",
 }
 RESULTS = "results/reduced"
 SURVEYS = {
-    benchmark: f"{RESULTS}/people/{benchmark}/{group}/surveys.csv"
+    benchmark: f"{RESULTS}/human_evaluation/{benchmark}/{group}/surveys.csv"
     for benchmark, group in (("vinoground", "answering"), ("mmbench_video", "raters"))
 }
 PREVIEW = f"{RESULTS}/frames/preview/vinoground/0.pos.linspace4.png"
@@ -116,7 +116,7 @@ FIGURE = "results/figures/vinoground/fig1.png"
 MADE = ("mmbench_video/annotation/questions.csv", "mmbench_video/sets/msvd.csv", "velociti/subset/o3.csv")
 TARGETS = (
     "all", PREVIEW, "results/tables/judges.md", f"{RESULTS}/health.csv", FIGURE, REPORT, *SURVEYS.values(),
-    *(f"{RESULTS}/construction/{name}" for name in MADE), f"{RESULTS}/people/vinoground/answering/tasks-1.json",
+    *(f"{RESULTS}/construction/{name}" for name in MADE), f"{RESULTS}/human_evaluation/vinoground/answering/tasks-1.json",
 )  # fmt: skip
 IMPORTED = "resources/imports/{}/answers.{}"
 QUESTIONS = ("0 1 2 3", "4 5 6 7", "8 9 a b")  # MMBench-Video's, each by its answer: letters of what `pixels` says
@@ -178,7 +178,7 @@ def ask_people(project: Reduced) -> None:
     asking.finish()
     for benchmark, survey in SURVEYS.items():
         rows = [
-            [row["task_id"], row["digest"], "ann", row["choices"].split(BETWEEN)[not place]]
+            [row["task_id"], row["digest"], "ann", row["choices"].split(OPTION_SEPARATOR)[not place]]
             for place, row in enumerate(asking.rows(survey))
         ]
         project.write_rows(f"people/{benchmark}/ann.csv", [VERDICT_COLUMNS, *rows])
@@ -213,8 +213,8 @@ def faulty_suite(project: Reduced, faults: Sequence[str]) -> Reduced:
     slugs = [f"faulty-{name}" for name in faults]
     rows = [{"label": slug, "model": slug, "protocol": "paper", "sampling": "linspace4"} for slug in slugs]
     suite, tables = yaml.safe_load(SUITE), yaml.safe_load(VINOGROUND)
-    suite["benchmarks"] = {"vinoground": suite["benchmarks"]["vinoground"] | {"people": {}}}
-    del suite["overview"], suite["time"]
+    suite["benchmarks"] = {"vinoground": suite["benchmarks"]["vinoground"] | {"annotators": {}}}
+    del suite["overview"], suite["temporal"]
     tables["tables"]["table3"]["sections"] = [{"rows": rows}]
     project.write("config/suites/faulty.yaml", yaml.safe_dump(suite | {"run": slugs} | {"failed_share_max": 0.5}))
     project.write("config/tables/reduced_vinoground.yaml", yaml.safe_dump(tables))

@@ -50,7 +50,7 @@ def succeeds(outcome: Outcome, details: str = "") -> None:
 def same_numbers(project: Reduced, numbers: Numbers, details: str = "", *, is_part: bool = False) -> None:
     """The results are those of the undisturbed run; after a part of the jobs some may be missing, made when needed."""
     found = project.numbers()
-    # A ledger that names objects which are gone is dropped at planning, and made again when a job needs it.
+    # A manifest that names objects which are gone is dropped at planning, and made again when a job needs it.
     wanted = {name for name in numbers if not LEDGER.search(name)}
     names = found.keys() if is_part else found.keys() | wanted
     others = [name for name in sorted(names) if numbers.get(name) != found.get(name)]
@@ -181,8 +181,8 @@ def test_damages(world: Undisturbed) -> None:
                 done += f", {faults.mend(project, damage, outcome)}"
                 outcome = project.run_suite()
             succeeds(outcome, f"{story}{done}")
-            is_unread = project.numbers().get(damage.path) == struck
-            expected = world.numbers | ({damage.path: struck} if is_unread else {})
+            is_unnoticed = project.numbers().get(damage.path) == struck
+            expected = world.numbers | ({damage.path: struck} if is_unnoticed else {})
             same_numbers(project, expected, f"{story}{done}", is_part=True)
 
     run_trials("damages", strike)
@@ -230,5 +230,5 @@ def test_faulty_adapters(world: Undisturbed) -> None:
         run_trials("adapters", examine)
         for outcome in runs:
             assert outcome.is_ok and not outcome.has_traceback, outcome.tail()
-        for journal in (project.root / faults.STORE / "journal").rglob("*.jsonl"):
-            assert not NOT_FINITE.search(journal.read_text()), journal
+        for cache in (project.root / faults.STORE / "response_cache").rglob("*.jsonl"):
+            assert not NOT_FINITE.search(cache.read_text()), cache

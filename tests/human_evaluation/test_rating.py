@@ -1,4 +1,4 @@
-"""People's ratings of answers: what is drawn, the mean of several raters, and how far they agree; each by hand."""
+"""Human ratings: sampled questions, mean ratings and agreement, computed by hand."""
 
 import json
 from collections.abc import Sequence
@@ -7,18 +7,18 @@ from pathlib import Path
 import polars as pl
 import pytest
 from human_evaluation.agreement import alpha
-from human_evaluation.answers import Counted, gather, rated, rating_requests
-from human_evaluation.keys import Inputs
+from human_evaluation.answers import CountedAnswers, gather, mean_ratings, rating_requests
+from human_evaluation.keys import AnswerFiles
 from human_evaluation.settings import RatingDesign
-from human_evaluation.statistics import rater_rows, rating_numbers
-from human_evaluation.surveys import NOT_TESTED, Shown, label_studio_tasks, question_tasks, survey_rows
+from human_evaluation.statistics import rater_rows, rating_statistics
+from human_evaluation.surveys import NO_QUALIFICATION, SurveyVideo, label_studio_tasks, question_tasks, survey_rows
 from human_evaluation.tasks import as_csv
 from reprise.benchmarks.human_ratings import read_ratings
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest
 from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS
 
-from tests.human_evaluation.asked import counted_of, said
+from tests.human_evaluation.designs import counted_of, said
 from tests.unit.rows import item_row
 
 RUNS = ("b/p/s/one", "b/p/s/two")
@@ -32,13 +32,13 @@ ITEMS_OF_TEN = pl.DataFrame(
 )  # fmt: skip
 DESIGN = RatingDesign(kind="rating", runs=("p/s/one", "p/s/two"), answers="*.csv")
 SCOPE = "b/raters/all"
-VIDEO = Shown(Path("resources/a.mp4"), has_sound=True)
+VIDEO = SurveyVideo(Path("resources/a.mp4"), has_sound=True)
 
 
 def answers_of(run: str, names: Sequence[str], failed: Sequence[str] = (), replies: str = "0123") -> pl.DataFrame:
     rows = [
         {
-            "request_id": f"{name}#{reader}", "item_id": name, "role": "p", "reader": reader, "text": f"{run} {name}",
+            "request_id": f"{name}#{reader}", "item_id": name, "role": "p", "extractor": reader, "text": f"{run} {name}",
             "error": "server_error" if name in failed else "", "replies": list(replies), "expected": "3", "key": "k",
         }
         for name in names
@@ -56,8 +56,8 @@ REQUESTS_OF_THREE = requests_of(3)
 TASKS = question_tasks(SCOPE, REQUESTS_OF_THREE)
 
 
-def ratings_of(**by_person: str) -> Counted:
-    """What people say of the first tasks, a figure each; `-` says nothing."""
+def ratings_of(**by_person: str) -> CountedAnswers:
+    """Return ratings of the first tasks, one digit each; `-` is no rating."""
     verdicts = [
         said(person, task, figure)
         for person, figures in by_person.items()
@@ -67,7 +67,7 @@ def ratings_of(**by_person: str) -> Counted:
     return counted_of(verdicts, DESIGN, tasks=TASKS)
 
 
-def test_the_same_questions_are_drawn_of_each_run_whatever_their_order() -> None:
+def test_the_same_questions_are_sampled_for_each_run_in_any_order() -> None:
     drawn = requests_of(4)
     by_run = {run: set(drawn.filter(role=run)["item_id"]) for run in RUNS}
     assert len(by_run[RUNS[0]]) == 4 and by_run[RUNS[0]] == by_run[RUNS[1]]
@@ -83,15 +83,17 @@ def test_the_same_questions_are_drawn_of_each_run_whatever_their_order() -> None
     assert {row["item_id"] for row in rating_requests(ITEMS_OF_TEN, some, 9, 0)} == {"q2"}, "all runs were asked it"
 
 
-def test_a_rater_sees_the_question_and_both_answers_and_not_whose_it_is() -> None:
+def test_a_rater_sees_the_question_and_both_answers_but_not_the_model() -> None:
     row = requests_of().filter(role=RUNS[0], item_id="q7").row(0, named=True)
     assert row["prompt"] == "Question: What 7?\nGroundtruth answer: Right 7.\nCandidate answer: b/p/s/one q7"
     assert row["options"] == ["0", "1", "2", "3"] and row["clip_id"] == "v7"
-    shown = survey_rows(TASKS, NOT_TESTED, DESIGN, {task.shown["clip"]: VIDEO for task in TASKS})
+    shown = survey_rows(TASKS, NO_QUALIFICATION, DESIGN, {task.texts["clip"]: VIDEO for task in TASKS})
     assert len({row["task_id"] for row in shown}) == 6
     assert not any(run in str(row | {"question": ""}) for run in RUNS for row in shown)
 
-    with pytest.raises(UserError, match=r"b/p/s/one: its answers choose an option\. Name runs .* are rated"):
+    with pytest.raises(
+        UserError, match=r"b/p/s/one: its answers are choices, which have no rating\. Name runs .* are rated"
+    ):
         rating_requests(ITEMS_OF_TEN, {RUNS[0]: answers_of(RUNS[0], ["q1"], replies="AB")}, 1, 0)
     (row,) = rating_requests(ITEMS_OF_TEN, {RUNS[0]: answers_of(RUNS[0], ["q1"], replies="012345")}, 1, 0)
     assert row["options"] == ["0", "1", "2", "3", "4", "5"]
@@ -99,7 +101,7 @@ def test_a_rater_sees_the_question_and_both_answers_and_not_whose_it_is() -> Non
 
 def test_the_mean_of_two_raters_by_hand(tmp_path: Path) -> None:
     """3 and 2 are 2.5, 0 and 0 are 0; the third answer was rated by one of two, the others by nobody."""
-    found, waiting = rated(REQUESTS_OF_THREE, TASKS, ratings_of(ann="302", bob="20-").votes, DESIGN.workers)
+    found, waiting = mean_ratings(REQUESTS_OF_THREE, TASKS, ratings_of(ann="302", bob="20-").votes, DESIGN.workers)
     first, second, _ = REQUESTS_OF_THREE.head(3)["item_id"]
     assert found.rows() == [(RUNS[0], first, 2.5), (RUNS[0], second, 0.0)]
     assert waiting == REQUESTS_OF_THREE["request_id"].to_list()[2:]
@@ -110,15 +112,15 @@ def test_the_mean_of_two_raters_by_hand(tmp_path: Path) -> None:
 
 def test_files_of_two_raters_add_up(tmp_path: Path) -> None:
     """One as a csv file, one as Label Studio exports it."""
-    rows = survey_rows(TASKS, NOT_TESTED, DESIGN, {task.shown["clip"]: VIDEO for task in TASKS})
+    rows = survey_rows(TASKS, NO_QUALIFICATION, DESIGN, {task.texts["clip"]: VIDEO for task in TASKS})
     surveys, ann, bob = (tmp_path / name for name in ("surveys.csv", "ann.csv", "bob.json"))
     surveys.write_text(as_csv(rows, list(rows[0])))
     ann.write_text(as_csv([{**row, "reviewer": "ann", "verdict": "3"} for row in rows], list(rows[0])))
     two = {"completed_by": 7, "result": [{"from_name": "verdict", "value": {"choices": ["2"]}}]}
     bob.write_text(json.dumps([{"data": task, "annotations": [two]} for task in label_studio_tasks(surveys, "1")]))
-    files = Inputs(answers={str(path): file_digest(path) for path in (ann, bob)})
+    files = AnswerFiles(answers={str(path): file_digest(path) for path in (ann, bob)})
     tasks, counted = gather(SCOPE, DESIGN, files, REQUESTS_OF_THREE)
-    found, _ = rated(REQUESTS_OF_THREE, tasks, counted.votes, DESIGN.workers)
+    found, _ = mean_ratings(REQUESTS_OF_THREE, tasks, counted.votes, DESIGN.workers)
     assert not counted.votes.problems and found["rating"].to_list() == [2.5] * 6
     ann.write_text(ann.read_text().replace("3", "1"))
     with pytest.raises(UserError, match=r"ann\.csv: edited since this run was planned"):
@@ -132,11 +134,11 @@ def test_numbers_of_ratings() -> None:
     given = counted.votes.by_task.values()
     counts = [{figure: list(one.values()).count(figure) for figure in "0123"} for one in given]
     assert alpha(counts, "0123", "interval") == pytest.approx(17 / 22)
-    found = {line.what: line for line in rating_numbers("mmbench_video", REQUESTS_OF_THREE, TASKS, counted, DESIGN)}
+    found = {line.what: line for line in rating_statistics("mmbench_video", REQUESTS_OF_THREE, TASKS, counted, DESIGN)}
     assert (found["questions"].paper, found["questions"].ours) == (100, 3)
     assert (found["answers to rate"].paper, found["answers to rate"].ours) == (200, 6)
     assert found["ratings that count"].ours == 6 and found["ratings an answer"].ours == 2
-    assert found["answers with a mean"].ours == 3 and found["answers that too few people rated"].ours == 3
+    assert found["answers with a mean"].ours == 3 and found["answers with too few ratings"].ours == 3
     assert found["Krippendorff's alpha"].ours == pytest.approx(17 / 22)
     assert found["Krippendorff's alpha"].note == "interval, of the answers that count"
     first, second = (found[f"mean rating of {run}"].ours for run in RUNS)

@@ -1,4 +1,4 @@
-"""What goes out to people: surveys, their videos, and the test before them."""
+"""Surveys for annotators, their videos, and the qualification."""
 
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,13 @@ import pytest
 from human_evaluation.slides import has_sound, slides
 from human_evaluation.surveys import COLUMNS as SEEN
 from human_evaluation.surveys import (
-    NOT_TESTED,
-    Shown,
+    NO_QUALIFICATION,
+    SurveyVideo,
     label_studio_tasks,
-    qualification_of,
-    qualification_tasks,
+    load_qualification,
     qualification_videos,
     question_tasks,
+    read_qualification,
     survey_rows,
 )
 from human_evaluation.tasks import as_json, as_sheet
@@ -24,12 +24,12 @@ from reprise.core.files import seal_text
 from reprise.core.schemas import REQUESTS
 from reprise.media.settings import Encode
 
-from tests.human_evaluation.asked import TEST, design, task
+from tests.human_evaluation.designs import TEST, design, task
 from tests.unit.rows import request_row
 from tests.unit.videos import barcode_video
 
 HEAD = "question_id,video,question,options,answer"
-VIDEO = Shown(Path("resources/a.mp4"), has_sound=True)
+VIDEO = SurveyVideo(Path("resources/a.mp4"), has_sound=True)
 OF_TWO = [
     request_row(f"7_{part}/text#text_{part}", clip_id=f"7.{part}", prompt="Which?", options=["A", "B"])
     for part in ("pos", "neg")
@@ -46,13 +46,15 @@ def saved(rows: list[dict[str, Any]], folder: Path) -> Path:
     return folder / "surveys.csv"
 
 
-def test_nothing_that_people_see_tells_what_is_right(tmp_path: Path) -> None:
-    videos = {f"7.{part}": Shown(Path(f"resources/store/clips/{part == 'pos'}.mp4"), True) for part in ("pos", "neg")}
-    rows = survey_rows(tasks_of(), NOT_TESTED, design(), videos)
+def test_surveys_do_not_reveal_the_right_answer(tmp_path: Path) -> None:
+    videos = {
+        f"7.{part}": SurveyVideo(Path(f"resources/store/clips/{part == 'pos'}.mp4"), True) for part in ("pos", "neg")
+    }
+    rows = survey_rows(tasks_of(), NO_QUALIFICATION, design(), videos)
     assert len(rows) == 2 and {row["question"] for row in rows} == {"Which?"}
     for seen in (as_sheet(rows, SEEN), as_json(label_studio_tasks(saved(rows, tmp_path), "1"))):
         assert not any(one in seen for one in ("pos", "neg", "7.", "7_"))
-    with pytest.raises(UserError, match="7_pos/text#text_pos: a free answer, which people cannot choose"):
+    with pytest.raises(UserError, match="7_pos/text#text_pos: has no options that annotators can choose"):
         tasks_of(options=[])
 
 
@@ -65,20 +67,22 @@ def test_each_survey_is_a_file_for_label_studio(tmp_path: Path) -> None:
     first = found["1"][0]
     assert first["question"] == "=1+1\nor -2" and first["options"] == [{"value": "A"}, {"value": "B"}]
     assert first["video_url"] == "/data/local-files/?d=a.mp4" and "reviewer" not in first
-    with pytest.raises(UserError, match="is not inside .*, the folder of the videos. Let `videos:` name one that hold"):
-        survey_rows(tasks, TEST, design(), {"": Shown(Path("/elsewhere/a.mp4"), has_sound=True)})
+    with pytest.raises(UserError, match="is not inside .*, the folder of `videos:`. Name a folder that contains"):
+        survey_rows(tasks, TEST, design(), {"": SurveyVideo(Path("/elsewhere/a.mp4"), has_sound=True)})
     with pytest.raises(UserError, match=r"surveys.csv: no survey '3'. Found: qualification, 1, 2\."):
         label_studio_tasks(path, "3")
     seal_text(path)
     path.write_text(path.read_text().replace("-2", "-3"))
-    with pytest.raises(UserError, match=r"surveys.csv: damaged, or edited: .* Save what you wrote in it under another"):
+    with pytest.raises(
+        UserError, match=r"surveys.csv: damaged or edited since it was written. Save your edits under another"
+    ):
         label_studio_tasks(path, "1")
 
 
-def test_questions_are_dealt_out_in_a_drawn_order_that_no_other_clip_changes() -> None:
+def test_questions_are_divided_in_a_seeded_order_independent_of_other_clips() -> None:
     """VELOCITI's pairs go to three people without overlap; Vinoground's questions fill surveys of a size."""
     tasks = [task(str(n)) for n in range(21)]
-    rows = survey_rows(tasks, NOT_TESTED, design(surveys=3), {"": VIDEO})
+    rows = survey_rows(tasks, NO_QUALIFICATION, design(surveys=3), {"": VIDEO})
     people = {number: {row["task_id"] for row in rows if row["survey"] == number} for number in "123"}
     assert [len(one) for one in people.values()] == [7, 7, 7] and len(set.union(*people.values())) == 21
     rows = survey_rows(tasks, TEST, design(per_survey=4), {"": VIDEO})
@@ -88,19 +92,21 @@ def test_questions_are_dealt_out_in_a_drawn_order_that_no_other_clip_changes() -
     other = survey_rows(tasks, TEST, design(per_survey=4, seed=1), {"": VIDEO})
     assert [row["task_id"] for row in rows] != [row["task_id"] for row in other] and len(other) == 23
     few, videos = [task(str(n), str(n)) for n in range(30)], {str(n): VIDEO for n in range(30)}
-    whole = survey_rows(few, NOT_TESTED, design(surveys=3), videos)
+    whole = survey_rows(few, NO_QUALIFICATION, design(surveys=3), videos)
     del videos["7"]
-    assert survey_rows(few, NOT_TESTED, design(surveys=3), videos) == [row for row in whole if row["task_id"] != "7"]
+    assert survey_rows(few, NO_QUALIFICATION, design(surveys=3), videos) == [
+        row for row in whole if row["task_id"] != "7"
+    ]
 
 
 ONE, TWO = "1,,Which?,A | B,A", "2,,Who?,A | B,B"
 MISTAKES = [
-    ("1,,Which?,A | B,C", "row 1: found 'C' of 'A | B'; needed: two options or more, and the answer among them."),
+    ("1,,Which?,A | B,C", "row 1: found 'C' of 'A | B'; needed: at least two options, one of which is the answer."),
     ("1,a.mp4,Which?,A | B,A", "row 1: no video 'a.mp4' in "),
     (f"{ONE}\n2,,Which?", "row 2: 3 cells for 5 columns (question_id, video, question, options, answer)."),
-    (f"{ONE}\n{ONE}", "row 2: question '1' stands there twice."),
-    (f"{ONE}\n{TWO}", "has 2 questions, and `right: 3` of the group needs more."),
-    ("", "no such file, which should hold the questions of a qualification"),
+    (f"{ONE}\n{ONE}", "row 2: question '1' appears twice."),
+    (f"{ONE}\n{TWO}", "has 2 questions, fewer than `right: 3`. Add questions or lower it."),
+    ("", "the file with the questions of the qualification does not exist"),
 ]
 
 
@@ -110,7 +116,7 @@ def test_a_mistake_in_a_qualification_is_named(tmp_path: Path, rows: str, messag
     if rows:
         path.write_text(f"{HEAD}\n{rows}\n")
     with pytest.raises(UserError) as caught:
-        qualification_of("b/g/all", design(qualification={"questions": str(path), "right": 3}))
+        load_qualification("b/g/all", design(qualification={"questions": str(path), "right": 3}))
     assert message in str(caught.value) and str(path) in str(caught.value)
 
 
@@ -120,7 +126,7 @@ def test_a_video_of_a_qualification_that_cannot_be_played_is_named(tmp_path: Pat
     barcode_video(tmp_path / "v.mp4", frames=4)
     (tmp_path / "bad.mp4").write_text("no video")
     with pytest.raises(UserError, match=r"test.csv: row 2: .*bad.mp4: not_media: "):
-        qualification_videos(qualification_tasks("b/g/all", path), str(path))
+        qualification_videos(read_qualification("b/g/all", path), str(path))
 
 
 def test_frames_are_shown_as_a_silent_video_of_ten_seconds(tmp_path: Path) -> None:

@@ -1,3 +1,3 @@
-"""The tests of models in full length: `make test-models`."""
+"""Full tests of native models: `make test-models`."""
 
 from tests.unit.models.adapters.conftest import video  # noqa: F401

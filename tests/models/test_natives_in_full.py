@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.asked import BLIND, shown
 from tests.unit.models.adapters.natives import FRAMES, QUESTION, Native, check, check_words, load
 from tests.unit.models.adapters.tiny_video import IMAGES, VIDEO
+from tests.unit.requests import BLIND, shown
 
 INDICES = (3, 17, 30)
 COUNTS = (3, 10, 80)
@@ -15,7 +15,7 @@ LARGE = {"aria": COUNTS[:2]}
 
 
 def spread(count: int) -> tuple[int, ...]:
-    """That many frames of the test's video, some of them repeated where it has fewer."""
+    """Return this many frames of the test's video, some of them repeated if it has fewer."""
     return tuple(at * (FRAMES - 1) // (count - 1) for at in range(count))
 
 
@@ -29,12 +29,14 @@ def natives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Native]:
 
 
 @pytest.mark.parametrize(("name", "count"), PLANS)
-def test_every_number_of_frames_is_shown(name: str, count: int, natives: dict[str, Native], video: Path) -> None:
+def test_every_number_of_frames_reaches_the_model(
+    name: str, count: int, natives: dict[str, Native], video: Path
+) -> None:
     check(natives[name], shown(video, spread(count)))
 
 
 @pytest.mark.parametrize("name", [*VIDEO, *IMAGES])
-def test_blind_questions_system_texts_long_prompts_and_words(
+def test_text_only_questions_system_texts_long_prompts_and_texts(
     name: str, natives: dict[str, Native], video: Path
 ) -> None:
     native, clip = natives[name], shown(video, INDICES)

@@ -20,8 +20,8 @@ import httpx2
 import psutil
 import pytest
 from human_evaluation.settings import AnswerDesign
-from human_evaluation.surveys import COLUMNS, NOT_TESTED, Shown, label_studio_tasks, survey_rows, task_id
-from human_evaluation.tasks import Task, as_sheet, counted, read_verdicts, template
+from human_evaluation.surveys import COLUMNS, NO_QUALIFICATION, SurveyVideo, label_studio_tasks, survey_rows, task_id
+from human_evaluation.tasks import Task, as_sheet, count_votes, label_studio_template, read_verdicts
 from playwright.sync_api import Page, sync_playwright
 
 from tests.unit.videos import barcode_video
@@ -109,11 +109,11 @@ def _wait(running: LabelStudio, process: subprocess.Popen[bytes], log: Path) -> 
 
 def question_project(server: LabelStudio, video: Path) -> int:
     """A project with the tasks of a survey and the folder of its videos; its number."""
-    shown = {task.shown["clip"]: Shown(video, has_sound=False) for task in TASKS}
+    shown = {task.texts["clip"]: SurveyVideo(video, has_sound=False) for task in TASKS}
     design = DESIGN.model_copy(update={"videos": str(server.files)})
     surveys = server.files.parent / "surveys.csv"
-    surveys.write_text(as_sheet(survey_rows(TASKS, NOT_TESTED, design, shown), COLUMNS))
-    interface = {"title": "Toy", "label_config": template("Answer.", ("question",))}
+    surveys.write_text(as_sheet(survey_rows(TASKS, NO_QUALIFICATION, design, shown), COLUMNS))
+    interface = {"title": "Toy", "label_config": label_studio_template("Answer.", ("question",))}
     number = int(server.ask("POST", "/api/projects", interface).json()["id"])
     storage = {"project": number, "path": str(video.parent), "use_blob_urls": False}
     server.ask("POST", "/api/storages/localfiles", storage)
@@ -207,12 +207,12 @@ def test_a_browser_plays_the_video_and_shows_the_choices(label_studio: LabelStud
 def test_exports_are_answers(exports: tuple[Path, ...]) -> None:
     half, whole, corrected = exports
     assert [one.task_id for one in read_verdicts([half])] == [TASKS[0].task_id]
-    votes = counted(TASKS, read_verdicts([half, whole]))
+    votes = count_votes(TASKS, read_verdicts([half, whole]))
     (person,) = votes.by_task[TASKS[0].task_id]
     assert person.startswith("label-studio ")
     assert votes.by_task == {TASKS[0].task_id: {person: "A"}, TASKS[1].task_id: {person: "B"}}
     assert [one.problem for one in votes.problems] == ["two_verdicts"]
-    votes = counted(TASKS, read_verdicts([corrected]))
+    votes = count_votes(TASKS, read_verdicts([corrected]))
     assert votes.by_task == {TASKS[0].task_id: {person: "B"}, TASKS[1].task_id: {person: "B"}}
 
 

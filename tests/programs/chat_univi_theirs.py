@@ -1,4 +1,4 @@
-"""Chat-UniVi by its authors' code: the loop of eval/model_video_general.py."""
+"""Run Chat-UniVi with its authors' code: the loop of eval/model_video_general.py."""
 
 from pathlib import Path
 

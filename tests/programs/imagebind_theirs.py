@@ -1,4 +1,4 @@
-"""ImageBind by its authors' code: their README's loop, with a video of `load_and_transform_video_data`."""
+"""Run ImageBind with its authors' code: the loop of their README, with a video of `load_and_transform_video_data`."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ SMALL = {f"{one}_num_blocks": 1 for one in ("vision", "text", "audio", "depth", 
 
 
 def shrink():
-    """The authors' model is large: a small one in its place."""
+    """Replace the authors' large model by a small one."""
     imagebind_model.imagebind_huge = partial(imagebind_model.ImageBindModel, **SMALL)
 
 
@@ -25,7 +25,7 @@ def make(folder):
 
 
 class Video:
-    """Two frames, as a whole video."""
+    """Two frames as a whole video."""
 
     duration = 2.0
 

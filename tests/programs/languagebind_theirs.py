@@ -1,4 +1,4 @@
-"""LanguageBind by its authors' code: their README's loop for a video, whose random flips are switched off."""
+"""Run LanguageBind with its authors' code: the loop of their README for a video, without its random flips."""
 
 import json
 

@@ -20,7 +20,7 @@ WIDTH, SIDE = 88, 56
 
 
 def shrink():
-    """The authors' tower has its size in its code: a small one in its place."""
+    """Replace the authors' vision tower, whose size is in its code, by a small one."""
     made = eva_vit.VisionTransformer
     eva_vit.VisionTransformer = lambda **how: made(**how | {"depth": 2, "embed_dim": WIDTH, "num_heads": 1})
     begun = eva_vit.EVAVisionTowerLavis.load_model

@@ -1,4 +1,4 @@
-"""LLaVA-Video by its authors' code: docs/LLaVA_Video_1003.md, with frames and their places from a file in place of decord."""
+"""Run LLaVA-Video with its authors' code, docs/LLaVA_Video_1003.md, with frames and times from a file instead of decord."""
 
 import torch
 from llava.constants import DEFAULT_IMAGE_TOKEN, IMAGE_TOKEN_INDEX
@@ -11,7 +11,7 @@ from theirs import SIZE, prompt_of, qwen, scores
 
 
 def shrink():
-    """The authors' tower has its size by default: a small one in its place, which needs no file."""
+    """Replace the authors' vision tower by a small one, which needs no file."""
     kept = siglip_encoder.SigLipVisionConfig.__init__.__defaults__[8:]
     small = (32, (0.5, 0.5, 0.5), 64, 2, 2, 3, 384, 14, *kept)
     siglip_encoder.SigLipVisionConfig.__init__.__defaults__ = small

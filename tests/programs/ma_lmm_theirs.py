@@ -1,4 +1,4 @@
-"""MA-LMM by its authors' code: what their demo.ipynb does."""
+"""Run MA-LMM with its authors' code, as in their demo.ipynb."""
 
 import torch
 from lavis.models import eva_vit, load_model_and_preprocess
@@ -8,7 +8,7 @@ from transformers import BertConfig, BertLMHeadModel, LlamaConfig, LlamaForCausa
 
 
 def loaded():
-    """Their model, whose code finds here what it would fetch."""
+    """Return the authors' model, whose code finds local files instead of fetching them."""
     for module in (blip2, eva_vit):
         module.download_cached_file = lambda url, **how: url.rsplit("/", 1)[1]
     how = {"model_type": "vicuna7b", "is_eval": True, "device": "cpu", "memory_bank_length": 10, "num_frames": 5}

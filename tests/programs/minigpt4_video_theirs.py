@@ -1,4 +1,4 @@
-"""MiniGPT4-Video by its authors' code: `generate_prediction` of minigpt4_video_inference.py by the likeliest tokens, with frames from a file."""
+"""Run MiniGPT4-Video with its authors' code: greedy `generate_prediction` of minigpt4_video_inference.py, with frames from a file."""
 
 import importlib.util
 import sys

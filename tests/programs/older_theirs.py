@@ -1,4 +1,4 @@
-"""A class that current transformers has no more: its program, a checkpoint with random weights, and a plain loop over frames."""
+"""A class that current transformers lacks: its model runner, a checkpoint with random weights, and a plain loop over frames."""
 
 import torch
 from transformers import VanConfig, VanForImageClassification

@@ -1,4 +1,4 @@
-"""Owl-Con by its authors' code: their data set and the loop of entailment_inference.py, with our question in place of theirs."""
+"""Run Owl-Con with its authors' code: their data set and the loop of entailment_inference.py, with our question."""
 
 import pandas as pd
 from theirs import SIZE, Video, llama, scores, spread, without

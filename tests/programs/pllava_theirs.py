@@ -1,4 +1,4 @@
-"""PLLaVA by its authors' code: `load_pllava`, and `pllava_answer` in the conversation `eval_videoqabench`."""
+"""Run PLLaVA with its authors' code: `load_pllava`, and `pllava_answer` in the conversation `eval_videoqabench`."""
 
 from PIL import Image
 from theirs import SIZE, llama, pictures, spread, watched, without
@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM
 
 
 class Attention:
-    """The authors name flash-attention, which needs a GPU."""
+    """Replace the flash-attention that the authors request, which needs a GPU."""
 
     @staticmethod
     def from_config(config, **how):

@@ -1,4 +1,4 @@
-"""ShareGPT4Video by its authors' code: `single_test` of run.py, whose frames come from a file in place of decord."""
+"""Run ShareGPT4Video with its authors' code: `single_test` of run.py, with frames from a file instead of decord."""
 
 import functools
 

@@ -1,6 +1,6 @@
-"""What the authors' scripts of this folder share: each makes a tiny checkpoint with random weights and asks it as its authors do.
+"""Shared code of the authors' scripts in this folder, which make a tiny random checkpoint and query it as the authors do.
 
-`python theirs.py <script> make <folder>`, or `python theirs.py <script> ask <folder> <asked.json>`, answers on standard output.
+`python theirs.py <script> make <folder>`, or `python theirs.py <script> ask <folder> <asked.json>`, which prints the answers.
 """
 
 import functools
@@ -20,7 +20,7 @@ SIZE = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num
 
 
 def without(*names):
-    """Modules that the authors import for what is not done here, such as reading videos: frames come from a file."""
+    """Replace modules that the authors import but these tests do not need, such as video readers."""
     for name in names:
         module = types.ModuleType(name)
         module.__spec__ = ModuleSpec(name, None)
@@ -36,7 +36,7 @@ def _anything(name):
 
 
 class Video:
-    """The frames, as the whole video that the authors' reader opens."""
+    """The frames as the whole video that the authors' reader opens."""
 
     def __init__(self, frames):
         self._frames = torch.tensor(frames)
@@ -57,7 +57,7 @@ class Video:
 
 
 def spread(model, std=0.3):
-    """Weights so large that frames and questions matter."""
+    """Scale the weights so that frames and questions affect the output."""
     for one in model.parameters():
         one.copy_(torch.randn(one.shape) * std)
     return model
@@ -78,7 +78,7 @@ def sentencepiece(folder):
 
 
 def llama(folder, **how):
-    """A small tokenizer of Llama's kind, saved in a folder that is made where it is not there."""
+    """Save a small Llama tokenizer in a folder and return it."""
     from transformers import LlamaTokenizer
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ def llama(folder, **how):
 
 
 def qwen(folder, **how):
-    """One of Qwen's kind, with Yes and No as words; who needs it saves it."""
+    """Return a small Qwen tokenizer with the words Yes and No, without saving it."""
     from transformers import Qwen2Tokenizer
     from transformers.models.qwen2.tokenization_qwen2 import bytes_to_unicode
 
@@ -102,7 +102,7 @@ def qwen(folder, **how):
 
 
 def bert(folder, words):
-    """One of BERT's kind, of these words, saved in a new folder."""
+    """Save a BERT tokenizer with these words in a new folder."""
     from transformers import BertTokenizer
 
     folder.mkdir(parents=True)
@@ -111,7 +111,7 @@ def bert(folder, words):
 
 
 def prompt_of(template, text):
-    """The prompt of a conversation that begins with a text, as LLaVA's kin write it."""
+    """Return the prompt of a conversation that begins with a text, as in LLaVA's code."""
     conversation = template.copy()
     conversation.append_message(conversation.roles[0], text)
     conversation.append_message(conversation.roles[1], None)
@@ -119,7 +119,7 @@ def prompt_of(template, text):
 
 
 def watched(model, tokenizer, asked, say):
-    """What the authors' code says to each question, and the probabilities of Yes and No as the model is first run for it."""
+    """Return the authors' answer to each question, and the probabilities of Yes and No in its first forward pass."""
     seen, forward = [], model.forward
 
     @functools.wraps(forward)
@@ -136,12 +136,12 @@ def watched(model, tokenizer, asked, say):
 
 
 def scores(chances, tokenizer):
-    """The probabilities of Yes and No."""
+    """Return the probabilities of Yes and No."""
     return [chances[tokenizer(word, add_special_tokens=False).input_ids[0]].item() for word in ("Yes", "No")]
 
 
 def on_processor():
-    """What the authors put on a GPU stays here."""
+    """Keep on the CPU what the authors put on a GPU."""
     torch.Tensor.cuda = torch.nn.Module.cuda = lambda self, *words, **how: self
     moved = torch.nn.Module.to
 
@@ -152,7 +152,7 @@ def on_processor():
 
 
 def tower(path, width=32, side=224):
-    """A small one of CLIP's, in the place of the authors' large one."""
+    """Save a small CLIP vision tower in place of the authors' large one."""
     from transformers import CLIPVisionConfig, CLIPVisionModel
 
     size = {**SIZE, "hidden_size": width}
@@ -162,13 +162,13 @@ def tower(path, width=32, side=224):
 
 
 def one_layer(eva_vit):
-    """One layer of the authors' 39 of pictures."""
+    """Keep one of the 39 layers of the authors' vision tower."""
     made = eva_vit.VisionTransformer
     eva_vit.VisionTransformer = lambda **how: made(**how | {"depth": 1})
 
 
 def eva(eva_vit, path, std=0.02, **how):
-    """Weights of the authors' tower of pictures."""
+    """Save weights of the authors' vision tower."""
     size = {"img_size": 224, "patch_size": 14, "embed_dim": 1408, "num_heads": 16, "mlp_ratio": 4.3637, **how}
     norm = functools.partial(torch.nn.LayerNorm, eps=1e-6)
     tower = eva_vit.VisionTransformer(**size, qkv_bias=True, use_mean_pooling=False, norm_layer=norm)
@@ -176,14 +176,14 @@ def eva(eva_vit, path, std=0.02, **how):
 
 
 def pictures(side):
-    """What makes pictures of this size, as CLIP takes them."""
+    """Return CLIP's image processor for this size."""
     from transformers import CLIPImageProcessor
 
     return CLIPImageProcessor(size={"shortest_edge": side}, crop_size={"height": side, "width": side})
 
 
 def greedy(model, tokenizer, tokens, **how):
-    """The likeliest tokens, where the authors draw them, and the first one's probabilities of Yes and No."""
+    """Return the greedy answer, where the authors sample, and the first token's probabilities of Yes and No."""
     how |= {"do_sample": False, "max_new_tokens": 12, "output_scores": True, "return_dict_in_generate": True}
     found = model.generate(tokens, **how)
     text = tokenizer.batch_decode(found.sequences[:, tokens.shape[1] :], skip_special_tokens=True)[0].strip()

@@ -1,4 +1,4 @@
-"""Video-ChatGPT by its authors' code: `initialize_model`, `load_video` and `video_chatgpt_infer`."""
+"""Run Video-ChatGPT with its authors' code: `initialize_model`, `load_video` and `video_chatgpt_infer`."""
 
 from theirs import Video, llama, on_processor, spread, tower
 

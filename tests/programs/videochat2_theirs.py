@@ -1,4 +1,4 @@
-"""VideoChat2 by its authors' code: what demo/demo.ipynb does, by the same functions in conversation.py, with frames from a file."""
+"""Run VideoChat2 with its authors' code: the functions of conversation.py as in demo/demo.ipynb, with frames from a file."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ BOTH, STAGE2, STAGE3 = "umt_l16_qformer.pth", "videochat2_7b_stage2.pth", "video
 
 
 def shrink():
-    """Two layers of the authors' 23 of pictures."""
+    """Keep two of the 23 layers of the authors' vision tower."""
     made = vit.PretrainVisionTransformer
     vit.PretrainVisionTransformer = lambda **how: made(**how | {"encoder_depth": 3})
 

@@ -1,4 +1,4 @@
-"""VideoCLIP by its authors' code: their README's loop, with pictures of the size that it names."""
+"""Run VideoCLIP with its authors' code: the loop of their README, with frames of the size that it names."""
 
 import sys
 from pathlib import Path

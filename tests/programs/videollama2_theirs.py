@@ -1,4 +1,4 @@
-"""VideoLLaMA2 by its authors' code: `model_init` and `mm_infer`, with frames from a file in place of decord."""
+"""Run VideoLLaMA2 with its authors' code: `model_init` and `mm_infer`, with frames from a file instead of decord."""
 
 from theirs import SIZE, on_processor, pictures, qwen, spread, watched
 from transformers import CLIPVisionConfig
@@ -14,7 +14,7 @@ TOWER = "openai/clip-vit-large-patch14-336"
 
 
 class Tower(encoder.CLIPVisionModel):
-    """The authors name flash-attention, which needs a GPU."""
+    """Replace the flash-attention that the authors request, which needs a GPU."""
 
     def __init__(self, config):
         config._attn_implementation = "eager"

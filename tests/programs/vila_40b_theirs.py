@@ -1,4 +1,4 @@
-"""VILA 1.5 40B by its authors' code: another tower and another conversation."""
+"""Run VILA 1.5 40B with its authors' code: another vision tower and another conversation."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""VILA 1.5 by its authors' code: `eval_model` of run_vila.py, with frames from a file in place of OpenCV's."""
+"""Run VILA 1.5 with its authors' code: `eval_model` of run_vila.py, with frames from a file instead of OpenCV."""
 
 import io
 from argparse import Namespace
@@ -19,7 +19,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 
 def here():
-    """The authors put a model with SigLIP on a GPU, wherever it shall be, and name flash-attention for the other."""
+    """Undo that the authors put a model with SigLIP on a GPU and request flash-attention for the other tower."""
     on_processor()
     modeling_intern_vit.has_flash_attn = False
     prepare = builder.prepare_config_for_eval

@@ -1,4 +1,4 @@
-"""VTimeLLM by its authors' code: inference.py by the likeliest tokens, with frames from a file in place of decord."""
+"""Run VTimeLLM with its authors' code: greedy inference.py, with frames from a file instead of decord."""
 
 from argparse import Namespace
 from pathlib import Path

@@ -55,7 +55,9 @@ def test_random_draws_reach_chance_at_full_size(
     rows = [row for row in reproduced(rehearsed, table) if row["metric"] == metric and row["group"] == group]
     assert rows
     for row in rows:
-        assert (row["asked"], row["scored"], row["failed"], row["missing"]) == (str(asked), str(asked), "0", "0"), row
+        assert (row["requested"], row["scored"], row["failed"], row["missing"]) == (str(asked), str(asked), "0", "0"), (
+            row
+        )
         assert abs(float(row["value"]) - expected) < within, row
 
 

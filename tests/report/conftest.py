@@ -1,4 +1,4 @@
-"""A report of a few items, two of them hostile, and a browser that looks at it from a file and from a server."""
+"""Fixtures: a report of a few items, two of them hostile, and a browser that opens it from disk or from a server."""
 
 import shutil
 import subprocess
@@ -28,7 +28,7 @@ LONG = "word " * 200_000
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the report and the store that its clips lie in."""
+    """Build a folder with the report and the store with its clips."""
     folder = tmp_path_factory.mktemp("site")
     world = World(folder)
     _video(folder / "store/clips/aa/aa.mp4")
@@ -39,37 +39,37 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     world.plans.append({"clip_id": "c3", "indices": [0, 5], "times_s": [0.0, 0.2], "note": ""})
     world.items[0]["texts"].append({"name": "negative", "text": "A man sleeps."})
     texts = [{"name": "positive", "text": HOSTILE}, {"name": "negative", "text": f"{HOSTILE} again {LONG}"}]
-    world.items.append(item_row("<b>d</b>", clip_id="c3", unit="u3", task="coref", texts=texts))
+    world.items.append(item_row("<b>d</b>", clip_id="c3", cluster="u3", task="coref", texts=texts))
     world.requests += pair("<b>d</b>", "c3")
     failed = response_row("<b>d</b>#neg", error="Timeout")
-    mine = [*answers("a", 0.9, 0.4), response_row("<b>d</b>#pos", HOSTILE), failed]
-    bad = [verdict_row("<b>d</b>#pos", unparsed=True), verdict_row("<b>d</b>#neg", failed=True)]
-    verdicts = [*read("a", 0.9, 0.4), *bad]
-    theirs = [*verdicts[:2], verdict_row("<b>d</b>#pos", "Yes", right=True), verdicts[3]]
-    world.runs[RUN] = (mine, verdicts, theirs)
-    other = [*read("a", 0.2, 0.4), *read("<b>d</b>", 0.7, 0.1)]
-    world.runs[OTHER] = ([*answers("a", 0.2, 0.4), *answers("<b>d</b>", 0.7, 0.1)], other, other)
-    counts = dict.fromkeys(("asked", "scored", "failed", "unparsed", "missing"), 1)
-    named = {"metric": "strict", "group": "agent_bind", "value": 100.0, "convention": "fixed", "reader": "robust"}
-    world.metrics = [{"run": RUN, **named, **counts}]
-    world.made_with = {"tables/velociti/table2": TableKey.model_validate(table_of())}
+    responses = [*answers("a", 0.9, 0.4), response_row("<b>d</b>#pos", HOSTILE), failed]
+    bad_verdicts = [verdict_row("<b>d</b>#pos", unparsed=True), verdict_row("<b>d</b>#neg", failed=True)]
+    verdicts = [*read("a", 0.9, 0.4), *bad_verdicts]
+    authors_verdicts = [*verdicts[:2], verdict_row("<b>d</b>#pos", "Yes", right=True), verdicts[3]]
+    world.runs[RUN] = (responses, verdicts, authors_verdicts)
+    other_verdicts = [*read("a", 0.2, 0.4), *read("<b>d</b>", 0.7, 0.1)]
+    world.runs[OTHER] = ([*answers("a", 0.2, 0.4), *answers("<b>d</b>", 0.7, 0.1)], other_verdicts, other_verdicts)
+    counts = dict.fromkeys(("requested", "scored", "failed", "unparsed", "missing"), 1)
+    row = {"metric": "strict", "group": "agent_bind", "value": 100.0, "convention": "fixed", "extractor": "robust"}
+    world.metrics = [{"run": RUN, **row, **counts}]
+    world.settings = {"tables/velociti/table2": TableKey.model_validate(table_of())}
     world.tables = (ReportedTable(name="table2"),)
     world.is_recorded = True
-    with chdir(folder):  # where the tables of a suite lie
+    with chdir(folder):  # the folder of the suite's tables
         write_text(table_file("velociti", "table2", "csv"), "row,value\nOne,100.0\n")
         world.build()
     return folder
 
 
 def _video(path: Path) -> None:
-    """Two seconds of H.264."""
+    """Write two seconds of H.264."""
     path.parent.mkdir(parents=True)
     source = ("-f", "lavfi", "-i", "testsrc=size=128x96:rate=24:duration=2")
     subprocess.run([get_ffmpeg_exe(), "-v", "error", *source, "-pix_fmt", "yuv420p", str(path)], check=True)
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Serves files as Python does, without byte ranges, and says nothing."""
+    """Serve files as Python does, without byte ranges and without a log."""
 
     def log_message(self, *_: object) -> None:
         pass
@@ -87,14 +87,14 @@ def served(folder: Path) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as started:
-        found = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        yield found
-        found.close()
+        chromium = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture(params=["file", "http"])
 def base(request: pytest.FixtureRequest, folder: Path) -> str:
-    """Where the report is looked at."""
+    """Return the address of the report: on disk or on a server."""
     if request.param == "file":
         return f"{folder.as_uri()}/"
     return str(request.getfixturevalue("served"))
@@ -107,13 +107,13 @@ def wide(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture
 def viewer(browser: Browser, folder: Path) -> Iterator[Viewer]:
-    """A window of a desktop that looks at the report's files."""
+    """Open a desktop window on the report on disk."""
     yield from _viewer(browser, f"{folder.as_uri()}/", 1280)
 
 
 @pytest.fixture
 def any_viewer(browser: Browser, base: str, wide: int) -> Iterator[Viewer]:
-    """Windows of both widths, at files and at a server."""
+    """Open windows of both widths, on disk and on a server."""
     yield from _viewer(browser, base, wide)
 
 
@@ -127,5 +127,5 @@ def _viewer(browser: Browser, base: str, width: int) -> Iterator[Viewer]:
     viewer = Viewer(page, base)
     yield viewer
     page.close()
-    assert viewer.errors == [], "nothing goes wrong in the console"
-    assert viewer.elsewhere == [], "no request leaves the site"
+    assert viewer.errors == [], "no errors in the console"
+    assert viewer.external_requests == [], "no request leaves the site"

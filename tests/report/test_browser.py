@@ -1,4 +1,4 @@
-"""The item browser, in a browser; and no page breaks a rule of WCAG, level A or AA, that can be checked without a person."""
+"""The item browser in Chromium, and automatic checks of all pages against WCAG, levels A and AA."""
 
 from pathlib import Path
 
@@ -21,9 +21,9 @@ RULES = "{runOnly: {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag2
 
 def test_items_are_filtered_and_opened_and_their_clips_play(any_viewer: Viewer) -> None:
     any_viewer.open()
-    any_viewer.found("4 of 4 items")
+    any_viewer.count("4 of 4 items")
     any_viewer.choose("Test", "AgBind")
-    any_viewer.found("1 of 4 items")
+    any_viewer.count("1 of 4 items")
     any_viewer.page.locator(".tabulator-row").first.click()
     any_viewer.heading("a")
     assert any_viewer.value("document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the window"
@@ -32,46 +32,46 @@ def test_items_are_filtered_and_opened_and_their_clips_play(any_viewer: Viewer) 
     any_viewer.until("document.querySelector('video').currentTime > 0.2")
     any_viewer.page.get_by_role("button", name="Frame 2 of 2, 1.50 s").click()
     any_viewer.until("document.querySelector('video').currentTime === 1.5")
-    assert any_viewer.page.locator(".strip i").count() == 2
+    assert any_viewer.page.locator(".timeline i").count() == 2
 
 
-def test_an_item_shows_what_each_model_answered_and_how_that_was_read(viewer: Viewer) -> None:
+def test_an_item_shows_all_answers_and_their_extraction(viewer: Viewer) -> None:
     viewer.open(ITEM)
     viewer.heading("a")
     assert viewer.page.locator("mark").all_inner_texts() == ["runs", "sleeps"]
     first = viewer.page.locator("details.run").first
     assert "✓ right" in first.inner_text() and "p(Yes)" in first.inner_text() and "0.9" in first.inner_text()
-    viewer.page.get_by_role("heading", name="Answers of all others").scroll_into_view_if_needed()
+    viewer.page.get_by_role("heading", name="Answers of other runs").scroll_into_view_if_needed()
     expect(viewer.page.locator("details.run")).to_have_count(2)
     viewer.page.get_by_text("entail: pos (score)").click()
     expect(viewer.page.get_by_text("Does it fit?").first).to_be_visible()
 
 
-def test_the_browser_opens_on_a_telling_item_and_plays_what_was_shown(any_viewer: Viewer) -> None:
+def test_the_browser_opens_on_a_highlight_and_plays_its_frames(any_viewer: Viewer) -> None:
     any_viewer.open("items.html")
     any_viewer.until("document.getElementById('the-item')?.textContent === 'a'")
     assert f"run={RUN}&other={OTHER}" in any_viewer.state() and "show=better" in any_viewer.state()
-    any_viewer.page.get_by_role("button", name="Play as shown").click()
+    any_viewer.page.get_by_role("button", name="Play these frames").click()
     expect(any_viewer.page.locator("canvas.screen")).to_be_visible()
-    expect(any_viewer.page.get_by_role("button", name="Play as shown")).to_have_attribute("aria-pressed", "false")
+    expect(any_viewer.page.get_by_role("button", name="Play these frames")).to_have_attribute("aria-pressed", "false")
     assert any_viewer.value("document.querySelector('canvas.screen').width") == 240, "180 high, as the clip is 4 to 3"
 
 
 def test_two_models_are_compared_where_they_differ(viewer: Viewer) -> None:
     viewer.open(DISAGREE)
-    viewer.found("2 of 4 items")
+    viewer.count("2 of 4 items")
     assert "of 2 items that count for both" in viewer.text("#comparison")
     assert "A minus B: +0.0 percentage points on 2 samples; p 1.0000 (sign flips over 2 videos)" in viewer.text(
         "#comparison .counts"
     )
-    leading = viewer.text("#comparison .leading")
-    assert "tables lead with, strict, average of 7: A minus B: +0.0 percentage points (95 % interval" in leading
-    assert leading.endswith("p 1.0000 (sign flips over 2 videos).")
+    headline = viewer.text("#comparison .leading")
+    assert "Headline metric, strict, average of 7: A minus B: +0.0 percentage points (95 % interval" in headline
+    assert headline.endswith("p 1.0000 (sign flips over 2 videos).")
     viewer.page.get_by_role("link", name="B better: 1").click()
-    viewer.found("1 of 4 items")
+    viewer.count("1 of 4 items")
     assert "show=worse" in viewer.state()
     viewer.page.go_back()
-    viewer.found("2 of 4 items")
+    viewer.count("2 of 4 items")
 
 
 RUN_PAGE = "runs/velociti.entail.fps1.one.html"
@@ -84,8 +84,8 @@ def test_no_page_is_wider_than_the_window(any_viewer: Viewer, page: str) -> None
     assert any_viewer.value("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_report_tests_differences_as_the_command_does_and_shows_no_p_value_as_nothing(viewer: Viewer) -> None:
-    """By hand: of all patterns of signs, how many are as far from 0."""
+def test_p_values_equal_those_of_the_command_and_are_never_0(viewer: Viewer) -> None:
+    """Counted by hand: the share of all patterns of signs that are as far from 0."""
     viewer.open()
     for sums, p in (
         ([], 1), ([0, 0], 1), ([1], 1), ([1, 1, 1], 2 / 8), ([2, 1], 2 / 4), ([2, -1], 1), ([2, 1, 0, 1], 2 / 8),
@@ -93,41 +93,43 @@ def test_the_report_tests_differences_as_the_command_does_and_shows_no_p_value_a
     ):  # fmt: skip
         assert viewer.value(f"reprise.paired.p({sums})") == pytest.approx(p)
         assert not sums or sign_flip_p(sums, range(len(sums))) == pytest.approx(p)
-    shown = [viewer.value(f"reprise.paired.inWords({p})") for p in (1, 0.03, 0.0001, 0.00009, 0)]
-    assert shown == ["1.0000", "0.0300", "0.0001", "<0.0001", "<0.0001"]
+    texts = [viewer.value(f"reprise.paired.formatP({p})") for p in (1, 0.03, 0.0001, 0.00009, 0)]
+    assert texts == ["1.0000", "0.0300", "0.0001", "<0.0001", "<0.0001"]
 
 
-def test_failed_unread_missing_and_what_readers_read_differently(viewer: Viewer) -> None:
+def test_items_are_filtered_by_state_and_by_extractors_that_differ(viewer: Viewer) -> None:
     viewer.open(f"items.html#b=velociti&run={RUN}")
-    for show, count in (("failed", 1), ("unread", 0), ("clip missing", 2), ("readers disagree", 1), ("wrong", 1)):
+    for show, count in (("failed", 1), ("unparsed", 0), ("clip missing", 2), ("extractors disagree", 1), ("wrong", 1)):
         viewer.choose("Show", show)
-        viewer.found(f"{count} of 4 items")
+        viewer.count(f"{count} of 4 items")
 
 
-def test_a_cell_says_where_its_number_comes_from(any_viewer: Viewer) -> None:
+def test_a_cell_shows_the_provenance_of_its_number(any_viewer: Viewer) -> None:
     any_viewer.open("tables/velociti.html")
     any_viewer.page.locator("a[href*='metric=strict']").first.click()
-    any_viewer.found("1 of 4 items")
-    made = any_viewer.page.get_by_role("region", name="Where the numbers come from").last
-    expect(made.get_by_text("strict, agent_bind: 100; by the authors’ convention no number; 1 asked")).to_be_visible()
-    expect(made.get_by_text("velociti/table2, row “One”, column “AgBind”")).to_be_visible()
-    expect(made.get_by_text("results/small/annotations/velociti/items.parquet")).to_have_count(1)
+    any_viewer.count("1 of 4 items")
+    provenance = any_viewer.page.get_by_role("region", name="Where the numbers come from").last
+    expect(
+        provenance.get_by_text("strict, agent_bind: 100; by the authors’ convention no number; 1 requested")
+    ).to_be_visible()
+    expect(provenance.get_by_text("velociti/table2, row “One”, column “AgBind”")).to_be_visible()
+    expect(provenance.get_by_text("results/small/annotations/velociti/items.parquet")).to_have_count(1)
     assert any_viewer.value("document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the window"
     any_viewer.page.get_by_role("link", name="All numbers of this run").click()
-    expect(any_viewer.page.get_by_role("heading", name="Made from")).to_be_visible()
+    expect(any_viewer.page.get_by_role("heading", name="Provenance")).to_be_visible()
 
 
 def test_a_link_holds_the_whole_state_and_the_back_button_works(viewer: Viewer) -> None:
     viewer.open(f"items.html#b=velociti&run={OTHER}&show=wrong&item=a")
     viewer.heading("a")
-    viewer.found("1 of 4 items")
+    viewer.count("1 of 4 items")
     viewer.choose("Show", "right")
-    viewer.found("1 of 4 items")
+    viewer.count("1 of 4 items")
     viewer.page.go_back()
     viewer.until("document.forms.filters.elements.show.value === 'wrong'")
     viewer.open("items.html#b=none&run=gone&item=x&group=y&task=%ZZ")
-    said = viewer.text("#trouble")
-    assert all(name in said for name in ("benchmark “none”", "run “gone”", "item “x”", "“y”", "“%ZZ”"))
+    message = viewer.text("#error")
+    assert all(name in message for name in ("benchmark “none”", "run “gone”", "item “x”", "“y”", "“%ZZ”"))
 
 
 def test_the_keyboard_is_enough(viewer: Viewer) -> None:
@@ -158,10 +160,10 @@ def test_the_keyboard_is_enough(viewer: Viewer) -> None:
     press("Escape")
     press("/")
     viewer.page.keyboard.type("SLEEPS man")
-    viewer.found("1 of 4 items")
+    viewer.count("1 of 4 items")
     assert "q=SLEEPS man" in viewer.state()
     viewer.page.get_by_role("button", name="Clear").click()
-    viewer.found("4 of 4 items")
+    viewer.count("4 of 4 items")
 
 
 def test_hostile_texts_are_shown_and_run_nothing(viewer: Viewer) -> None:
@@ -171,21 +173,21 @@ def test_hostile_texts_are_shown_and_run_nothing(viewer: Viewer) -> None:
     assert HOSTILE[:20] in viewer.text("details.run >> nth=0")
     assert "Failed: Timeout." in viewer.text("details.run >> nth=0")
     assert viewer.value("window.ran") is None
-    added = "#item b:not(.strip b), #item img, #item script, #grid img"
+    added = "#item b:not(.timeline b), #item img, #item script, #grid img"
     assert viewer.value(f"document.querySelectorAll('{added}').length") == 0
     assert "characters)" in viewer.text(".texts dd >> nth=1")
 
 
-def test_a_clip_that_is_missing_or_no_video_says_so(phone: Viewer) -> None:
+def test_missing_and_broken_clips_are_explained(phone: Viewer) -> None:
     phone.open(f"items.html#b=velociti&run={RUN}&item=b")
     phone.heading("b")
-    assert phone.text(".absent") == "The clip is missing here: gone <b>No such video</b>"
+    assert phone.text(".absent") == "The clip is missing: gone <b>No such video</b>"
     phone.open(BAD_ITEM)
     phone.heading("<b>d</b>")
     expect(phone.page.locator(".absent")).to_contain_text("The clip cannot be played.")
-    words = "The clip cannot be played: of the frames only the times are known."
-    expect(phone.page.locator(".frames [role=note]")).to_have_text(words)
-    expect(phone.page.locator(".pictures canvas")).to_have_count(0)
+    reason = "The clip cannot be played: only the times of the frames are known."
+    expect(phone.page.locator(".frames [role=note]")).to_have_text(reason)
+    expect(phone.page.locator(".thumbnails canvas")).to_have_count(0)
     expect(phone.page.get_by_role("button", name="Frame 1 of 2, 0.00 s")).to_be_disabled()
     assert phone.value("document.documentElement.scrollWidth <= innerWidth")
 
@@ -203,14 +205,14 @@ def test_a_phone_shows_the_list_or_the_item(phone: Viewer) -> None:
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_no_page_breaks_a_rule(browser: Browser, folder: Path, width: int, colours: str) -> None:
+def test_pages_are_accessible(browser: Browser, folder: Path, width: int, colours: str) -> None:
     page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=colours)
     viewer = Viewer(page, f"{folder.as_uri()}/")
-    found = []
+    violations = []
     for name in (*PAGES, "items.html", DISAGREE, BAD_ITEM):
         viewer.open(name)
         page.evaluate(AXE.read_text(encoding="utf-8"))
         broken = page.evaluate(f"axe.run(document, {RULES})")["violations"]
-        found += [(name, rule["id"], rule["nodes"][0]["html"]) for rule in broken]
+        violations += [(name, rule["id"], rule["nodes"][0]["html"]) for rule in broken]
     page.close()
-    assert found == []
+    assert violations == []

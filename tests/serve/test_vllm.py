@@ -1,5 +1,7 @@
-"""vLLM on the processor behind the adapter `openai`: the numbers of `transformers`, and a kill. The environment is the one that the
-workflow's own rule makes, kept for the next time."""
+"""vLLM on the CPU behind the adapter `openai`: the numbers of `transformers`, and a kill.
+
+The environment is installed by the function of the workflow's rule and kept for the next run.
+"""
 
 import asyncio
 import os
@@ -15,18 +17,24 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, read_table
 from reprise.core.store import Store
-from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.base import Answer, AnswerError
+from reprise.models.inference.money.prices import NO_BUDGET, Account
 from reprise.models.local import torchvision_operators
 from reprise.models.local.transformers import TransformersAdapter
-from reprise.models.remote.images import ImagesPreparer
-from reprise.models.remote.openai import NO_FRAMES, Chat, OpenAIAdapter
-from reprise.models.remote.serving.environment import build, pins_digest, pins_file
-from reprise.models.remote.serving.host import Host
-from reprise.models.remote.serving.settings import Hosting, ServedBy, Serving, hosting_of, serving_of
+from reprise.models.remote.images_preparer import ImagesPreparer
+from reprise.models.remote.openai import DROPPED_FRAMES_ERRORS, OpenAIAdapter, RequestBuilder
+from reprise.models.remote.serving.environment import compute_pins_digest, install_environment, pins_file
+from reprise.models.remote.serving.host import ServerProcess
+from reprise.models.remote.serving.settings import (
+    LaunchSettings,
+    ServerSettings,
+    ServingKey,
+    build_launch_settings,
+    build_serving_key,
+)
 from safetensors.torch import load_file, save_file
 
-from tests.unit.asked import BLIND, request, shown, spec
+from tests.unit.requests import BLIND, request, shown, spec
 from tests.unit.stages.served_job import CLIPS, QUESTIONS, Job, run_key
 from tests.unit.videos import barcode_video
 
@@ -47,7 +55,7 @@ VIDEO = {"frames": "video"}
 def engines() -> Store:
     os.chdir(ROOT)
     store = Store(ROOT / ".cache" / "serve")
-    (packages,) = (build("serve-cpu", store) / "lib").glob("python*/site-packages")
+    (packages,) = (install_environment("serve-cpu", store) / "lib").glob("python*/site-packages")
     # pip takes a torchvision for CUDA beside a torch for processors here too.
     shutil.copy(torchvision_operators.__file__, packages)
     (packages / "torchvision.pth").write_text("import torchvision_operators as one; one.declare_when_imported()\n")
@@ -56,7 +64,7 @@ def engines() -> Store:
 
 @pytest.fixture(scope="session")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The toy checkpoint with the names that vLLM gives its vision tower's weights."""
+    """Return the toy checkpoint with vLLM's names of the vision tower's weights."""
     folder = tmp_path_factory.mktemp("weights") / "late"
     shutil.copytree(CHECKPOINT, folder)
     tensors = load_file(CHECKPOINT / "model.safetensors")
@@ -66,26 +74,26 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def server(engines: Store) -> tuple[Serving, Hosting]:
-    served = ServedBy(
+def server(engines: Store) -> tuple[ServingKey, LaunchSettings]:
+    served = ServerSettings(
         engine="vllm",
         environment="serve-cpu",
         arguments=["--enforce-eager", "--max-num-seqs", "8"],
         variables={"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"},
         start_minutes=15,
     )
-    pins = pins_digest(pins_file(served.environment))
-    serving = serving_of(served, pins, dtype="float32", trust_remote_code=False, is_video=True)
-    return serving, hosting_of(served, gpus=0)
+    pins = compute_pins_digest(pins_file(served.environment))
+    serving = build_serving_key(served, pins, dtype="float32", trust_remote_code=False, is_video=True)
+    return serving, build_launch_settings(served, gpus=0)
 
 
 @pytest.fixture(scope="module")
 def host(
-    server: tuple[Serving, Hosting], weights: Path, engines: Store, tmp_path_factory: pytest.TempPathFactory
+    server: tuple[ServingKey, LaunchSettings], weights: Path, engines: Store, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, str]]:
-    """A server that answers, as the settings by which it is reached."""
+    """Yield the settings for reaching a running server."""
     home, log = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("logs") / "server.log"
-    running = Host(*server, weights=weights, name=NAME, store=engines, log_file=log)
+    running = ServerProcess(*server, weights=weights, name=NAME, store=engines, log_file=log)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
         for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HF_HOME"):
@@ -94,12 +102,12 @@ def host(
             yield running.start()
         finally:
             running.close()
-    assert not list(home.rglob("*")), "what it keeps is in the store"
+    assert not list(home.rglob("*")), "caches are in the store"
     assert "Auto-fit max_model_len" in log.read_text()
 
 
 def adapter(host: dict[str, str], folder: Path, **settings: object) -> OpenAIAdapter:
-    """As `reprise check` makes it: nobody is paid by a server of our own."""
+    """Return the adapter as in `reprise check`, without costs."""
     own = Account(folder, "toy", None, NO_BUDGET, is_paid=False)
     asking = spec(**host, **({"model": NAME, "frames": "video", "scores": "logprob_token_ids"} | settings))
     return OpenAIAdapter(replace(asking, account=own))
@@ -134,33 +142,35 @@ def test_frames_that_are_sent_once_give_the_same_scores(host: dict[str, str], tm
         assert (once.frames_shown, once.tokens_in) == (each_time.frames_shown, each_time.tokens_in)
 
 
-def test_vllm_refuses_an_id_that_it_does_not_keep(host: dict[str, str], tmp_path: Path) -> None:
-    """In a way for which the frames are sent again."""
+def test_vllm_rejects_an_id_that_it_has_not_cached(host: dict[str, str], tmp_path: Path) -> None:
+    """Its error is one after which the frames are sent again."""
     asking = adapter(host, tmp_path, frames_once=True)
     clip = shown(barcode_video(tmp_path / "v.mp4"), FRAMES)
     preparer = ImagesPreparer(spec())
     frames = preparer.prepare(clip, preparer.read(clip), ASKED)
 
     async def ask_unknown() -> None:
-        async with asking.connected():
-            body = Chat(asking.settings, frames).ask(ASKED[0], 1, is_known=True)
-            await asking.complete(body, ASKED[0], frames.shown, 1)
+        async with asking.connect():
+            body = RequestBuilder(asking.settings, frames).build_request(ASKED[0], 1, is_cached=True)
+            await asking.complete(body, ASKED[0], frames.shape, 1)
 
     with pytest.raises(AnswerError) as refused:
         asyncio.run(ask_unknown())
-    assert refused.value.status in NO_FRAMES, refused.value
+    assert refused.value.status in DROPPED_FRAMES_ERRORS, refused.value
 
 
-def test_a_start_that_fails_says_why(server: tuple[Serving, Hosting], engines: Store, tmp_path: Path) -> None:
-    """Weights of other names than vLLM's: a worker's traceback, some hundred lines before the end of the log."""
+def test_a_failed_start_reports_its_cause(
+    server: tuple[ServingKey, LaunchSettings], engines: Store, tmp_path: Path
+) -> None:
+    """The weights have names unknown to vLLM; the worker's traceback is far before the end of the log."""
     with pytest.raises(
         UserError, match=r"vllm does not start: ValueError: There is no module or parameter named 'vision_tower"
     ):
-        Host(*server, weights=CHECKPOINT, name=NAME, store=engines, log_file=tmp_path / "log").start()
+        ServerProcess(*server, weights=CHECKPOINT, name=NAME, store=engines, log_file=tmp_path / "log").start()
 
 
 def test_a_killed_job_leaves_no_engine_and_the_next_one_goes_on(
-    server: tuple[Serving, Hosting], weights: Path, engines: Store, tmp_path: Path
+    server: tuple[ServingKey, LaunchSettings], weights: Path, engines: Store, tmp_path: Path
 ) -> None:
     job = Job(tmp_path)
     (tmp_path / "envs").symlink_to(Path("envs").resolve())
@@ -170,7 +180,7 @@ def test_a_killed_job_leaves_no_engine_and_the_next_one_goes_on(
     given = {"checkpoint": str(weights), "hosting": hosting}
     key = run_key("openai", settings, serving, without=("url", "key"), **given)
     process = job.start(key)
-    while len(kept := job.journaled(key)) < 3:
+    while len(kept := job.cached_prompts(key)) < 3:
         assert process.poll() is None, (job.folder / "log").read_text()
         time.sleep(0.02)
     engine = engine_of(process.pid)
@@ -179,13 +189,13 @@ def test_a_killed_job_leaves_no_engine_and_the_next_one_goes_on(
     process.wait()
     psutil.wait_procs(engine, timeout=20)
     assert not [one for one in engine if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
-    assert kept <= (kept := job.journaled(key)) and len(kept) < CLIPS * QUESTIONS
+    assert kept <= (kept := job.cached_prompts(key)) and len(kept) < CLIPS * QUESTIONS
     again = job.start(key)
     assert again.wait(600) == 0, (job.folder / "log").read_text()
     assert set(read_table(job.folder / "out.parquet", RESPONSES)["error"]) == {""}
-    assert len(job.journaled(key)) == CLIPS * QUESTIONS
+    assert len(job.cached_prompts(key)) == CLIPS * QUESTIONS
 
 
 def engine_of(job: int) -> list[psutil.Process]:
-    """All processes that a job's keeper has started, itself included."""
+    """Return a job's supervisor and all processes that it started."""
     return [one for one in psutil.Process(job).children(recursive=True) if os.getpgid(one.pid) != os.getpgid(job)]

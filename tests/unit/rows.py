@@ -19,7 +19,7 @@ QUESTION_COLUMNS = ["index", "video", "video_type", "question", "answer", "dimen
 def item_row(item_id: str, **known: Any) -> Row:
     """An item of clip `c` that belongs to no group and has no texts."""
     row = {
-        "item_id": item_id, "clip_id": "c", "unit": "u", "task": "t", "texts": [], "answer": "", "groups": [], "tags": [],
+        "item_id": item_id, "clip_id": "c", "cluster": "u", "task": "t", "texts": [], "answer": "", "groups": [], "tags": [],
         "flaws": [],
     }  # fmt: skip
     return _complete(row | known, ITEMS)
@@ -52,7 +52,7 @@ def response_table(asked: pl.DataFrame, say: Callable[[Row], Row | None]) -> pl.
 def verdict_row(request_id: str, value: str = "", **known: Any) -> Row:
     """A wrong answer that was read, without a score."""
     row = _asked(request_id) | {
-        "value": value, "read_by": "", "score": None, "right": False, "unparsed": False, "failed": False, "key": "k",
+        "value": value, "extracted_by": "", "score": None, "right": False, "unparsed": False, "failed": False, "key": "k",
     }  # fmt: skip
     return _complete(row | known, VERDICTS)
 

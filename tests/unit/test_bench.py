@@ -1,4 +1,4 @@
-"""The commands whose speed is measured."""
+"""Check the stage commands that `bench.scoring` measures."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from bench import scoring
 @pytest.mark.parametrize(("benchmark", "stages"), [
     ("vinoground", ["verdicts", "metrics"]), ("mmbench_video", ["judge_requests", "judgements", "metrics"]),
 ])  # fmt: skip
-def test_the_stages_take_the_commands_that_are_measured(benchmark: str, stages: list[str], tmp_path: Path) -> None:
-    asked = next(one for one in scoring.ASKED if one.benchmark == benchmark)
-    setting = scoring.Setting(tmp_path, asked, scoring._items(tmp_path, benchmark))
-    assert [one.stage for one in setting.score(0)] == stages
+def test_stages_accept_the_measured_commands(benchmark: str, stages: list[str], tmp_path: Path) -> None:
+    workload = next(workload for workload in scoring.WORKLOADS if workload.benchmark == benchmark)
+    setup = scoring.ScoringSetup(tmp_path, workload, scoring._items(tmp_path, benchmark))
+    assert [cost.stage for cost in setup.score(0)] == stages

@@ -1,4 +1,4 @@
-"""`make gpu-check`: a broken thing is a line that failed, a missing package one that was not tried, and neither ends the rest."""
+"""`make gpu-check`: faults are failed lines, missing packages are lines not tried, and other checks still run."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def check_of(name: str, seconds: float = 60, packages: tuple[str, ...] = ()) -> 
     return Check(name, f"tests.unit.gpu_checks:{name}", ("first", "second"), seconds, packages)
 
 
-def test_however_a_check_ends_its_lines_say_so_and_the_others_run(tmp_path: Path) -> None:
+def test_each_end_of_a_check_is_reported_and_other_checks_run(tmp_path: Path) -> None:
     checks = [check_of(name, 2 if name == "hang" else 60) for name in ENDS]
     found = list(run_all(checks, Session("cpu", tmp_path, tmp_path, tmp_path / "logs"), seconds=300))
     for (name, (status, reason)), (first, second) in zip(ENDS.items(), found, strict=True):
@@ -48,13 +48,13 @@ def test_however_a_check_ends_its_lines_say_so_and_the_others_run(tmp_path: Path
     assert dict(zip(ENDS, found, strict=True))["wrong"][1].measured == {"difference": 0.5}
 
 
-def test_what_cannot_begin_was_not_tried(tmp_path: Path) -> None:
+def test_checks_that_cannot_start_are_not_tried(tmp_path: Path) -> None:
     session = Session("cpu", tmp_path, tmp_path, tmp_path / "logs")
     missing = check_of("fine", packages=("json", "no_such_package"))
     ((first, second),) = run_all([missing], session, seconds=300)
     assert (first.status, second.status) == (NOT_TRIED, NOT_TRIED) and first.reason == "no_such_package is missing"
     ((first, _),) = run_all([check_of("fine")], session, seconds=1)
-    assert (first.status, first.reason) == (NOT_TRIED, "no time was left; raise --minutes")
+    assert (first.status, first.reason) == (NOT_TRIED, "no time left; raise --minutes")
 
 
 # --- the real checks, with tiny shapes --------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ sys.meta_path.insert(0, Finder())
 def gpu_check(
     folder: Path, *words: str, module: str = "", code: str = "", hidden: tuple[str, ...] = (), device: str = "cpu"
 ) -> tuple[int, dict[str, Any], str]:
-    """Run the script; its exit status, its lines by name, and what it printed."""
+    """Run the script; return its exit status, its lines by name, and its output."""
     (folder / "startup").mkdir()
     (folder / "startup" / "sitecustomize.py").write_text(STARTUP.format(module=module, code=code, hidden=hidden))
     command = [sys.executable, "-m", "bench.gpu_check", "--device", device, "--json", str(folder / "out.json"), *words]
@@ -96,13 +96,14 @@ def gpu_check(
 @pytest.mark.parametrize(("check", "name", "module", "code", "reason"), [
     (
         "engines", "engines, 64 frames", "reprise.models.local.transformers",
-        "whole = Prefix.logits\nPrefix.logits = lambda *given: [one + torch.arange(len(one)) / 100 for one in whole(*given)]",
+        "compute = PrefixCache.compute_logits\n"
+        "PrefixCache.compute_logits = lambda *given: [row + torch.arange(len(row)) / 100 for row in compute(*given)]",
         "shared and plain scores differ by more than 0.0001",
     ),
     (
         "qwen3-vl", "Qwen3-VL", "reprise.media.decoder",
         "whole = read_frames\ndef read_frames(*given, **named):\n    return whole(*given, **named) * 0",
-        "another video changes no score: the model does not see it",
+        "the scores are the same for another video: the model does not see the video",
     ),
     (
         "load", "lock", "filelock",
@@ -110,7 +111,7 @@ def gpu_check(
     ),
     (
         "load", "load", "reprise.models.local.checkpoints",
-        "import os\ndef placing(*given):\n    os.abort()", "its process was ended by SIGABRT",
+        "import os\ndef plan_device_map(*given):\n    os.abort()", "its process was ended by SIGABRT",
     ),
 ])  # fmt: skip
 def test_a_broken_library_fails(check: str, name: str, module: str, code: str, reason: str, tmp_path: Path) -> None:
@@ -127,7 +128,7 @@ def test_a_missing_package_is_named_and_models_need_no_polars(tmp_path: Path) ->
     assert status == 0 and "\nnot tried  nf4" in printed
 
 
-def test_where_nothing_can_be_tried_the_status_says_so(tmp_path: Path) -> None:
+def test_the_status_is_2_if_no_check_can_run(tmp_path: Path) -> None:
     hidden = ("torch", "pydantic", "vllm")
     status, lines, _ = gpu_check(tmp_path, hidden=hidden)
     assert {line["status"] for line in lines.values()} == {NOT_TRIED} and status == 2
@@ -137,7 +138,7 @@ def test_where_nothing_can_be_tried_the_status_says_so(tmp_path: Path) -> None:
 def test_without_a_gpu_the_first_line_says_why(tmp_path: Path) -> None:
     status, lines, _ = gpu_check(tmp_path, "--only", "driver", device="cuda")
     assert status == 1 and lines["driver"]["status"] == FAILED
-    assert re.match("torch .* is a build for processors alone|torch cannot use a GPU here", lines["driver"]["reason"])
+    assert re.match("torch .* is a build for CPUs only|torch cannot use a GPU here", lines["driver"]["reason"])
 
 
 # --- the GPUs that are visible ----------------------------------------------------------------------------------------
@@ -158,7 +159,7 @@ esac
     ("GPU-bb", {"GPU-bb": "22"}),
     ("", {}),
 ])  # fmt: skip
-def test_the_driver_is_asked_about_visible_gpus(
+def test_the_driver_is_queried_for_visible_gpus(
     visible: str | None, expected: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "nvidia-smi"

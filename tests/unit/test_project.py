@@ -1,4 +1,4 @@
-"""What the project says of itself is true: docs/architecture.md, versions, pins, required libraries, targets of make."""
+"""The project's claims about itself: docs/architecture.md, versions, pins, required libraries, targets of make."""
 
 import ast
 import re
@@ -34,13 +34,13 @@ def rows(title: str) -> list[list[str]]:
 
 
 def paths(text: str) -> list[str]:
-    """What is quoted and looks like a path of the repository; results are made, a run's name begins with a pattern."""
-    quoted = [one for one in QUOTED.findall(text) if LIKE_A_PATH.fullmatch(one)]
-    return [one for one in quoted if not one.startswith(("results/", "<"))]
+    """Return the quoted paths of the repository, without results and patterns of run names."""
+    quoted = [name for name in QUOTED.findall(text) if LIKE_A_PATH.fullmatch(name)]
+    return [name for name in quoted if not name.startswith(("results/", "<"))]
 
 
-def found(path: str) -> list[Path]:
-    """The files of a path, from the root or the library on; `<name>` is any, `{a,b}` is both."""
+def find_files(path: str) -> list[Path]:
+    """Return the files of a path below the root or the library; `<name>` is any name, `{a,b}` is both."""
     choices = [part.split(",") for part in BRACES.findall(path)]
     files: list[Path] = []
     for chosen in product(*choices):
@@ -68,36 +68,36 @@ def defined(file: Path) -> set[str]:
 
 
 def test_every_path_exists() -> None:
-    assert [path for path in paths(TEXT) if not found(path)] == []
+    assert [path for path in paths(TEXT) if not find_files(path)] == []
 
 
-def test_every_name_is_where_the_page_says() -> None:
+def test_every_name_is_in_its_module() -> None:
     for what, where, names in rows("Where to find"):
-        modules = [file for path in paths(where) for file in found(path) if file.suffix == ".py"]
+        modules = [file for path in paths(where) for file in find_files(path) if file.suffix == ".py"]
         assert paths(where), what
         for name in QUOTED.findall(names):
-            having = [file for file in modules if name in defined(file)]
-            assert having if "<" not in where else having == modules, f"{what}: {name} is not in {where}"
+            matches = [file for file in modules if name in defined(file)]
+            assert matches if "<" not in where else matches == modules, f"{what}: {name} is not in {where}"
 
 
-def test_a_clip_s_journey_goes_by_rules() -> None:
+def test_every_step_of_a_clip_is_a_rule() -> None:
     texts = [file.read_text() for file in (ROOT / "workflow/rules").glob("*.smk")]
     rules = {name for text in texts for name in re.findall(r"^rule (\w+):", text, re.MULTILINE)}
     steps = re.findall(r"\*\*(\w+)\*\*", section("A clip's journey"))
     assert len(steps) >= 10 and set(steps) <= rules
-    picture = PAGE.split("```")[1]
-    assert {step for step in steps if step in picture} == set(steps)
+    diagram = PAGE.split("```")[1]
+    assert {step for step in steps if step in diagram} == set(steps)
 
 
-def test_the_rooms_are_those_of_the_contract() -> None:
+def test_the_packages_are_those_of_the_import_contract() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    layers = next(contract["layers"] for contract in contracts if contract["id"] == "rooms")
-    assert [row[0].strip("`") for row in rows("The rooms, and which may import which")] == layers[::-1]
+    layers = next(contract["layers"] for contract in contracts if contract["id"] == "packages")
+    assert [row[0].strip("`") for row in rows("Packages and their imports")] == layers[::-1]
     assert set(layers) == {path.parent.name for path in LIBRARY.glob("*/__init__.py")}
 
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-# Module -> distribution: what every version of Reprise is built on.
+# Module -> distribution that every version of Reprise requires.
 REQUIRED = {
     "ffmpeg": "ffmpeg-python", "scenedetect": "scenedetect-headless", "cv2": "opencv-python-headless", "yt_dlp": "yt-dlp",
     "polars": "polars", "torch": "torch", "transformers": "transformers", "snakemake": "snakemake",
@@ -114,27 +114,27 @@ def pins(name: str) -> dict[str, str]:
 
 @cache
 def imported(package: str) -> set[str]:
-    """The packages outside the standard library that a package of the workflow imports anywhere."""
-    found = set()
+    """Return the third-party packages that a package of the workflow imports."""
+    names = set()
     for path in (ROOT / "workflow" / package).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
-                found |= {alias.name.split(".")[0] for alias in node.names}
+                names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
-                found.add(node.module.split(".")[0])
-    return found - OURS - set(sys.stdlib_module_names)
+                names.add(node.module.split(".")[0])
+    return names - OURS - set(sys.stdlib_module_names)
 
 
-def test_required_libraries_stay_in_use() -> None:
+def test_required_libraries_are_used() -> None:
     used = imported("reprise") | imported("snakemake_logger_plugin_reprise")
     assert REQUIRED.keys() <= used and set(REQUIRED.values()) <= pins("base.txt").keys()
 
 
 def test_every_import_is_declared() -> None:
     declared = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
-    known = packages_distributions()
+    distributions = packages_distributions()
     for module in set().union(*map(imported, OURS)):
-        assert declared & {canonicalize_name(name) for name in known[module]}, f"{module} is in no dependency"
+        assert declared & {canonicalize_name(name) for name in distributions[module]}, f"{module} is in no dependency"
 
 
 def test_the_declared_ranges_admit_the_pins() -> None:
@@ -144,7 +144,7 @@ def test_the_declared_ranges_admit_the_pins() -> None:
         assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)]), line
 
 
-def test_one_version() -> None:
+def test_all_versions_agree() -> None:
     assert "version" in PROJECT["dynamic"] and "version" not in PROJECT
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == reprise.__version__
     versions = re.findall(r"^## \[([^]]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)

@@ -23,7 +23,7 @@ from tests.unit.videos import run_ffmpeg
 from tests.workflow.warm import LONGEST_S, run_module
 
 ROOT = Path(__file__).parents[2]
-COPIED = ("Snakefile", "workflow", "config", "profiles", *(f"resources/{name}" for name in ("prompts", "programs", "published", "subsets", "rehearsal")))  # fmt: skip
+COPIED = ("Snakefile", "workflow", "config", "profiles", *(f"resources/{name}" for name in ("prompts", "runners", "published", "subsets", "rehearsal")))  # fmt: skip
 FULL = "--logger-reprise-full"  # Snakemake's own output, which names every job
 JOB = re.compile(r"^ *(?:local)?rule (\w+):$", re.MULTILINE)
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

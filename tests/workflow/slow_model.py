@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from reprise.models.base import Answer, Clip, ModelSpec, Request
+from reprise.models.base import Answer, ClipFrames, ModelSpec, Request
 
 REGISTRATION = """
 
@@ -34,7 +34,7 @@ class Slow:
     def begin(self, spec: ModelSpec) -> None:
         self._note("begun", str(os.getpid()))
 
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+    def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
             self._note("asked", request.request_id)
             time.sleep(self._settings["answer_s"])

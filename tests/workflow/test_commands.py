@@ -6,13 +6,13 @@ from pathlib import Path
 import cv2
 import polars as pl
 import pytest
-from reprise.commands.item import LONGEST, show_item
+from reprise.commands.item import MAX_CHARS, show_item
 from reprise.commands.plan import show_plan
 from reprise.commands.runs import explain_run, list_missing, list_runs
 from reprise.commands.show import show_tables
 from reprise.core.errors import UserError
-from reprise.core.files import recorded
-from reprise.core.provenance import Provenance, recording
+from reprise.core.files import read_provenance
+from reprise.core.provenance import Provenance, record_provenance
 from reprise.core.schemas import RESPONSES, write_table
 
 from tests.workflow.conftest import Project, own_copy
@@ -43,11 +43,11 @@ def say(finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def test_a_finished_suite_has_nothing_to_do(say: Say) -> None:
     text = say(list_runs, None)
     assert text.startswith("Suite 'small': 4 runs: 4 done, 0 stale, 0 missing, 0 failed.\n")
-    assert f"done         64       0       0        0  {RUN}\n" in text and "Why a run" not in text
+    assert f"done             64       0         0        0  {RUN}\n" in text and "Why a run" not in text
     text = say(explain_run, "mc/random", None)
     assert text.startswith(f"{RUN}: done: nothing to do\n") and "Shown in: velociti/table5." in text
-    assert "To make it" not in text
-    assert say(show_plan, [], False, None) == "Suite 'small': 0 runs ask a model; done: 4.\n"
+    assert "To compute it" not in text
+    assert say(show_plan, [], False, None) == "Suite 'small': 0 inference jobs pending; done: 4.\n"
     assert say(list_missing, None, False).startswith("Nothing is missing in suite 'small', as far as its videos were")
 
 
@@ -72,9 +72,9 @@ def test_an_item_shows_what_the_model_saw_was_asked_and_answered(say: Say, item:
     text = say(show_item, "mc/random", f"{item}#a", None)
     for part in (f"Item {item} of {RUN}", "positive: ", "options: A, B", "expected: ", "answer: "):
         assert part in text
-    assert "read by authors: " in text and "read by robust: " in text and "Counts as: mc_both " in text
+    assert "extracted by authors: " in text and "extracted by robust: " in text and "Counts as: mc_both " in text
     assert "scores: Yes " in say(show_item, "entail/oracle", item, None)
-    assert "10 in the plan, 0 shown to the model" in text, "a baseline looks at no frame"
+    assert "10 in the plan, 0 sent to the model" in text, "a baseline looks at no frame"
     lines = dict(line.strip().split(": ", 1) for line in text.splitlines() if ": " in line)
     assert Path(lines["file"]).is_file() and cv2.imread(lines["picture"]) is not None
     with pytest.raises(UserError, match="seg_0_10/Ev1/1'. Did you mean 'control/v_"):
@@ -85,11 +85,11 @@ def test_a_long_or_hostile_answer_is_cut_and_made_harmless(say: Say, item: str) 
     path, text = Path(f"results/small/responses/{RUN}.parquet"), f"A\x1b[2J\x07\u202e\n  expected: B\n{1_000_000 * 'x'}"
     before, columns = path.read_bytes(), {"text": text, "error": "failed", "message": "\x1b]0;t\x07no"}
     other = pl.read_parquet(path).with_columns(**{name: pl.lit(value) for name, value in columns.items()})
-    with recording(recorded(path) or Provenance()):
+    with record_provenance(read_provenance(path) or Provenance()):
         write_table(other, path, RESPONSES)
     shown = say(show_item, RUN, item, None)
     path.write_bytes(before)
-    assert not set(shown) & {"\x1b", "\x07", "\u202e"} and len(shown) < 4 * LONGEST and "failed: no" in shown
+    assert not set(shown) & {"\x1b", "\x07", "\u202e"} and len(shown) < 4 * MAX_CHARS and "failed: no" in shown
     assert "  | A[U+0007][U+202E]\n  |   expected: B\n" in shown and f"... ({len(text)} characters)" in shown
 
 
@@ -98,7 +98,7 @@ def test_what_is_gone_or_damaged_is_told(say: Say, item: str) -> None:
     before = path.read_bytes()
     path.write_bytes(before[:-9])
     text = say(list_runs, None)
-    assert f"failed        -       -       -        -  {RUN}\n" in text and "1 failed" in text
+    assert f"failed            -       -         -        -  {RUN}\n" in text and "1 failed" in text
     assert f"{path}: damaged" in say(explain_run, RUN, None)
     path.write_bytes(before)
     responses = Path(f"results/small/responses/{RUN}.parquet")
@@ -111,9 +111,9 @@ def test_what_is_gone_or_damaged_is_told(say: Say, item: str) -> None:
         say(show_item, RUN, item, None)
     for gone in (responses, metrics):
         gone.with_suffix(".kept").rename(gone)
-    assert text.startswith(f"{RUN}: missing: not made yet\nNot there: answers, metrics.\n")
-    assert "holds 64 of its answers, which are not asked again" in text
-    assert f"To make it: snakemake {metrics} --cores <N>\n" in text, "the table exists, so that it would not be made"
+    assert text.startswith(f"{RUN}: missing: not computed yet\nMissing results: answers, metrics.\n")
+    assert "holds 64 of its answers; they are not requested again" in text
+    assert f"To compute it: snakemake {metrics} --cores <N>\n" in text, "the table exists, so that it would not be made"
     assert "Of its 2 runs: 1 missing, such as velociti/mc/fps1/random." in table and "–: no value." in table
 
 
@@ -126,12 +126,10 @@ def test_a_changed_setting_is_told_before_and_after_planning(
         if is_planned:
             assert small.planned().count("infer") == 1
         text = say(explain_run, RUN, None)
-        assert text.startswith(
-            f"{RUN}: stale: the next run of snakemake makes it again\nMade with other settings: infer"
-        )
+        assert text.startswith(f"{RUN}: stale: the next run of snakemake computes it again\nSettings changed: infer")
         assert "  settings.seed: 0 -> 1\n" in text
         assert "3 done, 1 stale, 0 missing, 0 failed" in say(list_runs, None)
         assert "Of its 2 runs: 1 stale" in " ".join(say(show_tables, "table5", None).split())
         text = " ".join(say(show_plan, ["table5"], False, None).split())
-        assert text.startswith("Suite 'small': 1 run asks a model; done: 1. to ask")
+        assert text.startswith("Suite 'small': 1 inference job pending; done: 1. pending")
         assert "random: settings changed (settings.seed: 0 -> 1). It has no weights. 64 0 0 0 " in text

@@ -33,7 +33,7 @@ def test_an_edited_release_and_a_replaced_video_are_noticed(small: Project) -> N
     with rows.open("r+b") as stream:
         stream.write(content.replace(b"control 1 holds", b"control 1 hokds"))
     os.utime(rows, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert "rows.csv: not the file that " in small.refused(TABLE, "--forcerun", "annotations")
+    assert "rows.csv: changed since " in small.refused(TABLE, "--forcerun", "annotations")
 
 
 def test_pruning_waits_for_snakemake_and_keeps_what_a_named_working_directory_uses(
@@ -52,7 +52,7 @@ def test_pruning_waits_for_snakemake_and_keeps_what_a_named_working_directory_us
     lock = small.root / ".snakemake/locks/0.output.lock"
     lock.parent.mkdir(parents=True)
     lock.write_text("x\n")
-    with pytest.raises(UserError, match=f"snakemake works in {small.root}"):
+    with pytest.raises(UserError, match=f"snakemake is running in {small.root}"):
         other.called("store", "--prune", "--yes", "--used-by", str(small.root))
 
 
@@ -87,7 +87,7 @@ def test_lost_records_of_snakemake_neither_mix_results_nor_hide_a_change(small: 
     assert small.planned() == [], "results made with today's settings are kept"
     small.edit("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}")
     said = small.refused("--dry-run")
-    assert "made in another way than they would be made now" in said
+    assert "outdated results that Snakemake would keep" in said
     assert "results/small/responses/velociti/" in said and "no answer is lost: rm " in said
 
 
@@ -113,7 +113,7 @@ def test_touched_and_copied_results_are_refused_by_name(small: Project) -> None:
     content = requests.read_bytes()
     requests.write_bytes(other.read_bytes())
     os.utime(requests, (1, 1))
-    assert f"(another {requests.relative_to(small.root)})" in small.refused("--dry-run")
+    assert f"({requests.relative_to(small.root)} changed)" in small.refused("--dry-run")
     requests.write_bytes(content)
     os.utime(responses, (2**32, 2**32))
     said = small.refused("--dry-run")
@@ -136,7 +136,7 @@ def test_a_result_under_the_name_of_another_one_is_refused(small: Project) -> No
 def test_what_snakemake_is_told_not_to_look_at_is_compared(small: Project) -> None:
     small.edit("config/tables/small.yaml", "caption: Choice.", "caption: Another.")
     assert "table" in small.planned()
-    assert "table5.csv (settings of tables/velociti/table5)" in small.refused("-n", "--rerun-triggers", "mtime")
+    assert "table5.csv (settings of tables/velociti/table5 changed)" in small.refused("-n", "--rerun-triggers", "mtime")
 
 
 def test_edited_tables_and_tables_without_a_record_are_refused(small: Project) -> None:
@@ -148,7 +148,7 @@ def test_edited_tables_and_tables_without_a_record_are_refused(small: Project) -
     shutil.rmtree(small.root / ".snakemake")
     assert set(small.planned()) <= {"all", "collected_table"}, "the table is what was written, and has a new date"
     table.with_name(".table5.md.sum").unlink()
-    assert "table5.md (nothing records how it was made)" in small.refused("--dry-run")
+    assert "table5.md (without a record of its settings)" in small.refused("--dry-run")
 
 
 def test_what_is_to_be_repeated_is_not_forgotten_with_the_records_of_snakemake(small: Project) -> None:

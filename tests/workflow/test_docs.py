@@ -18,7 +18,7 @@ import reprise
 from reprise.commands.answers import ANSWER_COLUMNS
 from reprise.core.errors import UserError
 from reprise.core.yaml_files import load_yaml
-from reprise.tables.build import TIDY
+from reprise.tables.builder import TIDY_SCHEMA
 
 from tests.workflow.conftest import ROOT, Project, own_copy
 from tests.workflow.test_howto import Page
@@ -109,13 +109,13 @@ def test_answers_and_numbers_are_all_there_and_what_was_not_made_is_said(toy: Pr
     found = reprise.answers(TOY, folder=toy.root)
     assert list(found.columns) == list(ANSWER_COLUMNS) and found.height == 64
     assert found.filter(pl.col("right")).select((pl.col("value") == pl.col("expected")).all()).item()
-    assert found.select(pl.col("unit", "task", "prompt", "right", "failed").is_null().any()).row(0) == (False,) * 5
+    assert found.select(pl.col("cluster", "task", "prompt", "right", "failed").is_null().any()).row(0) == (False,) * 5
     assert reprise.answers("entail/toy", folder=toy.root).equals(found)
     table = reprise.results("velociti/table2", toy.root)
-    assert table.schema == TIDY
-    (row,) = table.filter(row="Oracle", convention="fixed", reader="robust").iter_rows(named=True)
-    assert (row["value"], row["asked"], row["run"]) == (100.0, 28, "velociti/entail/fps1/oracle")
-    with pytest.raises(UserError, match=r"table99\.csv: suite 'small' makes no such file. Did you mean 'table3\.csv'"):
+    assert table.schema == TIDY_SCHEMA
+    (row,) = table.filter(row="Oracle", convention="fixed", extractor="robust").iter_rows(named=True)
+    assert (row["value"], row["requested"], row["run"]) == (100.0, 28, "velociti/entail/fps1/oracle")
+    with pytest.raises(UserError, match=r"table99\.csv: suite 'small' has no such file. Did you mean 'table3\.csv'"):
         reprise.results("velociti/table99", toy.root)
     shutil.rmtree(toy.root / "results/small/responses")
     with pytest.raises(UserError, match=r"responses/velociti/entail/fps1/toy-llava-ov.parquet not found"):
@@ -129,16 +129,16 @@ def test_from_a_folder_to_a_row(toy: Project) -> None:
     assert load_yaml(toy.root / f"config/models/{NAME}.yaml")["checkpoint"] == f"resources/demo/checkpoints/{NAME}"
     suite = load_yaml(toy.root / "config/suites/small.yaml")
     assert suite["run"] == ["oracle", NAME] and suite["overview"] == [{"model": NAME, "benchmarks": ["velociti"]}]
-    assert f"{NAME} sees its clips." in said and "reprise show velociti/table2" in said
+    assert f"{NAME} uses its clips." in said and "reprise show velociti/table2" in said
     rows = {row["metric"]: row for row in toy.cells("overview").values()}
-    assert rows["strict"]["run"] == RUN and rows["strict"]["row"] == NAME and float(rows["strict"]["asked"]) > 0
+    assert rows["strict"]["run"] == RUN and rows["strict"]["row"] == NAME and float(rows["strict"]["requested"]) > 0
     assert rows["strict"]["low"] and float(rows["seconds_a_question"]["value"]) > 0
-    (shown,) = [text for text in said.splitlines() if text.startswith(f"{NAME} ") and "sees" not in text]
+    (shown,) = [text for text in said.splitlines() if text.startswith(f"{NAME} ") and "uses" not in text]
     assert f"{float(rows['strict']['value']):.1f}" in shown
     numbers = json.loads(toy.text("late/numbers.json"))["numbers"]
     assert {one["run"] for one in numbers} == {RUN}
     (strict,) = [one for one in numbers if one["metric"] == "strict" and one["convention"] != "authors"]
-    for name in ("value", "low", "high", "asked", "failed", "unparsed", "missing"):
+    for name in ("value", "low", "high", "requested", "failed", "unparsed", "missing"):
         assert float(strict[name]) == float(rows["strict"][name])
     assert strict["key"] == rows["strict"]["key"] and len(strict["key"]) == 64
 

@@ -37,7 +37,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Project:
     for path in (project.root / "config/models").iterdir():
         model = yaml.safe_load(path.read_text())
         if "checkpoint" in model:  # weights that a site has put there
-            for name in ["model.safetensors", *model.get("served_by", {}).get("files", [])]:
+            for name in ["model.safetensors", *model.get("served_by", {}).get("runner_files", [])]:
                 project.write(f"{model['checkpoint']}/{name}", "")
     suite = yaml.safe_load(project.text("config/suites/paper.yaml"))
     suite |= {"run": ["all"], "judges": ["wordmatch"], "budget_usd": 1e6, "budget_tokens": 10**12}

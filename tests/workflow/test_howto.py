@@ -304,15 +304,15 @@ def test_building_a_benchmark_of_one_s_own_clips(tmp_path: Path) -> None:
     )
     objects[0].unlink()
     page = "results/mine/construction/temporalbench/statistics.md"
-    done = project.snakemake(page, "--forcerun", "construction_facts", "--config", "suite=mine")
+    done = project.snakemake(page, "--forcerun", "construction_clip_metadata", "--config", "suite=mine")
     assert done.returncode == 0 and objects[0].is_file(), both(done)
-    line = f"Construction of temporalbench: {kept.height} of {pool.height} kept before the writing"
+    line = f"Construction of temporalbench: {kept.height} of {pool.height} rows kept before texts are written"
     assert line in both(done)
     project.edit("my/events/events.csv", "blink", "yodel")
     done = project.snakemake("results/mine/construction/velociti/written.parquet", "--config", "suite=mine")
-    assert "`python -m reprise runs` says" in both(done)
+    assert "`python -m reprise runs` lists" in both(done)
     listed = project.called("runs", "--suite", "mine")
-    assert "round1 of writing velociti by toy-writer: " in listed and "no words for yodel" in listed
+    assert "round 1 of writing velociti by toy-writer: " in listed and "no words for yodel" in listed
 
 
 TUTORIAL, WHY = Page("tutorial.md"), Page("howto/why-wrong.md")

@@ -13,7 +13,7 @@ RUN = "velociti/entail/fps1/people"
 TABLE = "results/tables/velociti/table2"
 FOLDER = "resources/imports/velociti/people"
 GROUP = """\
-    people:
+    annotators:
       three: {run: entail/all/humans, answers: "answers/*.csv", left_out: "captions/*.csv", surveys: 3}
 """
 
@@ -39,12 +39,12 @@ def test_imported_answers_score_as_the_run_they_come_from_and_a_changed_file_rer
     assert imported.made(f"{TABLE}.md") == ["import_answers", "metrics", "table", "verdicts"]
     assert {name: float(row["value"]) for name, row in people(imported).items()} == {"Ctrl": 100, "Avg": 100}
     assert {row["source"] for row in people(imported).values()} == {"imported"}
-    assert "Scored here from answers made elsewhere." in imported.text(f"{TABLE}.md")
+    assert "Imported predictions, scored here." in imported.text(f"{TABLE}.md")
     imported.edit(f"{FOLDER}/control.csv", ",1.0,0.0", ",0.0,0.0")
     imported.edit(f"{FOLDER}/control.csv", "v_bbbbbbbbbbb_seg_2_12", "v_bbbbbbbbbbb_seg_9_99")
     assert imported.made(f"{TABLE}.md") == ["import_answers", "metrics", "table", "verdicts"]
     control = people(imported)["Ctrl"]
-    assert (control["value"], control["asked"], control["failed"]) == ("50.0", "4", "1")
+    assert (control["value"], control["requested"], control["failed"]) == ("50.0", "4", "1")
     text = imported.text(f"{TABLE}.md")
     assert "1 failed" in text and "Problems of imported answers: 1 unknown id." in text
     rows = imported.rows(f"results/small/responses/{RUN}.problems.csv")
@@ -67,24 +67,24 @@ def test_no_video_is_needed_and_without_files_the_row_does_not_run(imported: Pro
     assert {(row["missing"], row["failed"]) for row in people(imported).values()} == {("0", "0")}
     assert set(imported.parquet(f"small/responses/{RUN}")["frames_shown"]) == {0}
     text = imported.text(f"{TABLE}.md")
-    assert re.search(r"Problems of imported answers: \d test without a file, not asked\.", text)
+    assert re.search(r"Problems of imported answers: \d test without a file\.", text)
     shutil.rmtree(imported.root / FOLDER)
     assert imported.made(f"{TABLE}.md") == ["table"]
     assert people(imported) == {} and "Not run." in imported.text(f"{TABLE}.md")
 
 
-def test_people_s_answers_are_a_run_that_needs_no_video(fresh: Project) -> None:
+def test_annotators_answers_are_a_run_that_needs_no_video(fresh: Project) -> None:
     """Asked again only where a file of theirs changed."""
     fresh.write("config/suites/small.yaml", fresh.text("config/suites/small.yaml") + GROUP)
     row = "          - {label: Oracle, model: oracle}\n"
     fresh.edit("config/tables/small.yaml", row, f"{row}          - {{label: Human, model: humans, sampling: all}}\n")
     fresh.write("answers/ann.csv", "task_id,digest,reviewer,verdict\nelsewhere,0,ann,Yes\n")
     page, run = (
-        "results/small/people/velociti/three/statistics.md",
+        "results/small/human_evaluation/velociti/three/statistics.md",
         "results/small/metrics/velociti/entail/all/humans.parquet",
     )
     made = set(fresh.made(page, run))
-    assert {"people_answers", "people_statistics", "metrics"} <= made and not {"clips", "sources", "infer"} & made
+    assert {"human_answers", "human_statistics", "metrics"} <= made and not {"clips", "sources", "infer"} & made
     assert "undefined by design" in fresh.text(page)
     problems = fresh.text("results/small/responses/velociti/entail/all/humans.problems.csv")
     assert "answers/ann.csv: row 1" in problems and "foreign_task" in problems
@@ -93,5 +93,5 @@ def test_people_s_answers_are_a_run_that_needs_no_video(fresh: Project) -> None:
     row = f"{task.task_id},{task.digest},Label-Studio 3,Yes"
     fresh.write("answers/3.csv", f"task_id,digest,reviewer,verdict\n{row}\n")
     fresh.write("captions/a.csv", "clip,reviewer\nv,LABEL-STUDIO 3\n")
-    assert set(fresh.made(page, run)) == {"people_answers", "people_statistics", "metrics", "verdicts"}
-    assert "| people left out | - | 1 | of 1 in `left_out:` |" in fresh.text(page)
+    assert set(fresh.made(page, run)) == {"human_answers", "human_statistics", "metrics", "verdicts"}
+    assert "| annotators excluded | - | 1 | of 1 in `left_out:` |" in fresh.text(page)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from reprise.commands.plan import show_plan
 
-from tests.unit.models.chat_server import Asked, ChatServer, Says, completion
+from tests.unit.models.chat_server import ChatServer, ReceivedRequest, ServerReply, completion
 from tests.unit.rows import PAIR_COLUMNS, QUESTION_COLUMNS
 from tests.workflow.conftest import Project, made_once, make_video, own_copy
 
@@ -122,7 +122,7 @@ def test_a_changed_prompt_of_a_judge_reruns_only_judging_and_the_plan_says_so(
     monkeypatch.chdir(judged.root)
     show_plan([], True, None)
     text = " ".join(capsys.readouterr().out.split())
-    assert "'judged': 3 runs ask a model; done: 3." in text
+    assert "'judged': 3 inference jobs pending; done: 3." in text
     assert "wordmatch: prompt changed (prompt.system: As an AI" in text
     assert "made again before it: judge_requests." in text
     assert text.count(" *8 0 0 0 ") == 3 and text.count(" of mmbench_video/unpacked/none/oracle ") == 2
@@ -130,19 +130,19 @@ def test_a_changed_prompt_of_a_judge_reruns_only_judging_and_the_plan_says_so(
         path.unlink()
     show_plan(["mmbench_video"], True, None)
     text = " ".join(capsys.readouterr().out.split())
-    assert "questions at least 8 (unknown of 2 of 3 runs)" in text and "known when there are answers to judge" in text
+    assert "requests at least 8 (unknown of 2 of 3 runs)" in text and "known once there are answers to judge" in text
 
 
 SERVED = "label: Served\nadapter: openai\nsettings: {{url: {url}, model: toy-1, server: ours}}\n"
 
 
-def as_a_judge(asked: Asked) -> Says:
+def as_a_judge(asked: ReceivedRequest) -> ServerReply:
     """Rates as it likes, except what it has no opinion about; of a chain of thought it says the last letter."""
     if thought := re.search(r"=====\n?(.*?)\n?=====\nProvide", asked.prompt, re.DOTALL):
-        return Says(completion(asked, re.findall(r"\b[AB]\b", thought[1])[-1]))
+        return ServerReply(completion(asked, re.findall(r"\b[AB]\b", thought[1])[-1]))
     if "spins" in asked.prompt:
-        return Says(completion(asked, "I would rather not."))
-    return Says(completion(asked, "3" if asked.prompt.count("the circle") == 2 else "1"))
+        return ServerReply(completion(asked, "I would rather not."))
+    return ServerReply(completion(asked, "3" if asked.prompt.count("the circle") == 2 else "1"))
 
 
 def test_a_judge_at_a_server_rates_and_extracts_and_is_compared_with_others(judged: Project) -> None:
@@ -153,11 +153,11 @@ def test_a_judge_at_a_server_rates_and_extracts_and_is_compared_with_others(judg
         judged.edit("config/suites/judged.yaml", "judges: [last-letter]", "judges: [last-letter, served]")
         jobs = Counter(judged.made("results/tables/judges.md"))
         assert (jobs["judge"], jobs["agreement"], jobs["infer"]) == (4, 1, 0), "whom no table shows is asked too"
-        questions = [one.body for one in server.asked]
+        questions = [one.body for one in server.received]
         judged.made("results/tables/judges.md", RATINGS)
-        assert len(server.asked) == len(questions), "a reply is not asked for twice"
+        assert len(server.received) == len(questions), "a reply is not asked for twice"
     assert len(questions) == 8 + 2, "ratings; and letters, of which two answers are the same"
-    assert {one["temperature"] for one in questions} == {0} and not any(one.images for one in server.asked)
+    assert {one["temperature"] for one in questions} == {0} and not any(one.images for one in server.received)
     systems = {one["messages"][0]["content"][:60] for one in questions if one["messages"][0]["role"] == "system"}
     assert systems == {"As an AI assistant, your task is to evaluate a candidate ans"}
     rated = judged.cells("mmbench_video/table3")["Oracle", "ALL"]
@@ -167,7 +167,7 @@ def test_a_judge_at_a_server_rates_and_extracts_and_is_compared_with_others(judg
     assert len({place[:2] for place in found}) == 2
     ratings = {name: found["served, wordmatch", "MMBench-Video, unpacked", name] for name in ("agreement", "second_only", "difference")}  # fmt: skip
     row = ratings["agreement"]
-    assert (row["asked"], row["scored"], row["unparsed"], ratings["second_only"]["value"]) == ("8", "6", "2", "2.0")
+    assert (row["requested"], row["scored"], row["unparsed"], ratings["second_only"]["value"]) == ("8", "6", "2", "2.0")
     assert float(row["value"]) == 50 and float(ratings["difference"]["value"]) == 0.5
     letters = [found["last-letter, served", "Vinoground, cot.judged", name]["value"] for name in ("agreement", "kappa")]
     assert letters == ["100.0", "1.0"] and "| Served / word overlap" in judged.text("results/tables/judges.md")
@@ -176,7 +176,7 @@ def test_a_judge_at_a_server_rates_and_extracts_and_is_compared_with_others(judg
 def test_a_suite_with_one_judge_has_no_agreement(judged: Project) -> None:
     judged.edit("config/suites/judged.yaml", "judges: [wordmatch, wordmatch-recall]", "judges: [wordmatch]")
     judged.edit("config/tables/judged_mmbench.yaml", ", judges: [wordmatch-recall]", "")
-    assert "No two judges rate the same run. Name two in" in judged.refused("results/tables/judges.md")
+    assert "No two judges rate the same run. List two in" in judged.refused("results/tables/judges.md")
 
 
 VAGUE = "Both seem fine to me."
@@ -184,25 +184,25 @@ VAGUE = "Both seem fine to me."
 
 def test_a_model_reads_what_the_table_leaves_unread(judged: Project) -> None:
     """Only that is put to it, its readings bear its name, and a note below the table counts them."""
-    protocol = "  cot.read: {<<: *cot, judge: extract, judge_reads: unread, answers_of: cot}\n"
+    protocol = "  cot.read: {<<: *cot, judge: extract, judge_scope: unparsed, answers_of: cot}\n"
     judged.edit("config/benchmarks/vinoground.yaml", "  cot.judged:", f"{protocol}  cot.judged:")
     row = "          - {{label: {}, model: {}, protocol: cot.read}}\n".format
     always = "          - {label: Always A"
     rows = row("Sure", "oracle") + row("Unsure", "vague") + always
     judged.edit("config/tables/judged_vinoground.yaml", always, rows)
-    with ChatServer(lambda asked: Says(completion(asked, "A" if "=====" in asked.prompt else VAGUE))) as server:
+    with ChatServer(lambda asked: ServerReply(completion(asked, "A" if "=====" in asked.prompt else VAGUE))) as server:
         for name in ("served", "vague"):
             judged.write(f"config/models/{name}.yaml", SERVED.format(url=server.url))
         judged.edit("config/suites/judged.yaml", "run: [local]", "run: [local, served, vague]")
         judged.edit("config/suites/judged.yaml", "judges: [last-letter]", "judges: [served]")
         judged.made("results/tables/vinoground/table3.md")
-        asked = [one.prompt for one in server.asked if "=====" in one.prompt]
+        asked = [one.prompt for one in server.received if "=====" in one.prompt]
     assert sum(VAGUE in prompt for prompt in asked) == 1, "equal questions are one"
     text = judged.text("results/tables/vinoground/table3.md")
-    assert "8 of 8 answers, which the reader robust leaves unread, were read by Served (served)." in text
+    assert "8 of 8 answers that robust leaves unparsed were extracted by Served (served)." in text
     assert "Answers judged by Served (served)." in text, "of cot.judged"
     found = judged.cells("vinoground/table3")
     assert (found["Sure", "group"]["value"], found["Unsure", "text"]["unparsed"]) == ("100.0", "0")
     verdicts = judged.parquet("judged/verdicts/vinoground/cot.read/linspace4/vague/served")
-    assert set(verdicts["read_by"]) == {"served"}
+    assert set(verdicts["extracted_by"]) == {"served"}
     assert "read by: served" in judged.called("item", "vinoground/cot.read/linspace4/vague", "0_neg/text")

@@ -27,9 +27,9 @@ def project(prepared_small: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     ("arguments", "said"),
     [
         (["--config", "suite=small", "results/tables/table2.html"],
-         ["'results/tables/table2.html' is no setting", "snakemake results/tables/table2.html --config suite=small"]),
+         ["'results/tables/table2.html' is not a setting", "snakemake results/tables/table2.html --config suite=small"]),
         (["--config", "suite=smal"], ["Error: --config: suite: unknown suite 'smal'. Did you mean 'small'?"]),
-        (["results/small/nothing.txt"], ["Error: results/small/nothing.txt: no rule makes it."]),
+        (["results/small/nothing.txt"], ["Error: no rule creates results/small/nothing.txt."]),
         ([TABLE, "--set-resources", "infer:runtime=2hours3"], ["could not be parsed as minutes"]),
     ],
     ids=["swallowed target", "suite", "no rule", "resource"],
@@ -54,7 +54,7 @@ def test_a_snakemake_of_another_environment(project: Project) -> None:
     done = project.run([sys.executable, "-P", "-c", code])
     said = both(done)
     assert done.returncode == 1 and len(said.splitlines()) <= 5
-    assert "This Snakemake is not of the project's environment" in said and "run .venv/bin/snakemake" in said
+    assert "This Snakemake does not run in the project's environment" in said and "run .venv/bin/snakemake" in said
 
 
 def shown(done: Done) -> list[str]:
@@ -71,8 +71,8 @@ def test_a_dry_run_says_what_changed_from_what_to_what(small: Project) -> None:
     lines = shown(done)
     assert done.returncode == 0 and lines[0] == "4 jobs would run:" and len(lines) < 24
     assert re.fullmatch(r" +1  infer +changed settings; velociti", lines[1])
-    assert re.fullmatch(r" +1  verdicts +follows; velociti", lines[2])
-    assert "  adapter: oracle -> random" in lines and "    so: infer velociti/entail/fps1/oracle" in lines
+    assert re.fullmatch(r" +1  verdicts +depends on another job; velociti", lines[2])
+    assert "  adapter: oracle -> random" in lines and "    affects: infer velociti/entail/fps1/oracle" in lines
 
 
 def test_a_failure_is_one_line_and_the_exit_code_says_it(small: Project) -> None:

@@ -14,8 +14,8 @@ FIRST, SECOND = "/aaaaaaaaaaa.mp4", "/bbbbbbbbbbb.mp4"
 
 
 def statuses(project: Project) -> dict[str, str]:
-    ledgers = (project.root / "results/small/sources/velociti").glob("*.parquet")
-    return dict(pl.concat([pl.read_parquet(path) for path in ledgers]).select("source_id", "status").iter_rows())
+    manifests = (project.root / "results/small/sources/velociti").glob("*.parquet")
+    return dict(pl.concat([pl.read_parquet(path) for path in manifests]).select("source_id", "status").iter_rows())
 
 
 def test_what_may_pass_is_tried_again_and_what_may_not_waits_for_a_word(fresh: Project) -> None:
@@ -55,10 +55,10 @@ FAILS = """\
 
 def break_oracle(project: Project, error: str, *prompts: str) -> None:
     """Have the oracle raise an error at prompts with these words, while there is a file `down`."""
-    adapter = "workflow/reprise/models/local/stand_ins/baselines.py"
+    adapter = "workflow/reprise/models/local/baselines/simple.py"
     project.edit(adapter, "            yield _certain(request, request.expected)\n", FAILS.format(error))
     project.edit(adapter, "import json\n", "import json\nfrom pathlib import Path\n")
-    oracle = 'stand_ins.baselines:Oracle", asks=ANYTHING'
+    oracle = 'baselines.simple:OracleBaseline", request_types=ALL_REQUEST_TYPES'
     project.edit("workflow/reprise/models/adapters.py", oracle, f"{oracle}, version=2")
     project.write("down", "".join(f"{words}\n" for words in prompts))
 
@@ -84,7 +84,7 @@ def test_failed_answers_are_asked_again_within_bounds_and_on_request(small: Proj
     assert "samples: 2 failed" in small.text(TABLE)
     text = small.said("why", RUN)
     assert text.startswith(f"{RUN}: stale") and "Failed answers: 4 of 64\n" in text
-    assert "  2 timeout (no answer in time); the next run tries 2 again\n" in text
+    assert "  2 timeout (no answer before the timeout); the next run retries 2\n" in text
     assert re.search(rf"^stale +64 +4 +0 +0  {RUN}  \(.*2 timeout", small.said("runs"), re.MULTILINE)
     for tries in (2, 3):
         assert small.made(TABLE).count("infer") == 1, "this run alone"
@@ -95,7 +95,7 @@ def test_failed_answers_are_asked_again_within_bounds_and_on_request(small: Proj
     (small.root / "down").unlink()
     assert small.made(TABLE) == []
     text = small.said("why", "entail/oracle")
-    assert text.startswith(f"{RUN}: done: nothing to do\nFailed answers: 4 of 64\n") and "tries 2 again" not in text
+    assert text.startswith(f"{RUN}: done: nothing to do\nFailed answers: 4 of 64\n") and "retries 2" not in text
     assert "4 answers" in small.said("retry", "velociti/*/oracle")
     assert small.made(TABLE).count("infer") == 1 and errors(small) == []
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.workflow.conftest import ROOT
 
-PREFIXES = {"construction": "construction_", "human_evaluation": "people_"}
+PREFIXES = {"construction": "construction_", "human_evaluation": "human_"}
 LIST_RULES = f"""
 import atexit, sys
 from snakemake.cli import main

@@ -6,7 +6,7 @@ import re
 import shutil
 
 import polars as pl
-from reprise.tables.render.html import content_of_page
+from reprise.tables.render.html import extract_content
 
 from tests.workflow.conftest import Project
 
@@ -19,7 +19,7 @@ def test_numbers_are_those_of_closed_forms_and_lead_back_to_their_answers(small:
     assert [float(choice["Always A", column]["value"]) for column in ("A", "B", "Both")] == [100, 0, 0]
     assert float(small.cells("velociti/table11")["Ctrl", "Samples"]["value"]) == 4
     row = table["Oracle", "Ctrl"]
-    assert (row["asked"], row["scored"], row["failed"], row["missing"]) == ("4", "4", "0", "0")
+    assert (row["requested"], row["scored"], row["failed"], row["missing"]) == ("4", "4", "0", "0")
     answers = small.parquet(f"small/responses/{row['run']}")
     assert set(answers["key"]) == {row["key"]} and set(answers["frames_shown"]) == {0}, "a baseline looks at no frame"
 
@@ -45,11 +45,11 @@ def test_figures_and_report_have_the_numbers_of_tables(small: Project) -> None:
     folder = small.root / "results/report"
     page = (folder / "tables/velociti.html").read_text(encoding="utf-8")
     for table in ("table2", "table5", "table11"):
-        plain = content_of_page(small.text(f"results/tables/velociti/{table}.html"))
+        plain = extract_content(small.text(f"results/tables/velociti/{table}.html"))
         assert plain.strip() in BROWSER_LINK.sub(r"\1", page), "the same table, but for its links"
     links = re.findall(r'<a href="\.\./items\.html#([^"]+)">100\.0</a>', page)
     run = "b=velociti&run=velociti%2Fentail%2Ffps1%2Foracle"
-    assert html.unescape(links[0]) == f"{run}&metric=strict&group=control&made=strict%2Fcontrol"
+    assert html.unescape(links[0]) == f"{run}&metric=strict&group=control&provenance=strict%2Fcontrol"
     chunk = (folder / "data/velociti/items/0.js").read_text(encoding="utf-8")
     assert chunk.startswith('reprise.put("velociti/items/0", [{"texts":') and '"0":[{"role":"pos"' in chunk
     assert (folder / "figures/velociti/fig3.svg").is_file()
@@ -118,7 +118,7 @@ def test_unchanged_content_of_another_shard_count_is_not_made_again_nor_without_
     assert clips and all(path.stat().st_mtime_ns == made for path, made in clips.items())
     shutil.rmtree(small.root / ".snakemake")
     said = small.refused("results/tables/velociti/table5.md")
-    assert "results/small/sources/missing.md (settings of missing). Delete them" in said, "it names the shards"
+    assert "results/small/sources/missing.md (settings of missing changed). Delete them" in said, "it names the shards"
     (small.root / "results/small/sources/missing.md").unlink()
     assert small.made("results/tables/velociti/table5.md") == []
 
@@ -129,15 +129,15 @@ def test_a_missing_video_is_counted_too_many_stop_the_table_and_a_broken_one_has
     video.unlink()
     fresh.made(table)
     row = fresh.cells("velociti/table2")["Oracle", "Ctrl"]
-    assert (row["asked"], row["missing"], float(row["value"])) == ("3", "1", 100.0)
+    assert (row["requested"], row["missing"], float(row["value"])) == ("3", "1", 100.0)
     assert "without a clip" in fresh.text(table)
     fresh.edit("config/suites/small.yaml", "missing_share_max: 0.5", "missing_share_max: 0.1")
     assert "25.0 % of the items of velociti/entail/fps1/" in fresh.refused(table)
     assert not (fresh.root / table).exists()
     video.write_bytes(content[: len(content) // 2])
     fresh.made("results/small/sources/missing.md")
-    ledgers = [pl.read_parquet(path) for path in (fresh.root / "results/small/sources/velociti").glob("*.parquet")]
-    statuses = dict(pl.concat(ledgers).select("source_id", "status").iter_rows())
+    manifests = [pl.read_parquet(path) for path in (fresh.root / "results/small/sources/velociti").glob("*.parquet")]
+    statuses = dict(pl.concat(manifests).select("source_id", "status").iter_rows())
     assert statuses["aaaaaaaaaaa"] == "ok" and statuses["bbbbbbbbbbb"] not in ("ok", "not_found")
 
 
@@ -146,10 +146,10 @@ def test_flawed_rows_stop_nothing_and_are_named_below_the_table(small: Project) 
     small.edit("release/rows.csv", "coref,", "corf,")
     small.made("results/tables/velociti/table2.md", "results/tables/velociti/table11.md")
     row = small.cells("velociti/table2")["Oracle", "Ctrl"]
-    assert (row["asked"], row["missing"], float(row["value"])) == ("3", "1", 100.0)
-    assert small.cells("velociti/table2")["Oracle", "Avg"]["asked"] == "27", "one of the 28 counts in no test"
+    assert (row["requested"], row["missing"], float(row["value"])) == ("3", "1", 100.0)
+    assert small.cells("velociti/table2")["Oracle", "Avg"]["requested"] == "27", "one of the 28 counts in no test"
     line = (
-        "Flawed entries of the release: 2 (row 1: 'pos' is empty, so it is not asked and counts as missing; "
+        "Flawed entries of the release: 2 (row 1: 'pos' is empty, so no request is sent and the item counts as missing; "
         "row 13: unknown test 'corf'; it counts in no test. Did you mean 'coref'?)."
     )
     for table in ("table2", "table11"):

@@ -5,34 +5,37 @@ from typing import Any
 
 from reprise.benchmarks.prompts import load_prompts
 from reprise.config.configuration import Configuration
-from reprise.config.known import Known
-from reprise.config.problems import Notes
+from reprise.config.name_checks import NameChecks
+from reprise.config.problems import ProblemNotes
 from reprise.core.errors import UserError
 from reprise.core.names import UNFILTERED
-from reprise.core.paths import located
+from reprise.core.paths import locate
 
-from construction.settings import Constructing, Construction, MmbenchVideoSettings, StaticFilter, writers_of
+from construction.settings import Construction, MmbenchVideoSettings, StaticFilter, WrittenConstruction, writers_of
 
-PROMPTS = {  # kind of construction -> the prompts that it asks its writer by
+PROMPTS = {  # kind of construction -> the names of its writer's prompts
     "velociti": ("caption", "action_adv", "action_manner"),
     "vinoground": ("pairs", "more"),
     "temporalbench": ("words", "events", "category"),
 }
 
 
-def check(known: Known, notes: Notes) -> None:
-    suite = known.found.suite
+def check(checks: NameChecks, notes: ProblemNotes) -> None:
+    suite = checks.configuration.suite
     for name in suite.benchmarks:
-        _check_construction(known, name, notes.at(f"benchmarks.{name}"))
-    for name, static_filter in static_filters(known.found).items():
-        _check_static(known, name, static_filter, notes.at(f"benchmarks.{name}.construction.static"))
+        _check_construction(checks, name, notes.at_key(f"benchmarks.{name}"))
+    for name, static_filter in static_filters(checks.configuration).items():
+        _check_static(checks, name, static_filter, notes.at_key(f"benchmarks.{name}.construction.static"))
     constructed = [name for name, entry in suite.benchmarks.items() if entry.construction is not None]
-    if known.found.limit is not None and constructed:
-        notes.say(f"it makes benchmarks ({', '.join(constructed)}), of which there is no part. Name another suite.")
+    if checks.configuration.limit is not None and constructed:
+        notes.add(
+            f"`limit` cannot be used with a suite that constructs benchmarks ({', '.join(constructed)}). "
+            "Name another suite."
+        )
 
 
-def static_filters(found: Configuration) -> dict[str, StaticFilter]:
-    constructions = {name: entry.construction for name, entry in found.suite.benchmarks.items()}
+def static_filters(configuration: Configuration) -> dict[str, StaticFilter]:
+    constructions = {name: entry.construction for name, entry in configuration.suite.benchmarks.items()}
     return {
         name: construction.static
         for name, construction in constructions.items()
@@ -40,69 +43,77 @@ def static_filters(found: Configuration) -> dict[str, StaticFilter]:
     }
 
 
-def completed(found: Configuration) -> Configuration:
-    """Return the configuration plus each filtered benchmark before its filter, in no table, with the filter's runs."""
-    suite, entries = found.suite, dict(found.suite.benchmarks)
-    benchmarks, tables = dict(found.benchmarks), dict(found.tables)
-    for name, static_filter in static_filters(found).items():
+def completed(configuration: Configuration) -> Configuration:
+    """Add each filtered benchmark before its filter, in no table, with the runs of the filter."""
+    suite, entries = configuration.suite, dict(configuration.suite.benchmarks)
+    benchmarks, tables = dict(configuration.benchmarks), dict(configuration.tables)
+    for name, static_filter in static_filters(configuration).items():
         unfiltered, cleared = f"{name}{UNFILTERED}", dict.fromkeys(("construction", "figures", "ratings", "subset"))
-        changes: dict[str, Any] = {**cleared, "extra_runs": static_filter.runs(), "people": {}}
+        changes: dict[str, Any] = {**cleared, "extra_runs": static_filter.runs(), "annotators": {}}
         entries[unfiltered] = suite.benchmarks[name].model_copy(update=changes)
-        benchmarks[unfiltered] = found.benchmarks[name]
-        tables[unfiltered] = found.tables[name].model_copy(
+        benchmarks[unfiltered] = configuration.benchmarks[name]
+        tables[unfiltered] = configuration.tables[name].model_copy(
             update={"benchmark": unfiltered, "tables": {}, "overview": None}
         )
     completed_suite = suite.model_copy(update={"benchmarks": entries})
-    return replace(found, suite=completed_suite, benchmarks=benchmarks, tables=tables)
+    return replace(configuration, suite=completed_suite, benchmarks=benchmarks, tables=tables)
 
 
-def _check_construction(known: Known, name: str, benchmark_notes: Notes) -> None:
-    entry = known.found.suite.benchmarks[name]
+def _check_construction(checks: NameChecks, name: str, benchmark_notes: ProblemNotes) -> None:
+    entry = checks.configuration.suite.benchmarks[name]
     construction: Construction | None = entry.construction
-    notes = benchmark_notes.at(".construction")
+    notes = benchmark_notes.at_key(".construction")
     if construction is None:
         return
     if entry.release.kind != "constructed":
-        benchmark_notes.at(".release").say(
-            "should be `{kind: constructed}`, since `construction:` says how it is made."
+        benchmark_notes.at_key(".release").add(
+            "should be `{kind: constructed}` because the benchmark has a `construction:`."
         )
     if construction.kind != name:
-        notes.at(".kind").say(f"found '{construction.kind}', but this is '{name}'.")
-    notes.at(".review.verdicts").check_files(construction.review.verdicts, known.root, "reviews/*.csv")
-    if isinstance(construction, Constructing):
+        notes.at_key(".kind").add(f"'{construction.kind}' does not match the benchmark; write '{name}'.")
+    notes.at_key(".review.verdicts").check_files(construction.review.verdicts, checks.root, "reviews/*.csv")
+    if isinstance(construction, WrittenConstruction):
         for writer in writers_of(construction):
-            writer_notes = notes.at(".writer" if writer == construction.writer else ".other_writers")
-            writer_notes.say(*known.writing([writer], "write"))
-            if writer in known.found.models and known.found.is_import(writer):
-                writer_notes.say(f"'{writer}' cannot write: its answers are imported. Name a model that is asked here.")
-        _check_prompts(known, construction.prompts, PROMPTS[construction.kind], notes.at(".prompts"))
+            writer_notes = notes.at_key(".writer" if writer == construction.writer else ".other_writers")
+            writer_notes.add(*checks.writing_problems([writer], "write"))
+            if writer in checks.configuration.models and checks.configuration.is_import(writer):
+                writer_notes.add(
+                    f"'{writer}' cannot write texts because its responses are imported. Name a model that runs here."
+                )
+        _check_prompts(checks, construction.prompts, PROMPTS[construction.kind], notes.at_key(".prompts"))
     if isinstance(construction, MmbenchVideoSettings) and construction.other_sets:
         for set_name, file in construction.other_sets.files().items():
-            if not located(file, known.root).is_file():
-                notes.at(f".other_sets.scoring.{set_name}").say(f"no file '{file}' with the questions of this set.")
+            if not locate(file, checks.root).is_file():
+                notes.at_key(f".other_sets.scoring.{set_name}").add(
+                    f"file '{file}' with the questions of this set does not exist."
+                )
 
 
-def _check_static(known: Known, name: str, static_filter: StaticFilter, notes: Notes) -> None:
-    spec, entry = known.found.benchmarks.get(name), known.found.suite.benchmarks[name]
+def _check_static(checks: NameChecks, name: str, static_filter: StaticFilter, notes: ProblemNotes) -> None:
+    spec, entry = checks.configuration.benchmarks.get(name), checks.configuration.suite.benchmarks[name]
     for run in static_filter.runs():
-        notes.say(*known.run(run, name))
+        notes.add(*checks.run_problems(run, name))
     protocol_spec = spec.protocols.get(static_filter.protocol) if spec else None
     if spec and protocol_spec and protocol_spec.judge is None:
         with_judge = [key for key, protocol in spec.protocols.items() if protocol.judge is not None]
-        notes.at(".protocol").say(f"'{static_filter.protocol}' has no judge. Allowed: {', '.join(with_judge)}.")
-    if not (known.found.suite.judges if entry.judges is None else entry.judges):
-        notes.say("nobody rates its answers. Name a judge in `judges:` of the suite or of the benchmark.")
-    main, samplings = known.found.main, known.found.main.samplings
-    random_frames = [key for key, rule in samplings.items() if rule["rule"] == "random_one" and not main.is_viewed(key)]
+        notes.at_key(".protocol").add(f"'{static_filter.protocol}' has no judge. Allowed: {', '.join(with_judge)}.")
+    if not (checks.configuration.suite.judges if entry.judges is None else entry.judges):
+        notes.add("no judge rates the answers. Name a judge in `judges:` of the suite or of the benchmark.")
+    main, samplings = checks.configuration.main, checks.configuration.main.samplings
+    random_frames = [
+        key for key, rule in samplings.items() if rule["rule"] == "random_one" and not main.is_transformed(key)
+    ]
     for sampling in static_filter.samplings:
         if sampling in samplings and sampling not in random_frames:
-            notes.at(".samplings").say(f"'{sampling}' is no random frame. Allowed: {', '.join(random_frames)}.")
+            notes.at_key(".samplings").add(
+                f"'{sampling}' does not select one random frame. Allowed: {', '.join(random_frames)}."
+            )
 
 
-def _check_prompts(known: Known, file: str, needed: tuple[str, ...], notes: Notes) -> None:
-    if notes.check_file(file, known.root, "resources/prompts"):
+def _check_prompts(checks: NameChecks, file: str, needed: tuple[str, ...], notes: ProblemNotes) -> None:
+    if notes.check_file(file, checks.root, "resources/prompts"):
         try:
-            missing = [name for name in needed if name not in load_prompts(located(file, known.root))]
-            notes.say(*(f"{file} has no prompt '{name}'. Needed: {', '.join(needed)}." for name in missing))
+            missing = [name for name in needed if name not in load_prompts(locate(file, checks.root))]
+            notes.add(*(f"{file} has no prompt '{name}'. Needed: {', '.join(needed)}." for name in missing))
         except UserError as error:
-            notes.say(str(error))
+            notes.add(str(error))

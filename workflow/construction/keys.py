@@ -1,4 +1,4 @@
-"""Settings keys of the steps of a construction. The filter of static questions has a `ReviewKey` too."""
+"""Settings keys of the steps of a construction. The filter of static questions also has a `ReviewKey`."""
 
 from pydantic import Field
 from reprise.benchmarks.prompts import Prompt
@@ -17,7 +17,7 @@ class WritingKey(StepKey):
 
 class SamplesKey(WritingKey):
     embedder: str | None = None
-    """version of the model of embeddings, or the digest of its folder, where captions are compared by one"""
+    """digest of the checkpoint that embeds captions, if the encoder is a checkpoint"""
 
 
 class ReviewKey(StepKey):

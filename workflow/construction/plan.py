@@ -7,22 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from reprise.benchmarks.annotations import group_by_key
 from reprise.benchmarks.prompts import Prompt, load_prompts
-from reprise.benchmarks.rows import grouped
 from reprise.core.errors import UserError
-from reprise.core.files import fitting_files
-from reprise.core.names import UNFILTERED, one_of
-from reprise.core.paths import Ledger, Run, Scored, settings_name
+from reprise.core.files import glob_files
+from reprise.core.names import UNFILTERED, any_of_pattern
+from reprise.core.paths import ManifestKind, Run, ScoredRun, settings_name
 from reprise.core.settings import Settings
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.settings import ReleaseFolder
 from reprise.models.keys import ModelRunKey
-from reprise.plan.answers import FailedAnswers, Job, failed_answers
-from reprise.plan.retries import ledger_reason, retry_param
-from reprise.plan.run_keys import NO_FRAMES, RunKeys, local_weights
+from reprise.plan.answers import FailedAnswers, ModelJob, find_failed_answers
+from reprise.plan.retries import manifest_retry_reason, retry_param
+from reprise.plan.run_keys import NO_FRAMES, RunKeys, digest_local_weights
 from reprise.plan.runs import Plan
 from reprise.plan.side_package import SidePackage
-from reprise.plan.states import NEW, Asking, States, in_words
+from reprise.plan.states import NOT_COMPUTED, PendingJob, RunStates, describe_changes
 
 from construction.configuration import static_filters
 from construction.keys import (
@@ -36,12 +36,12 @@ from construction.keys import (
 )
 from construction.registry import MEASURED
 from construction.settings import (
+    BaseConstruction,
     CheckpointEncoder,
-    Constructing,
-    Making,
     MmbenchVideoSettings,
     TemporalBenchSettings,
     VinogroundSettings,
+    WrittenConstruction,
     writers_of,
 )
 from construction.settings import Construction as ConstructionSettings
@@ -64,15 +64,17 @@ WRITER = "writer"
 WRITING = "construction"  # the protocol name of a writing round
 
 
-def constructed(plan: Plan) -> Mapping[str, ConstructionSettings]:
+def constructions_of(plan: Plan) -> Mapping[str, ConstructionSettings]:
     entries = plan.config.suite.benchmarks.items()
     return {name: entry.construction for name, entry in entries if entry.construction is not None}
 
 
-def written(plan: Plan) -> Mapping[str, Constructing]:
+def written_constructions(plan: Plan) -> Mapping[str, WrittenConstruction]:
     """Return the constructions whose texts a language model writes."""
     return {
-        name: construction for name, construction in constructed(plan).items() if isinstance(construction, Constructing)
+        name: construction
+        for name, construction in constructions_of(plan).items()
+        if isinstance(construction, WrittenConstruction)
     }
 
 
@@ -80,7 +82,7 @@ def writer_run(benchmark: str, number: int | str, writer: str) -> Run:
     return Run(benchmark, WRITING, f"round{number}", writer)
 
 
-def writers_here(plan: Plan, benchmark: str, settings: Constructing) -> list[str]:
+def writers_here(plan: Plan, benchmark: str, settings: WrittenConstruction) -> list[str]:
     """Return the models that write a benchmark's texts, and check that they run here."""
     writers = writers_of(settings)
     for writer in writers:
@@ -88,17 +90,19 @@ def writers_here(plan: Plan, benchmark: str, settings: Constructing) -> list[str
             key = "writer" if writer == settings.writer else "other_writers"
             raise UserError(
                 f"{plan.config.file}: benchmarks.{benchmark}.construction.{key}: '{writer}' does "
-                "not run here. Name it in `run:`; a model behind an API also needs a budget."
+                "not run here. Add it to `run:`; a model behind an API also needs a budget."
             )
     return writers
 
 
-def writing_prompts(settings: Making) -> dict[str, Prompt]:
+def writing_prompts(settings: BaseConstruction) -> dict[str, Prompt]:
     """Return the writer's prompts; none without a writer."""
-    return load_prompts(Path(settings.prompts)) if isinstance(settings, Constructing) else {}
+    return load_prompts(Path(settings.prompts)) if isinstance(settings, WrittenConstruction) else {}
 
 
-def writer_settings(runs: RunKeys, benchmark: str, settings: Constructing, writer: str) -> tuple[str, ModelRunKey]:
+def writer_settings(
+    runs: RunKeys, benchmark: str, settings: WrittenConstruction, writer: str
+) -> tuple[str, ModelRunKey]:
     """Return the name and the settings of a model that writes a benchmark's texts."""
     query = {"form": "writer", "ask": "write", "max_tokens": settings.max_tokens, "sampling": NO_FRAMES}
     texts = {
@@ -107,10 +111,10 @@ def writer_settings(runs: RunKeys, benchmark: str, settings: Constructing, write
         for part, text in (("system", prompt.system), ("user", prompt.user))
     }
     name = settings_name("construction", benchmark, WRITER, writer)
-    return name, runs.of_model(f"{writer} as writer of {benchmark}", writer, texts, query)
+    return name, runs.model_key(f"{writer} as writer of {benchmark}", writer, texts, query)
 
 
-UNREAD = "unread"
+UNUSED = "unused"  # the value of settings that a step does not use
 
 
 class Package(SidePackage):
@@ -118,51 +122,49 @@ class Package(SidePackage):
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        self._constructed, self._written = constructed(plan), written(plan)
+        self._constructed, self._written = constructions_of(plan), written_constructions(plan)
         entries, constructions = plan.config.suite.benchmarks.items(), self._constructed.items()
         self._searches = {name: entry.subset_search for name, entry in entries if entry.subset_search is not None}
         self._filtered = static_filters(plan.config)
         self._checks = {
-            name: fitting_files(static_filter.verdicts or "") for name, static_filter in self._filtered.items()
+            name: glob_files(static_filter.verdicts or "") for name, static_filter in self._filtered.items()
         }
         self._sets = {
             name: construction.other_sets
             for name, construction in constructions
             if isinstance(construction, MmbenchVideoSettings) and construction.other_sets
         }
-        # These are wildcard patterns: the constructed benchmarks, those with a filter of static questions, those whose
-        # clips are fetched and measured before anything is written about them, and those with a subset search; and the
-        # other video sets to sample questions from.
-        self.here, self.filtered = one_of(self._constructed), one_of(self._filtered)
-        self.measured = one_of(name for name, construction in constructions if construction.kind in MEASURED)
-        self.searched = one_of(self._searches)
-        self.sets = one_of({name for video_sets in self._sets.values() for name in video_sets.scoring})
+        # These wildcard patterns match the constructed benchmarks, those with a filter of static questions, those whose
+        # clips are measured before texts are written, those with a subset search, and the other video sets.
+        self.constructed, self.with_static_filter = any_of_pattern(self._constructed), any_of_pattern(self._filtered)
+        self.measured = any_of_pattern(name for name, construction in constructions if construction.kind in MEASURED)
+        self.with_subset_search = any_of_pattern(self._searches)
+        self.sets = any_of_pattern({name for video_sets in self._sets.values() for name in video_sets.scoring})
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Settings]]:
-        name_of_settings = settings_name
         for benchmark, construction in self._constructed.items():
             annotations, patterns = construction.annotations, tuple(construction.files)
             file_digests = (
                 self._plan.digests_in(annotations.path, patterns) if isinstance(annotations, ReleaseFolder) else {}
             )
-            source_key = ReleaseKey(benchmark=benchmark, release=annotations, files=patterns, found=file_digests)
+            source_key = ReleaseKey(benchmark=benchmark, release=annotations, files=patterns, folder_files=file_digests)
             yield (
-                name_of_settings("construction", benchmark, "source"),
-                runs.versioned("release", source_key, world=annotations.kind),
+                settings_name("construction", benchmark, "source"),
+                runs.add_versions("release", source_key, world=annotations.kind),
             )
             for step, key in self._steps(benchmark, construction).items():
-                versioned_key = runs.versioned(f"construction_{step}", lean(step, key))
-                yield name_of_settings("construction", benchmark, step), versioned_key
+                versioned_key = runs.add_versions(f"construction_{step}", drop_unused_settings(step, key))
+                yield settings_name("construction", benchmark, step), versioned_key
         for benchmark, video_sets in self._sets.items():
             digests, fields = self._plan.digests(video_sets.files().values()), video_sets.model_dump(exclude={"folder"})
             draw = DrawKey(**fields, seed=self._constructed[benchmark].seed, files=digests)
-            yield name_of_settings("construction", benchmark, "draw"), runs.versioned("construction_draw", draw)
+            yield settings_name("construction", benchmark, "draw"), runs.add_versions("construction_draw", draw)
         for benchmark, settings in self._written.items():
             for writer in writers_here(self._plan, benchmark, settings):
                 yield writer_settings(runs, benchmark, settings, writer)
         for benchmark, search in self._searches.items():
-            file = name_of_settings("construction", benchmark, "subset")
-            yield file, runs.versioned("construction_subset", SubsetKey(settings=search))
+            file = settings_name("construction", benchmark, "subset")
+            yield file, runs.add_versions("construction_subset", SubsetKey(settings=search))
 
     def _steps(self, benchmark: str, construction: ConstructionSettings) -> Mapping[str, StepKey]:
         """Return the settings of a construction's steps."""
@@ -173,15 +175,13 @@ class Package(SidePackage):
             "samples": SamplesKey(
                 settings=construction, prompts=prompts, embedder=_embedder(plan, benchmark, construction)
             ),
-            "review": ReviewKey(
-                settings=construction, verdicts=plan.digests(fitting_files(construction.review.verdicts))
-            ),
+            "review": ReviewKey(settings=construction, verdicts=plan.digests(glob_files(construction.review.verdicts))),
             "release": StepKey(settings=construction),
             "statistics": ConstructionStatisticsKey(settings=construction, title=title, notice=notice),
         }
         if construction.kind in MEASURED:
             steps["clips"] = StepKey(settings=construction)
-        if isinstance(construction, Constructing):
+        if isinstance(construction, WrittenConstruction):
             steps["requests"] = WritingKey(settings=construction, prompts=prompts)
         if isinstance(construction, MmbenchVideoSettings):
             steps["guidelines"] = StepKey(settings=construction)
@@ -189,12 +189,12 @@ class Package(SidePackage):
             steps["static"] = ReviewKey(settings=construction, verdicts=plan.digests(self._checks[benchmark]))
         return steps
 
-    def facts(self, wildcards: Any) -> list[Path]:
+    def clip_metadata(self, wildcards: Any) -> list[Path]:
         """Return the metadata of the candidate clips; nothing for benchmarks without measurements."""
         is_needed = self._constructed[wildcards.benchmark].kind in MEASURED
-        return [self._results.construction(wildcards.benchmark, "facts.parquet")] if is_needed else []
+        return [self._results.construction(wildcards.benchmark, "clip_metadata.parquet")] if is_needed else []
 
-    def ledgers(self, wildcards: Any) -> list[Path]:
+    def manifests(self, wildcards: Any) -> list[Path]:
         folder = self._results.construction(wildcards.benchmark, "clips")
         return [folder / f"{shard}.parquet" for shard in range(self._plan.config.suite.shards)]
 
@@ -204,48 +204,48 @@ class Package(SidePackage):
     def retry_clips(self, wildcards: Any) -> str:
         return self._retry("clips", wildcards)
 
-    def _retry(self, stage: Ledger, wildcards: Any) -> str:
+    def _retry(self, stage: ManifestKind, wildcards: Any) -> str:
         path = self._results.construction(wildcards.benchmark, stage) / f"{wildcards.shard}.parquet"
-        return retry_param(path, ledger_reason(self._plan, stage, wildcards.benchmark, path))
+        return retry_param(path, manifest_retry_reason(self._plan, stage, wildcards.benchmark, path))
 
     def pages(self) -> list[Path]:
         return [self._results.construction(name, "statistics.md") for name in sorted(self._constructed)]
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[ModelJob]:
         """Yield the rounds in which language models write the texts of benchmarks."""
         runs = RunKeys(self._plan)
         for benchmark, settings in self._written.items():
             for writer in writers_of(settings):
                 name, key = writer_settings(runs, benchmark, settings, writer)
                 for number in range(1, settings.rounds + 1):
-                    yield Job(
-                        Scored(writer_run(benchmark, number, writer)),
+                    yield ModelJob(
+                        ScoredRun(writer_run(benchmark, number, writer)),
                         name,
                         key.key,
                         responses=self._round("replies", benchmark, writer, number),
                         requests=self._round("requests", benchmark, writer, number),
                         max_tokens=settings.max_tokens,
-                        title=f"round{number} of writing {benchmark} by {writer}",
+                        title=f"round {number} of writing {benchmark} by {writer}",
                     )
 
     def _round(self, folder: str, benchmark: str, writer: str, number: int | str) -> Path:
         return self._results.construction(benchmark, folder) / writer / f"{number}.parquet"
 
-    def askings(self, states: States, benchmarks: Collection[str]) -> Iterator[Asking]:
+    def pending_jobs(self, states: RunStates, benchmarks: Collection[str]) -> Iterator[PendingJob]:
         """Yield the next round of each writer; later requests depend on its replies."""
-        selected = (job for job in self.jobs() if job.scored.run.benchmark in benchmarks)
-        rounds = grouped(selected, lambda job: (job.scored.run.benchmark, job.scored.run.model))
+        selected = (job for job in self.jobs() if job.scored_run.run.benchmark in benchmarks)
+        rounds = group_by_key(selected, lambda job: (job.scored_run.run.benchmark, job.scored_run.run.model))
         for jobs in rounds.values():
             for remaining, job in zip(reversed(range(len(jobs))), jobs, strict=True):
-                asking = _round_state(states, job)
-                if asking.why:
-                    *reasons, last = asking.why
-                    yield asking._replace(
-                        why=(*reasons, f"{last}, and at most {remaining} rounds after it" if remaining else last)
+                pending = _round_state(states, job)
+                if pending.reasons:
+                    *reasons, last = pending.reasons
+                    yield pending._replace(
+                        reasons=(*reasons, f"{last}, and at most {remaining} rounds after it" if remaining else last)
                     )
                     break
 
-    def outcome(self, targets: Sequence[str]) -> Iterator[str]:
+    def summarize_outcome(self, targets: Sequence[str]) -> Iterator[str]:
         """Yield a line per benchmark that these targets construct: how many rows were kept before the writing."""
         for benchmark in self._constructed:
             pool = self._results.construction(benchmark, "pool.parquet")
@@ -256,17 +256,17 @@ class Package(SidePackage):
             filters = Counter(pl.read_parquet(pool, columns=["filter"])["filter"])
             rows, kept_count = filters.total(), filters.pop("", 0)
             dropped = f" ({', '.join(f'{count} {name}' for name, count in filters.most_common())})" if filters else ""
-            yield f"Construction of {benchmark}: {kept_count} of {rows} kept before the writing{dropped}"
+            yield f"Construction of {benchmark}: {kept_count} of {rows} rows kept before texts are written{dropped}"
 
     def retry_replies(self, wildcards: Any) -> str:
         """Return a parameter that changes if failed requests of a round are worth another try."""
         replies = self._round("replies", wildcards.benchmark, wildcards.model, wildcards.round)
-        failed = self._failed.get(Scored(writer_run(wildcards.benchmark, wildcards.round, wildcards.model)))
-        return retry_param(replies, "failed" if failed is not None and failed.due else "")
+        failed = self._failed.get(ScoredRun(writer_run(wildcards.benchmark, wildcards.round, wildcards.model)))
+        return retry_param(replies, "failed" if failed is not None and failed.retry_counts else "")
 
     @cached_property
-    def _failed(self) -> dict[Scored, FailedAnswers]:
-        return {answers.job.scored: answers for answers in failed_answers(self._plan)}
+    def _failed(self) -> dict[ScoredRun, FailedAnswers]:
+        return {answers.job.scored_run: answers for answers in find_failed_answers(self._plan)}
 
     def rounds_before(self, wildcards: Any) -> list[Path]:
         """Return a writer's replies of earlier rounds. The first writer gets all replies, as it labels all texts."""
@@ -284,27 +284,27 @@ class Package(SidePackage):
         return [self._round("replies", benchmark, writer, number) for writer in writers for number in numbers]
 
     def verdicts(self, wildcards: Any) -> list[Path]:
-        return fitting_files(self._constructed[wildcards.benchmark].review.verdicts)
+        return glob_files(self._constructed[wildcards.benchmark].review.verdicts)
 
     def subset_verdicts(self, wildcards: Any) -> list[Path]:
         search = self._searches[wildcards.benchmark]
         run = Run(wildcards.benchmark, search.protocol, search.sampling, wildcards.model)
         if run not in self._plan.runs():
             raise UserError(
-                f"{self._plan.config.file}: benchmarks.{run.benchmark}.subset_search: there is no "
-                f"run '{run.name}' here. Name it in `extra_runs:` and its model in `run:`, or correct `protocol:` and "
-                "`sampling:`."
+                f"{self._plan.config.file}: benchmarks.{run.benchmark}.subset_search: run "
+                f"'{run.name}' does not exist here. Name it in `extra_runs:` and its model in `run:`, or correct "
+                "`protocol:` and `sampling:`."
             )
         return [self._results.verdicts(run, "robust")]
 
     def tables(self, *names: str) -> Callable[[Any], list[Path]]:
         return lambda wildcards: [self._results.construction(wildcards.benchmark, f"{name}.parquet") for name in names]
 
-    def released(self, wildcards: Any) -> list[Path]:
+    def release_tables(self, wildcards: Any) -> list[Path]:
         """Return the table to release: `static` with a filter of static questions, else `reviewed`."""
         return self.tables("static" if wildcards.benchmark in self._filtered else "reviewed")(wildcards)
 
-    def counted(self, wildcards: Any) -> list[Path]:
+    def statistics_tables(self, wildcards: Any) -> list[Path]:
         names = ["pool", "texts", "candidates", "written", "samples", "reviewed", "votes"]
         return self.tables(*names, *(["static"] if wildcards.benchmark in self._filtered else []))(wildcards)
 
@@ -312,12 +312,12 @@ class Package(SidePackage):
         """Return the judge's verdicts on the answers from one random frame."""
         benchmark = wildcards.benchmark
         runs = [Run.parse(f"{benchmark}{UNFILTERED}/{name}") for name in self._filtered[benchmark].runs()]
-        return [self._results.verdicts(run, self._plan.judge_of(run)) for run in runs]
+        return [self._results.verdicts(run, self._plan.find_judge(run)) for run in runs]
 
     def checks_by_hand(self, wildcards: Any) -> list[Path]:
         return self._checks[wildcards.benchmark]
 
-    def drawn(self, wildcards: Any) -> list[Path]:
+    def sampled_sets(self, wildcards: Any) -> list[Path]:
         video_sets = self._sets.get(wildcards.benchmark)
         folder = self._results.construction(wildcards.benchmark, "sets")
         return [folder / f"{name}.csv" for name in sorted(video_sets.scoring)] if video_sets else []
@@ -326,21 +326,18 @@ class Package(SidePackage):
         return [self._sets[wildcards.benchmark].files()[wildcards.set]]
 
 
-def lean(step: str, key: StepKey) -> StepKey:
-    """Return a key without the settings that its step does not read.
-
-    Otherwise, a change of the review would regenerate the captions.
-    """
+def drop_unused_settings(step: str, key: StepKey) -> StepKey:
+    """Replace the settings that a step does not use, so that their change does not rerun the step."""
     placeholders: dict[str, Any] = {}
-    if isinstance(key.settings, Constructing):  # The writers' keys hold the content of both.
-        placeholders = {"writer": UNREAD, "prompts": UNREAD}
+    if isinstance(key.settings, WrittenConstruction):  # The writers' keys hold the content of both.
+        placeholders = {"writer": UNUSED, "prompts": UNUSED}
     if isinstance(key.settings, TemporalBenchSettings):
         if step in ("requests", "samples", "statistics"):  # These steps tell the writers apart.
             placeholders["writer"] = key.settings.writer
         else:
             placeholders["other_writers"] = []
     if step not in ("review", "static"):
-        placeholders["review"] = type(key.settings.review)(verdicts=UNREAD)
+        placeholders["review"] = type(key.settings.review)(verdicts=UNUSED)
     if isinstance(key.settings, MmbenchVideoSettings):
         placeholders |= {
             name: None for name, reader in (("static", "static"), ("other_sets", "release")) if step != reader
@@ -353,17 +350,17 @@ def _embedder(plan: Plan, benchmark: str, settings: ConstructionSettings) -> str
     if not isinstance(settings, VinogroundSettings) or not isinstance(settings.encoder, CheckpointEncoder):
         return None
     setting = f"{plan.config.file}: benchmarks.{benchmark}.construction.encoder.folder"
-    return local_weights(Path(settings.encoder.folder), setting, "or write `encoder: {kind: words}`", plan.store)
+    return digest_local_weights(Path(settings.encoder.folder), setting, "or write `encoder: {kind: words}`", plan.store)
 
 
-def _round_state(states: States, job: Job) -> Asking:
+def _round_state(states: RunStates, job: ModelJob) -> PendingJob:
     """Return a writing round with the reasons why it runs, which are empty if its replies exist and are up to date."""
-    model = job.scored.run.model
+    model = job.scored_run.run.model
     if not job.responses.is_file():
-        return Asking(job, model, (NEW,), is_remade=False)
-    reasons = [reason for change in states.changes_since(job.responses) for reason in in_words(change)]
+        return PendingJob(job, model, (NOT_COMPUTED,), has_stale_inputs=False)
+    reasons = [reason for change in states.changes_since(job.responses) for reason in describe_changes(change)]
     inputs = {"candidates": job.responses.parents[2] / "texts.parquet", "requests": job.requests}
     changed = [name for name, path in inputs.items() if states.changes_since(path)]
     if changed:
         reasons.append(f"made again before it: {', '.join(changed)}")
-    return Asking(job, model, tuple(dict.fromkeys(reasons)), is_remade=bool(changed))
+    return PendingJob(job, model, tuple(dict.fromkeys(reasons)), has_stale_inputs=bool(changed))

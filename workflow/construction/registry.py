@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from reprise.benchmarks.rows import grouped
-from reprise.core.schemas import RESPONSES, read_table, table_of, write_table
+from reprise.benchmarks.annotations import group_by_key
+from reprise.core.schemas import RESPONSES, build_table, read_table, write_table
 
 from construction.filters import Row
 from construction.tables import SCHEMAS
@@ -32,7 +32,7 @@ def read_tables(kind: str, paths: Iterable[Path]) -> dict[str, pl.DataFrame]:
 
 def read_replies(paths: Iterable[Path]) -> list[pl.DataFrame]:
     """Read the replies of each round from `replies/<writer>/<round>.parquet`, with a column that names the writer."""
-    rounds = grouped(paths, lambda path: int(path.stem))
+    rounds = group_by_key(paths, lambda path: int(path.stem))
     return [
         pl.concat(read_table(path, RESPONSES).with_columns(writer=pl.lit(path.parent.name)) for path in rounds[number])
         for number in sorted(rounds)
@@ -41,7 +41,7 @@ def read_replies(paths: Iterable[Path]) -> list[pl.DataFrame]:
 
 def write_tables(kind: str, rows: Mapping[str, list[Row]], paths: Iterable[Path]) -> dict[str, pl.DataFrame]:
     schemas = SCHEMAS[kind]
-    tables = {path: table_of(rows[path.stem], schemas[path.stem]) for path in paths}
+    tables = {path: build_table(rows[path.stem], schemas[path.stem]) for path in paths}
     for path, table in tables.items():
         write_table(table, path, schemas[path.stem])
     return {path.stem: table for path, table in tables.items()}

@@ -4,27 +4,27 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
-from human_evaluation.tasks import Problem, Task, Votes
+from human_evaluation.tasks import RowProblem, Task, Votes
 
 from construction.filters import KEPT, Row
 from construction.settings import ReviewSettings
 
-MOST_LISTED = 16  # the number of a task's choices that a csv file lists
+MAX_LISTED_CHOICES = 16  # the number of a task's choices that a csv file lists
 
 
-class Reviewed(NamedTuple):
+class ReviewResult(NamedTuple):
     reviewed: list[Row]
     votes: list[Row]  # individual verdicts, read only by statistics
     tasks: list[Row]
-    shown: Sequence[str]  # the columns of a task that annotators see
-    problems: list[Problem]
+    shown_columns: Sequence[str]  # the columns of a task that annotators see
+    problems: list[RowProblem]
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return ("task_id", "digest", *self.shown, "choices", "judged_by", "reviewer", "verdict")
+        return ("task_id", "digest", *self.shown_columns, "choices", "judged_by", "reviewer", "verdict")
 
 
-def decided(tasks: Sequence[Task], votes: Votes, settings: ReviewSettings) -> dict[str, Row]:
+def decide(tasks: Sequence[Task], votes: Votes, settings: ReviewSettings) -> dict[str, Row]:
     """Return the decision on each task: its votes, those in favour, and the filter that drops it, if any."""
     decisions = {}
     for task in tasks:
@@ -41,7 +41,7 @@ def decided(tasks: Sequence[Task], votes: Votes, settings: ReviewSettings) -> di
     return decisions
 
 
-def judged(samples: pl.DataFrame, decisions: Mapping[str, Row]) -> list[Row]:
+def apply_decisions(samples: pl.DataFrame, decisions: Mapping[str, Row]) -> list[Row]:
     """Return the samples with the decision on each; samples dropped earlier stay dropped."""
     return [
         row | ({"votes": 0, "in_favour": 0} if row["filter"] else decisions[row["sample_id"]])
@@ -55,8 +55,10 @@ def task_rows(tasks: Sequence[Task], votes: Votes, needed: int) -> list[Row]:
         {
             "task_id": task.task_id,
             "digest": task.digest,
-            **task.shown,
-            "choices": " | ".join([*task.choices[:MOST_LISTED], *(["..."] if len(task.choices) > MOST_LISTED else [])]),
+            **task.texts,
+            "choices": " | ".join(
+                [*task.choices[:MAX_LISTED_CHOICES], *(["..."] if len(task.choices) > MAX_LISTED_CHOICES else [])]
+            ),
             "options": task.choices,
             "judged_by": ", ".join(sorted(votes.by_task.get(task.task_id, {}))),
             "reviewer": "",

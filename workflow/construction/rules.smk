@@ -15,7 +15,7 @@ rule construction_source:
     log:
         "<suite>/logs/construction/{benchmark}/source.log",
     wildcard_constraints:
-        benchmark=CONSTRUCTION.here,
+        benchmark=CONSTRUCTION.constructed,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/source"),
@@ -69,21 +69,21 @@ use rule clips as construction_cuts with:
         retry=CONSTRUCTION.retry_clips,
 
 
-use rule facts as construction_facts with:
+use rule clip_metadata as construction_clip_metadata with:
     input:
-        ledgers=CONSTRUCTION.ledgers,
+        manifests=CONSTRUCTION.manifests,
     output:
-        out="<suite>/construction/{benchmark}/facts.parquet",
+        out="<suite>/construction/{benchmark}/clip_metadata.parquet",
     log:
-        "<suite>/logs/construction/{benchmark}/facts.log",
+        "<suite>/logs/construction/{benchmark}/clip_metadata.log",
     params:
-        settings=SUITE.settings("facts/{benchmark}"),
+        settings=SUITE.settings("clip_metadata/{benchmark}"),
 
 
 rule construction_candidates:
     input:
         files="<suite>/construction/{benchmark}/source/files.json",
-        facts=CONSTRUCTION.facts,
+        clip_metadata=CONSTRUCTION.clip_metadata,
     output:
         out=[
             "<suite>/construction/{benchmark}/pool.parquet",
@@ -93,13 +93,13 @@ rule construction_candidates:
     log:
         "<suite>/logs/construction/{benchmark}/candidates.log",
     wildcard_constraints:
-        benchmark=CONSTRUCTION.here,
+        benchmark=CONSTRUCTION.constructed,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/candidates"),
     shell:
         CONSTRUCT
-        + "candidates --settings {params.settings:q} --files {input.files:q} --facts {input.facts:q} "
+        + "candidates --settings {params.settings:q} --files {input.files:q} --clip-metadata {input.clip_metadata:q} "
         "--out {output.out:q} 2> {log:q}"
 
 
@@ -112,7 +112,7 @@ rule construction_requests:
     log:
         "<suite>/logs/construction/{benchmark}/requests/{model}/{round}.log",
     wildcard_constraints:
-        benchmark=CONSTRUCTION.here,
+        benchmark=CONSTRUCTION.constructed,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/requests"),
@@ -129,15 +129,15 @@ use rule infer as construction_write with:
     input:
         requests="<suite>/construction/{benchmark}/requests/{model}/{round}.parquet",
         frames=[],
-        ledgers=[],
-        notes=SUITE.inference.notes,
+        manifests=[],
+        prerequisites=SUITE.inference.prerequisites,
     output:
         responses="<suite>/construction/{benchmark}/replies/{model}/{round}.parquet",
         timings="<suite>/construction/{benchmark}/replies/{model}/{round}.timings.parquet",
     log:
         "<suite>/logs/construction/{benchmark}/write/{model}/{round}.log",
     wildcard_constraints:
-        benchmark=CONSTRUCTION.here,
+        benchmark=CONSTRUCTION.constructed,
     group:
         "writing_{benchmark}_{model}_{round}"
     params:
@@ -157,7 +157,7 @@ rule construction_samples:
     log:
         "<suite>/logs/construction/{benchmark}/samples.log",
     wildcard_constraints:
-        benchmark=CONSTRUCTION.here,
+        benchmark=CONSTRUCTION.constructed,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/samples"),
@@ -183,7 +183,7 @@ rule construction_review:
     log:
         "<suite>/logs/construction/{benchmark}/review.log",
     wildcard_constraints:
-        benchmark=CONSTRUCTION.here,
+        benchmark=CONSTRUCTION.constructed,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/review"),
@@ -196,14 +196,14 @@ rule construction_review:
 
 rule construction_release:
     input:
-        tables=CONSTRUCTION.released,
-        sets=CONSTRUCTION.drawn,
+        tables=CONSTRUCTION.release_tables,
+        sets=CONSTRUCTION.sampled_sets,
     output:
         out="<suite>/release/{benchmark}/files.json",
     log:
         "<suite>/logs/construction/{benchmark}/release.log",
     wildcard_constraints:
-        benchmark=CONSTRUCTION.here,
+        benchmark=CONSTRUCTION.constructed,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/release"),
@@ -225,7 +225,7 @@ rule construction_guidelines:
     log:
         "<suite>/logs/construction/{benchmark}/guidelines.log",
     wildcard_constraints:
-        benchmark=CONSTRUCTION.here,
+        benchmark=CONSTRUCTION.constructed,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/guidelines"),
@@ -243,7 +243,7 @@ rule construction_draw:
     log:
         "<suite>/logs/construction/{benchmark}/sets/{set}.log",
     wildcard_constraints:
-        benchmark=CONSTRUCTION.here,
+        benchmark=CONSTRUCTION.constructed,
         set=CONSTRUCTION.sets,
     localrule: True
     params:
@@ -263,7 +263,7 @@ rule construction_unfiltered:
     log:
         "<suite>/logs/construction/{benchmark}/unfiltered.log",
     wildcard_constraints:
-        benchmark=CONSTRUCTION.filtered,
+        benchmark=CONSTRUCTION.with_static_filter,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/release"),
@@ -285,7 +285,7 @@ rule construction_static:
     log:
         "<suite>/logs/construction/{benchmark}/static.log",
     wildcard_constraints:
-        benchmark=CONSTRUCTION.filtered,
+        benchmark=CONSTRUCTION.with_static_filter,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/static"),
@@ -297,7 +297,7 @@ rule construction_static:
 
 rule construction_statistics:
     input:
-        tables=CONSTRUCTION.counted,
+        tables=CONSTRUCTION.statistics_tables,
     output:
         statistics="<suite>/construction/{benchmark}/statistics.parquet",
         csv="<suite>/construction/{benchmark}/statistics.csv",
@@ -306,7 +306,7 @@ rule construction_statistics:
     log:
         "<suite>/logs/construction/{benchmark}/statistics.log",
     wildcard_constraints:
-        benchmark=CONSTRUCTION.here,
+        benchmark=CONSTRUCTION.constructed,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/statistics"),
@@ -326,7 +326,7 @@ rule construction_subset:
     log:
         "<suite>/logs/construction/{benchmark}/subset/{model}.log",
     wildcard_constraints:
-        benchmark=CONSTRUCTION.searched,
+        benchmark=CONSTRUCTION.with_subset_search,
     localrule: True
     params:
         settings=SUITE.settings("construction/{benchmark}/subset"),

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 from reprise.core.names import SLUG
-from reprise.core.paths import pattern_problem
-from reprise.core.settings import FilePath, Settings, mistake
+from reprise.core.paths import find_pattern_problem
+from reprise.core.settings import FilePath, Settings, setting_error
 from reprise.fetch.settings import ReleaseFolder, ReleaseHub, ReleaseToy
 
 Slug = Annotated[str, Field(pattern=SLUG)]
@@ -14,148 +14,148 @@ Annotations = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub, Field(discrimin
 
 
 class ReviewSettings(Settings):
-    """How people decide what is kept."""
+    """Review of samples by annotators."""
 
     verdicts: FilePath
-    """Glob pattern of the csv or json files with people's verdicts; the tasks say which columns they have."""
+    """Glob pattern of the csv or json files with annotators' verdicts; their columns are those of the tasks."""
     votes: int = Field(1, ge=1)
-    """How many people must have judged a task; most of them must find it fit."""
+    """Minimum number of annotators per task. A sample is kept if the majority accepts it."""
     videos: str = "clips/{video}.mp4"
-    """Where Label Studio finds a task's video, below its `LOCAL_FILES_DOCUMENT_ROOT`; `{video}` is a column."""
+    """Path of a task's video below Label Studio's `LOCAL_FILES_DOCUMENT_ROOT`; `{video}` is the task's column."""
 
     @field_validator("videos")
     @classmethod
     def _names_a_video(cls, videos: str) -> str:
         if set(re.findall(r"{(.*?)}", videos)) != {"video"}:
-            raise mistake(f"should have {{video}} and nothing else in braces, found '{videos}'.")
+            raise setting_error(f"should contain {{video}} and no other placeholder, found '{videos}'.")
         return videos
 
     undecided: Literal["keep", "drop"] = "drop"
-    """What becomes of a task that too few people have judged: `keep` makes a release that says it is not reviewed."""
+    """What happens to a task with too few verdicts. `keep` marks the release as not reviewed."""
 
 
 class AgreedReview(ReviewSettings):
-    """How people decide what is kept where several of them must agree independently."""
+    """Review in which several annotators must agree independently."""
 
     votes: int = Field(2, ge=1)
-    """How many people must have judged a task; most of them must find it fit, so that two must agree."""
+    """Minimum number of annotators per task. The majority must accept a sample, so two must agree."""
 
 
 class SubsetSearch(Settings):
-    """The search for a subset of VELOCITI on which a model scores as on the whole (appendix B.3 of its paper)."""
+    """Search for a subset of VELOCITI on which a model scores as on all samples (appendix B.3 of its paper)."""
 
     protocol: str = Field("entail", pattern=SLUG)
-    """The protocol of the model's run, one that asks about both captions."""
+    """Protocol of the model's run. It must have requests for both captions."""
     sampling: str = Field("fps1", pattern=SLUG)
-    """Its sampling of frames."""
+    """Sampling of the model's run."""
     per_test: int = Field(150, ge=1)
-    """Samples of each test."""
+    """Number of samples per test."""
     tolerance: float = Field(1.0, ge=0)
-    """How far its strict score may be from that of all samples, in percentage points; the paper does not say."""
+    """Largest difference from the strict score of all samples, in percentage points. The paper states none."""
     tries: int = Field(1000, ge=1)
-    """Most draws of a test."""
+    """Maximum number of random subsets to try per test."""
     seed: int = 0
-    """Seed of the draws."""
+    """Seed of the random subsets."""
 
 
-class Making(Settings):
-    """What the construction of every benchmark needs."""
+class BaseConstruction(Settings):
+    """Settings that every construction has."""
 
     annotations: Annotations
-    """Where the raw annotations come from."""
+    """Source of the raw annotations."""
     files: list[str]
-    """Glob patterns of their files."""
+    """Glob patterns of the annotation files."""
 
     @field_validator("files")
     @classmethod
     def _stay_inside(cls, files: list[str]) -> list[str]:
         for pattern in files or [""]:
-            if problem := pattern_problem(pattern):
-                raise mistake(problem)
+            if problem := find_pattern_problem(pattern):
+                raise setting_error(problem)
         return files
 
     review: ReviewSettings
-    """The review by people."""
+    """The review by annotators."""
     seed: int = 0
-    """Seed of all draws."""
+    """Seed of all random choices."""
 
 
-class Constructing(Making):
-    """What the construction of a benchmark needs whose texts a language model writes."""
+class WrittenConstruction(BaseConstruction):
+    """Settings of a construction whose texts a language model writes."""
 
     writer: Slug
     """The model that writes the texts; `run:` must select it."""
     prompts: FilePath
-    """The file of its prompts."""
+    """File with the writer's prompts."""
     rounds: int = Field(2, ge=1, le=100)
-    """How often the writer is asked: from the second time on about what could not be used, with the reason."""
+    """Maximum number of rounds. Later rounds repeat the requests whose replies cannot be used, with the reason."""
     max_tokens: int = Field(256, ge=1)
-    """Longest reply of the writer, in tokens."""
+    """Maximum length of a reply, in tokens."""
 
 
-class VelocitiSettings(Constructing):
-    """VELOCITI, from VidSitu's semantic roles."""
+class VelocitiSettings(WrittenConstruction):
+    """Construction of VELOCITI from VidSitu's semantic roles."""
 
     kind: Literal["velociti"]
     """`velociti`: from VidSitu's `vsann` and `vseg` files, or from csv files of events."""
     files: list[str] = Field(["vidsitu_annotations/**/*.json", "vseg_*.json", "vsann_*.json"])
-    """Glob patterns of their files; csv files hold a row an event: video, start, end, verb, arg0."""
+    """Glob patterns of the annotation files. A csv file has one row per event: video, start, end, verb, arg0."""
     split: str = "valid"
-    """Split of VidSitu whose videos are used."""
+    """VidSitu split whose videos are used."""
     videos: int | None = Field(None, ge=1)
-    """Most videos, drawn by the seed; by default all."""
+    """Maximum number of videos, sampled with the seed; all by default."""
     per_video: int | None = Field(None, ge=1)
-    """Most samples of a video for each test, drawn by the seed; by default all."""
+    """Maximum number of samples per video and test, sampled with the seed; all by default."""
     verbs_left_out: list[str] = Field([])
-    """Verbs whose events are not used, such as `stand`: what is no action cannot be told apart by actions."""
+    """Verbs whose events are not used, such as `stand`, which is not an action."""
 
 
-class Columns(Settings):
-    """Columns of VATEX's annotations."""
+class CaptionColumns(Settings):
+    """Columns of the caption files, by default those of VATEX."""
 
     video: str = "videoID"
-    """The video's id, which `span:` reads."""
+    """Column of the video's id, which `span:` parses."""
     captions: str = "enCap"
-    """Its captions: a list, or one text a row."""
+    """Column of its captions: a list, or one text per row."""
     start: str = "start"
-    """Where it starts, in seconds; read only where `span:` is null, and may be left out: the whole file."""
+    """Column of the start in seconds. It is used only if `span:` is null; without it, the clip is the whole file."""
     end: str = "end"
-    """Where it ends."""
+    """Column of the end in seconds."""
 
 
 class WordsEncoder(Settings):
-    """Captions are compared by their words, which needs no model."""
+    """Encoder that compares captions by their words, without a model."""
 
     kind: Literal["words"]
-    """`words`: words and pairs of neighbouring words, weighted by how rare they are."""
+    """`words`: words and pairs of adjacent words, weighted by their rarity."""
 
 
 class CheckpointEncoder(Settings):
-    """Captions are compared by a checkpoint: the mean of its last layer over all tokens, scaled to length 1."""
+    """Encoder that compares captions by a checkpoint: the normalized mean of its last layer over all tokens."""
 
     kind: Literal["checkpoint"]
-    """`checkpoint`: sentence embeddings of a folder, such as the paper's MPNet."""
+    """`checkpoint`: sentence embeddings of a local checkpoint, such as the paper's MPNet."""
     folder: FilePath
-    """Folder of a transformers checkpoint with its tokenizer, such as all-mpnet-base-v2; it is not fetched."""
+    """Folder of a transformers checkpoint with its tokenizer, such as all-mpnet-base-v2. It is not downloaded."""
     tokens: int = Field(384, ge=3)
-    """Longest text in tokens, what marks its ends included; the rest is cut. 384 is what all-mpnet-base-v2 has."""
+    """Maximum length of a text in tokens, with special tokens; longer texts are cut. all-mpnet-base-v2 has 384."""
 
 
 Encoder = Annotated[WordsEncoder | CheckpointEncoder, Field(discriminator="kind")]
 
 
-class VinogroundSettings(Constructing):
-    """Vinoground, from videos with captions such as VATEX's."""
+class VinogroundSettings(WrittenConstruction):
+    """Construction of Vinoground from videos with captions, such as those of VATEX."""
 
     kind: Literal["vinoground"]
-    """`vinoground`: from a language model's pairs of captions, and videos with captions."""
+    """`vinoground`: from caption pairs by a language model, and videos with captions."""
     files: list[str] = Field(["*.json", "*.jsonl", "*.csv", "*.tsv", "*.parquet"])
-    """Glob patterns of the files of captions."""
-    columns: Columns = Columns()
-    """Their columns. How VATEX calls them could not be checked: the defaults are as other projects read it."""
+    """Glob patterns of the caption files."""
+    columns: CaptionColumns = CaptionColumns()
+    """Columns of the caption files. The defaults follow other projects; they were not checked against VATEX."""
     span: str | None = r"(?P<video>.+)_(?P<start>\d+)_(?P<end>\d+)"
-    """Regular expression of a video's id, with the groups `video`, `start` and `end` (seconds); null where ids are
-    names of files."""
+    """Regular expression of a video's id with the groups `video`, `start` and `end` (seconds). Use null if ids are
+    file names."""
 
     @field_validator("span")
     @classmethod
@@ -165,131 +165,132 @@ class VinogroundSettings(Constructing):
         try:
             groups = re.compile(span).groupindex
         except re.error as error:
-            raise mistake(f"no regular expression: {error}.") from error
+            raise setting_error(f"is not a regular expression: {error}.") from error
         missing = [name for name in ("video", "start", "end") if name not in groups]
         if missing:
-            raise mistake(f"has no group '{missing[0]}'. Write (?P<{missing[0]}>...).")
+            raise setting_error(f"group '{missing[0]}' is missing. Write (?P<{missing[0]}>...).")
         return span
 
     review: AgreedReview
-    """The review by people. The paper keeps what several of its authors independently agree on."""
+    """The review by annotators. The paper keeps samples on which several of its authors agree independently."""
     captions_per_video: int = Field(5, ge=1)
-    """Captions of a video that are searched, the first ones."""
+    """Number of captions per video to search, from the first on."""
     pairs: int = Field(500, ge=1)
-    """Pairs of captions that are wanted of the writer; `rounds:` is the longest conversation."""
+    """Number of caption pairs to write. The conversation ends after `rounds:` at the latest."""
     encoder: Encoder = WordsEncoder(kind="words")
-    """How captions are compared. Embeddings of a model are kept in the store by text. The paper's encoder is MPNet."""
+    """Encoder that compares captions. The paper uses MPNet. Embeddings of a checkpoint are kept in the store."""
     nearest: int = Field(20, ge=1)
-    """Most similar captions that people look at, for each caption of a pair."""
+    """Number of most similar captions that annotators review for each caption of a pair."""
 
 
-class TemporalBenchSettings(Constructing):
-    """TemporalBench, from clips of several data sets and people's captions of them."""
+class TemporalBenchSettings(WrittenConstruction):
+    """Construction of TemporalBench from clips of several data sets with human captions."""
 
     kind: Literal["temporalbench"]
-    """`temporalbench`: from clips of several data sets, with captions by people."""
+    """`temporalbench`: from clips of several data sets with human captions."""
     other_writers: list[Slug] = Field([])
-    """Models that write negatives too; `run:` must select them. `writer:` alone names the categories of what all wrote,
-    and writes the negatives of negatives."""
+    """Further models that write negatives; `run:` must select them. Only `writer:` names the categories of all
+    negatives and writes negatives of negatives."""
 
     @field_validator("other_writers")
     @classmethod
     def _are_others(cls, writers: list[str], info: ValidationInfo) -> list[str]:
         for index, writer in enumerate(writers):
             if writer in (info.data.get("writer"), *writers[:index]):
-                raise mistake(f"'{writer}' writes already. Name each writer once.")
+                raise setting_error(f"'{writer}' is named twice. Name each writer once.")
         return writers
 
     files: list[str] = Field(["*annotations*.json", "*annotations*.jsonl", "*annotations*.csv"])
-    """Glob patterns of the files of clips and captions, whose columns are stated in docs/construction.md."""
+    """Glob patterns of the files of clips and captions. docs/construction.md lists their columns."""
     datasets: list[str] = Field(
         ["ActivityNet", "Charades", "FineGym", "Movie_Description", "Oops", "COIN", "EgoExo4D"], min_length=1
     )
     """The source data sets."""
     splits: list[str] = Field(["validation", "test"], min_length=1)
-    """The parts of them that clips are from."""
+    """The splits of these data sets that are used."""
     described: list[str] = Field(["FineGym"])
-    """Data sets whose own descriptions are the captions."""
+    """Data sets whose original descriptions are used as captions."""
     longest_s: float = Field(20.0, gt=0)
-    """Seconds of the longest clip."""
+    """Maximum length of a clip in seconds."""
     transitions: int = Field(1, ge=0)
-    """Most changes of the scene in a clip, as `fact_settings.shots` finds them. The paper does not say it."""
+    """Maximum number of scene transitions in a clip, as `clip_metadata_settings.shots` detects them. The paper states
+    none."""
     measured: int | None = Field(None, ge=1)
-    """Clips of each data set that are fetched and measured, drawn by the seed; by default all."""
+    """Number of clips per data set to fetch and measure, sampled with the seed; all by default."""
     per_dataset: int = Field(300, ge=1)
-    """Clips of each data set that are captioned, drawn by the seed from those that the filters leave."""
+    """Number of clips per data set to caption, sampled with the seed from those that pass the filters."""
     word_negatives: int = Field(9, ge=1)
-    """Most negatives of a caption by each writer in which a word or a phrase is replaced."""
+    """Maximum number of negatives per caption and writer in which a word or phrase is replaced."""
     event_negatives: int = Field(6, ge=1)
-    """Most negatives of a caption by each writer in which events are in another order."""
+    """Maximum number of negatives per caption and writer in which the order of events changes."""
     central_tries: int = Field(3, ge=1)
-    """Word-level negatives of a caption of which `writer:` makes negatives in turn, for Table 4: the first one that
-    people leave, with what was made of it, is N1(C)."""
+    """Number of word-level negatives per caption for which `writer:` writes negatives in turn, for Table 4. The first
+    one that passes the review with its negatives is N1(C)."""
     rounds: int = Field(4, ge=2, le=100)
-    """How often each writer is asked: for negatives first, then for their categories and for what could not be used."""
+    """Maximum number of rounds per writer: negatives first, then their categories and repeated requests."""
     long_datasets: list[str] = Field(["ActivityNet", "Charades", "COIN", "FineGym"])
-    """Data sets whose clips are joined to long videos."""
+    """Data sets whose clips are combined into long videos."""
     long_clips: int | None = Field(None, ge=2)
-    """Most clips of a long video, drawn by the seed; by default all of its source."""
+    """Maximum number of clips per long video, sampled with the seed; all clips of its source by default."""
     long_negatives: int = Field(4, ge=1)
-    """Negatives of a long video."""
+    """Number of negatives per long video."""
 
 
 class StaticFilter(Settings):
-    """Questions that a model answers from one random frame are dropped."""
+    """Filter that drops questions that a model answers from one random frame."""
 
     model: str = Field(pattern=SLUG)
-    """The model that is shown the frame, in GPT-4v's place; `run:` must select it."""
+    """The model that answers from one frame (GPT-4v in the paper); `run:` must select it."""
     protocol: str = Field("unpacked", pattern=SLUG)
-    """How it is asked; its answers go to the benchmark's judge. The paper samples a frame for each question, so by
-    default each question is asked alone."""
+    """Protocol of the model's runs, whose answers the benchmark's judge rates. The paper samples a frame per question,
+    so each question is a separate request by default."""
     samplings: list[Slug] = Field(["still0", "still1", "still2", "still3"], min_length=1)
-    """The random frames, one sampling a seed."""
+    """Samplings of one random frame, one per seed."""
     least: float = Field(2.5, ge=0, le=3)
-    """Mean rating, 0 to 3, from which a question is dropped."""
+    """Lowest mean rating (0 to 3) at which a question is dropped."""
     verdicts: FilePath | None = None
-    """Glob pattern of the files in which people check by hand; what most of them say counts, not the rating."""
+    """Glob pattern of files with manual checks. Their majority takes precedence over the rating."""
 
     def runs(self) -> list[str]:
         return [f"{self.protocol}/{sampling}/{self.model}" for sampling in self.samplings]
 
 
 class OtherSets(Settings):
-    """Other sets of videos, of which questions are drawn for the table of temporal indispensability."""
+    """Other video sets, from which questions are sampled for the table of temporal indispensability."""
 
     folder: FilePath
-    """Folder of their questions, a csv file `<set>.csv` each, with the columns `video`, `question` and `answer`."""
+    """Folder with a file `<set>.csv` per set, with the columns `video`, `question` and `answer`."""
     scoring: dict[Slug, Literal["0 to 3", "0 to 5", "accuracy"]]
-    """The sets, and how each is scored."""
+    """The sets, with the scoring of each."""
     count: int = Field(1000, ge=1)
-    """Questions that are drawn of each."""
+    """Number of questions to sample from each set."""
 
     def files(self) -> dict[str, str]:
         """Return the file of questions of each set."""
         return {name: f"{self.folder}/{name}.csv" for name in self.scoring}
 
 
-class MmbenchVideoSettings(Making):
-    """MMBench-Video, from a list of videos and the questions that annotators wrote about them."""
+class MmbenchVideoSettings(BaseConstruction):
+    """Construction of MMBench-Video from a list of videos and annotators' questions about them."""
 
     kind: Literal["mmbench_video"]
     """`mmbench_video`: from `collection.csv` and `questions/*.csv`."""
     files: list[str] = Field(["collection.csv", "questions/*.csv"])
-    """Glob patterns of their files."""
+    """Glob patterns of the annotation files."""
     categories: list[str] | None = None
-    """The categories of videos; by default any. The paper has 16, in a figure."""
+    """Allowed categories of videos; any by default. The paper shows 16 in a figure."""
     shortest_s: float = Field(30, ge=0)
-    """Shortest video that is collected, in seconds."""
+    """Minimum length of a collected video in seconds."""
     longest_s: float = Field(360, gt=0)
-    """Longest clip of a video that questions are asked about, in seconds."""
+    """Maximum length of a clip in seconds."""
     question_words: int = Field(3, ge=1)
-    """Fewest words of a question."""
+    """Minimum number of words in a question."""
     answer_words: int = Field(1, ge=1)
-    """Fewest words of an answer."""
+    """Minimum number of words in an answer."""
     static: StaticFilter | None = None
-    """The filter of questions that one frame answers; without it there is none."""
+    """Filter of questions that one frame answers; none by default."""
     other_sets: OtherSets | None = None
-    """Other sets to draw questions of; without it none."""
+    """Other video sets to sample questions from; none by default."""
 
 
 Construction = Annotated[
@@ -297,5 +298,5 @@ Construction = Annotated[
 ]
 
 
-def writers_of(how: Constructing) -> list[str]:
-    return [how.writer, *(how.other_writers if isinstance(how, TemporalBenchSettings) else [])]
+def writers_of(settings: WrittenConstruction) -> list[str]:
+    return [settings.writer, *(settings.other_writers if isinstance(settings, TemporalBenchSettings) else [])]

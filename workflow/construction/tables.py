@@ -12,7 +12,7 @@ Columns = dict[str, Any]
 SPAN: Columns = {"start_s": pl.Float64, "end_s": pl.Float64}
 FILTERED: Columns = {"filter": pl.String, "why": pl.String}
 """The filter that dropped the row, empty for kept rows, and its reason."""
-VOTED: Columns = {"votes": pl.Int32, "in_favour": pl.Int32}
+VOTE_COUNTS: Columns = {"votes": pl.Int32, "in_favour": pl.Int32}
 
 
 def filtered(columns: Columns) -> pl.Schema:
@@ -29,7 +29,7 @@ TEXT: Columns = {
     "instead_of": pl.String,  # the text that it must not repeat, if any
 }
 
-WROTE: Columns = {
+WRITTEN_TEXT: Columns = {
     "text_id": pl.String,
     "kind": pl.String,
     "rounds": pl.Int32,  # the number of requests for it
@@ -48,7 +48,7 @@ COUNTS = pl.Schema({
     "step": pl.String, "filter": pl.String, "entered": pl.Int64, "dropped": pl.Int64, "left": pl.Int64,
 })  # fmt: skip
 
-SHARED = {"texts": pl.Schema(TEXT), "written": filtered(WROTE), "votes": VOTES}
+SHARED = {"texts": pl.Schema(TEXT), "written": filtered(WRITTEN_TEXT), "votes": VOTES}
 NO_CANDIDATES = filtered({"sample_id": pl.String})  # no candidates exist before the writer replies
 
 # --- VELOCITI
@@ -72,7 +72,7 @@ SAMPLE: Columns = {
     "positive": pl.String,
     "negative": pl.String,
 }
-MADE_OF: Columns = {side: pl.List(pl.String) for side in ("positive", "negative")}
+CANDIDATE_TEXTS: Columns = {side: pl.List(pl.String) for side in ("positive", "negative")}
 """The ids of the texts that make up each caption."""
 
 # --- Vinoground
@@ -91,7 +91,7 @@ PAIRS = filtered({
     "negative": pl.String,
 })  # fmt: skip
 
-FOUND: Columns = {
+RETRIEVED: Columns = {
     "sample_id": pl.String,  # <pair>/<half>/<video>
     "pair": pl.String,
     "half": pl.String,  # pos | neg
@@ -157,36 +157,36 @@ QUESTION: Columns = {
     "annotator": pl.String,
     "where": pl.String,  # file and row
 }
-CHECKED: Columns = {**QUESTION, "warnings": pl.List(pl.String)}
-RATED: Columns = {
+CHECKED_QUESTION: Columns = {**QUESTION, "warnings": pl.List(pl.String)}
+RATINGS: Columns = {
     "ratings": pl.List(pl.Float64),  # one per single-frame run; null if it failed
     "mean": pl.Float64,  # null if no run has answered the question
 }
 
 SCHEMAS: dict[str, dict[str, pl.Schema]] = {
     "velociti": SHARED | {
-        "pool": EVENTS, "candidates": filtered(SAMPLE | MADE_OF), "samples": filtered(SAMPLE),
-        "reviewed": filtered(SAMPLE | VOTED),
+        "pool": EVENTS, "candidates": filtered(SAMPLE | CANDIDATE_TEXTS), "samples": filtered(SAMPLE),
+        "reviewed": filtered(SAMPLE | VOTE_COUNTS),
     },
     "vinoground": SHARED | {
-        "pool": POOL_CAPTIONS, "candidates": NO_CANDIDATES, "written": PAIRS, "samples": filtered(FOUND),
-        "reviewed": filtered(FOUND | VOTED | CATEGORY),
+        "pool": POOL_CAPTIONS, "candidates": NO_CANDIDATES, "written": PAIRS, "samples": filtered(RETRIEVED),
+        "reviewed": filtered(RETRIEVED | VOTE_COUNTS | CATEGORY),
     },
     "temporalbench": SHARED | {
-        "pool": CLIPS, "candidates": NO_CANDIDATES, "written": filtered({"writer": pl.String} | WROTE),
-        "samples": filtered(NEGATIVE), "reviewed": filtered(NEGATIVE | VOTED),
+        "pool": CLIPS, "candidates": NO_CANDIDATES, "written": filtered({"writer": pl.String} | WRITTEN_TEXT),
+        "samples": filtered(NEGATIVE), "reviewed": filtered(NEGATIVE | VOTE_COUNTS),
     },
     "mmbench_video": SHARED | {
         "pool": COLLECTED, "candidates": filtered(QUESTION), "written": filtered({"text_id": pl.String}),
-        "samples": filtered(CHECKED), "reviewed": filtered(CHECKED | VOTED),
-        "static": filtered(CHECKED | RATED | VOTED),
+        "samples": filtered(CHECKED_QUESTION), "reviewed": filtered(CHECKED_QUESTION | VOTE_COUNTS),
+        "static": filtered(CHECKED_QUESTION | RATINGS | VOTE_COUNTS),
     },
 }  # fmt: skip
 """The schema of each table, by benchmark."""
 
-OF_REPLIES = ("failed", "empty", "refusal", "prompt_repeated", "broken_json")
-OF_REVIEWS = ("not_reviewed", "refused")
-OF_NEGATIVES = ("more_than_asked", "no_words", "unchanged", "in_prompt", "duplicate")
+REPLY_FILTERS = ("failed", "empty", "refusal", "prompt_repeated", "broken_json")
+REVIEW_FILTERS = ("not_reviewed", "refused")
+NEGATIVE_FILTERS = ("more_than_asked", "no_words", "unchanged", "in_prompt", "duplicate")
 FILTERS: dict[str, dict[str, tuple[str, ...]]] = {
     "velociti": {
         "pool": (
@@ -195,11 +195,11 @@ FILTERS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "candidates": ("may_be_true", "enough_of_video"),
         "written": (
-            *OF_REPLIES, "no_caption", "several_captions", "unprintable", "no_agent", "foreign_name",
+            *REPLY_FILTERS, "no_caption", "several_captions", "unprintable", "no_agent", "foreign_name",
             "target_in_video", "target_unchanged", "unchanged",
         ),
         "samples": ("not_written", "no_reference", "same_captions", "true_in_video", "duplicate"),
-        "reviewed": OF_REVIEWS,
+        "reviewed": REVIEW_FILTERS,
     },
     "vinoground": {
         "pool": ("no_span", "same_name", "empty_caption", "too_long", "duplicate"),
@@ -208,16 +208,16 @@ FILTERS: dict[str, dict[str, tuple[str, ...]]] = {
             "enough",
         ),
         "samples": ("same_video",),
-        "reviewed": (*OF_REVIEWS, "shows_both", "lower_rank", "no_counterpart", "no_category"),
+        "reviewed": (*REVIEW_FILTERS, "shows_both", "lower_rank", "no_counterpart", "no_category"),
     },
     "temporalbench": {
         "pool": (
             "other_dataset", "other_split", "bad_name", "no_span", "too_long", "not_measured", "not_available",
             "static", "scene_transitions", "not_drawn", "no_caption", "two_captions", "unprintable", "long_caption",
         ),
-        "written": (*OF_REPLIES, "no_list", "unprintable", *OF_NEGATIVES, "no_category", "several_categories"),
-        "samples": (*OF_NEGATIVES, "caption_again", "not_labelled"),
-        "reviewed": ("caption_not_reviewed", "caption_refused", *OF_REVIEWS, "no_option_set", "other_option_set"),
+        "written": (*REPLY_FILTERS, "no_list", "unprintable", *NEGATIVE_FILTERS, "no_category", "several_categories"),
+        "samples": (*NEGATIVE_FILTERS, "caption_again", "not_labelled"),
+        "reviewed": ("caption_not_reviewed", "caption_refused", *REVIEW_FILTERS, "no_option_set", "other_option_set"),
     },
     "mmbench_video": {
         "pool": ("bad_name", "duplicate", "unknown_category", "no_number", "too_short", "bad_span", "too_long"),
@@ -226,7 +226,7 @@ FILTERS: dict[str, dict[str, tuple[str, ...]]] = {
             "bad_span", "duplicate",
         ),
         "samples": ("timestamp", "question_too_short", "answer_too_short"),
-        "reviewed": OF_REVIEWS,
+        "reviewed": REVIEW_FILTERS,
         "static": ("static", "static_by_hand"),
     },
 }  # fmt: skip

@@ -6,4 +6,4 @@ from reprise.core.errors import run_command
 from reprise.stages.command import run
 
 if __name__ == "__main__":
-    run_command(lambda: run(sys.argv[1:], "human_evaluation.stages", "people_"))
+    run_command(lambda: run(sys.argv[1:], "human_evaluation.stages", "human_"))

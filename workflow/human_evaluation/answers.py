@@ -6,41 +6,49 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from reprise.benchmarks.human_ratings import RATED
-from reprise.benchmarks.rows import items_of
+from reprise.benchmarks.annotations import to_items
+from reprise.benchmarks.human_ratings import RATING_SCHEMA
 from reprise.core.errors import UserError
 from reprise.core.log import log
-from reprise.core.settings import refuse_edited
-from reprise.core.tabular import read_own_rows, require_columns
-from reprise.external.answers import Problem as Noted
-from reprise.external.answers import write_problems
-from reprise.reading.readers import SCALES
+from reprise.core.settings import reject_edited
+from reprise.core.tabular import read_user_rows, require_columns
+from reprise.external.answers import ImportProblem, write_problems
+from reprise.extraction.extractors import SCALES
 
 from human_evaluation.draws import rank, shuffled
-from human_evaluation.keys import Inputs
-from human_evaluation.settings import AnswerDesign, Asked
-from human_evaluation.surveys import Qualifying, qualification_of, question_tasks
-from human_evaluation.tasks import Problem, Task, Verdict, Votes, counted, known_as, read_verdicts, warn_of
+from human_evaluation.keys import AnswerFiles
+from human_evaluation.settings import AnswerDesign, SurveyDesign
+from human_evaluation.surveys import QualificationTest, load_qualification, question_tasks
+from human_evaluation.tasks import (
+    RowProblem,
+    Task,
+    Verdict,
+    Votes,
+    count_votes,
+    log_problems,
+    normalize_name,
+    read_verdicts,
+)
 
 # The reasons why a question has no answer or a row does not count, in addition to those of a review.
-TOO_FEW, TIE = "too_few_people", "tie"
+TOO_FEW, TIE = "too_few_annotators", "tie"
 WROTE_CAPTIONS = "wrote_captions"
-NAMES_DIFFER = "If some are, write them there by the name or number under which they answered"
+NAMES_DIFFER = "If they answered under other names, list those names or numbers instead"
 
 
 class Worker(NamedTuple):
     number: int
-    right: int  # of the qualification
-    refused: str  # why no answer counts; empty where they do
-    given: int  # answers, those to the qualification left out
+    right: int  # right answers of the qualification
+    refused: str  # why no answer counts; empty if the answers count
+    answers: int  # number of answers without those of the qualification
 
 
-class Counted(NamedTuple):
+class CountedAnswers(NamedTuple):
     """The answers that count by task and annotator, the annotators, and the rows that do not count."""
 
     votes: Votes
     workers: list[Worker]
-    named: int  # people that `left_out:` names
+    excluded_names: int  # number of names in `left_out:`
 
     @property
     def left_out(self) -> int:
@@ -48,45 +56,47 @@ class Counted(NamedTuple):
         return sum(worker.refused == WROTE_CAPTIONS for worker in self.workers)
 
     @property
-    def nobody_left_out(self) -> bool:
-        """Return whether `left_out:` names people but none of them answered, as if they had used other names."""
-        return bool(self.named and self.workers and not self.left_out)
+    def is_exclusion_unmatched(self) -> bool:
+        """Return whether none of the names in `left_out:` answered, which suggests that they used other names."""
+        return bool(self.excluded_names and self.workers and not self.left_out)
 
 
-class Reply(NamedTuple):
-    option: str  # empty where there is no answer
+class CommonAnswer(NamedTuple):
+    option: str  # empty without an answer
     error: str
 
 
-def gather(scope: str, design: Asked, files: Inputs, requests: pl.DataFrame) -> tuple[list[Task], Counted]:
+def gather(
+    scope: str, design: SurveyDesign, files: AnswerFiles, requests: pl.DataFrame
+) -> tuple[list[Task], CountedAnswers]:
     """Return the tasks of a group in the order of the requests, and the answers of all its files together."""
-    tasks, qualification = question_tasks(scope, requests), qualification_of(scope, design)
+    tasks, qualification = question_tasks(scope, requests), load_qualification(scope, design)
     verdicts, left_out = read_verdicts(map(Path, files.answers)), set[str]()
     for path in map(Path, files.left_out):
-        reviewers = require_columns(read_own_rows(path), ("reviewer",), path)["reviewer"].drop_nulls()
-        left_out |= {known_as(str(name)) for name in reviewers}
-    refuse_edited(files.digests())
-    votes = counting(tasks, verdicts, design, qualification, left_out - {""})
-    if votes.nobody_left_out:
-        log.warning(f"None of the {votes.named} people of `left_out:` is among those who answered. {NAMES_DIFFER}.")
+        reviewers = require_columns(read_user_rows(path), ("reviewer",), path)["reviewer"].drop_nulls()
+        left_out |= {normalize_name(str(name)) for name in reviewers}
+    reject_edited(files.digests())
+    votes = count_answers(tasks, verdicts, design, qualification, left_out - {""})
+    if votes.is_exclusion_unmatched:
+        log.warning(f"None of the {votes.excluded_names} names in `left_out:` is among the annotators. {NAMES_DIFFER}.")
     return tasks, votes
 
 
-def counting(
+def count_answers(
     tasks: Sequence[Task],
     verdicts: Sequence[Verdict],
-    design: Asked,
-    qualification: Qualifying,
+    design: SurveyDesign,
+    qualification: QualificationTest,
     left_out: Collection[str],
-) -> Counted:
+) -> CountedAnswers:
     """Return the answers that count: those of qualified annotators who gave one answer to a question, not two."""
     questions, tests = ({task.task_id for task in group} for group in (tasks, qualification.tasks))
-    verdicts = [verdict._replace(reviewer=known_as(verdict.reviewer)) for verdict in verdicts]
-    people = {verdict.reviewer for verdict in verdicts if verdict.task_id in questions | tests} - {""}
-    numbers = {name: str(number) for number, name in enumerate(shuffled(people, design.seed), start=1)}
+    verdicts = [verdict._replace(reviewer=normalize_name(verdict.reviewer)) for verdict in verdicts]
+    names = {verdict.reviewer for verdict in verdicts if verdict.task_id in questions | tests} - {""}
+    numbers = {name: str(number) for number, name in enumerate(shuffled(names, design.seed), start=1)}
     anonymous = [verdict._replace(reviewer=numbers.get(verdict.reviewer, "")) for verdict in verdicts]
-    test_votes = counted(qualification.tasks, [verdict for verdict in anonymous if verdict.task_id in tests])
-    foreign = counted((), [verdict for verdict in anonymous if verdict.task_id not in questions | tests])
+    test_votes = count_votes(qualification.tasks, [verdict for verdict in anonymous if verdict.task_id in tests])
+    foreign = count_votes((), [verdict for verdict in anonymous if verdict.task_id not in questions | tests])
     right = Counter(
         person
         for task, verdict_of in test_votes.by_task.items()
@@ -98,14 +108,14 @@ def counting(
         if name in left_out:
             refused[number] = (WROTE_CAPTIONS, f"worker {number} wrote captions")
         elif right[number] < needed:
-            passed = (
+            score = (
                 f"{right[number]} of {len(qualification.tasks)} answers of the qualification right, needed: {needed}"
             )
-            refused[number] = ("not_qualified", f"worker {number} has {passed}")
+            refused[number] = ("not_qualified", f"worker {number} has {score}")
     answers = [verdict for verdict in anonymous if verdict.task_id in questions]
-    votes = counted(tasks, [verdict for verdict in answers if verdict.reviewer not in refused])
+    votes = count_votes(tasks, [verdict for verdict in answers if verdict.reviewer not in refused])
     refused_rows = [
-        Problem(verdict.where, *refused[verdict.reviewer]) for verdict in answers if verdict.reviewer in refused
+        RowProblem(verdict.location, *refused[verdict.reviewer]) for verdict in answers if verdict.reviewer in refused
     ]
     answer_counts = Counter(verdict.reviewer for verdict in answers)
     workers = [
@@ -113,10 +123,10 @@ def counting(
         for number in numbers.values()
     ]
     problems = [*foreign.problems, *test_votes.problems, *refused_rows, *votes.problems]
-    return Counted(Votes(votes.by_task, problems), workers, len(left_out))
+    return CountedAnswers(Votes(votes.by_task, problems), workers, len(left_out))
 
 
-def replies(tasks: Sequence[Task], votes: Votes, design: AnswerDesign) -> dict[str, Reply]:
+def common_answers(tasks: Sequence[Task], votes: Votes, design: AnswerDesign) -> dict[str, CommonAnswer]:
     """Return the mode of the answers by task: none with too few annotators or with a tie that counts as wrong."""
     reply_of_task = {}
     for task in tasks:
@@ -129,17 +139,17 @@ def replies(tasks: Sequence[Task], votes: Votes, design: AnswerDesign) -> dict[s
             error = TIE
         elif design.ties == "draw":
             options = sorted(options, key=lambda option: rank(design.seed, task.task_id, option))
-        reply_of_task[task.task_id] = Reply("" if error else options[0], error)
+        reply_of_task[task.task_id] = CommonAnswer("" if error else options[0], error)
     return reply_of_task
 
 
-def write_refused(refused: Sequence[Problem], waiting: Sequence[str], path: Path) -> None:
+def write_row_problems(refused: Sequence[RowProblem], waiting: Sequence[str], path: Path) -> None:
     """Write the rows that do not count and the tasks that wait for annotators, and log the first rows."""
-    write_problems([Noted(row.where, None, row.found, row.problem) for row in refused], waiting, path)
-    warn_of(refused, path)
+    write_problems([ImportProblem(row.where, None, row.found, row.problem) for row in refused], waiting, path)
+    log_problems(refused, path)
 
 
-READER = "robust"  # raters see what this extractor takes from a model's reply, as the tables do
+EXTRACTOR = "robust"  # raters see what this extractor takes from a model's reply, as the tables do
 
 
 def rating_requests(
@@ -149,14 +159,17 @@ def rating_requests(
 
     Failed and unparsed answers are left out because there is nothing to rate.
     """
-    shared = set.intersection(*(set(table.filter(reader=READER)["item_id"]) for table in answers.values()))
+    shared = set.intersection(*(set(table.filter(extractor=EXTRACTOR)["item_id"]) for table in answers.values()))
     sampled_ids = set(shuffled(shared, seed)[:questions])
-    sampled = items_of(items.filter(pl.col("item_id").is_in(sampled_ids)))
+    sampled = to_items(items.filter(pl.col("item_id").is_in(sampled_ids)))
     rows = []
     for run, table in answers.items():
-        answered = {row["item_id"]: row for row in table.filter(reader=READER, error="").iter_rows(named=True)}
+        answered = {row["item_id"]: row for row in table.filter(extractor=EXTRACTOR, error="").iter_rows(named=True)}
         if not {tuple(row["replies"]) for row in answered.values()} <= set(SCALES.values()):
-            raise UserError(f"{run}: its answers choose an option. Name runs of a protocol whose answers are rated.")
+            raise UserError(
+                f"{run}: its answers are choices, which have no rating. "
+                "Name runs of a protocol whose answers are rated."
+            )
         for item in (item for item in sampled if item.item_id in answered):
             texts = {
                 "Question": item.texts["question"],
@@ -171,7 +184,9 @@ def rating_requests(
     return rows
 
 
-def rated(requests: pl.DataFrame, tasks: Sequence[Task], votes: Votes, workers: int) -> tuple[pl.DataFrame, list[str]]:
+def mean_ratings(
+    requests: pl.DataFrame, tasks: Sequence[Task], votes: Votes, workers: int
+) -> tuple[pl.DataFrame, list[str]]:
     """Return the mean ratings of answers with enough raters, as a table of human ratings, and the pending requests."""
     rows, waiting = [], []
     for task, request in zip(tasks, requests.iter_rows(named=True), strict=True):
@@ -180,4 +195,4 @@ def rated(requests: pl.DataFrame, tasks: Sequence[Task], votes: Votes, workers: 
             waiting.append(request["request_id"])
         else:
             rows.append((request["role"], request["item_id"], sum(map(int, ratings.values())) / len(ratings)))
-    return pl.DataFrame(rows, schema=RATED, orient="row"), waiting
+    return pl.DataFrame(rows, schema=RATING_SCHEMA, orient="row"), waiting

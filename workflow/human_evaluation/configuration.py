@@ -1,62 +1,64 @@
 """Checks of a suite's groups of annotators against its other configuration files."""
 
 from reprise.config.configuration import Configuration
-from reprise.config.known import Known
-from reprise.config.problems import Notes
+from reprise.config.name_checks import NameChecks
+from reprise.config.problems import ProblemNotes
 
 from human_evaluation.settings import RatingDesign
 
 
-def check(known: Known, notes: Notes) -> None:
-    for name in known.found.suite.benchmarks:
-        _check_groups(known, name, notes.at(f"benchmarks.{name}"))
+def check(checks: NameChecks, notes: ProblemNotes) -> None:
+    for name in checks.configuration.suite.benchmarks:
+        _check_groups(checks, name, notes.at_key(f"benchmarks.{name}"))
 
 
-def completed(found: Configuration) -> Configuration:
-    """Return the configuration as it is: groups of people add no benchmark and no run."""
-    return found
+def completed(configuration: Configuration) -> Configuration:
+    """Return the configuration unchanged, because groups of annotators add no benchmark and no run."""
+    return configuration
 
 
-def _check_groups(known: Known, benchmark: str, notes: Notes) -> None:
-    config = known.found
+def _check_groups(checks: NameChecks, benchmark: str, notes: ProblemNotes) -> None:
+    config = checks.configuration
     entry, spec = config.suite.benchmarks[benchmark], config.benchmarks.get(benchmark)
     groups: dict[tuple[str, str], str] = {}  # (kind, run) -> the first group that names the run
-    for group, design in sorted(entry.people.items()):
-        group_notes = notes.at(f".people.{group}")
+    for group, design in sorted(entry.annotators.items()):
+        group_notes = notes.at_key(f".annotators.{group}")
         runs = (
             {".run": design.run}
             if design.kind == "answers"
             else {f".runs.{index}": run for index, run in enumerate(design.runs)}
         )
         for key, run in runs.items():
-            run_notes = group_notes.at(key)
-            run_notes.say(*known.run(run, benchmark))
+            run_notes = group_notes.at_key(key)
+            run_notes.add(*checks.run_problems(run, benchmark))
             if (design.kind, run) in groups:
                 first = groups[design.kind, run]
-                run_notes.say(f"'{run}' is named by '{first}' already; a run has one group, and stands there once.")
+                run_notes.add(f"'{run}' is already named by '{first}'. Name each run once, in one group.")
             groups.setdefault((design.kind, run), group)
             protocol, sampling, model = run.split("/")
             protocol_spec = spec.protocols.get(protocol) if spec else None
             if isinstance(design, RatingDesign):
                 if protocol_spec is not None and protocol_spec.judge is None:
-                    run_notes.say(f"'{run}': no judge rates its answers. Name a run of a protocol with a judge.")
-                elif protocol_spec is not None and benchmark in config.tables and run not in config.runs_of(benchmark):
-                    run_notes.say(f"'{run}' is in no table of the suite. Name it in `extra_runs:` too.")
+                    run_notes.add(f"'{run}' has no judge. Name a run of a protocol with a judge.")
+                elif (
+                    protocol_spec is not None and benchmark in config.tables and run not in config.list_runs(benchmark)
+                ):
+                    run_notes.add(f"'{run}' is in no table of the suite. Add it to `extra_runs:`.")
             else:
                 if model in config.models and not config.is_import(model):
-                    run_notes.say(
-                        f"'{model}' is asked here. Name a model whose answers are imported, such as `humans`."
-                    )
-                if "view" in config.main.samplings.get(sampling, {}):
-                    run_notes.say(
-                        f"'{run}' has a view, by which models are shown frames and people are not. Leave it out."
+                    run_notes.add(f"'{model}' is not a model with imported predictions. Name one, such as `humans`.")
+                if "transform" in config.main.samplings.get(sampling, {}):
+                    run_notes.add(
+                        f"'{run}' has a transform, which surveys do not support. Name a run without a transform."
                     )
         if isinstance(design, RatingDesign) and entry.ratings is not None:
-            group_notes.at(".kind").say(f"the suite names ratings too (ratings: {entry.ratings}). Name one of both.")
-        if design.surveys is not None and design.per_survey is not None:
-            group_notes.at(".surveys").say(
-                f"found {design.surveys}, and per_survey {design.per_survey}. Name one of both."
+            group_notes.at_key(".kind").add(
+                f"conflicts with `ratings: {entry.ratings}` of the benchmark. Remove one of them."
             )
-        group_notes.at(".answers").check_files(design.answers, known.root, "answers/*.csv")
+        if design.surveys is not None and design.per_survey is not None:
+            group_notes.at_key(".surveys").add(
+                f"`surveys: {design.surveys}` conflicts with `per_survey: {design.per_survey}`. Remove one of them."
+            )
+        group_notes.at_key(".answers").check_files(design.answers, checks.root, "answers/*.csv")
         if design.left_out is not None:
-            group_notes.at(".left_out").check_files(design.left_out, known.root, "answers/*.csv")
+            group_notes.at_key(".left_out").check_files(design.left_out, checks.root, "answers/*.csv")

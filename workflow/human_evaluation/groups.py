@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reprise.config.configuration import Configuration
-from reprise.core.files import fitting_files
+from reprise.core.files import glob_files
 from reprise.core.paths import Results, Run
 from reprise.core.store import Store
 
-from human_evaluation.keys import Inputs
+from human_evaluation.keys import AnswerFiles
 from human_evaluation.settings import AnswerDesign, Design, RatingDesign
 
 WHOLE = "all"  # the sampling rule under which annotators see the whole clip
@@ -37,7 +37,7 @@ class Group(NamedTuple):
         return isinstance(self.design, RatingDesign)
 
     def result(self, results: Results, name: str) -> Path:
-        return results.folder / "people" / self.benchmark / self.name / name
+        return results.folder / "human_evaluation" / self.benchmark / self.name / name
 
 
 class Groups:
@@ -48,7 +48,7 @@ class Groups:
         self.all = [
             Group(benchmark, name, design)
             for benchmark, entry in config.suite.benchmarks.items()
-            for name, design in entry.people.items()
+            for name, design in entry.annotators.items()
         ]
         self.answering = {group.runs[0]: group for group in self.all if not group.rates}
 
@@ -57,13 +57,13 @@ class Groups:
         groups = (group for group in self.all if group.rates and run in group.runs)
         return next((group for group in groups if self.inputs(group).answers), None)
 
-    def inputs(self, group: Group) -> Inputs:
+    def inputs(self, group: Group) -> AnswerFiles:
         qualification = group.design.qualification
-        return Inputs(
+        return AnswerFiles(
             answers=self._digests(group.design.answers),
             left_out=self._digests(group.design.left_out),
             qualification=self._digests(qualification.questions if qualification else None),
         )
 
     def _digests(self, pattern: str | None) -> dict[str, str]:
-        return {str(path): self._store.digest(path) for path in fitting_files(pattern)} if pattern else {}
+        return {str(path): self._store.digest(path) for path in glob_files(pattern)} if pattern else {}

@@ -5,12 +5,12 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 from reprise.core.settings import Key, KeyPart
-from reprise.models.keys import Answers, RunKey
+from reprise.models.keys import AnswersKey, RunKey
 
 from human_evaluation.settings import AnswerDesign, Design, RatingDesign
 
 
-class Inputs(KeyPart):
+class AnswerFiles(KeyPart):
     """Files of answers, and files that decide whose answers count, each with its sha256."""
 
     answers: dict[str, str]
@@ -24,23 +24,23 @@ class Inputs(KeyPart):
         return list(map(Path, self.digests()))
 
 
-class PeopleFiles(Answers):
+class AnnotatorAnswersKey(AnswersKey):
     model_config = ConfigDict(extra="forbid", frozen=True)
     scope: str
     design: AnswerDesign
-    files: Inputs
+    files: AnswerFiles
 
 
-class PeopleRunKey(RunKey):
+class AnnotatorRunKey(RunKey):
     model_config = ConfigDict(extra="forbid", frozen=True)
-    answers: PeopleFiles
+    answers: AnnotatorAnswersKey
 
 
 class SurveysKey(Key):
     scope: str
     design: Design
     sampling: dict[str, Any]
-    files: Inputs
+    files: AnswerFiles
 
 
 class RatedKey(Key):
@@ -52,13 +52,13 @@ class RatedKey(Key):
 class RatingsKey(Key):
     scope: str
     design: RatingDesign
-    files: Inputs
+    files: AnswerFiles
 
 
-class PeopleStatisticsKey(Key):
+class HumanStatisticsKey(Key):
     benchmark: str
     title: str
     notice: str
     scope: str
     design: Design
-    files: Inputs
+    files: AnswerFiles

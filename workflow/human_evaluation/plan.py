@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise.core.errors import UserError
-from reprise.core.names import one_of
+from reprise.core.names import any_of_pattern
 from reprise.core.paths import Run, settings_name
 from reprise.core.settings import Key
 from reprise.models.keys import RunKey
@@ -15,10 +15,10 @@ from reprise.plan.side_package import SidePackage
 
 from human_evaluation.groups import WHOLE, Group, Groups
 from human_evaluation.keys import (
-    Inputs,
-    PeopleFiles,
-    PeopleRunKey,
-    PeopleStatisticsKey,
+    AnnotatorAnswersKey,
+    AnnotatorRunKey,
+    AnswerFiles,
+    HumanStatisticsKey,
     RatedKey,
     RatingsKey,
     SurveysKey,
@@ -26,14 +26,14 @@ from human_evaluation.keys import (
 from human_evaluation.settings import RatingDesign
 
 RATED, RATINGS = "rated.parquet", "ratings.csv"
-ANSWERS, TASKS = "people_answers", "people_tasks"
+HUMAN_ANSWERS, HUMAN_TASKS = "human_answers", "human_tasks"
 VERSIONS = {
-    ANSWERS: 1,
-    "people_rated": 1,
-    "people_ratings": 1,
-    "people_statistics": 1,
-    "people_surveys": 1,
-    TASKS: 1,
+    HUMAN_ANSWERS: 1,
+    "human_rated": 1,
+    "human_ratings": 1,
+    "human_statistics": 1,
+    "human_surveys": 1,
+    HUMAN_TASKS: 1,
 }
 """The version of each stage. Raise it if the results of the stage change on purpose, and note it in CHANGELOG.md."""
 
@@ -45,24 +45,24 @@ class Package(SidePackage):
         super().__init__(plan)
         self._groups = Groups(plan.config, plan.store)
         # These are wildcard patterns: all groups, and the groups that rate answers.
-        self.groups = one_of({group.name for group in self._groups.all})
-        self.rating_groups = one_of({group.name for group in self._groups.all if group.rates})
+        self.groups = any_of_pattern({group.name for group in self._groups.all})
+        self.rating_groups = any_of_pattern({group.name for group in self._groups.all if group.rates})
 
     @property
     def answered_runs(self) -> str:
         """Return a wildcard pattern for the runs that have annotators' answers."""
-        return one_of({run.name for run in self._groups.answering if self.answer_files(run)})
+        return any_of_pattern({run.name for run in self._groups.answering if self.answer_files(run)})
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
         config = self._plan.config
-        yield TASKS, runs.versioned(TASKS, Key())
+        yield HUMAN_TASKS, runs.add_versions(HUMAN_TASKS, Key())
         for group in self._groups.all:
             design, files = group.design, self._groups.inputs(group)
             sampling = {} if group.rates else config.main.samplings[group.runs[0].sampling]
-            survey_inputs = Inputs(answers={}, qualification=files.qualification)
+            survey_inputs = AnswerFiles(answers={}, qualification=files.qualification)
             keys: dict[str, Key] = {
                 "surveys": SurveysKey(scope=group.scope, design=design, sampling=sampling, files=survey_inputs),
-                "statistics": PeopleStatisticsKey(
+                "statistics": HumanStatisticsKey(
                     benchmark=group.benchmark,
                     title=config.benchmarks[group.benchmark].title,
                     notice=config.suite.notice,
@@ -76,8 +76,8 @@ class Package(SidePackage):
                 keys["rated"] = RatedKey(runs=rated_runs, questions=design.questions, seed=design.seed)
                 keys["ratings"] = RatingsKey(scope=group.scope, design=design, files=files)
             for stage, key in keys.items():
-                path = settings_name("people", group.benchmark, group.name, stage)
-                yield path, runs.versioned(f"people_{stage}", key)
+                path = settings_name("human_evaluation", group.benchmark, group.name, stage)
+                yield path, runs.add_versions(f"human_{stage}", key)
 
     def pages(self) -> list[Path]:
         """Return the statistics page of each group that has answers."""
@@ -95,9 +95,9 @@ class Package(SidePackage):
         if not self.answer_files(run):
             return None
         group, config = self._groups.answering[run], self._plan.config
-        answers = runs.versioned(
-            ANSWERS,
-            PeopleFiles(
+        answers = runs.add_versions(
+            HUMAN_ANSWERS,
+            AnnotatorAnswersKey(
                 adapter=config.models[run.model].adapter,
                 sampling=config.main.samplings[run.sampling],
                 scope=group.scope,
@@ -105,7 +105,7 @@ class Package(SidePackage):
                 files=self._groups.inputs(group),
             ),
         )
-        return PeopleRunKey(run=run.name, key=answers.digest(), answers=answers)
+        return AnnotatorRunKey(run=run.name, key=answers.compute_digest(), answers=answers)
 
     def rating_settings(self, runs: Sequence[Run]) -> list[Any]:
         groups = {group.name: group for run in runs if (group := self._groups.raters(run))}
@@ -131,7 +131,7 @@ class Package(SidePackage):
     def files(self, wildcards: Any) -> list[Path]:
         return self._groups.inputs(self._group(wildcards)).paths()
 
-    def test(self, wildcards: Any) -> list[Path]:
+    def qualification_files(self, wildcards: Any) -> list[Path]:
         return [Path(name) for name in self._groups.inputs(self._group(wildcards)).qualification]
 
     def requests(self, wildcards: Any) -> Path:
@@ -146,8 +146,7 @@ class Package(SidePackage):
         runs = self._rated_here(group)
         if not runs:
             raise UserError(
-                f"people.{group.name}: none of the runs that it rates is made here: "
-                f"{', '.join(run.name for run in group.runs)}. "
+                f"annotators.{group.name}: none of its runs exists here: {', '.join(run.name for run in group.runs)}. "
                 "Name their models in `run:` of the suite, or import their answers."
             )
         return [self._results.folder / "answers" / f"{run.name}.parquet" for run in runs]

@@ -1,30 +1,30 @@
 # Human evaluation: surveys for groups of annotators, their answers as a run, and statistics of their answers.
-# Judges are measured against their ratings of models' answers (judged_metrics). Only suites with `people:` include
-# these rules. PEOPLE has their input functions, and SURVEY is the start of a command of this package.
-PEOPLE = SUITE.packages["human_evaluation"]
+# Judges are measured against their ratings of models' answers (judged_metrics). Only suites with `annotators:` include
+# these rules. HUMAN_EVALUATION has their input functions, and SURVEY is the start of a command of this package.
+HUMAN_EVALUATION = SUITE.packages["human_evaluation"]
 SURVEY = SUITE.stage_command("human_evaluation")
 
 
 wildcard_constraints:
-    group=PEOPLE.groups,
+    group=HUMAN_EVALUATION.groups,
 
 
 # If annotators have answered a run, its answers are not imported from files in the authors' formats.
-ruleorder: people_answers > import_answers
+ruleorder: human_answers > import_answers
 
 
-rule people_answers:
+rule human_answers:
     input:
-        item_table=PEOPLE.items_of_run,
-        requests=PEOPLE.requests_of_run,
-        files=PEOPLE.files_of_run,
+        item_table=HUMAN_EVALUATION.items_of_run,
+        requests=HUMAN_EVALUATION.requests_of_run,
+        files=HUMAN_EVALUATION.files_of_run,
     output:
         out="<suite>/responses/{run}.parquet",
         problems="<suite>/responses/{run}.problems.csv",
     log:
-        "<suite>/logs/people_answers/{run}.log",
+        "<suite>/logs/human_answers/{run}.log",
     wildcard_constraints:
-        run=PEOPLE.answered_runs,
+        run=HUMAN_EVALUATION.answered_runs,
     localrule: True
     params:
         settings=SUITE.settings("{run}"),
@@ -34,96 +34,96 @@ rule people_answers:
         "--files {input.files:q} --out {output.out:q} --problems {output.problems:q} 2> {log:q}"
 
 
-rule people_rated:
+rule human_rated:
     input:
         item_table="<suite>/annotations/{benchmark}/items.parquet",
-        answers=PEOPLE.answers,
+        answers=HUMAN_EVALUATION.answers,
     output:
-        out="<suite>/people/{benchmark}/{group}/rated.parquet",
+        out="<suite>/human_evaluation/{benchmark}/{group}/rated.parquet",
     log:
-        "<suite>/logs/people/{benchmark}/{group}/rated.log",
+        "<suite>/logs/human_evaluation/{benchmark}/{group}/rated.log",
     wildcard_constraints:
-        group=PEOPLE.rating_groups,
+        group=HUMAN_EVALUATION.rating_groups,
     localrule: True
     params:
-        settings=SUITE.settings("people/{benchmark}/{group}/rated"),
+        settings=SUITE.settings("human_evaluation/{benchmark}/{group}/rated"),
     shell:
         SURVEY
         + "rated --settings {params.settings:q} --item-table {input.item_table:q} --answers {input.answers:q} "
         "--out {output.out:q} 2> {log:q}"
 
 
-rule people_ratings:
+rule human_ratings:
     input:
-        requests=PEOPLE.requests,
-        files=PEOPLE.files,
+        requests=HUMAN_EVALUATION.requests,
+        files=HUMAN_EVALUATION.files,
     output:
-        csv="<suite>/people/{benchmark}/{group}/ratings.csv",
-        problems="<suite>/people/{benchmark}/{group}/problems.csv",
+        csv="<suite>/human_evaluation/{benchmark}/{group}/ratings.csv",
+        problems="<suite>/human_evaluation/{benchmark}/{group}/problems.csv",
     log:
-        "<suite>/logs/people/{benchmark}/{group}/ratings.log",
+        "<suite>/logs/human_evaluation/{benchmark}/{group}/ratings.log",
     wildcard_constraints:
-        group=PEOPLE.rating_groups,
+        group=HUMAN_EVALUATION.rating_groups,
     localrule: True
     params:
-        settings=SUITE.settings("people/{benchmark}/{group}/ratings"),
+        settings=SUITE.settings("human_evaluation/{benchmark}/{group}/ratings"),
     shell:
         SURVEY
         + "ratings --settings {params.settings:q} --requests {input.requests:q} --csv {output.csv:q} "
         "--problems {output.problems:q} 2> {log:q}"
 
 
-rule people_surveys:
+rule human_surveys:
     input:
-        requests=PEOPLE.requests,
-        frames=PEOPLE.frames,
-        ledgers=SUITE.media.clips,
-        test=PEOPLE.test,
+        requests=HUMAN_EVALUATION.requests,
+        frames=HUMAN_EVALUATION.frames,
+        manifests=SUITE.media.clip_manifests,
+        qualification=HUMAN_EVALUATION.qualification_files,
     output:
-        csv="<suite>/people/{benchmark}/{group}/surveys.csv",
-        form="<suite>/people/{benchmark}/{group}/template.xml",
+        csv="<suite>/human_evaluation/{benchmark}/{group}/surveys.csv",
+        form="<suite>/human_evaluation/{benchmark}/{group}/template.xml",
     log:
-        "<suite>/logs/people/{benchmark}/{group}/surveys.log",
+        "<suite>/logs/human_evaluation/{benchmark}/{group}/surveys.log",
     localrule: True
     params:
-        settings=SUITE.settings("people/{benchmark}/{group}/surveys"),
+        settings=SUITE.settings("human_evaluation/{benchmark}/{group}/surveys"),
     shell:
         SURVEY
         + "surveys --settings {params.settings:q} --requests {input.requests:q} --frames {input.frames:q} "
-        "--ledgers {input.ledgers:q} --csv {output.csv:q} --form {output.form:q} 2> {log:q}"
+        "--manifests {input.manifests:q} --csv {output.csv:q} --form {output.form:q} 2> {log:q}"
 
 
-rule people_tasks:
+rule human_tasks:
     input:
-        surveys="<suite>/people/{benchmark}/{group}/surveys.csv",
+        surveys="<suite>/human_evaluation/{benchmark}/{group}/surveys.csv",
     output:
-        out="<suite>/people/{benchmark}/{group}/tasks-{survey}.json",
+        out="<suite>/human_evaluation/{benchmark}/{group}/tasks-{survey}.json",
     log:
-        "<suite>/logs/people/{benchmark}/{group}/tasks-{survey}.log",
+        "<suite>/logs/human_evaluation/{benchmark}/{group}/tasks-{survey}.log",
     wildcard_constraints:
         survey=r"[1-9]\d*|qualification",
     localrule: True
     params:
-        settings=SUITE.settings("people_tasks"),
+        settings=SUITE.settings("human_tasks"),
     shell:
         SURVEY
         + "tasks --settings {params.settings:q} --surveys {input.surveys:q} --survey {wildcards.survey:q} "
         "--out {output.out:q} 2> {log:q}"
 
 
-rule people_statistics:
+rule human_statistics:
     input:
-        requests=PEOPLE.requests,
-        files=PEOPLE.files,
+        requests=HUMAN_EVALUATION.requests,
+        files=HUMAN_EVALUATION.files,
     output:
-        csv="<suite>/people/{benchmark}/{group}/statistics.csv",
-        md="<suite>/people/{benchmark}/{group}/statistics.md",
-        workers="<suite>/people/{benchmark}/{group}/workers.csv",
+        csv="<suite>/human_evaluation/{benchmark}/{group}/statistics.csv",
+        md="<suite>/human_evaluation/{benchmark}/{group}/statistics.md",
+        workers="<suite>/human_evaluation/{benchmark}/{group}/workers.csv",
     log:
-        "<suite>/logs/people/{benchmark}/{group}/statistics.log",
+        "<suite>/logs/human_evaluation/{benchmark}/{group}/statistics.log",
     localrule: True
     params:
-        settings=SUITE.settings("people/{benchmark}/{group}/statistics"),
+        settings=SUITE.settings("human_evaluation/{benchmark}/{group}/statistics"),
     shell:
         SURVEY
         + "statistics --settings {params.settings:q} --requests {input.requests:q} --csv {output.csv:q} "

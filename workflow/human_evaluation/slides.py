@@ -28,11 +28,11 @@ def slides(source: Path, indices: Sequence[int], seconds: float, target: Path, s
         container.mux(stream.encode())
 
 
-def kept_slides(source: Path, sha256: str, indices: Sequence[int], seconds: float, store: Store) -> Path:
+def cached_slides(source: Path, sha256: str, indices: Sequence[int], seconds: float, store: Store) -> Path:
     """Return the path of such a video in the store, and encode it if it is not there yet."""
     settings = Encode()
     recipe = {"kind": "slides", "source": sha256, "frames": list(indices), "seconds": seconds, "av": av.__version__}
-    return store.made_once(
+    return store.get_or_make(
         "clips", recipe, ".mp4", lambda scratch: slides(source, indices, seconds, scratch, settings)
     )[0]
 

@@ -7,78 +7,82 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from human_evaluation.agreement import Level, alpha
-from human_evaluation.answers import NAMES_DIFFER, TIE, TOO_FEW, Counted, Reply, rated
-from human_evaluation.settings import AnswerDesign, Asked, RatingDesign
-from human_evaluation.surveys import in_surveys
+from human_evaluation.answers import NAMES_DIFFER, TIE, TOO_FEW, CommonAnswer, CountedAnswers, mean_ratings
+from human_evaluation.settings import AnswerDesign, RatingDesign, SurveyDesign
+from human_evaluation.surveys import assign_surveys
 from human_evaluation.tasks import Task, Votes
 
 # Sources: VELOCITI, A.6; Vinoground, 4.2 and appendix H; MMBench-Video, 4.4 (two authors rated 100 questions of two
 # models). TemporalBench states none of these numbers.
 PAPER: Mapping[str, Mapping[str, float]] = {
-    "velociti": {"questions": 2100, "people": 3, "answers a question": 1},
-    "vinoground": {"questions": 2000, "surveys": 50, "answers a question": 10, "people who may answer": 170},
-    "mmbench_video": {"questions": 100, "answers to rate": 200, "people": 2, "ratings an answer": 2},
+    "velociti": {"questions": 2100, "annotators": 3, "answers a question": 1},
+    "vinoground": {"questions": 2000, "surveys": 50, "answers a question": 10, "annotators who may answer": 170},
+    "mmbench_video": {"questions": 100, "answers to rate": 200, "annotators": 2, "ratings an answer": 2},
 }
-BY_DESIGN = "undefined by design: each question has one person"
-NOTHING_TO_COMPARE = "undefined: no question has two different answers to compare with others"
-ALL_COUNT = "than needed; all of their answers count"
+BY_DESIGN = "undefined by design: each question has one annotator"
+NOTHING_TO_COMPARE = "undefined: no question has two answers, or all answers are equal"
+ALL_COUNT = "more than needed; all answers count"
 WORKER_COLUMNS = ("worker", "counts", "qualification_right", "answers", "with_most", "right")
 RATER_COLUMNS = ("worker", "counts", "qualification_right", "answers", "mean")
 Lines = list[tuple[str, float | None, str]]
 
 
-class Number(NamedTuple):
+class StatisticRow(NamedTuple):
     what: str
     paper: float | None
     ours: float | None
     note: str = ""
 
 
-def numbers(
-    benchmark: str, tasks: Sequence[Task], counted: Counted, replies: Mapping[str, Reply], design: AnswerDesign
-) -> list[Number]:
+def answer_statistics(
+    benchmark: str,
+    tasks: Sequence[Task],
+    counted: CountedAnswers,
+    replies: Mapping[str, CommonAnswer],
+    design: AnswerDesign,
+) -> list[StatisticRow]:
     errors = Counter(reply.error for reply in replies.values())
-    surveys = in_surveys([task.task_id for task in tasks], design.surveys, design.per_survey)
+    surveys = assign_surveys([task.task_id for task in tasks], design.surveys, design.per_survey)
     counts = [len(votes) for votes in counted.votes.by_task.values()]
     lines: Lines = [
         ("questions", len(tasks), ""),
         ("surveys", len(set(surveys.values())), ""),
-        *_people(counted, "answer"),
+        *_annotator_counts(counted, "answer"),
         *_vote_counts(counts, "answers that count", "answers a question"),
         ("questions with an answer", errors[""], ""),
-        ("questions that too few people answered", errors[TOO_FEW], f"needed: {design.workers}"),
-        ("questions that more people answered", sum(count > design.workers for count in counts), ALL_COUNT),
+        ("questions with too few annotators", errors[TOO_FEW], f"needed: {design.workers}"),
+        ("questions with more annotators", sum(count > design.workers for count in counts), ALL_COUNT),
         ("ties", errors[TIE], "without an answer; `ties: wrong`"),
-        ("rows that do not count", len(counted.votes.problems), "named in the problems of the run"),
+        ("rows that do not count", len(counted.votes.problems), "listed in the problems file of the run"),
         ("Krippendorff's alpha", *agreement(tasks, counted.votes, design)),
     ]
-    return [Number(name, PAPER.get(benchmark, {}).get(name), measured, note) for name, measured, note in lines]
+    return [StatisticRow(name, PAPER.get(benchmark, {}).get(name), measured, note) for name, measured, note in lines]
 
 
-def rating_numbers(
-    benchmark: str, requests: pl.DataFrame, tasks: Sequence[Task], counted: Counted, design: RatingDesign
-) -> list[Number]:
+def rating_statistics(
+    benchmark: str, requests: pl.DataFrame, tasks: Sequence[Task], counted: CountedAnswers, design: RatingDesign
+) -> list[StatisticRow]:
     """Return the number of answers to rate, the raters, their agreement and each run's mean rating."""
     counts = [len(votes) for votes in counted.votes.by_task.values()]
-    ratings, unrated = rated(requests, tasks, counted.votes, design.workers)
+    ratings, unrated = mean_ratings(requests, tasks, counted.votes, design.workers)
     by_run = {run: ratings.filter(run=run)["rating"].to_list() for run in requests["role"].unique(maintain_order=True)}
     lines: Lines = [
-        ("questions", requests["item_id"].n_unique(), f"to draw: {design.questions}"),
-        ("answers to rate", len(tasks), "those that failed are left out"),
-        *_people(counted, "rate"),
+        ("questions", requests["item_id"].n_unique(), f"sample size: {design.questions}"),
+        ("answers to rate", len(tasks), "without failed ones"),
+        *_annotator_counts(counted, "rate"),
         *_vote_counts(counts, "ratings that count", "ratings an answer"),
         ("answers with a mean", ratings.height, ""),
-        ("answers that too few people rated", len(unrated), f"needed: {design.workers}"),
-        ("answers that more people rated", sum(count > design.workers for count in counts), ALL_COUNT),
-        ("rows that do not count", len(counted.votes.problems), "named in problems.csv"),
+        ("answers with too few ratings", len(unrated), f"needed: {design.workers}"),
+        ("answers with more ratings", sum(count > design.workers for count in counts), ALL_COUNT),
+        ("rows that do not count", len(counted.votes.problems), "listed in problems.csv"),
         ("Krippendorff's alpha", *agreement(tasks, counted.votes, design, "interval")),
         *((f"mean rating of {run}", _mean(values), f"of {len(values)} answers") for run, values in by_run.items()),
     ]
-    return [Number(name, PAPER.get(benchmark, {}).get(name), measured, note) for name, measured, note in lines]
+    return [StatisticRow(name, PAPER.get(benchmark, {}).get(name), measured, note) for name, measured, note in lines]
 
 
 def _vote_counts(counts: Sequence[int], total_name: str, minimum_name: str) -> Lines:
-    note = f"the fewest; the most: {max(counts, default=0)}"
+    note = f"minimum; maximum: {max(counts, default=0)}"
     return [(total_name, sum(counts), ""), (minimum_name, min(counts, default=0), note)]
 
 
@@ -86,17 +90,21 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _people(counted: Counted, verb: str) -> Lines:
+def _annotator_counts(counted: CountedAnswers, verb: str) -> Lines:
     accepted = sum(not worker.refused for worker in counted.workers)
-    note = f"of {counted.named} in `left_out:`" + (f". {NAMES_DIFFER}" if counted.nobody_left_out else "")
+    note = f"of {counted.excluded_names} in `left_out:`" + (
+        f". {NAMES_DIFFER}" if counted.is_exclusion_unmatched else ""
+    )
     return [
-        ("people", len(counted.workers), ""),
-        (f"people who may {verb}", accepted, "of those who took part here"),
-        *([("people left out", counted.left_out, note)] if counted.named else []),
+        ("annotators", len(counted.workers), ""),
+        (f"annotators who may {verb}", accepted, "of the annotators above"),
+        *([("annotators excluded", counted.left_out, note)] if counted.excluded_names else []),
     ]
 
 
-def agreement(tasks: Sequence[Task], votes: Votes, design: Asked, level: Level = "nominal") -> tuple[float | None, str]:
+def agreement(
+    tasks: Sequence[Task], votes: Votes, design: SurveyDesign, level: Level = "nominal"
+) -> tuple[float | None, str]:
     """Return Krippendorff's alpha of the answers that count with a note, or None with the reason."""
     if design.workers == 1 and all(len(answers) < 2 for answers in votes.by_task.values()):
         return None, BY_DESIGN
@@ -105,28 +113,30 @@ def agreement(tasks: Sequence[Task], votes: Votes, design: Asked, level: Level =
     return coefficient, NOTHING_TO_COMPARE if coefficient is None else f"{level}, of the answers that count"
 
 
-def worker_rows(counted: Counted, replies: Mapping[str, Reply], expected: Mapping[str, str]) -> list[dict[str, Any]]:
+def worker_rows(
+    counted: CountedAnswers, replies: Mapping[str, CommonAnswer], expected: Mapping[str, str]
+) -> list[dict[str, Any]]:
     """Return a row per numbered annotator: how often they agree with the mode and how often they are right."""
     return [
-        person
+        annotator
         | {
             "with_most": sum(replies[task].option == option for task, option in votes.items()),
             "right": sum(expected[task] == option for task, option in votes.items()),
         }
-        for person, votes in _people_and_answers(counted)
+        for annotator, votes in _annotators_and_answers(counted)
     ]
 
 
-def rater_rows(counted: Counted) -> list[dict[str, Any]]:
+def rater_rows(counted: CountedAnswers) -> list[dict[str, Any]]:
     """Return a row per numbered annotator: how many answers they rated, and the mean of their ratings that count."""
     rows = []
-    for person, votes in _people_and_answers(counted):
+    for annotator, votes in _annotators_and_answers(counted):
         mean = _mean(list(map(int, votes.values())))
-        rows.append(person | {"mean": "" if mean is None else mean})
+        rows.append(annotator | {"mean": "" if mean is None else mean})
     return rows
 
 
-def _people_and_answers(counted: Counted) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
+def _annotators_and_answers(counted: CountedAnswers) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
     for number, right, refused, answer_count in sorted(counted.workers):
         votes = {
             task: answers[str(number)] for task, answers in counted.votes.by_task.items() if str(number) in answers

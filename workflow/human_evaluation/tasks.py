@@ -19,32 +19,32 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from reprise.core.errors import UserError
 from reprise.core.files import text_digest
 from reprise.core.log import log
-from reprise.core.plain import as_cell, cut, of_cell, visible
-from reprise.core.settings import dotted
-from reprise.core.tabular import csv_lines
+from reprise.core.plain import escape_cell, escape_invisible, truncate, unescape_cell
+from reprise.core.settings import format_location
+from reprise.core.tabular import read_csv_lines
 
-COLUMNS = ("task_id", "digest", "reviewer", "verdict")  # the columns of a file of verdicts; others are ignored
-NAMED = 5  # the number of problems that are logged one by one
+COLUMNS = ("task_id", "digest", "reviewer", "verdict")  # the columns of a verdict file; others are ignored
+MAX_LOGGED = 5  # the number of problems that are logged one by one
 LONGEST_NAME = 60  # the length at which a message cuts a column's name
 
 
 class Task(NamedTuple):
     task_id: str
     choices: tuple[str, ...]  # the allowed verdicts; the first one accepts
-    shown: Mapping[str, str]
+    texts: Mapping[str, str]
 
     @property
     def digest(self) -> str:
         """Return a digest of the texts shown: a verdict on other texts does not count for this task."""
-        return name_of("\n".join(f"{title}: {text}" for title, text in self.shown.items()), 12)
+        return opaque_name("\n".join(f"{title}: {text}" for title, text in self.texts.items()), 12)
 
 
-def name_of(text: str, digits: int) -> str:
+def opaque_name(text: str, digits: int) -> str:
     """Return a digest for a csv cell; its first letter keeps spreadsheets from reading it as a number (12e34)."""
     return f"d{text_digest(text)[:digits]}"
 
 
-def known_as(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Normalise a person's name for comparisons: no case, no outer spaces."""
     return name.strip().casefold()
 
@@ -54,10 +54,10 @@ class Verdict(NamedTuple):
     digest: str
     reviewer: str
     verdict: str
-    where: str
+    location: str
 
 
-class Problem(NamedTuple):
+class RowProblem(NamedTuple):
     where: str
     problem: str
     found: str
@@ -67,9 +67,9 @@ class Votes(NamedTuple):
     """The verdicts on all tasks by task and annotator, and the rows that do not count."""
 
     by_task: Mapping[str, Mapping[str, str]]
-    problems: list[Problem]
+    problems: list[RowProblem]
 
-    def said(self, tasks: Iterable[str]) -> list[dict[str, Any]]:
+    def verdict_rows(self, tasks: Iterable[str]) -> list[dict[str, Any]]:
         return [
             {"task_id": task, "verdict": verdict} for task in tasks for verdict in self.by_task.get(task, {}).values()
         ]
@@ -80,9 +80,9 @@ def read_verdicts(paths: Iterable[Path]) -> list[Verdict]:
     verdicts = []
     for path in paths:
         for number, row in enumerate(_rows(path), start=1):
-            cells = {name: of_cell(row[name].strip()) for name in COLUMNS}
+            cells = {name: unescape_cell(row[name].strip()) for name in COLUMNS}
             if cells["verdict"]:
-                verdicts.append(Verdict(**cells, where=f"{path}: row {number}"))
+                verdicts.append(Verdict(**cells, location=f"{path}: row {number}"))
     return verdicts
 
 
@@ -90,27 +90,27 @@ def _rows(path: Path) -> list[dict[str, str]]:
     if path.suffix.lower() == ".json":
         return exported_rows(path)
     if path.suffix.lower() != ".csv":
-        raise UserError(f"{path}: file type '{path.suffix}' is not known. Allowed: .csv, .json.")
-    header, *cells = [cells for _, cells in csv_lines(path)] or [[]]
+        raise UserError(f"{path}: unknown file type '{path.suffix}'. Allowed: .csv, .json.")
+    header, *cells = [cells for _, cells in read_csv_lines(path)] or [[]]
     names = [name.strip() for name in header]
     if missing := [name for name in COLUMNS if name not in names]:
-        present = [visible(cut(name, LONGEST_NAME)) for name in names]
+        present = [escape_invisible(truncate(name, LONGEST_NAME)) for name in names]
         raise UserError(
             f"{path}: column '{missing[0]}' is missing. Found: {', '.join(present) or 'nothing'}. Needed: "
-            f"{', '.join(COLUMNS)}. Fill in a copy of the tasks."
+            f"{', '.join(COLUMNS)}. Fill in a copy of the tasks file."
         )
     return [dict(zip(names, row, strict=True)) for row in cells]
 
 
-def warn_of(problems: Sequence[Problem], file: Path) -> None:
+def log_problems(problems: Sequence[RowProblem], file: Path) -> None:
     """Log the first rows that do not count, and refer to the file that lists all."""
-    for problem in problems[:NAMED]:
+    for problem in problems[:MAX_LOGGED]:
         log.warning(f"{problem.where}: {problem.problem}: {problem.found}; the row does not count.")
-    if len(problems) > NAMED:
-        log.warning(f"{len(problems) - NAMED} more such rows: see {file}.")
+    if len(problems) > MAX_LOGGED:
+        log.warning(f"{len(problems) - MAX_LOGGED} more such rows: see {file}.")
 
 
-def counted(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
+def count_votes(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
     """Return the verdicts that count; every other row becomes a `Problem`."""
     task_of = {task.task_id: task for task in tasks}
     by_task: dict[str, dict[str, str]] = defaultdict(dict)
@@ -120,24 +120,24 @@ def counted(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
     for verdict in verdicts:
         task, problem = task_of.get(verdict.task_id), ("", "")
         if task is None:
-            message = f"no task '{verdict.task_id}' here: an export of another project, or of older candidates"
+            message = f"unknown task '{verdict.task_id}', from another project or from older candidates"
             problem = ("foreign_task", message)
         elif verdict.digest != task.digest:
-            problem = ("other_text", f"{verdict.task_id} was shown with another text")
+            problem = ("other_text", f"{verdict.task_id} had another text when it was judged")
         elif not verdict.reviewer:
-            problem = ("no_reviewer", f"nobody is named who judged {verdict.task_id}")
+            problem = ("no_reviewer", f"{verdict.task_id} has no reviewer")
         elif verdict.verdict not in task.choices:
             problem = ("unknown_verdict", f"'{verdict.verdict}'; allowed: {', '.join(task.choices)}")
-        person = spelling_of.setdefault(known_as(verdict.reviewer), verdict.reviewer)
+        person = spelling_of.setdefault(normalize_name(verdict.reviewer), verdict.reviewer)
         earlier = by_task[verdict.task_id].get(person)
         if not problem[0] and earlier not in (None, verdict.verdict):
             contradicted.add((verdict.task_id, person))
             problem = (
                 "two_verdicts",
-                f"'{verdict.reviewer}' said '{earlier}' and '{verdict.verdict}' of {verdict.task_id}",
+                f"'{verdict.reviewer}' gave '{earlier}' and '{verdict.verdict}' for {verdict.task_id}",
             )
         if problem[0]:
-            problems.append(Problem(verdict.where, *problem))
+            problems.append(RowProblem(verdict.location, *problem))
         else:
             by_task[verdict.task_id][person] = verdict.verdict
     for name, reviewer in contradicted:
@@ -155,7 +155,7 @@ def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], delimiter:
 
 def as_sheet(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
     """Return rows as csv that is safe to open: spreadsheets do not read a language model's text as a formula."""
-    return as_csv([{name: as_cell(str(row[name])) for name in columns} for row in rows], columns)
+    return as_csv([{name: escape_cell(str(row[name])) for name in columns} for row in rows], columns)
 
 
 def as_json(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -166,30 +166,30 @@ LOCAL_FILES = "/data/local-files/?d="  # Label Studio's address of a file below 
 VERDICT = "verdict"
 
 
-class Result(BaseModel):
+class ExportedField(BaseModel):
     from_name: str
     value: dict[str, Any]
 
 
-class Annotation(BaseModel):
+class ExportedAnnotation(BaseModel):
     completed_by: int | None
-    result: list[Result]
+    result: list[ExportedField]
     was_cancelled: bool = False
 
 
-class Exported(BaseModel):
+class ExportedTask(BaseModel):
     data: dict[str, Any]
-    annotations: list[Annotation]
+    annotations: list[ExportedAnnotation]
 
 
-def as_task(row: Mapping[str, Any], video: str, choices: Sequence[str]) -> dict[str, Any]:
+def label_studio_task(row: Mapping[str, Any], video: str, choices: Sequence[str]) -> dict[str, Any]:
     """Return a row of tasks with the fields that the template shows: the video's address and the choices."""
     texts = {name: text for name, text in row.items() if name not in ("reviewer", VERDICT)}
     address = f"{LOCAL_FILES}{quote(video)}" if video else ""
     return {**texts, "video_url": address, "options": [{"value": choice} for choice in choices]}
 
 
-def template(title: str, texts: Sequence[str]) -> str:
+def label_studio_template(title: str, texts: Sequence[str]) -> str:
     """Return the labelling interface of a project: the video, these columns of a task as texts, and its choices."""
     fields = [
         f'  <Header value={quoteattr(name)}/>\n  <Text name={quoteattr(name)} value="${name}"/>' for name in texts
@@ -211,22 +211,22 @@ def template(title: str, texts: Sequence[str]) -> str:
 def exported_rows(path: Path) -> list[dict[str, str]]:
     """Return a row per annotation, with the user's number as reviewer; skipped annotations have no verdict."""
     try:
-        tasks = TypeAdapter(list[Exported]).validate_json(path.read_bytes().removeprefix(codecs.BOM_UTF8))
+        tasks = TypeAdapter(list[ExportedTask]).validate_json(path.read_bytes().removeprefix(codecs.BOM_UTF8))
     except ValidationError as error:
         first = error.errors()[0]
         raise UserError(
-            f"{path}: not what Label Studio exports as `JSON`: {dotted(first['loc'])}: {visible(first['msg'])}. Export "
-            "it again, or fill in a csv file; the other files of verdicts stay."
+            f"{path}: not a `JSON` export of Label Studio: {format_location(first['loc'])}: "
+            f"{escape_invisible(first['msg'])}. Export it again, or fill in a csv file."
         ) from error
     rows = []
     for task in tasks:
         for annotation in task.annotations:
             choices_of = {field.from_name: field.value.get("choices", []) for field in annotation.result}
-            # Without this check, the annotation would look like one without a verdict.
+            # Without this check, the annotation would be taken for one without a verdict.
             if choices_of and VERDICT not in choices_of:
                 raise UserError(
-                    f"{path}: an annotation says {', '.join(map(visible, choices_of))}, and not '{VERDICT}'. Make the "
-                    "project with `template.xml` of the tasks, then export it again."
+                    f"{path}: an annotation has the fields {', '.join(map(escape_invisible, choices_of))}, but not "
+                    f"'{VERDICT}'. Create the project with the tasks' `template.xml`, then export it again."
                 )
             rows.append({
                 "task_id": str(task.data.get("task_id", "")),

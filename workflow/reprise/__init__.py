@@ -1,4 +1,4 @@
-"""Reprise: reproduces the numbers of video-language benchmarks."""
+"""Reprise: evaluate Video-LLMs, and reproduce the numbers of video-language benchmarks."""
 
 import os
 from pathlib import Path
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 
-# A job is given one core; polars would start a thread for every core of the machine and wait for them.
+# Most jobs have one core, but polars would start a thread for every core of the machine and wait for them.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 
 def results(table: str, folder: str | Path = ".") -> "pl.DataFrame":
-    """Return the numbers of a table that was made, such as `velociti/table2` or `overview` (docs/howto/notebook.md)."""
+    """Return the numbers of an existing table, such as `velociti/table2` or `overview` (docs/howto/notebook.md)."""
     from reprise.commands import answers as tables
 
     return tables.results(table, folder)

@@ -1,4 +1,4 @@
-"""The console command `reprise` (or `python -m reprise`); a subcommand's module is imported only when it runs."""
+"""Define the console command `reprise` (or `python -m reprise`); a command's module is imported only when it runs."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,17 +9,19 @@ from reprise.commands import command_line, completion
 from reprise.core.errors import run_command
 from reprise.core.paths import RUN_NAME
 
-RUN = f"{RUN_NAME}, or as many of these parts as tell it from others"
-RunName = Annotated[str, Argument(metavar="RUN", help=RUN, autocompletion=completion.runs)]
-Suite = Annotated[
+RUN_HELP = f"{RUN_NAME}, or enough of these parts to be unique"
+RunArgument = Annotated[str, Argument(metavar="RUN", help=RUN_HELP, autocompletion=completion.complete_runs)]
+SuiteOption = Annotated[
     str | None,
-    Option(metavar="NAME", help="suite to look at instead of the configured one", autocompletion=completion.suites),
+    Option(
+        metavar="NAME", help="suite to use instead of the configured one", autocompletion=completion.complete_suites
+    ),
 ]
-RESULTS, RUNS, GAPS = "Results", "Runs", "What is missing or failed"
+RESULTS, RUNS, GAPS = "Results", "Runs", "Missing and failed results"
 VIDEOS, CONFIGURATION = "Videos and the store", "Configuration"
 
 app = command_line(
-    "Answers about results, and what snakemake does not do. Run it in the working directory of snakemake.",
+    "Inspect results, evaluate models and maintain the store. Run it in the working directory of snakemake.",
     with_completion=True,
 )
 
@@ -30,13 +32,13 @@ def show(
         str,
         Argument(
             metavar="TABLE",
-            help="<benchmark>/table<N>; or table<N> of every benchmark, every table of a <benchmark>, or overview",
-            autocompletion=completion.tables,
+            help="<benchmark>/table<N>, table<N> of every benchmark, <benchmark> for all of its tables, or overview",
+            autocompletion=completion.complete_tables,
         ),
     ],
-    suite: Suite = None,
+    suite: SuiteOption = None,
 ) -> None:
-    """Show a table here, in the terminal."""
+    """Show a table in the terminal."""
     from reprise.commands.show import show_tables
 
     show_tables(table, suite)
@@ -44,14 +46,14 @@ def show(
 
 @app.command(rich_help_panel=RESULTS)
 def trace(
-    table: Annotated[str, Argument(metavar="TABLE", help="<benchmark>/table<N>", autocompletion=completion.tables)],
-    row: Annotated[
-        str, Option(metavar="LABEL", help="its row's label, with its frames or run where that is not enough")
+    table: Annotated[
+        str, Argument(metavar="TABLE", help="<benchmark>/table<N>", autocompletion=completion.complete_tables)
     ],
-    column: Annotated[str, Option(metavar="TITLE", help="its column's header")],
-    suite: Suite = None,
+    row: Annotated[str, Option(metavar="LABEL", help="label of the row, with its frames or run if needed")],
+    column: Annotated[str, Option(metavar="TITLE", help="header of the column")],
+    suite: SuiteOption = None,
 ) -> None:
-    """Show what one cell of a table was made from."""
+    """Show the lineage of one cell of a table."""
     from reprise.commands.show import trace_cell
 
     trace_cell(table, row, column, suite)
@@ -59,32 +61,32 @@ def trace(
 
 @app.command(rich_help_panel=RESULTS)
 def item(
-    run: RunName,
-    name: Annotated[
-        str | None, Argument(metavar="ITEM", help="id of an item; when omitted, those answered wrong are listed")
+    run: RunArgument,
+    item_id: Annotated[
+        str | None, Argument(metavar="ITEM", help="id of an item; lists the wrong answers when omitted")
     ] = None,
-    suite: Suite = None,
+    suite: SuiteOption = None,
 ) -> None:
     """Show an item of a run, from its frames to its verdict."""
     from reprise.commands.item import show_item
 
-    show_item(run, name, suite)
+    show_item(run, item_id, suite)
 
 
 @app.command(rich_help_panel=RESULTS)
 def compare(
-    first: RunName,
+    first: RunArgument,
     second: Annotated[
         str,
         Argument(
             metavar="OTHER_RUN",
-            help="another run of the same questions; of another clone: <folder>:<run>",
-            autocompletion=completion.runs,
+            help="run of the same benchmark and form; <folder>:<run> for a run of another clone",
+            autocompletion=completion.complete_runs,
         ),
     ],
-    suite: Suite = None,
+    suite: SuiteOption = None,
 ) -> None:
-    """Compare two runs on the samples that both were asked."""
+    """Compare two runs on their common samples."""
     from reprise.commands.compare import compare_runs
 
     compare_runs(first, second, suite)
@@ -93,20 +95,21 @@ def compare(
 @app.command(rich_help_panel=RESULTS)
 def static(
     runs: Annotated[
-        list[str], Argument(metavar="RUN", help=f"{RUN}; one for each seed", autocompletion=completion.runs)
+        list[str],
+        Argument(metavar="RUN", help=f"{RUN_HELP}; one for each seed", autocompletion=completion.complete_runs),
     ],
     judge: Annotated[
         str | None,
         Option(
             metavar="MODEL",
             help="ratings by this judge instead of the suite's first one",
-            autocompletion=completion.models,
+            autocompletion=completion.complete_models,
         ),
     ] = None,
-    least: Annotated[float, Option(metavar="RATING", help="mean rating from which a question counts as static")] = 2.5,
-    suite: Suite = None,
+    least: Annotated[float, Option(metavar="RATING", help="minimal mean rating of a static question")] = 2.5,
+    suite: SuiteOption = None,
 ) -> None:
-    """List the questions that one random frame answers."""
+    """List the questions that a single random frame answers."""
     from reprise.commands.answers import list_static
 
     list_static(runs, judge, least, suite)
@@ -114,9 +117,9 @@ def static(
 
 @app.command(rich_help_panel=RESULTS)
 def export(
-    run: RunName,
+    run: RunArgument,
     to: Annotated[Path, Option(metavar="DIR", help="folder to write to")],
-    suite: Suite = None,
+    suite: SuiteOption = None,
 ) -> None:
     """Write a run's answers in its authors' file formats."""
     from reprise.commands.answers import export_run
@@ -124,92 +127,94 @@ def export(
     export_run(run, to, suite)
 
 
-Model = Annotated[
+ModelArgument = Annotated[
     str,
     Argument(metavar="MODEL", help="<owner>/<name> on the Hugging Face hub, a folder of weights, or a model's name"),
 ]
-Benchmarks = Annotated[
-    str | None, Option(metavar="NAMES", help="such as vinoground,velociti; all that have an overview when omitted")
+BenchmarksOption = Annotated[
+    str | None, Option(metavar="NAMES", help="such as vinoground,velociti; all with an overview when omitted")
 ]
-Frames = Annotated[
-    str | None, Option(metavar="FRAMES", help="number of frames, or a sampling; the benchmark's own when omitted")
+FramesOption = Annotated[
+    str | None, Option(metavar="FRAMES", help="number of frames, or a sampling; that of the benchmark when omitted")
 ]
-Name = Annotated[
+NameOption = Annotated[
     str | None, Option(metavar="NAME", help="name of the model's file; that of the repository or folder when omitted")
 ]
-Gpus = Annotated[
+GpusOption = Annotated[
     int | None, Option(metavar="N", min=0, help="GPUs of the model; when omitted 1 if this machine has one, else 0")
 ]
-Engine = Annotated[
+EngineOption = Annotated[
     Literal["transformers", "vllm"] | None,
-    Option(metavar="NAME", help="transformers, or vllm: the job starts a server; transformers when omitted"),
+    Option(metavar="NAME", help="transformers, or vllm, which the job starts as a server; transformers when omitted"),
 ]
-Limit = Annotated[
+LimitOption = Annotated[
     int | None,
-    Option(
-        metavar="N", min=2, help="ask about N videos, or pairs, of each benchmark only: a part that every output names"
-    ),
+    Option(metavar="N", min=2, help="evaluate a sample of N videos or pairs of each benchmark; every output names it"),
 ]
-Cores = Annotated[str, Option(metavar="N", help="CPU cores to use")]
-DryRun = Annotated[bool, Option("--dry-run", "-n", help="say what would run, and change nothing")]
-Yes = Annotated[bool, Option("--yes", "-y", help="run without a question")]
+CoresOption = Annotated[str, Option(metavar="N", help="CPU cores to use")]
+DryRunOption = Annotated[bool, Option("--dry-run", "-n", help="show what would run, without changes")]
+YesOption = Annotated[bool, Option("--yes", "-y", help="run without confirmation")]
 
 
 @app.command("eval", rich_help_panel=RUNS)
 def evaluate(
-    model: Model,
-    benchmarks: Benchmarks = None,
-    frames: Frames = None,
-    name: Name = None,
-    gpus: Gpus = None,
-    engine: Engine = None,
-    limit: Limit = None,
-    cores: Cores = "all",
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    numbers: Annotated[
+    model: ModelArgument,
+    benchmarks: BenchmarksOption = None,
+    frames: FramesOption = None,
+    name: NameOption = None,
+    gpus: GpusOption = None,
+    engine: EngineOption = None,
+    limit: LimitOption = None,
+    cores: CoresOption = "all",
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    json_file: Annotated[
         Path | None,
         Option(
             "--json",
             metavar="FILE",
             dir_okay=False,
             writable=True,
-            help="write the model's numbers there, with intervals, counts and keys",
+            help="file for the model's numbers, with intervals, counts and keys",
         ),
     ] = None,
-    suite: Suite = None,
+    suite: SuiteOption = None,
 ) -> None:
-    """Evaluate a model of yours: write its file, look at it, check it, ask it, and show its row of the overview."""
-    from reprise.commands.evaluate import Order, evaluate_model
-
-    evaluate_model(Order(model, benchmarks, frames, name, gpus, limit, cores, dry_run, yes, numbers, suite, engine))
-
-
-@app.command(rich_help_panel=RUNS)
-def time(
-    model: Model,
-    benchmarks: Benchmarks = None,
-    frames: Frames = None,
-    name: Name = None,
-    gpus: Gpus = None,
-    engine: Engine = None,
-    limit: Limit = None,
-    cores: Cores = "all",
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    suite: Suite = None,
-) -> None:
-    """Evaluate a model so that it shows whether it uses time: its card."""
-    from reprise.commands.evaluate import Order, evaluate_model
+    """Evaluate a model: write its file, check it, run it, and show its row of the overview."""
+    from reprise.commands.evaluate import EvaluationOptions, evaluate_model
 
     evaluate_model(
-        Order(model, benchmarks, frames, name, gpus, limit, cores, dry_run, yes, None, suite, engine, "time")
+        EvaluationOptions(model, benchmarks, frames, name, gpus, limit, cores, dry_run, yes, json_file, suite, engine)
     )
 
 
 @app.command(rich_help_panel=RUNS)
-def runs(suite: Suite = None) -> None:
-    """List every run: done, stale, missing or failed."""
+def temporal(
+    model: ModelArgument,
+    benchmarks: BenchmarksOption = None,
+    frames: FramesOption = None,
+    name: NameOption = None,
+    gpus: GpusOption = None,
+    engine: EngineOption = None,
+    limit: LimitOption = None,
+    cores: CoresOption = "all",
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    suite: SuiteOption = None,
+) -> None:
+    """Evaluate a model under temporal ablations and write its temporal profile."""
+    from reprise.commands.evaluate import EvaluationOptions, evaluate_model
+
+    evaluate_model(
+        EvaluationOptions(
+            model, benchmarks, frames, name, gpus, limit, cores, dry_run, yes, None, suite, engine, "temporal"
+        )
+    )
+
+
+@app.command(rich_help_panel=RUNS)
+def runs(suite: SuiteOption = None) -> None:
+    """List all runs with their state: done, stale, missing or failed."""
     from reprise.commands.runs import list_runs
 
     list_runs(suite)
@@ -221,22 +226,22 @@ def plan(
         list[str] | None,
         Argument(
             metavar="TARGET",
-            help="a table, a file that snakemake makes, or parts of a run's name; everything when omitted",
-            autocompletion=completion.tables,
+            help="table, result file, or parts of a run's name; everything when omitted",
+            autocompletion=completion.complete_tables,
         ),
     ] = None,
-    every: Annotated[bool, Option("--all", help="list every run, not only a screenful")] = False,
-    suite: Suite = None,
+    show_all: Annotated[bool, Option("--all", help="list every run, not only the first ones")] = False,
+    suite: SuiteOption = None,
 ) -> None:
-    """Say what making tables would ask of which models, why, and what that takes."""
+    """List pending inference by model, with reasons, time and cost."""
     from reprise.commands.plan import show_plan
 
-    show_plan(targets or [], every, suite)
+    show_plan(targets or [], show_all, suite)
 
 
 @app.command(rich_help_panel=RUNS)
-def why(run: RunName, suite: Suite = None) -> None:
-    """Say why a run is not done: which setting changed, what failed."""
+def why(run: RunArgument, suite: SuiteOption = None) -> None:
+    """Explain why a run is not done: changed settings and failures."""
     from reprise.commands.runs import explain_run
 
     explain_run(run, suite)
@@ -244,24 +249,26 @@ def why(run: RunName, suite: Suite = None) -> None:
 
 @app.command(rich_help_panel=GAPS)
 def missing(
-    every: Annotated[bool, Option("--all", help="list every one, not only the first of each reason")] = False,
-    suite: Suite = None,
+    show_all: Annotated[bool, Option("--all", help="list all of them, not only the first of each reason")] = False,
+    suite: SuiteOption = None,
 ) -> None:
-    """List missing videos, clips and items, why, and in which runs."""
+    """List missing videos, clips and items, with reasons and affected runs."""
     from reprise.commands.runs import list_missing
 
-    list_missing(suite, every)
+    list_missing(suite, show_all)
 
 
 @app.command(rich_help_panel=GAPS)
 def incomplete(
     tables: Annotated[
         list[str] | None,
-        Argument(metavar="TABLE", help="<benchmark>/table<N>; all when omitted", autocompletion=completion.tables),
+        Argument(
+            metavar="TABLE", help="<benchmark>/table<N>; all when omitted", autocompletion=completion.complete_tables
+        ),
     ] = None,
-    suite: Suite = None,
+    suite: SuiteOption = None,
 ) -> None:
-    """List the cells of finished tables that show no number."""
+    """List the cells of finished tables without a number."""
     from reprise.commands.runs import list_incomplete
 
     list_incomplete(tables or [], suite)
@@ -269,30 +276,30 @@ def incomplete(
 
 @app.command(rich_help_panel=GAPS)
 def retry(
-    words: Annotated[
+    patterns: Annotated[
         list[str] | None,
         Argument(
             metavar="RUN_OR_REASON",
-            help=f"such as private, or {RUN_NAME}, in which * stands for anything; everything when omitted",
-            autocompletion=completion.runs,
+            help=f"reason such as private, or {RUN_NAME} with * for anything; everything when omitted",
+            autocompletion=completion.complete_runs,
         ),
     ] = None,
-    suite: Suite = None,
+    suite: SuiteOption = None,
 ) -> None:
-    """Have the next run try again what failed: videos, clips, answers."""
+    """Let the next run retry failed videos, clips and answers."""
     from reprise.commands.runs import retry_failures
 
-    retry_failures(words or [], suite)
+    retry_failures(patterns or [], suite)
 
 
 @app.command(rich_help_panel=VIDEOS)
 def subtitles(
     benchmark: Annotated[
-        str, Argument(metavar="BENCHMARK", help="such as mmbench_video", autocompletion=completion.benchmarks)
+        str, Argument(metavar="BENCHMARK", help="such as mmbench_video", autocompletion=completion.complete_benchmarks)
     ],
-    suite: Suite = None,
+    suite: SuiteOption = None,
 ) -> None:
-    """Copy downloaded subtitles to where their release is read from."""
+    """Copy downloaded subtitles to the extra files of a release."""
     from reprise.commands.videos import copy_subtitles
 
     copy_subtitles(benchmark, suite)
@@ -301,30 +308,36 @@ def subtitles(
 @app.command(rich_help_panel=VIDEOS)
 def store(
     prune: Annotated[
-        bool, Option("--prune", help="delete videos and clips that no ledger in results/ names; asks first")
+        bool, Option("--prune", help="delete videos and clips that no manifest in results/ names, after a confirmation")
     ] = False,
-    repair: Annotated[bool, Option("--repair", help="drop damaged lines of journals; they are asked again")] = False,
+    repair: Annotated[
+        bool, Option("--repair", help="drop damaged lines of response caches; their requests are sent again")
+    ] = False,
     used_by: Annotated[
         list[Path] | None,
-        Option(metavar="FOLDER", help="a working directory that uses the store: what its results/ names is kept"),
+        Option(
+            metavar="FOLDER", help="working directory that uses the store; the files that its results/ names are kept"
+        ),
     ] = None,
-    yes: Annotated[bool, Option("--yes", help="delete without asking; needs --used-by")] = False,
+    yes: Annotated[bool, Option("--yes", help="delete without confirmation; needs --used-by")] = False,
 ) -> None:
-    """Show the store's size, or delete what is not used."""
-    from reprise.commands.videos import look_at_store
+    """Show the size of the store, or delete unused files."""
+    from reprise.commands.videos import manage_store
 
-    look_at_store(prune=prune, repair=repair, used_by=used_by or [], yes=yes)
+    manage_store(prune=prune, repair=repair, used_by=used_by or [], yes=yes)
 
 
 @app.command(rich_help_panel=CONFIGURATION)
 def pin(
     names: Annotated[
         list[str] | None,
-        Argument(metavar="NAME", help="models or suites; all when omitted", autocompletion=completion.pinned),
+        Argument(
+            metavar="NAME", help="models or suites; all when omitted", autocompletion=completion.complete_pinnable
+        ),
     ] = None,
-    unchecked: Annotated[bool, Option("--unchecked", help="pin without a look at what the repositories hold")] = False,
+    unchecked: Annotated[bool, Option("--unchecked", help="pin without a check of the repositories")] = False,
 ) -> None:
-    """Replace `revision: unpinned` by the current commit, if the repository is what its reader expects."""
+    """Replace `revision: unpinned` by the current commit, if the repository matches its configuration."""
     from reprise.commands.pin import pin_files
 
     pin_files(Path(), names or [], unchecked=unchecked)
@@ -333,10 +346,10 @@ def pin(
 @app.command(rich_help_panel=CONFIGURATION)
 def check(
     model: Annotated[str, Argument(metavar="MODEL", help="such as toy-llava-ov")],
-    questions: Annotated[int, Option(help="how many questions to ask in each of four ways", min=4)] = 36,
-    suite: Suite = None,
+    questions: Annotated[int, Option(help="number of requests, each sent in four variants", min=4)] = 36,
+    suite: SuiteOption = None,
 ) -> None:
-    """Ask a model a few questions: does it see, does it answer, how fast."""
+    """Send a few requests to a model to check that it uses the video, answers, and how fast it is."""
     from reprise.commands.check import check_model
 
     check_model(model, questions, suite)

@@ -1,4 +1,4 @@
-# From a release in its authors' layout to clips, items and filled prompts.
+# Convert a release in its authors' layout to clips, items and filled prompts.
 
 
 rule release:
@@ -7,7 +7,7 @@ rule release:
     log:
         "<suite>/logs/release/{benchmark}.log",
     wildcard_constraints:
-        benchmark=SUITE.annotations.released,
+        benchmark=SUITE.annotations.released_benchmarks,
     localrule: True
     params:
         settings=SUITE.settings("release/{benchmark}"),
@@ -36,7 +36,7 @@ rule statistics:
     input:
         clips="<suite>/annotations/{benchmark}/clips.parquet",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
-        facts=SUITE.annotations.facts,
+        clip_metadata=SUITE.annotations.clip_metadata,
     output:
         out="<suite>/statistics/{benchmark}.parquet",
     log:
@@ -47,7 +47,7 @@ rule statistics:
     shell:
         RUN
         + "data_statistics --settings {params.settings:q} --item-table {input.item_table:q} --clips {input.clips:q} "
-        "--facts {input.facts:q} --out {output.out:q} 2> {log:q}"
+        "--clip-metadata {input.clip_metadata:q} --out {output.out:q} 2> {log:q}"
 
 
 rule requests:

@@ -1,5 +1,5 @@
-# Shared by all rules. SUITE has an object for each file of rules, whose methods are the rules' input functions.
-# SUITE.settings(name) is a param: the settings that shape a rule's output, as JSON. RUN begins the command of a stage.
+# Objects that all rules share. SUITE has an object for each file of rules, with the input functions of its rules.
+# SUITE.settings(name) is a param: the settings that affect a rule's output, as JSON. RUN begins the command of a stage.
 import sys
 
 from snakemake.exceptions import WorkflowError
@@ -10,31 +10,31 @@ try:
     from snakemake_logger_plugin_reprise import LogHandler
 except ModuleNotFoundError as error:
     raise WorkflowError(
-        f"This Snakemake is not of the project's environment: {sys.executable} has no module '{error.name}'. "
-        "Set the environment up with `make setup`, then run .venv/bin/snakemake, or `source .venv/bin/activate` first."
+        f"This Snakemake does not run in the project's environment: {sys.executable} has no module '{error.name}'. "
+        "Create the environment with `make setup`, then run .venv/bin/snakemake, or `source .venv/bin/activate` first."
     ) from None
 
 try:
     SUITE = load_suite(
         config,
-        # Mistyped targets and profiles are reported before jobs are planned; Snakemake shows them to no Snakefile.
+        # Report unknown targets and profiles before jobs are planned; Snakemake does not pass them to a Snakefile.
         sys.argv,
-        # The module's name, where another Snakefile imports this one: its targets are not checked then.
-        within=workflow.modifier.namespace,
+        # The name of this module if another Snakefile imports it; then its targets are not checked.
+        module_name=workflow.modifier.namespace,
         # Rules of one clone must not run the library of another.
-        rules_in=workflow.current_basedir.get_path_or_uri(secret_free=True),
+        rules_folder=workflow.current_basedir.get_path_or_uri(secret_free=True),
     )
 except UserError as error:
-    # Raised here, so that Snakemake shows no file of the library.
+    # Raise the error here, so that Snakemake's message names no file of the library.
     raise WorkflowError(str(error)) from None
 RUN = SUITE.stage_command()
-# The project's logger summarises a dry run by its causes, for which it reads the graph of jobs.
+# The project's logger summarises a dry run by its reasons, which it reads from the graph of jobs.
 for handler in workflow.logger_manager.plugin_handlers:
     if isinstance(handler, LogHandler):
-        handler.plan_of(workflow)
+        handler.summarize_dry_run(workflow)
 
 
-# No wildcard: Snakemake finds the rule of a file by what its path begins with.
+# The suite is no wildcard, because Snakemake finds the rule of a file by the constant beginning of its path.
 pathvars:
     suite=f"results/{SUITE.name}",
 
@@ -44,8 +44,8 @@ wildcard_constraints:
 
 
 onsuccess:
-    SUITE.say_outcome()
+    SUITE.log_outcome()
 
 
 onerror:
-    SUITE.say_failures()
+    SUITE.log_failures()

@@ -1,16 +1,16 @@
-# Pictures of the same numbers as the tables'. They belong to the configured suite, as the tables do.
+# Draw figures from the numbers of the tables. Like the tables, they belong to the configured suite.
 
 
 rule figure:
     input:
-        published=SUITE.figures.published,
+        published=SUITE.figures.published_values,
         metrics=SUITE.figures.metrics,
         statistics=SUITE.figures.statistics,
         problems=SUITE.figures.problems,
         verdicts=SUITE.figures.verdicts,
         item_table=SUITE.figures.items,
-        facts=SUITE.figures.facts,
-        made=SUITE.figures.made,
+        clip_metadata=SUITE.figures.clip_metadata,
+        construction_statistics=SUITE.figures.construction_statistics,
     output:
         pdf="results/figures/{benchmark}/{figure}.pdf",
         svg="results/figures/{benchmark}/{figure}.svg",
@@ -24,29 +24,29 @@ rule figure:
     log:
         "<suite>/logs/figures/{benchmark}/{figure}.log",
     wildcard_constraints:
-        benchmark="[^/]+",  # any, so that a wrong name is met by a list of those that exist
+        benchmark="[^/]+",  # any, so that the error for an unknown name lists the existing ones
     localrule: True
     params:
         settings=SUITE.settings("figures/{benchmark}/{figure}"),
         caption=SUITE.figures.caption,
     shell:
         RUN
-        + "figure --settings {params.settings:q} --published {input.published:q} --metrics {input.metrics:q} "
+        + "figure --settings {params.settings:q} --published-values {input.published:q} --metrics {input.metrics:q} "
         "--statistics {input.statistics:q} --problems {input.problems:q} --verdicts {input.verdicts:q} "
-        "--item-table {input.item_table:q} --facts {input.facts:q} --made {input.made:q} --png {output.png:q} "
-        "2> {log:q}"
+        "--item-table {input.item_table:q} --clip-metadata {input.clip_metadata:q} "
+        "--construction-statistics {input.construction_statistics:q} --png {output.png:q} 2> {log:q}"
 
 
 rule figures:
     input:
-        SUITE.figures.every(),
+        SUITE.figures.figure_files(),
     localrule: True
 
 
 rule suite_pdf:
     input:
-        parts=SUITE.tables.fragments(),
-        figures=SUITE.figures.every("pdf"),
+        parts=SUITE.tables.latex_files(),
+        figures=SUITE.figures.figure_files("pdf"),
     output:
         out="results/suite.pdf",
     log:

@@ -1,4 +1,4 @@
-# Weights come in once, in a light local rule; then every run is one job. An imported run is read from its files.
+# Fetch the weights of each model once in a local rule, then run one job per run. Imported runs are read from files.
 
 
 rule weights:
@@ -18,8 +18,9 @@ rule weights:
         retry=SUITE.inference.retry_weights,
     shell:
         RUN
-        + "weights --version {params.version:q} --repo {params.repo:q} --revision {params.revision:q} --model {wildcards.model:q} "
-        "--code {params.code:q} --files {params.files:q} --out {output.out:q} --retry {params.retry:q} 2> {log:q}"
+        + "weights --version {params.version:q} --repo {params.repo:q} --revision {params.revision:q} "
+        "--model {wildcards.model:q} --code {params.code:q} --files {params.files:q} --out {output.out:q} "
+        "--retry {params.retry:q} 2> {log:q}"
 
 
 rule serve_environment:
@@ -41,18 +42,18 @@ rule infer:
     input:
         requests="<suite>/requests/{benchmark}/{protocol}.parquet",
         frames="<suite>/frames/{benchmark}/{sampling}.parquet",
-        ledgers=SUITE.media.clips,
-        notes=SUITE.inference.notes,
-        asked_before=SUITE.inference.asked_alike,
+        manifests=SUITE.media.clip_manifests,
+        prerequisites=SUITE.inference.prerequisites,
+        equivalent_answers=SUITE.inference.equivalent_answers,
     output:
         responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         timings="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.timings.parquet",
     log:
         "<suite>/logs/infer/{benchmark}/{protocol}/{sampling}/{model}.log",
     wildcard_constraints:
-        model=SUITE.inference.whole_models,
+        model=SUITE.inference.unpartitioned_models,
     priority: SUITE.inference.priority
-    # On a cluster these runs share an allocation, one after the other: the model stays loaded.
+    # On a cluster, the runs of a group share an allocation, so that the model stays loaded.
     group:
         "answers_{benchmark}_{model}"
     threads: SUITE.inference.threads
@@ -63,54 +64,55 @@ rule infer:
         runtime=SUITE.inference.minutes,
     params:
         settings=SUITE.settings("{benchmark}/{protocol}/{sampling}/{model}"),
-        piece=[],
+        partition=[],
         retry=SUITE.inference.retry_answers,
     shell:
         RUN
         + "infer --settings {params.settings:q} --requests {input.requests:q} --frames {input.frames:q} "
-        "--ledgers {input.ledgers:q} --piece {params.piece:q} --threads {threads:q} --log {log:q} "
+        "--manifests {input.manifests:q} --partition-name {params.partition:q} --threads {threads:q} --log {log:q} "
         "--responses {output.responses:q} --timings {output.timings:q} --retry {params.retry:q} 2> {log:q}"
 
 
-# A run of a model with `pieces:` is asked by several jobs, each about a share of its clips. Inputs, resources, the other
-# params and the command are those of `infer`.
+# Several jobs run a model with `partitions:`, each about a part of the clips. Inputs, resources, the other params and
+# the command are those of `infer`.
 
 
-use rule infer as infer_piece with:
+use rule infer as infer_partition with:
     output:
-        responses="<suite>/pieces/{benchmark}/{protocol}/{sampling}/{model}/{piece}.parquet",
-        timings="<suite>/pieces/{benchmark}/{protocol}/{sampling}/{model}/{piece}.timings.parquet",
+        responses="<suite>/partitions/{benchmark}/{protocol}/{sampling}/{model}/{partition}.parquet",
+        timings="<suite>/partitions/{benchmark}/{protocol}/{sampling}/{model}/{partition}.timings.parquet",
     log:
-        "<suite>/logs/infer_piece/{benchmark}/{protocol}/{sampling}/{model}/{piece}.log",
+        "<suite>/logs/infer_partition/{benchmark}/{protocol}/{sampling}/{model}/{partition}.log",
     wildcard_constraints:
-        model=SUITE.inference.split_models,
+        model=SUITE.inference.partitioned_models,
     group:
-        "answers_{benchmark}_{protocol}_{sampling}_{model}_{piece}"
+        "answers_{benchmark}_{protocol}_{sampling}_{model}_{partition}"
     params:
-        piece="{piece}",
+        partition="{partition}",
 
 
-rule join_pieces:
+rule join_partitions:
     input:
         requests="<suite>/requests/{benchmark}/{protocol}.parquet",
-        pieces=SUITE.inference.pieces,
-        piece_timings=SUITE.inference.piece_timings,
+        partitions=SUITE.inference.partitions,
+        partition_timings=SUITE.inference.partition_timings,
     output:
         responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         timings="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.timings.parquet",
     log:
-        "<suite>/logs/join_pieces/{benchmark}/{protocol}/{sampling}/{model}.log",
+        "<suite>/logs/join_partitions/{benchmark}/{protocol}/{sampling}/{model}.log",
     wildcard_constraints:
-        model=SUITE.inference.split_models,
+        model=SUITE.inference.partitioned_models,
     localrule: True
     params:
-        settings=SUITE.settings("join_pieces"),
+        settings=SUITE.settings("join_partitions"),
         run_settings=SUITE.settings("runs/{benchmark}/{protocol}/{sampling}/{model}"),
     shell:
         RUN
-        + "join_pieces --settings {params.settings:q} --run-settings {params.run_settings:q} "
-        "--requests {input.requests:q} --pieces {input.pieces:q} --piece-timings {input.piece_timings:q} "
-        "--responses {output.responses:q} --timings {output.timings:q} 2> {log:q}"
+        + "join_partitions --settings {params.settings:q} --run-settings {params.run_settings:q} "
+        "--requests {input.requests:q} --partitions {input.partitions:q} "
+        "--partition-timings {input.partition_timings:q} --responses {output.responses:q} "
+        "--timings {output.timings:q} 2> {log:q}"
 
 
 rule import_answers:
@@ -130,5 +132,5 @@ rule import_answers:
         settings=SUITE.settings("{benchmark}/{protocol}/{sampling}/{model}"),
     shell:
         RUN
-        + "import_answers --settings {params.settings:q} --item-table {input.item_table:q} --requests {input.requests:q} "
-        "--files {input.files:q} --out {output.out:q} --problems {output.problems:q} 2> {log:q}"
+        + "import_answers --settings {params.settings:q} --item-table {input.item_table:q} "
+        "--requests {input.requests:q} --files {input.files:q} --out {output.out:q} --problems {output.problems:q} 2> {log:q}"

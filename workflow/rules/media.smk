@@ -1,4 +1,4 @@
-# From source videos to clips, what is known of them, and which frames a sampling shows.
+# Fetch source videos, cut clips, measure clip metadata, and plan the frames that each sampling selects.
 
 
 rule sources:
@@ -40,27 +40,27 @@ rule clips:
         "--shard {wildcards.shard:q} --out {output.out:q} --retry {params.retry:q} 2> {log:q}"
 
 
-rule facts:
+rule clip_metadata:
     input:
-        ledgers=SUITE.media.clips,
+        manifests=SUITE.media.clip_manifests,
     output:
-        out="<suite>/facts/{benchmark}.parquet",
+        out="<suite>/clip_metadata/{benchmark}.parquet",
     log:
-        "<suite>/logs/facts/{benchmark}.log",
+        "<suite>/logs/clip_metadata/{benchmark}.log",
     resources:
         runtime=SUITE.inference.stage_minutes,
     params:
-        settings=SUITE.settings("facts/{benchmark}"),
+        settings=SUITE.settings("clip_metadata/{benchmark}"),
     shell:
         RUN
-        + "facts --settings {params.settings:q} --ledgers {input.ledgers:q} --threads {threads:q} --out {output.out:q} "
-        "2> {log:q}"
+        + "clip_metadata --settings {params.settings:q} --manifests {input.manifests:q} --threads {threads:q} "
+        "--out {output.out:q} 2> {log:q}"
 
 
 rule frames:
     input:
-        facts="<suite>/facts/{benchmark}.parquet",
-        ledgers=SUITE.media.clips,
+        clip_metadata="<suite>/clip_metadata/{benchmark}.parquet",
+        manifests=SUITE.media.clip_manifests,
     output:
         out="<suite>/frames/{benchmark}/{sampling}.parquet",
     log:
@@ -70,14 +70,14 @@ rule frames:
         settings=SUITE.settings("frames/{benchmark}/{sampling}"),
     shell:
         RUN
-        + "frames --settings {params.settings:q} --facts {input.facts:q} --ledgers {input.ledgers:q} --out {output.out:q} "
-        "2> {log:q}"
+        + "frames --settings {params.settings:q} --clip-metadata {input.clip_metadata:q} "
+        "--manifests {input.manifests:q} --out {output.out:q} 2> {log:q}"
 
 
 rule preview:
     input:
         frames="<suite>/frames/{benchmark}/{sampling}.parquet",
-        ledgers=SUITE.media.clips,
+        manifests=SUITE.media.clip_manifests,
     output:
         out="<suite>/frames/preview/{benchmark}/{clip}.{sampling}.png",
     log:
@@ -88,13 +88,13 @@ rule preview:
         version=SUITE.settings("preview"),
     shell:
         RUN
-        + "preview --settings {params.settings:q} --version {params.version:q} --frames {input.frames:q} --ledgers {input.ledgers:q} "
-        "--clip {wildcards.clip:q} --out {output.out:q} 2> {log:q}"
+        + "preview --settings {params.settings:q} --version {params.version:q} --frames {input.frames:q} "
+        "--manifests {input.manifests:q} --clip {wildcards.clip:q} --out {output.out:q} 2> {log:q}"
 
 
 rule missing:
     input:
-        ledgers=SUITE.media.every_ledger,
+        manifests=SUITE.media.all_manifests,
     output:
         out="<suite>/sources/missing.md",
     log:
@@ -104,4 +104,4 @@ rule missing:
         settings=SUITE.settings("missing"),
     shell:
         RUN
-        + "missing --settings {params.settings:q} --ledgers {input.ledgers:q} --out {output.out:q} 2> {log:q}"
+        + "missing --settings {params.settings:q} --manifests {input.manifests:q} --out {output.out:q} 2> {log:q}"

@@ -1,5 +1,4 @@
-# Everything that people read, in one folder that opens in a browser. The many files beside these two are listed in the
-# manifest, and one that an older build left is removed.
+# Build a static site of all results. Its manifest lists its files; files that an older build left are removed.
 
 
 rule report_site:

@@ -1,4 +1,4 @@
-# What the readers make of the answers, and what the benchmark makes of that.
+# Extract answers from responses, let judges rate them, and compute the metrics of the benchmark.
 
 
 rule verdicts:
@@ -28,7 +28,7 @@ rule metrics:
         responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         authors="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/authors.parquet",
         robust="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/robust.parquet",
-        facts=SUITE.scores.facts,
+        clip_metadata=SUITE.scores.clip_metadata,
     output:
         metrics="<suite>/metrics/{benchmark}/{protocol}/{sampling}/{model}.parquet",
     log:
@@ -41,7 +41,7 @@ rule metrics:
         RUN
         + "metrics --settings {params.settings:q} --run-settings {params.run_settings:q} "
         "--item-table {input.item_table:q} --requests {input.requests:q} --responses {input.responses:q} "
-        "--authors {input.authors:q} --robust {input.robust:q} --facts {input.facts:q} "
+        "--authors {input.authors:q} --robust {input.robust:q} --clip-metadata {input.clip_metadata:q} "
         "--metrics {output.metrics:q} 2> {log:q}"
 
 
@@ -52,7 +52,7 @@ rule judge_requests:
         responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
     output:
         answers="<suite>/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        asked="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        judge_requests="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
     log:
         "<suite>/logs/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.log",
     localrule: True
@@ -61,27 +61,27 @@ rule judge_requests:
         run_settings=SUITE.settings("runs/{benchmark}/{protocol}/{sampling}/{model}"),
     shell:
         RUN
-        + "judge_requests --settings {params.settings:q} --run-settings {params.run_settings:q} --item-table {input.item_table:q} "
-        "--requests {input.requests:q} --responses {input.responses:q} --answers {output.answers:q} "
-        "--asked {output.asked:q} 2> {log:q}"
+        + "judge_requests --settings {params.settings:q} --run-settings {params.run_settings:q} "
+        "--item-table {input.item_table:q} --requests {input.requests:q} --responses {input.responses:q} "
+        "--answers {output.answers:q} --judge-requests {output.judge_requests:q} 2> {log:q}"
 
 
-# A judge is asked as a model is: threads, resources, the other params and the command are those of `infer`.
+# A judge runs like any model: threads, resources, the other params and the command are those of `infer`.
 
 
 use rule infer as judge with:
     input:
         requests="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         frames=[],
-        ledgers=[],
-        notes=SUITE.inference.notes,
+        manifests=[],
+        prerequisites=SUITE.inference.prerequisites,
     output:
         responses="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
         timings="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.timings.parquet",
     log:
         "<suite>/logs/judge/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     wildcard_constraints:
-        judge=SUITE.scores.asked_judges,
+        judge=SUITE.scores.queried_judges,
     group:
         "replies_{benchmark}_{judge}"
     params:
@@ -140,7 +140,7 @@ rule judged_metrics:
         authors="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",
         robust="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
         ratings=SUITE.scores.ratings,
-        facts=SUITE.scores.facts,
+        clip_metadata=SUITE.scores.clip_metadata,
     output:
         metrics="<suite>/metrics/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
     log:
@@ -155,12 +155,12 @@ rule judged_metrics:
         "--judge {wildcards.judge:q} --item-table {input.item_table:q} --requests {input.requests:q} "
         "--responses {input.responses:q} --judge-requests {input.judge_requests:q} --replies {input.replies:q} "
         "--ratings {input.ratings:q} --authors {input.authors:q} --robust {input.robust:q} "
-        "--facts {input.facts:q} --metrics {output.metrics:q} 2> {log:q}"
+        "--clip-metadata {input.clip_metadata:q} --metrics {output.metrics:q} 2> {log:q}"
 
 
 rule health:
     input:
-        metrics=SUITE.scores.every,
+        metrics=SUITE.scores.all_metrics,
     output:
         csv="<suite>/health.csv",
     log:

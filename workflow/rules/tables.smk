@@ -1,9 +1,9 @@
-# What people read. It belongs to the configured suite, whose name is in the settings: switching suites renders anew.
+# Render tables of the configured suite. Its name is in the settings, so another suite renders them again.
 
 
 rule table:
     input:
-        published=SUITE.tables.published,
+        published=SUITE.tables.published_values,
         metrics=SUITE.tables.metrics,
         statistics=SUITE.tables.statistics,
         problems=SUITE.tables.problems,
@@ -20,14 +20,14 @@ rule table:
     log:
         "<suite>/logs/tables/{benchmark}/{table}.log",
     wildcard_constraints:
-        benchmark="[^/]+",  # any, so that a wrong name is met by a list of those that exist
+        benchmark="[^/]+",  # any, so that the error for an unknown name lists the existing ones
     localrule: True
     params:
         settings=SUITE.settings("tables/{benchmark}/{table}"),
         caption=SUITE.tables.caption,
     shell:
         RUN
-        + "table --settings {params.settings:q} --published {input.published:q} --metrics {input.metrics:q} "
+        + "table --settings {params.settings:q} --published-values {input.published:q} --metrics {input.metrics:q} "
         "--statistics {input.statistics:q} --problems {input.problems:q} --tex {output.tex:q} 2> {log:q}"
 
 
@@ -51,7 +51,7 @@ rule collected_table:
 
 rule overview:
     input:
-        published=SUITE.tables.published,
+        published=SUITE.tables.published_values,
         metrics=SUITE.tables.metrics,
         problems=SUITE.tables.problems,
         timings=SUITE.tables.timings,
@@ -70,16 +70,16 @@ rule overview:
     localrule: True
     params:
         settings=SUITE.settings("tables/overview"),
-        caption=SUITE.tables.caption_of("The main numbers of each benchmark."),
+        caption=SUITE.tables.make_caption("The main numbers of each benchmark."),
     shell:
         RUN
-        + "overview --settings {params.settings:q} --published {input.published:q} --metrics {input.metrics:q} "
+        + "overview --settings {params.settings:q} --published-values {input.published:q} --metrics {input.metrics:q} "
         "--problems {input.problems:q} --timings {input.timings:q} --tex {output.tex:q} 2> {log:q}"
 
 
 rule reproduction:
     input:
-        tables=SUITE.tables.each(),
+        tables=SUITE.tables.table_files(),
     output:
         md="results/reproduction.md",
         csv="results/reproduction.csv",
@@ -94,15 +94,15 @@ rule reproduction:
     localrule: True
     params:
         settings=SUITE.settings("reproduction"),
-        caption=SUITE.tables.caption_of(
-            "Every number that is made here and printed by a paper, with a verdict."
+        caption=SUITE.tables.make_caption(
+            "Every number that is measured here and published in a paper, with a verdict."
         ),
     shell:
         RUN
         + "reproduction --settings {params.settings:q} --tables {input.tables:q} --md {output.md:q} 2> {log:q}"
 
 
-# Made when it is asked for: each judge is asked about each answer that it compares.
+# Only made as an explicit target, because it needs a request of each judge about each compared answer.
 rule agreement:
     input:
         item_table=SUITE.tables.compared_items,
@@ -124,7 +124,7 @@ rule agreement:
 
 rule tables_pdf:
     input:
-        parts=SUITE.tables.fragments(),
+        parts=SUITE.tables.latex_files(),
         figures=[],
     output:
         out="results/tables/tables.pdf",

@@ -18,7 +18,7 @@ from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 class LogHandlerSettings(LogHandlerSettingsBase):
     """Settings of the plugin; Snakemake turns the field `full` into the option `--logger-reprise-full`."""
 
-    full: bool = field(default=False, metadata={"help": "Show Snakemake's own output, every job and reason in full."})
+    full: bool = field(default=False, metadata={"help": "Show Snakemake's own output, with every job and reason."})
 
 
 class LogHandler(LogHandlerBase):
@@ -49,21 +49,21 @@ class LogHandler(LogHandlerBase):
             from snakemake_logger_plugin_reprise.terminal import Terminal
 
             self._terminal = Terminal(common, stream)
-            self._take, self._end = self._terminal.take, self._terminal.end
+            self._take, self._end = self._terminal.handle, self._terminal.end
         self._library_handler = _SnakemakeForwarder()
         logging.getLogger("reprise").addHandler(self._library_handler)
 
     def emit(self, record: logging.LogRecord) -> None:
         self._take(record)
 
-    def plan_of(self, workflow: Any) -> None:
+    def summarize_dry_run(self, workflow: Any) -> None:
         """Have the terminal summarise a dry run from the job graph, once Snakemake has built it.
 
         Unless it is quiet, Snakemake also formats each job with its command, which takes a quarter of the time.
         """
         if self._terminal and self.common_settings.dryrun:
             # A filter runs inside Snakemake's logging calls, so that an error in a rule ends the dry run.
-            logging.getLogger("snakemake.logging").addFilter(partial(self._terminal.plan, workflow))
+            logging.getLogger("snakemake.logging").addFilter(partial(self._terminal.read_dry_run, workflow))
 
     def close(self) -> None:
         """Show the outcome; Snakemake calls this method once, and Python's `logging` again at process exit."""

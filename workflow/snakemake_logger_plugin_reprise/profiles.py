@@ -18,8 +18,8 @@ def check_keys(arguments: Sequence[str] = sys.argv) -> None:
     path = profile_file(arguments)
     if path is None:
         return
-    from reprise.core.errors import choices
-    from reprise.core.plain import safe
+    from reprise.core.errors import describe_choices
+    from reprise.core.plain import sanitize
     from reprise.core.yaml_files import load_yaml
     from snakemake.cli import get_argument_parser
 
@@ -27,11 +27,11 @@ def check_keys(arguments: Sequence[str] = sys.argv) -> None:
     allowed = {key.lstrip("-") for action in parser._actions for key in parser.get_possible_config_keys(action)}
     unknown = [key for key in _keys(load_yaml(path)) if key not in allowed]
     if unknown:
-        problems = "\n".join(f"{path}: unknown key '{key}'.{choices(key, allowed)}" for key in unknown)
+        problems = "\n".join(f"{path}: unknown key '{key}'.{describe_choices(key, allowed)}" for key in unknown)
         sys.exit(
-            safe(
-                f"Error: {problems}\nA key is an option of snakemake without its `--`; `make cluster` installs those "
-                "that begin with `slurm-`."
+            sanitize(
+                f"Error: {problems}\nA key is a snakemake option without `--`; "
+                "`make cluster` installs the options that begin with `slurm-`."
             )
         )
 

@@ -8,7 +8,7 @@ import typer
 from reprise.commands import command_line
 from reprise.core.errors import run_command
 
-Config = Annotated[Path, typer.Option(metavar="FILE", help="settings of the training")]
+Config = Annotated[Path, typer.Option(metavar="FILE", help="training settings")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="folder for the checkpoint and its states")]
 
 
@@ -29,8 +29,8 @@ app = command_line("Train the toy checkpoints of the demo, and measure them.")
 def train(
     config: Config,
     out: Out,
-    resume: Annotated[bool, typer.Option("--resume", help="go on with a run that was stopped")] = False,
-    start: Annotated[Path | None, typer.Option("--from", metavar="CHECKPOINT", help="begin with its weights")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="continue a stopped run")] = False,
+    start: Annotated[Path | None, typer.Option("--from", metavar="CHECKPOINT", help="start from its weights")] = None,
 ) -> None:
     """Train the LLaVA-OneVision."""
     _prepare_torch()
@@ -61,9 +61,9 @@ def train_text(config: Config, out: Out) -> None:
 def measure(
     checkpoint: Path,
     out: Annotated[Path, typer.Option(metavar="FILE", help="JSON to write")],
-    view: Annotated[list[View] | None, typer.Option(help="what is shown or asked; may be repeated")] = None,
+    view: Annotated[list[View] | None, typer.Option(help="input and prompt to measure; may be repeated")] = None,
 ) -> None:
-    """Score a checkpoint on the evaluation set, by all views or those named."""
+    """Score a checkpoint on the evaluation set, with all views or the named ones."""
     _prepare_torch()
     from training import measure as measuring
 

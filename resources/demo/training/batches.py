@@ -8,7 +8,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 import numpy.typing as npt
-from reprise.media.subtitles import as_prompt
+from reprise.media.subtitles import format_as_prompt
 from synthetic.toyworld.generate import CLIPS_PER_SOURCE, Dice, filler, training_script
 from synthetic.toyworld.image_choice import LETTERS, still_of
 from synthetic.toyworld.mmbench_video import spoken
@@ -292,7 +292,7 @@ def _draw_samples(
     by_length: dict[int, list[tuple[Sample, str]]] = {}
     while True:
         sample = _draw_sample(kind, dice, progress)
-        system = f"\nSubtitle: {as_prompt(spoken(sample.setting.script))}"
+        system = f"\nSubtitle: {format_as_prompt(spoken(sample.setting.script))}"
         candidates = by_length.setdefault(len(encoder.prefix(system, 1)), [])
         candidates.append((sample, system))
         if len(candidates) == clips:

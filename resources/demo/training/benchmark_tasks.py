@@ -1,6 +1,6 @@
 """Ask the questions of the toy releases of Vinoground, TemporalBench and MMBench-Video about training clips."""
 
-from reprise.benchmarks.temporalbench.option_sets import LETTERS, OPTION_SETS, captions_of
+from reprise.benchmarks.temporalbench.option_sets import LETTERS, OPTION_SETS, build_set_captions
 from synthetic.toyworld import captions, mmbench_video, temporalbench, vinoground
 from synthetic.toyworld.counterfactuals import candidates
 from synthetic.toyworld.generate import Dice, evaluation_stories, training_script
@@ -69,7 +69,7 @@ def central_caption(sample: Sample) -> list[Segment]:
         first, second = temporalbench.statement(script, dice)
         positive = temporalbench.caption((first.deed, second.deed))
         negatives = temporalbench.negatives(first, second, script, dice, training=True)
-        texts = captions_of(positive, [negative.text for negative in negatives])
+        texts = build_set_captions(positive, [negative.text for negative in negatives])
         if texts:
             break
         script = training_script(dice)

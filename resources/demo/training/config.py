@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from reprise.core.errors import UserError, unknown
+from reprise.core.errors import UserError, unknown_name_error
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def _check_keys(kind: type[Any], values: dict[str, Any], location: str) -> dict[
     names = {entry.name for entry in fields(kind)}
     for name in values:
         if name not in names:
-            raise unknown("key", name, names, location)
+            raise unknown_name_error("key", name, names, location)
     if missing := sorted(names - set(values)):
         raise UserError(f"{location}: missing {', '.join(missing)}.")
     return values

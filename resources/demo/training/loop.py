@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 from reprise.core.errors import UserError
-from reprise.core.files import value_digest, whole_file, write_text
+from reprise.core.files import atomic_path, value_digest, write_text
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import LlavaOnevisionForConditionalGeneration
@@ -117,7 +117,7 @@ class Trainer:
 
     def save(self) -> None:
         """Write the state atomically."""
-        with whole_file(self.folder / STATE) as temporary:
+        with atomic_path(self.folder / STATE) as temporary:
             save_file({**self.optimiser.state(), "count": torch.tensor([self.optimiser.count, self.step])}, temporary)
         digest = value_digest(config_values(self.config))
         write_text(self.folder / PROGRESS, json.dumps({"step": self.step, "config": digest}) + "\n")
@@ -127,7 +127,7 @@ class Trainer:
         state = load_file(self.folder / STATE)
         progress = json.loads((self.folder / PROGRESS).read_text(encoding="utf-8"))
         if progress["config"] != value_digest(config_values(self.config)):
-            raise UserError(f"{self.folder}: was started with another configuration. Give another --out.")
+            raise UserError(f"{self.folder}: the run started with another configuration. Choose another --out.")
         count, self.step = (int(value) for value in state.pop("count"))
         self.optimiser.load(state, count)
 
@@ -202,4 +202,6 @@ def check_words(tokenizer: Path, checkpoint: Path) -> None:
     """Check that a tokenizer with added tokens keeps the ids of a checkpoint's tokens."""
     ids, checkpoint_ids = load_tokenizer(tokenizer).get_vocab(), load_tokenizer(checkpoint).get_vocab()
     if changed := sorted(word for word, token_id in checkpoint_ids.items() if ids.get(word) != token_id):
-        raise UserError(f"{checkpoint}: {len(changed)} of its words have other numbers now, such as {changed[0]!r}.")
+        raise UserError(
+            f"{checkpoint}: {len(changed)} of its tokens have another id in {tokenizer}, such as {changed[0]!r}."
+        )

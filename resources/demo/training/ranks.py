@@ -24,8 +24,8 @@ def train(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None
 
     ranks = load_config(config_file).ranks
     if resume != (folder / STATE).exists():
-        hint = "drop --resume to start" if resume else "add --resume to go on, or give another --out"
-        raise UserError(f"{folder}: {'no saved state' if resume else 'holds a run'}; {hint}.")
+        hint = "remove --resume to start" if resume else "add --resume to continue, or choose another --out"
+        raise UserError(f"{folder}: {'no saved state' if resume else 'contains a run'}; {hint}.")
     if not resume:
         save_tokenizer(folder / "tokenizer")
         if checkpoint:

@@ -1,4 +1,4 @@
-"""Small releases of the four benchmarks, laid out as their authors' files are, and what is asked about them."""
+"""Small releases of the four benchmarks in the layout of their authors' files, and the requests about them."""
 
 import json
 from collections.abc import Sequence

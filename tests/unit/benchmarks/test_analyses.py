@@ -6,12 +6,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.mmbench_video.analyses import LEAF_GROUPS, question_type
+from reprise.benchmarks.annotations import Annotations, Item, Tag
+from reprise.benchmarks.mmbench_video.analyses import LEAF_GROUPS, classify_question
 from reprise.benchmarks.registry import load_analyses
-from reprise.benchmarks.rows import Annotations, Item, Tag
-from reprise.benchmarks.scoring import with_analysed_groups
-from reprise.core.schemas import FACTS, ITEMS, write_table
-from reprise.stages.metrics import analysed_items
+from reprise.benchmarks.scoring import add_analysis_groups
+from reprise.core.schemas import CLIP_METADATA, ITEMS, write_table
+from reprise.stages.metrics import read_analysed_items
 
 from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import verdict_row
@@ -20,13 +20,13 @@ from tests.unit.rows import verdict_row
 def analysed(benchmark: str, items: Sequence[Item], facts: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
     analyses = load_analyses(benchmark)
     assert analyses is not None
-    table = pl.DataFrame([{"clip_id": clip, **known} for clip, known in facts.items()], schema=FACTS)
-    return with_analysed_groups(Annotations([], items).tables()[1], table, analyses)
+    table = pl.DataFrame([{"clip_id": clip, **known} for clip, known in facts.items()], schema=CLIP_METADATA)
+    return add_analysis_groups(Annotations([], items).to_tables()[1], table, analyses)
 
 
 def values(benchmark: str, form: str, items: pl.DataFrame, verdicts: Any) -> dict[tuple[str, str], tuple[Any, int]]:
     found = Whole(benchmark).numbers(form, items, verdicts)
-    return {place: (one.value, one.asked) for place, one in found.items()}
+    return {place: (one.value, one.requested) for place, one in found.items()}
 
 
 def test_questions_of_temporalbench_count_by_the_words_of_their_right_caption() -> None:
@@ -52,10 +52,12 @@ def test_pairs_of_vinoground_count_by_their_longer_video_and_their_black() -> No
         facts |= {f"{unit}.pos": {"duration_s": 1.0}, f"{unit}.neg": {"duration_s": longest}}
         facts |= {f"{unit}.{clip}": {"duration_s": 30.0, "black_share": black} for clip in ("pn", "np")}
     found = analysed("vinoground", items, facts)
-    assert dict(found.select("unit", "groups").iter_rows()) == {
+    assert dict(found.select("cluster", "groups").iter_rows()) == {
         "short": ["length_to_5", "black_to_10"], "long": ["length_to_20", "black_above_20"], "unknown": [],
     }  # fmt: skip
-    verdicts = [verdict_row(f"{one.item_id}#{one.task}_{one.tag('half')}", right=one.unit == "long") for one in items]
+    verdicts = [
+        verdict_row(f"{one.item_id}#{one.task}_{one.tag('half')}", right=one.cluster == "long") for one in items
+    ]
     scores = values("vinoground", "questions", found, verdicts)
     assert scores["group", "length_to_20"] == (100.0, 1) and scores["group", "black_to_10"] == (0.0, 1)
     assert scores["group", "all"] == (pytest.approx(100 / 3), 3)
@@ -65,8 +67,8 @@ def test_pairs_of_vinoground_count_by_their_longer_video_and_their_black() -> No
     ("What is he doing?", "what"), ("In the video, how many cars pass?", "how"), ("Were there dogs?", "is_are"),
     ("Did they win?", "does_do"), ("At WHAT time?", "what"), ("Tell me the score.", "other_type"), ("", "other_type"),
 ])  # fmt: skip
-def test_the_first_word_that_asks_is_the_type_of_a_question(question: str, kind: str) -> None:
-    assert question_type(question) == kind
+def test_the_first_question_word_is_the_type_of_a_question(question: str, kind: str) -> None:
+    assert classify_question(question) == kind
 
 
 def asked(name: str, question: str, *leaves: str) -> Item:
@@ -89,11 +91,11 @@ def test_ratings_by_leaf_duration_shots_and_type() -> None:
     assert len(set(LEAF_GROUPS.values())) == 26
 
 
-def test_without_facts_what_needs_none_is_analysed(tmp_path: Path) -> None:
+def test_groups_without_clip_metadata_are_assigned(tmp_path: Path) -> None:
     """Questions about other sets have a type and nothing else."""
     other = ["sets", "sets_0_to_5", "msvd"]
     items = [asked("a", "Who?", "OCR"), asked("m", "Who runs?")._replace(groups=other)]
-    write_table(Annotations([], items).tables()[1], tmp_path / "items.parquet", ITEMS)
-    found = analysed_items("mmbench_video", tmp_path / "items.parquet", [])
+    write_table(Annotations([], items).to_tables()[1], tmp_path / "items.parquet", ITEMS)
+    found = read_analysed_items("mmbench_video", tmp_path / "items.parquet", [])
     assert found["groups"].to_list() == [["mmbench_video", "fp_s", "ocr", "who"], [*other, "who"]]
     assert "texts" not in found.columns

@@ -16,14 +16,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from reprise.benchmarks.annotations import select_items
 from reprise.benchmarks.registry import load_answers
-from reprise.benchmarks.rows import chosen_items
 from reprise.external import load_importer, load_rating_importer
-from reprise.stages.import_answers import responses
-from reprise.stages.import_ratings import replies
-from reprise.stages.judge_requests import given_answers
-from reprise.stages.judgements import judgements
-from reprise.stages.verdicts import verdicts
+from reprise.stages.import_answers import build_responses
+from reprise.stages.import_ratings import build_replies
+from reprise.stages.judge_requests import collect_answers
+from reprise.stages.judgements import extract_judgements
+from reprise.stages.verdicts import extract_verdicts
 
 from tests.unit.benchmarks import releases as r
 from tests.unit.benchmarks.whole import Whole, write_rows
@@ -35,11 +35,11 @@ ABSENT = object()
 
 
 def ours(benchmark: str, form: str, items: pl.DataFrame, folder: Path, prompt: str = "") -> Scores:
-    """The pipeline's numbers of the files in a folder, by the authors' convention and reader."""
+    """The pipeline's numbers of the files in a folder, by the authors' convention and extractor."""
     requests = r.requests_of(benchmark, form, items, prompt)
     files = load_importer(benchmark).FORMS[form]
     imported = files.read(files.find(folder, None), items, requests)
-    read = verdicts(requests, responses(requests, imported, 0, "key"), "authors", READING[benchmark])
+    read = extract_verdicts(requests, build_responses(requests, imported, 0, "key"), "authors", READING[benchmark])
     return scores(benchmark, form, items, read)
 
 
@@ -173,12 +173,12 @@ def temporalbench_both(folder: Path, form: str, said: Sequence[object], videos: 
     path = folder / f"temporalbench_{form}_qa" / "model-frame8.jsonl"
     path.parent.mkdir()
     write_jsonl(path, [(entry["idx"], one) for entry, one in zip(entries, said, strict=True)])
-    items = chosen_items(questions.items, form)
+    items = select_items(questions.items, form)
     return ours("temporalbench", form, items, folder), temporalbench_scorer(entries, path)
 
 
 @pytest.mark.parametrize(("said", "error", "ba"), [("", IndexError, 80), (None, TypeError, 100), ([], IndexError, 100)])
-def test_temporalbench_where_the_authors_script_ends_with_an_error(
+def test_temporalbench_if_the_authors_script_fails(
     tmp_path: Path, said: object, error: type[Exception], ba: float
 ) -> None:
     """An empty answer is wrong here; what is no text at all counts like an answer that is not there."""
@@ -186,7 +186,7 @@ def test_temporalbench_where_the_authors_script_ends_with_an_error(
     with pytest.raises(error):
         temporalbench_both(tmp_path, "short", answers, 1)
     questions = Whole("temporalbench").annotations(sorted(tmp_path.glob("*.json")))[1]
-    found = ours("temporalbench", "short", chosen_items(questions, "short"), tmp_path)
+    found = ours("temporalbench", "short", select_items(questions, "short"), tmp_path)
     assert found["ba", "overall"] == ba
 
 
@@ -298,8 +298,8 @@ def test_mmbench_video_on_random_mixtures(tmp_path: Path, form: str, seed: int) 
     files, ratings = load_importer("mmbench_video").FORMS[form], load_rating_importer("mmbench_video")
     assert ratings is not None
     imported = files.read(files.find(folder, None), items, requests)
-    table = responses(requests, imported, 0, "key")
-    answers = given_answers(load_answers("mmbench_video")[form], items, requests, table, "key")
-    judged = replies(answers, ratings.read_ratings(ratings.rating_files(folder), items), "judge")
-    found = scores("mmbench_video", form, items, judgements(answers, judged, "authors", "judge"))
+    table = build_responses(requests, imported, 0, "key")
+    answers = collect_answers(load_answers("mmbench_video")[form], items, requests, table, "key")
+    judged = build_replies(answers, ratings.read_ratings(ratings.find_rating_files(folder), items), "judge")
+    found = scores("mmbench_video", form, items, extract_judgements(answers, judged, "authors", "judge"))
     assert_equal(found, mmbench_scorer(leaves, rated))

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reprise.benchmarks.rows import flaws_of
+from reprise.benchmarks.annotations import list_flaws
 from reprise.core.errors import UserError
 
 from tests.unit.benchmarks import releases as r
@@ -22,26 +22,26 @@ RELEASES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(("benchmark", "made", "clips", "message"), [
-    ("vinoground", {"rows": [PAIR, PAIR]}, "ids", "vinoground.csv: row 2: index '0' is that of row 1 already"),
+    ("vinoground", {"rows": [PAIR, PAIR]}, "ids", "vinoground.csv: row 2: index '0' is also that of row 1"),
     ("vinoground", {"rows": [[" ", *PAIR[1:]]]}, "ids", "row 1: 'index' is empty"),
     ("vinoground", {"rows": [r.pair_row(0, pos_vid="short")]}, "ids", "expected a YouTube id of 11 characters"),
     ("vinoground", {"rows": [r.pair_row(0, neg_end="1:x")]}, "ids", "video 'bbbbbbbbbbb': '1:x' is not a time; expected seconds or [h:]m:s."),
-    ("vinoground", {"rows": [r.pair_row(0, pos_start="11")]}, "ids", "its start 11 s is not before its end 10 s"),
+    ("vinoground", {"rows": [r.pair_row(0, pos_start="11")]}, "ids", "start 11 s is not before end 10 s"),
     ("vinoground", {"rows": [PAIR], "text": [r.pair_entry("9_pos", "A")]}, "ids", "entry 1: idx '9_pos' is not <index>_pos or <index>_neg of the table's pairs"),
-    ("vinoground", {"rows": [PAIR], "text": [r.pair_entry("0_pos", one) for one in "AB"]}, "ids", "entry 2: idx '0_pos' is that of entry 1 already"),
+    ("vinoground", {"rows": [PAIR], "text": [r.pair_entry("0_pos", one) for one in "AB"]}, "ids", "entry 2: idx '0_pos' is also that of entry 1"),
     ("vinoground", {"rows": [PAIR], "text": [{"idx": "0_pos", "GT": "A"}]}, "ids", "column 'video_name' is missing. Found: idx, GT."),
     ("vinoground", {"rows": [r.pair_row(0, neg_end="inf")]}, "ids", "'inf' is not a time"),
     ("vinoground", {"rows": [r.pair_row(0, pos_start="x")]}, "files", "video 'aaaaaaaaaaa': 'x' is not a time"),
     ("temporalbench", {"short": [WITHOUT | {"category": "Others"}]}, "release", "short_qa.json: column 'dataset' is missing"),
     ("temporalbench", {"short": [WITHOUT | {"dataset": "Oops"}]}, "release", "short_qa.json: column 'category' is missing"),
-    ("temporalbench", {"short": [r.question(LINK, 0), r.question(LINK, 0, "B")]}, "release", f"short_qa.json: entry 2: idx '{LINK}_0' is that of entry 1"),
-    ("temporalbench", {"short": [r.question("short_video/Oops/", 1)]}, "release", "entry 1: video_name 'short_video/Oops/' names no video"),
+    ("temporalbench", {"short": [r.question(LINK, 0), r.question(LINK, 0, "B")]}, "release", f"short_qa.json: entry 2: idx '{LINK}_0' is also that of entry 1"),
+    ("temporalbench", {"short": [r.question("short_video/Oops/", 1)]}, "release", "entry 1: video_name 'short_video/Oops/' is not the name of a video"),
     ("temporalbench", {"short": [r.question("short_video/Oops/fall.mp4", 0)]}, "ids", "does not end in _start_<s>_end_<s>"),
     ("velociti", {"rows": [["control", " ", "Ev1", "p", "n"]]}, "ids", "rows.csv: row 1: 'video_id' is empty"),
-    ("velociti", {"rows": [SAMPLE, SAMPLE]}, "ids", "rows.csv: row 2: the same as row 1"),
+    ("velociti", {"rows": [SAMPLE, SAMPLE]}, "ids", "rows.csv: row 2: duplicate of row 1"),
     ("velociti", {"rows": [SAMPLE[:-1]], "columns": r.SAMPLE_COLUMNS[:-1]}, "ids", "rows.csv: column 'neg' is missing. Found: test_name"),
     ("velociti", {"rows": [["control", "tt0111161", "Ev1", "p", "n"]]}, "ids", "VELOCITI release: video_id 'tt0111161' is not a VidSitu id"),
-    ("mmbench_video", {"rows": [FIRST, FIRST]}, "release", "MMBench-Video.tsv: row 2: index '0' is that of row 1 already"),
+    ("mmbench_video", {"rows": [FIRST, FIRST]}, "release", "MMBench-Video.tsv: row 2: index '0' is also that of row 1"),
     ("mmbench_video", {"rows": [r.question_row("0", " ", "['OCR']")]}, "release", "MMBench-Video.tsv: row 1: 'video' is empty"),
     ("mmbench_video", {"rows": [FIRST], "columns": [*COLUMNS[:5], "dims", "path"]}, "release", "column 'dimensions' is missing. Found: index"),
     ("mmbench_video", {"rows": [FIRST]}, "ids", "Use `clips: release`"),
@@ -55,7 +55,7 @@ def test_a_broken_release_is_refused_by_its_place(
     assert message in str(error.value)
 
 
-def test_what_a_release_lacks_or_has_twice_by_choice(tmp_path: Path) -> None:
+def test_optional_columns_and_permitted_duplicates(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"expected one file named \*short_caption\*, found 0"):
         Whole("temporalbench").annotations(r.temporalbench_release(tmp_path)[:2])
     with pytest.raises(UserError, match="Vinoground has no subset"):
@@ -85,32 +85,32 @@ def entries(answers: str) -> list[r.Entry]:
     ("vinoground", {"rows": [r.pair_row(0, neg_cap=" "), OTHER_PAIR]}, "pair 0: 'neg_cap' is empty: half of the pair is missing", {("text", "all"): (1, 1, 100), ("video", "all"): (1, 1, 100)}),
     ("vinoground", {"rows": [r.pair_row(0, neg_vid=""), OTHER_PAIR]}, "pair 0: 'neg_vid' is empty: half of the pair is missing", {("group", "all"): (2, 0, 100)}),
     ("vinoground", {"rows": [PAIR, OTHER_PAIR], "text": entries("ABA")}, "pair 1: textscore: no question '1_neg'; its pair counts as missing", {("text", "all"): (1, 1, 100), ("video", "all"): (2, 0, 100), ("group", "all"): (1, 1, 100)}),
-    ("vinoground", {"rows": [PAIR, OTHER_PAIR], "text": entries("CBAB")}, "pair 0: textscore: ground truth 'C' is neither A nor B, so no answer to it is right", {("text", "all"): (2, 0, 50), ("video", "all"): (2, 0, 100), ("group", "all"): (2, 0, 50)}),
+    ("vinoground", {"rows": [PAIR, OTHER_PAIR], "text": entries("CBAB")}, "pair 0: textscore: ground truth 'C' is neither A nor B, so every response counts as wrong", {("text", "all"): (2, 0, 50), ("video", "all"): (2, 0, 100), ("group", "all"): (2, 0, 50)}),
     ("vinoground", {"rows": [PAIR, OTHER_PAIR], "video": entries("AABA")}, "pair 0: videoscore: both captions have the ground truth 'A', but only one of them fits that segment", {("video", "all"): (2, 0, 100)}),
     ("temporalbench", {"captions": [r.caption(LINK, " ")]}, f"{LINK}: the reference caption is empty", {("ba", "overall"): (1, 0, 100)}),
     ("velociti", {"rows": [["contrl", *SAMPLE[1:]], OTHER_SAMPLE]}, "row 1: unknown test 'contrl'; it counts in no test. Did you mean 'control'?", {("strict", "control"): (1, 0, 100)}),
-    ("velociti", {"rows": [[*SAMPLE[:4], " "], OTHER_SAMPLE]}, "row 1: 'neg' is empty, so it is not asked and counts as missing", {("strict", "control"): (1, 1, 100)}),
+    ("velociti", {"rows": [[*SAMPLE[:4], " "], OTHER_SAMPLE]}, "row 1: 'neg' is empty, so no request is sent and the item counts as missing", {("strict", "control"): (1, 1, 100)}),
     ("temporalbench", {"short": [SECOND, r.question(LINK, 0, "C")]}, f"{LINK}_0: ground truth 'C' is neither A nor B", {("ba", "overall"): (2, 0, 50)}),
     ("temporalbench", {"short": [SECOND, r.question(LINK, 0, category="Telepathy")]}, f"{LINK}_0: category 'Telepathy' is not one of Action Order", {("ba", "overall"): (2, 0, 100), ("ba", "action_type"): (1, 0, 100)}),
     ("temporalbench", {"short": [SECOND, r.question(LINK, 0) | {"dataset": "Vimeo"}]}, f"{LINK}_0: data set 'Vimeo' is not one of activitynet", {("ba", "overall"): (2, 0, 100), ("ba", "charades"): (1, 0, 100)}),
-    ("mmbench_video", {"rows": [r.question_row("0", "a", "['OCRR']"), OTHER_QUESTION]}, "question 0: dimension 'OCRR' is unknown and counts nowhere. Did you mean 'OCR'?", {("mean", "overall"): (2, 0, 3), ("mean", "fp_s"): (1, 0, 3)}),
-    ("mmbench_video", {"rows": [r.question_row("0", "a", "['OCR', 'Telepathy']"), OTHER_QUESTION]}, "question 0: dimension 'Telepathy' is unknown and counts nowhere.", {("mean", "fp_s"): (2, 0, 3)}),
-    ("mmbench_video", {"rows": [r.question_row("0", "a", "__import__('os').getcwd()"), OTHER_QUESTION]}, "question 0: dimensions: found \"__import__('os').getcwd()\", expected a list such as ['OCR']; it counts in no group", {("mean", "overall"): (2, 0, 3), ("mean", "perception"): (1, 0, 3)}),
-    ("mmbench_video", {"rows": [r.question_row("0", "a", "['OCR']", question=" "), OTHER_QUESTION]}, "question 0: 'question' is empty, so it is not asked and counts as missing", {("mean", "overall"): (1, 1, 3)}),
+    ("mmbench_video", {"rows": [r.question_row("0", "a", "['OCRR']"), OTHER_QUESTION]}, "question 0: dimension 'OCRR' is unknown and counts in no group. Did you mean 'OCR'?", {("mean", "overall"): (2, 0, 3), ("mean", "fp_s"): (1, 0, 3)}),
+    ("mmbench_video", {"rows": [r.question_row("0", "a", "['OCR', 'Telepathy']"), OTHER_QUESTION]}, "question 0: dimension 'Telepathy' is unknown and counts in no group.", {("mean", "fp_s"): (2, 0, 3)}),
+    ("mmbench_video", {"rows": [r.question_row("0", "a", "__import__('os').getcwd()"), OTHER_QUESTION]}, "question 0: dimensions: found \"__import__('os').getcwd()\", expected a list such as ['OCR']; the question counts in no group", {("mean", "overall"): (2, 0, 3), ("mean", "perception"): (1, 0, 3)}),
+    ("mmbench_video", {"rows": [r.question_row("0", "a", "['OCR']", question=" "), OTHER_QUESTION]}, "question 0: 'question' is empty, so no request is sent and the item counts as missing", {("mean", "overall"): (1, 1, 3)}),
 ])  # fmt: skip
 def test_a_flawed_entry_stays_is_named_and_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, benchmark: str, made: Any, flaw: str, expected: Counts
 ) -> None:
-    """Asked, missing and value where every answer is as right as it can be."""
+    """Requested, missing and value if every answer is right."""
     whole, (form, prompt) = Whole(benchmark), FORMS[benchmark]
     clips, items = whole.annotations(
         RELEASES[benchmark](tmp_path, **made), "release" if benchmark == "mmbench_video" else "ids"
     )
-    assert [one.startswith(flaw) for one in flaws_of(items)] == [True] and flaw.split(": ", 1)[1] in caplog.text
+    assert [one.startswith(flaw) for one in list_flaws(items)] == [True] and flaw.split(": ", 1)[1] in caplog.text
     assert {part for parts in clips["parts"] for part in parts} <= set(clips["clip_id"]), "none of a lacking video"
     if benchmark == "temporalbench":
         items = items.filter(task="short")
     asked = whole.requests(items, form, prompt)
     read = [verdict_row(one["request_id"], right=one["expected"] != "", score=3.0) for one in asked]
     found = whole.numbers(form, items, read)
-    assert {place: (found[place].asked, found[place].missing, found[place].value) for place in expected} == expected
+    assert {place: (found[place].requested, found[place].missing, found[place].value) for place in expected} == expected

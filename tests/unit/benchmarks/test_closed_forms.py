@@ -6,13 +6,13 @@ import polars as pl
 import pytest
 from reprise.benchmarks.registry import load_scores, load_statistics
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
-from reprise.models.base import Clip
-from reprise.models.local.stand_ins.baselines import Constant, Oracle, Random
+from reprise.models.base import ClipFrames
+from reprise.models.local.baselines.simple import ConstantBaseline, OracleBaseline, RandomBaseline
 
-from tests.unit.asked import BLIND, request, spec
 from tests.unit.benchmarks import releases as r
 from tests.unit.benchmarks.test_image_choice import read, row
 from tests.unit.benchmarks.whole import Numbers, Whole
+from tests.unit.requests import BLIND, request, spec
 from tests.unit.rows import Row
 
 Tables = tuple[pl.DataFrame, pl.DataFrame]
@@ -41,11 +41,11 @@ def of_images(folder: Path) -> Tables:
     return pl.DataFrame(), read(folder, [row(f"{i}", "pqrs"[: 2 + i % 3], "B") for i in range(150)])
 
 
-def numbers_of(benchmark: str, form: str, prompt: str, ask: str, items: pl.DataFrame, adapter: Oracle | Constant | Random) -> Numbers:  # fmt: skip
+def numbers_of(benchmark: str, form: str, prompt: str, ask: str, items: pl.DataFrame, adapter: OracleBaseline | ConstantBaseline | RandomBaseline) -> Numbers:  # fmt: skip
     def say(row: Row) -> Row:
         known = {name: row[name] for name in ("request_id", "item_id", "role", "system", "expected", "max_tokens")}
         asked = request(row["prompt"], ask, tuple(row["options"]), **known)
-        (answer,) = adapter.answers(Clip(row["clip_id"], None, (), ()), [asked])
+        (answer,) = adapter.answers(ClipFrames(row["clip_id"], None, (), ()), [asked])
         return {"text": answer.text, "scores": list(answer.scores)}
 
     whole = Whole(benchmark)
@@ -68,11 +68,11 @@ def test_baselines_reach_their_closed_forms(
     """A tie of similarities is wrong; the chance that a random answer's interval holds is the one that tables show."""
     made = {"temporalbench": of_temporalbench, "velociti": of_velociti, "mmbench_video": of_images}.get(benchmark)
     clips, items = made(tmp_path) if made else (pl.DataFrame(), r.Pairs(tmp_path, 200).items)
-    counted = {number[:2]: number.value for number in load_statistics(benchmark).of_data(items, clips)}
-    known = load_scores(benchmark).CHANCE | load_scores(benchmark).SCORES[form].guessed
+    counted = {number[:2]: number.value for number in load_statistics(benchmark).compute_from_items(items, clips)}
+    known = load_scores(benchmark).CHANCE | load_scores(benchmark).SCORES[form].chance
     oracle, constant, drawn = (
         numbers_of(benchmark, form, prompt, ask, items, one)
-        for one in (Oracle(spec()), Constant(spec()), Random(spec(seed=0)))
+        for one in (OracleBaseline(spec()), ConstantBaseline(spec()), RandomBaseline(spec(seed=0)))
     )
     for metric, (best, always, chance) in expected.items():
         assert (oracle[metric, group].value, constant[metric, group].value) == (best, always), metric
@@ -84,6 +84,6 @@ def test_baselines_reach_their_closed_forms(
 
 def test_baselines_write_the_texts_of_their_files() -> None:
     asked = [request("Why?", "write"), request("Why?", "write", expected='{"a": "x"}')]
-    models = (Constant(spec(text="It spins.")), Random(spec(texts=["It."])))
+    models = (ConstantBaseline(spec(text="It spins.")), RandomBaseline(spec(texts=["It."])))
     said = [one.text for model in models for one in model.answers(BLIND, asked)]
     assert said == ["It spins.", "It spins.", "It.", '{"a": "It."}']

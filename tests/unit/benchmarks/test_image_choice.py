@@ -5,8 +5,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from reprise.benchmarks.annotations import list_flaws
 from reprise.benchmarks.mmbench_video.release import read_images
-from reprise.benchmarks.rows import flaws_of
 from reprise.benchmarks.scoring import Convention
 from reprise.core.errors import UserError
 from reprise.stats.measures import Measure
@@ -30,7 +30,7 @@ def row(
 
 
 def read(folder: Path, rows: Sequence[Sequence[str]], columns: Sequence[str] = HEADER) -> pl.DataFrame:
-    return read_images(write_rows(folder / "MMBench_DEV_EN.tsv", columns, *rows), "mmbench").tables()[1]
+    return read_images(write_rows(folder / "MMBench_DEV_EN.tsv", columns, *rows), "mmbench").to_tables()[1]
 
 
 FIVE = (
@@ -42,7 +42,7 @@ FIVE = (
 )
 
 
-def test_rows_that_share_an_image_share_its_clip_and_rotations_are_made_here(tmp_path: Path) -> None:
+def test_rows_with_the_same_image_share_a_clip_and_rotations_are_generated(tmp_path: Path) -> None:
     rows = [*FIVE, row("6", ["p", "q"], "A", image="4"), row("1000006", ["q", "p"], "B", image="4")]
     found = read_images(write_rows(tmp_path / "MMBench_DEV_EN.tsv", HEADER, *rows), "mmbench")
     assert [one.item_id for one in found.items] == [f"mmbench/{n}" for n in range(1, 7)]
@@ -51,7 +51,7 @@ def test_rows_that_share_an_image_share_its_clip_and_rotations_are_made_here(tmp
     assert parts == [("images", [f"release:MMBench_DEV_EN.tsv#{n}"]) for n in range(1, 6)]
 
 
-def test_the_coarse_category_has_been_spelt_in_several_ways_and_there_is_one_table(tmp_path: Path) -> None:
+def test_spellings_of_the_category_column_and_a_single_table(tmp_path: Path) -> None:
     for spelt in ("l2_category", "L2-category"):
         items = read(tmp_path, FIVE, [*HEADER[:10], spelt, "split"])
         assert mmbench_video.in_group(items, "mmbench_rr").height == 2
@@ -68,35 +68,35 @@ def test_the_coarse_category_has_been_spelt_in_several_ways_and_there_is_one_tab
     ("Why? Options: A. one, B. two", "", ["one", "two"]),
     ("Why?", "pqrs", [*"pqrs"]),
 ])  # fmt: skip
-def test_mmstar_says_its_options_in_the_question_or_in_columns(
+def test_mmstar_has_its_options_in_the_question_or_in_columns(
     tmp_path: Path, text: str, cells: str, options: list[str]
 ) -> None:
     columns = ("index", "question", "image", "answer", "category", *"ABCD")
     path = write_rows(tmp_path / "MMStar.tsv", columns, ["7", text, PICTURE, "B", "math", *(cells or [""] * 4)])
-    frame = read_images(path, "mmstar").tables()[1]
-    (asked,) = mmbench_video.requests(frame, "choice", "image")
-    assert (asked["option_texts"], asked["expected"]) == (options, "B")
-    assert asked["prompt"].startswith(f"Question: Why?\nOptions:\nA. {options[0]}\n")
+    frame = read_images(path, "mmstar").to_tables()[1]
+    (request,) = mmbench_video.requests(frame, "choice", "image")
+    assert (request["option_texts"], request["expected"]) == (options, "B")
+    assert request["prompt"].startswith(f"Question: Why?\nOptions:\nA. {options[0]}\n")
     assert mmbench_video.in_group(frame, "mmstar_math").height == 1
 
 
-def test_what_is_wrong_with_a_question_is_named_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_flaws_of_a_question_are_named_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """An unknown category and an answer outside the options: both stay, and no answer to the second is right."""
     items = read(tmp_path, [*FIVE, row("6", ["p", "q"], "A", "Logic"), row("7", ["p", "q"], "C")])
     assert "row 6 (6): category 'Logic' is not one of" in caplog.text
-    assert "row 7 (7): answer 'C' is none of its options A, B" in caplog.text
-    assert [flaw.split(":")[0] for flaw in flaws_of(items)] == ["mmbench/6", "mmbench/7"]
+    assert "row 7 (7): answer 'C' is none of the options A, B" in caplog.text
+    assert [flaw.split(":")[0] for flaw in list_flaws(items)] == ["mmbench/6", "mmbench/7"]
     numbers = mmbench_video.statistics(items, pl.DataFrame())
     groups = ("mmbench_overall", "mmbench_lr", "mmbench_rr", "mmbench_cp")
     assert [numbers["questions", group] for group in groups] == [7, 2, 2, 2]
     found = numbered(items, {"7": "AA"})["mmbench_overall"]
-    assert (found.asked, found.value) == (1, 0)
+    assert (found.requested, found.value) == (1, 0)
     for options in ([], ["p"]):
         with pytest.raises(UserError, match=rf"row 1 \(1\): found {len(options)} options, expected two to four"):
             read(tmp_path, [row("1", options, "A")])
 
 
-def test_every_rotation_shows_the_right_option_under_its_own_letter_in_the_harness_words(tmp_path: Path) -> None:
+def test_every_rotation_has_the_right_option_at_its_letter_in_the_harness_prompt(tmp_path: Path) -> None:
     items = read(tmp_path, [*FIVE, row("6", ["p", "q"], "A", hint="Look.")])
     asked = mmbench_video.requests(items, "circular", "image")
     assert len(asked) == 4 + 3 + 2 + 4 + 2 + 2
@@ -135,7 +135,7 @@ def idefics2(line: Mapping[str, str], last: str, *, swaps: bool) -> str:
 
 
 @pytest.mark.parametrize("hint", ["", "Look."])
-def test_models_with_words_of_their_own_in_the_harness_are_asked_in_these(tmp_path: Path, hint: str) -> None:
+def test_models_with_their_own_prompts_in_the_harness_get_them(tmp_path: Path, hint: str) -> None:
     items = read(tmp_path, [row("6", ["p", "q"], "A", hint=hint)])
     line = {"question": "Question 6?", "hint": hint, "A": "p", "B": "q"}
     found = {
@@ -150,14 +150,14 @@ def test_models_with_words_of_their_own_in_the_harness_are_asked_in_these(tmp_pa
 
 
 def numbered(items: pl.DataFrame, said: Mapping[str, str], convention: Convention = "fixed") -> dict[str, Measure]:
-    """One letter a rotation; `!` is a failed answer, `?` an unread one, a blank one that is not there."""
+    """One letter a rotation; `!` is a failed answer, `?` an unparsed one, a blank one that is not there."""
     rows = []
-    for asked in mmbench_video.requests(items, "circular", "image"):
-        index, turn = asked["item_id"].split("/")[1], int(asked["role"].removeprefix("rotation"))
+    for request in mmbench_video.requests(items, "circular", "image"):
+        index, turn = request["item_id"].split("/")[1], int(request["role"].removeprefix("rotation"))
         letter = said.get(index, "").ljust(4)[turn]
         if letter != " ":
-            known = {"right": letter == asked["expected"], "unparsed": letter == "?", "failed": letter == "!"}
-            rows.append(verdict_row(asked["request_id"], letter.strip("!?"), **known))
+            known = {"right": letter == request["expected"], "unparsed": letter == "?", "failed": letter == "!"}
+            rows.append(verdict_row(request["request_id"], letter.strip("!?"), **known))
     found = mmbench_video.numbers("circular", items, rows, convention)
     return {group: one for (_, group), one in found.items()}
 
@@ -169,13 +169,13 @@ def test_circular_evaluation_by_hand(tmp_path: Path) -> None:
     fixed, authors = numbered(items, said), numbered(items, said, "authors")
     assert [fixed[group].value for group in ("mmbench_lr", "mmbench_rr", "mmbench_cp")] == [100, 50, 0]
     whole = fixed["mmbench_overall"]
-    assert (whole.value, whole.asked, whole.scored, whole.failed) == (pytest.approx(40), 5, 3, 2)
+    assert (whole.value, whole.requested, whole.scored, whole.failed) == (pytest.approx(40), 5, 3, 2)
     # The harness knows only the orders that are there, so that 5 is right.
     assert authors["mmbench_overall"].value == pytest.approx(60)
-    assert "mmbench_ar" not in fixed and "mmstar_overall" not in fixed, "nothing there to be asked"
+    assert "mmbench_ar" not in fixed and "mmstar_overall" not in fixed, "no questions of these"
     nobody = numbered(items, {})["mmbench_lr"]
-    assert (nobody.value, nobody.asked) == (None, 0)
+    assert (nobody.value, nobody.requested) == (None, 0)
     # Of these the harness knows only those whose first order is there.
     authors = numbered(items, {"1": "BADC", "3": " A"}, "authors")
-    assert (authors["mmbench_overall"].value, authors["mmbench_overall"].asked) == (100, 1)
+    assert (authors["mmbench_overall"].value, authors["mmbench_overall"].requested) == (100, 1)
     assert numbered(items, dict.fromkeys("12345", "AAAA"))["mmbench_overall"].value == 0

@@ -1,4 +1,4 @@
-"""MMBench-Video: its reader, prompts, packed answers and means, against numbers worked out by hand and closed forms."""
+"""MMBench-Video: its release, prompts, packed answers and means, against numbers worked out by hand and closed forms."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reprise.benchmarks.mmbench_video.answers import split_as_authors, split_robustly
-from reprise.benchmarks.prompts import FRAME_COUNT
+from reprise.benchmarks.prompts import FRAME_COUNT_MARKER
 from reprise.benchmarks.registry import load_answers
 from reprise.core.errors import UserError
 from reprise.core.schemas import VERDICTS
@@ -48,7 +48,7 @@ general
 """
 
 
-def test_rolling_subtitles_say_every_line_once_in_the_prompt_of_their_video(tmp_path: Path) -> None:
+def test_rolling_subtitles_have_every_line_once_in_the_prompt(tmp_path: Path) -> None:
     path = tmp_path / "a.vtt"
     path.write_text(VTT)
     assert [tuple(cue) for cue in read_vtt(path)] == [(1.0, 2.5, "hello there"), (2.5, 4.0, "general")]
@@ -70,14 +70,14 @@ def test_rolling_subtitles_say_every_line_once_in_the_prompt_of_their_video(tmp_
         read_vtt(path)
 
 
-def test_packed_asks_once_a_video_and_unpacked_once_a_question(tmp_path: Path) -> None:
+def test_packed_has_one_request_per_video_and_unpacked_one_per_question(tmp_path: Path) -> None:
     """The harness escapes what is beyond ASCII, and the paper does not."""
     items = read(tmp_path, *FIVE[:4], row("7", "b", "['OCR']", "Où est l’horloge?"))
     packed, authors = (mmbench_video.requests(items, "packed", prompt) for prompt in ("packed", "packed.authors"))
     assert [request["clip_id"] for request in packed] == ["a.whole", "b.whole"]
     assert packed[1]["prompt"] == 'Question Set: {"2": "What?", "3": "What?", "7": "Où est l’horloge?"}'
     assert authors[1]["prompt"].endswith('"7": "O\\u00f9 est l\\u2019horloge?"}\nAnswers: \n')
-    assert f"provided with {FRAME_COUNT} separate frames" in packed[0]["system"]
+    assert f"provided with {FRAME_COUNT_MARKER} separate frames" in packed[0]["system"]
     unpacked = mmbench_video.requests(items, "unpacked", "unpacked.authors")
     assert len(unpacked) == 5
     assert (unpacked[0]["prompt"], unpacked[0]["expected"]) == ("Question: What?\nAnswer: ", "That.")
@@ -101,12 +101,12 @@ BOTH = {"7": "red", "8": "two"}
     ("", {}, {}),
     ('{"7": "red", "8": "tw', {"7": 'red", "8'}, {"7": "red"}),
 ])  # fmt: skip
-def test_packed_answers_by_both_readers(text: str, authors: dict[str, str], robust: dict[str, str]) -> None:
+def test_packed_answers_by_both_extractors(text: str, authors: dict[str, str], robust: dict[str, str]) -> None:
     assert split_as_authors(text, ["7", "8"]) == authors
     assert split_robustly(text, ["7", "8"]) == robust
 
 
-def test_a_packed_answer_is_that_of_its_questions_and_an_unreadable_one_fails_them_all(tmp_path: Path) -> None:
+def test_a_packed_answer_is_split_and_an_unreadable_one_fails_all_questions(tmp_path: Path) -> None:
     """What was not put to the model in a pack, such as an image's question, has other texts and no answer here."""
     items = read(tmp_path, *FIVE, row("5", "c", "['OCR']"))
     texts = pl.lit([{"name": "question", "text": "?"}])
@@ -136,10 +136,10 @@ def test_means_by_hand(tmp_path: Path) -> None:
     }  # fmt: skip
     assert {place: found[place].value for place in expected} == pytest.approx(expected, abs=1e-9)
     whole = found["mean", "overall"]
-    assert (whole.asked, whole.scored, whole.failed, whole.unparsed) == (5, 4, 0, 1)
+    assert (whole.requested, whole.scored, whole.failed, whole.unparsed) == (5, 4, 0, 1)
     for rating in (3, 0, 2):
         found = mmbench_video.numbers("unpacked", items, verdicts([rating] * 5))
-        assert {one.value for place, one in found.items() if place[0] == "mean" and one.asked} == {float(rating)}
+        assert {one.value for place, one in found.items() if place[0] == "mean" and one.requested} == {float(rating)}
 
 
 @pytest.mark.parametrize(("form", "fixed", "authors"), [("unpacked", 2.0, 6 / 4), ("packed", 2.0, 2.0)])

@@ -1,4 +1,4 @@
-"""VELOCITI: its reader, requests and metrics, against a sample worked out by hand and closed forms."""
+"""VELOCITI: its release, requests and metrics, against a sample worked out by hand and closed forms."""
 
 import csv
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reprise.benchmarks.registry import load_analyses
-from reprise.benchmarks.scoring import with_analysed_groups
+from reprise.benchmarks.scoring import add_analysis_groups
 from reprise.benchmarks.velociti.analyses import FACETS, verb_groups
 from reprise.benchmarks.velociti.subsets import LIST_COLUMNS, captions_digest
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
@@ -34,7 +34,7 @@ def items_of(folder: Path, counts: dict[str, int]) -> pl.DataFrame:
     return velociti.annotations(release(folder, rows), "ids")[1]
 
 
-def test_ids_become_trims_of_their_source_video_and_released_files_are_taken_whole(tmp_path: Path) -> None:
+def test_ids_become_trims_of_their_source_video_and_released_files_whole_clips(tmp_path: Path) -> None:
     files = release(tmp_path, [["coref", "v_bt6-F11LZsQ_seg_25_35.mp4", '["Ev1","Ev3"]', "p", "n"]])
     clips, items = velociti.annotations(files, "ids")
     assert clips.row(0) == ("bt6-F11LZsQ.25-35", "bt6-F11LZsQ", "trim", "bt6-F11LZsQ", 25.0, 35.0, [])
@@ -54,7 +54,7 @@ def test_listed_rows_are_found_by_captions_or_by_a_unique_event(tmp_path: Path, 
     path = write_rows(tmp_path / "list.csv", LIST_COLUMNS, ["control", video(number), "Ev1", digest])
     files = release(tmp_path, rows_of("control", 5))
     assert in_subset(files, file=str(path)) == [f"control true {number}"]
-    with pytest.raises(UserError, match=r"gone\.csv: no such file; the suite names it"):
+    with pytest.raises(UserError, match=r"gone\.csv: no such file. The suite's `subset` names it"):
         in_subset(files, file="gone.csv")
 
 
@@ -70,7 +70,7 @@ def test_the_published_subset_has_the_counts_of_its_source() -> None:
     assert [tests.count(test) for test in TESTS] == [150, 150, 150, 150, 150, 151, 142]
 
 
-def test_what_is_asked_of_a_sample_in_each_form(tmp_path: Path) -> None:
+def test_the_requests_about_a_sample_in_each_form(tmp_path: Path) -> None:
     items = items_of(tmp_path, {"control": 1})
     positive, negative = velociti.requests(items, "entail", "entail.authors")
     assert positive["prompt"] == (
@@ -111,21 +111,21 @@ def test_entailment_by_hand(tmp_path: Path) -> None:
     values = [found[metric, "control"].value for metric in ("strict", "classic", "positive", "negative")]
     assert values == pytest.approx([100 / 5, 100 * 4 / 5, 100 * 3 / 5, 100 / 3])
     counts = found["strict", "control"]
-    assert (counts.asked, counts.scored, counts.failed, counts.unparsed) == (5, 3, 1, 1)
+    assert (counts.requested, counts.scored, counts.failed, counts.unparsed) == (5, 3, 1, 1)
     assert found["strict", "average"].value is None, "no sample of the seven tests is no average, never 0"
     words = velociti.numbers("entail", items, verdicts.with_columns(score=pl.lit(None, pl.Float64)))
     assert {metric for metric, _ in words} == {"strict", "positive", "negative"}, "words have no order"
 
 
 def test_average_and_facets_count_each_test_once_and_control_never(tmp_path: Path) -> None:
-    """Of agents, two tests have none right and coref all; of video negation, one test was not asked."""
+    """Of agents, two tests have none right and coref all; of video negation, one test has no requests."""
     counts = {"control": 10} | {test: 10 * (place + 1) for place, test in enumerate(TESTS)}
     items = items_of(tmp_path, counts)
     scores = [(0.9, 0.1) if item.split("/")[0] == "coref" else (0.9, 0.9) for item in items["item_id"]]
     found = velociti.numbers("entail", items, read(items, scores))
     assert (found["strict", "coref"].value, found["strict", "average"].value) == (100, pytest.approx(100 / 7))
     agent, size = found["strict", "agent"], sum(counts[test] for test in FACETS["agent"])
-    assert (agent.value, agent.asked) == (pytest.approx(100 / 3), size), "whatever the sizes"
+    assert (agent.value, agent.requested) == (pytest.approx(100 / 3), size), "whatever the sizes"
     few = items.filter(pl.col("task") != "action_bind")
     found = velociti.numbers("entail", few, read(few, [(0.9, 0.1)] * few.height))
     assert (found["strict", "text_negation"].value, found["strict", "video_negation"].value) == (100, None)
@@ -150,9 +150,9 @@ def test_kinds_of_action_are_measured_over_the_samples_of_the_seven_tests(tmp_pa
     assert (counts["videos", "coref"], counts["samples", "coref"], counts["subset", "coref"]) == (2, 2, 0)
     verdicts, analyses = read(items, [(score, 1 - score) for _, _, score in right]), load_analyses("velociti")
     assert analyses is not None
-    found = velociti.numbers("entail", with_analysed_groups(items, None, analyses), verdicts)
+    found = velociti.numbers("entail", add_analysis_groups(items, None, analyses), verdicts)
     moves = found["strict", "verbs_movement"]
-    assert (moves.value, moves.asked, found["strict", "verbs_states"].value) == (50, 2, 0)
+    assert (moves.value, moves.requested, found["strict", "verbs_states"].value) == (50, 2, 0)
     assert ("strict", "verbs_perception") not in found, "no sample tells of it"
 
 
@@ -175,7 +175,7 @@ def test_similarity_by_hand(tmp_path: Path) -> None:
     verdicts = read(items, [(-0.1, -0.3), (0.2, 0.4), (0.5, 0.5), (0.9, None)], "similarity")
     found = velociti.numbers("similarity", items, verdicts)
     one = found["classic", "chrono"]
-    assert (one.value, one.asked, one.scored, one.failed, one.unparsed) == (25, 4, 3, 1, 0)
+    assert (one.value, one.requested, one.scored, one.failed, one.unparsed) == (25, 4, 3, 1, 0)
     assert {metric for metric, _ in found} == {"classic"}
     authors = velociti.numbers("similarity", items, verdicts, "authors")
     assert authors["classic", "chrono"].value == pytest.approx(100 / 3)

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from construction.stages.draw import drawn
-from reprise.benchmarks.asking import answers_as_given
+from construction.stages.draw import draw_questions
+from reprise.benchmarks.annotations import select_items
 from reprise.benchmarks.mmbench_video.taxonomy import OTHER_VIDEO_SETS, SCORINGS
-from reprise.benchmarks.rows import chosen_items
+from reprise.benchmarks.question_forms import select_all_answers
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES
 from reprise.core.yaml_files import load_yaml
-from reprise.reading.readers import SCALES
-from reprise.stages.judge_requests import given_answers, judge_requests
-from reprise.stages.judgements import judgements
-from reprise.stages.verdicts import verdicts
+from reprise.extraction.extractors import SCALES
+from reprise.stages.judge_requests import build_judge_requests, collect_answers
+from reprise.stages.judgements import extract_judgements
+from reprise.stages.verdicts import extract_verdicts
 
 from tests.unit.benchmarks.releases import mmbench_release, question_row
 from tests.unit.benchmarks.whole import Whole
@@ -45,18 +45,20 @@ def items_of(folder: Path, scoring: str, text: str) -> pl.DataFrame:
     full = folder / "full" / "some.csv"
     full.parent.mkdir()
     full.write_text(text)
-    return chosen_items(release(folder, drawn(full, 1000, scoring, 0).sort("video").write_csv())[1], SCORINGS[scoring])
+    return select_items(
+        release(folder, draw_questions(full, 1000, scoring, 0).sort("video").write_csv())[1], SCORINGS[scoring]
+    )
 
 
 def test_a_manifest_gives_clips_and_questions_and_numbers_apart(tmp_path: Path) -> None:
     """Questions of 2, 4 and 2 words: mean 8/3, deviation sqrt(24/3 - (8/3)^2); videos of 4 and 8 s."""
     clips, items = release(tmp_path, MANIFEST, "msvd")
-    assert clips.filter(pl.col("unit") != "v").select("clip_id", "kind", "source_id").rows() == [
+    assert clips.filter(pl.col("cluster") != "v").select("clip_id", "kind", "source_id").rows() == [
         ("msvd-one.avi.whole", "whole", "release:sets/msvd.csv#one.avi"),
         ("msvd-two.avi.whole", "whole", "release:sets/msvd.csv#two.avi"),
     ]
-    assert chosen_items(items, "sets")["item_id"].to_list() == ["msvd/1", "msvd/2", "msvd/3"]
-    assert chosen_items(items, "mmbench_video")["item_id"].to_list() == ["0"]
+    assert select_items(items, "sets")["item_id"].to_list() == ["msvd/1", "msvd/2", "msvd/3"]
+    assert select_items(items, "mmbench_video")["item_id"].to_list() == ["0"]
     facts = [("v.whole", 60.0, 9), ("msvd-one.avi.whole", 4.0, 1), ("msvd-two.avi.whole", 8.0, 2)]
     rows = [{"clip_id": clip, "duration_s": seconds, "shots": shots} for clip, seconds, shots in facts]
     found = mmbench_video.statistics(items, clips) | mmbench_video.video_statistics(items, rows)
@@ -70,21 +72,21 @@ def test_a_manifest_gives_clips_and_questions_and_numbers_apart(tmp_path: Path) 
 def numbers(form: str, items: pl.DataFrame, read: pl.DataFrame) -> dict[str, tuple[float | None, int, int, int]]:
     found = mmbench_video.numbers(form, items, read)
     assert {group for _, group in found} == {"some"}
-    return {metric: (one.value, one.asked, one.failed, one.unparsed) for (metric, _), one in found.items()}
+    return {metric: (one.value, one.requested, one.failed, one.unparsed) for (metric, _), one in found.items()}
 
 
 def test_ratings_from_0_to_5_by_hand(tmp_path: Path) -> None:
-    """Rated 5, 2, and 7, which the scale lacks: (5 + 2 + 0) / 3 = 7/3 of 5, or 46.7 of 100; one is unread."""
+    """Rated 5, 2, and 7, which the scale lacks: (5 + 2 + 0) / 3 = 7/3 of 5, or 46.7 of 100; one is unparsed."""
     items = items_of(tmp_path, "0 to 5", OPEN)
     asked = request_table(mmbench_video.requests(items, "unpacked", "unpacked"), "write", 9)
     said = response_table(asked, lambda row: {"text": "a dog"})
-    answers = given_answers(answers_as_given, items, asked, said, "k", SCALES[5])
-    requests = judge_requests(answers, items, mmbench_video.prompts[PROTOCOLS["sets.five"]["judge"]], 64)
+    answers = collect_answers(select_all_answers, items, asked, said, "k", SCALES[5])
+    requests = build_judge_requests(answers, items, mmbench_video.prompts[PROTOCOLS["sets.five"]["judge"]], 64)
     assert requests["options"][0].to_list() == ["0", "1", "2", "3", "4", "5"]
     assert "0, 1, 2, 3, 4, or 5" in requests["system"][0]
     replies = {"some/1#robust": "5", "some/2#robust": "Score: 2", "some/3#robust": "7"}
     rows = [response_row(*one) for one in replies.items()]
-    read = judgements(answers, pl.DataFrame(rows, schema=RESPONSES), "robust", "judge")
+    read = extract_judgements(answers, pl.DataFrame(rows, schema=RESPONSES), "robust", "judge")
     assert (read["score"].to_list(), read["right"].to_list()) == ([5.0, 2.0, None], [True, False, False])
     assert numbers("unpacked", items, read) == {
         "original_score": (pytest.approx(7 / 3), 3, 0, 1),
@@ -94,7 +96,7 @@ def test_ratings_from_0_to_5_by_hand(tmp_path: Path) -> None:
 
 
 def test_an_accuracy_by_hand(tmp_path: Path) -> None:
-    """One of two letters is right: 0.5 as it is, 50 of 100; prose that names none is unread and wrong."""
+    """One of two letters is right: 0.5 as it is, 50 of 100; prose that names none is unparsed and wrong."""
     items = items_of(tmp_path, "accuracy", LETTERS)
     rows = mmbench_video.requests(items, "set_choice", "set.choice")
     assert [(row["options"], row["expected"]) for row in rows] == [(["A", "B", "C"], "B"), (["A", "B", "C"], "C")]
@@ -105,7 +107,9 @@ def test_an_accuracy_by_hand(tmp_path: Path) -> None:
     asked = request_table(rows, "choose", 9)
     for said, right, unparsed in ((["B.", "B"], 0.5, 0), (["a cat", "nothing of that"], 0.5, 1), (["D", "A"], 0.0, 1)):
         given = [response_row(row["request_id"], text) for row, text in zip(rows, said, strict=True)]
-        read = verdicts(asked, pl.DataFrame(given, schema=RESPONSES), "robust", PROTOCOLS["sets.choice"]["reading"])
+        read = extract_verdicts(
+            asked, pl.DataFrame(given, schema=RESPONSES), "robust", PROTOCOLS["sets.choice"]["extraction"]
+        )
         assert numbers("set_choice", items, read) == {
             "original_score": (right, 2, 0, unparsed),
             "normalized_score": (100 * right, 2, 0, unparsed),
@@ -113,14 +117,12 @@ def test_an_accuracy_by_hand(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("scoring", "text", "message"), [
-    ("accuracy", OPEN, "row 1: found options nowhere; a set that is scored by accuracy has two or more"),
+    ("accuracy", OPEN, "row 1: found no options; a set that is scored by accuracy has two or more"),
     ("accuracy", LETTERS.replace("a dog,a cat", "a dog,", 1), "row 1: found options A, C"),
     ("accuracy", LETTERS.replace(",b,", ",a cat,"), "row 1: answer 'a cat' is none of A, B, C"),
     ("0 to 5", OPEN.replace("a cat", " "), "row 2: 'answer' is empty"),
 ])  # fmt: skip
-def test_what_a_scoring_cannot_use_is_refused_in_the_user_s_file(
-    tmp_path: Path, scoring: str, text: str, message: str
-) -> None:
+def test_rows_that_do_not_fit_the_scoring_are_refused(tmp_path: Path, scoring: str, text: str, message: str) -> None:
     with pytest.raises(UserError, match=r"full/some\.csv") as error:
         items_of(tmp_path, scoring, text)
     assert message in str(error.value)
@@ -141,22 +143,22 @@ def test_a_broken_manifest_is_refused(tmp_path: Path, name: str, text: str, mess
     assert message in str(error.value)
 
 
-def test_a_manifest_that_does_not_say_it_is_scored_as_in_the_paper() -> None:
+def test_a_manifest_without_a_scoring_is_scored_as_in_the_paper() -> None:
     rows = load_yaml(Path("config/tables/mmbench_video.yaml"))["tables"]["table2"]["sections"][0]["rows"]
     asked = {row["group"]: PROTOCOLS[row["protocol"]]["items"] for row in rows if row["group"] in OTHER_VIDEO_SETS}
     wanted = {name: SCORINGS[scoring] for name, scoring in OTHER_VIDEO_SETS.items()}
-    assert asked == wanted | {"video_mme": "video_mme"}, "which the harness words in its own way"
+    assert asked == wanted | {"video_mme": "video_mme"}, "which has its own prompt in the harness"
 
 
-def test_video_mme_is_asked_in_the_words_of_vlmevalkit(tmp_path: Path) -> None:
+def test_video_mme_has_the_prompt_of_vlmevalkit(tmp_path: Path) -> None:
     """vlmeval/dataset/videomme.py: FRAMES_TMPL_NOSUB behind the frames, and the question with its options."""
     text = "video,question,answer,scoring,A,B,C,D\na.mp4,Who?,B,accuracy,Ann,Bob,Cid,Dan\n"
     items = release(tmp_path, text, "video_mme")[1]
-    (asked,) = mmbench_video.requests(items.filter(pl.col("task") == "video_mme"), "set_choice", "set.video_mme")
+    (request,) = mmbench_video.requests(items.filter(pl.col("task") == "video_mme"), "set_choice", "set.video_mme")
     frames = """
 These are the frames of a video. \
 Select the best answer to the following multiple-choice question based on the video. \
 Respond with only the letter (A, B, C, or D) of the correct option.
 """
     question = "Who?" + "\n" + "\n".join(["A. Ann", "B. Bob", "C. Cid", "D. Dan"])
-    assert asked["prompt"] == frames + f"Question: {question}\nAnswer: "
+    assert request["prompt"] == frames + f"Question: {question}\nAnswer: "

@@ -1,4 +1,4 @@
-"""Vinoground: its reader, questions and scores, against pairs worked out by hand and closed forms."""
+"""Vinoground: its release, questions and scores, against pairs worked out by hand and closed forms."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -7,14 +7,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.asking import answers_as_given
+from reprise.benchmarks.question_forms import select_all_answers
 from reprise.benchmarks.scoring import Convention
 from reprise.benchmarks.vinoground.scores import CHANCE, METRICS
-from reprise.benchmarks.vinoground.taxonomy import MAJOR
+from reprise.benchmarks.vinoground.taxonomy import MAJOR_CATEGORIES
 from reprise.core.errors import UserError
-from reprise.stages.judge_requests import given_answers, judge_requests
-from reprise.stages.judgements import judgements
-from reprise.stages.metrics import row_of
+from reprise.stages.judge_requests import build_judge_requests, collect_answers
+from reprise.stages.judgements import extract_judgements
+from reprise.stages.metrics import make_metric_row
 
 from tests.unit.benchmarks.releases import pair_entry as entry
 from tests.unit.benchmarks.releases import pair_row as row
@@ -27,7 +27,7 @@ vinoground = Whole("vinoground")
 
 def rows_of(count: int) -> list[list[str]]:
     minors = ("", "spatial", "interaction;cyclical;", "contextual")
-    return [row(index, MAJOR[index % 3], minors[index % 4]) for index in range(count)]
+    return [row(index, MAJOR_CATEGORIES[index % 3], minors[index % 4]) for index in range(count)]
 
 
 def items_of(folder: Path, count: int) -> pl.DataFrame:
@@ -40,19 +40,19 @@ def items_of(folder: Path, count: int) -> pl.DataFrame:
 def test_a_pair_is_two_trims_and_their_concatenation(tmp_path: Path) -> None:
     files = release(tmp_path, [row(7)], video=[entry("7_pos", "B"), entry("7_neg", "A")])
     clips, items = vinoground.annotations(files, "ids")
-    assert clips.drop("unit").rows() == [
+    assert clips.drop("cluster").rows() == [
         ("7.pos", "trim", "aaaaaaaaaaa", 0.0, 10.0, []),
         ("7.neg", "trim", "bbbbbbbbbbb", 5.0, 12.5, []),
         ("7.neg-pos", "concat", "", None, None, ["7.neg", "7.pos"]),
     ]
-    assert set(clips["unit"]) == set(items["unit"]) == {"7"}, "one shard, one cluster"
+    assert set(clips["cluster"]) == set(items["cluster"]) == {"7"}, "one shard, one cluster"
     assert items.select("item_id", "clip_id", "task", "answer").rows()[1::2] == [
         ("7_pos/video", "7.neg-pos", "video", "B"),
         ("7_neg/video", "7.neg-pos", "video", "A"),
     ]
 
 
-def test_released_files_and_questions_are_used_as_they_are_and_ready_concatenations_too(tmp_path: Path) -> None:
+def test_released_files_questions_and_concatenations_are_used_unchanged(tmp_path: Path) -> None:
     ready = "vinoground_videos_concated/0.mp4"
     said = "Which {caption}?\nA. 0 sleeps then eats\nB. 0 eats then sleeps"
     text = [entry("0_pos", "B", question=said), entry("0_neg", "A")]
@@ -63,9 +63,9 @@ def test_released_files_and_questions_are_used_as_they_are_and_ready_concatenati
         ("0.neg", "whole", "vinoground_videos/0_neg"),
         ("0.pos-neg", "concat", "vinoground_videos_concated/0"),
     ]
-    asked = vinoground.requests(items, "questions", "authors")[0]
-    assert asked["prompt"] == f"{said}\nPlease only output one English character."
-    assert (asked["expected"], asked["option_texts"]) == ("B", ["0 sleeps then eats", "0 eats then sleeps"])
+    request = vinoground.requests(items, "questions", "authors")[0]
+    assert request["prompt"] == f"{said}\nPlease only output one English character."
+    assert (request["expected"], request["option_texts"]) == ("B", ["0 sleeps then eats", "0 eats then sleeps"])
 
 
 def test_written_questions_have_both_answers_equally_often_and_the_same_ones_again(tmp_path: Path) -> None:
@@ -106,12 +106,12 @@ def test_columns_may_have_other_names_videos_be_links_and_spans_times(tmp_path: 
     assert (whole[1:3], cut[1:3]) == (("0", "whole"), ("0", "trim")), "a file of one's own without a span is the clip"
 
 
-def test_a_judge_of_a_chain_of_thought_is_shown_it_in_the_words_of_appendix_f(tmp_path: Path) -> None:
+def test_a_judge_gets_the_chain_of_thought_in_the_prompt_of_appendix_f(tmp_path: Path) -> None:
     items, said = items_of(tmp_path, 1), "First {candidate} I see\ntwo shapes."
     requests = request_table(vinoground.requests(items, "questions", "cot"), "write", 1024)
     given = response_table(requests, lambda row: {"text": said} if row["role"] == "text_pos" else {"error": "timeout"})
-    answers = given_answers(answers_as_given, items, requests, given, "k")
-    asked = judge_requests(answers, items, vinoground.prompts["extract"], 64)
+    answers = collect_answers(select_all_answers, items, requests, given, "k")
+    asked = build_judge_requests(answers, items, vinoground.prompts["extract"], 64)
     assert set(asked["item_id"]) == {"0_pos/text"}, "a failed answer is not put to the judge"
     row = asked.row(0, named=True)
     assert row["prompt"].startswith("Please parse the following model response into either A or B.")
@@ -123,8 +123,8 @@ def test_a_judge_of_a_chain_of_thought_is_shown_it_in_the_words_of_appendix_f(tm
 # --- scores --------------------------------------------------------------------------------------------------------
 
 
-def read(items: pl.DataFrame, texts: Mapping[str, str], reader: str = "robust") -> pl.DataFrame:
-    """Verdicts on all pairs: by `<index>_<role>` the answer `wrong`, a text, `failed` or `absent` (never asked)."""
+def read(items: pl.DataFrame, texts: Mapping[str, str], extractor: str = "robust") -> pl.DataFrame:
+    """Verdicts on all pairs: by `<index>_<role>` the answer `wrong`, a text, `failed` or `absent` (no request)."""
 
     def say(row: Row) -> Row | None:
         text = texts.get(f"{row['item_id'].split('_')[0]}_{row['role']}", row["expected"])
@@ -132,7 +132,7 @@ def read(items: pl.DataFrame, texts: Mapping[str, str], reader: str = "robust") 
         said = {"text": known.get(text, text), "error": "out_of_memory" if text == "failed" else ""}
         return None if text == "absent" else said
 
-    return vinoground.read(items, "questions", "paper", "choose", say, reader)
+    return vinoground.read(items, "questions", "paper", "choose", say, extractor)
 
 
 def scored(
@@ -140,7 +140,7 @@ def scored(
 ) -> dict[str, dict[str, Any]]:
     answers = read(items, texts, "robust" if convention == "fixed" else "authors")
     found = vinoground.numbers("questions", items, answers, convention)
-    return {metric: row_of(one, CHANCE.get(metric)) for (metric, of), one in found.items() if of == group}
+    return {metric: make_metric_row(one, CHANCE.get(metric)) for (metric, of), one in found.items() if of == group}
 
 
 def values(
@@ -168,22 +168,22 @@ def test_scores_of_letters_that_a_judge_extracts_by_hand(tmp_path: Path) -> None
     requests = request_table(vinoground.requests(items, "questions", "cot"), "write", 1024)
     failed = {"0_pos/text": {"error": "timeout"}}
     given = response_table(requests, lambda row: failed.get(row["item_id"], {"text": "x"}))
-    answers = given_answers(answers_as_given, items, requests, given, "k")
+    answers = collect_answers(select_all_answers, items, requests, given, "k")
     said = {name: {"text": letter} for name, letter in right.items()} | {
         "1_pos/text": {"error": "rate_limited"}, "2_neg/text": {"text": "neither"}, "3_pos/video": {"text": "AB"[right["3_pos/video"] == "A"]},
     }  # fmt: skip
-    asked = judge_requests(answers, items, vinoground.prompts["extract"], 64)
-    read = judgements(answers, response_table(asked, lambda row: said[row["item_id"]]), "robust")
+    asked = build_judge_requests(answers, items, vinoground.prompts["extract"], 64)
+    read = extract_judgements(answers, response_table(asked, lambda row: said[row["item_id"]]), "robust")
     found = [vinoground.numbers("questions", items, read)[name, "all"] for name in METRICS]
     assert [one.value for one in found] == pytest.approx([50, 100 * 5 / 6, 100 / 3])
-    counts = [(one.asked, one.scored, one.failed, one.unparsed) for one in found]
+    counts = [(one.requested, one.scored, one.failed, one.unparsed) for one in found]
     assert counts == [(6, 3, 1, 2), (6, 6, 0, 0), (6, 3, 1, 2)]
 
 
-def test_failed_unread_and_missing_are_three_things(tmp_path: Path) -> None:
+def test_failed_unparsed_and_missing_differ(tmp_path: Path) -> None:
     texts = {"0_text_pos": "failed", "1_text_neg": "I cannot tell.", "2_text_pos": "absent", "3_video_pos": "absent"}
     found = scored(items_of(tmp_path, 6), texts)
-    parts = ("asked", "scored", "failed", "unparsed", "missing", "value")
+    parts = ("requested", "scored", "failed", "unparsed", "missing", "value")
     assert {score: [found[score][part] for part in parts] for score in found} == {
         "text": [5, 3, 1, 1, 1, 60], "video": [5, 5, 0, 0, 1, 100], "group": [4, 2, 1, 1, 2, 50],
     }  # fmt: skip

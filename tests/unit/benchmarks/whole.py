@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from reprise.benchmarks.asking import request_table
 from reprise.benchmarks.prompts import Prompt, load_prompts
+from reprise.benchmarks.question_forms import build_requests
 from reprise.benchmarks.registry import load_questions, load_release, load_scores, load_statistics
-from reprise.benchmarks.scoring import Answered, Convention, in_group
-from reprise.core.schemas import FACTS, VERDICTS
-from reprise.stages.metrics import measured
-from reprise.stages.verdicts import verdicts
+from reprise.benchmarks.scoring import Convention, RunAnswers, filter_group
+from reprise.core.schemas import CLIP_METADATA, VERDICTS
+from reprise.stages.metrics import compute_metrics
+from reprise.stages.verdicts import extract_verdicts
 from reprise.stats.measures import Measure
 
 from tests.unit.rows import Row, response_table
@@ -41,10 +41,12 @@ class Whole:
     def annotations(
         self, files: Sequence[Path], clips: Any = "release", options: Mapping[str, object] | None = None
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        return load_release(self.name).read_release(files, clips, options or {}).tables()
+        return load_release(self.name).read_release(files, clips, options or {}).to_tables()
 
     def requests(self, items: pl.DataFrame, form: str, prompt: str) -> list[dict[str, Any]]:
-        rows = request_table(load_questions(self.name).FORMS[form], items, self.prompts[prompt], "choose", 1).to_dicts()
+        rows = build_requests(
+            load_questions(self.name).FORMS[form], items, self.prompts[prompt], "choose", 1
+        ).to_dicts()
         return [{name: value for name, value in row.items() if name not in ("ask", "max_tokens")} for row in rows]
 
     def numbers(
@@ -52,7 +54,7 @@ class Whole:
     ) -> Numbers:
         """As the stage `metrics` has them, of a table of verdicts or of its rows."""
         read = pl.DataFrame(verdicts, schema=VERDICTS)
-        found = measured(load_scores(self.name), form, items, read, level, convention)
+        found = compute_metrics(load_scores(self.name), form, items, read, level, convention)
         return {(one.metric, one.group): one for one in found}
 
     def read(
@@ -62,24 +64,27 @@ class Whole:
         prompt: str,
         ask: str,
         say: Callable[[Row], Row | None],
-        reader: str = "robust",
+        extractor: str = "robust",
     ) -> pl.DataFrame:
-        """Verdicts on what is said to each request; nothing where it was never asked."""
+        """Return verdicts on the responses to each request; none for requests without a response."""
         asked = table_of_requests(self.requests(items, form, prompt), ask)
-        reading = {"choose": "first_character", "write": "text"}.get(ask, "plain")
-        return verdicts(asked, response_table(asked, say), reader, reading)
+        method = {"choose": "first_character", "write": "text"}.get(ask, "plain")
+        return extract_verdicts(asked, response_table(asked, say), extractor, method)
 
     def outcomes(self, form: str, items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
-        return load_scores(self.name).SCORES[form].outcomes(Answered(items, verdicts))
+        return load_scores(self.name).SCORES[form].compute_outcomes(RunAnswers(items, verdicts))
 
     def statistics(self, items: pl.DataFrame, clips: pl.DataFrame) -> dict[tuple[str, str], float]:
-        counted = load_statistics(self.name).of_data(items, clips)
+        counted = load_statistics(self.name).compute_from_items(items, clips)
         return {(metric, group): value for metric, group, value in counted}
 
     def video_statistics(self, items: pl.DataFrame, facts: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
-        of_videos = load_statistics(self.name).of_videos
+        of_videos = load_statistics(self.name).compute_from_metadata
         assert of_videos is not None
-        return {(metric, group): value for metric, group, value in of_videos(items, pl.DataFrame(facts, schema=FACTS))}
+        return {
+            (metric, group): value
+            for metric, group, value in of_videos(items, pl.DataFrame(facts, schema=CLIP_METADATA))
+        }
 
     def in_group(self, items: pl.DataFrame, group: str) -> pl.DataFrame:
-        return in_group(items, group, load_scores(self.name).GROUPS)
+        return filter_group(items, group, load_scores(self.name).GROUPS)

@@ -1,4 +1,4 @@
-"""`reprise` and its commands: what can be typed reaches the right function, mistakes end with one message."""
+"""The command line of `reprise`: each command calls its function, and mistakes end with one message."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer
 from reprise.__main__ import app
-from reprise.commands.evaluate import Order
+from reprise.commands.evaluate import EvaluationOptions
 
 from tests.unit.core.programs import write
 
@@ -33,27 +33,29 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
         (["check", "a-model", "--questions", "9", "--suite", "paper"], "check:check_model", ("a-model", 9, "paper")),
         (
             ["eval", "a/model", "--benchmarks", "velociti,vinoground", "--frames", "8", "--gpus", "2", "--name", "m", "--cores", "4", "-n", "-y", "--suite", "paper", "--json", "n.json", "--limit", "20"],
-            "evaluate:evaluate_model", (Order("a/model", "velociti,vinoground", "8", "m", 2, 20, "4", True, True, Path("n.json"), "paper"),),
+            "evaluate:evaluate_model", (EvaluationOptions("a/model", "velociti,vinoground", "8", "m", 2, 20, "4", True, True, Path("n.json"), "paper"),),
         ),
-        (["time", "a/model", "--limit", "5"], "evaluate:evaluate_model", (Order("a/model", limit=5, command="time"),)),
+        (["temporal", "a/model", "--limit", "5"], "evaluate:evaluate_model", (EvaluationOptions("a/model", limit=5, command="temporal"),)),
         (["static", RUN, OTHER, "--judge", "j", "--least", "2"], "answers:list_static", ([RUN, OTHER], "j", 2.0, None)),
         (["retry", "private", "removed", RUN], "runs:retry_failures", (["private", "removed", RUN], None)),
         (["subtitles", "mmbench_video"], "videos:copy_subtitles", ("mmbench_video", None)),
-        (["store", "--prune", "--used-by", "a", "--used-by", "b"], "videos:look_at_store", (True, False, [Path("a"), Path("b")], False)),
+        (["store", "--prune", "--used-by", "a", "--used-by", "b"], "videos:manage_store", (True, False, [Path("a"), Path("b")], False)),
     ],
 )  # fmt: skip
-def test_what_is_typed_reaches_its_function(
+def test_each_command_calls_its_function(
     typed: list[str], target: str, arguments: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module, function = target.split(":")
     calls: list[tuple[Any, ...]] = []
-    home = import_module(f"reprise.commands.{module}")
-    monkeypatch.setattr(home, function, lambda *found, **options: calls.append((*found, *options.values())))
+    command_module = import_module(f"reprise.commands.{module}")
+    monkeypatch.setattr(
+        command_module, function, lambda *positional, **named: calls.append((*positional, *named.values()))
+    )
     app(typed, standalone_mode=False)
     assert calls == [arguments]
 
 
-def test_a_folder_in_place_of_a_file_is_met_before_a_model_is_asked(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_a_file_is_rejected_at_once(tmp_path: Path) -> None:
     with pytest.raises(typer.BadParameter, match="is a directory"):
         app(["eval", "a/model", "--json", str(tmp_path)], standalone_mode=False)
 
@@ -83,7 +85,7 @@ def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None
         ("reprise pin my-own", {"my-own-4o"}),
     ],
 )
-def test_a_shell_completes_commands_suites_runs_and_tables(
+def test_the_shell_completes_suites_runs_tables_and_models(
     typed: str, offered: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     results = (

@@ -1,4 +1,4 @@
-"""`pin` looks at repositories before their commit is written: models and data sets on a hub at 127.0.0.1."""
+"""`pin` checks repositories before their commit is written: models and datasets on a hub at 127.0.0.1."""
 
 import re
 import shutil
@@ -31,7 +31,7 @@ benchmarks:
 
 @contextmanager
 def hub(kind: str, repo: str, folder: Path, monkeypatch: pytest.MonkeyPatch, weights: int = 10**9) -> Iterator[None]:
-    """A folder as a repository; weights are as large as said, and must not be fetched."""
+    """Serve a folder as a repository; weights have the given size and must not be fetched."""
     contents = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     large = dict.fromkeys([name for name in contents if name.endswith((".safetensors", ".zip"))], weights)
     with serving(repository(kind, repo, contents, large)) as (url, log):
@@ -63,7 +63,7 @@ MODELS: list[tuple[Callable[[Path], object], str]] = [
 
 
 @pytest.mark.parametrize(("spoil", "message"), MODELS, ids=["blind template", "pickles", "no configuration", "class"])
-def test_a_models_repository_that_cannot_be_asked_stays_unpinned(
+def test_an_unsupported_model_repository_stays_unpinned(
     spoil: Callable[[Path], object], message: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tiny.llava(tmp_path / "repository")
@@ -72,20 +72,22 @@ def test_a_models_repository_that_cannot_be_asked_stays_unpinned(
         pin_files(root, ["m"])
     assert str(root / "config/models/m.yaml") in str(caught.value) and "--unchecked" in str(caught.value)
     if spoil is spoil_template:
-        assert "its weights are 145.0 GB, more than memory_mb: 2000" in str(caught.value), "all is named at once"
+        assert "its weights are 145.0 GB, more than memory_mb: 2000" in str(caught.value), (
+            "all problems are reported at once"
+        )
     assert (root / "config/models/m.yaml").read_text() == MODEL_FILE
 
 
-def test_a_models_repository_as_it_should_be_is_pinned(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_supported_model_repository_is_pinned(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with hub("model", MODEL, tiny.llava(tmp_path / "repository"), monkeypatch):
         pin_files(root, ["m"])
     pinned = MODEL_FILE.replace("unpinned", f"{REVISION}\nweights_bytes: {10**9}")
     assert (root / "config/models/m.yaml").read_text() == pinned
 
 
-def test_a_data_set_is_read_by_its_own_reader(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dataset_is_checked_by_the_reader_of_its_benchmark(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "repository"
     folder.mkdir()
     (folder / "velociti.csv").write_text("video_id,caption\nx,x\n")
@@ -97,9 +99,9 @@ def test_a_data_set_is_read_by_its_own_reader(root: Path, tmp_path: Path, monkey
     (folder / "videos.zip").rename(folder / "clips.zip")
     with hub("dataset", SET, folder, monkeypatch), pytest.raises(UserError) as caught:
         pin_files(root, ["s"])
-    said = str(caught.value)
-    assert "benchmarks.velociti.release: no file is one of *.parquet, *.csv" in said
-    assert "benchmarks.velociti.route.files: no file is 'videos.zip'. It holds clips.zip, readme.txt." in said
+    message = str(caught.value)
+    assert "benchmarks.velociti.release: no file is one of *.parquet, *.csv" in message
+    assert "benchmarks.velociti.route.files: no file is 'videos.zip'. It holds clips.zip, readme.txt." in message
     assert (root / "config/suites/s.yaml").read_text() == SUITE
     with hub("dataset", SET, folder, monkeypatch):
         pin_files(root, ["s"], unchecked=True)

@@ -1,4 +1,4 @@
-"""What is missing: cells without a number, failures by their reasons, in harmless words; rows that `trace` finds, numbers of a plan; subtitles for a release."""
+"""Commands on results: missing cells and videos, failures, rows that `trace` matches, numbers of a plan, and subtitles."""
 
 import csv
 from collections import Counter
@@ -6,18 +6,18 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.commands.plan import in_words, of_known, short
+from reprise.commands.plan import format_count, format_duration, format_known_sum
 from reprise.commands.runs import incomplete_cells
-from reprise.commands.shared import failure_lines
+from reprise.commands.shared import format_failures
 from reprise.commands.show import find_by_name
 from reprise.commands.videos import copy_subtitles
 from reprise.config.load import load
 from reprise.core.errors import UserError
-from reprise.core.schemas import CLIP_LEDGER, SOURCES, write_table
-from reprise.fetch.keys import BenchmarkLedgers
+from reprise.core.schemas import CLIP_MANIFEST, SOURCES, write_table
+from reprise.fetch.keys import BenchmarkManifests
 from reprise.plan.runs import Plan
-from reprise.stages.missing import section
-from reprise.tables.build import TIDY
+from reprise.stages.missing import format_section
+from reprise.tables.builder import TIDY_SCHEMA
 
 from tests.unit.config.conftest import ROOT, Project
 from tests.unit.core.programs import write
@@ -35,7 +35,7 @@ def written(folder: Path, *rows: dict[str, str], suite: str = "rehearsal") -> Pa
     path = folder / f"{TABLE}.csv"
     path.parent.mkdir(parents=True)
     with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, list(TIDY), restval="")
+        writer = csv.DictWriter(stream, list(TIDY_SCHEMA), restval="")
         writer.writeheader()
         writer.writerows({"suite": suite, "table": TABLE, "group": "all", **row} for row in rows)
     return folder
@@ -46,12 +46,12 @@ def cell(metric: str, value: str, **known: str) -> dict[str, str]:
     return {"column": columns[metric], "metric": metric, "value": value, **known}
 
 
-def test_each_row_wants_a_number_of_its_own(plan: Plan, tmp_path: Path) -> None:
-    """Two rows are called Prolific Human; the authors' convention stands beside a cell and an empty value is none."""
-    people = (("text", "1"), ("text", "2"), ("video", "3"), ("group", ""))
+def test_each_row_needs_its_own_number(plan: Plan, tmp_path: Path) -> None:
+    """Two rows have the label Prolific Human; values by the authors' convention and empty values do not count."""
+    humans = (("text", "1"), ("text", "2"), ("video", "3"), ("group", ""))
     model = (("4", "authors"), ("5", "fixed"))
     named = [cell("video", value, row="LLaVA-OneVision-72B", convention=convention) for value, convention in model]
-    gaps = incomplete_cells(plan, written(tmp_path, *(cell(*one, **HUMAN) for one in people), *named), [TABLE])
+    gaps = incomplete_cells(plan, written(tmp_path, *(cell(*fields, **HUMAN) for fields in humans), *named), [TABLE])
     assert [gap.column for gap in gaps if gap.row == "Prolific Human"] == ["s_v", "s_g", "s_g"]
     assert sum(gap.row == "LLaVA-OneVision-72B" and gap.metric == "video" for gap in gaps) == 5, "six rows, one number"
     assert len(gaps) == 12 * 3 - 4
@@ -61,47 +61,55 @@ def test_each_row_wants_a_number_of_its_own(plan: Plan, tmp_path: Path) -> None:
     ("name", "suite", "message"),
     [
         ("vinoground/table44", "rehearsal", "unknown table 'vinoground/table44'. Did you mean 'vinoground/table4'"),
-        (TABLE, "demo", "table4.csv: of suite 'demo', not of 'rehearsal'. Run snakemake with `--config suite=reh"),
+        (
+            TABLE,
+            "demo",
+            "table4.csv: belongs to suite 'demo', not to 'rehearsal'. Run snakemake with `--config suite=reh",
+        ),
         ("vinoground/table3", "rehearsal", "table3.csv not found. Make it first: snakemake "),
     ],
 )
-def test_what_cannot_be_looked_at_is_named(plan: Plan, tmp_path: Path, name: str, suite: str, message: str) -> None:
+def test_tables_that_cannot_be_read_are_reported(
+    plan: Plan, tmp_path: Path, name: str, suite: str, message: str
+) -> None:
     folder = written(tmp_path, cell("text", "1", **HUMAN), suite=suite)
     with pytest.raises(UserError) as error:
         incomplete_cells(plan, folder, [name])
     assert message in str(error.value)
 
 
-def test_a_few_failures_of_each_reason_are_named_unless_all_are_wanted_and_none_speaks_to_a_terminal() -> None:
+def test_failures_are_listed_by_reason_without_control_characters() -> None:
     failed = pl.DataFrame(
         {"reason": ["network"] * 5, "name": ["a\x1b[2J\nb\u202e", *"cdef"], "message": ["no\x07"] * 5}
     )
-    few, every = (list(failure_lines(failed, Counter(network=2), shown)) for shown in (3, None))
-    assert few[0].endswith("; the next run tries 2 again") and few[-1] == "  and 2 more" and len(few) == 5
+    few, every = (list(format_failures(failed, Counter(network=2), limit)) for limit in (3, None))
+    assert few[0].endswith("; the next run retries 2") and few[-1] == "  and 2 more" and len(few) == 5
     assert every[1:] == [f"  {name}: no[U+0007]" for name in ("a b[U+202E]", *"cdef")]
 
 
 NASTY = "x\u202e|<script>alert(1)</script>\x00\x1b[2J![i](http://127.0.0.1/)&lt;$\\\n# head"
 
 
-def test_the_list_of_what_is_missing_shows_text_and_obeys_none(tmp_path: Path) -> None:
-    row = dict.fromkeys(("unit", "object", "sha256"), "") | {"bytes": 0, "transient": False, "attempts": 1}
+def test_the_list_of_missing_videos_escapes_markup(tmp_path: Path) -> None:
+    row = dict.fromkeys(("cluster", "object", "sha256"), "") | {"bytes": 0, "transient": False, "attempts": 1}
     row |= {"source_id": NASTY, "status": "failed", "message": NASTY}
-    for name, rows, schema in (("s", [row], SOURCES), ("c", [], CLIP_LEDGER)):
+    for name, rows, schema in (("s", [row], SOURCES), ("c", [], CLIP_MANIFEST)):
         write_table(pl.DataFrame(rows, schema=schema), tmp_path / name, schema)
-    text = section(BenchmarkLedgers(title="Toy", sources=(tmp_path / "s",), clips=(tmp_path / "c",)))
+    text = format_section(BenchmarkManifests(title="Toy", sources=(tmp_path / "s",), clips=(tmp_path / "c",)))
     line = next(line for line in text.splitlines() if line.startswith("| x"))
     assert line.count("|") == 5 and not any(sign in line for sign in "\u202e\x00\x1b<>[]\\$")
     assert line.count("U+202E") == 2 and "&#38;lt;" in line
 
 
-def test_subtitles_reach_the_release(project: Project) -> None:
+def test_subtitles_are_copied_to_the_extras_of_the_release(project: Project) -> None:
     project.edit("config/config.yaml", "suite: demo", "suite: paper\nstore: store")
     project.edit("config/suites/paper.yaml", "extras: resources/extras/mmbench_video", "extras: extras")
     rows = [("spoken", "ok"), ("silent", "ok"), ("gone", "not_found")]
-    known = {"unit": "", "transient": False, "attempts": 1, "sha256": "", "bytes": 0, "message": ""}
-    ledger = [{"source_id": name, "status": status, "object": f"sources/{name}.mp4", **known} for name, status in rows]
-    write_table(pl.DataFrame(ledger, schema=SOURCES), Path("results/paper/sources/mmbench_video/0.parquet"), SOURCES)
+    fields = {"cluster": "", "transient": False, "attempts": 1, "sha256": "", "bytes": 0, "message": ""}
+    manifest = [
+        {"source_id": name, "status": status, "object": f"sources/{name}.mp4", **fields} for name, status in rows
+    ]
+    write_table(pl.DataFrame(manifest, schema=SOURCES), Path("results/paper/sources/mmbench_video/0.parquet"), SOURCES)
     write(Path("store/sources/spoken.vtt"), b"WEBVTT\n\n00:01.000 --> 00:02.000\nhello\n")
     copy_subtitles("mmbench_video")
     assert [path.name for path in Path("extras/subtitles").iterdir()] == ["spoken.vtt"]
@@ -134,31 +142,29 @@ ALL = """Copy one:
 
 
 @pytest.mark.parametrize(
-    ("words", "found"), [("gpt-4o, 8 frames", 1), ("GPT-4o (CoT), 32 frames", 3), ("cot", 3), ("human", 4)]
+    ("query", "match"), [("gpt-4o, 8 frames", 1), ("GPT-4o (CoT), 32 frames", 3), ("cot", 3), ("human", 4)]
 )
-def test_a_row_is_found_by_its_label_or_by_words_of_it(words: str, found: int) -> None:
-    assert find_by_name("row", words, ROWS) == found
+def test_a_row_is_matched_by_its_label_or_its_words(query: str, match: int) -> None:
+    assert find_by_name("row", query, ROWS) == match
 
 
 @pytest.mark.parametrize(
-    ("kind", "words", "named", "message"),
+    ("kind", "query", "entries", "message"),
     [
         ("row", "GPT-5", ROWS, f"trace: no row 'GPT-5'. {ALL}"),
-        ("row", "32", ROWS, f"trace: row '32' fits 2. {SEVERAL}"),
+        ("row", "32", ROWS, f"trace: row '32' matches 2. {SEVERAL}"),
         ("column", "avg", {"Score (%)": 1}, "trace: no column 'avg'. Copy one:\n  --column 'Score (%)'"),
     ],
 )  # fmt: skip
-def test_labels_with_commas_and_brackets_are_told_apart(
-    kind: str, words: str, named: dict[str, int], message: str
-) -> None:
+def test_ambiguous_labels_are_listed(kind: str, query: str, entries: dict[str, int], message: str) -> None:
     with pytest.raises(UserError) as error:
-        find_by_name(kind, words, named)
+        find_by_name(kind, query, entries)
     assert str(error.value) == message
 
 
 def test_numbers_of_a_plan() -> None:
     times = {0: "0 s", 0.9: "<1 s", 89: "89 s", 90: "1.5 min", 3000: "50 min", 30_000: "8.3 h", 90_000: "25 h"}
-    assert {seconds: in_words(seconds) for seconds in times} == times
+    assert {seconds: format_duration(seconds) for seconds in times} == times
     counts = {None: "?", 999: "999", 1000: "1.0k", 123_456: "123k", 4_140_000: "4.1M", 2e9: "2.0G"}
-    assert {count: short(count) for count in counts} == counts
-    assert [of_known("5", known, 3) for known in (3, 2, 0)] == ["5", "at least 5 (unknown of 1 of 3 runs)", "?"]
+    assert {count: format_count(count) for count in counts} == counts
+    assert [format_known_sum("5", known, 3) for known in (3, 2, 0)] == ["5", "at least 5 (unknown of 1 of 3 runs)", "?"]

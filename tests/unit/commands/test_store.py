@@ -1,4 +1,4 @@
-"""`reprise store` deletes what Reprise made and nothing else, and never without a person who agreed."""
+"""`reprise store` deletes only files that Reprise made, and only after a confirmation."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import typer
 from reprise.__main__ import app
 from reprise.core.errors import UserError
 from reprise.core.paths import Results
-from reprise.core.schemas import CLIP_LEDGER, SOURCES, write_table
+from reprise.core.schemas import CLIP_MANIFEST, SOURCES, write_table
 from reprise.core.store import MARKER, Store
 
 from tests.unit.config.conftest import Project
@@ -33,7 +33,7 @@ def contents(root: Path) -> dict[Path, bytes]:
 
 
 @pytest.mark.parametrize("option", ["--prune", "--repair", "--prune --used-by .", "--prune --repair"])
-def test_a_folder_that_was_never_a_store_is_left_alone(project: Project, option: str) -> None:
+def test_a_folder_that_is_no_store_is_left_unchanged(project: Project, option: str) -> None:
     store = store_at(project, "videos")
     for name in USERS:
         write(store.root / name, b"mine")
@@ -46,19 +46,17 @@ def test_a_folder_that_was_never_a_store_is_left_alone(project: Project, option:
     assert contents(store.root) == before
 
 
-def test_a_folder_that_was_used_by_mistake_keeps_what_its_user_has(
-    project: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_of_the_user_in_a_store_are_kept(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     store = store_at(project, "videos")
-    own = [write(store.root / name, b"mine") for name in USERS if "ab" * 32 not in name]
+    user_files = [write(store.root / name, b"mine") for name in USERS if "ab" * 32 not in name]
     store.mark()  # as a job does
     app(["store", "--prune", "--repair", "--used-by", ".", "--yes"], standalone_mode=False)
     assert "0.0 MB freed" in capsys.readouterr().out
-    assert all(path.read_bytes() == b"mine" for path in own)
+    assert all(path.read_bytes() == b"mine" for path in user_files)
 
 
 @pytest.mark.parametrize("answer", [None, "n", "y", "--yes"])
-def test_objects_are_listed_and_deleted_when_somebody_agrees(
+def test_objects_are_listed_and_deleted_after_a_confirmation(
     project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, answer: str | None
 ) -> None:
     store = store_at(project, "store")
@@ -72,13 +70,13 @@ def test_objects_are_listed_and_deleted_when_somebody_agrees(
     if answer is None:
         with pytest.raises(
             UserError,
-            match="nothing was deleted. Nobody can be asked here: add --yes to delete these files, and --used-by",
+            match="nothing was deleted, because there is no terminal to confirm it. Add --yes to delete these files, and --",
         ):
             app(arguments, standalone_mode=False)
     else:
         app(arguments, standalone_mode=False)
     output = capsys.readouterr().out
-    assert f"store: 30 files without use, 3.0 MB:\n  clips/00/{'00' * 32}.mp4\n" in output
+    assert f"store: 30 unused files, 3.0 MB:\n  clips/00/{'00' * 32}.mp4\n" in output
     assert "  and 10 more\n" in output and len(output.splitlines()) < 25
     assert f"No results in {project.root} name them. If another working directory uses this store, answer no" in output
     is_deleted = answer in ("y", "--yes")
@@ -89,10 +87,10 @@ def test_objects_are_listed_and_deleted_when_somebody_agrees(
 def clip_of(folder: Path, store: Store, digest: str) -> Path:
     """Add a clip that the results of a working directory name."""
     clip = write(store.path("clips", digest, ".mp4"))
-    row = {"clip_id": "a", "unit": "a", "status": "ok", "object": str(clip.relative_to(store.root))}
+    row = {"clip_id": "a", "cluster": "a", "status": "ok", "object": str(clip.relative_to(store.root))}
     results = Results("demo", folder / "results")
-    write_table(pl.DataFrame([row], schema=CLIP_LEDGER), results.ledger("clips", "velociti", 0), CLIP_LEDGER)
-    write_table(pl.DataFrame(schema=SOURCES), results.ledger("sources", "velociti", 0), SOURCES)
+    write_table(pl.DataFrame([row], schema=CLIP_MANIFEST), results.manifest("clips", "velociti", 0), CLIP_MANIFEST)
+    write_table(pl.DataFrame(schema=SOURCES), results.manifest("sources", "velociti", 0), SOURCES)
     return clip
 
 
@@ -108,7 +106,7 @@ def test_the_users_of_a_store_elsewhere_must_be_named(
     assert clip.is_file()
 
 
-def test_what_a_named_working_directory_uses_is_kept(
+def test_files_that_a_named_working_directory_uses_are_kept(
     project: Project, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     store, other = store_at(project, str(tmp_path_factory.mktemp("shared"))), tmp_path_factory.mktemp("other")
@@ -120,7 +118,7 @@ def test_what_a_named_working_directory_uses_is_kept(
         app([*prune, str(project.root / "elsewhere")], standalone_mode=False)
     locks = other / ".snakemake/locks"
     write(locks / "0.output.lock")
-    with pytest.raises(UserError, match=f"snakemake works in {other}. Wait for its end"):
+    with pytest.raises(UserError, match=f"snakemake is running in {other}. Wait until it ends"):
         app([*prune, str(other)], standalone_mode=False)
     (locks / "0.output.lock").unlink()
     assert unused.is_file()

@@ -1,4 +1,4 @@
-"""A copy of the configuration that a test may break, and what is said of it."""
+"""A copy of the configuration that a test may break, and the message about it."""
 
 import os
 import shutil
@@ -19,12 +19,12 @@ MMBENCH_VIDEO = "    tables: config/tables/construction/mmbench_video.yaml\n"
 
 
 def with_raters(runs: str, more: str = "") -> str:
-    """The beginning of a benchmark's entry with two groups of people that rate answers."""
+    """Return the start of a benchmark's entry with two groups of annotators who rate responses."""
     again, raters = (
         f"      {name}: {{kind: rating, runs: [{rated}], answers: '{name}*.csv'}}\n"
         for name, rated in (("again", "unpacked/interior8/toy-llava-ov"), ("raters", runs))
     )
-    return f"{MMBENCH_VIDEO}{more}    people:\n{again}{raters}"
+    return f"{MMBENCH_VIDEO}{more}    annotators:\n{again}{raters}"
 
 
 class Project:
@@ -48,7 +48,7 @@ class Project:
         return Plan(load(self.root, {"suite": suite} if suite else {}))
 
     def message(self, suite: str = "") -> str:
-        """What is said of the configuration, or of the keys that are planned by it."""
+        """Return the error message of the configuration, or of the settings that are planned from it."""
         with pytest.raises(UserError) as error:
             all_settings(self.plan(suite))
         return str(error.value)
@@ -56,15 +56,15 @@ class Project:
 
 @pytest.fixture(scope="session")
 def each_text_is_parsed_once() -> Iterator[None]:
-    """A test changes one file of some eighty; what is refused is parsed again."""
-    known: dict[tuple[str, bytes], Any] = {}
+    """Cache parsed files by content, because a test changes one file of about eighty."""
+    cache: dict[tuple[str, bytes], Any] = {}
     parse = yaml_files.load_yaml
 
     def read(path: Path) -> Any:
         key = (path.name, path.read_bytes() if path.is_file() else b"")
-        if key not in known:
-            known[key] = parse(path)
-        return known[key]
+        if key not in cache:
+            cache[key] = parse(path)
+        return cache[key]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(yaml_files, "load_yaml", read)
@@ -75,7 +75,7 @@ def each_text_is_parsed_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what a test may change, whose files the tests' own folders link to."""
+    """A copy of the files that a test may change, to which the folders of the tests link."""
     folder = tmp_path_factory.mktemp("project")
     for name in ("config", "resources/imports", "resources/prompts"):
         shutil.copytree(ROOT / name, folder / name)

@@ -1,4 +1,4 @@
-"""Adding an item to a list of a file that a person wrote: nothing else of the file changes, or nothing at all."""
+"""Adding an item to a list of a user's file: nothing else in the file changes, or nothing at all."""
 
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,8 @@ LINE = {"model": "new", "benchmarks": ["vinoground"]}
 WRITTEN = "{model: new, benchmarks: [vinoground]}"
 
 
-def named(one: Any) -> bool:
-    return one in ("new", "on") or (isinstance(one, dict) and one["model"] == "new")
+def is_new(item: Any) -> bool:
+    return item in ("new", "on") or (isinstance(item, dict) and item["model"] == "new")
 
 
 @pytest.mark.parametrize(
@@ -28,13 +28,13 @@ def named(one: Any) -> bool:
         ("run: [a, new]\n", "new", "run: [a, new]\n"),
     ],
 )  # fmt: skip
-def test_one_item_changes_and_nothing_else(before: str, item: Any, after: str, tmp_path: Path) -> None:
+def test_only_the_item_changes(before: str, item: Any, after: str, tmp_path: Path) -> None:
     file = tmp_path / "suite.yaml"
     file.write_text(before)
-    put_item(file, "run", item, named)
+    put_item(file, "run", item, is_new)
     assert file.read_text() == after
     assert item in load_yaml(file)["run"]
-    put_item(file, "run", item, named)
+    put_item(file, "run", item, is_new)
     assert file.read_text() == after, "the second time nothing changes"
 
 
@@ -46,10 +46,10 @@ def test_one_item_changes_and_nothing_else(before: str, item: Any, after: str, t
         "run:\n  - model: new\n    benchmarks:\n    - a\n  - b\n",  # the item that is replaced takes several lines
     ],
 )
-def test_what_a_line_cannot_do_is_left_to_a_person(before: str, tmp_path: Path) -> None:
+def test_a_change_of_several_lines_is_left_to_the_user(before: str, tmp_path: Path) -> None:
     file = tmp_path / "suite.yaml"
     file.write_text(before)
     with pytest.raises(UserError) as error:
-        put_item(file, "run", LINE, named)
+        put_item(file, "run", LINE, is_new)
     assert str(error.value) == f"{file}: `run` cannot be changed here. Write this into it by hand: {WRITTEN}"
     assert file.read_text() == before

@@ -1,4 +1,4 @@
-"""Answers made elsewhere: where a run's files lie follows from its name, and what lies there counts."""
+"""Imported predictions: the name of a run determines the folder of its files."""
 
 import pytest
 from reprise.core.paths import Run
@@ -13,7 +13,7 @@ NAMED = ("textscore-frame8-response.jsonl", "videoscore-frame8-response.jsonl")
 
 @pytest.fixture
 def paper(project: Project) -> Project:
-    """The paper suite with imported models alone, two of which it could ask itself."""
+    """The paper suite with imported models only, two of which it could also run."""
     for slug in ("ma-lmm", "owl-con"):
         project.write(f"config/models/{slug}.yaml", f"label: {slug}\nadapter: import\n")
     project.edit("config/suites/paper.yaml", "run: [none]", "run: [local]\njudges: [gpt-4-turbo-1106]")
@@ -34,7 +34,7 @@ NAMED_32 = tuple(name.replace("8", "32") for name in NAMED)
 
 
 @pytest.mark.parametrize(
-    ("laid", "found"),
+    ("files", "expected"),
     [
         ({}, []),
         ({f"{APOLLO}/paper/black8": BOTH, f"{APOLLO}/paper/black64": BOTH}, [f"vinoground/paper/black{frames}/apollo-7b" for frames in (64, 8)]),
@@ -43,48 +43,46 @@ NAMED_32 = tuple(name.replace("8", "32") for name in NAMED)
         ({"temporalbench/internlm-xc-2.5/temporalbench_short_qa": ("xc.jsonl",)}, ["temporalbench/short/fps1/internlm-xc-2.5"]),
     ],
 )  # fmt: skip
-def test_where_files_lie_says_which_run_they_are_of(
-    paper: Project, laid: dict[str, tuple[str, ...]], found: list[str]
+def test_folders_and_names_of_files_determine_their_run(
+    paper: Project, files: dict[str, tuple[str, ...]], expected: list[str]
 ) -> None:
-    for folder, names in laid.items():
+    for folder, names in files.items():
         lay(paper, folder, *names)
-    assert runs(paper) == found
+    assert runs(paper) == expected
 
 
-def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog: pytest.LogCaptureFixture) -> None:
+def test_files_for_another_number_of_frames_are_not_used(paper: Project, caplog: pytest.LogCaptureFixture) -> None:
     names = [name.replace("8", "7") for name in NAMED]
     lay(paper, APOLLO, *names)
     plan = paper.plan("paper")
-    plan.imports.warn_of_unused(plan.models)
+    plan.imports.warn_about_unused_files(plan.models)
     assert plan.runs() == []
-    assert f"{IMPORTS}/{APOLLO}: {', '.join(names)}: not used: their names fit no run of this suite." in caplog.text
+    assert f"{IMPORTS}/{APOLLO}: {', '.join(names)}: not used: their names match no run of this suite." in caplog.text
 
 
 @pytest.mark.parametrize(
-    ("folder", "names", "said"),
+    ("folder", "names", "parts"),
     [
         ("vinoground/apollo-7b", BOTH, [f"{IMPORTS}/vinoground/apollo-7b/textscore-response.jsonl: could be the answers of several runs of 'apollo-7b': vinoground/paper/black16, vinoground/paper/black32,", f"Put it into the folder of its run, {IMPORTS}/vinoground/apollo-7b/<protocol>/<sampling>/, or name its run in config/external.yaml (`runs: {{vinoground/paper/black16: .}}`)."]),
         ("temporalbench/ma-lmm", ("ma-lmm.jsonl",), ["temporalbench/caption/linspace4, temporalbench/long/linspace4, temporalbench/short/linspace4."]),
         ("velociti/gemini-1.5-flash", ("control.csv",), ["velociti/entail.gemini.subset/fps1, velociti/mc.gemini.subset/fps1."]),
         ("mmbench_video/gpt-4o", ("gpt4o.xlsx",), ["mmbench_video/packed.low.subtitled/interior16, ", ", ... (19 in all)"]),
-        ("mmbench_video/videostreaming", ("a.xlsx", "b.tsv"), [f"{IMPORTS}/mmbench_video/videostreaming: found a.xlsx, b.tsv; one file of answers is expected. Keep one of them there."]),
-        ("vinoground/o3/paper/black32", ("text.jsonl",), [f"{IMPORTS}/vinoground/o3/paper/black32: found text.jsonl, which are no answers to vinoground/paper by their names. {IMPORTS}/README.md lists the names."]),
-        ("vinoground/o3/paper/black32", NAMED, ["which holds the answers of a run that shows 32 frames is not clear"]),
+        ("mmbench_video/videostreaming", ("a.xlsx", "b.tsv"), [f"{IMPORTS}/mmbench_video/videostreaming: found a.xlsx, b.tsv; one file of answers is expected. Keep one of them."]),
+        ("vinoground/o3/paper/black32", ("text.jsonl",), [f"{IMPORTS}/vinoground/o3/paper/black32: found text.jsonl, whose names are not those of answers to vinoground/paper. {IMPORTS}/README.md lists the names."]),
+        ("vinoground/o3/paper/black32", NAMED, ["it is unclear which file has the answers of a run with 32 frames"]),
     ],
 )  # fmt: skip
-def test_files_that_could_be_of_several_runs_are_named(
-    paper: Project, folder: str, names: tuple[str, ...], said: list[str]
-) -> None:
+def test_ambiguous_files_are_named(paper: Project, folder: str, names: tuple[str, ...], parts: list[str]) -> None:
     lay(paper, folder, *names)
     message = paper.message("paper")
-    assert [part for part in said if part not in message] == [] and len(message) < 800
+    assert [part for part in parts if part not in message] == [] and len(message) < 800
 
 
-def test_a_model_can_say_which_run_its_files_are_of(paper: Project) -> None:
+def test_runs_setting_assigns_files_to_runs(paper: Project) -> None:
     lay(paper, "vinoground/apollo-7b", *BOTH)
     lay(paper, "vinoground/apollo-7b/few", *BOTH)
-    said = "{vinoground/paper/black16: ., vinoground/paper/black4: few, vinoground/paper/black8: none}"
-    paper.edit("config/external.yaml", "apollo-7b: Apollo-7B\n", f"apollo-7b: {{label: L, runs: {said}}}\n")
+    runs_setting = "{vinoground/paper/black16: ., vinoground/paper/black4: few, vinoground/paper/black8: none}"
+    paper.edit("config/external.yaml", "apollo-7b: Apollo-7B\n", f"apollo-7b: {{label: L, runs: {runs_setting}}}\n")
     assert runs(paper) == [f"vinoground/paper/black{frames}/apollo-7b" for frames in (16, 4)]
 
 
@@ -94,19 +92,20 @@ def test_answers_to_all_videos_in_full_size_are_answers_to_those_with_subtitles_
     lay(paper, "mmbench_video/gpt-4o/packed/interior16", "answers.xlsx")
     imports = paper.plan("paper").imports
     for protocol in ("packed.low", "packed.low.subtitled"):
-        (found,) = imports.answer_files(Run.parse(f"mmbench_video/{protocol}/interior16/gpt-4o"))
-        assert found.name == "answers.xlsx"
+        (path,) = imports.answer_files(Run.parse(f"mmbench_video/{protocol}/interior16/gpt-4o"))
+        assert path.name == "answers.xlsx"
 
 
 def judges(paper: Project) -> list[str]:
-    """The judges whose numbers the tables show, run by run."""
+    """Return the judges whose ratings the tables show, by run."""
     plan = paper.plan("paper")
-    found = {one for table in range(2, 9) for one in plan.table_scored("mmbench_video", f"table{table}") if one.judge}
-    return sorted(one.name.removeprefix("mmbench_video/") for one in found)
+    tables = [plan.table_scored_runs("mmbench_video", f"table{table}") for table in range(2, 9)]
+    names = {scored.name for runs in tables for scored in runs if scored.judge}
+    return sorted(name.removeprefix("mmbench_video/") for name in names)
 
 
-def test_ratings_that_lie_there_count_for_every_run_whoever_judged(paper: Project) -> None:
-    """No `judges:` names this one; of several the suite's own comes first, then the order of the configuration."""
+def test_imported_ratings_count_for_every_judge(paper: Project) -> None:
+    """`judges:` may omit such a judge; judges of the suite come first, then those in the order of the configuration."""
     paper.edit("config/suites/paper.yaml", "judges: [gpt-4-turbo-1106]", "judges: []")
     for model, protocol in (("videostreaming", "unpacked/interior64"), ("gpt-4v", "packed/interior8")):
         lay(paper, f"mmbench_video/{model}/{protocol}", "answers.xlsx")
@@ -125,5 +124,5 @@ def test_the_harness_ratings_beside_the_predictions_count(paper: Project) -> Non
     lay(paper, "mmbench_video/videostreaming", answers, ratings)
     assert judges(paper) == ["unpacked/interior64/videostreaming/gpt-4-turbo-1106"]
     imports, run = paper.plan("paper").imports, Run.parse("mmbench_video/unpacked/interior64/videostreaming")
-    assert [one.name for one in imports.answer_files(run)] == [answers]
-    assert [one.name for one in imports.rating_files(run, "gpt-4-turbo-1106")] == [ratings]
+    assert [path.name for path in imports.answer_files(run)] == [answers]
+    assert [path.name for path in imports.rating_files(run, "gpt-4-turbo-1106")] == [ratings]

@@ -1,4 +1,4 @@
-"""Reading the configuration: names, what a site can run, a stand-in for every model, a part of a suite."""
+"""Reading the configuration: names, what a site can run, a baseline for every model, a sample of a suite."""
 
 import pytest
 from reprise.config.load import load
@@ -11,14 +11,14 @@ def test_a_file_whose_name_a_shell_could_read_is_named(project: Project) -> None
     assert "config/models/b$(touch X).yaml: 'b$(touch X)' cannot be a name. Allowed: lower-case" in project.message()
 
 
-def test_main_settings_that_are_no_group_or_nowhere_are_named(project: Project) -> None:
+def test_invalid_or_missing_main_settings_are_named(project: Project) -> None:
     for text in ("- suite\n", ""):
         project.write("config/config.yaml", text)
         assert project.message() == "config/config.yaml: should be a group of keys."
     (project.root / "config/config.yaml").unlink()
     assert project.message() == (
-        f"config/config.yaml: no such file in {project.root}, and none in {ROOT}, where the library is. Set the "
-        "environment up in a clone of the project, by `make setup`."
+        f"config/config.yaml: no such file in {project.root} or in {ROOT}, where the library is. Clone "
+        "the project and run `make setup` in the clone."
     )
 
 
@@ -31,10 +31,13 @@ def test_main_settings_that_are_no_group_or_nowhere_are_named(project: Project) 
         ),
         ("dmo-limit5", "unknown suite 'dmo'. Did you mean 'demo'?"),
         ("demo-limit0", "unknown suite 'demo-limit0'."),
-        ("construction-limit5", "config/suites/construction.yaml: it makes benchmarks ("),
+        (
+            "construction-limit5",
+            "config/suites/construction.yaml: `limit` cannot be used with a suite that constructs benchmarks (",
+        ),
     ],
 )
-def test_a_name_that_names_no_suite_and_no_part_of_one(project: Project, suite: str, message: str) -> None:
+def test_an_unknown_suite_or_sample_is_named(project: Project, suite: str, message: str) -> None:
     assert message in project.message(suite)
 
 
@@ -50,7 +53,7 @@ LOCAL = {"oracle", "random", "always-first", "toy-llava-ov", "toy-llava-ov-early
         ("[{gpus: 1}]\nskip: [llava-onevision-7b]", {"oracle", "llava-onevision-7b-si"}),
     ],
 )
-def test_a_site_says_once_what_it_can_run(project: Project, terms: str, expected: set[str]) -> None:
+def test_terms_of_run_select_models(project: Project, terms: str, expected: set[str]) -> None:
     project.edit("config/suites/demo.yaml", "run: [local]", f"run: {terms}")
     found = project.plan().models
     of_family = {model for model in found if model.startswith("llava-onevision")}
@@ -58,7 +61,7 @@ def test_a_site_says_once_what_it_can_run(project: Project, terms: str, expected
     assert of_family == {model for model in expected if model.startswith("llava-onevision")}
 
 
-def test_a_stand_in_answers_for_every_model_of_the_papers_tables(project: Project) -> None:
+def test_a_baseline_replaces_every_model_of_the_papers_tables(project: Project) -> None:
     plan, paper = project.plan("rehearsal"), load(project.root, {"suite": "paper"})
     assert plan.config.tables == paper.tables and plan.config.benchmarks == paper.benchmarks
     named = {row.model for _, _, spec in plan.tables() for row in spec.cells() if row.model}

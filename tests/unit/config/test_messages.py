@@ -1,4 +1,4 @@
-"""Every mistake in the configuration is one short message: file, key, what was found, what is allowed."""
+"""Every mistake in the configuration has one short message: file, key, found value, allowed values."""
 
 import os
 from pathlib import Path
@@ -21,15 +21,15 @@ TABLES, MORE_TABLES = "config/tables/demo/velociti.yaml", "config/tables/demo/vi
 
 LONGEST_LINE, MOST_LINES = 500, 22
 
-# file, what stands there, what a user wrote instead, what is said (`file` is said too)
+# File, its text, the text of the user, and the message (which also names the file).
 OTHER_WRITERS = "other_writers: [toy-other-writer]"
-RATERS = "benchmarks.mmbench_video.people"
+RATERS = "benchmarks.mmbench_video.annotators"
 OVERVIEW, COMMAND = "\noverview:\n", "b$(touch X)"
 BLIND = ", ".join(f"{name}: none" for name in ("velociti", "vinoground", "temporalbench", "mmbench_video"))
 MISTAKES = [
     # YAML
     (MAIN, "suite: demo", "suite: demo\n\tstore: x", "line 5: not valid YAML: found a tab character"),
-    # what YAML reads as another type
+    # values that YAML reads as another type
     (SUITE, "missing_share_max: 0.0", "missing_share_max: yes", "line 19: missing_share_max: should be a valid number, found True. YAML reads yes, no, on, off, true and false as true or false."),
     (SUITE, "shards: 2", "budget_usd: yes\nshards: 2", "budget_usd: should be a valid number, found True. YAML reads yes,"),
     (SUITE, "shards: 2", "budget_tokens: on\nshards: 2", "budget_tokens: should be a valid integer, found True. YAML reads yes,"),
@@ -51,40 +51,40 @@ MISTAKES = [
     (MAIN, "still0: {rule: random_one, of: {rule: all}, seed: 0}", "still0: {rule: random_one, of: {rule: all}, seed: yes}", "samplings.still0: rule 'random_one': seed must be a whole number, found True."),
     (MAIN, "fps8: {rule: fps_mid, fps: 8}", "fps8: {rule: fps_mid, fps: on}", "samplings.fps8: rule 'fps_mid': fps must be a number above 0, found True."),
     # paths, and names of videos
-    (MAIN, "suite: demo", "suite: demo\nstore: s3://bucket/store", "line 5: store: 's3://bucket/store' is an address. Name a file or a folder on this machine; mount what is elsewhere first."),
-    (MAIN, "suite: demo", "suite: demo\nstore: node:/store", "store: 'node:/store' is an address."),
-    (MAIN, "suite: demo", "suite: demo\nscratch: file:///tmp", "scratch: 'file:///tmp' is an address."),
+    (MAIN, "suite: demo", "suite: demo\nstore: s3://bucket/store", "line 5: store: 's3://bucket/store' is a URL. Use a path on this machine; mount remote files first."),
+    (MAIN, "suite: demo", "suite: demo\nstore: node:/store", "store: 'node:/store' is a URL."),
+    (MAIN, "suite: demo", "suite: demo\nscratch: file:///tmp", "scratch: 'file:///tmp' is a URL."),
     (MAIN, "suite: demo", "suite: demo\nstore: $NOT_SET/store", "store: '$NOT_SET/store': the variable $NOT_SET is not set. Set it, or write the path out."),
     (MAIN, "suite: demo", "suite: demo\nstore: ~nobody-of-this-name/x", "store: '~nobody-of-this-name/x': the home folder of ~nobody-of-this-name is not known here."),
     (MAIN, "suite: demo", 'suite: demo\nstore: ""', "store: should be a path, found an empty text."),
-    (MAIN, "suite: demo", 'suite: demo\nstore: "a\\0b"', "line 5: a NUL character, which no setting can have."),
+    (MAIN, "suite: demo", 'suite: demo\nstore: "a\\0b"', "line 5: a NUL character is not allowed."),
     (MAIN, "suite: demo", f"suite: demo\nstore: {'n' * 300}", "is longer than a path can be."),
-    (SUITE, "route: {kind: toyworld}", "route: {kind: folder, path: https://example.org/videos}", "benchmarks.velociti.route.path: 'https://example.org/videos' is an address."),
+    (SUITE, "route: {kind: toyworld}", "route: {kind: folder, path: https://example.org/videos}", "benchmarks.velociti.route.path: 'https://example.org/videos' is a URL."),
     (SUITE, "route: {kind: toyworld}", "route: {kind: folder, path: v, pattern: video.mp4}", "benchmarks.velociti.route.pattern: 'video.mp4' is the same for every video. Write {source_id} where the id of a video stands."),
     (SUITE, "route: {kind: toyworld}", "route: {kind: archive, path: v.zip, member: '{id}.mp4'}", "benchmarks.velociti.route.member: '{id}.mp4' is the same for every video."),
     (SUITE, "route: {kind: toyworld}", "route: {kind: http, url: 'https://example.org/v.mp4'}", "benchmarks.velociti.route.url: 'https://example.org/v.mp4' is the same for every video."),
-    (SUITE, "release: {kind: toyworld}", 'release: {kind: folder, path: "s3://x/y"}', "benchmarks.velociti.release.path: 's3://x/y' is an address."),
-    # one type a kind of file: unknown, missing and wrong
-    (MAIN, "samplings:", "sampling:", "line 7: sampling: unknown key. Did you mean 'samplings'? Allowed: confidence, report_clips, samplings, scratch, store, suite, views."),
-    (MAIN, "suite: demo", "suite: dem", "suite: unknown suite 'dem'. Did you mean 'demo'? Allowed: construction, demo, paper, rehearsal, time. These are the files in config/suites/."),
+    (SUITE, "release: {kind: toyworld}", 'release: {kind: folder, path: "s3://x/y"}', "benchmarks.velociti.release.path: 's3://x/y' is a URL."),
+    # keys and values of each kind of file: unknown, missing and wrong
+    (MAIN, "samplings:", "sampling:", "line 7: sampling: unknown key. Did you mean 'samplings'? Allowed: confidence, report_clips, samplings, scratch, store, suite, transforms."),
+    (MAIN, "suite: demo", "suite: dem", "suite: unknown suite 'dem'. Did you mean 'demo'? Allowed: construction, demo, paper, rehearsal, temporal. These are the files in config/suites/."),
     (MAIN, "fps8: {rule: fps_mid", "fps8: {rule: fps_mdi", "samplings.fps8: rule: unknown sampling rule 'fps_mdi'. Did you mean 'fps_mid'?"),
     (SUITE, "shards: 2", "shards: 0", "line 16: shards: should be greater than or equal to 1, found 0."),
     (SUITE, "route: {kind: toyworld}", "route: {kind: toywrld}", "benchmarks.velociti.route.kind: should be 'toyworld', 'rehearsal', 'folder', 'archive', 'http', 'huggingface', 'youtube', found 'toywrld'. Did you mean 'toyworld'?"),
     (SUITE, "{per_test: 16}", "{per_test: 24}\n    extra_runs: [entail/fps1]", "benchmarks.velociti.extra_runs.0: should be <protocol>/<sampling>/<model>, each a name"),
     (RANDOM, "adapter: random", "adapter: rndom", "adapter: unknown adapter 'rndom'. Did you mean 'random'? Allowed: anthropic, constant, contrastive,"),
-    (RANDOM, "adapter: random", "adapter: random\nrepo: a/b\ndtype: float16", "adapter 'random' does not go by: repo, dtype. Remove what this names."),
+    (RANDOM, "adapter: random", "adapter: random\nrepo: a/b\ndtype: float16", "adapter 'random' does not use: repo, dtype. Remove these settings."),
     (TOY, "checkpoint: ", "repo: x/y\ncheckpoint: ", "set either checkpoint (a local folder) or repo (a hub id), not both."),
     (TOY, "checkpoint: ", "checkpoint: nowhere/", "checkpoint: no folder"),
     (ONEVISION, "revision: unpinned", "", "revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it."),
     (ONEVISION, "revision: unpinned", "revision: main", "revision: should be a commit (40 hexadecimal digits) or 'unpinned', found 'main'."),
     (ONEVISION, "gpus: 1", "gpus: 4\ngpus_per_copy: 3", "gpus_per_copy: 3 does not divide `gpus: 4`. Use 1, `gpus` itself, or another divisor of it."),
-    (SIGLIP, "gpus: 1", "gpus: 2\ngpus_per_copy: 2", "gpus_per_copy: a model of adapter 'contrastive' is on one GPU. Use 1, or remove it."),
+    (SIGLIP, "gpus: 1", "gpus: 2\ngpus_per_copy: 2", "gpus_per_copy: a model of adapter 'contrastive' uses one GPU. Use 1, or remove it."),
     (RANDOM, "adapter: random", "adapter: random\ngpus_per_copy: 1", "gpus_per_copy: 1 does not divide `gpus: 0`."),
     (EXTERNAL, "gpt-4o: GPT-4o", "GPT-4o: GPT-4o", "GPT-4o: should be a name (lower-case letters, digits, '.', '_' and '-', first a letter or a digit), found 'GPT-4o'."),
     (EXTERNAL, "gpt-4o: GPT-4o", "oracle: Oracle", "oracle: config/models/oracle.yaml defines this model too. Remove one of the two."),
     (TABLES, "  table2:", "  tabel2:", "tables.tabel2: should be table<N>, such as table3, found 'tabel2'."),
     (TABLES, "label: Oracle, model: oracle", "label: Oracle, 4 frames, model: oracle", "tables.table2.sections.0.rows.5.4 frames: a key without a value. If it belongs to the text before it: a text with a comma needs quotes."),
-    (SUITE, "title: Demo (toy world)", "title:", "line 3: title: should be a text, but nothing follows it."),
+    (SUITE, "title: Demo (toy world)", "title:", "line 3: title: should be a text, but has no value."),
     # names that a shell could read
     (MAIN, "samplings:\n", f"samplings:\n  '{COMMAND}': {{rule: none}}\n", f"samplings.{COMMAND}: should be a name (lower-case letters, digits,"),
     (SUITE, "judges: [wordmatch,", f"judges: ['{COMMAND}',", f"judges.0: should be a name (lower-case letters, digits, '.', '_' and '-', first a letter or a digit), found '{COMMAND}'."),
@@ -93,65 +93,65 @@ MISTAKES = [
     (TABLES, "model: oracle", f"model: '{COMMAND}'", "model: should be a name"),
     # names that other files define
     (SUITE, "run: [local]", "run: [locl]", "run: unknown model 'locl'. Did you mean 'local'?"),
-    (SUITE, "judges: [wordmatch,", "judges: [toy-siglip,", "judges: 'toy-siglip' cannot judge: adapter 'contrastive' gives similarity."),
+    (SUITE, "judges: [wordmatch,", "judges: [toy-siglip,", "judges: 'toy-siglip' cannot judge: adapter 'contrastive' supports only similarity."),
     (SUITE, "  velociti:", "  velocti:", "benchmarks: unknown benchmark 'velocti'. Did you mean 'velociti'? Allowed: mmbench_video, temporalbench, velociti, vinoground. These are the files in config/benchmarks/."),
     (SUITE, "demo/velociti.yaml", "demo/velocity.yaml", "benchmarks.velociti.tables: no file 'config/tables/demo/velocity.yaml'. Did you mean 'config/tables/demo/velociti.yaml'?"),
-    (SUITE, "{per_test: 16}", "{per_test: 24}\n    extra_runs: [similarity/fps1/toy-llava-ov]", "extra_runs: 'similarity/fps1/toy-llava-ov': the protocol asks for 'similarity', adapter 'transformers' gives score, choose, write."),
-    (SUITE, "judges: [last-letter]", "judges: [last-letter]\n    extra_runs: [similarity/black8/humans]", "extra_runs: 'similarity/black8/humans': the authors' files hold no answers to form 'similarity'. Forms: questions."),
-    (TABLES, "sampling: fps2", "sampling: none", "tables.table4: row 'Toy SigLIP': contrastive needs frames, but sampling 'none' shows none."),
-    ("config/tables/demo/temporalbench.yaml", "model: toy-text, sampling: none", "model: toy-text, sampling: fps1", "row 'text only': adapter 'text' takes no frames, but sampling 'fps1' shows some. Use `sampling: none`."),
+    (SUITE, "{per_test: 16}", "{per_test: 24}\n    extra_runs: [similarity/fps1/toy-llava-ov]", "extra_runs: 'similarity/fps1/toy-llava-ov': the protocol requests 'similarity', but adapter 'transformers' supports only score, choose, write."),
+    (SUITE, "judges: [last-letter]", "judges: [last-letter]\n    extra_runs: [similarity/black8/humans]", "extra_runs: 'similarity/black8/humans': the authors' files contain no responses to form 'similarity'. Forms: questions."),
+    (TABLES, "sampling: fps2", "sampling: none", "tables.table4: row 'Toy SigLIP': adapter 'contrastive' needs frames, but sampling 'none' selects none."),
+    ("config/tables/demo/temporalbench.yaml", "model: toy-text, sampling: none", "model: toy-text, sampling: fps1", "row 'text only': adapter 'text' takes no frames, but sampling 'fps1' selects some. Use `sampling: none`."),
     (TABLES, "model: oracle", "model: oracel", "tables.table2: row 'Oracle': unknown model 'oracel'. Did you mean 'oracle'?"),
     (TABLES, "group: agent_random}", "group: agent_rand}", "tables.table2: unknown group 'agent_rand'. Did you mean 'agent_random'?"),
     (TABLES, "    metrics: [strict]\n", "", "tables.table2: column 'Ctrl': names no metric, and neither does its table. (also: tables.table2: column 'AgRand',"),
-    (TABLES, "- protocol: entail\n", "-\n", "tables.table2: row 'Random draws': names a model, so it (or its section) must name a protocol and a sampling too."),
+    (TABLES, "- protocol: entail\n", "-\n", "tables.table2: row 'Random draws': has a model, so it (or its section) needs a protocol and a sampling too."),
     (VELOCITI, "form: mc, prompt: mc, ask", "form: choice, prompt: mc, ask", "protocols.mc.form: unknown form 'choice'. Allowed: entail, mc, similarity."),
-    (VELOCITI, "answers_of: mc", "answers_of: entail", "protocols.mc.subset.answers_of: 'entail' asks another question: form, prompt, ask differ."),
-    (VINOGROUND, "ask: similarity}", "ask: similarity, judge: extract}", "protocols.similarity.judge: answers to form 'similarity' cannot be judged. Forms whose answers can be: questions."),
-    (VINOGROUND, "ask: similarity}", "ask: similarity, judge_reads: unread}", "protocols.similarity.judge_reads: no prompt by which a model reads what is left unread. Name one in `judge:`."),
-    (VINOGROUND, "ask: similarity}", "ask: similarity, judge: extract, judge_reads: unread}", "answers of `ask: similarity`, `reading: plain` choose no option in words. Write `judge_reads: all`."),
+    (VELOCITI, "answers_of: mc", "answers_of: entail", "protocols.mc.subset.answers_of: 'entail' has different requests: form, prompt, ask differ."),
+    (VINOGROUND, "ask: similarity}", "ask: similarity, judge: extract}", "protocols.similarity.judge: responses to form 'similarity' cannot be judged. Forms that can be judged: questions."),
+    (VINOGROUND, "ask: similarity}", "ask: similarity, judge_scope: unparsed}", "protocols.similarity.judge_scope: needs a prompt for the judge of unparsed responses. Set `judge:` to the name of a prompt."),
+    (VINOGROUND, "ask: similarity}", "ask: similarity, judge: extract, judge_scope: unparsed}", "responses with `ask: similarity` and `extraction: plain` contain no option in words. Set `judge_scope: all`."),
     (VINOGROUND, "{video: 3, group: 3}", "{vidio: 3}", "protocols.paper.frames_min: unknown metric 'vidio'. Did you mean 'video'?"),
-    (REHEARSAL, "stand_in: random-words", "stand_in: random-word", "stand_in: 'random-word': a baseline that answers all kinds of questions, without weights or a server, stands in for others. Did you mean 'random-words'? Allowed: always-first,"),
-    # the overview, views and cards of time
-    (SUITE, OVERVIEW, f"{OVERVIEW}  - toy-llava-ov\n", "overview: 'toy-llava-ov': named twice; a model has one line."),
+    (REHEARSAL, "baseline: random-words", "baseline: random-word", "baseline: 'random-word': a baseline must answer all kinds of requests without weights or a server. Did you mean 'random-words'? Allowed: always-first,"),
+    # the overview, transforms and temporal profiles
+    (SUITE, OVERVIEW, f"{OVERVIEW}  - toy-llava-ov\n", "overview: 'toy-llava-ov': duplicate; a model has one line in the overview."),
     (MORE_TABLES, "  protocol: paper\n  sampling: fps1\n  columns", "  protocol: papr\n  sampling: fps1\n  columns", "overview.protocol: unknown protocol 'papr'. Did you mean 'paper'?"),
     (MORE_TABLES, "overview:\n  table: table3", "overview:\n  table: table33", "overview.table: no table33 here. There are: table2, table3,"),
-    (SUITE, "{per_test: 16}", "{per_test: 24}\n    extra_runs: [mc/interior8.grid4x4/random]", "sampling 'interior8.grid4x4': a grid of 4 x 4 holds 16 frames, rule 'interior' shows 8."),
-    (SUITE, "{per_test: 16}", "{per_test: 24}\n    extra_runs: [mc/interior16.grid4x5/random]", "sampling 'interior16' has no view 'grid4x5'. Did you mean 'grid4x4'? Allowed: another, first, grid4x4, middle, none, reversed, shuffled."),
-    (SUITE, "time: [toy-llava-ov]", "time: [oracle]", "time: 'oracle' is not in `overview:`, which says what it is asked. Allowed: all, random,"),
-    (SUITE, "  - toy-llava-ov\n\n", f"  - {{model: toy-llava-ov, samplings: {{{BLIND}}}}}\n\n", "time: 'toy-llava-ov' is shown no frames on any benchmark, so that there is nothing to compare."),
-    # figures, and a suite that makes its benchmarks and asks people
+    (SUITE, "{per_test: 16}", "{per_test: 24}\n    extra_runs: [mc/interior8.grid4x4/random]", "sampling 'interior8.grid4x4': a grid of 4 x 4 holds 16 frames, but rule 'interior' selects 8."),
+    (SUITE, "{per_test: 16}", "{per_test: 24}\n    extra_runs: [mc/interior16.grid4x5/random]", "sampling 'interior16' has no transform 'grid4x5'. Did you mean 'grid4x4'? Allowed: first, grid4x4, middle, mismatched, none, reversed, shuffled."),
+    (SUITE, "temporal: [toy-llava-ov]", "temporal: [oracle]", "temporal: 'oracle' is not in `overview:`, which defines its runs. Allowed: all, random,"),
+    (SUITE, "  - toy-llava-ov\n\n", f"  - {{model: toy-llava-ov, samplings: {{{BLIND}}}}}\n\n", "temporal: 'toy-llava-ov' receives no frames in any benchmark, so there is nothing to compare."),
+    # figures, construction and human evaluation
     (FIGURES, "benchmark: velociti", "benchmark: vinoground", "benchmark: found 'vinoground', expected 'velociti'"),
     (FIGURES, "sections: [VELOCITI Subset]", "sections: [Velociti Subset]", "unknown section 'Velociti Subset'. Allowed: \"\", VELOCITI Subset."),
     (FIGURES, "rows: [Random draws,", "rows: [Random drawz,", "figures.fig4: table2.rows: unknown row 'Random drawz'. Did you mean 'Random draws'?"),
-    (FIGURES, 'sections: [""], rows: [Random draws, Toy LLaVA-OV early, Toy LLaVA-OV late, Oracle]', 'sections: [""], rows: ["Random draws, imported"]', "no row of its sections is left."),
-    ("config/figures/demo/mmbench_video.yaml", "    groups:\n", "    fact: shots\n    groups:\n", "a figure counts by one of them"),
+    (FIGURES, 'sections: [""], rows: [Random draws, Toy LLaVA-OV early, Toy LLaVA-OV late, Oracle]', 'sections: [""], rows: ["Random draws, imported"]', "no row matches `sections`, `rows` and `frames` together."),
+    ("config/figures/demo/mmbench_video.yaml", "    groups:\n", "    measurement: shots\n    groups:\n", "a figure counts one of them"),
     (FIGURES, "table: table2, sections: [VELOCITI", "table: table99, sections: [VELOCITI", "figures.fig3.table: unknown table 'table99'. Did you mean 'table9'?"),
-    (SUITE, "release: {kind: toyworld}", "release: {kind: constructed}", "benchmarks.velociti.construction: missing; `release: {kind: constructed}` says that the release is made as this says."),
+    (SUITE, "release: {kind: toyworld}", "release: {kind: constructed}", "benchmarks.velociti.construction: missing; `release: {kind: constructed}` needs it to construct the release."),
     (CONSTRUCTION, "\nbenchmarks:\n", "\noverview: [{model: oracle, benchmarks: [velociti]}]\nbenchmarks:\n", "overview: 'oracle': velociti has no part in the overview."),
-    (CONSTRUCTION, "\n  velociti:\n", "\n  velocity:\n", "benchmarks.velocity.construction.kind: found 'velociti', but this is 'velocity'."),
+    (CONSTRUCTION, "\n  velociti:\n", "\n  velocity:\n", "benchmarks.velocity.construction.kind: 'velociti' does not match the benchmark; write 'velocity'."),
     (CONSTRUCTION, f"prompts: {WRITER_PROMPTS}", "prompts: resources/prompts/velocity.yaml", "benchmarks.velociti.construction.prompts: no file 'resources/prompts/velocity.yaml'. Did you mean 'resources/prompts/velociti.yaml'?"),
-    (CONSTRUCTION, f"prompts: {WRITER_PROMPTS}", "prompts: config/external.yaml", "config/external.yaml: humans: found ['label', 'reference'], expected user, and optionally system, source."),
-    (CONSTRUCTION, "release: {kind: constructed}", "release: {kind: toyworld}", "benchmarks.velociti.release: should be `{kind: constructed}`, since `construction:` says how it is made."),
+    (CONSTRUCTION, f"prompts: {WRITER_PROMPTS}", "prompts: config/external.yaml", "config/external.yaml: humans: found ['label', 'reference'], expected user, and optionally system and source."),
+    (CONSTRUCTION, "release: {kind: constructed}", "release: {kind: toyworld}", "benchmarks.velociti.release: should be `{kind: constructed}` because the benchmark has a `construction:`."),
     (CONSTRUCTION, f"prompts: {WRITER_PROMPTS}", "prompts: resources/prompts/velociti.yaml", "resources/prompts/velociti.yaml has no prompt 'action_adv'. Needed: caption, action_adv, action_manner."),
     (CONSTRUCTION, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, protocol: mmstar}", "benchmarks.mmbench_video.construction.static.protocol: 'mmstar' has no judge. Allowed: unpacked, "),
-    (CONSTRUCTION, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, samplings: [interior1]}", "benchmarks.mmbench_video.construction.static.samplings: 'interior1' is no random frame. Allowed: random1, still0, still1, still2, still3."),
-    (CONSTRUCTION, "judges: [wordmatch]", "judges: []", "benchmarks.mmbench_video.construction.static: nobody rates its answers. Name a judge in `judges:` of the suite or of the benchmark."),
-    (CONSTRUCTION, "sets, count: 5, scoring: {toy-own", "sets, scoring: {msvd: 0 to 5, toy-own", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: no file 'resources/demo/sets/msvd.csv' with the questions of this set."),
-    (CONSTRUCTION, "writer: toy-writer", "writer: toy-script", "benchmarks.velociti.construction.writer: 'toy-script' cannot write: its answers are imported. Name a model that is asked here."),
-    (CONSTRUCTION, OTHER_WRITERS, "other_writers: [toy-writer]", "benchmarks.temporalbench.construction.other_writers: 'toy-writer' writes already. Name each writer once."),
+    (CONSTRUCTION, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, samplings: [interior1]}", "benchmarks.mmbench_video.construction.static.samplings: 'interior1' does not select one random frame. Allowed: random1, still0, still1, still2, still3."),
+    (CONSTRUCTION, "judges: [wordmatch]", "judges: []", "benchmarks.mmbench_video.construction.static: no judge rates the answers. Name a judge in `judges:` of the suite or of the benchmark."),
+    (CONSTRUCTION, "sets, count: 5, scoring: {toy-own", "sets, scoring: {msvd: 0 to 5, toy-own", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: file 'resources/demo/sets/msvd.csv' with the questions of this set does not exist."),
+    (CONSTRUCTION, "writer: toy-writer", "writer: toy-script", "benchmarks.velociti.construction.writer: 'toy-script' cannot write texts because its responses are imported. Name a model that runs here."),
+    (CONSTRUCTION, OTHER_WRITERS, "other_writers: [toy-writer]", "benchmarks.temporalbench.construction.other_writers: 'toy-writer' is named twice. Name each writer once."),
     (CONSTRUCTION, "per_video: 2", "files: [/etc/passwd]", "benchmarks.velociti.construction.files: '/etc/passwd' should be a pattern of files inside the folder, such as '*.csv'."),
-    (CONSTRUCTION, '.csv"}', '.csv", videos: "{nope}/x"}', "benchmarks.velociti.construction.review.videos: should have {video} and nothing else in braces, found '{nope}/x'."),
-    (CONSTRUCTION, '"resources/demo/reviews/velociti/*.csv"', "resources/demo/reviews/velociti", "benchmarks.velociti.construction.review.verdicts: no file 'resources/demo/reviews/velociti'. Put it there, or name a pattern such as 'reviews/*.csv', which may match none yet."),
-    (CONSTRUCTION, "run: paper/all/toy-script", "run: paper/all/oracle", "benchmarks.vinoground.people.script.run: 'oracle' is asked here. Name a model whose answers are imported"),
-    (CONSTRUCTION, "per_survey: 8", "per_survey: 8\n        surveys: 3", "benchmarks.vinoground.people.script.surveys: found 3, and per_survey 8. Name one of both."),
-    ("config/suites/paper.yaml", "run: short/all/humans", "run: short/linspace16.grid4x4/humans", "'short/linspace16.grid4x4/humans' has a view, by which models are shown frames"),
-    (MAIN, "samplings:\n", "samplings:\n  mine: {rule: interior, frames: 4, view: {show: grid, rows: 2, columns: 2}}\n", "'mine': a view is declared in `views:`"),
-    (CONSTRUCTION, "      script:\n        run: paper/", "      again: {run: paper/all/toy-script, answers: 'x*.csv'}\n      script:\n        run: paper/", "people.script.run: 'paper/all/toy-script' is named by 'again' already; a run has one group,"),
-    (CONSTRUCTION, "run: [local]", "run: [local]\nskip: [toy-writer]", "benchmarks.velociti.construction.writer: 'toy-writer' does not run here. Name it in `run:`"),
-    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("mmbench/none/oracle"), f"{RATERS}.raters.runs.0: 'mmbench/none/oracle': no judge rates its answers. Name a run of a protocol with a judge."),
-    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/interior8/toy-llava-ov"), f"{RATERS}.raters.runs.0: 'unpacked/interior8/toy-llava-ov' is named by 'again' already;"),
-    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/spaced8/oracle"), f"{RATERS}.raters.runs.0: 'unpacked/spaced8/oracle' is in no table of the suite. Name it in `extra_runs:` too."),
-    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/interior8/oracle", "    ratings: r.csv\n"), f"{RATERS}.again.kind: the suite names ratings too (ratings: r.csv). Name one of both."),
+    (CONSTRUCTION, '.csv"}', '.csv", videos: "{nope}/x"}', "benchmarks.velociti.construction.review.videos: should contain {video} and no other placeholder, found '{nope}/x'."),
+    (CONSTRUCTION, '"resources/demo/reviews/velociti/*.csv"', "resources/demo/reviews/velociti", "benchmarks.velociti.construction.review.verdicts: no file 'resources/demo/reviews/velociti'. Create it, or use a pattern such as 'reviews/*.csv', which may match no file yet."),
+    (CONSTRUCTION, "run: paper/all/toy-script", "run: paper/all/oracle", "benchmarks.vinoground.annotators.script.run: 'oracle' is not a model with imported predictions. Name one"),
+    (CONSTRUCTION, "per_survey: 8", "per_survey: 8\n        surveys: 3", "benchmarks.vinoground.annotators.script.surveys: `surveys: 3` conflicts with `per_survey: 8`. Remove one of them."),
+    ("config/suites/paper.yaml", "run: short/all/humans", "run: short/linspace16.grid4x4/humans", "'short/linspace16.grid4x4/humans' has a transform, which surveys do not support"),
+    (MAIN, "samplings:\n", "samplings:\n  mine: {rule: interior, frames: 4, transform: {show: grid, rows: 2, columns: 2}}\n", "'mine': declare the transform in `transforms:`"),
+    (CONSTRUCTION, "      script:\n        run: paper/", "      again: {run: paper/all/toy-script, answers: 'x*.csv'}\n      script:\n        run: paper/", "annotators.script.run: 'paper/all/toy-script' is already named by 'again'. Name each run once"),
+    (CONSTRUCTION, "run: [local]", "run: [local]\nskip: [toy-writer]", "benchmarks.velociti.construction.writer: 'toy-writer' does not run here. Add it to `run:`"),
+    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("mmbench/none/oracle"), f"{RATERS}.raters.runs.0: 'mmbench/none/oracle' has no judge. Name a run of a protocol with a judge."),
+    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/interior8/toy-llava-ov"), f"{RATERS}.raters.runs.0: 'unpacked/interior8/toy-llava-ov' is already named by 'again'."),
+    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/spaced8/oracle"), f"{RATERS}.raters.runs.0: 'unpacked/spaced8/oracle' is in no table of the suite. Add it to `extra_runs:`."),
+    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/interior8/oracle", "    ratings: r.csv\n"), f"{RATERS}.again.kind: conflicts with `ratings: r.csv` of the benchmark. Remove one of them."),
 ]  # fmt: skip
 
 
@@ -159,7 +159,7 @@ def test_a_working_directory_whose_name_is_not_utf8_is_named(tmp_path: Path, mon
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     folder.mkdir()
     monkeypatch.chdir(folder)
-    with pytest.raises(UserError, match=r"/caf\\xe9: the name of the working directory is not UTF-8"):
+    with pytest.raises(UserError, match=r"/caf\\xe9: the path of the working directory is not UTF-8"):
         load(Path())
     assert not list(folder.iterdir())
 
@@ -179,14 +179,14 @@ def test_home_and_variables_in_paths_are_replaced(
     assert not (project.root / "~").exists()
 
 
-@pytest.mark.parametrize(("file", "old", "new", "said"), MISTAKES)
-def test_a_mistake_is_said_in_words(project: Project, file: str, old: str, new: str, said: str) -> None:
+@pytest.mark.parametrize(("file", "old", "new", "expected"), MISTAKES)
+def test_a_mistake_has_a_plain_message(project: Project, file: str, old: str, new: str, expected: str) -> None:
     project.edit(file, old, new)
     message = project.message(
         next((one for one in ("construction", "paper", "rehearsal") if f"suites/{one}" in file), "")
     )
-    assert said in message
-    line = next(line for line in message.splitlines() if said in line)
+    assert expected in message
+    line = next(line for line in message.splitlines() if expected in line)
     assert line.removeprefix("  - ").startswith(f"{file}: ")
     assert len(message.splitlines()) <= MOST_LINES and max(map(len, message.splitlines())) <= LONGEST_LINE
 
@@ -199,7 +199,7 @@ def test_a_mistake_is_said_in_words(project: Project, file: str, old: str, new: 
         (EXTERNAL, "humans: {label: Humans, reference: true}", "humans: ["),
     ],
 )
-def test_what_follows_from_a_mistake_is_not_said(project: Project, file: str, old: str, new: str) -> None:
+def test_consequences_of_a_mistake_are_not_listed(project: Project, file: str, old: str, new: str) -> None:
     project.edit(file, old, new)
     for suite in ("demo", "paper"):
         if file != TABLES or suite == "demo":
@@ -218,7 +218,7 @@ def test_all_problems_come_at_once(project: Project) -> None:
         assert part in message
 
 
-def test_of_many_problems_a_screenful_is_shown(project: Project) -> None:
+def test_a_long_list_of_problems_is_cut(project: Project) -> None:
     project.write(EXTERNAL, "".join(f"m{number}: {{label: {number}}}\n" for number in range(99)))
     message = project.message()
     assert len(message.splitlines()) == MOST_LINES and message.endswith(" more. Correct these first.")

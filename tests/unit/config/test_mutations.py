@@ -18,7 +18,7 @@ from reprise.config.model import External, Model
 from reprise.config.suite import Suite
 from reprise.config.tables import Tables
 from reprise.core.errors import UserError
-from reprise.core.settings import Place, mistakes
+from reprise.core.settings import Location, describe_errors
 from reprise.core.yaml_files import dump_yaml, load_yaml
 
 from tests.unit.config.conftest import ROOT, Project
@@ -45,7 +45,7 @@ def files() -> Iterator[tuple[str, type[BaseModel]]]:
             yield str(path.relative_to(ROOT)), kind
 
 
-def places(content: Any, place: Place = ()) -> Iterator[Place]:
+def places(content: Any, place: Location = ()) -> Iterator[Location]:
     """Every leaf, and every group and list as a whole."""
     if place:
         yield place
@@ -56,7 +56,7 @@ def places(content: Any, place: Place = ()) -> Iterator[Place]:
         yield from places(value, (*place, key))
 
 
-def replaced(content: Any, place: Place, value: Any) -> Any:
+def replaced(content: Any, place: Location, value: Any) -> Any:
     if not place:
         return value
     changed: Any = content.copy()
@@ -64,7 +64,7 @@ def replaced(content: Any, place: Place, value: Any) -> Any:
     return changed
 
 
-def at(content: Any, place: Place) -> Any:
+def at(content: Any, place: Location) -> Any:
     for part in place:
         content = content[part]
     return content
@@ -80,7 +80,7 @@ def is_same(left: Any, right: Any) -> bool:
     return left == right and (type(left) is type(right) or (isinstance(left, numbers) and isinstance(right, numbers)))
 
 
-def unchanged(read: Any, written: Any, place: Place) -> bool:
+def unchanged(read: Any, written: Any, place: Location) -> bool:
     """Whether a setting is read as it is written; a path may be expanded."""
     if not place:
         if isinstance(read, BaseModel):
@@ -109,7 +109,7 @@ def test_a_changed_value_is_kept_or_refused_by_its_key(file: str, kind: type[Bas
             try:
                 read = kind.model_validate(changed)
             except ValidationError as error:
-                found = list(mistakes(error, changed))
+                found = list(describe_errors(error, changed))
                 assert found and all(len(words) < 1500 and "Traceback" not in words for _, words in found)
                 assert any(names(where, place, words) for where, words in found), (place, mutant, found)
             else:
@@ -122,7 +122,7 @@ def test_these_values_are_read_as_they_are_written(tmp_path: Path) -> None:
     assert is_same(load_yaml(path), values)
 
 
-def names(where: Place, place: Place, words: str) -> bool:
+def names(where: Location, place: Location, words: str) -> bool:
     """Whether a message is about a place: at it, in it or around it, or about what is missing without it."""
     start = where[: len(place)]
     return start == place[: len(start)] or words == "missing."

@@ -16,7 +16,7 @@ NAMES = [str(path) for _, path in FILES]
 
 
 @pytest.mark.parametrize("name", generated())
-def test_what_is_generated_is_committed(name: str) -> None:
+def test_generated_files_are_committed(name: str) -> None:
     path = ROOT / name
     is_same = path.is_file() and path.read_text() == generated()[name]
     assert is_same, f"{name} is not what the types say. Run: make reference"

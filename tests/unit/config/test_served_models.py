@@ -5,19 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reprise.commands.left import Planned
-from reprise.commands.plan import money
+from reprise.commands.pending import JobEstimate
+from reprise.commands.plan import describe_costs
 from reprise.core.errors import UserError
-from reprise.core.paths import Run, Scored
-from reprise.models.asking.money.prices import Budget, Entry, Ledger
+from reprise.core.paths import Run, ScoredRun
+from reprise.models.inference.money.prices import Budget, Ledger, RequestCost
 from reprise.models.keys import ModelRunKey
-from reprise.plan.answers import Job
-from reprise.plan.costs import Load
+from reprise.plan.answers import ModelJob
+from reprise.plan.costs import Workload
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
-from reprise.plan.states import Asking
+from reprise.plan.states import PendingJob
 from reprise.plan.suite import all_settings
-from reprise.plan.targets import warn_of_models
+from reprise.plan.targets import warn_about_models
 
 from tests.unit.config.conftest import ROOT, Project
 
@@ -35,7 +35,7 @@ adapter: openai
 repo: owner/name
 revision: {"0123456789" * 4}
 """
-OWN = "engine: program, program: own.py, environment: own"
+OWN = "engine: runner, runner: own.py, environment: own"
 PROGRAM = """
 def load(folder, device): pass
 def answer(frames, times, prompt, max_tokens): return "A"
@@ -63,7 +63,7 @@ def key_of(plan: Plan) -> ModelRunKey:
     return found
 
 
-def test_how_a_server_is_reached_and_paid_shapes_no_answer_and_what_answers_does(project: Project) -> None:
+def test_address_and_price_of_a_server_are_not_in_the_key(project: Project) -> None:
     def key(more: str) -> ModelRunKey:
         return key_of(plan_of(project, more))
 
@@ -89,55 +89,55 @@ def test_how_a_server_is_reached_and_paid_shapes_no_answer_and_what_answers_does
         (KEY, "0\nbudget_tokens: 9", ""),
     ],
 )
-def test_a_model_that_is_paid_for_needs_a_budget(project: Project, more: str, budget: str, why: str) -> None:
+def test_a_paid_model_needs_a_budget(project: Project, more: str, budget: str, why: str) -> None:
     plan = plan_of(project, more, budget=budget)
     assert ("served" in plan.models) == (not why)
-    assert not why or f"its model is behind an API with a key and {why}" in plan.why_idle(Run.parse(RUN))
+    assert not why or f"its model has a paid API, {why}" in plan.idle_reason(Run.parse(RUN))
 
 
-def test_scores_are_refused_where_the_server_gives_none(project: Project) -> None:
-    with pytest.raises(UserError, match=r"asks for 'score', adapter 'openai' gives choose, write\. Where its model can, "
+def test_scores_are_refused_without_support_by_the_server(project: Project) -> None:
+    with pytest.raises(UserError, match=r"requests 'score', but adapter 'openai' supports only choose, write\. If the model supports it, "
                                         r"set `settings: \{scores: logprob_token_ids\}`"):  # fmt: skip
         plan_of(project, protocol="entail")
     plan_of(project, "  scores: logprob_token_ids\n", protocol="entail")
 
 
-def test_a_model_that_its_vendor_has_ended_is_named(project: Project, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_retired_model_is_named(project: Project, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         for day in ("9999-01-01", "2020-02-29"):
-            warn_of_models(
+            warn_about_models(
                 plan_of(project, f"served_until: {{date: {day}, source: https://vendor.example/retired}}\n"), []
             )
     assert [one.message for one in caplog.records] == [
-        "Model served was served until 2020-02-29 (https://vendor.example/retired). Answers that are there stay; "
-        "new questions to it will fail."
+        "Model served was served until 2020-02-29 (https://vendor.example/retired). Cached answers stay valid; "
+        "new requests to it will fail."
     ]
 
 
 @pytest.mark.parametrize(
     ("more", "questions", "tokens", "said"),
     [
-        (PRICE, 100, 50_000, "Money: $0.30 of `budget_usd` 5 are spent; left to ask, with answers as long as they may be: $0.10 (prices of served "
+        (PRICE, 100, 50_000, "Cost: $0.30 of `budget_usd` 5 are spent; pending, with answers of maximal length: $0.10 (prices of served "
                              "2026-11-22, https://vendor.example/prices)."),
-        ("", 100, 50_000, "Price unknown: served. 7 of `budget_tokens` 9 are used; left to ask, with answers as long as they may be: 50,100 tokens."),
+        ("", 100, 50_000, "Price unknown: served. 7 of `budget_tokens` 9 are used; pending, with answers of maximal length: 50,100 tokens."),
     ],
 )  # fmt: skip
-def test_a_plan_says_what_was_spent_and_what_asking_costs_at_most(
+def test_a_plan_reports_spending_and_maximum_cost(
     project: Project, more: str, questions: int | None, tokens: float | None, said: str
 ) -> None:
     plan = plan_of(project, KEY + more, budget="5\nbudget_tokens: 9")
     plan.store.root = project.root
     ledger, all_of_it = Ledger(project.root), Budget(9.0, 9)
-    ledger.reserve("x", Entry(0.3, 8), all_of_it)
-    ledger.reserve("x", Entry(None, 7), all_of_it)
-    load = None if questions is None else Load(questions, 1, 0.0)
+    ledger.reserve("x", RequestCost(0.3, 8), all_of_it)
+    ledger.reserve("x", RequestCost(None, 7), all_of_it)
+    load = None if questions is None else Workload(questions, 1, 0.0)
     planned = []
     for slug in ("served", "oracle"):
-        job = Job(Scored(Run.parse(RUN.replace("served", slug))), RUN, "k", Path("r"), Path("q"), 1)
-        planned.append(Planned(Asking(job, slug, (), is_remade=False), load, tokens=tokens))
-    (line,) = money(plan, planned)
+        job = ModelJob(ScoredRun(Run.parse(RUN.replace("served", slug))), RUN, "k", Path("r"), Path("q"), 1)
+        planned.append(JobEstimate(PendingJob(job, slug, (), has_stale_inputs=False), load, prompt_tokens=tokens))
+    (line,) = describe_costs(plan, planned)
     assert said in line
-    assert list(money(plan, planned[1:])) == []
+    assert list(describe_costs(plan, planned[1:])) == []
 
 
 NO_URL = SERVED.replace("  url: http://127.0.0.1:8000/v1\n", "")
@@ -146,23 +146,23 @@ NO_URL = SERVED.replace("  url: http://127.0.0.1:8000/v1\n", "")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (SERVED + PRICE, "price: this model has no settings.key, so that nobody is paid. Remove it, or name the key."),
+        (SERVED + PRICE, "price: this model has no settings.key, so it costs nothing. Remove the price, or set the key."),
         (f"{NO_URL}  url: https://user:secret@host/v1\n", "settings.url: should be an address"),
         (f"{SERVED}  key: sk-secret-0123\n", "settings.key: should be the name of an environment variable"),
-        (HOSTED + "served_by: vlm\n", "served_by.engine: should be 'vllm' or 'program', found 'vlm'. Did you mean 'vllm'?"),
-        (HOSTED + "served_by: vllm\nsettings: {url: 'http://127.0.0.1:8000/v1', model: x}\n", "settings: served_by: the job starts the server, and says url, model. Remove them here."),
-        (HOSTED + "served_by: vllm\nattention: eager\n", "the job's server does not go by: attention. Remove"),
-        (HOSTED + "served_by: vllm\ngpus: 2\ngpus_per_copy: 2\n", "the job's server does not go by: gpus_per_copy. Remove"),
-        (HOSTED + "served_by: {engine: vllm, arguments: [--port=1]}\n", "'--port=1': not here; other settings, or the job"),
+        (HOSTED + "served_by: vlm\n", "served_by.engine: should be 'vllm' or 'runner', found 'vlm'. Did you mean 'vllm'?"),
+        (HOSTED + "served_by: vllm\nsettings: {url: 'http://127.0.0.1:8000/v1', model: x}\n", "settings: served_by: the job that starts the server sets url, model. Remove them here."),
+        (HOSTED + "served_by: vllm\nattention: eager\n", "the job's server does not use: attention. Remove"),
+        (HOSTED + "served_by: vllm\ngpus: 2\ngpus_per_copy: 2\n", "the job's server does not use: gpus_per_copy. Remove"),
+        (HOSTED + "served_by: {engine: vllm, arguments: [--port=1]}\n", "'--port=1': set by other settings or by the job"),
         (HOSTED + "served_by: {engine: vllm, arguments: [-tp, '2']}\n", "'-tp': write arguments with their long names"),
-        (HOSTED + "served_by: {engine: vllm, arguments: [seed, '2']}\n", "'seed' belongs to no argument. Begin with one, such as --seed."),
+        (HOSTED + "served_by: {engine: vllm, arguments: [seed, '2']}\n", "'seed' is not the name of an argument. Begin with one, such as --seed."),
         (HOSTED + "served_by: {engine: vllm, variables: {LD_PRELOAD: x}}\n", "'LD_PRELOAD': only variables named VLLM_..."),
         (HOSTED + "served_by: {engine: vllm, environment: ../x}\n", "served_by.environment: should be a name"),
-        (HOSTED + "served_by: program\n", "served_by: a program needs program and environment here."),
-        (f"{HOSTED}served_by: {{{OWN}, max_frames: 8}}\n", "served_by: max_frames: engine 'program' has no such setting."),
-        (HOSTED + "served_by: {engine: program, program: ../own.py, environment: own}\n", "program: '../own.py' should be a file"),
-        (HOSTED + "served_by: vllm\nsettings: {scores: similarity}\n", "settings.scores: only a program gives 'similarity'. Use logprob_token_ids, or null."),
-        (HOSTED.replace("openai", "transformers") + "served_by: vllm\n", "served_by: adapter 'transformers' asks no server of that kind. Use: openai."),
+        (HOSTED + "served_by: runner\n", "served_by: engine 'runner' requires runner and environment."),
+        (f"{HOSTED}served_by: {{{OWN}, max_frames: 8}}\n", "served_by: max_frames: engine 'runner' has no such setting."),
+        (HOSTED + "served_by: {engine: runner, runner: ../own.py, environment: own}\n", "runner: '../own.py' should be a file"),
+        (HOSTED + "served_by: vllm\nsettings: {scores: similarity}\n", "settings.scores: only a model runner supports 'similarity'. Use logprob_token_ids, or null."),
+        (HOSTED.replace("openai", "transformers") + "served_by: vllm\n", "served_by: adapter 'transformers' does not query such a server. Use: openai."),
     ],
 )  # fmt: skip
 def test_a_mistake_in_the_models_file_is_named(project: Project, text: str, message: str) -> None:
@@ -175,7 +175,7 @@ def hosted(project: Project, more: str) -> ModelRunKey:
     return key_of(plan_of(project, more, model=HOSTED))
 
 
-def test_the_key_holds_what_the_server_is_told_and_where_it_is_installed(project: Project) -> None:
+def test_the_key_contains_arguments_and_environment_of_the_server(project: Project) -> None:
     key = hosted(
         project, "gpus: 4\ndtype: bfloat16\ntrust_remote_code: true\nserved_by: vllm\nsettings: {frames: images}\n"
     )
@@ -192,7 +192,7 @@ def test_the_key_holds_what_the_server_is_told_and_where_it_is_installed(project
     assert not {"url", "key", "server"} & (key.serving.keys() | key.answers.settings.keys())
 
 
-def test_an_engine_reads_as_much_as_fits_unless_it_is_told(project: Project) -> None:
+def test_the_context_length_is_automatic_by_default(project: Project) -> None:
     """A 7B of 128,000 tokens of context would not start on 24 GB; what fits is no part of the key."""
     for served_by, told in (("vllm", True), ("{engine: vllm, max_model_len: 4096}", False)):
         key = hosted(project, f"served_by: {served_by}\nsettings: {{frames: images}}\n")
@@ -201,7 +201,7 @@ def test_an_engine_reads_as_much_as_fits_unless_it_is_told(project: Project) -> 
         assert ("--max-model-len" in key.answers.serving.arguments) != told
 
 
-def test_how_frames_are_shown_is_chosen_and_not_guessed(project: Project) -> None:
+def test_the_form_of_frames_must_be_set(project: Project) -> None:
     """Images are not told when they are: a video model would answer as usual, and worse."""
     message = r"^config/models/served\.yaml: settings\.frames: missing\. Write `settings: \{frames: video\}`"
     with pytest.raises(UserError, match=message):
@@ -209,10 +209,10 @@ def test_how_frames_are_shown_is_chosen_and_not_guessed(project: Project) -> Non
     blind = plan_of(project, "served_by: vllm\n", model=HOSTED)
     prompt = {"system": "", "user": "{caption}"}
     asked = {"form": "judge", "ask": "write", "max_tokens": 9, "sampling": {"rule": "none"}}
-    assert RunKeys(blind).of_model("judge", "served", prompt, asked).answers.settings["frames"] is None
+    assert RunKeys(blind).model_key("judge", "served", prompt, asked).answers.settings["frames"] is None
 
 
-def test_what_shapes_answers_changes_the_key_and_nothing_else_does(project: Project) -> None:
+def test_only_settings_that_shape_responses_change_the_key(project: Project) -> None:
     def key(served_by: str, more: str = "") -> str:
         shown = "" if "settings" in more else "settings: {frames: images}\n"
         return hosted(project, f"served_by: {{engine: vllm{served_by}}}\n{more}{shown}").key
@@ -230,11 +230,11 @@ def test_what_shapes_answers_changes_the_key_and_nothing_else_does(project: Proj
 @pytest.mark.parametrize(
     ("pins", "message"),
     [
-        ("-r base.txt\n", r"envs/serve\.txt: line 1: '-r base\.txt' is no pin"),
-        (None, r"envs/serve\.txt: no such file\. `served_by\.environment` of a model's file names one of: none"),
+        ("-r base.txt\n", r"envs/serve\.txt: line 1: '-r base\.txt' is not a pin"),
+        (None, r"envs/serve\.txt: no such file\. Set `served_by\.environment` of the model's file to one of: none"),
     ],
 )
-def test_an_environment_is_pinned_whole(project: Project, pins: Any, message: str) -> None:
+def test_all_packages_of_an_environment_are_pinned(project: Project, pins: Any, message: str) -> None:
     plan = plan_of(project, "served_by: vllm\nsettings: {frames: images}\n", model=HOSTED)
     path = project.root / "envs" / "serve.txt"
     path.unlink() if pins is None else path.write_text(pins)
@@ -242,7 +242,7 @@ def test_an_environment_is_pinned_whole(project: Project, pins: Any, message: st
         all_settings(plan)
 
 
-def test_a_program_and_its_pins_are_in_the_key_and_how_long_it_may_take_is_not(project: Project) -> None:
+def test_runner_and_pins_are_in_the_key_but_time_limits_are_not(project: Project) -> None:
     def found(
         served_by: str = "", text: str = PROGRAM, pins: str = f"torch==2.13.0\nx @ git+https://h/x@{40 * 'a'}\n"
     ) -> ModelRunKey:
@@ -257,5 +257,5 @@ def test_a_program_and_its_pins_are_in_the_key_and_how_long_it_may_take_is_not(p
     assert found(", answer_minutes: 3, start_minutes: 9").key == first.key
     others = {found(text=PROGRAM.replace('"A"', '"B"')).key, found(pins="torch==2.12.0\n").key}
     assert len({first.key, *others}) == 3
-    with pytest.raises(UserError, match=r"own\.py: it does not define `scores\(.*write `scores: null` into `settings`"):
+    with pytest.raises(UserError, match=r"own\.py: does not define `scores\(.*set `scores: null` in `settings`"):
         found(text=PROGRAM.partition("def scores")[0])

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.plan.targets import check_profile, check_targets, targets_of, warn_of_models
+from reprise.plan.targets import check_profile, check_targets, parse_targets, warn_about_models
 
 from tests.unit.config.conftest import Project
 
-NONE = "suite 'demo' makes no such file. "
+NONE = "suite 'demo' has no such file. "
 
 
 @pytest.mark.parametrize(
@@ -19,14 +19,14 @@ NONE = "suite 'demo' makes no such file. "
         ("results/tables/velocti/table2.md", f"{NONE}Did you mean 'results/tables/velociti'? Allowed: results,"),
         ("results/tables/table3.csv", f"{NONE}Did you mean 'table3.md'? Allowed: table3.html, table3.md, table3.tex."),
         ("results/reproduction.md", f"{NONE}It shows no published values (`show_published: false` in config/suites/demo.yaml)"),
-        ("results/demo/frames/velociti/fps2.shuffled.parquet", "no run of suite 'demo' shows velociti so. Name one in `extra_runs:` of config/suites/demo.yaml,"),
+        ("results/demo/frames/velociti/fps2.shuffled.parquet", "no run of suite 'demo' uses this sampling for velociti. Add one to `extra_runs:` of config/suites/demo.yaml,"),
         ("results/demo/metrics/velociti/entail/fps1/oracel.parquet", "unknown model 'oracel'. Did you mean 'oracle'?"),
-        ("results/paper/metrics/velociti/entail/fps1/oracle.parquet", "is of suite 'paper', but the suite is 'demo'. Add `--config suite=paper` after the targets."),
-        ("results/dmo/health.csv", "nothing is made in 'results/dmo'. Did you mean 'demo'?"),
+        ("results/paper/metrics/velociti/entail/fps1/oracle.parquet", "belongs to suite 'paper', but the suite is 'demo'. Add `--config suite=paper` after the targets."),
+        ("results/dmo/health.csv", "no result is in 'results/dmo'. Did you mean 'demo'?"),
         ("table3", "a target is a file in results/. Did you mean 'results/tables/table3.html'?"),
     ],
 )  # fmt: skip
-def test_a_target_that_no_rule_makes_is_said_in_words(project: Project, target: str, said: str) -> None:
+def test_an_unknown_target_has_a_plain_message(project: Project, target: str, said: str) -> None:
     with pytest.raises(UserError) as error:
         check_targets(project.plan(), ["results/tables/table3.tex", target, "results/tables/x/y"])
     lines = str(error.value).splitlines()
@@ -34,11 +34,13 @@ def test_a_target_that_no_rule_makes_is_said_in_words(project: Project, target: 
     assert lines[0].startswith(f"{target}: {said}")
 
 
-def test_good_targets_pass_and_a_suite_without_an_overview_says_how_to_have_one(project: Project) -> None:
-    with pytest.raises(UserError, match="It has no overview. Name models in `overview:` of config/suites/rehearsal"):
+def test_valid_targets_pass_and_a_missing_overview_is_explained(project: Project) -> None:
+    with pytest.raises(UserError, match="It has no overview. List models in `overview:` of config/suites/rehearsal"):
         check_targets(project.plan("rehearsal"), ["results/tables/overview.md"])
-    with pytest.raises(UserError, match="It has no cards of time. Name some of its overview in `time:` of config/sui"):
-        check_targets(project.plan("rehearsal"), ["results/time/toy-llava-ov.html"])
+    with pytest.raises(
+        UserError, match="It has no temporal profiles. List models of its overview in `temporal:` of config/sui"
+    ):
+        check_targets(project.plan("rehearsal"), ["results/temporal/toy-llava-ov.html"])
     check_targets(project.plan("paper"), ["results/reproduction.html"])
     targets = ["results/tables/table3.tex", "results/tables/velociti/table2.csv", "results/demo/sources/missing.md"]
     run = "velociti/entail/fps1/oracle"
@@ -47,7 +49,7 @@ def test_good_targets_pass_and_a_suite_without_an_overview_says_how_to_have_one(
     check_targets(project.plan(), [*targets, "results/tables/overview.md"])
 
 
-def test_tables_cannot_be_printed_without_latex_and_the_message_says_so_before_any_job(
+def test_pdf_tables_need_latex_before_any_job_runs(
     project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -59,9 +61,9 @@ def test_tables_cannot_be_printed_without_latex_and_the_message_says_so_before_a
     check_targets(plan, both)
 
 
-def test_targets_are_the_files_that_snakemake_is_asked_to_make() -> None:
+def test_targets_are_the_files_of_the_snakemake_call() -> None:
     arguments = ["snakemake", "-n", "./results/tables/table3.tex", "--cores", "8", "--config", "suite=paper"]
-    assert targets_of([*arguments, "--report", "results/report.html"]) == ["results/tables/table3.tex"]
+    assert parse_targets([*arguments, "--report", "results/report.html"]) == ["results/tables/table3.tex"]
     with pytest.raises(UserError, match="no profile 'profiles/slrum'.*'profiles/slurm'"):
         check_profile([*arguments, "--workflow-profile=profiles/slrum"])
 
@@ -69,16 +71,16 @@ def test_targets_are_the_files_that_snakemake_is_asked_to_make() -> None:
 @pytest.mark.parametrize(
     ("targets", "said"),
     [
-        ([], "Unpinned: models llava-next-video-7b, qwen2-7b; data of temporalbench, vinoground. A dry run passes, a run stops"),
+        ([], "Unpinned: models llava-next-video-7b, qwen2-7b; data of temporalbench, vinoground. A dry run accepts them, but a run"),
         (["results/tables/vinoground/table8.md"], "Unpinned: models llava-next-video-7b, qwen2-7b; data of vinoground."),
         (["results/paper/sources/velociti/3.parquet"], "Unpinned: data of velociti."),
         (["results/tables/vinoground/table2.md"], ""),
     ],
 )  # fmt: skip
-def test_what_is_unpinned_is_said(
+def test_unpinned_models_and_data_are_named(
     project: Project, caplog: pytest.LogCaptureFixture, targets: list[str], said: str
 ) -> None:
     project.edit("config/suites/paper.yaml", "run: [none]", "run: [llava-next-video-7b, qwen2-7b]\njudges: [qwen2-7b]")
     with caplog.at_level(logging.WARNING):
-        warn_of_models(project.plan("paper"), targets)
+        warn_about_models(project.plan("paper"), targets)
     assert [one.message[: len(said)] for one in caplog.records] == ([said] if said else [])

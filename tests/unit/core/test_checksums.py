@@ -8,13 +8,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, read_record, recorded, seal_text, sealed_text, write_record
-from reprise.core.provenance import Provenance, recording
+from reprise.core.files import file_digest, read_provenance, read_record, seal_text, verify_sealed_text, write_record
+from reprise.core.provenance import Provenance, record_provenance
 from reprise.core.schemas import FRAME_PLAN, read_table, write_table
 from reprise.core.store import Store, append_line, read_lines
-from reprise.models.asking.journal import Journal, entry_id, journal_path
 from reprise.models.base import Answer
-from reprise.models.local.weights import record_files, snapshot_folder, weights_folder
+from reprise.models.inference.response_cache import ResponseCache, compute_entry_id, get_response_cache_path
+from reprise.models.local.weights import record_file_digests, resolve_weights_folder, snapshot_folder
 
 from tests.unit.core.programs import write
 
@@ -23,7 +23,7 @@ ROWS = [
     for n in range(50)
 ]
 MADE = Provenance(
-    "frames", {"frames/toy/fps1": {"rule": {"fps": 1}}}, {"results/demo/facts/toy.parquet": "0123456789abcdef"}
+    "frames", {"frames/toy/fps1": {"rule": {"fps": 1}}}, {"results/demo/clip_metadata/toy.parquet": "0123456789abcdef"}
 )
 
 
@@ -33,11 +33,11 @@ def flipped(content: bytes, place: int) -> bytes:
     return bytes(changed)
 
 
-def test_every_flipped_bit_of_a_table_is_noticed(tmp_path: Path) -> None:
+def test_every_flipped_bit_of_a_table_is_detected(tmp_path: Path) -> None:
     table = tmp_path / "plan.parquet"
-    with recording(MADE):
+    with record_provenance(MADE):
         write_table(pl.DataFrame(ROWS, schema=FRAME_PLAN), table, FRAME_PLAN)
-    assert pl.read_parquet(table).to_dicts() == ROWS and recorded(table) == MADE._replace(file=str(table)), (
+    assert pl.read_parquet(table).to_dicts() == ROWS and read_provenance(table) == MADE._replace(file=str(table)), (
         "a plain parquet file"
     )
     content, draw = table.read_bytes(), random.Random(0)
@@ -52,7 +52,7 @@ def test_every_flipped_bit_of_a_table_is_noticed(tmp_path: Path) -> None:
     table.write_bytes(b"PAR1")
     with pytest.raises(UserError, match="damaged"):
         read_table(table, FRAME_PLAN)
-    assert recorded(table) is None
+    assert read_provenance(table) is None
 
 
 def log_of(path: Path, *values: object) -> Path:
@@ -73,29 +73,29 @@ def test_a_flipped_bit_in_a_log_names_its_line_or_cuts_off_its_end(tmp_path: Pat
     assert list(read_lines(path)) == [["one"], ["two"]]
 
 
-def test_a_torn_end_is_cut_off_by_the_next_line(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_removed_by_the_next_line(tmp_path: Path) -> None:
     path = log_of(tmp_path / "j.jsonl", "one", "two")
     path.write_bytes(path.read_bytes()[:-5])
     assert list(read_lines(path)) == [["one"]]
     assert list(read_lines(log_of(path, "three"))) == [["one"], ["three"]]
 
 
-def test_repair_revives_no_withdrawn_answer(tmp_path: Path) -> None:
+def test_repair_restores_no_withdrawn_response(tmp_path: Path) -> None:
     """A damaged line may be a withdrawal: what the entry had before goes with it, and nothing else."""
-    store, entries = Store(tmp_path), [entry_id("recipe", prompt) for prompt in ("one", "two", "three")]
-    path = journal_path(store, "ab" * 32)
-    journal = Journal(path)
+    store, entries = Store(tmp_path), [compute_entry_id("recipe", prompt) for prompt in ("one", "two", "three")]
+    path = get_response_cache_path(store, "ab" * 32)
+    cache = ResponseCache(path)
     for entry in entries:
-        journal.add(entry, Answer(text="x"))
+        cache.add(entry, Answer(text="x"))
     before = path.stat().st_size
-    journal.withdraw(entries[1])
+    cache.withdraw(entries[1])
     end = path.stat().st_size
-    journal.add(entries[0], Answer(text="asked again"))
+    cache.add(entries[0], Answer(text="new response"))
     whole = path.read_bytes()
     for place in range(before * 8, end * 8, 11):
         path.write_bytes(flipped(whole, place))
         list(store.repair())
-        repaired = Journal(path)
+        repaired = ResponseCache(path)
         assert repaired.get(entries[1]) is None and repaired.get(entries[2]) == Answer(text="x")
 
 
@@ -110,29 +110,29 @@ def test_a_damaged_record_counts_as_none(tmp_path: Path) -> None:
     assert read_record(tmp_path / "none.json") is None
 
 
-def test_a_text_that_another_job_reads_is_compared_with_its_checksum(tmp_path: Path) -> None:
+def test_a_text_file_is_verified_against_its_checksum(tmp_path: Path) -> None:
     path = write(tmp_path / "table2.md", b"| 73.3 |")
-    assert sealed_text(path) == path, "an earlier version wrote no checksum"
+    assert verify_sealed_text(path) == path, "an earlier version wrote no checksum"
     seal_text(path)
-    assert sealed_text(path) == path
+    assert verify_sealed_text(path) == path
     path.write_text("| 67.6 |")
-    with pytest.raises(UserError, match=r"table2\.md: damaged.* delete it"):
-        sealed_text(path)
+    with pytest.raises(UserError, match=r"table2\.md: damaged.* delete the file"):
+        verify_sealed_text(path)
 
 
-def test_weights_that_are_not_what_was_fetched_are_not_loaded(tmp_path: Path) -> None:
+def test_changed_weights_are_not_loaded(tmp_path: Path) -> None:
     store = Store(tmp_path)
     folder = snapshot_folder("a/b", "0" * 40, store)
     model = {"repo": "a/b", "revision": "0" * 40}
     for name in ("model.safetensors", "config.json"):
         write(folder / name, name.encode())
-    assert weights_folder(None, model, store) == folder, "an earlier version recorded nothing"
-    record_files(folder, store)
-    assert weights_folder(None, model, store) == folder
+    assert resolve_weights_folder(None, model, store) == folder, "an earlier version recorded nothing"
+    record_file_digests(folder, store)
+    assert resolve_weights_folder(None, model, store) == folder
     path = folder / "config.json"
     path.write_bytes(flipped(path.read_bytes(), 30))
-    with pytest.raises(UserError, match=r"config\.json: gone, or not what was fetched"):
-        weights_folder(None, model, Store(tmp_path))
+    with pytest.raises(UserError, match=r"config\.json: missing, or changed since it was fetched"):
+        resolve_weights_folder(None, model, Store(tmp_path))
     assert not (folder / "config.json").exists() and (folder / "model.safetensors").exists()
 
 
@@ -140,10 +140,10 @@ def test_a_local_checkpoint_that_changed_since_planning_is_not_loaded(tmp_path: 
     store, folder = Store(tmp_path / "store"), tmp_path / "checkpoint"
     weights = write(folder / "model.safetensors", b"before")
     planned = {"checkpoint": store.folder_digest(folder)}
-    assert weights_folder(str(folder), planned, store) == folder
+    assert resolve_weights_folder(str(folder), planned, store) == folder
     weights.write_bytes(b"after")
     with pytest.raises(UserError, match="checkpoint: changed since this job was planned"):
-        weights_folder(str(folder), planned, store)
+        resolve_weights_folder(str(folder), planned, store)
 
 
 def test_planning_reads_digests_and_records_none(tmp_path: Path) -> None:

@@ -21,11 +21,11 @@ from reprise.core.owner import Owner, is_snakemake
         ("", False),
     ],
 )
-def test_a_command_that_only_names_snakemake_is_another(command: str, is_own: bool) -> None:
+def test_a_command_that_only_mentions_snakemake_does_not_match(command: str, is_own: bool) -> None:
     assert is_snakemake(command.split()) is is_own
 
 
-def test_a_clock_that_is_set_does_not_end_an_owner() -> None:
+def test_setting_the_clock_does_not_end_a_job() -> None:
     started = psutil.Process().create_time()
     assert Owner(os.getpid(), started + 30).process() is not None
     assert Owner(os.getpid(), started - 3600).process() is None, "a later process with the same number"

@@ -31,6 +31,6 @@ def test_a_wait_is_a_number_or_a_date_by_the_servers_clock(value: str | None, se
     assert retry_after_s(value, SENT) == seconds
 
 
-def test_without_the_servers_clock_that_of_this_machine_counts() -> None:
+def test_the_local_clock_is_used_without_a_date_of_the_server() -> None:
     for sent in (None, "", "today"):
         assert retry_after_s(formatdate(time.time() + 100, usegmt=True), sent) == pytest.approx(100, abs=2)

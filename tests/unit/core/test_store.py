@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, inside
+from reprise.core.files import file_digest, resolve_inside
 from reprise.core.store import Store, read_lines, store_on_node
 from reprise.fetch.records import forget_failures
-from reprise.models.asking.journal import Journal, journal_path
+from reprise.models.inference.response_cache import ResponseCache, get_response_cache_path
 
 from tests.unit.core.programs import python, write
 
@@ -25,11 +25,11 @@ from tests.unit.core.programs import python, write
 def test_a_name_or_a_link_that_leaves_its_folder_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in/link").symlink_to(tmp_path)
-    assert inside(tmp_path / "in", name) is None
-    assert inside(tmp_path / "in", "plain/x") is not None
+    assert resolve_inside(tmp_path / "in", name) is None
+    assert resolve_inside(tmp_path / "in", "plain/x") is not None
 
 
-def test_work_in_progress_of_jobs_that_ended_is_swept(tmp_path: Path) -> None:
+def test_work_in_progress_of_ended_jobs_is_deleted(tmp_path: Path) -> None:
     store, host = Store(tmp_path), socket.gethostname()
     ended = python("import os; print(os.getpid())").stdout.strip()
     write(tmp_path / f"tmp/reprise.{host}.{ended}.a.mp4")
@@ -50,7 +50,7 @@ def test_work_in_progress_of_jobs_that_ended_is_swept(tmp_path: Path) -> None:
     for name in ("thesis.tex", "holiday.2023.mp4", f"{host}.log"):
         kept.append(write(tmp_path / "tmp" / name))
         os.utime(kept[-1], (0, 0))
-    store.sweep()
+    store.delete_stale_temporaries()
     assert sorted((tmp_path / "tmp").iterdir()) == sorted(kept)
     assert [path.name for path in videos.iterdir()] == ["a.mp4"]
 
@@ -67,16 +67,16 @@ def test_a_file_is_hashed_once_until_it_or_the_record_of_its_digest_changes(tmp_
     assert Store(root).digest(weights) == file_digest(weights), "a damaged record is none"
 
 
-def test_prune_keeps_what_a_ledger_names_every_answer_and_live_work(tmp_path: Path) -> None:
+def test_prune_keeps_objects_of_manifests_responses_and_live_work(tmp_path: Path) -> None:
     store = Store(tmp_path)
     a, b, c, d = ("aa" * 32, "bb" * 32, "cc" * 32, "dd" * 32)
-    for kind, name in (("clips", a), ("clips", b), ("sources", c), ("journal", d)):
+    for kind, name in (("clips", a), ("clips", b), ("sources", c), ("response_cache", d)):
         write(store.path(kind, name, ".x"), b"12345")
     write(store.path("sources", c, ".json"))
     half_written = write(store.path("clips", b, ".x").with_name(f".{b}.1234567.tmp.json"), b"123")
     mine = write(store.scratch("mine.mp4"))
-    assert store.sizes() == {"clips": (3, 13), "sources": (2, 5), "journal": (1, 5)}
-    unused = store.unused([f"clips/aa/{a}.x", ""])  # the row of a failure names no object
+    assert store.sizes() == {"clips": (3, 13), "sources": (2, 5), "response_cache": (1, 5)}
+    unused = store.find_unused([f"clips/aa/{a}.x", ""])  # the row of a failure names no object
     assert set(unused) == {store.path("clips", b, ".x"), half_written, store.path("sources", c, ".x")}
     with pytest.raises(ValueError, match="not marked"):
         store.delete(unused)
@@ -87,7 +87,7 @@ def test_prune_keeps_what_a_ledger_names_every_answer_and_live_work(tmp_path: Pa
     assert mine.exists()
 
 
-def test_what_a_user_keeps_in_folders_of_these_names_is_no_object(tmp_path: Path) -> None:
+def test_files_of_a_user_in_the_store_are_not_objects(tmp_path: Path) -> None:
     store, digest = Store(tmp_path), "ab" * 32
     store.mark()
     names = (
@@ -98,8 +98,8 @@ def test_what_a_user_keeps_in_folders_of_these_names_is_no_object(tmp_path: Path
         "sources/ab/ab.json",
     )
     own = [write(tmp_path / name) for name in (*names, f"clips/ab/{digest[:-1]}.mp4", "sources/a/b/c.mkv")]
-    logs = [write(tmp_path / name, b'{"mine": 1}\n') for name in ("notes.jsonl", "journal/notes.jsonl")]
-    assert list(store.objects("clips", "sources")) == store.unused([]) == []
+    logs = [write(tmp_path / name, b'{"mine": 1}\n') for name in ("notes.jsonl", "response_cache/notes.jsonl")]
+    assert list(store.objects("clips", "sources")) == store.find_unused([]) == []
     assert forget_failures(store) == 0 and list(store.repair()) == []
     assert all(path.is_file() for path in own) and all(path.read_bytes() == b'{"mine": 1}\n' for path in logs)
 
@@ -112,8 +112,8 @@ from pathlib import Path
 from reprise.fetch.records import forget_failures
 from reprise.core.store import Store, append_line
 from reprise.models.base import Answer
-from reprise.models.asking.journal import Journal, asking_alone, journal_path
-from reprise.models.asking.pieces import Piece
+from reprise.models.inference.response_cache import ResponseCache, get_response_cache_path, lock_response_cache
+from reprise.models.inference.partitions import Partition
 
 store, (who, count, lines, objects) = Store(Path(sys.argv[1])), map(int, sys.argv[2:])
 os.umask(0o002)
@@ -122,18 +122,18 @@ while not (store.root / "go").exists():
     time.sleep(0.005)
 for number in range(objects):
     digest = f"{number % 4:02x}" * 32
-    with store.alone(digest):
-        if store.remembered(store.path("clips", digest, ".mp4")) is None:
+    with store.lock_exclusively(digest):
+        if store.read_object_record(store.path("clips", digest, ".mp4")) is None:
             scratch = store.scratch(f"{digest}.mp4")
             scratch.write_bytes(digest.encode() * 5000)
-            store.remember(store.keep_file(scratch, "clips", digest, ".mp4"))
+            store.record_object(store.keep_file(scratch, "clips", digest, ".mp4"))
             append_line(store.root / "made.jsonl", f'["{digest}",{who}]', to_disk=False)
-with asking_alone(store, "cd" * 32, Piece(who + 1, count)):
-    journal = Journal(journal_path(store, "cd" * 32))
+with lock_response_cache(store, "cd" * 32, Partition(who + 1, count)):
+    cache = ResponseCache(get_response_cache_path(store, "cd" * 32))
     for number in range(lines):
-        journal.add(f"{who}-{number}", Answer(text=f"{who} {number} " + "x" * (number * 37 % 3000)), 0.5)
-    journal.sync()
-store.sweep()
+        cache.add(f"{who}-{number}", Answer(text=f"{who} {number} " + "x" * (number * 37 % 3000)), 0.5)
+    cache.sync()
+store.delete_stale_temporaries()
 """
 
 
@@ -141,16 +141,16 @@ def job(store: Path, *numbers: int) -> "subprocess.Popen[bytes]":
     return subprocess.Popen([sys.executable, "-c", WRITE, str(store), *map(str, numbers)])
 
 
-def test_several_writers_lose_and_tear_nothing(tmp_path: Path) -> None:
+def test_concurrent_writers_lose_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     store.root.mkdir()
     jobs = [job(store.root, who, WRITERS, LINES, OBJECTS) for who in range(WRITERS)]
     (store.root / "go").touch()
     assert [job.wait(timeout=300) for job in jobs] == [0] * WRITERS
-    journal = Journal(journal_path(store, "cd" * 32))
+    cache = ResponseCache(get_response_cache_path(store, "cd" * 32))
     for who in range(WRITERS):
         for number in range(LINES):
-            answer = journal.get(f"{who}-{number}")
+            answer = cache.get(f"{who}-{number}")
             assert answer is not None and answer.text == f"{who} {number} " + "x" * (number * 37 % 3000)
     made = Counter(str(row[0]) for row in read_lines(store.root / "made.jsonl"))
     assert len(made) == 4 and set(made.values()) == {1}, "each object is made once"
@@ -158,8 +158,8 @@ def test_several_writers_lose_and_tear_nothing(tmp_path: Path) -> None:
     assert list(store.repair()) == []
 
 
-def test_the_second_user_of_a_shared_store_can_do_what_the_first_can(tmp_path: Path) -> None:
-    """Only root can act as two users: the modes must tell."""
+def test_all_users_of_a_shared_store_can_write(tmp_path: Path) -> None:
+    """Only root can act as two users, so the modes are checked."""
     store = tmp_path / "store"
     store.mkdir()
     store.chmod(0o2775)
@@ -183,19 +183,17 @@ def no_locks_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fcntl.flock", refused)
 
 
-def test_a_file_system_without_locks_is_an_error_that_says_where_the_store_may_lie(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_system_without_locks_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     no_locks_in(tmp_path, monkeypatch)
-    words = r"the file system has no locks .* Set `store:` in config/config.yaml to a folder on a file system that has"
-    with pytest.raises(UserError, match=words), Store(tmp_path).alone("ab" * 32):
+    words = r"the file system does not support locks .* Set `store:` in config/config.yaml to a folder on a file system"
+    with pytest.raises(UserError, match=words), Store(tmp_path).lock_exclusively("ab" * 32):
         pass
 
 
 # Work in progress
 
 
-def test_work_in_progress_lies_where_the_node_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_in_progress_is_in_the_folder_of_the_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JOBS_OWN", str(tmp_path / "node"))
     store = tmp_path / "store"
     folder = store_on_node(store, "$JOBS_OWN/${JOBS_OWN}").scratch("x").parent
@@ -216,5 +214,5 @@ def test_a_file_from_another_disk_is_kept_whole(tmp_path: Path) -> None:
         kept = store.keep_file(scratch, "clips", "ab" * 32, ".mp4")
         assert kept.read_bytes() == b"frames" * 1000 and not list((tmp_path / "tmp").iterdir())
         (Path(other) / f"reprise.{os.uname().nodename}.999999999.left").touch()
-        store.sweep()
+        store.delete_stale_temporaries()
         assert not list(Path(other).iterdir()), "what a killed job left there is removed"

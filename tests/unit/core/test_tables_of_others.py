@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.tabular import csv_rows, only_table, read_own_rows, read_rows, require_columns
+from reprise.core.tabular import get_single_table, read_csv_rows, read_rows, read_user_rows, require_columns
 from reprise.core.yaml_files import dump_yaml, load_yaml
 
 from tests.unit.core.programs import write
@@ -33,21 +33,24 @@ def test_a_late_row_of_json_keeps_its_values(name: str, tmp_path: Path) -> None:
     assert read_rows(write(tmp_path / name, content)).row(-1) == (1.5, "late")
 
 
-def test_a_table_that_people_write_is_checked_row_by_row(tmp_path: Path) -> None:
+def test_a_handwritten_table_is_checked_row_by_row(tmp_path: Path) -> None:
     path = write(tmp_path / "a.CSV", b"a,b\n1,2\n3,4,5\n")
     with pytest.raises(UserError, match=r"a.CSV: row 2: 3 cells for 2 columns"):
-        read_own_rows(path)
-    assert read_own_rows(write(path, b"a,b\n1,2\n")).rows() == [("1", "2")]
+        read_user_rows(path)
+    assert read_user_rows(write(path, b"a,b\n1,2\n")).rows() == [("1", "2")]
 
 
-def test_a_table_of_a_release_is_known_by_its_columns(tmp_path: Path) -> None:
+def test_a_table_of_a_release_is_identified_by_its_columns(tmp_path: Path) -> None:
     brackets = b'[{"a": "' + b"[" * 500 + b'\\"' + b"{" * 500 + b'"}]'
     assert read_rows(write(tmp_path / "x.json", brackets)).height == 1, "brackets in texts are no nesting"
     table, other = write(tmp_path / "a.csv", b"a,b\n1,2\n"), write(tmp_path / "b.csv", b"c\n1\n")
     broken, text = write(tmp_path / "c.json", b"["), write(tmp_path / "readme.txt", b"a,b")
-    assert only_table([other, broken, text, table], ("a",)) == table and only_table([table, text], ("c",)) == table
+    assert (
+        get_single_table([other, broken, text, table], ("a",)) == table
+        and get_single_table([table, text], ("c",)) == table
+    )
     with pytest.raises(UserError, match=r"expected one table with columns d, found 0 in a\.csv, b\.csv"):
-        only_table([table, other], ("d",))
+        get_single_table([table, other], ("d",))
     with pytest.raises(UserError, match=r"column 'c' is missing\. Found: a, b\. Needed: a, c"):
         require_columns(read_rows(table), ("a", "c"), table)
 
@@ -58,7 +61,7 @@ def test_a_table_of_a_release_is_known_by_its_columns(tmp_path: Path) -> None:
     ('a,b\n"1\n2",\n', [("1\n2", "")]),
     ("a,b\n", []),
     ("a,b\n1,2\n3\n", "row 2: 1 cells for 2 columns (a, b). A text with a comma needs quotes"),
-    ('a,b\n1,2\n"3,4\n5,6\n', "row 2: not readable as csv: unexpected end of data. A quote that begins there"),
+    ('a,b\n1,2\n"3,4\n5,6\n', "row 2: not readable as csv: unexpected end of data. A quote there may be unclosed"),
     ('"a,b\n1,2\n', "its columns: not readable as csv"),
     ("a;b\n1;2\n", "its columns are separated by ';'. Save the file as csv with commas."),
     ("a\tb\n1\t2\n", "its columns are separated by tabs. Save"),
@@ -68,10 +71,10 @@ def test_a_table_of_a_release_is_known_by_its_columns(tmp_path: Path) -> None:
 def test_csv_rows_have_all_their_cells(tmp_path: Path, text: str, found: list[tuple[str, ...]] | str) -> None:
     path = write(tmp_path / "a.csv", text.encode())
     if isinstance(found, list):
-        assert [tuple(row.values()) for row in csv_rows(path, ("a", "b"))] == found
+        assert [tuple(row.values()) for row in read_csv_rows(path, ("a", "b"))] == found
         return
     with pytest.raises(UserError) as caught:
-        csv_rows(path, ("a", "b"))
+        read_csv_rows(path, ("a", "b"))
     assert str(caught.value).startswith(f"{path}: {found}")
 
 
@@ -115,10 +118,10 @@ def test_a_bad_file_is_one_message(name: str, tmp_path: Path) -> None:
     assert str(path) in str(caught.value) and len(str(caught.value)) < 600
 
 
-def test_what_is_no_file_or_no_utf8_is_named(tmp_path: Path) -> None:
+def test_a_missing_or_non_utf8_file_is_named(tmp_path: Path) -> None:
     write(tmp_path / "bad.yaml", b"a: 1\nb: caf\xe9\n")
     (tmp_path / "folder.yaml").mkdir()
-    for name, words in {"bad": "line 2: not UTF-8", "folder": "no file", "none": "no such file"}.items():
+    for name, words in {"bad": "line 2: not UTF-8", "folder": "not a file", "none": "no such file"}.items():
         with pytest.raises(UserError, match=words):
             load_yaml(tmp_path / f"{name}.yaml")
 

@@ -1,4 +1,4 @@
-"""Imported answers: what is read and matched, that everything wrong with them is named, and that they go out and in."""
+"""Imported answers: parsing, matching, named problems, and a round trip through export and import."""
 
 import re
 from collections.abc import Callable
@@ -7,29 +7,29 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.rows import chosen_items
+from reprise.benchmarks.annotations import select_items
 from reprise.core.errors import UserError
 from reprise.external import load_importer
-from reprise.external.answers import ImportedAnswers, of_frames
+from reprise.external.answers import ImportedAnswers, select_by_frames
 from reprise.models.base import Answer
-from reprise.stages.import_answers import responses
-from reprise.stages.verdicts import verdicts
+from reprise.stages.import_answers import build_responses
+from reprise.stages.verdicts import extract_verdicts
 
 from tests.unit.benchmarks import releases as r
 
 Found = tuple[ImportedAnswers, pl.DataFrame]
 
 
-def found(benchmark: str, form: str, items: pl.DataFrame, folder: Path, prompt: str = "") -> Found:
-    """What is read of a folder, and the responses by request id."""
+def import_folder(benchmark: str, form: str, items: pl.DataFrame, folder: Path, prompt: str = "") -> Found:
+    """Import a folder; return the import and the table of responses."""
     files = load_importer(benchmark).FORMS[form]
     requests = r.requests_of(benchmark, form, items, prompt)
     imported = files.read(files.find(folder, None), items, requests)
-    return imported, responses(requests, imported, 8, "key")
+    return imported, build_responses(requests, imported, 8, "key")
 
 
-def said(table: pl.DataFrame) -> dict[str, tuple[str, str]]:
-    """Request -> text and error, those without an answer left out."""
+def texts_by_request(table: pl.DataFrame) -> dict[str, tuple[str, str]]:
+    """Map each request with an answer to its text and error."""
     rows = table.filter(pl.col("error") != "no_answer").select("request_id", "text", "error").rows()
     return {name: (text, error) for name, text, error in rows}
 
@@ -45,7 +45,7 @@ def vinoground(folder: Path, *lines: str | bytes) -> Found:
     raw = [line if isinstance(line, bytes) else line.encode() for line in lines]
     items = r.Pairs(folder, 1).items
     (folder / "textscore-response.jsonl").write_bytes(b"".join(line + b"\n" for line in raw))
-    return found("vinoground", "questions", items, folder)
+    return import_folder("vinoground", "questions", items, folder)
 
 
 NO_TEXT = ("", "no_text", "no text")
@@ -60,7 +60,7 @@ NO_TEXT = ("", "no_text", "no text")
 def test_any_response_is_an_answer_or_a_named_failure(tmp_path: Path, response: str, expected: tuple[str, ...]) -> None:
     imported, table = vinoground(tmp_path, f'{{"idx": "0_pos", "response": {response}}}')
     text, error, problem = expected
-    assert said(table)["0_pos/text#text_pos"] == (text, error)
+    assert texts_by_request(table)["0_pos/text#text_pos"] == (text, error)
     assert problems(imported) == ([(1, "0_pos", problem)] if problem else [])
     assert table.filter(pl.col("error") == "no_answer").height == 3, "the three that the file does not answer"
 
@@ -78,19 +78,19 @@ GOOD = '{"idx": "0_pos", "response": "A"}'
 ])  # fmt: skip
 def test_a_bad_line_is_named_and_the_others_count(tmp_path: Path, line: str | bytes, problem: tuple[str, str]) -> None:
     imported, table = vinoground(tmp_path, b"\xef\xbb\xbf" + GOOD.encode(), line, "")  # a byte order mark is none of it
-    assert problems(imported) == [(2, *problem)] and said(table) == {"0_pos/text#text_pos": ("A", "")}
+    assert problems(imported) == [(2, *problem)] and texts_by_request(table) == {"0_pos/text#text_pos": ("A", "")}
 
 
-def test_answers_that_disagree_fail_and_to_the_authors_the_last_one_counts(tmp_path: Path) -> None:
+def test_conflicting_answers_fail_except_for_the_extractor_authors(tmp_path: Path) -> None:
     imported, table = vinoground(tmp_path, GOOD.replace('"A"', '"B"'), GOOD)
     assert problems(imported) == [(2, "0_pos", "disagrees with another answer")]
-    assert said(table)["0_pos/text#text_pos"] == ("A", "contradictory")
+    assert texts_by_request(table)["0_pos/text#text_pos"] == ("A", "contradictory")
     requests = r.requests_of("vinoground", "questions", r.Pairs(tmp_path, 1).items)
-    for reader, failed, value in (("robust", True, ""), ("authors", False, "A")):
-        row = verdicts(requests, table, reader, "first_character").row(0, named=True)
+    for extractor, failed, value in (("robust", True, ""), ("authors", False, "A")):
+        row = extract_verdicts(requests, table, extractor, "first_character").row(0, named=True)
         assert (row["failed"], row["value"], row["right"]) == (failed, value, not failed)
     imported, table = vinoground(tmp_path)
-    assert problems(imported) == [(0, "", "empty file")] and said(table) == {} and table.height == 4
+    assert problems(imported) == [(0, "", "empty file")] and texts_by_request(table) == {} and table.height == 4
     for field, other in (("response", "answer"), ("idx", "id")):
         with pytest.raises(UserError, match=rf"textscore-response.jsonl: no line has '{field}'. Found: .*{other}"):
             vinoground(tmp_path, GOOD.replace(field, other))
@@ -103,15 +103,15 @@ T, T8, T32 = "textscore-response.jsonl", "textscore-frame8-response.jsonl", "tex
 
 @pytest.mark.parametrize(("names", "frames", "chosen"), [
     ([], 8, []), ([T], 8, [T]), ([T8], 8, [T8]), ([T8], None, [T8]), ([T8, T], 8, [T8]), ([T8, T32], 32, [T32]),
-    ([T8], 32, "is not clear"), ([T8, T], 32, "shows 32 frames is not clear"), ([T8, T], None, "depends on the clip is not clear"),
+    ([T8], 32, "it is unclear"), ([T8, T], 32, "a run with 32 frames"), ([T8, T], None, "depends on the clip"),
 ])  # fmt: skip
 def test_a_file_is_chosen_by_its_frames(tmp_path: Path, names: list[str], frames: int | None, chosen: Any) -> None:
     paths = [tmp_path / name for name in names]
     if isinstance(chosen, list):
-        assert [path.name for path in of_frames(paths, frames, tmp_path)] == chosen
+        assert [path.name for path in select_by_frames(paths, frames, tmp_path)] == chosen
     else:
         with pytest.raises(UserError, match=f"{names[0]}.*{chosen}|{chosen}.*{names[0]}"):
-            of_frames(paths, frames, tmp_path)
+            select_by_frames(paths, frames, tmp_path)
 
 
 @pytest.mark.parametrize(("names", "form", "chosen"), [
@@ -119,7 +119,7 @@ def test_a_file_is_chosen_by_its_frames(tmp_path: Path, names: list[str], frames
     (["m_short_qa.jsonl", "m_long_qa.jsonl", "m_short_caption.jsonl"], "short", ["m_short_qa.jsonl"]),
     (["m_short_qa.jsonl", "rest.jsonl"], "long", ["rest.jsonl"]),
 ])  # fmt: skip
-def test_a_file_is_told_by_its_name(tmp_path: Path, names: list[str], form: str, chosen: Any) -> None:
+def test_the_form_of_a_file_follows_from_its_name(tmp_path: Path, names: list[str], form: str, chosen: Any) -> None:
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
@@ -140,7 +140,7 @@ def velociti(folder: Path, edit: Edit = lambda lines: lines) -> Found:
     made = r.write_csvs(folder, rows, SCORES, [(f"0.{n + 10}", "0.1") for n in range(len(rows))])
     path = made / "control.csv"
     path.write_text("".join(edit(path.read_text().splitlines(keepends=True))))
-    return found("velociti", "entail", items, made)
+    return import_folder("velociti", "entail", items, made)
 
 
 def test_rows_of_an_event_are_matched_in_their_order(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_rows_of_an_event_are_matched_in_their_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("edit", "message"), [
-    (lambda lines: [lines[0], *lines[2:]], "control.csv: line 2: 1 rows for control/v0/Ev1, but there are 2 such samples in the release"),
+    (lambda lines: [lines[0], *lines[2:]], "control.csv: line 2: 1 rows for control/v0/Ev1, but the release has 2 such samples"),
     (lambda lines: ["test_name,video_id,event,pos,neg\n", *lines[1:]], "control.csv: column 'pos_score' is missing. Found: test_name, video_id, event, pos, neg. Needed: "),
     (lambda lines: ["test_name,video_id,event,gt_A,gt_B\n", *lines[1:]], "pos_score, neg_score; or test_name, video_id, event, pos_pred, neg_pred"),
 ])  # fmt: skip
@@ -168,13 +168,13 @@ def test_a_csv_that_cannot_be_matched_is_refused(tmp_path: Path, edit: Edit, mes
         velociti(tmp_path, edit)
 
 
-def test_a_row_of_no_sample_and_a_score_that_is_no_number_are_named(tmp_path: Path) -> None:
+def test_an_unknown_row_and_an_invalid_score_are_named(tmp_path: Path) -> None:
     imported, _ = velociti(tmp_path / "unknown", lambda lines: [*lines, lines[1].replace("v0", "v9")])
     assert [(line, what) for line, _, what in problems(imported)] == [(10, "unknown id")]
     imported, table = velociti(tmp_path, lambda lines: [lines[0], lines[1].replace("0.10", "high"), *lines[2:]])
     assert problems(imported) == [(2, "control/v0/Ev1 pos_score", "no number")]
     requests = r.requests_of("velociti", "entail", r.samples(tmp_path, 8)[0])
-    row = verdicts(requests, table, "robust", "plain").row(0, named=True)
+    row = extract_verdicts(requests, table, "robust", "plain").row(0, named=True)
     assert (row["unparsed"], row["failed"], row["score"]) == (True, False, None)
 
 
@@ -185,7 +185,7 @@ def test_a_file_of_the_subset_matches_the_subset(tmp_path: Path) -> None:
     files = load_importer("velociti").FORMS["entail"]
     imported = files.read(files.find(made, None), items, requests)
     assert set(imported.answers) == set(requests["request_id"]) and imported.problems == []
-    with pytest.raises(UserError, match="there are 2 such samples in the release and 2 in this run"):
+    with pytest.raises(UserError, match="the release has 2 such samples and this run has 2"):
         files.read(files.find(made, None), items, r.requests_of("velociti", "entail", items))
 
 
@@ -203,7 +203,7 @@ def items_of(benchmark: str, form: str, folder: Path) -> pl.DataFrame:
     if benchmark == "vinoground":
         return r.Pairs(folder, 3).items
     if benchmark == "temporalbench":
-        return chosen_items(r.Questions(folder, 2).items, form)
+        return select_items(r.Questions(folder, 2).items, form)
     return (r.samples(folder, 8) if benchmark == "velociti" else r.free_questions(folder, 6))[0]
 
 
@@ -216,7 +216,7 @@ def items_of(benchmark: str, form: str, folder: Path) -> pl.DataFrame:
     ("velociti", "similarity", "caption", lambda number: (number % 7 / 9 - 0.3,), 0),
     ("mmbench_video", "unpacked", "unpacked", TEXTS, 0),
 ])  # fmt: skip
-def test_what_is_written_is_read_again(
+def test_written_answers_can_be_imported_again(
     tmp_path: Path, benchmark: str, form: str, prompt: str, answers: Any, lacking: int
 ) -> None:
     """The same texts, the same scores, the same failures."""
@@ -225,13 +225,13 @@ def test_what_is_written_is_read_again(
     for number, request in enumerate(requests["request_id"]):
         answer = Answer(scores=answers(number)) if callable(answers) else Answer(text=answers[number % len(answers)])
         imported.answers[request] = Answer(error="oom") if number < lacking else answer
-    table = responses(requests, imported, 8, "key")
+    table = build_responses(requests, imported, 8, "key")
     answered = requests.join(table.select("request_id", "text", "scores", "error"), on="request_id", how="left")
     files = load_importer(benchmark).FORMS[form]
     assert files.write is not None
     assert all(path.is_file() for path in files.write(tmp_path / "out", "m-frame8", items, answered))
     read = files.read(files.find(tmp_path / "out", 8), items, requests)
-    again = responses(requests, read, 8, "key")
+    again = build_responses(requests, read, 8, "key")
     assert read.problems == [] and again.select("request_id", "text").equals(table.select("request_id", "text"))
     assert again["scores"].list.first().to_list() == pytest.approx(table["scores"].list.first().to_list(), abs=0)
     assert (again["error"] != "").to_list() == (table["error"] != "").to_list()

@@ -1,4 +1,4 @@
-"""lmms-eval's logs: read into the same answers as the authors' files, and what that harness did otherwise is named."""
+"""lmms-eval's logs: the same answers as in the authors' files, and deviations of the harness by name."""
 
 import json
 from collections import Counter
@@ -7,11 +7,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.rows import chosen_items
+from reprise.benchmarks.annotations import select_items
 from reprise.core.errors import UserError
 from reprise.external import load_importer
 from reprise.external.answers import ImportedAnswers
-from reprise.stages.import_answers import responses
+from reprise.stages.import_answers import build_responses
 
 from tests.unit.benchmarks import releases as r
 from tests.unit.benchmarks.whole import Whole
@@ -41,26 +41,26 @@ def logged(mark: str = "short") -> list[Line]:
     """A log's lines, as the harness writes them: the answer of question n is n."""
     lines: list[Line] = []
     for number, one in enumerate(ENTRIES[mark]):
-        said = f"answer {number}"
-        known = {"doc_id": number, "target": one["GT"], "filtered_resps": [said], "input": one["question"]}
-        lines.append(known | {"temporalbench_score": {"item": one, "pred": said}, "doc_hash": "0" * 64})
+        texts = f"answer {number}"
+        known = {"doc_id": number, "target": one["GT"], "filtered_resps": [texts], "input": one["question"]}
+        lines.append(known | {"temporalbench_score": {"item": one, "pred": texts}, "doc_hash": "0" * 64})
     return lines
 
 
-def read(
+def import_log(
     items: pl.DataFrame, folder: Path, form: str = "short", frames: int | None = 8, benchmark: str = "temporalbench"
 ) -> tuple[dict[str, tuple[str, str]], list[tuple[int | None, str, str]]]:
     """Item -> text and error; and the problems."""
     files = load_importer(benchmark).FORMS[form]
-    items = chosen_items(items, form) if benchmark == "temporalbench" else items
+    items = select_items(items, form) if benchmark == "temporalbench" else items
     requests = r.requests_of(benchmark, form, items).with_columns(max_tokens=pl.lit(512, pl.Int32))
     found = files.find(folder, frames)
-    found += files.beside(found)
+    found += files.find_settings_files(found)
     imported: ImportedAnswers = files.read(found, items, requests)
-    imported.problems += files.deviations(found, requests, frames)
-    table = responses(requests, imported, 8, "key")
-    said = {item: (text, error) for item, text, error in table.select("item_id", "text", "error").iter_rows()}
-    return said, [(line, idx, problem) for _, line, idx, problem in imported.problems]
+    imported.problems += files.find_deviations(found, requests, frames)
+    table = build_responses(requests, imported, 8, "key")
+    texts = {item: (text, error) for item, text, error in table.select("item_id", "text", "error").iter_rows()}
+    return texts, [(line, idx, problem) for _, line, idx, problem in imported.problems]
 
 
 def write(folder: Path, task: str, lines: list[Line], settings: object = None) -> Path:
@@ -82,24 +82,24 @@ def test_a_log_is_read_by_the_entries_in_it(release: pl.DataFrame, folder: Path,
     entries = "captions" if form == "caption" else form
     write(folder, f"temporalbench_{mark}", logged(entries), {"config": {}})
     answers = {f"{form}/{one['idx']}": (f"answer {number}", "") for number, one in enumerate(ENTRIES[entries])}
-    assert read(release, folder, form) == (answers, [])
+    assert import_log(release, folder, form) == (answers, [])
 
 
-def test_dropped_questions_are_missing_and_one_under_another_id_is_named(release: pl.DataFrame, folder: Path) -> None:
+def test_dropped_questions_are_missing_and_a_wrong_id_is_named(release: pl.DataFrame, folder: Path) -> None:
     lines = logged()[:3]
     lines[1]["temporalbench_score"]["item"] = ENTRIES["short"][1] | {"question": "Who?"}
     write(folder, TASK, lines)
-    said, problems = read(release, folder)
-    assert [text or error for text, error in said.values()] == ["answer 0", "no_answer", "answer 2", "no_answer"]
+    texts, problems = import_log(release, folder)
+    assert [text or error for text, error in texts.values()] == ["answer 0", "no_answer", "answer 2", "no_answer"]
     assert problems == [(2, SECOND, "another question under a known id")]
 
 
-def test_a_log_of_something_else_is_refused(release: pl.DataFrame, folder: Path) -> None:
+def test_a_log_of_another_benchmark_is_refused(release: pl.DataFrame, folder: Path) -> None:
     change = {"temporalbench_score": {"item": {"idx": "7", "video_name": "a.mp4", "question": "Who?"}}, "input": "Who?"}
     write(folder, TASK, [line | change for line in logged()])
-    message = f"{DATE}_samples_temporalbench_short_qa.jsonl: none of its 4 rows is about a question of temporalbench"
-    with pytest.raises(UserError, match=f"{message}.* into the folder of its own benchmark"):
-        read(release, folder)
+    message = f"{DATE}_samples_temporalbench_short_qa.jsonl: none of its 4 rows matches a question of temporalbench"
+    with pytest.raises(UserError, match=f"{message}.* to the folder of that benchmark"):
+        import_log(release, folder)
 
 
 @pytest.mark.parametrize(("change", "answer", "problem"), [
@@ -107,22 +107,22 @@ def test_a_log_of_something_else_is_refused(release: pl.DataFrame, folder: Path)
     ({"filtered_resps": [""]}, ("", ""), "empty answer, which lmms-eval also writes after an error"),
     ({"filtered_resps": []}, ("", "no_text"), "no text"),
     ({"filtered_resps": ["B", "A"]}, ("B", ""), None),
-    ({"input": "Look closely. Which?"}, ("answer 0", ""), "asked with another prompt"),
+    ({"input": "Look closely. Which?"}, ("answer 0", ""), "different prompt"),
 ])  # fmt: skip
-def test_what_the_harness_makes_of_an_answer_is_named(
+def test_deviations_of_an_answer_are_named(
     release: pl.DataFrame, folder: Path, change: Line, answer: tuple[str, str], problem: str | None
 ) -> None:
     first, *rest = logged()
     write(folder, TASK, [first | change, *rest])
-    said, problems = read(release, folder)
-    assert said[FIRST] == answer
+    texts, problems = import_log(release, folder)
+    assert texts[FIRST] == answer
     assert problems == ([(1, FIRST, problem)] if problem else [])
 
 
 @pytest.mark.parametrize(("settings", "expected"), [
     ({"config": {"model_args": "pretrained=a/b,max_frames_num=8"}}, []),
     ({"config": {"model_args": "pretrained=a/b,max_frames_num=32"}}, [("max_frames_num=32", "another number of frames than the sampling's")]),
-    ({"config": {"limit": 100.0}}, [("limit=100.0", "asked in part (--limit)")]),
+    ({"config": {"limit": 100.0}}, [("limit=100.0", "partial run (--limit)")]),
     ({"configs": {"temporalbench_short_qa": {"generation_kwargs": {"max_new_tokens": 16}}}}, [("temporalbench_short_qa: 16, here 512", "answers limited to fewer tokens than here")]),
     ("{", [("", "the harness's settings are not readable")]),
 ])  # fmt: skip
@@ -130,9 +130,9 @@ def test_the_harness_settings_are_compared(
     release: pl.DataFrame, folder: Path, settings: object, expected: list[tuple[str, str]]
 ) -> None:
     write(folder, TASK, logged(), settings)
-    assert read(release, folder)[1] == [(None, detail, problem) for detail, problem in expected]
+    assert import_log(release, folder)[1] == [(None, detail, problem) for detail, problem in expected]
     if "max_frames_num=32" in str(settings):
-        assert read(release, folder, frames=None)[1] == [], "frames that depend on the clip are not compared"
+        assert import_log(release, folder, frames=None)[1] == [], "frames that depend on the clip are not compared"
 
 
 PAIR = {
@@ -153,12 +153,12 @@ def test_a_log_of_vinoground_has_both_scores_and_its_suffix_is_another_prompt(tm
     columns = ("index", "major", "minor", "pos_cap", "neg_cap")
     files = r.vinoground_release(tmp_path, [["0", "object", "", "up", "down"]], columns, **entries)
     pair, path = Whole("vinoground").annotations(files)[1], write(folder, "vinoground", lines)
-    said, problems = read(pair, folder, "questions", benchmark="vinoground")
-    assert said == {name: (name, "") for name in PAIR}
-    assert Counter(problem for *_, problem in problems) == {"asked with another prompt": 4}
+    texts, problems = import_log(pair, folder, "questions", benchmark="vinoground")
+    assert texts == {name: (name, "") for name in PAIR}
+    assert Counter(problem for *_, problem in problems) == {"different prompt": 4}
     with_suffix = r.requests_of("vinoground", "questions", pair, "authors")
     assert load_importer("vinoground").FORMS["questions"].read([path], pair, with_suffix).problems == []
     (folder / "textscore-response.jsonl").touch()
     both = r"found textscore-response.jsonl, .*answers in the authors' files and in a log"
     with pytest.raises(UserError, match=both):
-        read(pair, folder, "questions", benchmark="vinoground")
+        import_log(pair, folder, "questions", benchmark="vinoground")

@@ -1,4 +1,4 @@
-"""Imported runs in the plan: there if their files are, keyed by them, and mistakes of their settings by name."""
+"""Imported runs in the plan: planned if their files exist, keyed by their digests; mistakes in settings are named."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def model_file(project: Project, settings: str, slug: str = "random-imported") -
     project.write(f"config/models/{slug}.yaml", f"label: L\nadapter: import\nsettings:\n{settings}")
 
 
-def test_a_log_counts_with_the_settings_beside_it(project: Project, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_settings_next_to_a_log_are_inputs(project: Project, caplog: pytest.LogCaptureFixture) -> None:
     for path in Path(FOLDER).iterdir():
         path.unlink()
     names = ("20260818_101112_samples_vinoground.jsonl", "20260818_101112_results.json")
@@ -26,47 +26,47 @@ def test_a_log_counts_with_the_settings_beside_it(project: Project, caplog: pyte
         project.write(f"{FOLDER}/{name}", "")
     imports = project.plan().imports
     assert [path.name for path in imports.answer_files(RUN)] == list(names)
-    imports.warn_of_unused(frozenset({"random-imported"}))
+    imports.warn_about_unused_files(frozenset({"random-imported"}))
     assert "20260101_101112_results.json: not used" in caplog.text
 
 
-def test_a_run_that_is_named_beside_the_tables_must_have_its_files(project: Project) -> None:
+def test_an_explicit_imported_run_must_have_its_files(project: Project) -> None:
     project.edit(SUITE, "    subset: {per", "    extra_runs: [entail/fps1/random-imported]\n    subset: {per")
     settings = "{vinoground/paper/black8: ., velociti/entail.subset/fps1: ., velociti/entail/fps1: whole}"
     model_file(project, f"  runs: {settings}\n")
-    assert "velociti/entail/fps1/random-imported: no answers found. Put the files" in project.message()
+    assert "velociti/entail/fps1/random-imported: no files of answers. Put them" in project.message()
 
 
 MISTAKES = {
     "runs": [
-        ("vinoground/paper: .", "settings.runs: 'vinoground/paper': a run is named <benchmark>/<protocol>/<sampling>."),
-        ("vinograund/paper/black8: .", "answers to 'vinograund' cannot be imported"),
+        ("vinoground/paper: .", "settings.runs: 'vinoground/paper': should have the form <benchmark>/<protocol>/<sampling>."),
+        ("vinograund/paper/black8: .", "predictions for 'vinograund' cannot be imported"),
         ("vinoground/papr/black8: .", "unknown protocol 'papr'. Did you mean 'paper'?"),
         ("vinoground/paper/blak8: .", "unknown sampling 'blak8'. Did you mean 'black8'?"),
-        ("vinoground/similarity/black8: .", "the authors' files hold no answers to form 'similarity'. Forms: questions."),
+        ("vinoground/similarity/black8: .", "the authors' files contain no responses to form 'similarity'. Forms: questions."),
         ("vinoground/paper/black8: ../oracle", "settings.runs: 'vinoground/paper/black8': '../oracle' is not inside resources/imports/vinoground/random-imported."),
         ("vinoground/paper/fps1: /etc", "'/etc' is not inside"),
     ],
     "ratings": [
-        ("vinoground/paper/black8/oracle: .", "answers to 'vinoground' are not rated by a judge."),
+        ("vinoground/paper/black8/oracle: .", "benchmark 'vinoground' has no ratings by a judge."),
         ("mmbench_video/packed/interior8/oracel: .", "unknown model 'oracel'. Did you mean 'oracle'?"),
     ],
 }  # fmt: skip
 
 
-def test_mistakes_in_an_imported_models_file_are_named_all_at_once(project: Project) -> None:
+def test_all_mistakes_in_the_file_of_an_imported_model_are_named(project: Project) -> None:
     model_file(
         project, "".join(f"  {key}: {{{', '.join(one for one, _ in found)}}}\n" for key, found in MISTAKES.items())
     )
-    said = project.message()
-    assert [words for found in MISTAKES.values() for _, words in found if words not in said] == []
+    message = project.message()
+    assert [words for found in MISTAKES.values() for _, words in found if words not in message] == []
     model_file(project, "  folder: x\n")
     assert "settings.folder: unknown key. Allowed: names, ratings, runs." in project.message()
 
 
 @pytest.mark.parametrize(("run", "message"), [
     ("vinoground/paper/black8/rndom", "no run 'vinoground/paper/black8/rndom' in suite 'demo'. Did you mean"),
-    ("vinoground/similarity/black8/random", "the authors of vinoground have no file format of answers to form 'similarity'"),
+    ("vinoground/similarity/black8/random", "the authors of vinoground have no file format for answers of form 'similarity'"),
     ("vinoground/paper/black8/random", "responses/vinoground/paper/black8/random.parquet not found. Make it first"),
 ])  # fmt: skip
 def test_export_says_what_it_cannot_do(project: Project, run: str, message: str) -> None:

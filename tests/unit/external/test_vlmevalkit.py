@@ -1,4 +1,4 @@
-"""VLMEvalKit's tables: which file of a result folder is a run's, what its rows say, and what was done otherwise."""
+"""VLMEvalKit's tables: the file of each run in a result folder, its rows, and deviations from the run."""
 
 import json
 import re
@@ -14,15 +14,15 @@ from openpyxl.worksheet.formula import ArrayFormula
 from reprise.benchmarks.registry import load_answers
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS
-from reprise.external.mmbench_video import FORMS, rating_files, read_ratings
-from reprise.stages.import_ratings import replies
-from reprise.stages.judge_requests import given_answers
-from reprise.stages.judgements import judgements
+from reprise.external.mmbench_video import FORMS, find_rating_files, read_ratings
+from reprise.stages.import_ratings import build_replies
+from reprise.stages.judge_requests import collect_answers
+from reprise.stages.judgements import extract_judgements
 
 from tests.unit.benchmarks import releases as r
 from tests.unit.benchmarks.test_image_choice import read, row
 from tests.unit.benchmarks.whole import Whole, write_rows
-from tests.unit.external.test_imports import Found, found, problems, said
+from tests.unit.external.test_imports import Found, import_folder, problems, texts_by_request
 from tests.unit.rows import request_table
 
 VIDEO, JUDGED = "m_MMBench_Video", "gpt-4-turbo"
@@ -45,16 +45,16 @@ RESULTS = (
     ("circular", 1, "m_MMBench_DEV_EN.xlsx"),
     ("choice", 1, "m_MMStar.xlsx"),
 ])  # fmt: skip
-def test_a_whole_result_folder_holds_the_file_of_each_run(
+def test_the_file_of_each_run_is_found_in_a_result_folder(
     tmp_path: Path, form: str, frames: int | None, chosen: str
 ) -> None:
     for name in RESULTS:
         (tmp_path / name).touch()
     assert [path.name for path in FORMS[form].find(tmp_path, frames)] == [chosen]
-    assert tmp_path / chosen in FORMS[form].candidates(tmp_path)[0]
-    assert [path.name for path in rating_files(tmp_path)] == [f"{VIDEO}_8frame_nopack_{JUDGED}_score.xlsx"]
+    assert tmp_path / chosen in FORMS[form].find_candidates(tmp_path)[0]
+    assert [path.name for path in find_rating_files(tmp_path)] == [f"{VIDEO}_8frame_nopack_{JUDGED}_score.xlsx"]
     (tmp_path / f"{VIDEO}_8frame_nopack.tsv").touch()
-    with pytest.raises(UserError, match=r"found m_.*; one table of answers is expected"):
+    with pytest.raises(UserError, match=r"found m_.*, expected one table of answers"):
         FORMS["unpacked"].find(tmp_path, 8)
 
 
@@ -65,16 +65,16 @@ OTHER_FRAMES = "another number of frames than the sampling's"
     (NAME, "unpacked", "unpacked", 8, []),
     (NAME, "unpacked", "unpacked", None, [("8 frames", OTHER_FRAMES)]),
     (f"{VIDEO}_1fps_nopack.xlsx", "unpacked", "unpacked", 8, [("1fps", OTHER_FRAMES)]),
-    (f"{VIDEO}_8frame_pack.xlsx", "packed", "packed", 8, [("pack", "asked with another prompt")]),
+    (f"{VIDEO}_8frame_pack.xlsx", "packed", "packed", 8, [("pack", "different prompt")]),
     (f"{VIDEO}_8frame_pack.xlsx", "packed", "packed.authors", 8, []),
     ("m.xlsx", "packed", "packed", 8, []),
 ])  # fmt: skip
-def test_what_the_names_say_otherwise_is_named(
+def test_deviations_in_file_names_are_named(
     tmp_path: Path, name: str, form: str, prompt: str, frames: int | None, expected: list[Any]
 ) -> None:
     requests = r.requests_of("mmbench_video", form, r.free_questions(tmp_path, 4)[0], prompt)
-    said = FORMS[form].deviations([tmp_path / name], requests, frames)
-    assert [(one.file, one.id, one.problem) for one in said] == [(str(tmp_path / name), *one) for one in expected]
+    deviations = FORMS[form].find_deviations([tmp_path / name], requests, frames)
+    assert [(one.file, one.id, one.problem) for one in deviations] == [(str(tmp_path / name), *one) for one in expected]
 
 
 def write_table_of(path: Path, *rows: tuple[object, ...]) -> Path:
@@ -95,28 +95,28 @@ def predicted(folder: Path, count: int, name: str, *rows: tuple[object, ...], fo
     """A table of predictions of so many questions, two a video."""
     items, _ = r.free_questions(folder, count)
     path = write_table_of(folder / "m" / name, *rows) if rows else folder / "m" / name
-    return found("mmbench_video", form, items, path.parent, form)
+    return import_folder("mmbench_video", form, items, path.parent, form)
 
 
-def given(folder: Path, count: int, table: pl.DataFrame, form: str = "unpacked") -> pl.DataFrame:
-    """The answers that a judge is asked about."""
+def judge_answers(folder: Path, count: int, table: pl.DataFrame, form: str = "unpacked") -> pl.DataFrame:
+    """Return the answers that a judge rates."""
     items, _ = r.free_questions(folder, count)
     requests = r.requests_of("mmbench_video", form, items, form)
-    return given_answers(load_answers("mmbench_video")[form], items, requests, table, "key")
+    return collect_answers(load_answers("mmbench_video")[form], items, requests, table, "key")
 
 
 @pytest.mark.parametrize("kind", ["tsv", "xlsx", "json"])
 def test_predictions_of_any_file_type_read_the_same(tmp_path: Path, kind: str) -> None:
     name, rows = f"answers.{kind}", [("index", "prediction"), (0, 'two\nlines, "quoted"'), (1, 5), (2, ""), (9, "x")]
     imported, table = predicted(tmp_path, 4, name, *rows)
-    assert said(table) == {"0#unpacked": ('two\nlines, "quoted"', ""), "1#unpacked": ("5", "")}
+    assert texts_by_request(table) == {"0#unpacked": ('two\nlines, "quoted"', ""), "1#unpacked": ("5", "")}
     assert [(idx, what) for _, idx, what in problems(imported)] == [("9", "unknown id")]
     assert table["error"].to_list() == ["", "", "no_answer", "no_answer"]
     with pytest.raises(UserError, match=rf"{name}: column 'prediction' is missing. Found: index, answer. Needed: "):
         predicted(tmp_path, 2, name, ("index", "answer"), (0, "a"))
     if kind == "json":  # an object of index and prediction
         (tmp_path / "m" / name).write_text('{"0": "a hat", "1": null}')
-        assert said(predicted(tmp_path, 2, name)[1]) == {"0#unpacked": ("a hat", "")}
+        assert texts_by_request(predicted(tmp_path, 2, name)[1]) == {"0#unpacked": ("a hat", "")}
     else:
         write_table_of(tmp_path / "m" / name)
         imported, table = predicted(tmp_path, 2, name)
@@ -138,7 +138,7 @@ def test_answers_that_look_like_formulas_fail_or_disagree(tmp_path: Path) -> Non
     ("m.xlsx", b"no zip", "m.xlsx: not readable as xlsx: "),
     ("m.json", b"{", "m.json: not readable as json: "),
     ("m.json", b'{"coarse_all": {"CP": "1.0"}}', "expected a list of objects, or an object of index and prediction"),
-    ("m.tsv", b'index\tprediction\n1\t"a\n2\tb\n', "row 1: not readable as csv: unexpected end of data. A quote that begins there"),
+    ("m.tsv", b'index\tprediction\n1\t"a\n2\tb\n', "row 1: not readable as csv: unexpected end of data. A quote there may be unclosed"),
 ])  # fmt: skip
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     (tmp_path / "m").mkdir()
@@ -158,7 +158,7 @@ ENTITIES = (
 
 
 @pytest.mark.parametrize(("sheet", "size", "message"), [
-    (" ", 2**29 + 1, "m.xlsx: not readable as xlsx: .* bytes once it is unpacked, allowed are 536870912"),
+    (" ", 2**29 + 1, "m.xlsx: not readable as xlsx: .* bytes after unpacking, more than the allowed 536870912"),
     (SHEET.format(FIRST + MANY), None, "m.xlsx: not readable as xlsx: more than 5000000 cells"),
     (ENTITIES, None, "m.xlsx"),
 ])  # fmt: skip
@@ -182,16 +182,16 @@ def test_predictions_of_a_video_are_packed_into_one_reply(tmp_path: Path) -> Non
     rows = [("index", "prediction"), (0, "a"), (1, "b"), (2, "c"), (3, "")]
     _, table = predicted(tmp_path, 6, "m.tsv", *rows, form="packed")
     assert table.select("text", "error").rows() == [('{"0": "a", "1": "b"}', ""), ('{"2": "c"}', ""), ("", "no_answer")]
-    for _, mine in given(tmp_path, 6, table, "packed").group_by("reader"):
+    for _, mine in judge_answers(tmp_path, 6, table, "packed").group_by("extractor"):
         assert mine["text"].to_list() == ["a", "b", "c", "", "", ""]
         assert mine["error"].to_list() == ["", "", "", "unreadable", "no_answer", "no_answer"]
 
 
-def rated(folder: Path, count: int, reader: str, *cells: tuple[object, ...]) -> pl.DataFrame:
+def rated(folder: Path, count: int, extractor: str, *cells: tuple[object, ...]) -> pl.DataFrame:
     """Verdicts of a folder that holds one table of predictions, ratings or both."""
-    answers = given(folder, count, predicted(folder, count, "answers.xlsx", *cells)[1])
-    ratings = read_ratings(rating_files(folder / "m"), r.free_questions(folder, count)[0])
-    return judgements(answers, replies(answers, ratings, "judge"), reader)
+    answers = judge_answers(folder, count, predicted(folder, count, "answers.xlsx", *cells)[1])
+    ratings = read_ratings(find_rating_files(folder / "m"), r.free_questions(folder, count)[0])
+    return extract_judgements(answers, build_replies(answers, ratings, "judge"), extractor)
 
 
 def test_ratings_are_the_replies_of_a_judge(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_ratings_are_the_replies_of_a_judge(tmp_path: Path) -> None:
         (3, "d", "Score: 1"),
         (4, "", -1),
     ]
-    robust, authors = (rated(tmp_path, 6, reader, *cells) for reader in ("robust", "authors"))
+    robust, authors = (rated(tmp_path, 6, extractor, *cells) for extractor in ("robust", "authors"))
     assert robust["score"].to_list() == [3, 2, None, 1, None, None]
     assert robust["failed"].to_list() == [False] * 4 + [True, True]
     assert authors["score"].to_list() == [3, 2, None, None, None, None]
@@ -222,7 +222,7 @@ def images(folder: Path) -> pl.DataFrame:
     return request_table(Whole("mmbench_video").requests(items, "circular", "image"), "choose", 9)
 
 
-def test_a_rotation_is_known_by_its_right_letter_and_comes_back(tmp_path: Path) -> None:
+def test_a_rotation_is_identified_by_its_right_letter(tmp_path: Path) -> None:
     """The released file turns the options the other way: B, C, A where we have B, A, C."""
     requests, none = images(tmp_path), pl.DataFrame(schema=ITEMS)
     failed = "Failed to obtain answer via API."
@@ -246,13 +246,13 @@ def test_a_rotation_is_known_by_its_right_letter_and_comes_back(tmp_path: Path) 
         FORMS["circular"].read([path], none, requests)
 
 
-def test_rows_are_checked_by_what_they_ask(tmp_path: Path) -> None:
+def test_rows_are_checked_by_their_question(tmp_path: Path) -> None:
     own = (0, "v0", ' "q0" ', "right")  # the harness's reader of tables kept other quotes
     others = (3, "v1", "Who?", "of no question"), (8, "v0", "Q3?", "of another video")
     imported, table = predicted(tmp_path, 4, NAME, COLUMNS, own, *others)
     assert table.select("text", "error").rows() == [("right", ""), *[("", "no_answer")] * 3]
     assert problems(imported) == [(3, "3", "another question under a known id"), (4, "8", "unknown id")]
     rows = [(n, "fFjv93ACGo8", f"Which {n}?", "A") for n in range(4)]
-    message = "none of its 4 rows is about a question of MMBench-Video in this suite. The first: line 2, id '0'"
+    message = "none of its 4 rows matches a question of MMBench-Video in this suite. The first: line 2, id '0'"
     with pytest.raises(UserError, match=message):
         predicted(tmp_path, 4, NAME, COLUMNS, *rows)

@@ -11,24 +11,24 @@ import pytest
 from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.core.store import Store
-from reprise.fetch.direct import EXPLANATION_BYTES, http
+from reprise.fetch.direct import EXPLANATION_BYTES, create_http_fetcher
 from reprise.fetch.outcome import Fetcher
-from reprise.fetch.records import Record
-from reprise.fetch.retry import requested_wait_s
+from reprise.fetch.records import FetchRecord
+from reprise.fetch.retry import parse_wait_s
 from reprise.fetch.settings import Http
 from reprise.stages.sources import fetch_shard, fetch_source
 
 from tests.unit.fetch.server import Behaviour, serving
-from tests.unit.models.chat_server import Asked
+from tests.unit.models.chat_server import ReceivedRequest
 from tests.unit.models.raw_server import Connection, RawServer, replying, response
 
 
 def route(url: str, **more: Any) -> Fetcher:
     quick = {"retries": 2, "backoff_s": 0.01, "timeout_s": 2}
-    return http(Http.model_validate({"kind": "http", "url": f"{url}/{{source_id}}.mp4"} | quick | more))
+    return create_http_fetcher(Http.model_validate({"kind": "http", "url": f"{url}/{{source_id}}.mp4"} | quick | more))
 
 
-def asked(url: str, store: Store, **more: Any) -> Record:
+def asked(url: str, store: Store, **more: Any) -> FetchRecord:
     return fetch_source("a", route(url, **more), store)
 
 
@@ -37,7 +37,7 @@ def asked(url: str, store: Store, **more: Any) -> Record:
     ({"cut_after": 2000}, ["bytes=2000-"]),
     ({"cut_after": 2000, "has_ranges": False}, ["bytes=2000-"]),
 ])  # fmt: skip
-def test_a_download_is_whole_and_never_asked_for_again(behaviour: dict[str, Any], ranges: list[str], video: bytes, store: Store) -> None:  # fmt: skip
+def test_a_download_is_complete_and_not_repeated(behaviour: dict[str, Any], ranges: list[str], video: bytes, store: Store) -> None:  # fmt: skip
     with serving({"/a.mp4": Behaviour(video, **behaviour)}) as (url, log):
         first, second = (asked(url, store, retries=9, backoff_s=0) for _ in range(2))
         assert first.status == "ok" and first == second, first
@@ -73,7 +73,7 @@ PACKED = Behaviour(gzip.compress(bytes(10**7)), headers={"Content-Encoding": "gz
     (SLOW, {"timeout_s": 0.05, "min_kb_s": 0, "retries": 0}, "network", "", 1),
     (PACKED, {}, "wrong_type", "gzip", 1),
     (Behaviour(**to("file:///etc/passwd")), {}, "bad_redirect", "", 1),
-    (Behaviour(**to("ftp://127.0.0.1/a.mp4")), {}, "bad_redirect", "HTTP 302 to ftp://127.0.0.1/a.mp4, no http or https link", 1),
+    (Behaviour(**to("ftp://127.0.0.1/a.mp4")), {}, "bad_redirect", "HTTP 302 to ftp://127.0.0.1/a.mp4, which is not an http or https link", 1),
     (Behaviour(b"x" * 99, status=206), {"retries": 0}, "network", "part", 1),
 ])  # fmt: skip
 def test_every_failure_has_a_name(behaviour: Behaviour, settings: dict[str, Any], status: str, words: str, requests: int, store: Store) -> None:  # fmt: skip
@@ -85,7 +85,7 @@ def test_every_failure_has_a_name(behaviour: Behaviour, settings: dict[str, Any]
     assert not list((store.root / "tmp").iterdir())
 
 
-def test_a_redirect_is_followed_and_recorded_without_what_is_secret_in_it(video: bytes, tmp_path: Path) -> None:
+def test_a_redirect_is_recorded_without_secrets(video: bytes, tmp_path: Path) -> None:
     behaviours = {"/b.mp4": Behaviour(video)}
     with serving(behaviours) as (url, _):
         behaviours["/a.mp4"] = Behaviour(**to(f"{url}/b.mp4?token=secret"))
@@ -102,26 +102,28 @@ def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return found
 
 
-def test_a_server_that_recovers_is_asked_again_after_its_wait(video: bytes, store: Store, sleeps: list[float]) -> None:
+def test_a_transient_failure_is_retried_after_the_requested_wait(
+    video: bytes, store: Store, sleeps: list[float]
+) -> None:
     busy = Behaviour(video, status=429, failures_before=1, headers={"Retry-After": "17"})
     with serving({"/a.mp4": busy}) as (url, log):
         assert asked(url, store).status == "ok"
     assert 17 in sleeps and log.asked["/a.mp4"] == 2
 
 
-def test_a_server_that_asks_for_too_long_a_wait_is_left_to_the_next_run(store: Store) -> None:
+def test_a_long_requested_wait_is_left_to_the_next_run(store: Store) -> None:
     busy = Behaviour(b"", status=503, headers={"Retry-After": formatdate(time() + 9000)})
     with serving({"/a.mp4": busy}) as (url, log):
         record = asked(url, store)
     assert (record.status, record.is_transient, log.asked["/a.mp4"]) == ("server_error", True, 1)
     assert "max_wait_s" in record.message
-    assert requested_wait_s("17") == 17
-    assert requested_wait_s(formatdate(time() + 100, usegmt=True)) == pytest.approx(100, abs=2)
-    assert requested_wait_s("soon") == requested_wait_s(formatdate(time() - 100)) == 0
+    assert parse_wait_s("17") == 17
+    assert parse_wait_s(formatdate(time() + 100, usegmt=True)) == pytest.approx(100, abs=2)
+    assert parse_wait_s("soon") == parse_wait_s(formatdate(time() - 100)) == 0
 
 
 @pytest.mark.parametrize("header", ["ETag", "Last-Modified"])
-def test_a_file_that_changes_between_two_tries_is_fetched_anew(header: str, video: bytes, store: Store) -> None:
+def test_a_file_that_changes_between_attempts_is_fetched_again(header: str, video: bytes, store: Store) -> None:
     """The end of one file is not appended to the beginning of another."""
     marks = iter(["first", "second", "second", "second"])
     headers = ChangingHeaders(lambda: {header: next(marks)})
@@ -131,7 +133,7 @@ def test_a_file_that_changes_between_two_tries_is_fetched_anew(header: str, vide
     assert log.asked["/a.mp4"] == 3 and log.ranges == ["bytes=2000-"], "the third try begins at the start"
 
 
-def test_a_file_that_has_lost_its_marks_is_fetched_anew(video: bytes, store: Store) -> None:
+def test_a_file_without_validators_is_fetched_again(video: bytes, store: Store) -> None:
     """A server behind the same address without the mark may have another file of the same length."""
     marks = iter([{"ETag": "first"}, {}, {}, {}])
     with serving({"/a.mp4": Behaviour(video, cut_after=2000, headers=ChangingHeaders(lambda: next(marks)))}) as (
@@ -144,8 +146,8 @@ def test_a_file_that_has_lost_its_marks_is_fetched_anew(video: bytes, store: Sto
 
 
 @pytest.mark.parametrize("range_of", ["bytes {}-{}/*", "bytes 0-{1}/{2}", "", "bytes {}-{}/x"])
-def test_a_part_that_may_not_be_the_last_is_no_end_of_a_file(range_of: str, video: bytes, store: Store) -> None:
-    def make(request: Asked) -> bytes:
+def test_an_incomplete_range_does_not_end_a_file(range_of: str, video: bytes, store: Store) -> None:
+    def make(request: ReceivedRequest) -> bytes:
         start = int(request.headers.get("range", "bytes=0-")[6:-1])
         if start == 0:
             whole = response(video, content_type="video/mp4")
@@ -163,7 +165,7 @@ def test_a_part_that_may_not_be_the_last_is_no_end_of_a_file(range_of: str, vide
     assert len(server.requests) == 3
 
 
-def test_a_part_that_was_not_asked_for_is_no_file(video: bytes, store: Store) -> None:
+def test_an_unrequested_range_is_refused(video: bytes, store: Store) -> None:
     part = response(video[:2000], 206, content_type="video/mp4", content_range="bytes 0-1999/*")
     with RawServer(replying(lambda _: part)) as server:
         record = asked(server.url, store)
@@ -183,7 +185,7 @@ def test_no_half_of_a_secret_is_kept(video: bytes, store: Store, monkeypatch: py
 
 
 @pytest.mark.parametrize("status", [103, 409, 421, 423])
-def test_a_status_that_may_pass_is_asked_again(status: int, store: Store) -> None:
+def test_a_transient_status_is_retried(status: int, store: Store) -> None:
     with RawServer(replying(lambda _: response(b"", status))) as server:
         record = asked(server.url, store)
     assert record.is_transient and len(server.requests) == 3
@@ -199,7 +201,7 @@ class ChangingHeaders(dict[str, str]):
         return {**before, **self._make()}
 
 
-def test_what_a_server_says_of_an_error_is_kept_without_secrets(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_messages_of_servers_are_kept_without_secrets(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SITE_TOKEN", "secret-0123456789")
     page = b"<html><style>p {}</style><p>Moved to the archive; your token is secret%2D0123456789</p>" + b"x" * 9999
     with RawServer(replying(lambda _: response(page, 404, content_type="text/html"))) as server:
@@ -218,7 +220,7 @@ def test_what_a_server_says_of_an_error_is_kept_without_secrets(store: Store, mo
         b"HTTP/1.1 200 OK\r\nX: " + b"y" * 99_999 + b"\r\n\r\n",
     ],
 )
-def test_what_is_no_http_is_tried_again_and_named(reply: bytes, store: Store) -> None:
+def test_invalid_http_is_retried_and_named(reply: bytes, store: Store) -> None:
     def serve(connection: Connection) -> None:
         connection.read()
         connection.send(reply)
@@ -226,18 +228,18 @@ def test_what_is_no_http_is_tried_again_and_named(reply: bytes, store: Store) ->
     with RawServer(serve) as server:
         record = asked(server.url, store)
     assert record.status == "network" and record.is_transient and len(server.requests) == 3
-    assert "sent no valid HTTP or broke off" in record.message
+    assert "sent invalid HTTP or closed the connection" in record.message
 
 
-def test_more_than_the_stated_length_is_no_file(store: Store, video: bytes) -> None:
+def test_more_bytes_than_announced_are_refused(store: Store, video: bytes) -> None:
     chunked = b"%x\r\n%b\r\n0\r\n\r\n" % (len(video), video)
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\nTransfer-Encoding: chunked\r\nContent-Type: video/mp4\r\n\r\n"
     with RawServer(replying(lambda _: head + chunked)) as server:
         record = asked(server.url, store)
-    assert record.status == "network" and f"{len(video)} bytes, where the server stated 20" in record.message
+    assert record.status == "network" and f"{len(video)} bytes, but the server announced 20" in record.message
 
 
-def test_the_disk_is_estimated_before_anything_is_asked_for(store: Store) -> None:
+def test_disk_space_is_estimated_before_any_request(store: Store) -> None:
     with serving({}) as (url, log):
         assert route(url, mb_per_source=7).estimate(["a", "b"]) == 14_000_000
         with pytest.raises(UserError, match="GB free"):

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
-from reprise.fetch.hub import fetch_snapshot, huggingface
+from reprise.fetch.hub import create_hub_fetcher, fetch_snapshot
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.outcome import Fetcher
 from reprise.fetch.settings import Huggingface, ReleaseHub
-from reprise.stages.release import release_folder
+from reprise.stages.release import locate_release
 from reprise.stages.sources import fetch_source
 
 from tests.unit.fetch.server import REVISION, Behaviour, repository, serving
@@ -38,7 +38,7 @@ def ask_here(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def route(url: str, store: Store, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Fetcher:
     ask_here(url, monkeypatch)
     settings = {"kind": "huggingface", "repo": "some/set", "revision": REVISION, "retries": 0, "timeout_s": 3}
-    return huggingface(Huggingface.model_validate(settings | more), store)
+    return create_hub_fetcher(Huggingface.model_validate(settings | more), store)
 
 
 def of_set(contents: dict[str, bytes]) -> dict[str, Behaviour]:
@@ -68,7 +68,7 @@ LONG = {f"long_video_{name}.zip": b"z" for name in ("ActivityNet", "COIN")}
 @pytest.mark.parametrize("files", [
     ["short.zip", "long_video_part_*"], ["long_video_part_*"], ["long_video_part_aa"], ["short.zip", "long_?.zip"],
 ])  # fmt: skip
-def test_a_pattern_or_name_that_the_repository_has_not_ends_the_job(
+def test_a_missing_name_or_pattern_ends_the_job(
     files: list[str], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """TemporalBench's archives were renamed: a record of each video as missing would outlive the correction."""
@@ -91,10 +91,10 @@ def test_a_release_whose_files_have_other_names_is_listed(tmp_path: Path, monkey
     with serving(of_set({"rows.tsv": b"x", "README.md": b"x"})) as (url, _):
         ask_here(url, monkeypatch)
         with pytest.raises(UserError, match=r"^release of b: .* has no file '\*.csv', 'sets/\*.json'. It has: README"):
-            release_folder(key, Store(tmp_path), tmp_path)
+            locate_release(key, Store(tmp_path), tmp_path)
 
 
-def test_loose_files(video: bytes, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_single_files(video: bytes, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(of_set({"clips/a.mp4": video})) as (url, _):
         fetcher = route(url, store, monkeypatch, member="clips/{source_id}.mp4")
         assert fetch_source("a", fetcher, store).status == "ok"
@@ -109,13 +109,13 @@ def test_a_damaged_file_of_a_release_is_fetched_again(tmp_path: Path, monkeypatc
     key = ReleaseKey(benchmark="b", release=release, files=("*.csv",))
     with serving(of_set({"rows.csv": content})) as (url, log):
         ask_here(url, monkeypatch)
-        rows = release_folder(key, Store(tmp_path), tmp_path) / "rows.csv"
+        rows = locate_release(key, Store(tmp_path), tmp_path) / "rows.csv"
         status = rows.stat()
         with rows.open("r+b") as stream:
             stream.write(b"tesT")
         os.utime(rows, ns=(status.st_atime_ns, status.st_mtime_ns))
-        assert release_folder(key, Store(tmp_path), tmp_path) == rows.parent and rows.read_bytes() == content
-        assert release_folder(key, Store(tmp_path), tmp_path) == rows.parent
+        assert locate_release(key, Store(tmp_path), tmp_path) == rows.parent and rows.read_bytes() == content
+        assert locate_release(key, Store(tmp_path), tmp_path) == rows.parent
         assert log.asked[f"{RESOLVE}/rows.csv"] == 2
 
 
@@ -123,7 +123,7 @@ def test_a_damaged_file_of_a_release_is_fetched_again(tmp_path: Path, monkeypatc
     (Behaviour(status=403, headers={"X-Error-Code": "GatedRepo"}), "gated", "https://huggingface.co/datasets/some/set"),
     (Behaviour(status=404), "not_found", "some/set"),
 ])  # fmt: skip
-def test_an_archive_that_cannot_be_had_is_asked_for_once(
+def test_a_failed_archive_is_requested_once(
     answer: Behaviour, status: str, words: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving({f"{RESOLVE}/videos.zip": answer}) as (url, log):
@@ -147,7 +147,7 @@ def test_a_download_ends_at_the_announced_size(store: Store, monkeypatch: pytest
     ("RepoNotFound", 404, r"some/set@0123\w+ was not found\. Correct `repo` or `revision`"),
     ("Broken", 500, r"could not be fetched: .* Run the same command again"),
 ])  # fmt: skip
-def test_a_snapshot_that_cannot_come_is_one_message(
+def test_a_failed_snapshot_is_one_message(
     code: str, status: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)

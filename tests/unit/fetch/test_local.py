@@ -18,12 +18,12 @@ import numpy as np
 import polars as pl
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, fitting_files
+from reprise.core.files import file_digest, glob_files
 from reprise.core.store import Store
-from reprise.fetch.archives import gather, open_zip, read_videos
-from reprise.fetch.local import archive, folder
+from reprise.fetch.archives import group_parts, open_zip, read_videos
+from reprise.fetch.local import create_archive_fetcher, create_folder_fetcher
 from reprise.fetch.outcome import Fetcher, FetchError
-from reprise.fetch.release_files import ReleaseFiles, release_source, with_release_files
+from reprise.fetch.release_files import ReleaseFiles, add_release_files, release_source
 from reprise.fetch.settings import Archive, Folder
 from reprise.stages.sources import fetch_source
 
@@ -33,7 +33,7 @@ DEFLATED = zipfile.ZIP_DEFLATED
 
 
 def archived(path: Path, store: Store, **more: Any) -> Fetcher:
-    return archive(Archive.model_validate({"kind": "archive", "path": str(path)} | more), store)
+    return create_archive_fetcher(Archive.model_validate({"kind": "archive", "path": str(path)} | more), store)
 
 
 def zipped(path: Path, members: dict[str, bytes], method: int = DEFLATED) -> bytes:
@@ -84,17 +84,17 @@ def test_a_zip_bomb_is_a_row_and_fills_no_disk(video: bytes, tmp_path: Path, sto
     assert statuses(archived(path, store), "bad") == {"bad": "not_media"}, "another limit, another try"
 
 
-def test_a_zip_that_is_not_whole_is_the_users_to_mend(tmp_path: Path, store: Store) -> None:
+def test_an_incomplete_zip_is_a_user_error(tmp_path: Path, store: Store) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(zipped(path, {"a.mp4": os.urandom(5000)})[:2000])
-    with pytest.raises(UserError, match="not a whole zip"):
+    with pytest.raises(UserError, match="not a complete zip"):
         fetch_source("a", archived(path, store), store)
     size = 2**27  # of the list of its members
     with path.open("wb") as stream:
         stream.truncate(size)
         stream.seek(size)
         stream.write(struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, 65535, 65535, size, 0, 0))
-    with pytest.raises(UserError, match="not a whole zip.*list of members"):
+    with pytest.raises(UserError, match="not a complete zip.*list of members"):
         fetch_source("a", archived(path, store), store)
 
 
@@ -118,15 +118,15 @@ def cut(content: bytes, size: int, folder: Path, naming: str = "a.zip.001") -> l
 
 
 @pytest.mark.parametrize("naming", NAMINGS)
-def test_pieces_of_a_zip(tmp_path: Path, naming: str) -> None:
+def test_parts_of_a_zip(tmp_path: Path, naming: str) -> None:
     whole = zipped(tmp_path / "whole", CONTENTS)
     for size in (300, 1000, 7001, 10**6):
-        (archive,) = gather(cut(whole, size, tmp_path, naming)[::-1])  # in whatever order they are found
+        (archive,) = group_parts(cut(whole, size, tmp_path, naming)[::-1])  # in whatever order they are found
         with open_zip(archive) as opened:
             assert archive.is_zip and {name: opened.read(name) for name in opened.namelist()} == CONTENTS
 
 
-def test_videos_from_whole_zips_and_from_pieces(video: bytes, tmp_path: Path, store: Store, statuses: Statuses) -> None:
+def test_videos_from_whole_and_split_zips(video: bytes, tmp_path: Path, store: Store, statuses: Statuses) -> None:
     """TemporalBench's release: one zip of short videos, the long ones' in pieces; no joined copy is written."""
     zipped(tmp_path / "short_video.zip", {"short_video/a.mp4": video, "../../evil.mp4": video, "/abs.mp4": video})
 
@@ -152,13 +152,13 @@ def test_videos_from_whole_zips_and_from_pieces(video: bytes, tmp_path: Path, st
 
 
 @pytest.mark.parametrize("place", [0, 4, -1])
-def test_a_piece_that_is_missing_or_cut_short_is_the_users_to_mend(place: int, tmp_path: Path, store: Store) -> None:
+def test_a_missing_or_incomplete_part_is_a_user_error(place: int, tmp_path: Path, store: Store) -> None:
     paths = cut(zipped(tmp_path / "whole", CONTENTS), 1000, tmp_path)
     content = paths[place].read_bytes()
     paths[place].write_bytes(content[:200])
     for count in (len(paths), len(paths) - 1):
         with pytest.raises(
-            UserError, match=rf"a\.zip\.\d+ \.\.\. .*not a whole zip .* One of its {count} pieces is missing"
+            UserError, match=rf"a\.zip\.\d+ \.\.\. .*not a complete zip .* One of its {count} parts is missing"
         ):
             fetch_source("a", archived(tmp_path / "a.zip.*", store), store)
         paths[place].unlink(missing_ok=True)
@@ -174,10 +174,10 @@ def root(tmp_path: Path, video: bytes) -> Path:
 
 
 def of_folder(root: Path, store: Store, pattern: str = "{source_id}.mp4") -> Fetcher:
-    return folder(Folder(kind="folder", path=str(root), pattern=pattern), store)
+    return create_folder_fetcher(Folder(kind="folder", path=str(root), pattern=pattern), store)
 
 
-def test_what_is_no_file_of_the_folder_is_one_row(root: Path, store: Store, statuses: Statuses) -> None:
+def test_names_outside_the_folder_are_one_row_each(root: Path, store: Store, statuses: Statuses) -> None:
     (root / "folder.mp4").mkdir()
     (root / "out.mp4").symlink_to("/dev/zero")
     os.mkfifo(root / "pipe.mp4")
@@ -192,7 +192,7 @@ def test_a_pattern_takes_every_format(root: Path, store: Store, tmp_path: Path) 
         shutil.copy(root / "good.mp4", root / name)
     route = of_folder(root, store, "{source_id}.*")
     assert route.fetch("cat", tmp_path).path == root / "cat.MP4"
-    for name, words in (("two", "2 videos fit 'two.*': two.mov, two.mp4 in"), ("none", "no video 'none.*' in")):
+    for name, words in (("two", "2 videos match 'two.*': two.mov, two.mp4 in"), ("none", "no video 'none.*' in")):
         with pytest.raises(FetchError, match=re.escape(words)):
             route.identity(name)
 
@@ -209,21 +209,21 @@ def test_pickles_as_python_writes_them(protocol: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["/", "."])
 def test_a_folder_in_place_of_an_archive_is_named(path: str, store: Store) -> None:
-    with pytest.raises(UserError, match="route.path: no file fits"):
-        archive(Archive.model_construct(kind="archive", path=path), store)
-    assert fitting_files(path) == []
+    with pytest.raises(UserError, match="route.path: no file matches"):
+        create_archive_fetcher(Archive.model_construct(kind="archive", path=path), store)
+    assert glob_files(path) == []
 
 
 def test_videos_of_pickles(video: bytes, tmp_path: Path, store: Store, statuses: Statuses) -> None:
     (tmp_path / "0.pkl").write_bytes(pickle.dumps({"bad": Path("x")}))
     (tmp_path / "1.pkl").write_bytes(pickle.dumps({"a": video, "../b": video, "large": bytes(90_000)}))
-    route = archive(Archive(kind="archive", path=str(tmp_path / "*.pkl"), max_mb=0.08), store)
+    route = create_archive_fetcher(Archive(kind="archive", path=str(tmp_path / "*.pkl"), max_mb=0.08), store)
     found = statuses(route, "a", "../b", "c", "large")
     assert found == {"a": "ok", "../b": "unsafe_path", "c": "unsafe_pickle", "large": "too_large"}
     assert (store.root / fetch_source("a", route, store).object).read_bytes() == video
     assert route.estimate(["a", "c", "large"]) == len(video)
     (tmp_path / "0.pkl").unlink()
-    route = archive(Archive(kind="archive", path=str(tmp_path / "*.pkl")), store)
+    route = create_archive_fetcher(Archive(kind="archive", path=str(tmp_path / "*.pkl")), store)
     assert statuses(route, "c") == {"c": "missing"}
     assert not list(tmp_path.glob("*.mp4"))
 
@@ -287,8 +287,8 @@ def route(tmp_path: Path, store: Store, video: bytes) -> Fetcher:
     (tmp_path / "files.json").write_text(json.dumps(files))
     (tmp_path / "videos").mkdir()
     (tmp_path / "videos" / "main.mp4").write_bytes(video)
-    main = folder(Folder(kind="folder", path=str(tmp_path / "videos")), store)
-    return with_release_files(main, ReleaseFiles.listed_in(tmp_path / "files.json", store))
+    main = create_folder_fetcher(Folder(kind="folder", path=str(tmp_path / "videos")), store)
+    return add_release_files(main, ReleaseFiles.from_release(tmp_path / "files.json", store))
 
 
 def test_images_of_a_table(route: Fetcher, store: Store) -> None:
@@ -312,7 +312,7 @@ def test_videos_of_a_manifest(route: Fetcher, store: Store, manifest: str) -> No
     }  # fmt: skip
 
 
-def test_all_else_comes_by_the_route(route: Fetcher, store: Store) -> None:
+def test_other_sources_come_by_the_route(route: Fetcher, store: Store) -> None:
     assert fetch_source("main", route, store).status == "ok"
     gone = fetch_source(release_source("MMBench.tsv", "1"), route, store)
     assert (gone.status, gone.message) == ("missing", "the release has no file 'MMBench.tsv'")

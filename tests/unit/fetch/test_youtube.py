@@ -9,7 +9,7 @@ from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.fetch.outcome import PERMANENT, TRANSIENT, FetchError
 from reprise.fetch.settings import Youtube
-from reprise.fetch.youtube import PATTERNS, download, reason_of, solves_javascript, youtube
+from reprise.fetch.youtube import PATTERNS, classify_message, create_youtube_fetcher, download, has_javascript_solver
 from reprise.media.decoder import count_decodable
 from reprise.stages.sources import fetch_source
 from yt_dlp.extractor.youtube import YoutubeIE
@@ -86,30 +86,30 @@ def test_youtube_refusals(reason: str, subreason: str, status: str, refusal: dic
 def test_a_bot_check_stops_this_shard_and_the_others(refusal: dict[str, Any], tmp_path: Path) -> None:
     refusal["reason"] = "Sign in to confirm you\u2019re not a bot"
     store = Store(tmp_path)
-    first = fetch_source(VIDEO_ID, youtube(QUICK, store), store)
-    second = fetch_source("lmnopqrstuv", youtube(QUICK, store), store)
+    first = fetch_source(VIDEO_ID, create_youtube_fetcher(QUICK, store), store)
+    second = fetch_source("lmnopqrstuv", create_youtube_fetcher(QUICK, store), store)
     assert (first.status, first.attempts, first.is_transient) == ("bot_check", 1, True)
     assert (second.status, second.attempts, second.is_transient) == ("stopped", 0, True)
     refusal["reason"] = "Video unavailable"
     over = QUICK.model_copy(update={"cooldown_s": 0})
-    assert fetch_source("lmnopqrstuv", youtube(over, store), store).status == "unavailable"
+    assert fetch_source("lmnopqrstuv", create_youtube_fetcher(over, store), store).status == "unavailable"
 
 
-def test_what_is_no_id_is_not_asked_for(tmp_path: Path) -> None:
+def test_an_invalid_id_is_not_requested(tmp_path: Path) -> None:
     for name in ("short", "../../etc/pa", "abc&list=xyz"):
-        assert fetch_source(name, youtube(QUICK, Store(tmp_path)), Store(tmp_path)).status == "bad_id"
+        assert fetch_source(name, create_youtube_fetcher(QUICK, Store(tmp_path)), Store(tmp_path)).status == "bad_id"
 
 
 def test_a_missing_runtime_is_named_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """yt-dlp itself would only warn, and later find no format."""
-    assert solves_javascript.__wrapped__()
+    assert has_javascript_solver.__wrapped__()
     monkeypatch.setattr("yt_dlp.utils._jsruntime._find_exe", lambda name: str(tmp_path / name))
-    solves_javascript.cache_clear()
+    has_javascript_solver.cache_clear()
     try:
         with pytest.raises(UserError, match=r"the JavaScript runtime deno .*envs/base\.txt"):
-            fetch_source(VIDEO_ID, youtube(QUICK, Store(tmp_path)), Store(tmp_path))
+            fetch_source(VIDEO_ID, create_youtube_fetcher(QUICK, Store(tmp_path)), Store(tmp_path))
     finally:
-        solves_javascript.cache_clear()
+        has_javascript_solver.cache_clear()
     assert not list((tmp_path / "sources").rglob("*.json"))
 
 
@@ -118,7 +118,7 @@ def test_a_file_of_cookies_must_be_there_and_is_not_written_to(video: bytes, tmp
     content = "# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tname\tvalue\n"
     settings = QUICK.model_copy(update={"cookies": str(cookies)})
     with pytest.raises(UserError, match=r"route\.cookies"):
-        youtube(settings, Store(tmp_path))
+        create_youtube_fetcher(settings, Store(tmp_path))
     cookies.write_text(content)
     (tmp_path / "folder").mkdir()
     with serving({"/v.mp4": Behaviour(video)}) as (url, _):
@@ -128,7 +128,7 @@ def test_a_file_of_cookies_must_be_there_and_is_not_written_to(video: bytes, tmp
 
 def test_every_reason_is_a_status() -> None:
     assert {status for status, _ in PATTERNS} <= set(TRANSIENT | PERMANENT)
-    assert reason_of("<urlopen error [Errno 111] Connection refused>") == "network"
-    assert reason_of("something nobody has seen") == "failed"
-    assert reason_of("the current video") == "failed"
-    assert reason_of("\x1b[0;31mERROR:\x1b[0m Sign in to confirm you\u2019re not a bot") == "bot_check"
+    assert classify_message("<urlopen error [Errno 111] Connection refused>") == "network"
+    assert classify_message("something nobody has seen") == "failed"
+    assert classify_message("the current video") == "failed"
+    assert classify_message("\x1b[0;31mERROR:\x1b[0m Sign in to confirm you\u2019re not a bot") == "bot_check"

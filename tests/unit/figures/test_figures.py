@@ -14,15 +14,15 @@ import polars as pl
 import pytest
 from matplotlib.text import Text
 from reprise.config.load import load
-from reprise.core.files import sealed_text
-from reprise.core.schemas import CONSTRUCTION_STATISTICS, FACTS, ITEMS, METRICS, VERDICTS, write_table
+from reprise.core.files import verify_sealed_text
+from reprise.core.schemas import CLIP_METADATA, CONSTRUCTION_STATISTICS, ITEMS, METRICS, VERDICTS, write_table
 from reprise.core.settings_text import settings_text
-from reprise.figures.distribution import Count, draw_distribution, in_ranges
-from reprise.figures.draw import draw
+from reprise.figures.canvas import apply_style, create_canvas, save_figure
+from reprise.figures.distribution import Count, bin_values, draw_distribution
+from reprise.figures.draw import draw_figure
 from reprise.figures.keys import FigureKey
-from reprise.figures.style import save, sheet, use_style
-from reprise.tables.build import Builder
-from reprise.tables.published import Published
+from reprise.tables.builder import TableBuilder
+from reprise.tables.published import PublishedTable
 
 from tests.unit.rows import item_row, verdict_row
 from tests.unit.tables.world import metric_row, published, table_key
@@ -57,7 +57,7 @@ def figure_key(spec: Mapping[str, Any], columns: Sequence[Any] = COLUMNS_OF, **c
 
 
 def measured(group: str, value: float | None) -> dict[str, Any]:
-    return metric_row(RUN, "strict", group, value, asked=4, scored=4, key="k")
+    return metric_row(RUN, "strict", group, value, requested=4, scored=4, key="k")
 
 
 ITEMS_OF = pl.DataFrame([item_row(name, task="control") for name in "abcde"], schema=ITEMS)
@@ -66,16 +66,16 @@ ITEMS_OF = pl.DataFrame([item_row(name, task="control") for name in "abcde"], sc
 def drawn(
     key: FigureKey,
     rows: Sequence[Mapping[str, Any]] = (),
-    numbers: Published | None = None,
+    numbers: PublishedTable | None = None,
     verdicts: pl.DataFrame | None = None,
     items: pl.DataFrame = ITEMS_OF,
     made: Sequence[tuple[Any, ...]] = (),
 ) -> tuple[Any, pl.DataFrame]:
-    numbers = numbers or Published(None, "table2")
-    builders = [Builder(part, pl.DataFrame(rows, schema=METRICS), numbers) for part in key.parts]
+    numbers = numbers or PublishedTable(None, "table2")
+    builders = [TableBuilder(part, pl.DataFrame(rows, schema=METRICS), numbers) for part in key.parts]
     found = {} if verdicts is None else {RUN: verdicts}
     counted = pl.DataFrame(made, schema=CONSTRUCTION_STATISTICS, orient="row")
-    return draw(key, builders, items, pl.DataFrame(schema=FACTS), found, numbers, counted)
+    return draw_figure(key, builders, items, pl.DataFrame(schema=CLIP_METADATA), found, numbers, counted)
 
 
 def words_of(figure: Any) -> str:
@@ -83,7 +83,7 @@ def words_of(figure: Any) -> str:
 
 
 GAP = [measured("control", None), measured("chrono", 50.0)]
-FOUND: dict[str, list[dict[str, Any]]] = {
+CASES: dict[str, list[dict[str, Any]]] = {
     "nothing scored": [],
     "all wrong": [measured("control", 0.0), measured("chrono", 0.0)],
     "one cluster": [measured("control", 50.0) | {"low": None, "high": None}],
@@ -92,13 +92,13 @@ FOUND: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", FOUND)
+@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("kind", SPECS)
-def test_whatever_there_is_is_drawn_or_named(kind: str, case: str, tmp_path: Path) -> None:
-    figure, shown = drawn(figure_key(SPECS[kind]), FOUND[case])
+def test_numbers_are_drawn_and_gaps_are_named(kind: str, case: str, tmp_path: Path) -> None:
+    figure, rows = drawn(figure_key(SPECS[kind]), CASES[case])
     words = words_of(figure)
-    if FOUND[case] is GAP:
-        save(figure, tmp_path / "figure.png", {"title": "T", "caption": "C"})
+    if CASES[case] is GAP:
+        save_figure(figure, tmp_path / "figure.png", {"title": "T", "caption": "C"})
         assert all((tmp_path / f"figure.{suffix}").stat().st_size > 1000 for suffix in ("png", "svg", "pdf"))
         assert not {"\u202e", "\x00"} & set(words_of(figure)), "signs that hide or reorder others are code points"
         assert b"\x00" not in (tmp_path / "figure.svg").read_bytes(), "a comment of XML may not hold it either"
@@ -106,65 +106,65 @@ def test_whatever_there_is_is_drawn_or_named(kind: str, case: str, tmp_path: Pat
     if kind == "scatter":
         assert words.count("not run here") == 2, "each of two rows without points is a line of words"
         return
-    values = {row["group"]: row["value"] for row in shown.iter_rows(named=True)}
-    known = {row["group"]: row["value"] for row in FOUND[case]}
+    values = {row["group"]: row["value"] for row in rows.iter_rows(named=True)}
+    known = {row["group"]: row["value"] for row in CASES[case]}
     assert values == {group: None if value is None or math.isnan(value) else value for group, value in known.items()}
     assert ("Nothing to show" in words) == (not known) and "Not run here, and not published: " in words
     assert "$x_{1}$ \\frac{a <b> &" in words and "[U+202E]" in words
 
 
-def test_published_numbers_stand_where_nothing_runs_and_say_so(tmp_path: Path) -> None:
+def test_published_numbers_replace_runs_and_are_marked(tmp_path: Path) -> None:
     numbers = published(tmp_path, "velociti,table2,Ours,8,control,strict,81.6")
-    figure, shown = drawn(figure_key(SPECS["bars"], runs=()), [], numbers)
-    assert shown.select("row", "value", "source").rows() == [("Ours", 81.6, "published")]
+    figure, rows = drawn(figure_key(SPECS["bars"], runs=()), [], numbers)
+    assert rows.select("row", "value", "source").rows() == [("Ours", 81.6, "published")]
     words = words_of(figure)
-    assert "published by the paper" in words and "All numbers are the paper's" in words
+    assert "published by the paper" in words and "All numbers are published ones" in words
     assert "Without any number: B, C." in words and "Not run here, and not published: $x_{1}$" in words
 
 
-def test_points_are_in_the_regions_that_the_metrics_count() -> None:
+def test_points_are_in_the_regions_of_the_metrics() -> None:
     """Strict by both answers, classic by a higher score, wrong at a tie, nothing without a score."""
     scores = {"a": (0.9, 0.1), "b": (0.9, 0.6), "c": (0.5, 0.5), "d": (None, 0.2), "e": (float("nan"), 0.2)}
-    rows = [
+    verdicts = [
         verdict_row(f"{name}#{role}", score=one, right=one is not None and (one > 0.5 if role == "pos" else one < 0.5))
         for name, pair in scores.items()
         for role, one in zip(("pos", "neg"), pair, strict=True)
     ]
-    asked = pl.DataFrame(rows, schema=VERDICTS)
-    figure, shown = drawn(figure_key(SPECS["scatter"]), verdicts=asked)
-    mine = shown.filter(row="Ours", group="control")
+    table = pl.DataFrame(verdicts, schema=VERDICTS)
+    figure, rows = drawn(figure_key(SPECS["scatter"]), verdicts=table)
+    mine = rows.filter(row="Ours", group="control")
     assert mine["region"].to_list() == ["strict", "classic only", "wrong", "no score", "no score"]
-    assert "A: 1 1 1 (+2)" in words_of(figure) and "nothing asked" in words_of(figure), "of coref there is no item"
-    without = pl.DataFrame([row | {"score": None} for row in rows], schema=VERDICTS)
+    assert "A: 1 1 1 (+2)" in words_of(figure) and "no requests" in words_of(figure), "of coref there is no item"
+    without = pl.DataFrame([row | {"score": None} for row in verdicts], schema=VERDICTS)
     assert "answers without scores" in words_of(drawn(figure_key(SPECS["scatter"]), verdicts=without)[0])
     of_subset = figure_key(SPECS["scatter"] | {"items": "subset"})
-    assert "none of the subset" in words_of(drawn(of_subset, verdicts=asked)[0])
+    assert "none of the subset" in words_of(drawn(of_subset, verdicts=table)[0])
     some = pl.DataFrame(
         [item_row(one, task="control", groups=["subset"] * (one in "ac")) for one in scores], schema=ITEMS
     )
-    points = drawn(of_subset, verdicts=asked, items=some)[1].filter(row="Ours", group="control")
+    points = drawn(of_subset, verdicts=table, items=some)[1].filter(row="Ours", group="control")
     assert points["item_id"].to_list() == ["a", "c"], "a run of all items contains those of the subset"
 
 
 def test_values_are_counted_in_ranges() -> None:
     """Vinoground's appendix L counts videos of at most 10 s and of at most 20 s."""
-    assert in_ranges([0.5, 2.0, 2.9], 1) == [Count("0-1", 1), Count("1-2", 0), Count("2-3", 2)]
-    assert in_ranges([0.3], 0.1) == [Count("0.3-0.4", 1)] and in_ranges([], 1) == []
-    found = in_ranges([0.0, 0.5, 1.0, 9.5, 10.0, 10.001, 20.0], 1, is_right=True)
+    assert bin_values([0.5, 2.0, 2.9], 1) == [Count("0-1", 1), Count("1-2", 0), Count("2-3", 2)]
+    assert bin_values([0.3], 0.1) == [Count("0.3-0.4", 1)] and bin_values([], 1) == []
+    found = bin_values([0.0, 0.5, 1.0, 9.5, 10.0, 10.001, 20.0], 1, is_right_closed=True)
     assert {one.name: one.value for one in found if one.value} == {"0-1": 3, "9-10": 2, "10-11": 1, "19-20": 1}
 
 
-def test_numbers_that_the_papers_text_states_stand_beside_ours(tmp_path: Path) -> None:
+def test_numbers_from_the_text_of_the_paper_are_beside_ours(tmp_path: Path) -> None:
     stated = {"published": {"stated": {"Ours": 49.2}}}
     key = figure_key(SPECS["bars"], [one | stated for one in COLUMNS_OF[:2]])
-    figure, shown = drawn(key, [measured("control", 50.0)], published(tmp_path))
-    assert shown.select("group", "value", "published", "source").rows() == [
+    figure, rows = drawn(key, [measured("control", 50.0)], published(tmp_path))
+    assert rows.select("group", "value", "published", "source").rows() == [
         ("control", 50.0, 49.2, "reproduced"), ("chrono", 49.2, 49.2, "published")
     ]  # fmt: skip
     assert "published, beside ours" in words_of(figure)
 
 
-def test_a_figure_shows_what_the_making_of_a_benchmark_counted() -> None:
+def test_a_figure_shows_the_counts_of_a_construction() -> None:
     counts = [{"title": "(a) verbs", "what": "verbs"}, {"title": "(b)", "what": "agents"}]
     key = figure_key({"kind": "distribution", "made": counts})
     of_verbs = [("verbs", "4 or more, %", 87.0, 50.0), ("verbs", "2", None, 1.0), ("verbs", "4", None, 1.0)]
@@ -172,7 +172,7 @@ def test_a_figure_shows_what_the_making_of_a_benchmark_counted() -> None:
     assert rows.select("metric", "group", "published", "value").rows() == of_verbs
     words = words_of(figure)
     assert "(a) verbs, 4 or more: 50 % here, about 87 % in the paper." in words and "nothing to show" in words
-    assert "The benchmark is not made here" in words_of(drawn(key)[0])
+    assert "the benchmark is not constructed here" in words_of(drawn(key)[0])
 
 
 def test_two_draws_have_the_same_bytes(tmp_path: Path) -> None:
@@ -192,7 +192,9 @@ def test_two_draws_have_the_same_bytes(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "reprise.stages", "--store", "store", "figure", *options]
         subprocess.run(command, check=True, cwd=tmp_path, env=os.environ | {"PYTHONHASHSEED": seed, "TZ": zone})
         files = sorted(path for path in out.parent.iterdir() if not path.name.startswith("."))
-        assert all(sealed_text(path).with_name(f".{path.name}.sum").is_file() for path in files), "all carry a checksum"
+        assert all(verify_sealed_text(path).with_name(f".{path.name}.sum").is_file() for path in files), (
+            "all carry a checksum"
+        )
         digests.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files})
     assert digests[0] == digests[1] and set(digests[0]) == {"fig3.pdf", "fig3.svg", "fig3.png", "fig3.csv"}
     points = pl.read_csv(tmp_path / "1/fig3.csv").filter(pl.col("row") == "Ours", pl.col("group") == "control")
@@ -204,25 +206,25 @@ def test_matplotlib_is_imported_by_figures_alone() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"
 
 
-def test_groups_stand_beside_in_panels_of_their_own_and_absent_ones_are_named() -> None:
+def test_groups_have_panels_and_missing_ones_are_named() -> None:
     known = {"kind": "distribution", "axis": "questions", "groups": [{"title": "All", "group": "control"}]}
     beside = [{"title": "Others", "group": "control"}, {"title": "Nowhere", "group": "chrono"}]
     figure, rows = drawn(figure_key(known | {"beside": beside}))
     assert rows.select("row", "group", "value").rows() == [("", "All", 5.0), ("Others", "All", 5.0)]
     words = words_of(figure)
-    assert "VELOCITI" in words and "Others" in words and "Without data here: Nowhere." in words
+    assert "VELOCITI" in words and "Others" in words and "Data not available: Nowhere." in words
 
 
-def test_what_is_all_in_one_range_or_of_one_name_is_said_in_words() -> None:
-    use_style()
+def test_a_single_count_is_written_as_text() -> None:
+    apply_style()
     for counts, words in (
         ([Count("0-10", 0), Count("10-12", 24)], "All 24 videos: 10 to 12 seconds"),
         ([Count("Animation", 3), Count("News", 0)], "All 3 videos: Animation"),
     ):
-        made = sheet(4.4, 0.5, "Title", "Origin", [])
+        made = create_canvas(4.4, 0.5, "Title", "Origin", [])
         draw_distribution(made, [("", counts)], "seconds", "videos", [])
         assert words in words_of(made.figure) and not made.body.axes[0].patches
-    made = sheet(4.4, 2.2, "Title", "Origin", [])
+    made = create_canvas(4.4, 2.2, "Title", "Origin", [])
     draw_distribution(made, [("", [Count("10-12", 24)])], "seconds", "videos", [Count("mean", 9.0)])
     assert made.body.axes[0].patches, "a published number is held against a bar"
 

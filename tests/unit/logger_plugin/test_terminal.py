@@ -1,4 +1,4 @@
-"""What a person sees while Snakemake works: events go in as Snakemake sends them, text comes out; and wrong keys of a profile."""
+"""Terminal output for Snakemake's events, and errors about wrong keys of a profile."""
 
 import contextlib
 import io
@@ -16,9 +16,9 @@ from snakemake.exceptions import InputFunctionException, WorkflowError, format_e
 from snakemake.jobs import Reason
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
-from snakemake_logger_plugin_reprise.planned import Planned
+from snakemake_logger_plugin_reprise.planned import DryRunSummary
 from snakemake_logger_plugin_reprise.profiles import check_keys
-from snakemake_logger_plugin_reprise.terminal import MOST_RUNNING, Terminal, in_words, mistake
+from snakemake_logger_plugin_reprise.terminal import MOST_RUNNING, Terminal, error_message, format_duration
 
 STATS = {"infer": 2, "table": 1, "all": 1, "total": 4}
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
@@ -38,7 +38,7 @@ class Run:
     def say(self, text: str, level: int = logging.INFO, event: LogEvent | None = None, **of: Any) -> None:
         record = logging.LogRecord("snakemake.logging", level, __file__, 1, text, None, None)
         vars(record).update(of, **({"event": event} if event else {}))
-        self.terminal.take(record)
+        self.terminal.handle(record)
 
     def count(self) -> None:
         self.say("", event=LogEvent.RUN_INFO, stats=STATS)
@@ -69,16 +69,16 @@ def test_a_run_that_succeeds(tmp_path: Path) -> None:
     for jobid, rule in enumerate(("infer", "infer", "table", "all"), start=1):
         run.start(jobid, rule)
         run.finish(jobid)
-    run.say("42 answers: 0 failed, 1 unread; 0 questions missing")
+    run.say("42 answers: 0 failed, 1 unparsed; 0 questions missing")
     run.say(f"Complete log(s): {tmp_path}/x.log")
     first, _, again, answers, last = run.end().splitlines()
     assert (first, again) == ("3 jobs: 2 infer, 1 table", "Trying again: infer velociti")
-    assert (answers, last) == ("42 answers: 0 failed, 1 unread; 0 questions missing", "Done in 0 s: 3 of 3 jobs.")
+    assert (answers, last) == ("42 answers: 0 failed, 1 unparsed; 0 questions missing", "Done in 0 s: 3 of 3 jobs.")
 
 
 def test_a_failure_is_one_line_with_its_reason_and_its_log(tmp_path: Path) -> None:
     log, bug = tmp_path / "infer.log", tmp_path / "x.log"
-    log.write_text("3 of 9 requests\nError: the \x1b[2Jfirst 8 questions all failed.\n\n")
+    log.write_text("3 of 9 requests\nError: the \x1b[2Jfirst 8 requests all failed.\n\n")
     bug.write_text("Traceback (most recent call last):\n  File x\nKeyError: 1\n")
     run = Run()
     run.count()
@@ -92,24 +92,24 @@ def test_a_failure_is_one_line_with_its_reason_and_its_log(tmp_path: Path) -> No
     run.say("At least one job did not complete successfully.", logging.ERROR, LogEvent.ERROR, exception="WorkflowError")
     lines = run.end().splitlines()
     words = [
-        f"infer velociti/toy: the first 8 questions all failed. (log: {log})",
+        f"infer velociti/toy: the first 8 requests all failed. (log: {log})",
         f"infer velociti/other: SLURM-job '7' failed, SLURM status is: 'OUT_OF_MEMORY'. (log: {tmp_path}/none.log)",
         f"table: KeyError: 1 (log: {bug})",
     ]
     assert lines[1:4] == [f"FAILED {one}" for one in words] and lines[5:8] == [f"  {one}" for one in words]
-    assert lines[4] == "Not finished after 0 s: 0 of 3 jobs, 3 failed, 0 not begun."
-    assert lines[-1] == "What is done is kept. Correct the cause, then run the same command again."
+    assert lines[4] == "Not finished after 0 s: 0 of 3 jobs, 3 failed, 0 not started."
+    assert lines[-1] == "Finished jobs are kept. Correct the cause, then run the same command again."
 
 
 @pytest.mark.parametrize(
     ("quiet", "words", "said"),
     [
-        ((), "Terminating processes on user request, this might take some time.", "Stopped after 0 s: 0 of 3 jobs done. The same command goes on from there.\n"),
+        ((), "Terminating processes on user request, this might take some time.", "Stopped after 0 s: 0 of 3 jobs done. Run the same command to continue.\n"),
         ((Quietness.PROGRESS, Quietness.RULES), "", "FAILED infer: cause (log: none.log)\n"),
         ((Quietness.ALL,), "", ""),
     ],
 )  # fmt: skip
-def test_what_is_stopped_has_not_failed_and_quiet_runs_say_what_failed(quiet: Any, words: str, said: str) -> None:
+def test_stopped_runs_have_not_failed_and_quiet_runs_print_failures(quiet: Any, words: str, said: str) -> None:
     run = Run(quiet=quiet)
     run.count()
     run.start(1, "infer")
@@ -146,9 +146,9 @@ def test_a_file_gets_plain_lines_and_a_terminal_a_status_that_goes(
     os.close(main)
     assert "0 s: planning the jobs" in shown and "\x1b[1m3 jobs: 2 infer, 1 table\x1b[0m" in shown
     status = (
-        "0 s: 0 of 3 jobs\r\n  of them infer 0/2\r\n  infer velociti/toy: 30 of 90 questions, 3.0 a second, abou\r\n"
+        "0 s: 0 of 3 jobs\r\n  of them infer 0/2\r\n  infer velociti/toy: 30 of 90 requests, 3.0 a second, about\r\n"
     )
-    assert status in shown and "  score: 0 s\r\n  and 1 more at work" in shown, "a line is cut at the screen's width"
+    assert status in shown and "  score: 0 s\r\n  and 1 more running" in shown, "a line is cut at the screen's width"
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l"), "the cursor is there"
     assert shown.rindex("\x1b[2K") < shown.index("Not finished after 0 s"), "the status is gone"
     plain = Run()
@@ -158,7 +158,7 @@ def test_a_file_gets_plain_lines_and_a_terminal_a_status_that_goes(
     plain.terminal.show_status()
     text = plain.end()
     assert not CONTROL.search(text)
-    assert "\n0 s: 0 of 3 jobs; of them infer 0/2; infer: 30 of 90 questions, 3.0 a second, about 20 s left\n" in text
+    assert "\n0 s: 0 of 3 jobs; of them infer 0/2; infer: 30 of 90 requests, 3.0 a second, about 20 s left\n" in text
 
 
 def dry_run(*jobs: tuple[str, str, str, str]) -> list[str]:
@@ -171,7 +171,7 @@ def dry_run(*jobs: tuple[str, str, str, str]) -> list[str]:
                                         reason=reason, output=["results/demo/x"], params=[], resources={}, shellcmd=""))  # fmt: skip
     (run := Run(dryrun=True)).count()
     graph = {"toposorted": lambda: [[job] for job in all_jobs], "needrun": lambda job: job.rule.name != "made"}
-    run.terminal._planned = Planned(SimpleNamespace(**graph, reason=lambda job: job.reason))
+    run.terminal._planned = DryRunSummary(SimpleNamespace(**graph, reason=lambda job: job.reason))
     return run.end().splitlines()
 
 
@@ -180,9 +180,9 @@ def test_a_dry_run_is_a_screenful() -> None:
     old = "results/demo/requests/velociti/entail.parquet"
     lines = dry_run(*((rule, "" if n % 3 else old, f"b{n % 4}", f"model{n % 70}") for n, rule in enumerate(rules)))
     assert len(lines) <= 40 and lines[0] == "300 jobs would run:" and "--logger-reprise-full" in lines[-1]
-    assert {"    30  infer   changed input 10, not made yet 20; b0, b2", f"  {old} is newer"} <= {*lines}
+    assert {"    30  infer   changed input 10, not computed yet 20; b0, b2", f"  {old} is newer"} <= {*lines}
     few = dry_run(*((rule, "", "velociti", "toy") for rule in ("made", "infer", "all")))
-    assert few[:2] == ["1 job would run (not made yet):", "     1  infer  velociti"] and dry_run() == []
+    assert few[:2] == ["1 job would run (not computed yet):", "     1  infer  velociti"] and dry_run() == []
 
 
 IN_FUNCTION = (
@@ -200,10 +200,10 @@ BUG = 'Traceback (most recent call last):\n  File "x.py", line 1, in y\nKeyError
         (BUG, "KeyError", [], BUG),
     ],
 )  # fmt: skip
-def test_a_mistake_stands_alone_and_a_bug_keeps_its_traceback(
+def test_a_user_error_is_one_message_and_a_bug_keeps_its_traceback(
     text: str, exception: str, typed: list[str], said: str
 ) -> None:
-    assert mistake(text, exception, ["snakemake", *typed]).endswith(said)
+    assert error_message(text, exception, ["snakemake", *typed]).endswith(said)
 
 
 @pytest.mark.parametrize(
@@ -214,17 +214,17 @@ def test_a_mistake_stands_alone_and_a_bug_keeps_its_traceback(
         (KeyError("table9"), None),
     ],
 )
-def test_so_it_is_in_an_input_function(inner: Exception, message: str | None) -> None:
+def test_errors_of_input_functions(inner: Exception, message: str | None) -> None:
     rule = SimpleNamespace(workflow=SimpleNamespace(linemaps={}), name="table", lineno=4, snakefile="tables.smk")
     try:
         raise inner
     except Exception as raised:
         shown = format_exception_to_string(InputFunctionException(raised, {"benchmark": "velociti"}, rule=rule))
-    assert mistake(shown, "InputFunctionException") == (shown if message is None else message)
+    assert error_message(shown, "InputFunctionException") == (shown if message is None else message)
 
 
 def test_times_in_words() -> None:
-    assert [in_words(seconds) for seconds in (0.4, 59, 60, 7530)] == ["0 s", "59 s", "1 min 0 s", "2 h 5 min"]
+    assert [format_duration(seconds) for seconds in (0.4, 59, 60, 7530)] == ["0 s", "59 s", "1 min 0 s", "2 h 5 min"]
 
 
 # --- keys of a profile, against the options that Snakemake has here --------------------------------------------------
@@ -257,4 +257,4 @@ def test_a_wrong_key_is_named_with_its_file(
     first, second, last = str(error.value).splitlines()
     assert first.startswith(f"Error: {file}: unknown key 'loger'. Did you mean 'logger'? Allowed: ")
     assert second.startswith(f"{file}: unknown key 'job-count'.")
-    assert last.endswith("; `make cluster` installs those that begin with `slurm-`.")
+    assert last.endswith("; `make cluster` installs the options that begin with `slurm-`.")

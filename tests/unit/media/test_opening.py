@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from PIL import Image
 from reprise.media.decoder import count_decodable
-from reprise.media.encode import still_clip, trim
+from reprise.media.encode import encode_still_clip, trim
 from reprise.media.errors import MediaError
 from reprise.media.opening import check_picture
-from reprise.media.probe import packet_index
+from reprise.media.probe import read_packet_index
 from reprise.media.settings import Encode, Images, Limits
 from reprise.stages.sources import check_decodes
 
@@ -35,7 +35,10 @@ def test_no_text_is_media_whatever_its_name(tmp_path: Path, barcode: Path, kind:
         path = tmp_path / f"video.{suffix}"
         path.write_text(PLAYLISTS[kind])
         assert refused(path, Limits())[0] == "not_media"
-        for use in (lambda path: trim(path, 0, 1, out, FAST), lambda path: still_clip([path], out, FAST, Images())):
+        for use in (
+            lambda path: trim(path, 0, 1, out, FAST),
+            lambda path: encode_still_clip([path], out, FAST, Images()),
+        ):
             with pytest.raises(MediaError) as caught:
                 use(path)
             assert caught.value.status == "not_media"
@@ -54,7 +57,7 @@ def test_ordinary_videos_are_opened_under_any_name(tmp_path: Path, suffix: str) 
     path = tmp_path / f"video.{suffix}"
     run_ffmpeg("-f", "lavfi", "-i", "testsrc=s=64x48:d=1:r=25", path)
     strange = path.rename(tmp_path / "video.txt")
-    assert packet_index(strange).frames == 25
+    assert read_packet_index(strange).frames == 25
     assert count_decodable(strange) == 25
 
 
@@ -83,8 +86,8 @@ def test_pictures_are_whole_and_have_the_same_limit_under_whatever_name(suffix: 
     picture = folder / f"%03d.{suffix}"  # one file, and no pattern
     Image.fromarray(np.random.default_rng(0).integers(0, 255, (192, 128, 3), np.uint8)).save(picture)
     check_decodes(picture, Limits(pixels=192 * 128))
-    still_clip([picture], tmp_path / "clip.mp4", FAST, Images(frames=5, fps=8))
-    assert packet_index(tmp_path / "clip.mp4").frames == 5
+    encode_still_clip([picture], tmp_path / "clip.mp4", FAST, Images(frames=5, fps=8))
+    assert read_packet_index(tmp_path / "clip.mp4").frames == 5
     for path in (picture, Path(shutil.copy(picture, tmp_path / "x.mp4"))):
         status, message = refused(path, Limits(pixels=192 * 128 - 1))
         assert (status, "128x192" in message) == ("too_many_pixels", True)
@@ -103,7 +106,7 @@ def test_an_animated_picture_is_not_read_as_its_first(suffix: str, tmp_path: Pat
 
 
 def test_a_name_with_a_nul_byte_is_refused_by_name(tmp_path: Path) -> None:
-    for use in (packet_index, check_picture, lambda path: trim(path, 0, 1, tmp_path / "out.mp4", FAST)):
+    for use in (read_packet_index, check_picture, lambda path: trim(path, 0, 1, tmp_path / "out.mp4", FAST)):
         with pytest.raises(MediaError) as caught:
             use(tmp_path / "a\0b.mp4")
         assert caught.value.status == "unreadable" and "\0" not in caught.value.message

@@ -9,10 +9,10 @@ import numpy.typing as npt
 import pytest
 from PIL import Image, ImageOps
 from reprise.media.decoder import count_decodable, read_frames
-from reprise.media.encode import concatenate, still_clip, trim
+from reprise.media.encode import concatenate, encode_still_clip, trim
 from reprise.media.errors import STATUSES, MediaError
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
-from reprise.media.probe import packet_index
+from reprise.media.probe import read_packet_index
 from reprise.media.settings import Concat, Encode, Images, Limits
 from reprise.stages.sources import check_decodes
 
@@ -45,7 +45,7 @@ def test_reader_trim_and_concatenation_follow_the_display_matrix(name: str, tmp_
     stored = read_frames(corner_video(tmp_path / "stored.mp4"), [3])[0]
     expected = shown_by(stored, ORIENTATIONS[name])
     video = corner_video(tmp_path / "video.mp4", ORIENTATIONS[name])
-    index = packet_index(video)
+    index = read_packet_index(video)
     assert (index.height, index.width) == expected.shape[:2]
     assert np.array_equal(read_frames(video, [3])[0], expected)
     assert count_decodable(video) == COUNT
@@ -53,7 +53,7 @@ def test_reader_trim_and_concatenation_follow_the_display_matrix(name: str, tmp_
     trim(video, 3 / 24, 0.5, tmp_path / "cut.mp4", FAST)
     concatenate(video, video, tmp_path / "joined.mp4", FAST, Concat(black_s=0.25))
     for made, number in (("cut.mp4", 0), ("joined.mp4", 3), ("joined.mp4", COUNT + 6 + 3)):
-        assert packet_index(tmp_path / made).orientation == (0, False)
+        assert read_packet_index(tmp_path / made).orientation == (0, False)
         assert difference(read_frames(tmp_path / made, [number])[0], expected) < 3
 
 
@@ -73,12 +73,12 @@ def test_frames_are_those_that_ffmpeg_shows(name: str, tmp_path: Path) -> None:
 def test_a_matrix_that_ffmpeg_takes_for_a_right_angle(
     matrix: Sequence[float], orientation: tuple[int, bool], tmp_path: Path
 ) -> None:
-    assert packet_index(corner_video(tmp_path / "video.mp4", matrix)).orientation == orientation
+    assert read_packet_index(corner_video(tmp_path / "video.mp4", matrix)).orientation == orientation
 
 
 @pytest.mark.parametrize("matrix", [(0.7071, 0.7071, -0.7071, 0.7071), (1, 0.5, 0, 1)])
 def test_an_odd_angle_is_refused_by_name_where_a_video_comes_in(matrix: Sequence[float], tmp_path: Path) -> None:
-    with pytest.raises(MediaError, match="no multiple of 90 degrees") as caught:
+    with pytest.raises(MediaError, match="not a multiple of 90 degrees") as caught:
         check_decodes(corner_video(tmp_path / "video.mp4", matrix), Limits())
     assert caught.value.status == "unsupported_rotation" and caught.value.status in STATUSES
 
@@ -89,7 +89,7 @@ def test_a_photograph_is_shown_as_its_camera_says(tag: int, tmp_path: Path) -> N
     exif = Image.Exif()
     exif[0x0112] = tag
     picture.save(tmp_path / "photo.jpg", quality=95, exif=exif)
-    still_clip([tmp_path / "photo.jpg"], tmp_path / "clip.mp4", FAST, Images(frames=2, fps=4))
+    encode_still_clip([tmp_path / "photo.jpg"], tmp_path / "clip.mp4", FAST, Images(frames=2, fps=4))
     with Image.open(tmp_path / "photo.jpg") as photo:
         expected = np.asarray(ImageOps.exif_transpose(photo), np.uint8)
     assert difference(read_frames(tmp_path / "clip.mp4", [1])[0], expected) < 4

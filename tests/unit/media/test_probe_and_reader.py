@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from reprise.media.decoder import count_decodable, iter_frames, read_frames
 from reprise.media.errors import MediaError
-from reprise.media.probe import packet_index
+from reprise.media.probe import read_packet_index
 
 from tests.unit.videos import RATE, barcode_video, numbers, run_ffmpeg
 
@@ -53,7 +53,7 @@ def test_every_kind_of_file_gives_its_frames(kind: str, tmp_path: Path) -> None:
     if kind.startswith("cut"):
         run_ffmpeg("-ss", "1.3", "-i", path, "-c", "copy", tmp_path / "cut.mp4")
         path, shown = tmp_path / "cut.mp4", shown[32:]
-    index, whole = packet_index(path), np.stack([frame.image for frame in iter_frames(path)])
+    index, whole = read_packet_index(path), np.stack([frame.image for frame in iter_frames(path)])
     assert numbers(whole) == shown and count_decodable(path) == index.frames == len(shown)
     assert np.allclose(index.times, [(n - shown[0]) / RATE for n in shown], atol=0.002)
     assert index.variable_rate == is_variable and (is_variable or index.fps == pytest.approx(RATE, rel=1e-3))

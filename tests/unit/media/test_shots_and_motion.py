@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from reprise.media.decoder import iter_frames
-from reprise.media.keys import FactsKey
-from reprise.media.measuring import ShotCounter
+from reprise.media.keys import ClipMetadataKey
 from reprise.media.settings import Shots
-from reprise.stages.facts import measure
+from reprise.media.shots_and_motion import ShotCounter
+from reprise.stages.clip_metadata import measure_video
 
 from tests.unit.videos import RATE, video_of
 
@@ -55,7 +55,7 @@ def test_still_moving_and_slide_show(tmp_path: Path) -> None:
     moving = video_of(tmp_path / "moving.mp4", scene(3, 96))
     two = np.concatenate([np.repeat(scene(n, 1), 72, axis=0) for n in range(2)])
     slides = video_of(tmp_path / "slides.mp4", two)
-    facts = {path.stem: measure(path, FactsKey()) for path in (still, moving, slides)}
-    assert facts["still"]["motion"] < 0.02 and facts["still"]["is_static"]
-    assert facts["moving"]["motion"] > 0.15 and not facts["moving"]["is_static"]
-    assert facts["slides"]["motion_median"] == pytest.approx(0, abs=0.01)
+    metadata = {path.stem: measure_video(path, ClipMetadataKey()) for path in (still, moving, slides)}
+    assert metadata["still"]["motion"] < 0.02 and metadata["still"]["is_static"]
+    assert metadata["moving"]["motion"] > 0.15 and not metadata["moving"]["is_static"]
+    assert metadata["slides"]["motion_median"] == pytest.approx(0, abs=0.01)

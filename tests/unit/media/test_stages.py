@@ -1,4 +1,4 @@
-"""The stages over local files: ledgers, facts, plans, contact sheets; the same bytes when run again."""
+"""The stages over local files: manifests, clip metadata, plans and contact sheets; a rerun writes the same bytes."""
 
 import shutil
 import struct
@@ -9,12 +9,12 @@ import cv2
 import polars as pl
 import pytest
 from reprise.core.files import file_digest
-from reprise.core.names import shard_of
-from reprise.core.schemas import CLIP_LEDGER, CLIPS, FACTS, FRAME_PLAN, SOURCES, read_table, write_table
+from reprise.core.names import compute_shard
+from reprise.core.schemas import CLIP_MANIFEST, CLIP_METADATA, CLIPS, FRAME_PLAN, SOURCES, read_table, write_table
 from reprise.core.settings_text import settings_text
 from reprise.media.decoder import read_frames
 from reprise.media.encode import concatenate
-from reprise.media.probe import packet_index
+from reprise.media.probe import read_packet_index
 from reprise.media.settings import Concat, Encode
 from reprise.stages.command import run
 
@@ -27,8 +27,8 @@ Clip = dict[str, Any]
 
 def clip(clip_id: str, kind: str, source: str = "", span: tuple[float, float] | None = None, *parts: str) -> Clip:
     start, end = span or (None, None)
-    unit = clip_id.split(".")[0]
-    row = {"clip_id": clip_id, "unit": unit, "kind": kind, "source_id": source, "start_s": start, "end_s": end}
+    cluster = clip_id.split(".")[0]
+    row = {"clip_id": clip_id, "cluster": cluster, "kind": kind, "source_id": source, "start_s": start, "end_s": end}
     return row | {"parts": list(parts)}
 
 
@@ -64,13 +64,13 @@ CASES = [
     (clip("bright.joined", "concat", "good.mp4", None, "x", "y"), "no_black"),
 ]  # fmt: skip
 EXPECTED = {row["clip_id"]: status for row, status in CASES}
-LEDGERS = [f"c{shard}.parquet" for shard in range(SHARDS)]
+MANIFESTS = [f"c{shard}.parquet" for shard in range(SHARDS)]
 GIVEN: dict[str, dict[str, Any]] = {
     "sources": {"settings": "sources", "release": "files.json", "clips": "clips.parquet"},
     "clips": {"settings": "clips", "clips": "clips.parquet"},
-    "facts": {"settings": "facts", "threads": 1, "ledgers": LEDGERS},
-    "frames": {"settings": "frames", "facts": "facts.parquet", "ledgers": LEDGERS},
-    "preview": {"settings": "frames", "version": settings_text("preview", {}), "frames": "plan.parquet", "ledgers": LEDGERS, "clip": "pair.first"},
+    "clip_metadata": {"settings": "clip_metadata", "threads": 1, "manifests": MANIFESTS},
+    "frames": {"settings": "frames", "clip_metadata": "clip_metadata.parquet", "manifests": MANIFESTS},
+    "preview": {"settings": "frames", "version": settings_text("preview", {}), "frames": "plan.parquet", "manifests": MANIFESTS, "clip": "pair.first"},
 }  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def words_of(name: str, out: object, **options: Any) -> list[str]:
         "--store",
         "store",
         name,
-        *(str(word) for option, values in lists.items() for word in (f"--{option}", *values)),
+        *(str(word) for option, values in lists.items() for word in (f"--{option.replace('_', '-')}", *values)),
     ]
 
 
@@ -97,7 +97,7 @@ def run_all(folder: Path, videos: Path, threads: int = 1) -> None:
     keys = {
         "sources": {"shards": SHARDS, "route": {"kind": "folder", "path": str(videos), "pattern": "{source_id}"}},
         "clips": {"shards": SHARDS, "encode": {"preset": "ultrafast"}, "images": {"frames": 4, "fps": 4}},
-        "facts": {},
+        "clip_metadata": {},
         "frames": {"rule": {"rule": "black_aware", "frames": 7}},
     }
     for name, key in keys.items():
@@ -107,7 +107,7 @@ def run_all(folder: Path, videos: Path, threads: int = 1) -> None:
     for shard in range(SHARDS):
         run_stage("sources", folder, f"s{shard}.parquet", shard=shard)
         run_stage("clips", folder, f"c{shard}.parquet", shard=shard, sources=f"s{shard}.parquet")
-    run_stage("facts", folder, "facts.parquet", threads=threads)
+    run_stage("clip_metadata", folder, "clip_metadata.parquet", threads=threads)
     run_stage("frames", folder, "plan.parquet")
 
 
@@ -161,53 +161,55 @@ def made(videos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_clip_is_there_or_has_a_reason(made: Path, videos: Path) -> None:
-    ledger = table(made, "c", CLIP_LEDGER)
-    assert {clip_id: row["status"] for clip_id, row in ledger.items()} == EXPECTED
-    for row in ledger.values():
+def test_every_clip_exists_or_has_a_reason(made: Path, videos: Path) -> None:
+    manifest = table(made, "c", CLIP_MANIFEST)
+    assert {clip_id: row["status"] for clip_id, row in manifest.items()} == EXPECTED
+    for row in manifest.values():
         assert (made / "store" / row["object"]).is_file() if row["status"] == "ok" else row["message"]
         assert str(videos) not in row["message"]
-    whole = ledger["whole.all"]
+    whole = manifest["whole.all"]
     kept = made / "store" / whole["object"]
     assert whole["sha256"] == file_digest(videos / "good.mp4") == file_digest(kept)
     # No link: who replaces a file in place would change what is stored under the old one's digest.
     assert not kept.samefile(videos / "good.mp4") and not kept.is_symlink()
     for shard in range(SHARDS):
-        units = read_table(made / f"c{shard}.parquet", CLIP_LEDGER)["unit"]
-        assert {shard_of(unit, SHARDS) for unit in units} == {shard}
+        units = read_table(made / f"c{shard}.parquet", CLIP_MANIFEST)["cluster"]
+        assert {compute_shard(unit, SHARDS) for unit in units} == {shard}
         sources = read_table(made / f"s{shard}.parquet", SOURCES)["source_id"].to_list()
         assert sources == sorted(sources)
 
 
 def test_frames_of_the_clips(made: Path) -> None:
-    ledger = table(made, "c", CLIP_LEDGER)
+    manifest = table(made, "c", CLIP_MANIFEST)
 
     def shown(clip_id: str) -> list[int]:
-        path = made / "store" / ledger[clip_id]["object"]
-        return numbers(read_frames(path, range(packet_index(path).frames)))
+        path = made / "store" / manifest[clip_id]["object"]
+        return numbers(read_frames(path, range(read_packet_index(path).frames)))
 
     assert shown("pair.first") == list(range(12, 36))
     assert shown("long.segment") == list(range(6, 30))
     joined = shown("pair.joined")
     assert joined[:24] == list(range(12, 36)) and joined[72:] == list(range(24, 48))
     assert shown("twins.joined")[:24] == shown("twins.joined")[72:] == list(range(12, 36))
-    spans = {name: (row["black_start"], row["black_end"]) for name, row in ledger.items() if name.endswith("joined")}
-    assert {name: span for name, span in spans.items() if ledger[name]["status"] == "ok"} == {
+    spans = {name: (row["black_start"], row["black_end"]) for name, row in manifest.items() if name.endswith("joined")}
+    assert {name: span for name, span in spans.items() if manifest[name]["status"] == "ok"} == {
         **dict.fromkeys(("pair.joined", "twins.joined", "dark.joined", "ready.joined"), (24, 72)),
         **dict.fromkeys(("faded.joined", "raised.joined"), (48, 96)),
     }
     assert len(shown("still.pictures")) == 8
 
 
-def test_facts_and_plan(made: Path) -> None:
-    facts = {row["clip_id"]: row for row in read_table(made / "facts.parquet", FACTS).iter_rows(named=True)}
-    assert sorted(facts) == sorted(name for name, status in EXPECTED.items() if status == "ok")
-    joined = facts["pair.joined"]
+def test_clip_metadata_and_plan(made: Path) -> None:
+    metadata = {
+        row["clip_id"]: row for row in read_table(made / "clip_metadata.parquet", CLIP_METADATA).iter_rows(named=True)
+    }
+    assert sorted(metadata) == sorted(name for name, status in EXPECTED.items() if status == "ok")
+    joined = metadata["pair.joined"]
     assert (joined["frames"], joined["shots"], joined["codec"], joined["width"]) == (96, 3, "h264", 128)
     assert (joined["black_share"], joined["duration_s"]) == (pytest.approx(0.5), pytest.approx(4))
     assert "scenedetect=0." in joined["shot_detector"]
     shape = ("width", "height", "rotation", "mirrored", "sample_aspect_ratio", "video_streams", "color_transfer")
-    selfie = facts["selfie.all"]
+    selfie = metadata["selfie.all"]
     assert [selfie[name] for name in shape] == [128, 128, 270, True, "64:45", 2, "smpte2084"]
     assert [joined[name] for name in shape] == [128, 128, 0, False, "1:1", 1, ""]
     plans = plans_in(made / "plan.parquet")
@@ -217,7 +219,7 @@ def test_facts_and_plan(made: Path) -> None:
     assert plans["whole.all"]["times_s"] == pytest.approx([n / 24 for n in plans["whole.all"]["indices"]])
 
 
-def test_running_again_gives_the_same_bytes_and_makes_nothing_new(made: Path, videos: Path, tmp_path: Path) -> None:
+def test_a_rerun_gives_the_same_bytes_and_makes_no_new_objects(made: Path, videos: Path, tmp_path: Path) -> None:
     digests = {path.name: file_digest(path) for path in made.glob("*.parquet")}
     objects = {path: path.stat().st_mtime_ns for path in (made / "store").glob("*/*/*")}
     run_all(tmp_path, videos, threads=2)  # with a fresh store
@@ -232,10 +234,12 @@ def plans_in(path: Path) -> dict[str, dict[str, Any]]:
     return {row["clip_id"]: row for row in read_table(path, FRAME_PLAN).iter_rows(named=True)}
 
 
-def test_a_grid_is_planned_and_previewed_as_the_one_picture_that_a_model_sees(made: Path, tmp_path: Path) -> None:
+def test_a_grid_is_planned_and_previewed_as_one_picture(made: Path, tmp_path: Path) -> None:
     key, table = tmp_path / "grid", tmp_path / "grid.parquet"
-    view = {"show": "grid", "rows": 2, "columns": 3}
-    Path(f"{key}.json").write_text(settings_text("frames", {"rule": {"rule": "interior", "frames": 6, "view": view}}))
+    transform = {"show": "grid", "rows": 2, "columns": 3}
+    Path(f"{key}.json").write_text(
+        settings_text("frames", {"rule": {"rule": "interior", "frames": 6, "transform": transform}})
+    )
     run_stage("frames", made, table, settings=key)
     plan = plans_in(table)["pair.first"]
     assert plan["grid"] == [2, 3] and "one picture, 2 x 3" in plan["note"]

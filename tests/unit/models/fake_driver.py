@@ -1,4 +1,4 @@
-"""A driver that this machine does not have: an `nvidia-smi` that answers queries as a table says."""
+"""A fake nvidia-smi, which answers queries from a table."""
 
 import json
 import sys
@@ -23,7 +23,7 @@ FREE = 81_007
 
 
 def gpu(index: int, free: int | str = FREE, **fields: str) -> dict[str, str]:
-    """Return what the driver says of an H100, or of another card by other fields (`memory_total` for `memory.total`)."""
+    """Return what the driver reports of an H100, or of another card by other fields (`memory_total` for `memory.total`)."""
     usual = {
         "index": str(index), "uuid": f"GPU-{index}{index}aa-bb", "memory.free": str(free), "memory.total": "81559",
         "driver_version": "580.65.06", "compute_cap": "9.0", "name": "NVIDIA H100 80GB HBM3",
@@ -32,7 +32,7 @@ def gpu(index: int, free: int | str = FREE, **fields: str) -> dict[str, str]:
 
 
 class FakeDriver:
-    """The first nvidia-smi on the path."""
+    """An nvidia-smi that is the first one on the path."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._state = folder / "nvidia-smi.json"
@@ -42,7 +42,7 @@ class FakeDriver:
         monkeypatch.setenv("PATH", str(folder), prepend=":")
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
-    def says(
+    def report(
         self,
         *gpus: dict[str, str],
         before: tuple[str, ...] = (),
@@ -50,7 +50,7 @@ class FakeDriver:
         seconds: float = 0,
         unknown: tuple[str, ...] = (),
     ) -> "FakeDriver":
-        """Answer with these GPUs from now on, after lines that describe none."""
+        """Report these GPUs from now on, after lines that describe none."""
         state: dict[str, Any] = {"gpus": gpus, "before": before, "code": code, "seconds": seconds, "unknown": unknown}
         self._state.write_text(json.dumps(state))
         return self

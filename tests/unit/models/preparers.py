@@ -1,4 +1,4 @@
-"""What worker processes import, which is to be little: a preparer, at whose clips something goes wrong, and models."""
+"""Preparers and models for worker processes, in a module with few imports; some clips trigger faults."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from reprise.core.errors import MachineError, UserError
 from reprise.media.errors import MediaError
-from reprise.models.base import Answer, Clip, ModelSpec, Ready, Request
+from reprise.models.base import Answer, ClipFrames, ModelSpec, PreparedClip, Request
 
 RAISED: dict[str, BaseException] = {
     "value": ValueError("bad shape"), "media": MediaError("corrupt", "frame 3"), "exit": SystemExit(0),
@@ -19,14 +19,14 @@ RAISED: dict[str, BaseException] = {
 
 
 class Preparer:
-    """Numbers of a clip's frames; a clip that is named after a fault meets it."""
+    """Returns numbers for a clip's frames; a clip named after a fault triggers it."""
 
     def __init__(self, spec: ModelSpec) -> None:
         if "load" in spec.settings:
             raise UserError("no processor here")
         self._notes = Path(spec.settings["notes"]) if "notes" in spec.settings else None
 
-    def read(self, clip: Clip) -> Any:
+    def read(self, clip: ClipFrames) -> Any:
         if self._notes is not None:
             with self._notes.open("a") as stream:
                 stream.write(f"{clip.clip_id} {os.getpid()}\n")
@@ -36,34 +36,34 @@ class Preparer:
             os.kill(os.getpid(), signal.SIGKILL)
         return np.arange(len(clip.clip_id))
 
-    def prepare(self, clip: Clip, frames: Any, requests: Sequence[Request]) -> Any:
-        """Of several arrays, large and empty ones among them, as they pass between processes."""
+    def prepare(self, clip: ClipFrames, frames: Any, requests: Sequence[Request]) -> Any:
+        """Return several arrays, including large and empty ones, which pass between processes."""
         return {"pixels": np.full((9001, 3), 7, np.uint8), "none": np.empty((0, 3)), "frames": frames}
 
 
 class Summing:
-    """Answers with the sum of what it is shown; nothing without a preparation."""
+    """Answers with the sum of its inputs; requires prepared clips."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self.preparer = Preparer(spec)
 
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+    def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         raise NotImplementedError
 
-    def answers_about(self, ready: Ready, requests: Sequence[Request]) -> Iterator[Answer]:
-        ready.seconds["encode"] = 0.25
+    def answers_about(self, ready: PreparedClip, requests: Sequence[Request]) -> Iterator[Answer]:
+        ready.step_seconds["encode"] = 0.25
         for request in requests:
-            ready.value["frames"] += 0  # torch wants memory that it may write to
-            yield Answer(text=f"{request.prompt}: {int(sum(one.sum() for one in ready.value.values()))}")
+            ready.inputs["frames"] += 0  # torch wants memory that it may write to
+            yield Answer(text=f"{request.prompt}: {int(sum(one.sum() for one in ready.inputs.values()))}")
 
 
 class Echo:
-    """Answers with the prompt; at one question a process, by default its own, is sent a signal."""
+    """Answers with the prompt; at one request, it sends a signal to a process, by default to its own."""
 
     def __init__(self, at: str = "", what: int = signal.SIGKILL, whose: int = 0) -> None:
         self.at, self.what, self.whose = at, what, whose
 
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+    def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         for one in requests:
             if one.request_id == self.at:
                 os.kill(self.whose or os.getpid(), self.what)

@@ -1,4 +1,4 @@
-"""A server whose replies are written byte by byte by a test: doubled, cut, mislabelled or no HTTP at all."""
+"""A server whose replies a test writes byte by byte: duplicated, truncated, mislabelled or invalid HTTP."""
 
 import json
 import socket
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self
 
-from tests.unit.models.chat_server import Asked
+from tests.unit.models.chat_server import ReceivedRequest
 
 
 class Connection:
@@ -17,8 +17,8 @@ class Connection:
         self._server, self._sock = server, sock
         self._stream = sock.makefile("rb")
 
-    def read(self) -> Asked | None:
-        """The next request; None where the client has closed the connection."""
+    def read(self) -> ReceivedRequest | None:
+        """Return the next request; None if the client has closed the connection."""
         line = self._stream.readline().split()
         if len(line) != 3:
             return None
@@ -28,7 +28,7 @@ class Connection:
             headers[name.lower()] = value.strip()
         content = self._stream.read(int(headers.get("content-length", 0)))
         body = json.loads(content) if content[:1] == b"{" else {}
-        request = Asked(line[1].decode(), headers, body, line[0].decode(), content)
+        request = ReceivedRequest(line[1].decode(), headers, body, line[0].decode(), content)
         self._server.requests.append(request)
         return request
 
@@ -41,13 +41,13 @@ class Connection:
 
 
 class RawServer:
-    """Runs `serve` for each connection, in a thread of its own, and closes the connection when that returns."""
+    """Runs `serve` in a thread for each connection, and closes the connection when it returns."""
 
     def __init__(self, serve: Callable[[Connection], None]) -> None:
         self._serve = serve
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/v1"
-        self.requests: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self.connections = 0
         self._open: list[Connection] = []
         self._threads = [threading.Thread(target=self._accept, name="raw server")]
@@ -82,15 +82,15 @@ class RawServer:
 
 
 def response(body: bytes | dict[str, Any], status: int = 200, **headers: str) -> bytes:
-    """A reply as bytes; `headers` replace those that fit the body, and an empty one is left out."""
+    """Return a reply as bytes; `headers` replace the default ones, and empty ones are left out."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     fields = {"content_type": "application/json", "content_length": str(len(content)), **headers}
     lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in fields.items() if value)
     return f"HTTP/1.1 {status} Some\r\n{lines}\r\n".encode() + content
 
 
-def replying(make: Callable[[Asked], bytes]) -> Callable[[Connection], None]:
-    """Serve every request of a connection by these bytes."""
+def replying(make: Callable[[ReceivedRequest], bytes]) -> Callable[[Connection], None]:
+    """Return a function that replies to every request of a connection with these bytes."""
 
     def serve(connection: Connection) -> None:
         while (request := connection.read()) is not None:

@@ -1,4 +1,4 @@
-"""The response cache's key: what shapes an answer changes it, and nothing else does (docs/reference/response-cache.md)."""
+"""What is in the key of the response cache, and what is not (docs/reference/response-cache.md)."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -8,30 +8,35 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS
+from reprise.core.schemas import CLIP_MANIFEST, FRAME_PLAN, REQUESTS
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS
-from reprise.models.asking.journal import Work, entry_id, frames_digest, prompt_digest
-from reprise.models.base import Clip, ModelSpec, Request
-from reprise.models.keys import ModelAnswers, ModelRunKey
-from reprise.models.local.weights import NEEDED
+from reprise.models.base import ClipFrames, ModelSpec, Request
+from reprise.models.inference.response_cache import (
+    ClipRequests,
+    compute_entry_id,
+    compute_frames_digest,
+    compute_prompt_digest,
+)
+from reprise.models.keys import ModelAnswersKey, ModelRunKey
+from reprise.models.local.weights import QUANTISATION_PACKAGES
 from reprise.plan import run_keys
 from reprise.plan.run_keys import RunKeys
-from reprise.stages.works import gather_work
+from reprise.stages.clip_requests import gather_clip_requests
 
 from tests.unit.config.conftest import ROOT, Project
 from tests.unit.rows import request_row
 
 CHANGED = (
-    "The response cache's key for {} changed, so every cached answer is asked, and paid for, again. If answers change on "
-    "purpose: raise the version of what shapes them (an adapter's in models/adapters.py, DECODER in plan/versions.py), "
-    "add a line to CHANGELOG.md, and record the new key here. If not, keep the key: give a new setting "
-    "`exclude_if=<its default>.__eq__`. From the first tag on the key is a promise to users."
+    "The response cache's key for {} changed, so every cached response is requested, and paid for, again. If answers "
+    "change on purpose: raise the version of the code (an adapter's in models/adapters.py, DECODER_VERSION in "
+    "plan/versions.py), add a line to CHANGELOG.md, and record the new key here. If not, keep the key: give a new "
+    "setting `exclude_if=<its default>.__eq__`. From the first tag on, the key is a promise to users."
 )
 REVISION = "0123456789" * 4
 WEIGHTS = f"label: Model\nrepo: owner/name\nrevision: {REVISION}\n"
 VENDOR = "label: Model\nsettings: {model: m}\n"
-# Adapter, or the engine of a server -> a model's file with as few settings as it takes.
+# Adapter, or engine of a server -> a model's file with the minimum of settings.
 MODELS = {
     "transformers": f"{WEIGHTS}adapter: transformers\n",
     "contrastive": f"{WEIGHTS}adapter: contrastive\n",
@@ -56,18 +61,18 @@ LOCAL = "label: Model\nadapter: transformers\ncheckpoint: weights\n"
 
 
 class Keys:
-    """Keys of runs of one model, by the text of its file."""
+    """Computes the keys of runs of one model from the text of its file."""
 
     def __init__(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         self.project = project
         self.versions = dict.fromkeys(("torch", "transformers"), "1.0")
-        monkeypatch.setattr(run_keys, "version_of", lambda name: self.versions.get(name, "1.0"))
+        monkeypatch.setattr(run_keys, "installed_version", lambda name: self.versions.get(name, "1.0"))
         project.write("envs/serve.txt", "# vLLM\nvllm==0.32.0\ntorch==2.13.0\n")
         project.write("weights/model.safetensors", "weights")
 
     def run_key(self, model: str, prompt: Mapping[str, str] = PROMPT, **asked: Any) -> ModelRunKey:
         self.project.write("config/models/model.yaml", model)
-        return RunKeys(self.project.plan()).of_model("b/p/s/model", "model", dict(prompt), ASKED | asked)
+        return RunKeys(self.project.plan()).model_key("b/p/s/model", "model", dict(prompt), ASKED | asked)
 
     def __call__(self, model: str = LOCAL, prompt: Mapping[str, str] = PROMPT, **asked: Any) -> str:
         return self.run_key(model, prompt, **asked).key
@@ -103,7 +108,7 @@ def test_the_key_of_a_run_is_as_recorded(keys: Keys, name: str) -> None:
         ("adapter: transformers", "adapter: transformers\nsettings: {template_arguments: {enable_thinking: false}}"),
     ],
 )
-def test_what_a_models_file_says_of_its_answers_changes_the_key(keys: Keys, old: str, new: str) -> None:
+def test_settings_of_a_model_that_affect_answers_change_the_key(keys: Keys, old: str, new: str) -> None:
     model = MODELS["transformers"]
     assert old in model and keys(model.replace(old, new)) != keys(model)
 
@@ -120,7 +125,7 @@ def test_what_a_models_file_says_of_its_answers_changes_the_key(keys: Keys, old:
         ({}, {"sampling": {"rule": "uniform", "frames": 16}}),
     ],
 )
-def test_what_a_protocol_asks_changes_the_key(keys: Keys, prompt: dict[str, str], asked: dict[str, Any]) -> None:
+def test_the_protocol_changes_the_key(keys: Keys, prompt: dict[str, str], asked: dict[str, Any]) -> None:
     assert keys(prompt=PROMPT | prompt, **asked) != keys()
 
 
@@ -134,7 +139,7 @@ def test_other_weights_change_the_key_and_where_they_lie_does_not(keys: Keys) ->
 
 def test_the_versions_of_adapter_and_decoder_change_the_key(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
     first = keys()
-    monkeypatch.setattr(run_keys, "DECODER", run_keys.DECODER + 1)
+    monkeypatch.setattr(run_keys, "DECODER_VERSION", run_keys.DECODER_VERSION + 1)
     decoded = keys()
     adapter = ADAPTERS["transformers"]
     monkeypatch.setitem(ADAPTERS, "transformers", replace(adapter, version=adapter.version + 1))
@@ -145,7 +150,7 @@ def test_the_versions_of_adapter_and_decoder_change_the_key(keys: Keys, monkeypa
     ("model", "libraries"),
     [
         (LOCAL, ("torch", "torchvision", "transformers", "tokenizers", "pillow", "av")),
-        (f"{LOCAL}settings: {{quantised: nf4}}\n", NEEDED["nf4"]),
+        (f"{LOCAL}settings: {{quantised: nf4}}\n", QUANTISATION_PACKAGES["nf4"]),
         (f"{LOCAL}attention: flash_attention_2\n", ("flash-attn", "kernels")),
         (MODELS["contrastive"], ("torch", "transformers", "tokenizers", "pillow", "av")),
         (MODELS["text"], ("torch", "transformers", "tokenizers")),
@@ -168,7 +173,7 @@ def test_versions_of_libraries_that_compute_answers_change_the_key(
     "more",
     [
         "label: Another\n", "gpus: 4\n", "gpus: 4\ngpus_per_copy: 2\n", "memory_mb: 64000\n", "threads: 16\n", "hours: 2\n", "settings: {}\n",
-        "pieces: 4\n", "reference: true\n", "settings: {option_share: 0.1}\n",
+        "partitions: 4\n", "reference: true\n", "settings: {option_share: 0.1}\n",
         "patterns: [{name: n, pattern: 'I vote for (?P<option>[AB])'}]\n",
     ],
 )  # fmt: skip
@@ -222,7 +227,7 @@ def test_the_devices_of_a_server_do_not_change_the_key_and_its_packages_do(keys:
 
 def test_the_version_of_the_stage_is_a_param_and_in_no_key(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
     first = keys.run_key(LOCAL)
-    monkeypatch.setitem(run_keys.STAGES, "infer", 9)
+    monkeypatch.setitem(run_keys.STAGE_VERSIONS, "infer", 9)
     raised = keys.run_key(LOCAL)
     assert raised.code_versions == {"stage infer": 9} and raised != first and raised.key == first.key
 
@@ -239,27 +244,29 @@ PLAN: dict[str, Any] = {
     "shown_clip": None,
 }
 CLIP: dict[str, Any] = {
-    "clip_id": "c", "unit": "c", "status": "ok", "object": "clips/c.mp4", "recipe": "r", "sha256": "0" * 64, "bytes": 1,
+    "clip_id": "c", "cluster": "c", "status": "ok", "object": "clips/c.mp4", "recipe": "r", "sha256": "0" * 64, "bytes": 1,
     "black_start": None, "black_end": None, "message": "",
 }  # fmt: skip
 
 
 def entry(request: Mapping[str, Any] | None = None, *, labels: bool = False, **changes: Any) -> str:
-    """The key of one request, with these changes of its row, of the frame plan and of the clip."""
+    """Return the key of one request, with changes to its row, to the frame plan and to the clip."""
     row = request_row("i#pos", clip_id="c", ask="score", prompt="prompt", expected="Yes") | dict(request or {})
     plan, clip = (known | {name: changes[name] for name in changes.keys() & known.keys()} for known in (PLAN, CLIP))
     tables = (
         pl.DataFrame([row], schema=REQUESTS),
         pl.DataFrame([plan], schema=FRAME_PLAN),
-        pl.DataFrame([clip], schema=CLIP_LEDGER),
+        pl.DataFrame([clip], schema=CLIP_MANIFEST),
     )
-    (work,) = gather_work(*tables, Store(Path("store")), with_labels=labels)
-    return work.entries[0]
+    (work,) = gather_clip_requests(*tables, Store(Path("store")), with_labels=labels)
+    return work.entry_ids[0]
 
 
 def test_the_key_of_a_request_is_as_recorded() -> None:
-    work = Work(Clip("c", None, (1, 5), (0.1, 0.5)), frames_digest("0" * 64, (1, 5), (0.1, 0.5), None), (REQUEST,))
-    assert work.entries == ["d778a60e7c1d1d6d18c72806cdb8e2b9"], CHANGED.format("a request")
+    work = ClipRequests(
+        ClipFrames("c", None, (1, 5), (0.1, 0.5)), compute_frames_digest("0" * 64, (1, 5), (0.1, 0.5), None), (REQUEST,)
+    )
+    assert work.entry_ids == ["d778a60e7c1d1d6d18c72806cdb8e2b9"], CHANGED.format("a request")
 
 
 @pytest.mark.parametrize(
@@ -270,14 +277,14 @@ def test_the_key_of_a_request_is_as_recorded() -> None:
         {"request": {"options": ["A", "B"]}}, {"request": {"max_tokens": 9}},
     ],
 )  # fmt: skip
-def test_what_is_shown_and_asked_changes_the_key_of_a_request(changes: dict[str, Any]) -> None:
+def test_frames_and_prompt_change_the_key_of_a_request(changes: dict[str, Any]) -> None:
     assert entry(**changes) != entry()
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"object": "elsewhere/c.mp4"}, {"recipe": "another"}, {"bytes": 2}, {"unit": "u"}, {"note": "n"},
+        {"object": "elsewhere/c.mp4"}, {"recipe": "another"}, {"bytes": 2}, {"cluster": "u"}, {"note": "n"},
         {"request": {"request_id": "j#pos", "item_id": "j"}}, {"request": {"role": "neg"}},
         {"request": {"option_texts": ["t", "u"]}}, {"request": {"expected": "No"}},
     ],
@@ -291,23 +298,40 @@ def test_a_corrected_label_changes_the_key_where_a_baseline_answers_by_it() -> N
     assert {name for name, info in ADAPTERS.items() if info.reads_labels} == {"oracle", "random"}
 
 
-def test_where_the_frames_stand_in_a_prompt_changes_the_key_of_a_request() -> None:
-    assert prompt_digest(REQUEST) != prompt_digest(replace(REQUEST, lead=""))
-    assert len({entry_id("f", "p"), entry_id("g", "p"), entry_id("f", "q"), entry_id("f", "p", "Yes")}) == 4
+def test_the_position_of_frames_in_a_prompt_changes_the_key_of_a_request() -> None:
+    assert compute_prompt_digest(REQUEST) != compute_prompt_digest(replace(REQUEST, lead=""))
+    assert (
+        len(
+            {
+                compute_entry_id("f", "p"),
+                compute_entry_id("g", "p"),
+                compute_entry_id("f", "q"),
+                compute_entry_id("f", "p", "Yes"),
+            }
+        )
+        == 4
+    )
 
 
 # --- nothing reaches a model past the key -----------------------------------------------------------------------------
 
 
-def test_all_that_an_adapter_is_given_is_in_the_key_or_shapes_no_answer() -> None:
-    """A new field belongs to one of the two, and into docs/reference/response-cache.md."""
-    of_run = {"folder", "dtype", "attention", "trust_remote_code", "settings", "prompt_start", "shows_frames"}
-    shapes_nothing = {"device", "threads", "memory", "options", "largest", "gpus_per_copy", "account"}
+def test_every_adapter_input_is_in_the_key_or_does_not_affect_answers() -> None:
+    """A new field must be added to one of the two sets, and to docs/reference/response-cache.md."""
+    of_run = {"folder", "dtype", "attention", "trust_remote_code", "settings", "prompt_start", "has_frames"}
+    shapes_nothing = {"device", "threads", "memory", "options", "largest_clip", "gpus_per_copy", "account"}
     assert {field.name for field in fields(ModelSpec)} == of_run | shapes_nothing
     of_request = {"ask", "system", "prompt", "options", "max_tokens", "lead", "expected"}
     assert {field.name for field in fields(Request)} == of_request | {"request_id", "item_id", "role"}
-    assert {field.name for field in fields(Clip)} == {"path", "indices", "times_s", "grid", "clip_id", "questions"}
-    assert set(ModelAnswers.model_fields) == {
+    assert {field.name for field in fields(ClipFrames)} == {
+        "path",
+        "indices",
+        "times_s",
+        "grid",
+        "clip_id",
+        "question_count",
+    }
+    assert set(ModelAnswersKey.model_fields) == {
         "adapter", "sampling", "code_versions", "model", "settings", "dtype", "attention", "trust_remote_code", "prompt",
         "form", "ask", "max_tokens", "versions", "serving",
     }  # fmt: skip
@@ -316,4 +340,4 @@ def test_all_that_an_adapter_is_given_is_in_the_key_or_shapes_no_answer() -> Non
 def test_the_page_on_the_key_names_all_its_parts_and_libraries() -> None:
     page = (ROOT / "docs/reference/response-cache.md").read_text()
     libraries = {name for info in ADAPTERS.values() for name in info.packages} | {"flash-attn", "kernels", "vllm"}
-    assert [name for name in (*ModelAnswers.model_fields, *libraries) if f"`{name}`" not in page] == []
+    assert [name for name in (*ModelAnswersKey.model_fields, *libraries) if f"`{name}`" not in page] == []

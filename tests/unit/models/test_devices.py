@@ -1,4 +1,4 @@
-"""How the threads of a job wait, and over how many GPUs a model is spread."""
+"""How threads of a job wait, and over how many GPUs a model is spread."""
 
 import json
 import os
@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import torch
 from reprise.core.errors import UserError
-from reprise.models.local.devices import GB, Needed, groups_of, needed, placed
-from reprise.models.local.weights import Tensor, tensors_of
+from reprise.models.local.device_memory import GB, MemoryRequirement, allocate_devices, estimate_memory, group_devices
+from reprise.models.local.weights import TensorInfo, read_tensors
 from safetensors.torch import save_file
 
 
-def test_threads_that_wait_leave_the_processor_to_others() -> None:
-    """OpenMP says how it is set when it is loaded."""
+def test_waiting_threads_do_not_occupy_the_cpu() -> None:
+    """OpenMP prints its settings when it is loaded."""
     environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
     command = [sys.executable, "-c", "import reprise.models.local.torch_setup"]
     done = subprocess.run(command, env=environment | {"OMP_DISPLAY_ENV": "TRUE"}, stderr=subprocess.PIPE, check=True)
@@ -46,12 +46,12 @@ H100, A6000, RTX4090 = 84.5, 50.5, 25.2
 def test_a_model_takes_the_fewest_devices_that_hold_it(
     weights: tuple[float, float], free: list[float], rooms: list[float] | None
 ) -> None:
-    need, there = Needed(*(round(one * GB) for one in weights)), [round(one * GB) for one in free]
+    need, there = MemoryRequirement(*(round(one * GB) for one in weights)), [round(one * GB) for one in free]
     if rooms is None:
         with pytest.raises(UserError, match=r"^m: too little memory: its weights take [\d.]+ GB, and a device needs 1"):
-            placed(need, there, "m")
+            allocate_devices(need, there, "m")
     else:
-        assert [round(one / GB, 1) for one in placed(need, there, "m")] == rooms
+        assert [round(one / GB, 1) for one in allocate_devices(need, there, "m")] == rooms
 
 
 # --- kinds of cards: what the driver says of them when they are idle, in MiB ---------------------------------------
@@ -69,8 +69,8 @@ MODELS: dict[str, tuple[tuple[int, ...], int, list[int | None]]] = {
 }
 
 
-def headers(folder: Path, tensors: dict[str, Tensor], config: dict[str, Any]) -> Path:
-    """A file of weights that takes no room on the disk, with its configuration."""
+def headers(folder: Path, tensors: dict[str, TensorInfo], config: dict[str, Any]) -> Path:
+    """Write a sparse file of weights, which takes no disk space, and its configuration."""
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(config))
     header, end = {}, 0
@@ -85,34 +85,34 @@ def headers(folder: Path, tensors: dict[str, Tensor], config: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("card", CARDS)
-def test_a_model_is_put_on_as_many_cards_as_it_takes(card: str, tmp_path: Path) -> None:
+def test_a_model_is_spread_over_as_many_gpus_as_it_needs(card: str, tmp_path: Path) -> None:
     names, free = [*"01234567"], [CARDS[card] * 2**20] * 8
     for name, (shape, numbers, expected) in MODELS.items():
         each = numbers // shape[0]
-        tensors = {f"layers.{at}.w": Tensor("BF16", (each,), 2 * each) for at in range(shape[0])}
+        tensors = {f"layers.{at}.w": TensorInfo("BF16", (each,), 2 * each) for at in range(shape[0])}
         config = {"text_config": dict(zip(SHAPE, shape, strict=True)), "dtype": "bfloat16"}
-        need = needed(headers(tmp_path / name, tensors, config), "bfloat16", None)
+        need = estimate_memory(headers(tmp_path / name, tensors, config), "bfloat16", None)
         count = expected[list(CARDS).index(card)]
         if numbers < 9e9 and card != "T4":
-            assert len(placed(need, free[:1], name)) == 1, "one card of 24 GB, if need be as a try"
+            assert len(allocate_devices(need, free[:1], name)) == 1, "one card of 24 GB, if need be as a try"
         if count is None:
             with pytest.raises(UserError, match="too little memory"):
-                groups_of(need, names, free, name)
+                group_devices(need, names, free, name)
         else:
-            assert [len(group) for group in groups_of(need, names, free, name)] == [count] * (8 // count), name
+            assert [len(group) for group in group_devices(need, names, free, name)] == [count] * (8 // count), name
 
 
 LAYERS = {
-    "model.embed_tokens.weight": Tensor("BF16", (1000, 64), 128_000),
-    "model.layers.0.mlp.weight": Tensor("BF16", (256, 64), 32_768),
-    "model.layers.0.norm.weight": Tensor("F32", (64,), 256),
-    "model.layers.1.mlp.weight": Tensor("BF16", (128, 64), 16_384),
-    "lm_head.weight": Tensor("BF16", (1000, 64), 128_000),
+    "model.embed_tokens.weight": TensorInfo("BF16", (1000, 64), 128_000),
+    "model.layers.0.mlp.weight": TensorInfo("BF16", (256, 64), 32_768),
+    "model.layers.0.norm.weight": TensorInfo("F32", (64,), 256),
+    "model.layers.1.mlp.weight": TensorInfo("BF16", (128, 64), 16_384),
+    "lm_head.weight": TensorInfo("BF16", (1000, 64), 128_000),
 }
 PACKED = {
-    "layers.0.qweight": Tensor("I32", (8, 64), 2048),
-    "layers.0.scales": Tensor("F16", (1, 64), 128),
-    "head.weight": Tensor("F16", (10, 64), 1280),
+    "layers.0.qweight": TensorInfo("I32", (8, 64), 2048),
+    "layers.0.scales": TensorInfo("F16", (1, 64), 128),
+    "head.weight": TensorInfo("F16", (10, 64), 1280),
 }
 
 
@@ -126,16 +126,18 @@ PACKED = {
     (PACKED, "float32", "gptq", 3456, 2176),
 ])  # fmt: skip
 def test_weights_are_counted_as_they_will_be_in_memory(
-    tensors: dict[str, Tensor], dtype: str, quantised: str | None, weights: int, largest: int, tmp_path: Path
+    tensors: dict[str, TensorInfo], dtype: str, quantised: str | None, weights: int, largest: int, tmp_path: Path
 ) -> None:
-    assert needed(headers(tmp_path / "m", tensors, {}), dtype, quantised) == Needed(weights, largest)
+    assert estimate_memory(headers(tmp_path / "m", tensors, {}), dtype, quantised) == MemoryRequirement(
+        weights, largest
+    )
 
 
 INDEX = "model.safetensors.index.json"
 
 
 def shards(folder: Path) -> Path:
-    """A checkpoint in two files with their index, and a third one that is none of it."""
+    """Write a checkpoint of two files with their index, and an unrelated third file."""
     folder.mkdir()
     parts = {"a.safetensors": {"x": torch.zeros(3, 4)}, "b.safetensors": {"layers.0.y": torch.zeros(8).half()}}
     for name, tensors in {**parts, "other.safetensors": {"z": torch.zeros(9)}}.items():
@@ -148,18 +150,18 @@ def shards(folder: Path) -> Path:
 
 def test_the_index_says_which_files_are_the_checkpoint(tmp_path: Path) -> None:
     folder = shards(tmp_path / "c")
-    assert tensors_of(folder) == {"x": Tensor("F32", (3, 4), 48), "layers.0.y": Tensor("F16", (8,), 16)}
-    assert needed(folder, "float32", None).weights == 80
-    assert needed(folder, "checkpoint", None).weights == 40
+    assert read_tensors(folder) == {"x": TensorInfo("F32", (3, 4), 48), "layers.0.y": TensorInfo("F16", (8,), 16)}
+    assert estimate_memory(folder, "float32", None).weights == 80
+    assert estimate_memory(folder, "checkpoint", None).weights == 40
 
 
 @pytest.mark.parametrize(("file", "content", "message"), [
-    ("b.safetensors", None, r"1 of the 2 files that it names are not there: b\.saf"),
-    ("a.safetensors", lambda whole: whole[:-1], "damaged or cut short: .* file not fully covered"),
+    ("b.safetensors", None, r"1 of the 2 files that it names are missing: b\.saf"),
+    ("a.safetensors", lambda whole: whole[:-1], "damaged or truncated: .* file not fully covered"),
     (INDEX, lambda whole: b"{", "not JSON"),
     (INDEX, lambda whole: b"{}", "it has no weight_map"),
-    (INDEX, lambda whole: b"[]", "not a group of keys"),
-    (INDEX, lambda whole: b'{"weight_map": {"x": "../a"}}', r"1 of the 1 files .* are not there: \.\./a"),
+    (INDEX, lambda whole: b"[]", "not a JSON object"),
+    (INDEX, lambda whole: b'{"weight_map": {"x": "../a"}}', r"1 of the 1 files .* are missing: \.\./a"),
 ])  # fmt: skip
 def test_files_that_are_cut_short_are_named_before_anything_is_loaded(
     file: str, content: Callable[[bytes], bytes] | None, message: str, tmp_path: Path
@@ -170,5 +172,5 @@ def test_files_that_are_cut_short_are_named_before_anything_is_loaded(
     else:
         (folder / file).write_bytes(content((folder / file).read_bytes()))
     with pytest.raises(UserError, match=message) as caught:
-        tensors_of(folder)
+        read_tensors(folder)
     assert str(caught.value).startswith(f"{folder}/") and str(caught.value).endswith("Fetch the checkpoint again.")

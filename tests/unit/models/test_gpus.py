@@ -1,4 +1,4 @@
-"""The GPUs that a job takes and waits for, and whether a build of torch can use them."""
+"""GPUs that a job locks or waits for, and whether a build of torch supports them."""
 
 import os
 import subprocess
@@ -11,17 +11,17 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.store import Store
-from reprise.models.asking.journal import asking_alone
-from reprise.models.asking.kept import OTHERS_S
+from reprise.models.inference.resident import FOREIGN_IDLE_GRACE_S
+from reprise.models.inference.response_cache import lock_response_cache
 from reprise.models.local import gpus
 from reprise.models.local.gpus import (
-    Build,
+    TorchBuild,
     check_build,
-    driver_failure,
-    free_memory,
-    installed_build,
+    get_driver_error,
+    list_visible_gpus,
+    query_free_memory,
+    read_installed_build,
     take_gpus,
-    visible_gpus,
 )
 
 from tests.unit.models.fake_driver import FREE, FakeDriver, gpu
@@ -31,10 +31,10 @@ import sys, time
 from pathlib import Path
 from reprise.core.store import Store
 from reprise.models.local.gpus import take_gpus
-from reprise.models.asking.journal import asking_alone
+from reprise.models.inference.response_cache import lock_response_cache
 folder = Path(sys.argv[1])
 locks = take_gpus(2, folder / "locks", "m")
-with asking_alone(Store(folder), "k"):
+with lock_response_cache(Store(folder), "k"):
     print("locked", flush=True)
     time.sleep(60)
 """
@@ -42,7 +42,7 @@ with asking_alone(Store(folder), "k"):
 
 @contextmanager
 def another_job(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """A job with both GPUs and the key's lock, killed at the end."""
+    """Run a job that holds both GPUs and the key's lock, and kill it at the end."""
     command = [sys.executable, "-c", PROGRAM, str(folder)]
     environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as job:
@@ -52,8 +52,8 @@ def another_job(folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_gpu_of_another_node_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slurm gave each job a GPU that is called 0, on two nodes that see one store; and so without Slurm."""
-    monkeypatch.setattr("reprise.models.local.gpus.sleep", lambda seconds: pytest.fail("it waits"))
+    """Each Slurm job has a GPU named 0, on two nodes that share a store; likewise without Slurm."""
+    monkeypatch.setattr("reprise.models.local.gpus.sleep", lambda seconds: pytest.fail("the job waits"))
     held = []
     for job, node in (("17", "a"), ("18", "a"), ("18", "b")):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
@@ -70,8 +70,8 @@ def test_a_job_is_waited_for_as_long_as_it_lives(
     said: list[str] = []
     with another_job(tmp_path) as job, monkeypatch.context() as patched:
         patched.setattr(log, "info", lambda text: (said.append(text), job.kill()))
-        with asking_alone(Store(tmp_path), "k"):
-            assert "another run of the same key is being asked" in said[0]
+        with lock_response_cache(Store(tmp_path), "k"):
+            assert "another run with the same key is in progress" in said[0]
     monkeypatch.setattr("reprise.models.local.gpus.sleep", lambda seconds: (job.kill(), job.wait()))
     with another_job(tmp_path) as job:
         assert len(take_gpus(2, tmp_path / "locks", "m")) == 2
@@ -106,46 +106,48 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
 def test_gpus_are_named_as_cuda_names_them(
     given: str | None, names: list[str], driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    driver.says(gpu(0), gpu(1), gpu(2))
+    driver.report(gpu(0), gpu(1), gpu(2))
     if given is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", given)
-    assert [one.name for one in visible_gpus()] == names
+    assert [one.name for one in list_visible_gpus()] == names
 
 
 @pytest.mark.parametrize("words", ["[N/A]", "[Not Supported]", "[Insufficient Permissions]", "[Unknown Error]", ""])
-def test_memory_that_the_driver_does_not_say_is_unknown(words: str, driver: FakeDriver, tmp_path: Path) -> None:
-    """Of MIG, of cards that share the memory of the processor, and of ones that need a reset."""
-    driver.says(gpu(0, words, memory_total=words), gpu(1))
-    assert free_memory(["1"]) == [FREE * 2**20] and free_memory(["0", "1"]) is None
-    assert len(take_gpus(2, tmp_path / "locks", "m", Build("torch", None))) == 2
+def test_memory_that_the_driver_does_not_report_is_unknown(words: str, driver: FakeDriver, tmp_path: Path) -> None:
+    """This concerns MIG, GPUs that share the CPU's memory, and GPUs that need a reset."""
+    driver.report(gpu(0, words, memory_total=words), gpu(1))
+    assert query_free_memory(["1"]) == [FREE * 2**20] and query_free_memory(["0", "1"]) is None
+    assert len(take_gpus(2, tmp_path / "locks", "m", TorchBuild("torch", None))) == 2
 
 
-def test_lines_and_fields_that_are_none_are_passed_over(driver: FakeDriver) -> None:
+def test_invalid_lines_and_fields_are_ignored(driver: FakeDriver) -> None:
     lost = (
         "Unable to determine the device handle for GPU0000:3B:00.0: GPU is lost.  Reboot the system to recover this GPU"
     )
-    driver.says(gpu(1), before=(lost, ""), code=15)
-    assert [one.name for one in visible_gpus()] == ["1"]
-    driver.says(gpu(0, name="A card, with a comma"), unknown=("compute_cap",))
-    (found,) = visible_gpus()
-    assert (found.capability, found.driver, found.model) == (None, "580.65.06", "A card, with a comma")
+    driver.report(gpu(1), before=(lost, ""), code=15)
+    assert [one.name for one in list_visible_gpus()] == ["1"]
+    driver.report(gpu(0, name="A card, with a comma"), unknown=("compute_cap",))
+    (found,) = list_visible_gpus()
+    assert (found.capability, found.driver_version, found.model) == (None, "580.65.06", "A card, with a comma")
 
 
 def test_a_driver_that_hangs_or_fails_is_named(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    driver.says(before=("Failed to initialize NVML: Driver/library version mismatch",), code=18)
-    with pytest.raises(UserError, match=r"needs 1 GPU, found 0 here \(Failed to initialize NVML: Driver/library"):
+    driver.report(before=("Failed to initialize NVML: Driver/library version mismatch",), code=18)
+    with pytest.raises(
+        UserError, match=r"needs 1 GPU, but this machine has 0 \(Failed to initialize NVML: Driver/library"
+    ):
         take_gpus(1, tmp_path, "m")
-    assert driver_failure().startswith("Failed to initialize NVML")
+    assert get_driver_error().startswith("Failed to initialize NVML")
     with monkeypatch.context() as patched:
         patched.setenv("PATH", str(tmp_path / "empty"))
-        with pytest.raises(UserError, match=r"found 0 here \(nvidia-smi cannot be started: No such file"):
+        with pytest.raises(UserError, match=r"but this machine has 0 \(nvidia-smi cannot be started: No such file"):
             take_gpus(1, tmp_path, "m")
-        assert driver_failure() == "", "a machine without a GPU"
-    driver.says(gpu(0), seconds=60)
-    monkeypatch.setattr(gpus, "ANSWER_S", 0.5)
-    with pytest.raises(UserError, match=r"nvidia-smi does not answer within 0\.5 s.*its driver hangs"):
+        assert get_driver_error() == "", "a machine without a GPU"
+    driver.report(gpu(0), seconds=60)
+    monkeypatch.setattr(gpus, "QUERY_TIMEOUT_S", 0.5)
+    with pytest.raises(UserError, match=r"nvidia-smi does not answer within 0\.5 s: the driver hangs"):
         take_gpus(1, tmp_path, "m")
 
 
@@ -155,7 +157,7 @@ def test_a_driver_that_hangs_or_fails_is_named(
 def test_the_freest_gpus_are_taken_and_a_full_one_is_left(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    driver.says(gpu(0, 900), gpu(1, 40_000), gpu(2, 80_100), gpu(3, 80_400))
+    driver.report(gpu(0, 900), gpu(1, 40_000), gpu(2, 80_100), gpu(3, 80_400))
     held = take_gpus(2, tmp_path, "m")
     # Neighbours that differ by less than a gigabyte keep their order.
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "2,3"
@@ -171,22 +173,22 @@ def test_the_freest_gpus_are_taken_and_a_full_one_is_left(
     assert waits and os.environ["CUDA_VISIBLE_DEVICES"] == "1", "a job's own GPU is waited for, not a full one taken"
 
 
-def test_where_all_are_full_the_freest_is_taken_so_that_loading_says_what_is_missing(
+def test_if_all_gpus_are_full_the_freest_is_taken(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []
     monkeypatch.setattr("reprise.models.local.gpus.sleep", waits.append)
-    driver.says(gpu(0, 900), gpu(1, 2_900))
+    driver.report(gpu(0, 900), gpu(1, 2_900))
     take_gpus(1, tmp_path, "m")
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "1"
-    assert sum(waits) > OTHERS_S, "an idle model of another Snakemake would have left"
+    assert sum(waits) > FOREIGN_IDLE_GRACE_S, "an idle model of another Snakemake would have left"
 
 
 def test_a_gpu_whose_process_was_just_killed_is_given_time(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    driver.says(gpu(0, 900), gpu(1, 2_900))
-    monkeypatch.setattr("reprise.models.local.gpus.sleep", lambda seconds: driver.says(gpu(0, 80_000), gpu(1, 2_900)))
+    driver.report(gpu(0, 900), gpu(1, 2_900))
+    monkeypatch.setattr("reprise.models.local.gpus.sleep", lambda seconds: driver.report(gpu(0, 80_000), gpu(1, 2_900)))
     take_gpus(1, tmp_path, "m")
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "0"
 
@@ -194,12 +196,12 @@ def test_a_gpu_whose_process_was_just_killed_is_given_time(
 def test_a_gpu_that_fills_up_while_it_is_locked_is_given_back(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another user's process, which knows no locks, starts between the look and the lock."""
-    driver.says(gpu(0, 81_000), gpu(1, 60_000))
+    """Another user's process, which ignores locks, starts between the query and the lock."""
+    driver.report(gpu(0, 81_000), gpu(1, 60_000))
 
     class Locked(gpus.FileLock):  # type: ignore[misc]
         def acquire(self, *words: object, **more: object) -> object:
-            driver.says(gpu(0, 500), gpu(1, 60_000))
+            driver.report(gpu(0, 500), gpu(1, 60_000))
             return super().acquire(*words, **more)
 
     monkeypatch.setattr(gpus, "FileLock", Locked)
@@ -208,7 +210,7 @@ def test_a_gpu_that_fills_up_while_it_is_locked_is_given_back(
 
 
 def test_one_gpu_by_two_names_is_one_gpu(driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    driver.says(gpu(0), gpu(1))
+    driver.report(gpu(0), gpu(1))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     (lock,) = take_gpus(1, tmp_path, "m")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-00aa-bb")
@@ -219,19 +221,19 @@ def test_one_gpu_by_two_names_is_one_gpu(driver: FakeDriver, tmp_path: Path, mon
 
 
 def test_a_process_uses_one_mig_instance(driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    driver.says(gpu(0))
+    driver.report(gpu(0))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-a,MIG-b")
     take_gpus(1, tmp_path, "m")
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "MIG-a"
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-a,MIG-b")
-    with pytest.raises(UserError, match=r"gpus: 2, and CUDA_VISIBLE_DEVICES names MIG instances"):
+    with pytest.raises(UserError, match=r"gpus: 2, but CUDA_VISIBLE_DEVICES names MIG instances"):
         take_gpus(2, tmp_path, "m")
 
 
 def test_gpus_that_are_named_in_two_forms_are_handed_over_in_one(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    driver.says(gpu(0), gpu(1))
+    driver.report(gpu(0), gpu(1))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1,GPU-00")
     take_gpus(2, tmp_path, "m")
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "GPU-11aa-bb,GPU-00aa-bb"
@@ -239,8 +241,8 @@ def test_gpus_that_are_named_in_two_forms_are_handed_over_in_one(
 
 # --- builds of torch -----------------------------------------------------------------------------------------------
 
-TORCH = Build("torch 2.13.0", "13.0")
-OLDER = Build("torch 2.10.0", "12.8", ("sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"))
+TORCH = TorchBuild("torch 2.13.0", "13.0")
+OLDER = TorchBuild("torch 2.10.0", "12.8", ("sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"))
 V100 = {"compute_cap": "7.0", "name": "Tesla V100-SXM2-32GB"}
 
 
@@ -251,20 +253,20 @@ V100 = {"compute_cap": "7.0", "name": "Tesla V100-SXM2-32GB"}
     (TORCH, {"driver_version": "[N/A]"}, None),
     (OLDER, {"driver_version": "535.183.01"}, None),
     (OLDER, {"driver_version": "470.82.01"}, "which needs driver 525 or newer"),
-    (TORCH, V100, r"GPU 0 \(Tesla V100-SXM2-32GB\) has compute capability 7\.0 \(sm_70\), and torch 2\.13\.0 for CUDA 13\.0"),
+    (TORCH, V100, r"GPU 0 \(Tesla V100-SXM2-32GB\) has compute capability 7\.0 \(sm_70\), but torch 2\.13\.0 for CUDA 13\.0"),
     (OLDER, V100, None),
     (TORCH, {"compute_cap": "7.5"}, None),
     (TORCH, {"compute_cap": "8.9"}, None),
     (TORCH, {"compute_cap": "12.1"}, None),
     (TORCH, {"compute_cap": "[N/A]"}, None),
-    (Build("t", "12.4", ("sm_80", "sm_90a")), {"compute_cap": "12.0"}, r"has code for sm_80, sm_90a"),
-    (Build("t", "12.4", ("sm_80", "compute_90")), {"compute_cap": "12.0"}, None),
-    (Build("t", "14.2"), {}, None),
+    (TorchBuild("t", "12.4", ("sm_80", "sm_90a")), {"compute_cap": "12.0"}, r"has code for sm_80, sm_90a"),
+    (TorchBuild("t", "12.4", ("sm_80", "compute_90")), {"compute_cap": "12.0"}, None),
+    (TorchBuild("t", "14.2"), {}, None),
 ])  # fmt: skip
 def test_a_build_that_a_gpu_cannot_run_is_named_before_anything_else(
-    build: Build, fields: dict[str, str], message: str | None, driver: FakeDriver, tmp_path: Path
+    build: TorchBuild, fields: dict[str, str], message: str | None, driver: FakeDriver, tmp_path: Path
 ) -> None:
-    driver.says(gpu(0, **fields))
+    driver.report(gpu(0, **fields))
     for use in (lambda: check_build(build, 1), lambda: take_gpus(1, tmp_path, "m", build)):
         if message is None:
             use()
@@ -273,14 +275,14 @@ def test_a_build_that_a_gpu_cannot_run_is_named_before_anything_else(
                 use()
 
 
-def test_a_gpu_that_the_build_cannot_use_is_not_taken_where_others_are(
+def test_a_gpu_that_the_build_cannot_use_is_not_taken_if_others_are_free(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    driver.says(gpu(0, **V100), gpu(1, 20_000))
+    driver.report(gpu(0, **V100), gpu(1, 20_000))
     take_gpus(1, tmp_path, "m", TORCH)
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "1"
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
-    with pytest.raises(UserError, match=r"needs 3 GPUs, found 1 here \(GPU 0 .* has compute capability 7\.0"):
+    with pytest.raises(UserError, match=r"needs 3 GPUs, but this machine has 1 \(GPU 0 .* has compute capability 7\.0"):
         take_gpus(3, tmp_path, "m", TORCH)
 
 
@@ -288,7 +290,7 @@ def test_a_gpu_that_the_build_cannot_use_is_not_taken_where_others_are(
 def test_the_driver_of_a_mig_instance_is_that_of_the_machine(
     name: str, driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    driver.says(gpu(0, driver_version="535.183.01"))
+    driver.report(gpu(0, driver_version="535.183.01"))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", name)
     with pytest.raises(UserError, match=r"this machine has driver 535\.183\.01"):
         check_build(TORCH, 1)
@@ -297,7 +299,7 @@ def test_the_driver_of_a_mig_instance_is_that_of_the_machine(
 def test_the_package_for_forward_compatibility_is_believed(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    driver.says(gpu(0, driver_version="535.183.01"))
+    driver.report(gpu(0, driver_version="535.183.01"))
     (tmp_path / "compat").mkdir()
     (tmp_path / "compat" / "libcuda.so.1").touch()
     monkeypatch.setenv("LD_LIBRARY_PATH", f"/nowhere:{tmp_path / 'compat'}")
@@ -305,21 +307,21 @@ def test_the_package_for_forward_compatibility_is_believed(
 
 
 def test_fewer_gpus_than_a_model_has_are_named(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
-    driver.says(gpu(0))
+    driver.report(gpu(0))
     with pytest.raises(UserError, match=r"this machine shows 1 GPU\."):
         check_build(TORCH, 4)
-    driver.says(*map(gpu, range(4)))
+    driver.report(*map(gpu, range(4)))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
     with pytest.raises(UserError, match=r"this machine shows 2 GPUs \(CUDA_VISIBLE_DEVICES is '2,3'\)\."):
         check_build(TORCH, 4)
 
 
-def test_a_torch_for_processors_alone_is_named_where_there_are_gpus(driver: FakeDriver) -> None:
-    driver.says(gpu(0))
-    with pytest.raises(UserError, match=r"torch .* is a build for processors alone"):
-        check_build(Build("torch 2.13.0+cpu", None, is_for_cpu=True), 1)
-    driver.says()
-    check_build(Build("torch 2.13.0+cpu", None, is_for_cpu=True), 1)
+def test_a_cpu_build_of_torch_is_an_error_on_a_machine_with_gpus(driver: FakeDriver) -> None:
+    driver.report(gpu(0))
+    with pytest.raises(UserError, match=r"torch .* is a build for CPUs only"):
+        check_build(TorchBuild("torch 2.13.0+cpu", None, is_cpu_only=True), 1)
+    driver.report()
+    check_build(TorchBuild("torch 2.13.0+cpu", None, is_cpu_only=True), 1)
 
 
 def test_a_build_is_known_without_importing_it(tmp_path: Path) -> None:
@@ -330,8 +332,8 @@ def test_a_build_is_known_without_importing_it(tmp_path: Path) -> None:
         "from typing import Optional\n__version__ = '2.10.0+cu128'\ncuda: Optional[str] = '12.8'\nhip: Optional[str] = None\n"
     )
     (folder / "lib" / "libtorch_python.so").write_bytes(b"\0sm_7\0sm_70 sm_75 compute_75\0")
-    program = "from reprise.models.local.gpus import installed_build; print(*installed_build())"
+    program = "from reprise.models.local.gpus import read_installed_build; print(*read_installed_build())"
     environment = os.environ | {"PYTHONPATH": ":".join([str(tmp_path), *sys.path])}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "torch 2.10.0+cu128 12.8 ('sm_70', 'sm_75', 'compute_75') False\n"
-    assert installed_build().name.startswith("torch 2")
+    assert read_installed_build().name.startswith("torch 2")

@@ -1,4 +1,4 @@
-"""A model of a real class, without its numbers, on several devices: nothing goes to the disk, and all are used alike."""
+"""Placement of a real model class on several devices: nothing goes to the disk, and all devices are filled alike."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,19 +11,24 @@ from accelerate.utils import check_device_map
 from reprise.core.errors import UserError
 from reprise.media.decoder import Footage
 from reprise.models.base import LargestClip, ModelSpec
-from reprise.models.local.checkpoints import placing
+from reprise.models.local.checkpoints import plan_device_map
 from reprise.models.local.clip_inputs import ClipProcessor
-from reprise.models.local.clip_size import TEXT_TOKENS, clip_size, clip_size_of, largest_clip
-from reprise.models.local.devices import GB, ClipSize, groups_of, needed, placed
-from reprise.models.local.placement import device_map, on_meta, parts_of
-from reprise.models.local.weights import Tensor
+from reprise.models.local.clip_size import (
+    PROMPT_TOKEN_ALLOWANCE,
+    compute_clip_size,
+    compute_largest_clip_size,
+    find_largest_clip,
+)
+from reprise.models.local.device_memory import GB, ClipSize, allocate_devices, estimate_memory, group_devices
+from reprise.models.local.placement import build_device_map, create_on_meta, list_parts
+from reprise.models.local.weights import TensorInfo
 from transformers import AutoConfig, AutoModelForImageTextToText, BitsAndBytesConfig, Qwen2_5_VLConfig
 from transformers.integrations.accelerate import _get_device_map
 from transformers.quantizers import AutoHfQuantizer
 
-from tests.unit.asked import BLIND, shown, spec
 from tests.unit.models.adapters import tiny_video
 from tests.unit.models.test_devices import headers
+from tests.unit.requests import BLIND, shown, spec
 from tests.unit.videos import barcode_video
 
 TEXT = {
@@ -37,15 +42,15 @@ RTX4090, A6000, H100 = 23_650 * MIB, 48_100 * MIB, 80_800 * MIB
 
 @pytest.fixture(scope="module")
 def model() -> Any:
-    """Qwen2.5-VL-72B by its class."""
+    """Return Qwen2.5-VL-72B on `meta`."""
     config = Qwen2_5_VLConfig(text_config=TEXT, vision_config=VISION, tie_word_embeddings=False, dtype="bfloat16")
-    return on_meta(AutoModelForImageTextToText, config, trust_remote_code=False)
+    return create_on_meta(AutoModelForImageTextToText, config, trust_remote_code=False)
 
 
 @pytest.fixture(scope="module")
 def checkpoint(model: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Its checkpoint, as headers of a file that takes no room on the disk."""
-    tensors = {name: Tensor("BF16", tuple(one.shape), 2 * one.numel()) for name, one in model.named_parameters()}
+    """Return the folder of its checkpoint, with sparse weights that take no disk space."""
+    tensors = {name: TensorInfo("BF16", tuple(one.shape), 2 * one.numel()) for name, one in model.named_parameters()}
     folder = headers(tmp_path_factory.mktemp("checkpoint") / "m", tensors, {})
     model.config.save_pretrained(folder)
     return folder
@@ -58,7 +63,7 @@ def spread(
     settings = {"quantised": quantised} if quantised else {}
     memory: dict[int | str, int] = dict(enumerate(free))
     spec = ModelSpec(checkpoint, "cuda", 1, "bfloat16", "sdpa", False, settings, memory=memory, gpus_per_copy=each)
-    options = placing(spec, AutoModelForImageTextToText)
+    options = plan_device_map(spec, AutoModelForImageTextToText)
     quantiser = None
     if quantised:
         config = BitsAndBytesConfig(load_in_8bit=quantised == "int8", load_in_4bit=quantised == "nf4")
@@ -71,9 +76,9 @@ def spread(
 
 def filled(model: Any, checkpoint: Path, places: dict[str, Any], quantised: str | None = None) -> list[float]:
     """Return the GB of weights on each device."""
-    weights = needed(checkpoint, "bfloat16", quantised).weights
+    weights = estimate_memory(checkpoint, "bfloat16", quantised).weights
     found = dict.fromkeys(sorted(set(places.values())), 0.0)
-    for part in parts_of(model, weights, 2):
+    for part in list_parts(model, weights, 2):
         found[places[part.name]] += part.bytes / GB
     assert sum(found.values()) == pytest.approx(weights / GB)
     return list(found.values())
@@ -91,13 +96,13 @@ def test_quantised_or_not_no_part_of_a_model_goes_to_the_disk(
         assert size * GB < room - GB
 
 
-def test_eight_cards_are_filled_alike(model: Any, checkpoint: Path) -> None:
+def test_eight_gpus_are_filled_to_the_same_share(model: Any, checkpoint: Path) -> None:
     sizes = filled(model, checkpoint, spread(model, checkpoint, [RTX4090] * 8))
     assert len(sizes) == 8 and max(sizes) - sum(sizes) / 8 < 1.8, "a layer takes 1.8 GB"
     assert min(sizes) > sum(sizes) / 8 - 6
 
 
-def test_a_smaller_card_gets_a_smaller_share(model: Any, checkpoint: Path) -> None:
+def test_a_smaller_gpu_gets_a_smaller_share(model: Any, checkpoint: Path) -> None:
     sizes = filled(model, checkpoint, spread(model, checkpoint, [H100, A6000, A6000]))
     assert sizes[0] > 1.4 * sizes[1] and sizes[1] == pytest.approx(sizes[2], abs=2.5)
 
@@ -111,18 +116,18 @@ def test_layers_stay_whole_and_every_parameter_has_a_device(model: Any, checkpoi
 
 
 def test_layers_that_cannot_be_divided_are_one_message(model: Any, checkpoint: Path) -> None:
-    """Room that is enough as a sum, of which each device leaves more unused than its share of what is over."""
-    weights = needed(checkpoint, "bfloat16", None).weights
+    """The total room is sufficient, but each device leaves more unused than its share of the surplus."""
+    weights = estimate_memory(checkpoint, "bfloat16", None).weights
     rooms = dict.fromkeys(range(60), int(weights / 59))
     with pytest.raises(UserError, match=r"^m: too little memory: its layers cannot be divided .* takes 2\.49 GB\."):
-        device_map(model, weights, 2, rooms, "m")
+        build_device_map(model, weights, 2, rooms, "m")
 
 
 # --- room for clips --------------------------------------------------------------------------------------------------
 
 
 def test_more_devices_give_a_model_more_room(model: Any, checkpoint: Path) -> None:
-    """Two cards of 80 GB hold it; a file that says four has it on four, with room for clips that two do not have."""
+    """Two GPUs of 80 GB hold the model; with four in its file it uses four, with more room for clips."""
     two = filled(model, checkpoint, spread(model, checkpoint, [H100] * 2))
     four = filled(model, checkpoint, spread(model, checkpoint, [H100] * 4, each=4))
     assert len(two) == 2 and len(four) == 4 and max(four) < max(two) / 2 + 2
@@ -130,50 +135,54 @@ def test_more_devices_give_a_model_more_room(model: Any, checkpoint: Path) -> No
 
 
 def test_a_larger_clip_takes_more_devices(checkpoint: Path) -> None:
-    """By its tokens and by the patches of the vision tower; 24,576 tokens are Qwen2.5-VL's own bound for a video."""
+    """Both tokens and vision patches count; 24,576 tokens are Qwen2.5-VL's own limit for a video."""
     free = [H100] * 4
     sizes = [ClipSize(1024), ClipSize(17_000, 4 * 16_000), ClipSize(25_600, 4 * 24_576), ClipSize(100_000, 400_000)]
-    needs = [needed(checkpoint, "bfloat16", None, clip) for clip in sizes]
-    assert [need.beside(2) for need in needs] == sorted(need.beside(2) for need in needs)
-    assert [len(placed(need, free, "m")) for need in needs] == [2, 3, 3, 4]
-    tower = needed(checkpoint, "bfloat16", None, ClipSize(1024, 1_000_000, 10**9))
-    assert tower.computed > 2 * (1_000_000 * 3 * VISION["intermediate_size"] + 10**9)
+    needs = [estimate_memory(checkpoint, "bfloat16", None, clip) for clip in sizes]
+    assert [need.compute_reserve(2) for need in needs] == sorted(need.compute_reserve(2) for need in needs)
+    assert [len(allocate_devices(need, free, "m")) for need in needs] == [2, 3, 3, 4]
+    tower = estimate_memory(checkpoint, "bfloat16", None, ClipSize(1024, 1_000_000, 10**9))
+    assert tower.activations > 2 * (1_000_000 * 3 * VISION["intermediate_size"] + 10**9)
 
 
 @pytest.mark.parametrize(("each", "groups"), [(None, [("0", "1"), ("2", "3")]), (4, [("0", "1", "2", "3")])])
 def test_copies_are_as_large_as_the_models_file_says(
     each: int | None, groups: list[tuple[str, ...]], checkpoint: Path
 ) -> None:
-    need = needed(checkpoint, "bfloat16", None, ClipSize(1024))
-    assert groups_of(need, [*"0123"], [H100] * 4, "m", each) == groups
+    need = estimate_memory(checkpoint, "bfloat16", None, ClipSize(1024))
+    assert group_devices(need, [*"0123"], [H100] * 4, "m", each) == groups
 
 
 def test_the_largest_clip_is_measured_by_the_processor(tmp_path: Path) -> None:
-    """As many tokens as the same frames have when they are asked about, and none are computed of a bound."""
+    """The size equals that of the same frames in a request, not an upper bound."""
     videos = [barcode_video(tmp_path / f"{height}.mp4", 12, width=96, height=height) for height in (64, 128)]
     clips = [shown(path, tuple(range(0, 2 * count))) for path, count in zip(videos, (4, 3), strict=True)]
-    largest = largest_clip([*clips, BLIND, replace(clips[0], path=tmp_path / "missing.mp4", indices=(1,))])
+    largest = find_largest_clip([*clips, BLIND, replace(clips[0], path=tmp_path / "missing.mp4", indices=(1,))])
     assert largest == (8, 128, 96)
-    assert largest_clip([replace(clips[0], grid=(2, 4))]) == (1, 128, 384)
-    assert largest_clip([BLIND]) == (0, 0, 0)
-    assert LargestClip(8, 1080, 1920).or_larger(LargestClip(64, 360, 640)) == (64, 1080, 1920)
+    assert find_largest_clip([replace(clips[0], grid=(2, 4))]) == (1, 128, 384)
+    assert find_largest_clip([BLIND]) == (0, 0, 0)
+    assert LargestClip(8, 1080, 1920).elementwise_max(LargestClip(64, 360, 640)) == (64, 1080, 1920)
     folder = tiny_video.qwen2_5_vl(tmp_path / "m")
-    one = replace(spec(folder), largest=largest)
+    one = replace(spec(folder), largest_clip=largest)
     processor = ClipProcessor(one)
     black = np.zeros((8, 128, 96, 3), np.uint8)
     made = processor.prepare(Footage(black, tuple(range(8)), 1.0, 8))
-    size = clip_size(one, processor)
-    assert size is not None and size == clip_size_of(one)
-    assert size.tokens == made.placeholders + TEXT_TOKENS and size.patches == len(made.tensors["pixel_values_videos"])
-    assert clip_size_of(replace(one, largest=LargestClip(0, 0, 0))) == ClipSize(TEXT_TOKENS)
-    assert clip_size_of(replace(one, largest=None)) is None
+    size = compute_clip_size(one, processor)
+    assert size is not None and size == compute_largest_clip_size(one)
+    assert size.tokens == made.placeholder_count + PROMPT_TOKEN_ALLOWANCE and size.patches == len(
+        made.tensors["pixel_values_videos"]
+    )
+    assert compute_largest_clip_size(replace(one, largest_clip=LargestClip(0, 0, 0))) == ClipSize(
+        PROMPT_TOKEN_ALLOWANCE
+    )
+    assert compute_largest_clip_size(replace(one, largest_clip=None)) is None
 
 
 @pytest.mark.parametrize("make", [tiny_video.qwen2_vl, tiny_video.idefics2, tiny_video.internvl, tiny_video.aria])
 def test_every_weight_of_a_video_model_has_a_device(make: Callable[[Path], Path], tmp_path: Path) -> None:
     config = AutoConfig.from_pretrained(make(tmp_path / "m"))
-    whole = on_meta(AutoModelForImageTextToText, config, trust_remote_code=False)
+    whole = create_on_meta(AutoModelForImageTextToText, config, trust_remote_code=False)
     weights = sum(4 * one.numel() for one in whole.parameters())
-    places = device_map(whole, weights, 4, {0: weights, 1: weights}, "m")
+    places = build_device_map(whole, weights, 4, {0: weights, 1: weights}, "m")
     check_device_map(whole, places)
     assert set(places.values()) == {0, 1}

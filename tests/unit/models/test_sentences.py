@@ -7,7 +7,7 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.models.local import embeddings
-from reprise.models.local.embeddings import Checkpoint, embed, similarities
+from reprise.models.local.embeddings import EmbeddingCheckpoint, compute_similarities, embed
 from transformers import MPNetConfig, MPNetModel
 
 from tests.unit.models.adapters import tiny
@@ -17,8 +17,8 @@ TEXTS = ["The red circle slides left quickly.", "The blue star jumps high.", "Th
 TOKENS = 20
 
 
-def checkpoint(folder: Path, tokens: int = TOKENS) -> Checkpoint:
-    return Checkpoint(tiny.save(folder, lambda: MPNetModel(MPNetConfig(**WORDS)), tiny.tokenizer()), tokens)
+def checkpoint(folder: Path, tokens: int = TOKENS) -> EmbeddingCheckpoint:
+    return EmbeddingCheckpoint(tiny.save(folder, lambda: MPNetModel(MPNetConfig(**WORDS)), tiny.tokenizer()), tokens)
 
 
 def test_a_text_is_embedded_once_for_each_checkpoint_and_length(
@@ -28,15 +28,15 @@ def test_a_text_is_embedded_once_for_each_checkpoint_and_length(
     before = embed(TEXTS[:1], "digest", store, given)
     monkeypatch.setattr(embeddings, "_Model", None)  # nothing can be embedded
     assert embed(TEXTS[:1], "digest", store, given)[TEXTS[0]].tolist() == before[TEXTS[0]].tolist()
-    for version, other in (("other", given), ("digest", given._replace(tokens=5)), ("digest", None)):
+    for version, other in (("other", given), ("digest", given._replace(max_tokens=5)), ("digest", None)):
         with pytest.raises(TypeError):
             embed(TEXTS[:1], version, store, other)
 
 
 @pytest.mark.parametrize(("tokens", "spoil", "message"), [
-    (384, lambda at: None, r"it has 24 positions, 384 tokens were asked for. Set `tokens:` .* at most 22"),
+    (384, lambda at: None, r"the checkpoint has 24 positions, but 384 tokens are configured. Set `encoder: tokens:` .* at most 22"),
     (TOKENS, lambda at: tiny.change(at / "config.json", num_hidden_layers=3), "not in its files, .* first encoder.layer.2"),
-    (TOKENS, lambda at: (at / "model.safetensors").write_bytes(b"no"), "cannot be loaded to compare .* Fetch it again"),
+    (TOKENS, lambda at: (at / "model.safetensors").write_bytes(b"no"), "cannot load this checkpoint .* Fetch it again"),
 ])  # fmt: skip
 def test_a_checkpoint_that_embeds_nothing_is_named(
     tokens: int, spoil: Callable[[Path], object], message: str, tmp_path: Path
@@ -59,4 +59,4 @@ REFERENCE = (
 
 def test_similarity_is_what_sentence_transformers_computes(tmp_path: Path) -> None:
     left, right, expected = (list(column) for column in zip(*REFERENCE, strict=True))
-    assert similarities(left, right, "0.1.0", Store(tmp_path)) == pytest.approx(expected, abs=1e-6)
+    assert compute_similarities(left, right, "0.1.0", Store(tmp_path)) == pytest.approx(expected, abs=1e-6)

@@ -1,5 +1,4 @@
-"""What Anthropic's and Gemini's interfaces say, by the types of their SDKs, on the server of `chat_server`; and how the
-adapter of each vendor is asked there."""
+"""Replies of Anthropic's and Gemini's APIs, built with the types of their SDKs, and helpers to query any vendor."""
 
 from base64 import b64decode, urlsafe_b64decode
 from collections.abc import Callable
@@ -7,26 +6,35 @@ from typing import Any, NamedTuple
 
 from anthropic.types import Message, TextBlock, ThinkingBlock, Usage
 from google.genai import types
-from reprise.models.base import Answer, Clip, Due, Request
+from reprise.models.base import Answer, ClipFrames, PendingRequests, Request
 from reprise.models.remote.anthropic import AnthropicAdapter
 from reprise.models.remote.gemini import GeminiAdapter
 from reprise.models.remote.openai import OpenAIAdapter
 
-from tests.unit.asked import BLIND, request, spec
-from tests.unit.models.chat_server import FRAME_TOKENS, MODEL, TEXT_TOKENS, Asked, ChatServer, Says, completion, well
+from tests.unit.models.chat_server import (
+    FRAME_TOKENS,
+    MODEL,
+    TEXT_TOKENS,
+    ChatServer,
+    ReceivedRequest,
+    ServerReply,
+    completion,
+    reply_correctly,
+)
+from tests.unit.requests import BLIND, request, spec
 
-Behaviour = Callable[[Asked], Says]
+Behaviour = Callable[[ReceivedRequest], ServerReply]
 WRITE = request("say this", "write", system="Be brief.")
 
 # --- Anthropic -------------------------------------------------------------------------------------------------------
 
 
-def message(asked: Asked, text: str | None = None, **changes: Any) -> dict[str, Any]:
-    """A message of the model; by default its text is the prompt's last word. `changes` are of its fields."""
-    frames = sum(part["type"] == "image" for part in asked.content)
+def message(received: ReceivedRequest, text: str | None = None, **changes: Any) -> dict[str, Any]:
+    """Return a message, by default with the prompt's last word; `changes` replace its fields."""
+    frames = sum(part["type"] == "image" for part in received.content)
     own: dict[str, Any] = {
-        "id": "x", "type": "message", "role": "assistant", "model": asked.body["model"], "stop_reason": "end_turn",
-        "content": [TextBlock(type="text", text=asked.prompt.split()[-1] if text is None else text)],
+        "id": "x", "type": "message", "role": "assistant", "model": received.body["model"], "stop_reason": "end_turn",
+        "content": [TextBlock(type="text", text=received.prompt.split()[-1] if text is None else text)],
         "usage": Usage(input_tokens=TEXT_TOKENS + FRAME_TOKENS * frames, output_tokens=1),
     }  # fmt: skip
     return Message.model_construct(**own | changes).model_dump(mode="json")
@@ -36,36 +44,36 @@ def thought(text: str) -> ThinkingBlock:
     return ThinkingBlock(type="thinking", thinking=text, signature="s")
 
 
-def anthropic_well(asked: Asked) -> Says:
-    return Says(message(asked))
+def reply_as_anthropic(received: ReceivedRequest) -> ServerReply:
+    return ServerReply(message(received))
 
 
-def anthropic_error(status: int, kind: str = "x", said: str = "it says no", **headers: str) -> Says:
+def anthropic_error(status: int, kind: str = "x", said: str = "it says no", **headers: str) -> ServerReply:
     body = {"type": "error", "error": {"type": kind, "message": said}, "request_id": "x"}
-    return Says(body, status, {name.replace("_", "-"): value for name, value in headers.items()})
+    return ServerReply(body, status, {name.replace("_", "-"): value for name, value in headers.items()})
 
 
 # --- Gemini ----------------------------------------------------------------------------------------------------------
 
 
-def parts_of(asked: Asked) -> list[dict[str, Any]]:
-    return list(asked.body["contents"][-1]["parts"])
+def parts_of(received: ReceivedRequest) -> list[dict[str, Any]]:
+    return list(received.body["contents"][-1]["parts"])
 
 
-def prompt_of(asked: Asked) -> str:
-    return str(parts_of(asked)[-1]["text"])
+def prompt_of(received: ReceivedRequest) -> str:
+    return str(parts_of(received)[-1]["text"])
 
 
-def images_of(asked: Asked) -> list[bytes]:
-    return [urlsafe_b64decode(part["inlineData"]["data"]) for part in parts_of(asked) if "inlineData" in part]
+def images_of(received: ReceivedRequest) -> list[bytes]:
+    return [urlsafe_b64decode(part["inlineData"]["data"]) for part in parts_of(received) if "inlineData" in part]
 
 
-def generated(asked: Asked, text: str | None = None, **changes: Any) -> dict[str, Any]:
-    """A reply; by default its text is the prompt's last word. `changes` are of its candidate, but for those named."""
-    model = asked.path.split("/models/")[1].split(":")[0]
-    said = changes.pop("parts", [types.Part(text=prompt_of(asked).split()[-1] if text is None else text)])
+def generated(received: ReceivedRequest, text: str | None = None, **changes: Any) -> dict[str, Any]:
+    """Return a reply, by default with the prompt's last word; `changes` replace fields of its candidate."""
+    model = received.path.split("/models/")[1].split(":")[0]
+    said = changes.pop("parts", [types.Part(text=prompt_of(received).split()[-1] if text is None else text)])
     version = changes.pop("model_version", model)
-    counts = changes.pop("usage", {"prompt_token_count": TEXT_TOKENS + FRAME_TOKENS * (len(parts_of(asked)) - 1),
+    counts = changes.pop("usage", {"prompt_token_count": TEXT_TOKENS + FRAME_TOKENS * (len(parts_of(received)) - 1),
                                    "candidates_token_count": 1})  # fmt: skip
     own = {"content": types.Content(role="model", parts=said), "finish_reason": types.FinishReason.STOP, **changes}
     reply = types.GenerateContentResponse(
@@ -76,46 +84,48 @@ def generated(asked: Asked, text: str | None = None, **changes: Any) -> dict[str
     return reply.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def gemini_well(asked: Asked) -> Says:
-    return Says(generated(asked))
+def reply_as_gemini(received: ReceivedRequest) -> ServerReply:
+    return ServerReply(generated(received))
 
 
-def gemini_error(status: int, kind: str = "X", said: str = "it says no", details: Any = (), **headers: str) -> Says:
+def gemini_error(
+    status: int, kind: str = "X", said: str = "it says no", details: Any = (), **headers: str
+) -> ServerReply:
     body = {"error": {"code": status, "message": said, "status": kind, "details": list(details)}}
-    return Says(body, status, {name.replace("_", "-"): value for name, value in headers.items()})
+    return ServerReply(body, status, {name.replace("_", "-"): value for name, value in headers.items()})
 
 
-class Files:
-    """The Files interface: uploads in two steps, a file that is ready at the second look, deletion."""
+class FilesApi:
+    """The Files API: uploads in two steps, files that are ready at the second poll, and deletion."""
 
     def __init__(self, server: ChatServer) -> None:
         self.there: dict[str, bytes] = {}
         self.deleted: list[str] = []
         self.looked: dict[str, int] = {}
-        self.server, self.then = server, gemini_well
+        self.server, self.then = server, reply_as_gemini
         self.state = "ACTIVE"
 
-    def __call__(self, asked: Asked) -> Says:
-        if asked.path.startswith("/upload/v1beta/files"):
-            name = asked.body["file"]["name"]
+    def __call__(self, received: ReceivedRequest) -> ServerReply:
+        if received.path.startswith("/upload/v1beta/files"):
+            name = received.body["file"]["name"]
             address = self.server.url.replace("/v1", f"/put/{name}")
-            return Says({}, headers={"X-Goog-Upload-URL": address, "X-Goog-Upload-Status": "active"})
-        if asked.path.startswith("/put/"):
-            name = asked.path.removeprefix("/put/")
-            self.there[name] = asked.raw
+            return ServerReply({}, headers={"X-Goog-Upload-URL": address, "X-Goog-Upload-Status": "active"})
+        if received.path.startswith("/put/"):
+            name = received.path.removeprefix("/put/")
+            self.there[name] = received.raw
             self.looked[name] = 0
-            return Says({"file": self._file(name)}, headers={"X-Goog-Upload-Status": "final"})
-        if asked.path.startswith("/v1beta/files/"):
-            name = asked.path.removeprefix("/v1beta/")
+            return ServerReply({"file": self._file(name)}, headers={"X-Goog-Upload-Status": "final"})
+        if received.path.startswith("/v1beta/files/"):
+            name = received.path.removeprefix("/v1beta/")
             if name not in self.there:
                 return gemini_error(403, "PERMISSION_DENIED", "it may not exist")
-            if asked.method == "DELETE":
+            if received.method == "DELETE":
                 del self.there[name]
                 self.deleted.append(name)
-                return Says({})
+                return ServerReply({})
             self.looked[name] += 1
-            return Says(self._file(name))
-        return self.then(asked)
+            return ServerReply(self._file(name))
+        return self.then(received)
 
     def _file(self, name: str) -> dict[str, Any]:
         state = self.state if self.looked[name] >= 2 else "PROCESSING"
@@ -128,22 +138,24 @@ class Files:
 
 class Vendor(NamedTuple):
     adapter: type[Any]
-    well: Behaviour
-    """it answers with the prompt's last word"""
+    respond: Behaviour
+    """replies with the prompt's last word"""
     reply: Callable[..., dict[str, Any]]
     """a reply, with changes"""
-    images: Callable[[Asked], list[bytes]]
+    images: Callable[[ReceivedRequest], list[bytes]]
 
 
 VENDORS = {
-    "openai": Vendor(OpenAIAdapter, well, completion, lambda asked: [b64decode(one) for one in asked.images]),
+    "openai": Vendor(
+        OpenAIAdapter, reply_correctly, completion, lambda received: [b64decode(one) for one in received.images]
+    ),
     "anthropic": Vendor(
         AnthropicAdapter,
-        anthropic_well,
+        reply_as_anthropic,
         message,
-        lambda asked: [b64decode(part["source"]["data"]) for part in asked.content[:-1]],
+        lambda received: [b64decode(part["source"]["data"]) for part in received.content[:-1]],
     ),
-    "gemini": Vendor(GeminiAdapter, gemini_well, generated, images_of),
+    "gemini": Vendor(GeminiAdapter, reply_as_gemini, generated, images_of),
 }
 
 
@@ -152,19 +164,19 @@ def adapter(vendor: str, server: ChatServer, **settings: Any) -> Any:
     return VENDORS[vendor].adapter(spec(**{"url": url, "model": MODEL, "key": None, "retries": 0, **settings}))
 
 
-def blind_answers(vendor: str, url: str, questions: int, **settings: Any) -> list[Answer]:
-    """The answers of a server to as many questions, the text of each of which ends with its number."""
+def text_only_answers(vendor: str, url: str, questions: int, **settings: Any) -> list[Answer]:
+    """Return the answers of a server to this many requests, whose prompts end with their numbers."""
     requests = tuple(request(f"say {at}", "write", request_id=str(at)) for at in range(questions))
     place = url if vendor == "openai" else url.removesuffix("/v1")
     own = {"url": place, "model": MODEL, "key": None, "retries": 0, "timeout_s": 5, **settings}
-    arrived = VENDORS[vendor].adapter(spec(**own)).answers_in_any_order([Due(BLIND, requests)])
+    arrived = VENDORS[vendor].adapter(spec(**own)).answers_in_any_order([PendingRequests(BLIND, requests)])
     return [one.answer for one in sorted(arrived, key=lambda one: int(one.request.request_id))]
 
 
 def answer(
-    vendor: str, says: Behaviour, asked: Request = WRITE, clip: Clip = BLIND, **settings: Any
-) -> tuple[Answer, list[Asked]]:
-    """The one answer of a server that behaves like this, and what it was asked."""
-    with ChatServer(says) as server:
-        (found,) = adapter(vendor, server, **settings).answers(clip, [asked])
-    return found, server.asked
+    vendor: str, respond: Behaviour, sent: Request = WRITE, clip: ClipFrames = BLIND, **settings: Any
+) -> tuple[Answer, list[ReceivedRequest]]:
+    """Return the answer of a server with this behaviour, and the requests that it received."""
+    with ChatServer(respond) as server:
+        (found,) = adapter(vendor, server, **settings).answers(clip, [sent])
+    return found, server.received

@@ -1,4 +1,4 @@
-"""What is said, before anything is fetched or queued, where this machine's GPUs cannot run a model that is to be asked."""
+"""Check GPUs before anything is fetched or queued: drivers and builds of torch that cannot run a pending model."""
 
 from pathlib import Path
 
@@ -24,18 +24,18 @@ CALL = ["snakemake", TABLE, "--cores", "1"]
 
 @pytest.fixture
 def served(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A suite that asks a served model, on a machine whose driver is too old for its engine."""
+    """Return a suite with a served model, on a machine whose driver is too old for its engine."""
     project.write("config/models/served.yaml", SERVED)
     project.write("envs/engine.txt", "vllm==0.32.0\ntorch==2.13.0\nnvidia-cuda-runtime==13.0.96\n")
     project.edit("config/suites/demo.yaml", "run: [local]", "run: [local, served]")
     project.edit("config/suites/demo.yaml", "overview:\n", "overview:\n  - served\n")
     folder = tmp_path / "driver"
     folder.mkdir()
-    FakeDriver(folder, monkeypatch).says(gpu(0, driver_version=OLD))
+    FakeDriver(folder, monkeypatch).report(gpu(0, driver_version=OLD))
     return project
 
 
-def test_a_driver_that_is_too_old_stops_a_run_before_it_is_planned(
+def test_an_old_driver_fails_a_run_before_planning_and_warns_in_a_dry_run(
     served: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
     plan = served.plan()
@@ -46,11 +46,11 @@ def test_a_driver_that_is_too_old_stops_a_run_before_it_is_planned(
     with pytest.raises(UserError, match=message):
         check_gpus(plan, [TABLE], CALL)
     check_gpus(plan, [TABLE], [*CALL, "--dry-run"])
-    assert f"this machine has driver {OLD}" in caplog.text, "a dry run goes on, and says so"
+    assert f"this machine has driver {OLD}" in caplog.text, "a dry run continues with a warning"
     check_gpus(plan, [TABLE], [*CALL, "--executor", "slurm"])  # other machines run it
 
 
-def test_models_that_are_not_asked_are_not_looked_at(served: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_without_pending_inference_are_not_checked(served: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = served.plan()
     check_gpus(plan, ["results/tables/velociti/table9.md"], CALL)
     for run in plan.runs():
@@ -59,7 +59,7 @@ def test_models_that_are_not_asked_are_not_looked_at(served: Project, monkeypatc
     check_gpus(plan, [TABLE], CALL)
 
 
-def test_an_engine_for_an_older_cuda_is_let_through(served: Project) -> None:
+def test_an_engine_for_an_older_cuda_is_accepted(served: Project) -> None:
     served.write("envs/engine.txt", "torch==2.10.0\nnvidia-cuda-runtime-cu12==12.8.90\n")
     check_gpus(served.plan(), [TABLE], CALL)
     served.write("envs/engine.txt", "torch==2.13.0+cpu\n")

@@ -1,10 +1,10 @@
-"""What changed in the settings since a result was made, and the form in which rules and results show settings."""
+"""Changes of settings since a result was produced, and the form in which params and results record settings."""
 
 from typing import Any
 
 import pytest
 from reprise.core.provenance import Provenance
-from reprise.core.settings_text import content_of, settings_text
+from reprise.core.settings_text import parse_content, settings_text
 from reprise.media.keys import FramesKey
 from reprise.plan.changes import CurrentSettings, changes_between
 
@@ -12,7 +12,7 @@ LONG = "Watch the video and pay attention to the order of events. Does it entail
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "words"),
+    ("before", "after", "texts"),
     [
         ({"answers": {"dtype": "float32"}, "key": "1"}, {"answers": {"dtype": "bfloat16"}, "key": "2"}, ["dtype: float32 -> bfloat16"]),
         ({"rule": {"fps": 1}}, {"rule": {"fps": 2}}, ["rule.fps: 1 -> 2"]),
@@ -28,38 +28,40 @@ LONG = "Watch the video and pay attention to the order of events. Does it entail
         ({"label": "a"}, {"label": "b\x1b[2J\n\u202e"}, ["label: a -> b [U+202E]"]),
     ],
 )  # fmt: skip
-def test_a_change_is_told_from_what_to_what(before: dict[str, Any], after: dict[str, Any], words: list[str]) -> None:
-    assert [change.words for change in changes_between(before, after)] == words
+def test_a_change_has_the_values_before_and_after(
+    before: dict[str, Any], after: dict[str, Any], texts: list[str]
+) -> None:
+    assert [change.text for change in changes_between(before, after)] == texts
 
 
 def frames_settings(fps: float) -> FramesKey:
     return FramesKey(rule={"rule": "fps_mid", "fps": fps})
 
 
-def test_a_result_says_which_of_its_settings_are_others_now() -> None:
+def test_settings_that_differ_from_those_of_a_result_are_listed() -> None:
     name = "frames/toy/fps1"
-    made = Provenance("frames", {name: frames_settings(1).model_dump(mode="json")})
-    assert CurrentSettings({name: frames_settings(1)}).changes_since(made) == []
-    (change,) = CurrentSettings({name: frames_settings(2)}).changes_since(made)
-    assert (change.name, change.words) == (name, ("rule.fps: 1 -> 2",))
-    assert CurrentSettings({}).changes_since(made) == [], "a suite that has no such job makes it no more"
+    provenance = Provenance("frames", {name: frames_settings(1).model_dump(mode="json")})
+    assert CurrentSettings({name: frames_settings(1)}).changes_since(provenance) == []
+    (change,) = CurrentSettings({name: frames_settings(2)}).changes_since(provenance)
+    assert (change.name, change.texts) == (name, ("rule.fps: 1 -> 2",))
+    assert CurrentSettings({}).changes_since(provenance) == [], "the suite has no such job any more"
 
 
-def test_long_texts_become_digests_and_the_whole_has_one() -> None:
+def test_long_texts_become_digests_and_the_settings_have_one() -> None:
     prompt = {"prompt": {"system": "", "user": "Watch. " * 200}, "ask": "score"}
-    content = content_of(settings_text("requests/toy/entail", prompt))
+    content = parse_content(settings_text("requests/toy/entail", prompt))
     assert content["ask"] == "score" and content["prompt"]["user"].startswith("sha256:")
-    changed = content_of(
+    changed = parse_content(
         settings_text("requests/toy/entail", prompt | {"prompt": {"system": "", "user": "Look. " * 200}})
     )
     assert content["sha256"] != changed["sha256"]
     (change,) = changes_between(content, changed)
-    assert change.words.startswith("prompt.user: sha256:")
-    assert "sha256" not in content_of(settings_text("requests/toy/entail", {"ask": "score"}))
+    assert change.text.startswith("prompt.user: sha256:")
+    assert "sha256" not in parse_content(settings_text("requests/toy/entail", {"ask": "score"}))
 
 
-def test_settings_that_are_still_long_are_shortened_from_the_longest() -> None:
+def test_settings_that_are_still_long_are_shortened_from_the_longest_field() -> None:
     spec = {"rows": [{"label": f"Row {number}", "model": "oracle"} for number in range(500)], "title": "Table"}
     text = settings_text("tables/toy/table1", {"spec": spec, "suite": "demo"})
-    content = content_of(text)
+    content = parse_content(text)
     assert len(text) < 9200 and content["suite"] == "demo" and content["spec"].startswith("sha256:")

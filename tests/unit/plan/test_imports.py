@@ -1,4 +1,4 @@
-"""Planning and jobs that load no model import no library that only models, vendors or figures need."""
+"""Planning and jobs without a model import no library that only models, vendors or figures need."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ HEAVY = (
         *(f"reprise.stages.command, reprise.stages.{name}" for name in ("frames", "infer", "metrics", "table")),
     ],
 )
-def test_heavy_libraries_are_imported_where_they_are_used(modules: str) -> None:
+def test_heavy_libraries_are_not_imported(modules: str) -> None:
     code = f"import sys, {modules}; print(*(name for name in {HEAVY} if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -1,4 +1,4 @@
-"""What a change reaches: raise a version or edit a configuration file, and exactly these jobs' settings differ."""
+"""Raising a version or editing a configuration file changes exactly the settings of the affected jobs."""
 
 import re
 from dataclasses import replace
@@ -14,20 +14,20 @@ from reprise.plan.suite import all_settings
 
 from tests.unit.config.conftest import ROOT, Project
 
-TOY_LLAVA = "(?!time/).+/toy-llava-ov(-early)?"
-CARD, CARDS = "time/.+", "time(_all|/.+)"
+TOY_LLAVA = "(?!temporal/).+/toy-llava-ov(-early)?"
+PROFILE, PROFILES = "temporal/.+", "temporal(_profiles|/.+)"
 OVERVIEW = "tables/overview"  # of the main table of each benchmark
 JUDGES = "tables/judges"
-REPORT = "report"  # it is made of what others have made, and by the code that tables are made by
+REPORT = "report"  # made from the results of other stages, with the code of tables
 IMPORTED = ".+/random-imported"
 Keys = dict[str, Settings]
 
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    """The demo's, with a card of time."""
-    found = load(ROOT, {"suite": "demo"})
-    return Plan(replace(found, suite=found.suite.model_copy(update={"time": ["toy-llava-ov"]})))
+    """Return the plan of the demo with a temporal profile."""
+    config = load(ROOT, {"suite": "demo"})
+    return Plan(replace(config, suite=config.suite.model_copy(update={"temporal": ["toy-llava-ov"]})))
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +36,9 @@ def before(plan: Plan) -> Keys:
 
 
 def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
-    """That all keys of these patterns changed, came or went, and no other."""
+    """Assert that exactly the keys that match these patterns were changed, added or removed."""
     names = old.keys() | new.keys()
-    assert all(any(re.fullmatch(pattern, name) for name in names) for pattern in patterns), "a pattern fits no key"
+    assert all(any(re.fullmatch(pattern, name) for name in names) for pattern in patterns), "each pattern matches a key"
     changed = {name for name in names if old.get(name) != new.get(name)}
     assert changed == {name for name in names if any(re.fullmatch(pattern, name) for pattern in patterns)}
 
@@ -57,7 +57,7 @@ def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
 def test_raising_the_version_of_a_stage_reruns_that_stage(
     plan: Plan, before: Keys, stage: str, patterns: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(versions.STAGES, stage, 2)
+    monkeypatch.setitem(versions.STAGE_VERSIONS, stage, 2)
     assert_differ(before, all_settings(plan), patterns)
 
 
@@ -68,7 +68,7 @@ def test_raising_the_version_of_an_adapter_queries_its_models_again(
     assert_differ(before, all_settings(plan), [TOY_LLAVA])
 
 
-def test_raising_the_version_of_a_world_makes_its_releases_and_videos_again(
+def test_raising_the_version_of_a_world_reruns_its_releases_and_sources(
     plan: Plan, before: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(PLUGINS, "toyworld", PLUGINS["toyworld"]._replace(version=2))
@@ -78,28 +78,28 @@ def test_raising_the_version_of_a_world_makes_its_releases_and_videos_again(
 @pytest.mark.parametrize(
     ("file", "old", "new", "patterns"),
     [
-        ("config/config.yaml", "suite: demo", "suite: demo\nconfidence: 0.9", ["metrics/.+", OVERVIEW, JUDGES, CARDS, REPORT]),
+        ("config/config.yaml", "suite: demo", "suite: demo\nconfidence: 0.9", ["metrics/.+", OVERVIEW, JUDGES, PROFILES, REPORT]),
         ("config/config.yaml", "fps1: {rule: fps_mid, fps: 1}", "fps1: {rule: fps_mid, fps: 1.5}", [r"frames/.+/fps1(\.\w+)?", r".+/fps1(\.\w+)?/[^/]+"]),
-        # of a model: what shapes its answers, and not what it is called
+        # a model: settings that affect its answers, but not its label
         ("config/models/random.yaml", "label:", "threads: 2\nmemory_mb: 3000\nlabel:", []),
-        ("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-late", "checkpoints/llava-ov-early", ["(?!time/).+/toy-llava-ov"]),
-        # of a benchmark and its prompts
-        ("config/benchmarks/velociti.yaml", "reading: output_block", "reading: text", ["verdicts/velociti/cot.subset"]),
-        ("config/benchmarks/velociti.yaml", "version: 1", "version: 2", ["(annotations|statistics)/velociti", "(requests|metrics|judge_requests|tables|figures)/velociti/.+", OVERVIEW, CARD, REPORT, "(runs/)?velociti/.+/random-imported"]),
+        ("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-late", "checkpoints/llava-ov-early", ["(?!temporal/).+/toy-llava-ov"]),
+        # a benchmark and its prompts
+        ("config/benchmarks/velociti.yaml", "extraction: output_block", "extraction: text", ["verdicts/velociti/cot.subset"]),
+        ("config/benchmarks/velociti.yaml", "version: 1", "version: 2", ["(annotations|statistics)/velociti", "(requests|metrics|judge_requests|tables|figures)/velociti/.+", OVERVIEW, PROFILE, REPORT, "(runs/)?velociti/.+/random-imported"]),
         ("config/benchmarks/vinoground.yaml", "{video: 3, group: 3}", "{video: 4, group: 4}", ["(tables|figures)/vinoground/(?!fig1[12]).+", OVERVIEW]),
         ("resources/prompts/velociti.yaml", "Here is a caption", "This is a caption", ["requests/velociti/entail(.subset)?", "(runs/)?velociti/entail(.subset)?/[^/]+/(?!random-imported).+"]),
         # of a table: the table, and the runs that it adds
     ],
 )  # fmt: skip
-def test_an_edited_file_reaches_what_it_shapes(
+def test_an_edited_file_changes_only_the_settings_that_it_affects(
     project: Project, before: Keys, file: str, old: str, new: str, patterns: list[str]
 ) -> None:
     project.edit(file, old, new)
     assert_differ(before, all_settings(project.plan()), patterns)
 
 
-def test_keys_hold_no_more_than_their_job_needs(before: Keys) -> None:
-    """A run's settings are a param of the job: whatever is in them runs it again."""
+def test_keys_have_only_the_settings_that_affect_their_job(before: Keys) -> None:
+    """The settings of a run are a param of its job, so every change of them reruns it."""
     run = before["velociti/entail/fps1/random"].model_dump()
     assert sorted(run) == ["answers", "checkpoint", "code_versions", "gpus", "key", "run"]
     assert sorted(run["answers"]) == [

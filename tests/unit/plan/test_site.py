@@ -1,4 +1,4 @@
-"""The partitions that jobs are submitted to: their file, the calls that submit, and what fits where."""
+"""Cluster partitions: their file, the calls that submit jobs, and the models that fit."""
 
 from pathlib import Path
 
@@ -6,13 +6,13 @@ import pytest
 from reprise.config.model import Model
 from reprise.config.problems import read
 from reprise.core.errors import UserError
-from reprise.plan.site import PartitionLimits, Site, lack_of_time, partitions_file, problems, site_of
+from reprise.plan.site import SlurmPartition, SlurmSite, find_partitions_file, find_problems, load_site, runtime_warning
 
-SITE = Site(
+SITE = SlurmSite(
     partitions={
-        "cpu": PartitionLimits(max_runtime=60, max_mem_mb=4000, max_threads=16),
-        "gpu": PartitionLimits(max_runtime=600, max_mem_mb=64000, max_threads=6, max_gpu=1),
-        "big": PartitionLimits(max_runtime=300, max_mem_mb=512000, max_threads=32, max_gpu=4),
+        "cpu": SlurmPartition(max_runtime=60, max_mem_mb=4000, max_threads=16),
+        "gpu": SlurmPartition(max_runtime=600, max_mem_mb=64000, max_threads=6, max_gpu=1),
+        "big": SlurmPartition(max_runtime=300, max_mem_mb=512000, max_threads=32, max_gpu=4),
     }
 )
 
@@ -35,8 +35,8 @@ def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("", None),
     ],
 )
-def test_which_file_a_call_means(arguments: str, file: str | None) -> None:
-    assert partitions_file(["snakemake", *arguments.split()]) == (Path(file) if file else None)
+def test_the_partitions_file_of_a_call(arguments: str, file: str | None) -> None:
+    assert find_partitions_file(["snakemake", *arguments.split()]) == (Path(file) if file else None)
 
 
 # As `generate-slurm-partition-config` of the plugin writes it, with a key that only the plugin reads.
@@ -53,48 +53,51 @@ partitions:
 """
 
 
-def test_the_file_is_read_as_the_plugin_writes_it() -> None:
+def test_the_file_is_read_in_the_plugin_s_format() -> None:
     Path("here.yaml").write_text(GENERATED)
-    assert site_of(["snakemake", "--workflow-profile", "cluster"]) == Site(
+    assert load_site(["snakemake", "--workflow-profile", "cluster"]) == SlurmSite(
         partitions={
-            "accel": PartitionLimits(max_runtime=120, max_mem_mb=8000, max_threads=8, max_gpu=1),
-            "long": PartitionLimits(max_runtime=10830),
-            "minutes": PartitionLimits(max_runtime=90),
+            "accel": SlurmPartition(max_runtime=120, max_mem_mb=8000, max_threads=8, max_gpu=1),
+            "long": SlurmPartition(max_runtime=10830),
+            "minutes": SlurmPartition(max_runtime=90),
         }
     )
-    assert site_of(["snakemake"]) is None, "jobs run here"
+    assert load_site(["snakemake"]) is None, "jobs run here"
 
 
 @pytest.mark.parametrize(
-    ("limit", "words"),
+    ("limit", "message"),
     [
         ("max_runtime: 2h", "line 2: partitions.gpu.max_runtime: .*should be minutes or days-hours:minutes:seconds"),
         ("max_gpu: many", "line 2: partitions.gpu.max_gpu: "),
     ],
 )
-def test_a_wrong_file_is_named_with_its_line(limit: str, words: str) -> None:
+def test_an_invalid_file_is_reported_with_its_line(limit: str, message: str) -> None:
     Path("here.yaml").write_text(f"partitions:\n  gpu: {{{limit}}}\n")
-    with pytest.raises(UserError, match=words):
-        read(Site, Path("here.yaml"))
+    with pytest.raises(UserError, match=message):
+        read(SlurmSite, Path("here.yaml"))
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("settings", "problem"),
     [
         ({"gpus": 4, "memory_mb": 500000}, None),
-        ({"gpus": 8}, "gpus: 8: no partition has a node with so many; the most is max_gpu: 4."),
-        ({"gpus": 1, "memory_mb": 600000}, "memory_mb: 600000: the most of partitions gpu, big is max_mem_mb: 512000."),
-        ({"memory_mb": 5000}, "memory_mb: 5000: the most of partition cpu is max_mem_mb: 4000."),
-        ({"gpus": 1, "threads": 40}, "its job takes 40 CPUs: the most of partitions gpu, big is max_threads: 32."),
+        ({"gpus": 8}, "gpus: 8: no partition has a node with so many; the largest is max_gpu: 4."),
+        (
+            {"gpus": 1, "memory_mb": 600000},
+            "memory_mb: 600000: the largest of partitions gpu, big is max_mem_mb: 512000.",
+        ),
+        ({"memory_mb": 5000}, "memory_mb: 5000: the largest of partition cpu is max_mem_mb: 4000."),
+        ({"gpus": 1, "threads": 40}, "its job takes 40 CPUs: the largest of partitions gpu, big is max_threads: 32."),
     ],
 )
-def test_what_no_partition_can_hold(settings: dict[str, int], words: str | None) -> None:
+def test_models_that_fit_no_partition_are_reported(settings: dict[str, int], problem: str | None) -> None:
     model = Model.model_validate({"label": "M", "adapter": "random", **settings})
-    assert list(problems(model, SITE)) == ([words] if words else [])
+    assert list(find_problems(model, SITE)) == ([problem] if problem else [])
 
 
 @pytest.mark.parametrize(
-    ("hours", "together", "words"),
+    ("hours", "together", "warning"),
     [
         (2.5, 8, "hours: 2.5: 8 runs share an allocation of 600 minutes, so each has 75."),
         (1.25, 8, ""),
@@ -102,12 +105,12 @@ def test_what_no_partition_can_hold(settings: dict[str, int], words: str | None)
         (20, 1, ""),
     ],
 )
-def test_runs_that_share_an_allocation_and_have_too_little_time(hours: float, together: int, words: str) -> None:
+def test_a_shared_allocation_with_too_little_time_is_reported(hours: float, together: int, warning: str) -> None:
     Path("here.yaml").write_text("partitions:\n  gpu: {max_runtime: 600, max_gpu: 1}\n")
     profile = Path("profiles/cluster/config.yaml")
     profile.write_text(f"{profile.read_text()}group-components: ['answers_{{benchmark}}_{{model}}={together}']\n")
-    site = site_of(["snakemake", "--workflow-profile", "cluster"])
+    site = load_site(["snakemake", "--workflow-profile", "cluster"])
     assert site is not None
     model = Model.model_validate({"label": "M", "adapter": "random", "gpus": 1, "hours": hours})
-    assert lack_of_time(model, site).startswith(words)
-    assert bool(lack_of_time(model, site)) == bool(words)
+    assert runtime_warning(model, site).startswith(warning)
+    assert bool(runtime_warning(model, site)) == bool(warning)

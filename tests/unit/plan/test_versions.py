@@ -9,7 +9,7 @@ from reprise.config.load import load
 from reprise.models.adapters import ADAPTERS
 from reprise.plan.runs import Plan
 from reprise.plan.suite import all_settings
-from reprise.plan.versions import DECODER, STAGES
+from reprise.plan.versions import DECODER_VERSION, STAGE_VERSIONS
 
 from tests.unit.config.conftest import ROOT
 
@@ -25,7 +25,7 @@ def versions_in(settings: Any) -> set[str]:
 
 @pytest.fixture(scope="module")
 def params() -> set[str]:
-    """The versions that the params of all suites name."""
+    """Return the versions in the params of all suites."""
     suites = [path.stem for path in (ROOT / "config/suites").glob("*.yaml")]
     plans = [Plan(load(ROOT, {"suite": suite})) for suite in suites]
     return {name for plan in plans for settings in all_settings(plan).values() for name in versions_in(settings)}
@@ -34,9 +34,9 @@ def params() -> set[str]:
 def test_each_stage_has_a_version_that_is_a_param(params: set[str]) -> None:
     modules = (ROOT / "workflow/reprise/stages").glob("*.py")
     stages = {path.stem for path in modules if "\ndef main(" in path.read_text(encoding="utf-8")}
-    assert stages <= STAGES.keys()
-    assert {f"stage {stage}" for stage in STAGES} - params <= UNUSED
-    assert all(isinstance(version, int) for version in (DECODER, *STAGES.values()))
+    assert stages <= STAGE_VERSIONS.keys()
+    assert {f"stage {stage}" for stage in STAGE_VERSIONS} - params <= UNUSED
+    assert all(isinstance(version, int) for version in (DECODER_VERSION, *STAGE_VERSIONS.values()))
 
 
 def test_each_benchmark_states_its_version_which_is_a_param(params: set[str]) -> None:

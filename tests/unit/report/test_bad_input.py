@@ -1,4 +1,4 @@
-"""What a run, a clip or a text can be at worst: shown or named in every output, never a crash, never markup that runs."""
+"""Extreme numbers and hostile texts: every output shows or names them, without a crash or active markup."""
 
 import math
 import re
@@ -6,14 +6,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.commands.show import with_interval
+from reprise.commands.show import format_cell
 from reprise.core.files import write_text
 from reprise.core.paths import table_file
 from reprise.core.schemas import METRICS
 from reprise.report.keys import ReportedTable
-from reprise.tables.build import NO_NUMBER, TIDY, Builder
-from reprise.tables.keys import ReproductionKey, TableKey, Title
-from reprise.tables.published import Published
+from reprise.tables.builder import NOT_FINITE_NOTE, TIDY_SCHEMA, TableBuilder
+from reprise.tables.keys import ReproductionKey, TableKey, TableTitle
+from reprise.tables.published import PublishedTable
 from reprise.tables.render import FORMATS, render
 from reprise.tables.reproduction import Reproduction
 
@@ -21,8 +21,8 @@ from tests.unit.report.world import RUN, World, answers, pair, read
 from tests.unit.rows import item_row, response_row, verdict_row
 from tests.unit.tables.world import metric_row, table_key
 
-COUNTS = {"asked": 40, "scored": 40, "failed": 0, "unparsed": 0, "missing": 0}
-NOTHING = {"value": None, "low": None, "high": None, "asked": 0, "scored": 0}
+COUNTS = {"requested": 40, "scored": 40, "failed": 0, "unparsed": 0, "missing": 0}
+NOTHING = {"value": None, "low": None, "high": None, "requested": 0, "scored": 0}
 NUMBERS: dict[str, dict[str, Any]] = {
     "nothing scored": NOTHING,
     "all failed": {"value": 0.0, "low": 0.0, "high": 9.0, "scored": 0, "failed": 40},
@@ -62,30 +62,32 @@ def table_of(label: str = "One", caption: str = "Scores.") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", NUMBERS)
-def test_any_number_is_told(case: str, world: World) -> None:
-    """By a table in every format, its csv, a verdict, `reprise trace` and the report."""
+def test_any_number_is_shown_in_every_output(case: str, world: World) -> None:
+    """In tables of every format, the csv, the reproduction, `reprise trace` and the report."""
     value = NUMBERS[case]["value"]
     is_number = value is not None and math.isfinite(value)
     frame = pl.DataFrame([numbers(case)], schema=METRICS)
-    made = Builder(TableKey.model_validate(table_of()), frame, Published(None, "table2"))
+    builder = TableBuilder(TableKey.model_validate(table_of()), frame, PublishedTable(None, "table2"))
     for form in FORMATS:
-        page = render(made.table(), form)
+        page = render(builder.build(), form)
         assert not re.search(r"\b(nan|inf)\b", page.replace("NaN or infinite", ""), re.IGNORECASE)
-        assert (NO_NUMBER.partition(" (")[0] in page) == (not is_number and value is not None)
+        assert (NOT_FINITE_NOTE.partition(" (")[0] in page) == (not is_number and value is not None)
         assert not is_number or f"{value:.1f}" in page
-    rows = [{**row, "published": 50.0, "published_decimals": 1} for row in made.tidy[:1]]
-    tidy = pl.DataFrame(rows, schema=TIDY)
+    rows = [{**row, "published": 50.0, "published_decimals": 1} for row in builder.tidy_rows[:1]]
+    tidy = pl.DataFrame(rows, schema=TIDY_SCHEMA)
     assert tidy["value"].is_nan().sum() == 0
-    title = Title(table="velociti/table2", paper="VELOCITI", number="Table 2", title="Scores")
-    (cell,) = Reproduction(ReproductionKey(suite="s", suite_title="S", confidence=0.95, titles=(title,)), tidy).cells
-    why = "no interval of ours" if case == "one cluster" else "" if is_number else "nothing could be scored"
-    assert cell.verdict[:2] == (("not comparable", why) if why else ("differs", ""))
-    words = with_interval(numbers(case))
-    assert words.startswith(("none; ", "0.0000", "100.0000", "55.0000", "nan", "inf"))
-    assert f"{numbers(case)['asked']} asked" in words
+    title = TableTitle(table="velociti/table2", paper="VELOCITI", number="Table 2", title="Scores")
+    (cell,) = Reproduction(
+        ReproductionKey(suite="s", suite_title="S", confidence=0.95, titles=(title,)), tidy
+    ).comparisons
+    reason = "no interval" if case == "one cluster" else "" if is_number else "no answer could be scored"
+    assert cell.verdict[:2] == (("not comparable", reason) if reason else ("differs", ""))
+    line = format_cell(numbers(case))
+    assert line.startswith(("none; ", "0.0000", "100.0000", "55.0000", "nan", "inf"))
+    assert f"{numbers(case)['requested']} requested" in line
     world.metrics = [numbers(case)]
     world.build()
-    (number,) = world.data("velociti/made/velociti.entail.fps1.one")["numbers"]
+    (number,) = world.data("velociti/provenance/velociti.entail.fps1.one")["numbers"]
     assert number.get("value") == (value if is_number else None)
     page = (world.root / "runs/velociti.entail.fps1.one.html").read_text()
     assert (f"{value:.2f}" if is_number else ">NaN<" if value else ">–<") in page
@@ -93,33 +95,37 @@ def test_any_number_is_told(case: str, world: World) -> None:
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_any_text_is_shown_in_the_report_and_runs_nothing(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> None:  # fmt: skip
-    """As caption, answer, message of a failure, id of an item, label and title: in pages and in data."""
-    text = TEXTS[name].replace("\ud800", "")  # no table can hold half a sign
+    """As caption, answer, message of a failure, label and title: in pages and in data."""
+    text = TEXTS[name].replace("\ud800", "")  # Parquet cannot store a lone surrogate
     texts = [{"name": "positive", "text": text}]
-    world.items = [*world.items, item_row("d", clip_id="c1", unit="u3", task="coref", texts=texts)]
+    world.items = [*world.items, item_row("d", clip_id="c1", cluster="u3", task="coref", texts=texts)]
     world.requests += pair("d", "c1")
     verdicts = [*read("a", 0.9, 0.4), verdict_row("d#pos", unparsed=True), verdict_row("d#neg", failed=True)]
-    said = [*answers("a", 0.9, 0.4), response_row("d#pos", text), response_row("d#neg", error="Timeout", message=text)]
-    world.runs[RUN] = (said, verdicts, verdicts)
+    responses = [
+        *answers("a", 0.9, 0.4),
+        response_row("d#pos", text),
+        response_row("d#neg", error="Timeout", message=text),
+    ]
+    world.runs[RUN] = (responses, verdicts, verdicts)
     world.changes = {"suite_title": text[:300], "notice": text[:300]}
     world.metrics = [numbers("all right") | {"note": text[:300]}]
     key = table_of(label=text[:300], caption=text[:300])
-    world.made_with = {"tables/velociti/table2": TableKey.model_validate(key)}
+    world.settings = {"tables/velociti/table2": TableKey.model_validate(key)}
     world.tables = (ReportedTable(name="table2"),)
     monkeypatch.chdir(world.root.parent)
     write_text(table_file("velociti", "table2", "csv"), "row,value\n")
     world.build()
-    # No element of a text, no end of a script, no sign that hides or reorders others.
+    # No element of a text, no end of a script, no invisible or reordering character.
     for file, raw in world.files().items():
         if file.endswith((".html", ".js")) and not file.startswith("assets/") and file != "items.html":
             content = raw.decode()
             assert not re.search("[\x00\u202a-\u202e\u2066-\u2069\x1b\x7f]", content), file
-            bad = ("</script",) if file.endswith(".js") else ("<img src=x", "<script>window", "<!--")
-            assert not any(one in content for one in bad), file
+            forbidden = ("</script",) if file.endswith(".js") else ("<img src=x", "<script>window", "<!--")
+            assert not any(text in content for text in forbidden), file
     item = world.data("velociti/items/0")[3]
     shown = item["texts"][0]["text"]
     assert shown.startswith(("word word", "<", "\\", "ש", "a", "="))
     assert len(shown) < 20_100 and not re.search("[\x00\u202e\u2028\x1b]", shown)
     assert ("(1048580 characters)" in shown) == (name == "long")
     assert len(world.data("velociti/texts")["text"][3]) <= 4000
-    assert len(world.data("velociti/short/0")[3]) <= 120
+    assert len(world.data("velociti/labels/0")[3]) <= 120

@@ -1,4 +1,4 @@
-"""The folder of the report, and its pages."""
+"""The folder of the report and its pages."""
 
 import json
 import re
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from reprise.report.build import read_missing
 from reprise.report.keys import ReportedTable
-from reprise.report.names import names_of
-from reprise.report.runs import Summary
+from reprise.report.names import read_table_names
+from reprise.report.runs import RunSummary
 from reprise.report.tables import Links
 from reprise.stages.missing import _listing
 from reprise.tables.keys import TableKey
@@ -21,7 +21,7 @@ from tests.unit.rows import response_row, verdict_row
 OF_RUN = "items.html#b=velociti&run=velociti%2Fentail%2Ffps1%2Fone"
 
 
-def test_two_builds_are_identical_and_nothing_old_is_left(world: World, tmp_path: Path) -> None:
+def test_builds_are_identical_and_remove_old_files(world: World, tmp_path: Path) -> None:
     world.build()
     first = world.files()
     old = [world.root / name for name in ("data/old.js", "runs/old.html", "old.html", "media/old.mp4")]
@@ -30,22 +30,22 @@ def test_two_builds_are_identical_and_nothing_old_is_left(world: World, tmp_path
         path.write_text("old")
     manifest = world.root / "manifest.json"
     manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "old.html": "", "../old.html": ""}))
-    own = [world.root / "notes.txt", world.root / "notes.html", world.root.parent / "old.html"]
-    for path in own:
+    user_files = [world.root / "notes.txt", world.root / "notes.html", world.root.parent / "old.html"]
+    for path in user_files:
         path.write_text("mine")
     world.build()
     assert not any(path.exists() for path in old)
-    for path in own:  # each is there still
+    for path in user_files:  # each still exists
         path.unlink()
     assert world.files() == first
     another = World(tmp_path / "another")
     another.build()
-    assert another.files() == first, "no path of this machine is in it"
+    assert another.files() == first, "no absolute path"
     listed = json.loads(first.pop("manifest.json"))
     assert listed == {name: sha256(content).hexdigest() for name, content in first.items()}
 
 
-def test_clips_are_copied_where_that_is_asked_for(world: World) -> None:
+def test_clips_are_copied_on_request(world: World) -> None:
     video = world.store / "clips/aa/aa.mp4"
     video.parent.mkdir(parents=True)
     video.write_bytes(b"video")
@@ -59,7 +59,7 @@ def test_clips_are_copied_where_that_is_asked_for(world: World) -> None:
     assert "media/aa.mp4" not in world.files()
 
 
-def test_links_within_the_report_lead_to_its_files_and_pages_have_landmarks(world: World) -> None:
+def test_links_are_valid_and_pages_have_landmarks(world: World) -> None:
     world.metrics = [metric("strict", "average", 50.0)]
     world.build()
     files = world.files()
@@ -67,16 +67,16 @@ def test_links_within_the_report_lead_to_its_files_and_pages_have_landmarks(worl
         if name.endswith(".html") and name != "items.html":
             for address in re.findall(r'(?:href|src)="([^"]+)"', files[name].decode()):
                 target, _, _ = address.partition("#")
-                place = (world.root / name).parent / target if target else world.root / name
-                is_there = place.resolve().is_file() or target.endswith("items.html") or target == "data:,"
-                assert is_there, f"{name}: {address}"
+                path = (world.root / name).parent / target if target else world.root / name
+                exists = path.resolve().is_file() or target.endswith("items.html") or target == "data:,"
+                assert exists, f"{name}: {address}"
     page = files["index.html"].decode()
     for part in ('<html lang="en">', "<header", '<nav aria-label="Report">', '<main id="content">', 'href="#content"'):
         assert part in page
     assert page.count("<h1") == 1 and 'aria-current="page"' in page
 
 
-def test_a_run_page_says_what_failed_and_what_it_was_made_with(world: World) -> None:
+def test_a_run_page_has_failures_settings_and_health(world: World) -> None:
     failed = [verdict_row("a#pos", failed=True)]
     world.runs[RUN] = ([response_row("a#pos", error="Timeout", message="<b>late</b>")], failed, failed)
     world.metrics = [metric("strict", "average", None), metric("health_same", "answers", 100.0)]
@@ -86,44 +86,46 @@ def test_a_run_page_says_what_failed_and_what_it_was_made_with(world: World) -> 
     assert f'<a href="{OF_RUN}&show=failed" class="bad">1</a>'.replace("&", "&amp;") in first
     assert "<b>late" not in page
     assert "adapter</th><td>random</td>" in page
-    assert page.index("Looks fine.") < page.index("<td>strict, average<"), "health stands before the numbers"
-    assert page.index("<td>strict, average<") < page.index("health_same"), "and what it is read off below them"
+    assert page.index("Looks healthy.") < page.index("<td>strict, average<"), "health before the numbers"
+    assert page.index("<td>strict, average<") < page.index("health_same"), "its metrics below them"
     assert f'<a href="../{OF_RUN}&metric=strict&group=average">'.replace("&", "&amp;") in page
 
 
-def test_numbers_and_groups_are_called_as_in_the_tables(world: World) -> None:
+def test_metrics_and_groups_have_the_names_of_the_tables(world: World) -> None:
     table = table_of(caption="StrictVLE") | {"abbreviations": {"AgBind": "agent binding"}}
     world.tables = (ReportedTable(name="table2"),)
-    names = names_of(world.key.benchmarks[0], {"tables/velociti/table2": TableKey.model_validate(table)})
-    assert names.number("strict", "agent_bind") == "StrictVLE: AgBind (agent binding)"
+    names = read_table_names(world.key.benchmarks[0], {"tables/velociti/table2": TableKey.model_validate(table)})
+    assert names.metric_name("strict", "agent_bind") == "StrictVLE: AgBind (agent binding)"
     assert names.groups == {"agent_bind": "AgBind (agent binding)"}
-    assert names.number("mc_bias", "agent_bind") == "mc bias, AgBind (agent binding)", "what no table shows"
-    assert names.number("health_cut", "answers") == "answers, cut at the limit of tokens"
+    assert names.metric_name("mc_bias", "agent_bind") == "mc bias, AgBind (agent binding)", (
+        "a metric that no table shows"
+    )
+    assert names.metric_name("health_cut", "answers") == "answers, truncated at the token limit"
 
 
-def test_numbers_lead_to_the_items_behind_them() -> None:
-    behind = Links({RUN: Summary(1, 0, 0, 0, 0, 1, [], frozenset({"strict"}), frozenset({"coref"}))}).behind
-    assert behind(RUN, "strict", "coref") == f"{OF_RUN}&metric=strict&group=coref"
-    assert behind(RUN, "mc_bias", "answers") == OF_RUN, "what single items do not have is no filter"
-    assert behind(RUN, "mc_bias", "answers", made=True) == f"{OF_RUN}&made=mc_bias%2Fanswers"
-    assert behind("velociti/data", "samples", "coref") == "items.html#b=velociti&group=coref", "what was counted"
-    assert behind(OTHER, "strict") == behind("vinoground/data", "samples") == "", "what is not in the report"
+def test_numbers_link_to_their_items() -> None:
+    address = Links({RUN: RunSummary(1, 0, 0, 0, 0, 1, [], frozenset({"strict"}), frozenset({"coref"}))}).items_address
+    assert address(RUN, "strict", "coref") == f"{OF_RUN}&metric=strict&group=coref"
+    assert address(RUN, "mc_bias", "answers") == OF_RUN, "no filter by a metric that single items do not have"
+    assert address(RUN, "mc_bias", "answers", show_provenance=True) == f"{OF_RUN}&provenance=mc_bias%2Fanswers"
+    assert address("velociti/data", "samples", "coref") == "items.html#b=velociti&group=coref", "the counted items"
+    assert address(OTHER, "strict") == address("vinoground/data", "samples") == "", "not in the report"
 
 
-def test_what_is_missing_is_read_back_as_it_was_written() -> None:
+def test_the_list_of_missing_clips_is_parsed() -> None:
     gone = [{"clip_id": "c|1", "status": "gone", "message": "<script>alert(1)</script> | a\\b `c` "}]
     text = "# Missing videos\n\n## VELOCITI\n\nSources: all 2 are available.\nClips: 1 of 2 missing: 1 gone.\n"
-    (found,) = read_missing("\n".join([text, *_listing("Clip", gone)]))
-    assert (found["title"], found["lines"][0]) == ("VELOCITI", "Sources: all 2 are available.")
-    ((head, row),) = found["tables"]
-    assert head == ["Clip", "Reason", "What it means", "Message"]
+    (section,) = read_missing("\n".join([text, *_listing("Clip", gone)]))
+    assert (section["title"], section["lines"][0]) == ("VELOCITI", "Sources: all 2 are available.")
+    ((head, row),) = section["tables"]
+    assert head == ["Clip", "Reason", "Meaning", "Message"]
     assert [row[0], row[3]] == ["c|1", "<script>alert(1)</script> | a\\b `c`"]
     assert read_missing("# Missing videos\n") == []
 
 
 @pytest.mark.parametrize("is_baseline", [False, True])
-def test_a_run_that_looks_broken_says_so_in_red_unless_it_is_a_baseline(world: World, is_baseline: bool) -> None:
-    world.metrics = [metric("health_option", "answers: <b>", 100.0) | {"asked": 40}]
+def test_a_run_that_looks_broken_is_marked_unless_it_is_a_baseline(world: World, is_baseline: bool) -> None:
+    world.metrics = [metric("health_option", "answers: <b>", 100.0) | {"requested": 40}]
     world.is_baseline = is_baseline
     world.build()
     page = world.files()["runs/velociti.entail.fps1.one.html"].decode()

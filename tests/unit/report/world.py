@@ -1,4 +1,4 @@
-"""A small suite's tables, written by hand: three items of VELOCITI about two clips, and runs of two models."""
+"""The results of a small suite: three items of VELOCITI about two clips, and runs of two models."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 from reprise.core.files import write_text
 from reprise.core.paths import Results
-from reprise.core.provenance import Provenance, recording
+from reprise.core.provenance import Provenance, record_provenance
 from reprise.core.schemas import (
-    CLIP_LEDGER,
-    FACTS,
+    CLIP_MANIFEST,
+    CLIP_METADATA,
     FRAME_PLAN,
     ITEMS,
     METRICS,
@@ -35,46 +35,48 @@ OTHER = "velociti/entail/fps1/two"
 CAPTION = "A man runs."
 TEXTS = [{"name": "positive", "text": CAPTION}]
 ITEMS_OF = [
-    item_row("a", clip_id="c1", unit="u1", task="agent_bind", groups=["subset"], texts=TEXTS),
-    item_row("b", clip_id="c2", unit="u2", task="coref"),
-    item_row("c", clip_id="c2", unit="u2", task="coref"),
+    item_row("a", clip_id="c1", cluster="u1", task="agent_bind", groups=["subset"], texts=TEXTS),
+    item_row("b", clip_id="c2", cluster="u2", task="coref"),
+    item_row("c", clip_id="c2", cluster="u2", task="coref"),
 ]
 
 
 def pair(item: str, clip: str) -> list[Row]:
-    """Both questions about an item."""
+    """Return both requests about an item."""
     ask = {"clip_id": clip, "ask": "score", "prompt": "Does it fit?"}
     return [request_row(f"{item}#pos", expected="Yes", **ask), request_row(f"{item}#neg", expected="No", **ask)]
 
 
 def answers(item: str, *scores: float) -> list[Row]:
-    """The scores of Yes for both questions."""
-    asked = zip(("pos", "neg"), scores, strict=True)
-    return [response_row(f"{item}#{role}", scores=[score, 1 - score]) for role, score in asked]
+    """Return responses with the scores of Yes for both requests."""
+    pairs = zip(("pos", "neg"), scores, strict=True)
+    return [response_row(f"{item}#{role}", scores=[score, 1 - score]) for role, score in pairs]
 
 
-def read(item: str, *scores: float, **known: Any) -> list[Row]:
-    """How those are read."""
+def read(item: str, *scores: float, **changes: Any) -> list[Row]:
+    """Return the verdicts on those responses."""
     rows = []
     for role, score in zip(("pos", "neg"), scores, strict=True):
-        said = "Yes" if score > 0.5 else "No"
-        rows.append(verdict_row(f"{item}#{role}", said, score=score, right=(said == "Yes") == (role == "pos"), **known))
+        option = "Yes" if score > 0.5 else "No"
+        rows.append(
+            verdict_row(f"{item}#{role}", option, score=score, right=(option == "Yes") == (role == "pos"), **changes)
+        )
     return rows
 
 
 def all_scored(*scores: tuple[float, float]) -> tuple[list[Row], list[Row], list[Row]]:
-    """A run's tables by the scores of both captions of a, b and c."""
-    rows = [row for item, one in zip("abc", scores, strict=True) for row in answers(item, *one)]
-    verdicts = [row for item, one in zip("abc", scores, strict=True) for row in read(item, *one)]
+    """Return a run's tables from the scores of both captions of a, b and c."""
+    rows = [row for item, pair in zip("abc", scores, strict=True) for row in answers(item, *pair)]
+    verdicts = [row for item, pair in zip("abc", scores, strict=True) for row in read(item, *pair)]
     return rows, verdicts, verdicts
 
 
-COUNTS = dict.fromkeys(("asked", "scored", "failed", "unparsed", "missing"), 1)
+COUNTS = dict.fromkeys(("requested", "scored", "failed", "unparsed", "missing"), 1)
 
 
 def metric(name: str, group: str, value: float | None) -> Row:
-    named = {"run": RUN, "metric": name, "group": group, "value": value, "convention": "fixed", "reader": "robust"}
-    return named | COUNTS
+    row = {"run": RUN, "metric": name, "group": group, "value": value, "convention": "fixed", "extractor": "robust"}
+    return row | COUNTS
 
 
 def run_settings(name: str) -> Settings:
@@ -82,7 +84,7 @@ def run_settings(name: str) -> Settings:
 
 
 class World:
-    """The files of a suite, and its report."""
+    """The files of a suite and its report."""
 
     def __init__(self, folder: Path) -> None:
         self.root, self.results, self.store = folder / "report", Results("small", folder / "results"), folder / "store"
@@ -97,28 +99,28 @@ class World:
         self.tables: tuple[ReportedTable, ...] = ()
         self.is_baseline, self.headline = False, None
         self.is_recorded = False
-        """whether items and numbers record how they were made"""
-        self.made_with: dict[str, Settings] = {}
+        """whether items and metrics record their provenance"""
+        self.settings: dict[str, Settings] = {}
         """settings of tables and figures, by name"""
-        self.views: dict[str, dict[str, str]] = {}
-        """run -> view of time -> the run that is shown so"""
+        self.ablations: dict[str, dict[str, str]] = {}
+        """run -> temporal ablation -> the run with that ablation"""
 
     def build(self) -> None:
-        """Write the tables and the report of them."""
+        """Write the tables and build the report."""
         results = self.results
-        facts = [{"clip_id": "c1", "duration_s": 2.0, "frames": 48, "fps": 24.0}]
-        with recording(Provenance("annotations" if self.is_recorded else "")):
+        metadata = [{"clip_id": "c1", "duration_s": 2.0, "frames": 48, "fps": 24.0}]
+        with record_provenance(Provenance("annotations" if self.is_recorded else "")):
             self._write(self.items, results.items("velociti"), ITEMS)
         self._write(self.requests, results.requests("velociti", "entail"), REQUESTS)
-        self._write(self.clips, results.ledger("clips", "velociti", 0), CLIP_LEDGER)
-        self._write(facts, results.facts("velociti"), FACTS)
+        self._write(self.clips, results.manifest("clips", "velociti", 0), CLIP_MANIFEST)
+        self._write(metadata, results.clip_metadata("velociti"), CLIP_METADATA)
         for sampling in {name.split("/")[2] for name in self.runs}:
             self._write(self.plans, results.frames("velociti", sampling), FRAME_PLAN)
         for name in self.runs:
             self._write_run(name)
         write_text(results.folder / "sources" / "missing.md", "# Missing videos\n")
-        made_with = self.made_with | {name: run_settings(name) for name in self.runs}
-        build(self.key, results, Store(self.store), self.root, made_with)
+        settings = self.settings | {name: run_settings(name) for name in self.runs}
+        build(self.key, results, Store(self.store), self.root, settings)
 
     @staticmethod
     def _write(rows: Sequence[Mapping[str, Any]], path: Path, schema: pl.Schema) -> None:
@@ -127,40 +129,40 @@ class World:
     @property
     def key(self) -> ReportKey:
         runs = [
-            {"run": name, "label": name.rpartition("/")[2], "reference": self.is_baseline, "views": self.views.get(name, {})}
+            {"run": name, "label": name.rpartition("/")[2], "reference": self.is_baseline, "ablations": self.ablations.get(name, {})}
             for name in self.runs
         ]  # fmt: skip
         entry = {"name": "velociti", "title": "VELOCITI", "has_clips": True, "runs": runs, "tables": self.tables}
         entry["headline"] = self.headline
         suite = {"suite": "small", "suite_title": "Small", "clips": "link", "shards": 1}
-        shown = {"show_published": False, "overview": False, "benchmarks": [entry | {"forms": {"entail": "entail"}}]}
-        return ReportKey.model_validate(suite | shown | self.changes)
+        options = {"show_published": False, "overview": False, "benchmarks": [entry | {"forms": {"entail": "entail"}}]}
+        return ReportKey.model_validate(suite | options | self.changes)
 
     def _write_run(self, name: str) -> None:
-        one = ReportedRun(run=name, label="").scored
+        scored = ReportedRun(run=name, label="").scored
         responses, robust, authors = self.runs[name]
-        self._write(responses, self.results.responses(one.run), RESPONSES)
-        self._write(robust, self.results.verdicts(one.run, "robust"), VERDICTS)
-        self._write(authors, self.results.verdicts(one.run, "authors"), VERDICTS)
+        self._write(responses, self.results.responses(scored.run), RESPONSES)
+        self._write(robust, self.results.verdicts(scored.run, "robust"), VERDICTS)
+        self._write(authors, self.results.verdicts(scored.run, "authors"), VERDICTS)
         items = self.results.items("velociti").relative_to(self.results.root.parent)
-        with recording(Provenance("metrics", inputs={str(items): "ab"}) if self.is_recorded else Provenance()):
-            self._write(self.metrics, self.results.metrics(one), METRICS)
-        self._write([], self.results.timings(one.run), TIMINGS)
+        with record_provenance(Provenance("metrics", inputs={str(items): "ab"}) if self.is_recorded else Provenance()):
+            self._write(self.metrics, self.results.metrics(scored), METRICS)
+        self._write([], self.results.timings(scored.run), TIMINGS)
 
     def data(self, name: str) -> Any:
-        """What a data file gives."""
+        """Return the value of a data file."""
         text = (self.root / "data" / f"{name}.js").read_text(encoding="utf-8")
         start = f'reprise.put("{name}", '
         assert text.startswith(start) and text.endswith(");\n"), text[:80]
         return json.loads(text.removeprefix(start).removesuffix(");\n"))
 
     def files(self) -> dict[str, bytes]:
-        """Every file of the report."""
+        """Return every file of the report by name."""
         paths = (path for path in self.root.rglob("*") if path.is_file())
         return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in paths}
 
 
-def clip(name: str, status: str, found: str = "", message: str = "") -> Row:
-    """A clip's row of the ledger."""
-    known = {"clip_id": name, "unit": name, "status": status, "object": found, "message": message}
-    return known | {"recipe": "", "sha256": "", "bytes": 0, "black_start": None, "black_end": None}
+def clip(name: str, status: str, store_path: str = "", message: str = "") -> Row:
+    """Return a clip's row of the manifest."""
+    row = {"clip_id": name, "cluster": name, "status": status, "object": store_path, "message": message}
+    return row | {"recipe": "", "sha256": "", "bytes": 0, "black_start": None, "black_end": None}

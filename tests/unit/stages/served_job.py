@@ -1,4 +1,4 @@
-"""Whole jobs of the stage `infer` that ask a server: their key, their inputs, and how they are started and killed."""
+"""Whole jobs of the stage `infer` that query a server: their key, their inputs, and how they are started and killed."""
 
 import os
 import subprocess
@@ -8,29 +8,29 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, write_table
+from reprise.core.schemas import CLIP_MANIFEST, FRAME_PLAN, REQUESTS, write_table
 from reprise.core.settings_text import settings_text
 from reprise.core.store import Store, read_lines
 from reprise.models.adapters import ADAPTERS
-from reprise.models.asking.journal import (
+from reprise.models.base import ClipFrames
+from reprise.models.inference.lazy import create_lazy_model
+from reprise.models.inference.money.prices import Budget
+from reprise.models.inference.response_cache import (
+    ClipRequests,
     Failures,
-    Journal,
-    Work,
-    entry_id,
-    failures_path,
-    frames_digest,
-    journal_path,
-    prompt_digest,
+    ResponseCache,
+    compute_entry_id,
+    compute_frames_digest,
+    compute_prompt_digest,
+    get_failures_path,
+    get_response_cache_path,
 )
-from reprise.models.asking.lazy import lazy_model
-from reprise.models.asking.money.prices import Budget
-from reprise.models.base import Clip
 from reprise.models.keys import ModelRunKey
-from reprise.stages.infer import ask_all
+from reprise.stages.infer import run_inference
 
-from tests.unit import asked
-from tests.unit.asked import request
+from tests.unit import requests
 from tests.unit.models.chat_server import MODEL, ChatServer
+from tests.unit.requests import request
 from tests.unit.rows import request_row
 from tests.unit.videos import RATE, barcode_video
 
@@ -38,7 +38,7 @@ KEY = "sk-test-0123456789abcdefghij"
 IS_WHOLE = os.environ.get("FAULTS") == "whole"
 KILLS, CLIPS = (20, 40) if IS_WHOLE else (1, 3)
 QUESTIONS, FRAMES = 6, (2, 9, 30)
-# What a vendor takes in these tests, for a million tokens.
+# Price of a vendor in these tests, per million tokens.
 PRICE = {"input": 1000, "output": 10_000, "date": "2026-11-22", "source": "a page"}
 BUDGET = ("100", "0")
 PLENTY = Budget(100.0, 0)
@@ -49,48 +49,51 @@ def key_of(server: ChatServer, adapter: str = "openai", price: dict[str, Any] | 
     return run_key(adapter, {**place, "model": MODEL, "retries": 0, "key": None, **settings}, price=price)
 
 
-def run_key(adapter: str, own: dict[str, Any], serving: Any = None, without: Sequence[str] = (), **more: Any) -> ModelRunKey:  # fmt: skip
-    """The key of a run, its settings divided as planning does."""
-    whole, beside = ADAPTERS[adapter].settings.model_validate(own).model_dump(), ADAPTERS[adapter].beside_answers
-    found = asked.run_key(adapter, {name: one for name, one in whole.items() if name not in beside}, serving, **more)
-    return found.model_copy(
-        update={"serving": {name: whole[name] for name in beside.difference(without) & whole.keys()}}
-    )
+def run_key(adapter: str, settings: dict[str, Any], serving: Any = None, without: Sequence[str] = (), **more: Any) -> ModelRunKey:  # fmt: skip
+    """Return the key of a run, with its settings divided as in planning."""
+    all_settings = ADAPTERS[adapter].settings.model_validate(settings).model_dump()
+    neutral = ADAPTERS[adapter].answer_neutral_settings
+    answer_settings = {name: value for name, value in all_settings.items() if name not in neutral}
+    key = requests.run_key(adapter, answer_settings, serving, **more)
+    names = neutral.difference(without) & all_settings.keys()
+    return key.model_copy(update={"serving": {name: all_settings[name] for name in names}})
 
 
-def asked_here(key: ModelRunKey, works: Sequence[Work], folder: Path, budget: Budget = PLENTY) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:  # fmt: skip
-    """Rows of responses and of timings of a job in this process."""
+def run_here(key: ModelRunKey, batches: Sequence[ClipRequests], folder: Path, budget: Budget = PLENTY) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:  # fmt: skip
+    """Return the rows of responses and timings of a job in this process."""
     store = Store(folder)
-    with lazy_model(key, store, 1, budget=budget) as model:
-        journal, failures = Journal(journal_path(store, key.key)), Failures(failures_path(store, key.key), 3)
-        return ask_all(works, model, journal, failures, key)
+    with create_lazy_model(key, store, 1, budget=budget) as model:
+        cache = ResponseCache(get_response_cache_path(store, key.key))
+        return run_inference(batches, model, cache, Failures(get_failures_path(store, key.key), 3), key)
 
 
-def blind_works(clips: int = 4, questions: int = 4) -> list[Work]:
+def text_batches(clips: int = 4, questions: int = 4) -> list[ClipRequests]:
     return [
-        Work(Clip(f"c{at}", None, (), ()), f"recipe {at}", tuple(
-            request(f"c{at} {n}", "write", request_id=f"c{at}#{n}") for n in range(questions)
+        ClipRequests(ClipFrames(f"c{number}", None, (), ()), f"recipe {number}", tuple(
+            request(f"c{number} {n}", "write", request_id=f"c{number}#{n}") for n in range(questions)
         ))
-        for at in range(clips)
+        for number in range(clips)
     ]  # fmt: skip
 
 
 class Job:
-    """The inputs of the stage: clips in a store, frames of them, and questions."""
+    """Inputs of the stage: clips in a store, their frames, and requests."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
         self.folder, self.store = folder, Store(folder / "store")
         video = barcode_video(folder / "v.mp4", 48, width=32, height=32)
-        ledger, plans, rows = [], [], []
-        for at in range(CLIPS):
-            name, copy = f"c{at}", folder / f"{at}.mp4"
+        manifest, plans, rows = [], [], []
+        for number in range(CLIPS):
+            name, copy = f"c{number}", folder / f"{number}.mp4"
             copy.write_bytes(video.read_bytes())
-            kept = self.store.keep_file(copy, "clips", f"{at:064d}", ".mp4")
-            plans.append({"clip_id": name, "indices": FRAMES, "times_s": [one / RATE for one in FRAMES], "note": ""})
-            ledger.append({
-                "clip_id": name, "unit": name, "status": "ok", "object": str(kept.relative_to(self.store.root)),
-                "recipe": f"recipe {at}", "sha256": self.store.digest(kept), "bytes": kept.stat().st_size,
+            path = self.store.keep_file(copy, "clips", f"{number:064d}", ".mp4")
+            plans.append(
+                {"clip_id": name, "indices": FRAMES, "times_s": [frame / RATE for frame in FRAMES], "note": ""}
+            )
+            manifest.append({
+                "clip_id": name, "cluster": name, "status": "ok", "object": str(path.relative_to(self.store.root)),
+                "recipe": f"recipe {number}", "sha256": self.store.digest(path), "bytes": path.stat().st_size,
                 "black_start": None, "black_end": None, "message": "",
             })  # fmt: skip
             rows += [
@@ -99,13 +102,16 @@ class Job:
                 )
                 for n in range(QUESTIONS)
             ]
-        write_table(pl.DataFrame(ledger, schema=CLIP_LEDGER), folder / "clips.parquet", CLIP_LEDGER)
+        write_table(pl.DataFrame(manifest, schema=CLIP_MANIFEST), folder / "clips.parquet", CLIP_MANIFEST)
         write_table(pl.DataFrame(plans, schema=FRAME_PLAN), folder / "frames.parquet", FRAME_PLAN)
         write_table(pl.DataFrame(rows, schema=REQUESTS), folder / "requests.parquet", REQUESTS)
-        frames = frames_digest(ledger[0]["sha256"], FRAMES, [one / RATE for one in FRAMES], None)  # of all clips
+        times = [frame / RATE for frame in FRAMES]
+        frames = compute_frames_digest(manifest[0]["sha256"], FRAMES, times, None)  # of all clips
         self.entries = {
-            entry_id(frames, prompt_digest(request(f"c{at} {n}", "write", max_tokens=8))): f"c{at} {n}"
-            for at in range(CLIPS)
+            compute_entry_id(
+                frames, compute_prompt_digest(request(f"c{number} {n}", "write", max_tokens=8))
+            ): f"c{number} {n}"
+            for number in range(CLIPS)
             for n in range(QUESTIONS)
         }
 
@@ -113,7 +119,7 @@ class Job:
         self, key: ModelRunKey, store: Path | None = None, budget: tuple[str, str] = BUDGET, **environment: str
     ) -> subprocess.Popen[bytes]:
         inputs = {
-            "settings": settings_text("b/p/s/m", key.model_dump(mode="json")), "requests": "requests.parquet", "frames": "frames.parquet", "ledgers": "clips.parquet",
+            "settings": settings_text("b/p/s/m", key.model_dump(mode="json")), "requests": "requests.parquet", "frames": "frames.parquet", "manifests": "clips.parquet",
             "threads": "1", "responses": "out.parquet", "timings": "t.parquet",
             "log": "log",
         }  # fmt: skip
@@ -130,6 +136,6 @@ class Job:
     def log(self) -> str:
         return (self.folder / "log").read_text()
 
-    def journaled(self, key: ModelRunKey) -> set[str]:
-        """The prompts whose answers are kept."""
-        return {self.entries[str(line[0])] for line in read_lines(journal_path(self.store, key.key))}
+    def cached_prompts(self, key: ModelRunKey) -> set[str]:
+        """Return the prompts with a cached response."""
+        return {self.entries[str(line[0])] for line in read_lines(get_response_cache_path(self.store, key.key))}

@@ -1,4 +1,4 @@
-"""How rules run stages: their options, what their files record, and inputs that do not belong together."""
+"""The command of a stage: its options, the provenance that its files record, and inputs that do not fit together."""
 
 import json
 import shlex
@@ -10,20 +10,20 @@ import polars as pl
 import pytest
 from reprise.config.load import load
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, recorded
+from reprise.core.files import file_digest, read_provenance
 from reprise.core.schemas import ITEMS, METRICS, REQUESTS, RESPONSES, VERDICTS, read_table, write_table
 from reprise.core.settings_text import settings_text
 from reprise.plan.runs import Plan
-from reprise.plan.suite import Suite, all_settings
+from reprise.plan.suite import SuiteRules, all_settings
 from reprise.stages import command
 
 from tests.unit.config.conftest import Project
 from tests.unit.rows import item_row, request_row, response_row
 
 
-def test_what_all_jobs_are_told_alike_stands_before_the_stage(project: Project) -> None:
+def test_options_of_all_jobs_precede_the_stage(project: Project) -> None:
     project.edit("config/config.yaml", "suite: demo", "suite: demo\nstore: a {store}\nscratch: $TMPDIR")
-    words = Suite(Plan(load(Path(), {})), {"limit": 3}).stage_command()
+    words = SuiteRules(Plan(load(Path(), {})), {"limit": 3}).stage_command()
     assert words.startswith(
         f"{shlex.quote(sys.executable)} -m reprise.stages --config '{{{{\"limit\":3}}}}' --store 'a {{{{store}}}}'"
     )
@@ -32,14 +32,14 @@ def test_what_all_jobs_are_told_alike_stands_before_the_stage(project: Project) 
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "runs/r": {"run": "r", "key": "k", "answers": {"adapter": "random", "sampling": {"rule": "none"}}},
-    "verdicts/v": {"reading": "plain", "patterns": [], "embedder": None},
+    "verdicts/v": {"extraction": "plain", "patterns": [], "embedder": None},
     "metrics/m": {"benchmark": "velociti", "form": "entail", "items": None, "level": 0.95, "rated_to": 3},
 }
-SHOWN = {name: settings_text(name, content) for name, content in SETTINGS.items()}
+PARAMS = {name: settings_text(name, content) for name, content in SETTINGS.items()}
 SITE = ["--store", "store"]
-READ = ["verdicts", "--settings", SHOWN["verdicts/v"], "--run-settings", SHOWN["runs/r"], "--requests", "requests.parquet",
+EXTRACT = ["verdicts", "--settings", PARAMS["verdicts/v"], "--run-settings", PARAMS["runs/r"], "--requests", "requests.parquet",
         "--responses", "responses.parquet", "--authors", "authors.parquet", "--robust", "robust.parquet"]  # fmt: skip
-COUNT = ["metrics", "--settings", SHOWN["metrics/m"], "--run-settings", SHOWN["runs/r"], "--item-table", "items.parquet",
+COUNT = ["metrics", "--settings", PARAMS["metrics/m"], "--run-settings", PARAMS["runs/r"], "--item-table", "items.parquet",
          "--requests", "requests.parquet", "--responses", "responses.parquet", "--authors", "authors.parquet",
          "--robust", "robust.parquet", "--metrics", "metrics.parquet"]  # fmt: skip
 
@@ -53,53 +53,56 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def write_inputs(key: str = "k", other: str = "No") -> None:
     names = [f"{video}/{place}" for video in "abc" for place in range(2)]
     both = [(name, role) for name in names for role in ("pos", "neg")]
-    asked = {role: {"expected": "Yes" if role == "pos" else "No"} for role in ("pos", "neg")}
+    expected = {role: {"expected": "Yes" if role == "pos" else "No"} for role in ("pos", "neg")}
     tables = {
-        "items": ([item_row(name, clip_id=name[0], unit=name[0], task="coref") for name in names], ITEMS),
-        "requests": ([request_row(f"{name}#{role}", clip_id=name[0], **asked[role]) for name, role in both], REQUESTS),
+        "items": ([item_row(name, clip_id=name[0], cluster=name[0], task="coref") for name in names], ITEMS),
+        "requests": ([request_row(f"{name}#{role}", clip_id=name[0], **expected[role]) for name, role in both], REQUESTS),
         "responses": ([response_row(f"{name}#{role}", "Yes" if name[0] == "a" else other, key=key) for name, role in both], RESPONSES),
     }  # fmt: skip
     for name, (rows, schema) in tables.items():
         write_table(pl.DataFrame(rows, schema=schema), Path(f"{name}.parquet"), schema)
 
 
-def test_a_result_records_its_stage_its_settings_and_its_inputs() -> None:
-    command.run([*SITE, *READ, "--retry", "failed 12ab"])
+def test_a_result_records_its_stage_settings_and_inputs() -> None:
+    command.run([*SITE, *EXTRACT, "--retry", "failed 12ab"])
     command.run([*SITE, *COUNT])
     for name, schema in (("authors", VERDICTS), ("robust", VERDICTS), ("metrics", METRICS)):
         assert read_table(Path(f"{name}.parquet"), schema).height
-    made = recorded(Path("robust.parquet"))
-    assert made is not None and (made.stage, made.retry) == ("verdicts", "failed 12ab")
-    assert made.settings.keys() == {"verdicts/v", "runs/r"} and made.settings["verdicts/v"]["reading"] == "plain"
-    assert made.inputs == {name: file_digest(Path(name))[:16] for name in ("requests.parquet", "responses.parquet")}
-    counted = recorded(Path("metrics.parquet"))
-    assert counted is not None and "robust.parquet" in counted.inputs and not counted.retry
+    provenance = read_provenance(Path("robust.parquet"))
+    assert provenance is not None and (provenance.stage, provenance.retry) == ("verdicts", "failed 12ab")
+    assert provenance.settings.keys() == {"verdicts/v", "runs/r"}
+    assert provenance.settings["verdicts/v"]["extraction"] == "plain"
+    assert provenance.inputs == {
+        name: file_digest(Path(name))[:16] for name in ("requests.parquet", "responses.parquet")
+    }
+    provenance = read_provenance(Path("metrics.parquet"))
+    assert provenance is not None and "robust.parquet" in provenance.inputs and not provenance.retry
 
 
-def test_inputs_that_were_made_from_other_answers_are_refused() -> None:
-    command.run([*SITE, *READ])
+def test_inputs_made_from_different_answers_are_rejected() -> None:
+    command.run([*SITE, *EXTRACT])
     write_inputs(other="Yes")
     with pytest.raises(
-        UserError, match=r"robust\.parquet: made from another responses\.parquet .* delete robust\.parquet"
+        UserError, match=r"robust\.parquet: was made from a different responses\.parquet .* delete robust\.parquet"
     ):
         command.run([*SITE, *COUNT])
     assert not Path("metrics.parquet").exists()
 
 
-def test_an_input_that_was_made_with_other_settings_is_refused() -> None:
-    command.run([*SITE, *READ])
+def test_an_input_made_with_different_settings_is_rejected() -> None:
+    command.run([*SITE, *EXTRACT])
     other = settings_text("runs/r", SETTINGS["runs/r"] | {"run": "s"})
-    with pytest.raises(UserError, match=r"robust\.parquet: made from another runs/r "):
-        command.run([*SITE, *[other if word == SHOWN["runs/r"] else word for word in COUNT]])
+    with pytest.raises(UserError, match=r"robust\.parquet: was made from a different runs/r "):
+        command.run([*SITE, *[other if word == PARAMS["runs/r"] else word for word in COUNT]])
 
 
-def test_answers_of_another_key_end_the_job() -> None:
+def test_answers_with_a_different_key_are_rejected() -> None:
     write_inputs(key="another")
-    with pytest.raises(UserError, match="rows carry key another"):
-        command.run([*SITE, *READ])
+    with pytest.raises(UserError, match="rows have key another"):
+        command.run([*SITE, *EXTRACT])
 
 
-def test_long_settings_are_read_from_the_configuration_and_an_edit_since_planning_is_refused(project: Project) -> None:
+def test_long_settings_are_read_from_the_configuration_unless_it_was_edited(project: Project) -> None:
     name = "report"
     planned = all_settings(project.plan("demo"))[name]
     text = settings_text(name, planned.model_dump(mode="json"))
@@ -110,7 +113,9 @@ def test_long_settings_are_read_from_the_configuration_and_an_edit_since_plannin
         command._value(text, type(planned), {"suite": "demo"})
 
 
-def test_a_wrong_setting_is_named() -> None:
-    wrong = settings_text("verdicts/v", SETTINGS["verdicts/v"] | {"readin": "plain"})
-    with pytest.raises(UserError, match=r"settings of verdicts/v: readin: unknown key\. Did you mean 'reading'\?"):
-        command.run([*SITE, *[wrong if word == SHOWN["verdicts/v"] else word for word in READ]])
+def test_an_unknown_setting_is_reported() -> None:
+    wrong = settings_text("verdicts/v", SETTINGS["verdicts/v"] | {"extracton": "plain"})
+    with pytest.raises(
+        UserError, match=r"settings of verdicts/v: extracton: unknown key\. Did you mean 'extraction'\?"
+    ):
+        command.run([*SITE, *[wrong if word == PARAMS["verdicts/v"] else word for word in EXTRACT]])

@@ -1,4 +1,4 @@
-"""What is counted and listed for people: failed answers, the health of runs, texts that are too long."""
+"""Counts for readers: failed answers, the health of runs, and texts that are too long."""
 
 import csv
 from pathlib import Path
@@ -6,13 +6,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from reprise.benchmarks.annotations import has_only_short_texts
 from reprise.benchmarks.keys import RequestsKey
-from reprise.benchmarks.rows import are_short
 from reprise.core.schemas import ITEMS, METRICS, REQUESTS, RESPONSES, read_table, write_table
 from reprise.core.settings import Key
 from reprise.external.answers import NO_ANSWER
 from reprise.stages import health, requests
-from reprise.stages.metrics import failed_answers
+from reprise.stages.metrics import count_failed_answers
 
 from tests.unit.rows import item_row, response_row
 from tests.unit.tables.world import metric_row
@@ -22,7 +22,9 @@ def failures(folder: Path, *errors: str) -> list[tuple[float, int, int, str]]:
     rows = [response_row(f"i{n}#pos", error=error, message=f"message {n}") for n, error in enumerate(errors)]
     path = folder / "responses.parquet"
     write_table(pl.DataFrame(rows, schema=RESPONSES), path, RESPONSES)
-    return [(row["value"], row["asked"], row["scored"], row["note"]) for row in failed_answers([path], "answers")]
+    return [
+        (row["value"], row["requested"], row["scored"], row["note"]) for row in count_failed_answers([path], "answers")
+    ]
 
 
 def test_failures_are_counted_by_reason_with_an_example(tmp_path: Path) -> None:
@@ -38,18 +40,18 @@ def metrics(path: Path, run: str, shares: dict[str, float]) -> Path:
     return path
 
 
-def test_a_row_for_each_number_of_health_of_each_run(tmp_path: Path) -> None:
-    one = metrics(tmp_path / "one.parquet", "v/entail/fps1/one", {"leading word": 75.0, "unread": 25.0})
-    two = metrics(tmp_path / "two.parquet", "v/entail/fps1/two", {"=stated": 100.0})
+def test_each_health_check_of_each_run_has_a_row(tmp_path: Path) -> None:
+    first = metrics(tmp_path / "one.parquet", "v/entail/fps1/one", {"leading word": 75.0, "unparsed": 25.0})
+    second = metrics(tmp_path / "two.parquet", "v/entail/fps1/two", {"=stated": 100.0})
     out = tmp_path / "health.csv"
     health.main(Key(), [], out)
-    assert out.read_text() == "run,judge,metric,group,value,asked,note\n", "a suite without runs has a header"
-    health.main(Key(), [one, two], out)
+    assert out.read_text() == "run,judge,metric,group,value,requested,note\n", "a suite without runs has a header"
+    health.main(Key(), [first, second], out)
     with out.open() as stream:
         rows = list(csv.DictReader(stream))
     assert [(row["run"][-3:], row["metric"], row["group"], row["value"]) for row in rows] == [
         ("one", "health_read_by", "answers: leading word", "75.0"),
-        ("one", "health_read_by", "answers: unread", "25.0"),
+        ("one", "health_read_by", "answers: unparsed", "25.0"),
         ("two", "health_read_by", "answers: =stated", "100.0"),
     ]
 
@@ -58,7 +60,7 @@ def captions(positive: str) -> list[dict[str, str]]:
     return [{"name": "positive", "text": positive}, {"name": "negative", "text": "n"}]
 
 
-def asked(folder: Path, items: pl.DataFrame, **more: Any) -> list[str]:
+def requested_items(folder: Path, items: pl.DataFrame, **more: Any) -> list[str]:
     write_table(items, folder / "items.parquet", ITEMS)
     key = {"benchmark": "velociti", "form": "entail", "ask": "score", "max_tokens": 1}
     key |= {"prompt": {"system": "", "user": "{caption}"}}
@@ -66,12 +68,15 @@ def asked(folder: Path, items: pl.DataFrame, **more: Any) -> list[str]:
     return read_table(folder / "r.parquet", REQUESTS)["item_id"].unique(maintain_order=True).to_list()
 
 
-def test_a_text_that_is_too_long_is_not_asked_the_others_are(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_items_with_too_long_texts_have_no_requests(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The limit is a setting, and counts characters."""
     rows = [item_row("long", texts=captions("x" * 10**6)), item_row("short", texts=captions("é" * 5))]
     items = pl.DataFrame(rows, schema=ITEMS)
     caplog.set_level("INFO")
-    assert asked(tmp_path, items) == ["short"]
-    assert "1 items not asked: a text of more than 200000 characters" in caplog.text
-    assert asked(tmp_path, items, text_chars_max=5) == ["short"] and asked(tmp_path, items, text_chars_max=4) == []
-    assert pl.DataFrame([item_row("none")], schema=ITEMS).filter(are_short(4)).height == 1
+    assert requested_items(tmp_path, items) == ["short"]
+    assert "1 items without requests: a text has more than 200000 characters" in caplog.text
+    assert (
+        requested_items(tmp_path, items, text_chars_max=5) == ["short"]
+        and requested_items(tmp_path, items, text_chars_max=4) == []
+    )
+    assert pl.DataFrame([item_row("none")], schema=ITEMS).filter(has_only_short_texts(4)).height == 1

@@ -1,4 +1,4 @@
-"""What a store already has decides no number: an old store and a fresh one give the same outcome."""
+"""The content of the store affects no result: an old store and a new one give the same outcome."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 from reprise.core.errors import UserError
 from reprise.core.store import Store
-from reprise.fetch.local import folder
-from reprise.fetch.outcome import Fetched, Fetcher
+from reprise.fetch.local import create_folder_fetcher
+from reprise.fetch.outcome import FetchedFile, Fetcher
 from reprise.fetch.settings import Folder
 from reprise.media.settings import Limits
 from reprise.stages.sources import fetch_source
@@ -25,10 +25,10 @@ def picture(tmp_path: Path) -> Path:
 
 
 def route(picture: Path, store: Store) -> Fetcher:
-    return folder(Folder(kind="folder", path=str(picture.parent), pattern="{source_id}.png"), store)
+    return create_folder_fetcher(Folder(kind="folder", path=str(picture.parent), pattern="{source_id}.png"), store)
 
 
-def test_lowered_limits_refuse_what_the_store_has(picture: Path, tmp_path: Path) -> None:
+def test_lowered_limits_reject_files_in_the_store(picture: Path, tmp_path: Path) -> None:
     old, fresh = Store(tmp_path / "old"), Store(tmp_path / "fresh")
     first = fetch_source("a", route(picture, old), old, HIGH)
     assert first.status == "ok"
@@ -37,24 +37,24 @@ def test_lowered_limits_refuse_what_the_store_has(picture: Path, tmp_path: Path)
     assert fetch_source("a", route(picture, old), old, HIGH) == first
     stricter = Limits(pixels=5_000)
     kept = [fetch_source("a", route(picture, old), old, limits) for limits in (stricter, HIGH, stricter)]
-    assert [(record.status, record.limits) for record in kept] == [("ok", stricter)] * 3, "looser ones need no look"
+    assert [(record.status, record.limits) for record in kept] == [("ok", stricter)] * 3, "looser limits need no check"
     assert (old.root / first.object).is_file()
 
 
-def test_what_is_damaged_in_the_store_is_not_judged(picture: Path, tmp_path: Path) -> None:
+def test_a_damaged_file_in_the_store_is_removed(picture: Path, tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     path = store.root / fetch_source("a", route(picture, store), store, HIGH).object
     path.write_bytes(path.read_bytes()[:-1] + b"?")
-    with pytest.raises(UserError, match=r"source a was damaged or replaced, and is removed.* run the same command"):
+    with pytest.raises(UserError, match=r"source a was damaged or replaced, and is now removed.* run the same command"):
         fetch_source("a", route(picture, store), store, LOW)
     assert fetch_source("a", route(picture, store), store, HIGH).status == "ok"
 
 
-def test_a_file_that_changes_before_it_is_copied_is_not_kept_by_its_old_digest(picture: Path, tmp_path: Path) -> None:
+def test_a_file_that_changes_before_it_is_copied_is_not_stored(picture: Path, tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     fetcher = route(picture, store)
 
-    def fetch(source_id: str, scratch: Path) -> Fetched:
+    def fetch(source_id: str, scratch: Path) -> FetchedFile:
         Image.new("RGB", (20, 20), "blue").save(picture)  # after its digest was taken
         return fetcher.fetch(source_id, scratch)
 

@@ -1,4 +1,4 @@
-"""Jobs that ask each of the three kinds of vendors: money, kills, secrets."""
+"""Jobs that query each of the three kinds of vendors: money, kills, secrets."""
 
 import json
 import random
@@ -17,41 +17,41 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, read_table
 from reprise.core.store import Store, read_lines
-from reprise.models.asking.journal import Journal, journal_path
-from reprise.models.asking.money.calls import TEMPLATE_TOKENS
-from reprise.models.asking.money.prices import Budget, Ledger
+from reprise.models.inference.money.calls import TEMPLATE_TOKENS
+from reprise.models.inference.money.prices import Budget, Ledger
+from reprise.models.inference.response_cache import ResponseCache, get_response_cache_path
 from reprise.models.keys import ModelRunKey
 
 from tests.unit.models import chat_server as chat
 from tests.unit.models import vendor_servers as vendors
-from tests.unit.models.chat_server import Asked, ChatServer, Says, completion, error, well
+from tests.unit.models.chat_server import ChatServer, ReceivedRequest, ServerReply, completion, error, reply_correctly
 from tests.unit.stages import served_job as served
-from tests.unit.stages.served_job import Job, asked_here, blind_works, key_of
+from tests.unit.stages.served_job import Job, key_of, run_here, text_batches
 
-# What is reserved for a question of four letters, without frames.
+# Amount that is reserved for a prompt of four letters without frames.
 RESERVED = ((4 + TEMPLATE_TOKENS) * 1000 + 8 * 10_000) / 1_000_000
 
 
 def usd_of(frames: int) -> float:
-    """What an answer costs on these servers, by their own counts."""
+    """Return the cost of an answer by the servers' own token counts."""
     return ((chat.TEXT_TOKENS + frames * chat.FRAME_TOKENS) * 1000 + 1 * 10_000) / 1_000_000
 
 
 class Vendor(NamedTuple):
-    well: vendors.Behaviour
-    error: Callable[..., Says]
-    prompt: Callable[[Asked], str]
-    says: Callable[[Asked, str], dict[str, Any]]
+    reply_correctly: vendors.Behaviour
+    error: Callable[..., ServerReply]
+    prompt: Callable[[ReceivedRequest], str]
+    respond: Callable[[ReceivedRequest, str], dict[str, Any]]
     key_header: str
     settings: dict[str, Any]
 
 
 VENDORS = {
-    "openai": Vendor(well, error, lambda asked: asked.prompt, completion, "authorization", {"check_frames": False, "image_tokens": 50}),
-    "anthropic": Vendor(vendors.anthropic_well, vendors.anthropic_error, lambda asked: asked.prompt, vendors.message, "authorization", {}),
-    "gemini": Vendor(vendors.gemini_well, vendors.gemini_error, vendors.prompt_of, vendors.generated, "x-goog-api-key", {}),
+    "openai": Vendor(reply_correctly, error, lambda received: received.prompt, completion, "authorization", {"check_frames": False, "image_tokens": 50}),
+    "anthropic": Vendor(vendors.reply_as_anthropic, vendors.anthropic_error, lambda received: received.prompt, vendors.message, "authorization", {}),
+    "gemini": Vendor(vendors.reply_as_gemini, vendors.gemini_error, vendors.prompt_of, vendors.generated, "x-goog-api-key", {}),
 }  # fmt: skip
-# Jobs of their own: with FAULTS=whole for each vendor.
+# These tests start jobs: for one vendor, or for each with FAULTS=whole.
 some_vendors = pytest.mark.parametrize("name", VENDORS if served.IS_WHOLE else ["openai"])
 
 
@@ -61,12 +61,12 @@ def job(tmp_path: Path) -> Job:
 
 
 def paid(server: ChatServer, name: str, **settings: Any) -> ModelRunKey:
-    own = {"price": served.PRICE, "key": "VENDOR_API_KEY", **VENDORS[name].settings, **settings}
-    return key_of(server, name, **own)
+    all_settings = {"price": served.PRICE, "key": "VENDOR_API_KEY", **VENDORS[name].settings, **settings}
+    return key_of(server, name, **all_settings)
 
 
 def prompts(server: ChatServer, name: str, since: int = 0) -> list[str]:
-    return [VENDORS[name].prompt(asked) for asked in server.asked[since:]]
+    return [VENDORS[name].prompt(received) for received in server.received[since:]]
 
 
 def spent(store: Path) -> float:
@@ -79,82 +79,88 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", VENDORS)
-def test_the_budget_stops_before_it_is_crossed_and_nothing_is_lost(tmp_path: Path, name: str) -> None:
-    works, all_of_them, usd = blind_works(), 16, usd_of(frames=0)
-    with ChatServer(VENDORS[name].well) as server:
+def test_the_budget_is_never_exceeded_and_no_answer_is_lost(tmp_path: Path, name: str) -> None:
+    batches, n_requests, usd = text_batches(), 16, usd_of(frames=0)
+    with ChatServer(VENDORS[name].reply_correctly) as server:
         key, budget = paid(server, name, concurrency=3), Budget(9.5 * usd_of(frames=0) + RESERVED)
         for _ in range(2):
             with pytest.raises(UserError) as stopped:
-                asked_here(key, works, tmp_path, budget)
-            answered = len(server.asked)
+                run_here(key, batches, tmp_path, budget)
+            answered = len(server.received)
             assert spent(tmp_path) == pytest.approx(answered * usd) and spent(tmp_path) <= budget.usd
-        assert 3 <= answered < 12 and len(Journal(journal_path(Store(tmp_path), key.key))) == answered
-        assert f"b/p/s/m: the budget does not hold another question: ${answered * usd:.4f} of $" in str(stopped.value)
+        assert 3 <= answered < 12 and len(ResponseCache(get_response_cache_path(Store(tmp_path), key.key))) == answered
+        assert f"b/p/s/m: the budget is too small for another request: ${answered * usd:.4f} of $" in str(stopped.value)
         assert "Answers so far are kept" in str(stopped.value) and "Raise `budget_usd:`" in str(stopped.value)
-        rows, timings = asked_here(key, works, tmp_path)
-        asked = prompts(server, name)
-        assert len(asked) == len(set(asked)) == all_of_them == len(rows), "nothing is paid for twice"
-        assert spent(tmp_path) == pytest.approx(all_of_them * usd)
-        assert asked_here(key, works, tmp_path, Budget())[0] == rows, "answers that are there need no budget"
-        assert len(server.asked) == all_of_them
-    assert sum(one["usd"] for one in timings) == pytest.approx(all_of_them * usd)
-    assert sum(one["tokens_in"] for one in timings) == all_of_them * chat.TEXT_TOKENS
-    assert sum(one["tokens_out"] for one in timings) == all_of_them and timings[0]["served"] == [chat.MODEL]
+        rows, timings = run_here(key, batches, tmp_path)
+        received = prompts(server, name)
+        assert len(received) == len(set(received)) == n_requests == len(rows), "nothing is paid for twice"
+        assert spent(tmp_path) == pytest.approx(n_requests * usd)
+        assert run_here(key, batches, tmp_path, Budget())[0] == rows, "cached responses need no budget"
+        assert len(server.received) == n_requests
+    assert sum(row["usd"] for row in timings) == pytest.approx(n_requests * usd)
+    assert sum(row["tokens_in"] for row in timings) == n_requests * chat.TEXT_TOKENS
+    assert sum(row["tokens_out"] for row in timings) == n_requests and timings[0]["served"] == [chat.MODEL]
 
 
-def test_a_model_of_unknown_price_stops_at_its_tokens(tmp_path: Path) -> None:
+def test_a_model_of_unknown_price_stops_at_the_token_budget(tmp_path: Path) -> None:
     with ChatServer() as server:
         key = paid(server, "openai", price=None, concurrency=2)
         with pytest.raises(UserError, match="0 tokens of 0 are used.*Raise `budget_tokens:`"):
-            asked_here(key, blind_works(), tmp_path, Budget(1000, 0))
-        assert server.asked == [], "no budget asks nothing"
+            run_here(key, text_batches(), tmp_path, Budget(1000, 0))
+        assert server.received == [], "no request is sent without a budget"
         with pytest.raises(UserError, match="tokens of 300 are used"):
-            asked_here(key, blind_works(), tmp_path, Budget(0, 300))
+            run_here(key, text_batches(), tmp_path, Budget(0, 300))
         used = Ledger(tmp_path).spent().tokens
-        assert used == len(server.asked) * (chat.TEXT_TOKENS + 1) <= 300 and len(server.asked) >= 3
+        assert used == len(server.received) * (chat.TEXT_TOKENS + 1) <= 300 and len(server.received) >= 3
 
 
-def test_a_failure_that_may_have_been_paid_for_counts_with_its_worst_case(tmp_path: Path) -> None:
-    def says(asked: Asked) -> Says:
-        faults = {"c0 1": replace(well(asked), delay=5), "c0 2": error(500), "c0 3": Says(b"<html>")}
-        return faults.get(asked.prompt, well(asked))
+def test_a_failure_that_may_have_been_billed_counts_with_its_worst_case(tmp_path: Path) -> None:
+    def reply(received: ReceivedRequest) -> ServerReply:
+        faults = {
+            "c0 1": replace(reply_correctly(received), delay=5),
+            "c0 2": error(500),
+            "c0 3": ServerReply(b"<html>"),
+        }
+        return faults.get(received.prompt, reply_correctly(received))
 
-    with ChatServer(says) as server:
-        rows, _ = asked_here(paid(server, "openai", timeout_s=0.5), blind_works(clips=1), tmp_path)
+    with ChatServer(reply) as server:
+        rows, _ = run_here(paid(server, "openai", timeout_s=0.5), text_batches(clips=1), tmp_path)
     assert [row["error"] for row in rows] == ["", "timeout", "server_error", "malformed"]
     assert spent(tmp_path) == pytest.approx(usd_of(frames=0) + 2 * RESERVED), "nothing for HTTP 500"
 
 
 @some_vendors
-def test_kills_pay_for_no_answer_twice_and_end_the_same(job: Job, name: str) -> None:
-    """At random moments, 20 of them with FAULTS=whole: what was kept when a job died is not asked again."""
+def test_killed_jobs_pay_for_no_answer_twice_and_give_the_same_result(job: Job, name: str) -> None:
+    """Kill jobs at random moments, 20 with FAULTS=whole: cached responses are not requested again."""
     vendor, draw = VENDORS[name], random.Random(13)
     delays = {f"c{clip} {n}": draw.uniform(0.01, 0.3) for clip in range(served.CLIPS) for n in range(served.QUESTIONS)}
-    with ChatServer(lambda asked: replace(vendor.well(asked), delay=delays[vendor.prompt(asked)])) as server:
+    with ChatServer(
+        lambda received: replace(vendor.reply_correctly(received), delay=delays[vendor.prompt(received)])
+    ) as server:
         key = paid(server, name, concurrency=3)
         for kill in range(served.KILLS):
-            kept, before = job.journaled(key), len(server.asked)
+            kept, before = job.cached_prompts(key), len(server.received)
             process = job.start(key, VENDOR_API_KEY=served.KEY)
             enough = before + draw.randrange(4, 9)
-            while len(server.asked) < enough or len(job.journaled(key)) < 2:
+            while len(server.received) < enough or len(job.cached_prompts(key)) < 2:
                 assert process.poll() is None, job.log
                 time.sleep(0.002)
             process.send_signal(signal.SIGKILL)
             process.wait()
             assert not kept & set(prompts(server, name, before)), kill
-        kept, before = job.journaled(key), len(server.asked)
+        kept, before = job.cached_prompts(key), len(server.received)
         assert 2 <= len(kept) < served.CLIPS * served.QUESTIONS
         assert job.run(key, VENDOR_API_KEY=served.KEY) == 0, job.log
-        assert sorted(prompts(server, name, before)) == sorted(set(delays) - kept), "each of the others once"
-        least = len(server.asked) * usd_of(len(served.FRAMES)) - 1e-9
-        assert spent(job.store.root) >= least, "what was on its way at a kill counts"
+        assert sorted(prompts(server, name, before)) == sorted(set(delays) - kept), "each other request is sent once"
+        least = len(server.received) * usd_of(len(served.FRAMES)) - 1e-9
+        assert spent(job.store.root) >= least, "requests in flight at a kill count"
         resumed = (job.folder / "out.parquet").read_bytes()
-        journal_path(job.store, key.key).unlink()
+        get_response_cache_path(job.store, key.key).unlink()
         assert job.run(key, VENDOR_API_KEY=served.KEY) == 0, job.log
-    assert (job.folder / "out.parquet").read_bytes() == resumed, "as without a kill"
+    assert (job.folder / "out.parquet").read_bytes() == resumed, "same as without kills"
 
 
-# No shape by which any key would be known, and characters that each way of writing it changes.
+# A key without a known form, whose characters each encoding changes.
 ODD_KEY = 'odd/4n8Qz+7"Wk2pLx9=Tb6vRc'
 ALL_SPELLINGS = {
     "plain": ODD_KEY,
@@ -163,30 +169,34 @@ ALL_SPELLINGS = {
     "escapes": "".join(f"\\u{ord(character):04x}" for character in ODD_KEY),
     "base64": b64encode(f"user:{ODD_KEY}:x".encode()).decode(),
 }
-# Of every spelling a part without the characters that are written in several ways.
+# Parts of each spelling without the characters that have several encodings.
 PARTS = ("4n8Qz", "Wk2pLx9", "Tb6vRc", "\\u0034\\u006e", ALL_SPELLINGS["base64"][10:30])
 
 
 @pytest.mark.parametrize("name", VENDORS)
 def test_no_secret_is_left_anywhere(job: Job, name: str) -> None:
-    """Of a server that repeats the key in answers, errors, headers and names, with the SDKs' own logs turned on."""
+    """A server repeats the key in answers, errors, headers and names, while the SDKs log everything."""
     vendor, everything = VENDORS[name], " ".join(ALL_SPELLINGS.values())
 
-    def says(asked: Asked) -> Says:
+    def reply(received: ReceivedRequest) -> ServerReply:
         replies = {
             "1": vendor.error(400, "x", f"your key {everything} is odd"),
-            "2": Says(b"<html>" + everything.encode()),
-            "3": Says({"error": f"your key {everything} is overloaded"}),
-            "4": Says(b"HTTP is " + everything.encode(), 502),
+            "2": ServerReply(b"<html>" + everything.encode()),
+            "3": ServerReply({"error": f"your key {everything} is overloaded"}),
+            "4": ServerReply(b"HTTP is " + everything.encode(), 502),
         }
-        reply = replies.get(vendor.prompt(asked)[-1], Says(vendor.says(asked, f"It is {everything}, yes")))
-        return replace(reply, headers={**reply.headers, "X-Echo": quote(ODD_KEY), "X-Request-Id": ODD_KEY})
+        answer = replies.get(
+            vendor.prompt(received)[-1], ServerReply(vendor.respond(received, f"It is {everything}, yes"))
+        )
+        return replace(answer, headers={**answer.headers, "X-Echo": quote(ODD_KEY), "X-Request-Id": ODD_KEY})
 
     loud = {"OPENAI_LOG": "debug", "ANTHROPIC_LOG": "debug", "VENDOR_API_KEY": ODD_KEY}
-    with ChatServer(says) as server:
+    with ChatServer(reply) as server:
         key = paid(server, name)
         assert job.run(key, **loud) == 0, job.log
-        assert {asked.headers[vendor.key_header].removeprefix("Bearer ") for asked in server.asked} == {ODD_KEY}
+        assert {received.headers[vendor.key_header].removeprefix("Bearer ") for received in server.received} == {
+            ODD_KEY
+        }
     rows = read_table(job.folder / "out.parquet", RESPONSES)
     failed = rows.filter(error="bad_request")
     assert failed.height == served.CLIPS and "is odd" in failed["message"][0]
@@ -199,7 +209,7 @@ def test_no_secret_is_left_anywhere(job: Job, name: str) -> None:
 
 
 def contents_of(path: Path) -> str:
-    """What a file holds, where it is packed without its packing, and where it is JSON also without that."""
+    """Return the text of a file, decompressed and without JSON escapes."""
     if path.suffix == ".parquet":
         return repr(pl.read_parquet(path).to_dicts()).replace(r"\\", "\\")
     if path.suffix == ".jsonl":

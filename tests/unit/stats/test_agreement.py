@@ -25,7 +25,7 @@ def test_rank_correlation_by_hand() -> None:
     assert rank_correlation([0.1, 0.2, 0.9], [1, 2, 3]) == pytest.approx(1)
 
 
-def test_what_is_not_defined_is_none() -> None:
+def test_undefined_values_are_none() -> None:
     assert kappa([], []) is None and weighted_kappa([], []) is None
     assert kappa("AAA", "AAA") is None and weighted_kappa([3, 3], [3, 3]) is None
     assert kappa("AAA", "BBB") == 0, "no label in common"

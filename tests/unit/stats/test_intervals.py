@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 from reprise.stats.beta import ALPHA, binomial_p
 from reprise.stats.intervals import BoundedMean, Difference, Interval, Statistic, clustered_estimate
-from reprise.stats.measures import Measure, difference, first, mean, measure, ones
+from reprise.stats.measures import Measure, average, compute_measure, subtract_second, take_first, unit_weights
 from scipy.stats import beta, binomtest, t
 
 LEVEL = 0.95
@@ -30,7 +30,7 @@ def rows_of(clusters: Sequence[str], sign: str) -> tuple[NDArray[np.float64], li
 def share(*clusters: str) -> BoundedMean:
     """The share of 1 in clusters that are written as `1101`."""
     right, names = rows_of(clusters, "1")
-    found = clustered_estimate([(right, np.ones(len(names)))], names, first)
+    found = clustered_estimate([(right, np.ones(len(names)))], names, take_first)
     assert isinstance(found, BoundedMean)
     return found
 
@@ -39,13 +39,13 @@ def apart(*clusters: str) -> Difference:
     """The share of + minus the share of - in clusters that are written as `+-0`."""
     (ahead, names), (behind, _) = rows_of(clusters, "+"), rows_of(clusters, "-")
     ones = np.ones(len(names))
-    found = clustered_estimate([(ahead, ones), (behind, ones)], names, difference)
+    found = clustered_estimate([(ahead, ones), (behind, ones)], names, subtract_second)
     assert isinstance(found, Difference)
     return found
 
 
 @pytest.mark.parametrize(("right", "asked"), [(0, 2), (1, 2), (3, 4), (12, 30), (40, 40), (58, 60), (700, 1001)])
-def test_of_single_rows_the_interval_and_the_test_are_the_exact_binomial_ones(right: int, asked: int) -> None:
+def test_interval_and_test_of_single_rows_are_exact_binomial(right: int, asked: int) -> None:
     found = share(*"1" * right, *"0" * (asked - right))
     for level in (0.8, 0.95, 0.99):
         expected = binomtest(right, asked).proportion_ci(level, method="exact")
@@ -54,7 +54,7 @@ def test_of_single_rows_the_interval_and_the_test_are_the_exact_binomial_ones(ri
         assert found.p_above(chance, LEVEL) == pytest.approx(binomial_p(right, asked, chance), rel=1e-6)
 
 
-def test_where_all_are_right_only_clusters_count() -> None:
+def test_only_clusters_count_if_all_rows_are_right() -> None:
     four = share(*["1" * 10] * 4)
     assert four.effective_rows(LEVEL) == pytest.approx(4)
     assert four.lower(LEVEL) == pytest.approx(0.025 ** (1 / 4))
@@ -65,7 +65,7 @@ def test_the_design_effect_by_hand() -> None:
     # 0.64 + 0.64 + 0.04 + 0.04 + 1.44 = 2.8, against 10 x 0.6 x 0.4 = 2.4 of rows on their own.
     assert share("11", "11", "10", "01").independent_rows() == pytest.approx(8 / (2.8 / 2.4))
     # For the other bound with two right rows more, 8 of 10: 2 x 0.16 + 2 x 0.36 + 0.16 = 1.2, against 1.6.
-    assert share("11", "11", "10", "01").mirrored().independent_rows() == pytest.approx(8)
+    assert share("11", "11", "10", "01").complement().independent_rows() == pytest.approx(8)
     # Weights 3/4 and 1/4: one more cluster of (27 + 1) / 64 / (10 / 16) = 0.7, all wrong. Of 1.7, 0.75 is right.
     value = 0.75 / 1.7
     spread = (0.75 * (1 - value)) ** 2 + (0.25 * value) ** 2 + (0.7 * value) ** 2
@@ -92,10 +92,10 @@ def test_differences_by_hand() -> None:
     assert swapped.interval(LEVEL) == pytest.approx((-high, -low), abs=1e-9)
 
 
-def test_shares_that_exclude_each_other_are_further_apart() -> None:
+def test_intervals_of_exclusive_shares_are_wider() -> None:
     # Of independent rows, a + here is one - less there: MOVER adds this by the correlation, -1/3 of halves.
     found = apart(*"+" * 25, *"-" * 25, *"0" * 50)
-    one, other = found.ahead.interval(LEVEL), found.behind.interval(LEVEL)
+    one, other = found.first.interval(LEVEL), found.second.interval(LEVEL)
     below, above = 0.25 - one.low, other.high - 0.25
     expected = np.sqrt(below**2 + above**2 + 2 / 3 * below * above)
     assert found.interval(LEVEL).low == pytest.approx(-expected, rel=1e-6)
@@ -104,7 +104,7 @@ def test_shares_that_exclude_each_other_are_further_apart() -> None:
 def test_choice_bias_of_separate_questions() -> None:
     # The model always says B: all right where B is the answer, none where A is. Twenty clusters speak for each.
     is_b = np.tile([1.0, 0.0], 20)
-    low, high = interval_of([(is_b, is_b), (0 * is_b, 1 - is_b)], np.arange(40), difference)
+    low, high = interval_of([(is_b, is_b), (0 * is_b, 1 - is_b)], np.arange(40), subtract_second)
     assert (low, high) == (pytest.approx(1 - np.hypot(*[1 - 0.025 ** (1 / 20)] * 2)), 1.0)
 
 
@@ -114,7 +114,7 @@ def test_the_order_of_the_rows_does_not_change_one_bit() -> None:
     def intervals(order: NDArray[np.int64]) -> list[Interval]:
         above, below = rows[:, order]
         ratios = [(above * below, below), (above, np.ones_like(above))]
-        return [interval_of(ratios, videos[order], function) for function in (first, difference, mean)]
+        return [interval_of(ratios, videos[order], function) for function in (take_first, subtract_second, average)]
 
     assert intervals(np.random.default_rng(1).permutation(3000)) == intervals(np.arange(3000))
 
@@ -126,14 +126,14 @@ def test_the_order_of_the_rows_does_not_change_one_bit() -> None:
     ([0, 0, 0], [0, 0, 0], [1, 2, 3]),
     ([1.0, 3.0], [1, 1], [1, 2]),  # a mean beyond its limits
 ])  # fmt: skip
-def test_what_has_no_interval(values: list[float], counts: list[float], clusters: list[object]) -> None:
-    assert clustered_estimate([(values, counts)], clusters, first) is None
+def test_undefined_intervals(values: list[float], counts: list[float], clusters: list[object]) -> None:
+    assert clustered_estimate([(values, counts)], clusters, take_first) is None
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
-def test_what_is_no_number_is_refused_by_its_row(value: float | None) -> None:
+def test_a_non_number_is_refused_with_its_row(value: float | None) -> None:
     with pytest.raises(ValueError, match="row 1"):
-        clustered_estimate([([1.0, value, 0.0], np.ones(3))], [1, 2, 3], first)
+        clustered_estimate([([1.0, value, 0.0], np.ones(3))], [1, 2, 3], take_first)
 
 
 # --- measures: values, counts, and tests against chance ---------------------------------------------------------------
@@ -144,20 +144,24 @@ def made_rows(seed: int, height: int = 200, videos: int = 30) -> pl.DataFrame:
     shares = {"right": 0.6, "failed": 0.1, "unparsed": 0.1}
     units = [f"v{draw.randrange(videos)}" for _ in range(height)]
     return pl.DataFrame(
-        {"unit": units} | {name: [draw.random() < p for _ in range(height)] for name, p in shares.items()}
+        {"cluster": units} | {name: [draw.random() < p for _ in range(height)] for name, p in shares.items()}
     )
 
 
 def share_of(frame: pl.DataFrame, level: float = LEVEL, scale: float = 100) -> Measure:
-    return measure("ba", "overall", frame, [(frame["right"], ones(frame))], level, scale=scale)
+    return compute_measure("ba", "overall", frame, [(frame["right"], unit_weights(frame))], level, scale=scale)
 
 
 @pytest.mark.parametrize(("least", "most", "scale"), [(0, 1, 100), (0, 3, 1), (-1, 1, 100)])
 def test_the_interval_is_on_the_scale_of_the_values(least: float, most: float, scale: float) -> None:
     frame = made_rows(2)
     values = least + (most - least) * pl.Series([random.Random(3).randrange(4) / 3 for _ in range(frame.height)])
-    found = measure("m", "all", frame, [(values, ones(frame))], LEVEL, scale=scale, limits=(least, most))
-    expected = clustered_estimate([((values - least) / (most - least), ones(frame))], frame["unit"], first)
+    found = compute_measure(
+        "m", "all", frame, [(values, unit_weights(frame))], LEVEL, scale=scale, limits=(least, most)
+    )
+    expected = clustered_estimate(
+        [((values - least) / (most - least), unit_weights(frame))], frame["cluster"], take_first
+    )
     assert expected is not None and found.value == pytest.approx(scale * values.mean())  # type: ignore[operator]
     ends = [scale * (least + (most - least) * end) for end in expected.interval(LEVEL)]
     assert (found.low, found.high) == pytest.approx(tuple(ends))
@@ -165,7 +169,7 @@ def test_the_interval_is_on_the_scale_of_the_values(least: float, most: float, s
 
 @pytest.mark.parametrize("videos", [3, 10, 30, 100])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_number_is_above_chance_exactly_where_its_one_sided_bound_is(seed: int, videos: int) -> None:
+def test_a_value_is_above_chance_exactly_if_its_one_sided_bound_is(seed: int, videos: int) -> None:
     frame = made_rows(seed, videos=videos)
     bound, low = share_of(frame, 1 - 2 * ALPHA).low, share_of(frame).low
     assert bound is not None and low is not None
@@ -176,17 +180,19 @@ def test_a_number_is_above_chance_exactly_where_its_one_sided_bound_is(seed: int
 
 def test_counts_and_values() -> None:
     right, failed, unparsed = [True, False, True, True], [False, True, False, False], [False, True, True, False]
-    frame = pl.DataFrame({"unit": [*"aabb"], "right": right, "failed": failed, "unparsed": unparsed})
+    frame = pl.DataFrame({"cluster": [*"aabb"], "right": right, "failed": failed, "unparsed": unparsed})
     found = share_of(frame, scale=3)
     assert found.value == 3 * 0.75
-    assert (found.asked, found.scored, found.failed, found.unparsed) == (4, 2, 1, 1), "what failed is not unparsed too"
-    bias = [(frame["right"], ones(frame)), (~frame["right"], ones(frame))]
-    apart = measure("bias", "overall", frame, bias, LEVEL, difference)
+    assert (found.requested, found.scored, found.failed, found.unparsed) == (4, 2, 1, 1), (
+        "what failed is not unparsed too"
+    )
+    bias = [(frame["right"], unit_weights(frame)), (~frame["right"], unit_weights(frame))]
+    apart = compute_measure("bias", "overall", frame, bias, LEVEL, subtract_second)
     assert (apart.value, apart.p_above(0.5)) == (100 * (0.75 - 0.25), None), "a difference has no chance"
 
 
 @pytest.mark.parametrize("height", [0, 3])
-def test_where_nothing_counts_there_is_no_value_and_no_interval(height: int) -> None:
+def test_no_rows_give_no_value_and_no_interval(height: int) -> None:
     frame = made_rows(1).head(height)
-    found = measure("ba", "overall", frame, [(frame["right"], 0 * ones(frame))], LEVEL)
-    assert (found.value, found.low, found.high, found.asked) == (None, None, None, height)
+    found = compute_measure("ba", "overall", frame, [(frame["right"], 0 * unit_weights(frame))], LEVEL)
+    assert (found.value, found.low, found.high, found.requested) == (None, None, None, height)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reprise.stats.paired import compare_paired, holm, sign_flip_p
+from reprise.stats.paired import adjust_holm, compare_paired, sign_flip_p
 from scipy.stats import binomtest, norm
 
 
@@ -56,7 +56,7 @@ def test_sampled_patterns_follow_the_normal_theory_repeat_and_are_never_zero() -
     assert sign_flip_p(np.full(100, 0.1), np.arange(100), draws=999) == 1 / 1000
 
 
-def test_a_mean_of_tests_counts_each_test_alike() -> None:
+def test_a_mean_of_tests_weights_tests_equally() -> None:
     first = {f"{test}{number}": float(test == "a") for test, size in (("a", 2), ("b", 8)) for number in range(size)}
     second = dict.fromkeys(first, 0.0)
     tests = {item: item[0] for item in first}
@@ -69,5 +69,5 @@ def test_a_mean_of_tests_counts_each_test_alike() -> None:
 
 
 def test_holm_by_hand() -> None:
-    assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
-    assert holm([0.5, 0.9]) == [1.0, 1.0] and holm([]) == [] and holm([0.02]) == [0.02]
+    assert adjust_holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
+    assert adjust_holm([0.5, 0.9]) == [1.0, 1.0] and adjust_holm([]) == [] and adjust_holm([0.02]) == [0.02]

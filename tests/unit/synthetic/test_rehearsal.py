@@ -4,15 +4,15 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from reprise.benchmarks.annotations import is_in, list_flaws
 from reprise.benchmarks.mmbench_video.taxonomy import OTHER_VIDEO_SETS
-from reprise.benchmarks.rows import flaws_of, is_in
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.store import Store
-from reprise.fetch.routes import fetcher_for
+from reprise.fetch.routes import create_fetcher
 from reprise.fetch.settings import Rehearsal
-from reprise.media.black import check_black, separating_span
-from reprise.media.probe import packet_index
+from reprise.media.black import check_black, find_separating_span
+from reprise.media.probe import read_packet_index
 from reprise.stages.sources import fetch_source
 from synthetic.rehearsal import temporalbench
 from synthetic.rehearsal.films import RATE, SECONDS, film_number
@@ -32,7 +32,7 @@ def test_a_release_has_what_its_paper_counts_and_no_group_of_a_table_is_empty(be
     tables = load(Path(), {"suite": "rehearsal"}).tables[benchmark].tables.values()
     named = {group for spec in tables for c in spec.columns for r in spec.rows() if (group := r.group or c.group)}
     assert named and not [group for group in named if module.in_group(items, group).is_empty()]
-    assert flaws_of(items) == []
+    assert list_flaws(items) == []
     tasks = Counter(items["task"])
     if benchmark == "mmbench_video":
         own = items.filter(is_in("mmbench_video"))
@@ -56,14 +56,14 @@ def test_ids_of_one_film_share_it_and_those_of_the_pattern_are_concatenations(
     joined: str | None, tmp_path: Path
 ) -> None:
     store = Store(tmp_path)
-    fetcher = fetcher_for(Rehearsal(kind="rehearsal", joined=joined), store)
+    fetcher = create_fetcher(Rehearsal(kind="rehearsal", joined=joined), store)
     first, second, *_ = (name for name in (f"joined/{place}" for place in range(1000)) if film_number(name) == 0)
     found = [fetch_source(name, fetcher, store) for name in (first, second)]
     assert found[0].object == found[1].object
     path, frames = store.root / found[0].object, SECONDS[0] * RATE
     if joined:
-        start, end = separating_span(path, 2.0, expected_start_s=SECONDS[0])
+        start, end = find_separating_span(path, 2.0, expected_start_s=SECONDS[0])
         check_black(path, start, end)
         assert (start, end) == (frames, frames + 2 * RATE)
         frames = end + SECONDS[1] * RATE
-    assert packet_index(path).frames == frames
+    assert read_packet_index(path).frames == frames

@@ -9,17 +9,17 @@ from typing import Any
 import polars as pl
 from reprise.config.load import load
 from reprise.config.tables import Column, Row
-from reprise.core.schemas import METRICS, READERS_DIFFER
+from reprise.core.schemas import EXTRACTORS_DIFFER, METRICS
 from reprise.core.settings import Settings
 from reprise.plan.runs import Plan
 from reprise.plan.suite import all_settings
-from reprise.tables.build import Builder
+from reprise.tables.builder import TableBuilder
 from reprise.tables.keys import TableKey
-from reprise.tables.published import Published, published_file
+from reprise.tables.published import PublishedTable, published_path
 from reprise.tables.render.table import Table
 
-ALL_WELL = {"asked": 1500, "scored": 1500, "failed": 0, "unparsed": 0, "missing": 0}
-FIXED, AUTHORS = {"convention": "fixed", "reader": "robust"}, {"convention": "authors", "reader": "authors"}
+ALL_WELL = {"requested": 1500, "scored": 1500, "failed": 0, "unparsed": 0, "missing": 0}
+FIXED, AUTHORS = {"convention": "fixed", "extractor": "robust"}, {"convention": "authors", "extractor": "authors"}
 LOW = {"mean", "mae", "original_score"}  # ratings from 0 to 3; everything else is a share or a count
 
 
@@ -32,24 +32,24 @@ def keys_of(suite: str) -> list[Settings]:
 def full_tables(suite: str) -> dict[str, Table]:
     """Benchmark and table -> a table that shows numbers, published values, differences, marks and notes."""
     tables = (key for key in keys_of(suite) if isinstance(key, TableKey))
-    return {f"{key.benchmark}/{key.table}": filled(key).table() for key in tables}
+    return {f"{key.benchmark}/{key.table}": filled(key).build() for key in tables}
 
 
-def filled(key: TableKey) -> Builder:
+def filled(key: TableKey) -> TableBuilder:
     """A table from numbers that no run made."""
     key = key.model_copy(update={"missing_share_max": 1.0})
-    published = Published(published_file(key.benchmark) if key.show_published else None, key.table)
-    empty = Builder(key, pl.DataFrame(schema=METRICS), published)
-    found = {(row["run"], row["judge"], row["metric"], row["group"], row["reader"]): row for row in numbers(empty)}
-    return Builder(key, pl.DataFrame(list(found.values()), schema=METRICS), published)
+    published = PublishedTable(published_path(key.benchmark) if key.show_published else None, key.table)
+    empty = TableBuilder(key, pl.DataFrame(schema=METRICS), published)
+    found = {(row["run"], row["judge"], row["metric"], row["group"], row["extractor"]): row for row in numbers(empty)}
+    return TableBuilder(key, pl.DataFrame(list(found.values()), schema=METRICS), published)
 
 
-def numbers(empty: Builder) -> Iterator[dict[str, Any]]:
-    """Numbers for each cell of a table, by both conventions, and how often its readers differ."""
+def numbers(empty: TableBuilder) -> Iterator[dict[str, Any]]:
+    """Numbers for each cell of a table, by both conventions, and how often its extractors differ."""
     draw = random.Random(f"{empty.key.benchmark} {empty.key.table}")
     for row in empty.spec.rows():
         for column in empty.spec.columns:
-            source = empty.source_of(row, column)
+            source = empty.find_source(row, column)
             if source is not None:
                 named = next(iter((*row.judges, *empty.key.judge_order)), "no judge")
                 run, _, _ = source.partition(f"/{named}")
@@ -58,9 +58,9 @@ def numbers(empty: Builder) -> Iterator[dict[str, Any]]:
                     yield number | {"run": run, "judge": judge, "key": "f" * 64}
 
 
-def cell_numbers(empty: Builder, row: Row, column: Column, draw: random.Random) -> Iterator[dict[str, Any]]:
+def cell_numbers(empty: TableBuilder, row: Row, column: Column, draw: random.Random) -> Iterator[dict[str, Any]]:
     group = row.group or column.group or ""
-    metrics = [column.ratio.metric] if column.ratio else empty.spec.metrics_of(column)
+    metrics = [column.ratio.metric] if column.ratio else empty.spec.list_metrics(column)
     counts = ALL_WELL if row.dataset else ALL_WELL | {"failed": 4, "unparsed": 3, "missing": 2 * (draw.random() < 0.2)}
     for metric in metrics:
         top = 3 if metric in LOW else 9999 if column.decimals == 0 else 99.99
@@ -69,4 +69,4 @@ def cell_numbers(empty: Builder, row: Row, column: Column, draw: random.Random) 
         if not row.dataset:
             yield shown | AUTHORS | {"value": draw.uniform(top / 10, top)}
     if not row.dataset:
-        yield ALL_WELL | FIXED | {"metric": READERS_DIFFER, "group": "answers", "value": 12.0}
+        yield ALL_WELL | FIXED | {"metric": EXTRACTORS_DIFFER, "group": "answers", "value": 12.0}

@@ -1,12 +1,12 @@
-"""The table of judges: counts and numbers of a pair, worked by hand, and what becomes of replies that could not be read."""
+"""The table of judges: counts and numbers of a pair, worked by hand, and what becomes of replies that could not be parsed."""
 
 from typing import Any
 
 import polars as pl
 import pytest
 from reprise.core.schemas import VERDICTS
-from reprise.tables.build import TIDY
-from reprise.tables.judges import agreement_table, compare, tidy_rows
+from reprise.tables.builder import TIDY_SCHEMA
+from reprise.tables.judges import build_agreement_table, compare_judges, tidy_rows
 from reprise.tables.keys import AgreementKey, JudgePairKey
 from reprise.tables.render import render
 
@@ -25,7 +25,7 @@ def judged(replies: Ratings, *, videos: int = 2) -> pl.DataFrame:
         known = {"item_id": str(number), "failed": reply is FAILED, "unparsed": reply == "", "right": reply in (3, "A")}
         rows.append(verdict_row(f"{number}#robust", str("" if reply is None else reply), score=score, **known))
     units = [f"v{number % videos}" for number in range(len(rows))]
-    return pl.DataFrame(rows, schema=VERDICTS).with_columns(unit=pl.Series(units, dtype=pl.String))
+    return pl.DataFrame(rows, schema=VERDICTS).with_columns(cluster=pl.Series(units, dtype=pl.String))
 
 
 def of(first: list[Ratings], second: list[Ratings]) -> Any:
@@ -35,11 +35,11 @@ def of(first: list[Ratings], second: list[Ratings]) -> Any:
         for run, replies in zip(RUNS, given, strict=False)
     }
     pair = JudgePairKey(benchmark="b", title="Bench, p", judges=("first", "second"), runs=RUNS[: len(first)])
-    return compare(pair, verdicts, 0.95)
+    return compare_judges(pair, verdicts, 0.95)
 
 
 def test_ratings_and_options_by_hand() -> None:
-    """Ratings read by both: 0 1 2 3 3 and 0 2 2 3 1, of which three are equal; the means are 9/5 and 8/5.
+    """Ratings extracted by both: 0 1 2 3 3 and 0 2 2 3 1, of which three are equal; the means are 9/5 and 8/5.
 
     Options A A B B and A B B B: three equal, by chance half would be; half and a quarter are right.
     """
@@ -73,9 +73,9 @@ def test_the_table_counts_what_could_not_be_judged() -> None:
     found = of([[0, 1, 2, 3, 3, "", FAILED]], [[0, 2, 2, 3, 1, 1, FAILED]])
     known = {"suite": "s", "suite_title": "S", "notice": "Toy.", "confidence": 0.95}
     key = AgreementKey.model_validate(known | {"pairs": [found.pair], "judges": {"first": "GPT", "second": "Qwen"}})
-    text = render(agreement_table(key, [found]), "md")
+    text = render(build_agreement_table(key, [found]), "md")
     assert "GPT / Qwen" in text and "60.0" in text and "0.59" in text
-    assert "1 answers failed, so that there was nothing to judge." in text and "**Toy.**" in text
-    rows = pl.DataFrame(list(tidy_rows(key, [found])), schema=TIDY)
-    assert rows.filter(metric="kappa").select("asked", "scored", "failed", "unparsed").row(0) == (7, 5, 1, 1)
+    assert "1 failed answers were not judged." in text and "**Toy.**" in text
+    rows = pl.DataFrame(list(tidy_rows(key, [found])), schema=TIDY_SCHEMA)
+    assert rows.filter(metric="kappa").select("requested", "scored", "failed", "unparsed").row(0) == (7, 5, 1, 1)
     assert rows.filter(metric="second_only")["value"].to_list() == [1] and set(rows["row"]) == {"first, second"}

@@ -22,7 +22,7 @@ def cells(benchmark: str) -> Iterator[tuple[str, Row, Column, str]]:
     for name, spec in CONFIG.tables[benchmark].tables.items():
         for row in spec.rows():
             for column in spec.columns:
-                for metric in spec.metrics_of(column):
+                for metric in spec.list_metrics(column):
                     yield name, row, column, metric
 
 
@@ -39,7 +39,7 @@ def test_every_printed_number_has_its_cell(benchmark: str) -> None:
 
 
 @pytest.mark.parametrize("rate", [24, 25, 30])
-def test_clip_models_see_the_frames_that_velocitis_code_picks(rate: int) -> None:
+def test_clip_models_get_the_frames_of_velocitis_code(rate: int) -> None:
     """Its script: round((s + 0.25) f) - 1 and round((s + 0.75) f) - 1 of each second."""
     wanted = [round((second + part) * rate) - 1 for second in range(10) for part in (0.25, 0.75)]
     frames = 10 * rate
@@ -81,14 +81,14 @@ LOADERS = {
     "movie-llm": {"rule": "fps_stride", "fps": 1},
     "videochat2": {"rule": "segment", "frames": 16},
     "pllava-7b": {"rule": "segment", "frames": 16},
-    "sharegpt4video-8b": {"rule": "segment", "frames": 16, "view": {"show": "grid", "rows": 4, "columns": 4}},
+    "sharegpt4video-8b": {"rule": "segment", "frames": 16, "transform": {"show": "grid", "rows": 4, "columns": 4}},
     "minigpt4-video": {"rule": "stride_head", "frames": 90},
     "llava-next-video": {"rule": "second_capped", "frames": 32},
     "video-llava-7b": {"rule": "spaced", "frames": 8},
 }
 
 
-def test_video_models_of_mmbench_video_see_the_frames_of_their_own_loaders() -> None:
+def test_video_models_of_mmbench_video_get_the_frames_of_their_own_loaders() -> None:
     """Section 4: video models keep the default settings of their own code."""
     tables = CONFIG.tables["mmbench_video"].tables
     for model, rule in LOADERS.items():
@@ -96,12 +96,12 @@ def test_video_models_of_mmbench_video_see_the_frames_of_their_own_loaders() -> 
         assert rows and all(CONFIG.main.samplings[str(row.sampling)] == rule for row in rows), model
 
 
-def test_image_models_of_table_4_are_worded_as_vlmevalkit_words_them() -> None:
+def test_image_models_of_table_4_have_the_prompts_of_vlmevalkit() -> None:
     protocols = CONFIG.benchmarks["mmbench_video"].protocols
     found = {}
     for _, row, column, _ in cells("mmbench_video"):
         if column.protocol in ("mmbench", "mmstar"):
-            protocol = row.in_column(column).protocol
+            protocol = row.for_column(column).protocol
             found.setdefault(str(row.model), set()).add(protocols[str(protocol)].prompt)
     own = {"llava-v1.5-7b": {"image.letter"}, "internvl-chat-v1.5": {"image.letter"}}
     own["idefics2-8b"] = {"image.idefics2", "image.idefics2.mmstar"}
@@ -119,10 +119,10 @@ PROMPTS = {
 
 
 @pytest.mark.parametrize("benchmark", PAPERS)
-def test_rows_ask_in_the_papers_words_and_the_policy_is_written_down(benchmark: str) -> None:
+def test_rows_use_the_papers_prompts_and_the_policy_is_documented(benchmark: str) -> None:
     """From the code they take what the paper does not print."""
     protocols = CONFIG.benchmarks[benchmark].protocols
-    shown = [row.in_column(column) for _, row, column, _ in cells(benchmark)]
+    shown = [row.for_column(column) for _, row, column, _ in cells(benchmark)]
     prompts = {protocols[row.protocol].prompt for row in shown if row.model and row.protocol}
     assert not any("authors" in one for one in prompts) if benchmark not in PROMPTS else prompts == PROMPTS[benchmark]
     page = (ROOT / f"docs/benchmarks/{benchmark}.md").read_text()
@@ -138,7 +138,7 @@ def test_what_tables_of_models_and_of_data_show() -> None:
     texts = {name: render(table, "md") for name, table in full_tables("rehearsal").items()}
     assert len(texts) == 33, "the tables are those of the papers"
     assert {name for name, text in texts.items() if "published value, and difference" not in text} <= OF_DATA
-    assert [name for name in OF_DATA if re.search("failed|readers|convention", texts[name])] == []
+    assert [name for name in OF_DATA if re.search("failed|extractors|convention", texts[name])] == []
     for name, text in texts.items():
         marks = re.findall(r"<sup>([^<]*)</sup>", text.split("\n\n- ")[0])
         letters = list(dict.fromkeys(letter for mark in marks for letter in mark.split(",") if letter.isalpha()))

@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.schemas import FAILED_ANSWERS, METRICS, READERS_DIFFER
-from reprise.tables.build import Builder
+from reprise.core.schemas import EXTRACTORS_DIFFER, FAILED_ANSWERS, METRICS
+from reprise.tables.builder import TableBuilder
 from reprise.tables.keys import TableKey
 from reprise.tables.render import render
-from reprise.tables.render.table import numbers_of
+from reprise.tables.render.table import collect_numbers
 
 from tests.unit.tables.world import metric_row, published, table_key
 
@@ -35,15 +35,15 @@ PRINTED = (
     "velociti,table2,GPT-4o [subset],,control,strict,63.3",
     "velociti,table3,OV-7B,,control,strict,1.0",
 )
-Build = Callable[..., Builder]
+Build = Callable[..., TableBuilder]
 
 
 @pytest.fixture
 def build(tmp_path: Path) -> Build:
-    def builder(*rows: dict[str, Any], printed: tuple[str, ...] = PRINTED, **changes: Any) -> Builder:
+    def builder(*rows: dict[str, Any], printed: tuple[str, ...] = PRINTED, **changes: Any) -> TableBuilder:
         key = table_key(SPEC) | {"runs": [RUN]} | changes
         values = published(tmp_path, *printed, table=str(key["table"]))
-        return Builder(TableKey.model_validate(key), pl.DataFrame(rows, schema=METRICS), values)
+        return TableBuilder(TableKey.model_validate(key), pl.DataFrame(rows, schema=METRICS), values)
 
     return builder
 
@@ -53,26 +53,26 @@ def metric(group: str, value: float | None, metric: str = "strict", run: str = R
 
 
 CTRL = metric("control", 80.0)
-NOTHING = {"low": None, "high": None, "asked": 0, "scored": 0}
+NOTHING = {"low": None, "high": None, "requested": 0, "scored": 0}
 
 
 def authors(row: dict[str, Any], value: float) -> dict[str, Any]:
-    return row | {"convention": "authors", "reader": "authors", "value": value}
+    return row | {"convention": "authors", "extractor": "authors", "value": value}
 
 
-def markdown(made: Builder) -> str:
-    return render(made.table(), "md")
+def markdown(made: TableBuilder) -> str:
+    return render(made.build(), "md")
 
 
-def cells_of(made: Builder) -> dict[str, list[str]]:
+def cells_of(made: TableBuilder) -> dict[str, list[str]]:
     """Label -> cells of the rows of a table."""
     lines = [line.strip("|").split("|") for line in markdown(made).splitlines() if line.startswith("| ")]
     return {label.strip(): [cell.strip() for cell in cells] for label, *cells in lines}
 
 
-def sources(made: Builder) -> dict[tuple[str, str], tuple[str, float]]:
-    made.table()
-    rows = [row for row in made.tidy if row.get("convention") != "authors"]
+def sources(made: TableBuilder) -> dict[tuple[str, str], tuple[str, float]]:
+    made.build()
+    rows = [row for row in made.tidy_rows if row.get("convention") != "authors"]
     return {(row["row"], row["column"]): (row["source"], row["value"]) for row in rows}
 
 
@@ -93,7 +93,7 @@ def test_a_cell_is_measured_else_chance_else_published_else_a_dash(build: Build)
     assert {source for source, _ in sources(build(*rows, show_published=False)).values()} == {"chance", "reproduced"}
 
 
-def test_a_published_number_stays_where_a_run_was_not_asked(build: Build) -> None:
+def test_a_published_number_stays_if_a_run_has_no_requests(build: Build) -> None:
     """Control is not in VELOCITI's subset: a run of the subset has no number of it, but the paper prints one."""
     made = build(metric("control", None, **NOTHING), metric("average", 32.0))
     assert sources(made)["OV-7B", "Ctrl"] == ("published", 81.6)
@@ -103,7 +103,7 @@ def test_a_published_number_stays_where_a_run_was_not_asked(build: Build) -> Non
     assert cells_of(none)["OV-7B"][0] == "–", "a metric of nothing is never zero"
 
 
-def test_what_is_lost_in_the_papers_text_says_so(build: Build) -> None:
+def test_numbers_lost_in_the_papers_text_are_marked(build: Build) -> None:
     lost = "Not run; the paper's number is lost in its extracted text."
     assert lost in markdown(build(runs=[], spec=SPEC | {"is_damaged": True})) and lost not in markdown(build(runs=[]))
 
@@ -111,10 +111,10 @@ def test_what_is_lost_in_the_papers_text_says_so(build: Build) -> None:
 def test_a_reference_competes_with_no_row_for_the_best(build: Build) -> None:
     rows = (metric("control", 99.0), CTRL | {"run": OTHER})
     for references, best in (((), "**99.0**"), (("ov",), "**80.0**")):
-        assert best in markdown(build(*rows, runs=[RUN, OTHER], references=references)), references
+        assert best in markdown(build(*rows, runs=[RUN, OTHER], reference_models=references)), references
 
 
-def test_counts_of_the_data_stand_beside_the_papers_without_any_run(build: Build) -> None:
+def test_counts_of_the_data_are_beside_the_papers_without_any_run(build: Build) -> None:
     counted = [{"rows": [{"label": "OV-7B", "group": "control", "dataset": True}]}]
     spec = SPEC | {"best": False, "columns": [{"title": "N"}], "sections": counted}
     assert "80.0 (81.6, −1.6)" in markdown(build(CTRL | {"run": "velociti/data"}, runs=[], spec=spec))
@@ -124,36 +124,36 @@ def test_counts_of_the_data_stand_beside_the_papers_without_any_run(build: Build
 
 
 def differ(value: float, asked: int = 20, run: str = RUN) -> dict[str, Any]:
-    """How many answers the readers read differently."""
-    return metric("answers", value, metric=READERS_DIFFER, asked=asked, run=run)
+    """Number of answers on which the extractors differ."""
+    return metric("answers", value, metric=EXTRACTORS_DIFFER, requested=asked, run=run)
 
 
 def test_notes_of_a_row_and_of_the_table(build: Build) -> None:
     row = metric("control", 80.0, failed=1, unparsed=2, missing=1)
     made = build(row, authors(row, 91.4), quantised={"ov": "nf4", "qvl": "gptq"})
     text = markdown(made)
-    assert [(one["convention"], one["reader"], one["key"]) for one in made.tidy if one["source"] == "reproduced"] == [
+    assert [(one["convention"], one["extractor"], one["key"]) for one in made.tidy_rows if one["source"] == "reproduced"] == [
         ("fixed", "robust", "f" * 64), ("authors", "authors", "f" * 64),
     ], "both conventions are in the tidy rows"  # fmt: skip
-    assert "Of up to 11 samples: 1 without a clip, 1 failed, 2 not readable." in text
-    assert "By the authors' convention and reader: Ctrl 91.4." in text
-    assert "Asked with quantised weights (nf4)." in text and "gptq" not in text, "published numbers are not of these"
-    assert text.count("What failed or could not be read counts as wrong.") == 1
-    assert build(CTRL, differ(0.0)).table().notes == ()
-    assert build(CTRL, differ(3.0), differ(4.0, 10, OTHER)).table().notes == (
-        "The readers robust and authors differ on at most 4 of 10 answers of a run.",
+    assert "Of up to 11 samples: 1 without a clip, 1 failed, 2 unparsed." in text
+    assert "By the authors' convention and extractor: Ctrl 91.4." in text
+    assert "Run with quantised weights (nf4)." in text and "gptq" not in text, "published numbers are not of these"
+    assert text.count("Failed and unparsed answers count as wrong.") == 1
+    assert build(CTRL, differ(0.0)).build().notes == ()
+    assert build(CTRL, differ(3.0), differ(4.0, 10, OTHER)).build().notes == (
+        "The extractors robust and authors differ on at most 4 of 10 answers of a run.",
     )
-    assert "failed" in " ".join(build().table().provenance)
-    assert "failed" not in " ".join(build(runs=[]).table().provenance), "without answers nothing is said of failed ones"
+    assert "unparsed" in " ".join(build().build().provenance)
+    assert "unparsed" not in " ".join(build(runs=[]).build().provenance), "no convention without answers"
 
 
-def test_imported_answers_are_marked_and_their_problems_stand_below(build: Build) -> None:
-    made = build(CTRL, imported=[RUN])
+def test_imported_answers_are_marked_and_their_problems_are_footnotes(build: Build) -> None:
+    made = build(CTRL, imported_runs=[RUN])
     made.problems = {RUN: Counter({"unknown id": 3, "disagrees with another answer": 1})}
     assert sources(made)["OV-7B", "Ctrl"] == ("imported", 80.0)
     text = markdown(made)
     assert "Problems of imported answers: 3 unknown id, 1 disagrees with another answer." in text
-    assert "Scored here from answers made elsewhere." in text
+    assert "Imported predictions, scored here." in text
 
 
 JUDGED = {
@@ -163,12 +163,12 @@ JUDGED = {
 }  # fmt: skip
 
 
-def judged(build: Build, judges: dict[str, str], **changes: Any) -> Builder:
+def judged(build: Build, judges: dict[str, str], **changes: Any) -> TableBuilder:
     """A table of two models, each rated by the judge named."""
     runs = {model: f"mmbench_video/packed/interior8/{model}" for model in judges}
     rows = [metric("overall", 2.0, metric="mean", run=runs[model], judge=judge) for model, judge in judges.items()]
     known = {
-        "benchmark": "mmbench_video", "spec": JUDGED, "judged": ["packed"], "judge_order": ["first", "second"],
+        "benchmark": "mmbench_video", "spec": JUDGED, "judged_protocols": ["packed"], "judge_order": ["first", "second"],
         "judges": {"first": "First", "second": "Second"},
         "runs": [f"{runs[model]}/{judge}" for model, judge in judges.items()],
         "printed": ("mmbench_video,table2,QVL-7B,,overall,mean,1.0",),
@@ -186,37 +186,39 @@ def judged(build: Build, judges: dict[str, str], **changes: Any) -> Builder:
     ],
 )
 def test_a_caption_names_the_judges_whose_numbers_it_shows(build: Build, judges: dict[str, str], caption: str) -> None:
-    table = judged(build, judges).table()
+    table = judged(build, judges).build()
     assert table.caption == caption
     notes = [note for row in table.rows() for note in row.notes if note.startswith("Judged")]
     assert notes == (["Judged by First.", "Judged by Second."] if len(set(judges.values())) > 1 else [])
 
 
-def test_who_judged_and_who_did_not(build: Build) -> None:
+def test_notes_on_judges_and_unjudged_runs(build: Build) -> None:
     table = judged(build, {"ov": "second"}, quantised={"ov": "nf4", "second": "gptq"})
     assert sources(table)["OV-7B", "Mean"] == ("reproduced", 2.0), "the ratings of the first judge who rated it"
     text = markdown(table)
-    assert "Asked with quantised weights (nf4)." in text and "Judged with quantised weights (gptq)." in text
-    unjudged = judged(build, {}, unjudged=[f"mmbench_video/packed/interior8/{name}" for name in "abcd"])
-    said = "No judge has rated 4 of the runs that could be shown, so that published values stand there:"
-    assert said in markdown(unjudged) and "interior8/c, ..." in markdown(unjudged)
+    assert "Run with quantised weights (nf4)." in text and "Judged with quantised weights (gptq)." in text
+    unjudged = judged(build, {}, unjudged_runs=[f"mmbench_video/packed/interior8/{name}" for name in "abcd"])
+    note = "Published values instead of 4 runs that no judge has rated:"
+    assert note in markdown(unjudged) and "interior8/c, ..." in markdown(unjudged)
 
 
 def looks(name: str, value: float, **changes: Any) -> dict[str, Any]:
     """A number of a run's health."""
-    return metric("answers", value, metric=f"health_{name}", low=None, high=None, p_chance=None, asked=50) | changes
+    return metric("answers", value, metric=f"health_{name}", low=None, high=None, p_chance=None, requested=50) | changes
 
 
 def test_a_run_that_looks_broken_is_named_under_the_table(build: Build) -> None:
-    table = build(CTRL, looks("unread", 40.0), looks("failed", 0.0)).table()
-    assert table.warnings == (f"{RUN} looks broken: 40.0 % of 50 answers could not be read.",)
-    assert f"{RUN}: 40.0 % unread" in table.provenance
-    assert build(CTRL, looks("unread", 40.0), references=["ov"]).table().warnings == (), "a baseline is as it is"
+    table = build(CTRL, looks("unparsed", 40.0), looks("failed", 0.0)).build()
+    assert table.warnings == (f"{RUN} looks broken: 40.0 % of 50 answers could not be parsed.",)
+    assert f"{RUN}: 40.0 % unparsed" in table.provenance
+    assert build(CTRL, looks("unparsed", 40.0), reference_models=["ov"]).build().warnings == (), (
+        "a baseline is as it is"
+    )
     replies = looks("failed", 40.0, group="replies", judge="gpt")
-    warnings = build(CTRL, replies, judges={"gpt": "GPT"}).table().warnings
+    warnings = build(CTRL, replies, judges={"gpt": "GPT"}).build().warnings
     assert warnings == (f"{RUN}/gpt looks broken: 40.0 % of 50 replies failed.",)
-    many = [looks("unread", 40.0, run=f"velociti/entail/fps1/m{index}") for index in range(10)]
-    warnings = build(CTRL, *many).table().warnings
+    many = [looks("unparsed", 40.0, run=f"velociti/entail/fps1/m{index}") for index in range(10)]
+    warnings = build(CTRL, *many).build().warnings
     assert len(warnings) == 9 and warnings[-1] == "2 more runs look broken: see the provenance."
 
 
@@ -225,7 +227,7 @@ def test_a_run_that_looks_broken_is_named_under_the_table(build: Build) -> None:
 
 def test_too_many_missing_clips_stop_the_table(build: Build) -> None:
     """Counts of answers must not thin out the share of items without a clip."""
-    counts = differ(0.0, 1000), looks("unread", 0.0, asked=10_000)
+    counts = differ(0.0, 1000), looks("unparsed", 0.0, requested=10_000)
     with pytest.raises(UserError, match=f"16.7 % of the items of {RUN} have no clip, more than the 10.0 %"):
         build(metric("control", 80.0, missing=2), *counts)
 
@@ -259,13 +261,13 @@ OV = {"label": "OV", "model": "ov", "protocol": "paper", "sampling": "linspace1"
 
 def vinoground(
     build: Build, spec: dict[str, Any], *rows: dict[str, Any], printed: tuple[str, ...] = (), **changes: Any
-) -> Builder:
-    rows = tuple(row | {"run": "vinoground/paper/linspace1/ov", "asked": 100} for row in rows)
+) -> TableBuilder:
+    rows = tuple(row | {"run": "vinoground/paper/linspace1/ov", "requested": 100} for row in rows)
     known = {"benchmark": "vinoground", "table": "table5", "runs": ["vinoground/paper/linspace1/ov"]}
     return build(*rows, spec={"title": "T", "caption": "C."} | spec, printed=printed, **known, **changes)
 
 
-def test_numbers_of_frames_tell_rows_apart_and_significance_can_be_bold(build: Build) -> None:
+def test_numbers_of_frames_distinguish_rows_and_significance_can_be_bold(build: Build) -> None:
     spec = {
         "significance": True, "bold": "significant", "stub": "Name",
         "columns": [{"title": "# Fr", "shows": "frames"}, {"title": "Text", "metrics": ["text"], "group": "all"}],
@@ -287,14 +289,14 @@ def test_scores_of_too_few_frames_are_grey_and_compete_with_none(build: Build, f
     found = [metric("all", 60.0, metric=name, p_chance=0.0) for name in ("text", "video")]
     published = tuple(f"vinoground,table5,Theirs,1,all,{name},25.2" for name in ("text", "video"))
     known = {"frames": {"linspace1": frames}, "frames_min": {"paper": {"video": 3}}}
-    table = vinoground(build, spec, *found, printed=published, **known).table()
-    ours, theirs = [numbers_of(row) for row in table.rows()]
-    assert [(one.value, one.greyed) for one in theirs] == [(25.2, False), (25.2, greyed)]
-    shown = [(one.greyed, one.best, one.significant) for one in ours]
+    table = vinoground(build, spec, *found, printed=published, **known).build()
+    ours, theirs = [collect_numbers(row) for row in table.rows()]
+    assert [(one.value, one.is_greyed) for one in theirs] == [(25.2, False), (25.2, greyed)]
+    shown = [(one.is_greyed, one.is_best, one.is_significant) for one in ours]
     assert shown == [(False, True, True), (greyed, not greyed, not greyed)]
 
 
-def test_a_column_can_be_a_run_and_its_groups_are_held_against_the_whole(build: Build) -> None:
+def test_a_column_can_be_a_run_and_its_groups_are_compared_with_the_whole(build: Build) -> None:
     columns = [
         {"title": "text", "span": "OV", "metrics": ["text"], "published": {"group": "ov"}},
         {"title": "text", "span": "GPT", "metrics": ["text"], "published": {"group": "gpt"}},

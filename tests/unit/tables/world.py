@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-from reprise.tables.published import COLUMNS, Published
+from reprise.tables.published import COLUMNS, PublishedTable
 
 
 def metric_row(run: str, name: str, group: str, value: float | None, **changes: Any) -> dict[str, Any]:
     """A measured number."""
     row = {
         "run": run, "judge": None, "metric": name, "group": group, "value": value, "low": value, "high": value,
-        "p_chance": 0.5, "asked": 10, "scored": 10, "failed": 0, "unparsed": 0, "missing": 0, "convention": "fixed",
-        "reader": "robust", "key": "f" * 64,
+        "p_chance": 0.5, "requested": 10, "scored": 10, "failed": 0, "unparsed": 0, "missing": 0, "convention": "fixed",
+        "extractor": "robust", "key": "f" * 64,
     }  # fmt: skip
     return row | changes
 
@@ -25,7 +25,7 @@ def table_key(spec: dict[str, Any], **changes: Any) -> dict[str, Any]:
     } | changes  # fmt: skip
 
 
-def published(folder: Path, *lines: str, table: str = "table2") -> Published:
+def published(folder: Path, *lines: str, table: str = "table2") -> PublishedTable:
     path = folder / "velociti.csv"
     path.write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
-    return Published(path, table)
+    return PublishedTable(path, table)

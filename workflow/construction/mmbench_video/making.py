@@ -8,17 +8,17 @@ from typing import Any
 import polars as pl
 from human_evaluation.tasks import as_sheet
 from reprise.benchmarks.mmbench_video.analyses import QUESTION_TYPES
-from reprise.benchmarks.mmbench_video.taxonomy import L2_OF
+from reprise.benchmarks.mmbench_video.taxonomy import L2_BY_LEAF
 from reprise.benchmarks.prompts import Prompt
-from reprise.core.errors import UserError, suggestion
+from reprise.core.errors import UserError, suggest_name
 from reprise.core.files import text_digest
-from reprise.core.plain import of_cell
-from reprise.core.tabular import read_own_rows, require_columns, text_of
+from reprise.core.plain import unescape_cell
+from reprise.core.tabular import format_cell, read_user_rows, require_columns
 
-from construction.filters import KEPT, Found, Row, Rows, kept, repeated, sifted
-from construction.mmbench_video.timestamps import time_in
+from construction.filters import KEPT, Row, RowFilter, Rows, apply_filters, drop_repeated, kept_rows
+from construction.mmbench_video.timestamps import find_timestamp
 from construction.settings import MmbenchVideoSettings
-from construction.sheets import NAME, has_control, number
+from construction.sheets import NAME, has_control, parse_cell
 
 COLLECTION = "collection.csv"
 SPAN = ("start_s", "end_s")
@@ -32,26 +32,28 @@ def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Row
     if COLLECTION not in files:
         raise UserError(
             f"annotations of MMBench-Video: no file '{COLLECTION}'. Found: {', '.join(sorted(files)) or 'nothing'}. "
-            "Put it where `annotations:` of `construction:` says."
+            "Put it into the folder of `annotations:` of `construction:`."
         )
-    videos = [row | {name: number(row[name]) for name in NUMBERS} for row in _rows(files[COLLECTION], VIDEO_COLUMNS)]
+    videos = [
+        row | {name: parse_cell(row[name]) for name in NUMBERS} for row in _rows(files[COLLECTION], VIDEO_COLUMNS)
+    ]
     categories, longest = settings.categories, settings.longest_s
-    video_filters: dict[str, Found] = {
-        "bad_name": lambda row: "" if NAME.fullmatch(row["video"]) else f"'{row['video']}' cannot be a file's name",
-        "duplicate": repeated(lambda row: row["video"].lower(), "the same video as in a row before"),
+    video_filters: dict[str, RowFilter] = {
+        "bad_name": lambda row: "" if NAME.fullmatch(row["video"]) else f"'{row['video']}' cannot be a file name",
+        "duplicate": drop_repeated(lambda row: row["video"].lower(), "the same video as in an earlier row"),
         "unknown_category": lambda row: (
             ""
             if row["video_type"] and categories is None
             else _unknown("category", row["video_type"], categories or ())
         ),
-        "no_number": lambda row: next((f"{name} is no number" for name in NUMBERS if row[name] is None), ""),
+        "no_number": lambda row: next((f"{name} is not a number" for name in NUMBERS if row[name] is None), ""),
         "too_short": lambda row: f"{row['duration_s']:g} s" if row["duration_s"] < settings.shortest_s else "",
         "bad_span": lambda row: _bad_span(row["start_s"], row["end_s"], row["duration_s"]),
         "too_long": lambda row: (
             f"{row['end_s'] - row['start_s']:g} s" if row["end_s"] - row["start_s"] > longest else ""
         ),
     }
-    pool = sifted(videos, video_filters)
+    pool = apply_filters(videos, video_filters)
     video_of = {row["video"]: row for row in reversed(pool)}
     rows = []
     for name, path in sorted(files.items()):
@@ -62,33 +64,33 @@ def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Row
                 "index": index, "sample_id": f"{row['video']}/{index}", "where": f"{name}: row {row_number}",
                 "video_type": video_of.get(row["video"], {}).get("video_type", ""),
             })  # fmt: skip
-    question_filters: dict[str, Found] = {
+    question_filters: dict[str, RowFilter] = {
         "unknown_video": lambda row: _unknown("video", row["video"], video_of),
         "video_dropped": lambda row: ": ".join(filter(None, (video_of[row["video"]][name] for name in KEPT))),
         "empty": lambda row: next((f"no {name}" for name in ("question", "answer") if not row[name]), ""),
         "unprintable": lambda row: (
             "control characters" if any(map(has_control, map(str, (*row.values(), *row["dimensions"])))) else ""
         ),
-        "no_leaf": lambda row: "" if row["dimensions"] else "it names no ability",
+        "no_leaf": lambda row: "" if row["dimensions"] else "no ability is named",
         "unknown_leaf": lambda row: next(
-            filter(None, (_unknown("leaf", leaf, L2_OF) for leaf in row["dimensions"])), ""
+            filter(None, (_unknown("leaf", leaf, L2_BY_LEAF) for leaf in row["dimensions"])), ""
         ),
-        "no_annotator": lambda row: "" if row["annotator"] else "nobody is named who wrote it",
+        "no_annotator": lambda row: "" if row["annotator"] else "no annotator is named",
         "bad_span": lambda row: _bad_part(row, video_of[row["video"]]),
-        "duplicate": repeated(
+        "duplicate": drop_repeated(
             lambda row: (row["video"].lower(), row["question"].lower()),
-            "the same video and question as in a row before",
+            "the same video and question as in an earlier row",
         ),
     }
-    usable = [row | {name: number(row[name]) for name in SPAN} for row in sifted(rows, question_filters)]
+    usable = [row | {name: parse_cell(row[name]) for name in SPAN} for row in apply_filters(rows, question_filters)]
     return {"pool": pool, "texts": [], "candidates": usable}
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     """Yield the rows of an annotators' file, with single spaces between words."""
-    rows = require_columns(read_own_rows(path), columns, path).iter_rows(named=True)
+    rows = require_columns(read_user_rows(path), columns, path).iter_rows(named=True)
     for row_number, row in enumerate(rows, start=1):
-        yield {name: of_cell(text_of(row[name], f"{path}: row {row_number}: {name}")) for name in row}
+        yield {name: unescape_cell(format_cell(row[name], f"{path}: row {row_number}: {name}")) for name in row}
 
 
 def index_of(*texts: str) -> str:
@@ -100,10 +102,10 @@ def _bad_part(row: Mapping[str, Any], video: Row) -> str:
     """Return what is wrong with the span that the annotator gives for a question; empty if valid or absent."""
     present = [name for name in SPAN if row[name]]
     if len(present) == 1:
-        return f"{present[0]} is given alone"
-    start, end = (number(row[name]) for name in SPAN)
+        return f"only {present[0]} is stated"
+    start, end = (parse_cell(row[name]) for name in SPAN)
     if start is None or end is None:
-        return f"'{row['start_s']}' or '{row['end_s']}' is no number" if present else ""
+        return f"'{row['start_s']}' or '{row['end_s']}' is not a number" if present else ""
     return _bad_span(start, end, video["end_s"] - video["start_s"])
 
 
@@ -112,7 +114,7 @@ def _bad_span(start_s: float, end_s: float, longest_s: float) -> str:
 
 
 def _unknown(kind: str, name: str, allowed: Collection[str]) -> str:
-    return "" if name in allowed else f"no {kind} '{name}'.{suggestion(name, allowed)}"
+    return "" if name in allowed else f"no {kind} '{name}'.{suggest_name(name, allowed)}"
 
 
 # Section 3.1, verbatim, with the footnote to the fourth guideline.
@@ -139,9 +141,9 @@ PAGE = """\
 
 {footnote}
 
-One row a question. Copy a video's row for each further question. `dimensions`: one or more of the leaves
-below, with `;` between them. `annotator`: your name or a number. `start_s` and `end_s`, if you like: where
-the answer is to be seen, in seconds of the clip.
+Write one row per question. Copy a video's row for each further question. `dimensions`: one or more of the leaves
+below, separated by `;`. `annotator`: your name or a number. `start_s` and `end_s` (optional): the span of the clip
+that shows the answer, in seconds.
 
 A question has at least {question_words} words, an answer at least {answer_words}.
 
@@ -158,10 +160,10 @@ def guidelines(settings: MmbenchVideoSettings, pool: pl.DataFrame) -> tuple[str,
         footnote=FOOTNOTE,
         question_words=settings.question_words,
         answer_words=settings.answer_words,
-        leaves="\n".join(f"- {leaf}" for leaf in L2_OF),
+        leaves="\n".join(f"- {leaf}" for leaf in L2_BY_LEAF),
     )
     columns = (*COLUMNS, "video_type", "source")
-    rows = kept(pool).select("video", "video_type", "source").iter_rows(named=True)
+    rows = kept_rows(pool).select("video", "video_type", "source").iter_rows(named=True)
     return page, as_sheet([dict.fromkeys(columns, "") | row for row in rows], columns)
 
 
@@ -173,7 +175,7 @@ def samples(
 ) -> Rows:
     """Filter the annotated questions by the guidelines, and add warnings for reviewers, which drop nothing."""
     rows = []
-    for row in kept(tables["candidates"]).to_dicts():
+    for row in kept_rows(tables["candidates"]).to_dicts():
         kind = CLOSED.get(re.split(r"\W", row["question"].lower(), maxsplit=1)[0])
         warnings = [f"a question of the type '{kind}'"] if kind else []
         warnings += ["an answer of one word"] if len(row["answer"].split()) == 1 else []
@@ -183,9 +185,9 @@ def samples(
         words = len(text.split())
         return f"{words} of at least {minimum} words" if words < minimum else ""
 
-    filters: dict[str, Found] = {
-        "timestamp": lambda row: f"the question says '{time}'" if (time := time_in(row["question"])) else "",
+    filters: dict[str, RowFilter] = {
+        "timestamp": lambda row: f"the question contains '{time}'" if (time := find_timestamp(row["question"])) else "",
         "question_too_short": lambda row: too_short(row["question"], settings.question_words),
         "answer_too_short": lambda row: too_short(row["answer"], settings.answer_words),
     }
-    return {"written": [], "samples": sifted(rows, filters)}
+    return {"written": [], "samples": apply_filters(rows, filters)}

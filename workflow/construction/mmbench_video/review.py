@@ -5,43 +5,53 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
-from human_evaluation.tasks import Problem, Task, as_csv, counted, known_as, read_verdicts
-from reprise.benchmarks.mmbench_video.analyses import OTHER_TYPE, QUESTION_TYPES, question_type
+from human_evaluation.tasks import RowProblem, Task, as_csv, count_votes, normalize_name, read_verdicts
+from reprise.benchmarks.mmbench_video.analyses import OTHER_TYPE, QUESTION_TYPES, classify_question
 from reprise.benchmarks.mmbench_video.release import COLUMNS
-from reprise.benchmarks.mmbench_video.scores import mean_ratings
-from reprise.benchmarks.mmbench_video.taxonomy import HALVES, L2_OF
+from reprise.benchmarks.mmbench_video.scores import average_ratings
+from reprise.benchmarks.mmbench_video.taxonomy import L1_GROUPS, L2_BY_LEAF
 
-from construction.filters import KEPT, Row, beside, kept
-from construction.review import Reviewed, decided, judged, task_rows
+from construction.filters import KEPT, Row, kept_rows, statistic_row
+from construction.review import ReviewResult, apply_decisions, decide, task_rows
 from construction.settings import MmbenchVideoSettings
 
-OF_QUESTIONS = (
+QUESTION_VERDICTS = (
     "correct", "answer is wrong", "ability is wrong", "breaks a guideline", "cannot be told from the video",
 )  # fmt: skip
-OF_FRAMES = ("needs the video", "one frame is enough")
-SHOWN = ("video", "question", "answer", "dimensions")
+FRAME_VERDICTS = ("needs the video", "one frame is enough")
+SHOWN_COLUMNS = ("video", "question", "answer", "dimensions")
 
 
-def _shown(row: Row, *columns: str) -> dict[str, str]:
-    return {name: "; ".join(row[name]) if isinstance(row[name], list) else row[name] for name in (*SHOWN, *columns)}
+def _shown_texts(row: Row, *columns: str) -> dict[str, str]:
+    return {
+        name: "; ".join(row[name]) if isinstance(row[name], list) else row[name] for name in (*SHOWN_COLUMNS, *columns)
+    }
 
 
-def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: MmbenchVideoSettings) -> Reviewed:
+def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: MmbenchVideoSettings) -> ReviewResult:
     """Return the questions with the verdicts of annotators who did not write them, and the remaining tasks."""
     rows = tables["samples"].to_dicts()
-    tasks = [Task(row["sample_id"], OF_QUESTIONS, _shown(row, "warnings")) for row in rows if not row["filter"]]
-    authors = {row["sample_id"]: known_as(row["annotator"]) for row in rows}
+    tasks = [
+        Task(row["sample_id"], QUESTION_VERDICTS, _shown_texts(row, "warnings")) for row in rows if not row["filter"]
+    ]
+    authors = {row["sample_id"]: normalize_name(row["annotator"]) for row in rows}
     self_reviews, reviews = [], []
     for verdict in read_verdicts(verdicts):
-        if known_as(verdict.reviewer) and known_as(verdict.reviewer) == authors.get(verdict.task_id):
-            self_reviews.append(Problem(verdict.where, "own_question", f"'{verdict.reviewer}' wrote {verdict.task_id}"))
+        if normalize_name(verdict.reviewer) and normalize_name(verdict.reviewer) == authors.get(verdict.task_id):
+            self_reviews.append(
+                RowProblem(verdict.location, "own_question", f"'{verdict.reviewer}' wrote {verdict.task_id}")
+            )
         else:
             reviews.append(verdict)
-    votes = counted(tasks, reviews)
-    reviewed = judged(tables["samples"], decided(tasks, votes, settings.review))
+    votes = count_votes(tasks, reviews)
+    reviewed = apply_decisions(tables["samples"], decide(tasks, votes, settings.review))
     open_tasks = task_rows(tasks, votes, settings.review.votes)
-    return Reviewed(
-        reviewed, votes.said(votes.by_task), open_tasks, (*SHOWN, "warnings"), [*self_reviews, *votes.problems]
+    return ReviewResult(
+        reviewed,
+        votes.verdict_rows(votes.by_task),
+        open_tasks,
+        (*SHOWN_COLUMNS, "warnings"),
+        [*self_reviews, *votes.problems],
     )
 
 
@@ -50,24 +60,24 @@ def static(
     rating_tables: Sequence[pl.DataFrame],
     checked: Sequence[Path],
     settings: MmbenchVideoSettings,
-) -> Reviewed:
+) -> ReviewResult:
     """Return the questions with their single-frame ratings, and the list for manual checks, highest means first."""
     assert settings.static is not None  # This step runs only with the filter.
-    means = dict(mean_ratings(rating_tables).iter_rows())
+    means = dict(average_ratings(rating_tables).iter_rows())
     ratings = [dict(table.select("item_id", "score").iter_rows()) for table in rating_tables]
     rows: list[Row] = [
         {**row, "mean": means.get(row["index"]), "ratings": [scores.get(row["index"]) for scores in ratings]}
-        for row in kept(reviewed).iter_rows(named=True)
+        for row in kept_rows(reviewed).iter_rows(named=True)
     ]
     rows = sorted(rows, key=lambda row: (-(row["mean"] or 0.0), row["sample_id"]))
-    tasks = [Task(f"static/{row['sample_id']}", OF_FRAMES, _shown(row)) for row in rows]
-    votes, needed, threshold = counted(tasks, read_verdicts(checked)), settings.review.votes, settings.static.least
+    tasks = [Task(f"static/{row['sample_id']}", FRAME_VERDICTS, _shown_texts(row)) for row in rows]
+    votes, needed, threshold = count_votes(tasks, read_verdicts(checked)), settings.review.votes, settings.static.least
     ratings_of, decisions = {}, []
     for task, row in zip(tasks, rows, strict=True):
         mean, *digits = ("-" if rating is None else f"{rating:g}" for rating in (row["mean"], *row["ratings"]))
         ratings_of[task.task_id] = {"mean": mean, "ratings": " ".join(digits)}
         verdicts = votes.by_task.get(task.task_id, {})
-        in_favour = sum(verdict == OF_FRAMES[0] for verdict in verdicts.values())
+        in_favour = sum(verdict == FRAME_VERDICTS[0] for verdict in verdicts.values())
         against = len(verdicts) - in_favour
         # The majority decides if there are enough votes, otherwise the ratings do. A question without ratings stays.
         is_static, is_decided = row["mean"] is not None and row["mean"] >= threshold, len(verdicts) >= needed
@@ -75,10 +85,13 @@ def static(
         if is_static and not (is_decided and in_favour > against):
             verdict = {"filter": "static", "why": f"mean rating {row['mean']:g} on one frame, {threshold:g} or more"}
         elif is_decided and against > in_favour:
-            verdict = {"filter": "static_by_hand", "why": f"{against} of {len(verdicts)} say so"}
+            verdict = {
+                "filter": "static_by_hand",
+                "why": f"{against} of {len(verdicts)} annotators find one frame enough",
+            }
         decisions.append(row | {"votes": len(verdicts), "in_favour": in_favour} | verdict)
     task_list = [task | ratings_of[task["task_id"]] for task in task_rows(tasks, votes, needed)]
-    return Reviewed(decisions, [], task_list, ("mean", "ratings", *SHOWN), votes.problems)
+    return ReviewResult(decisions, [], task_list, ("mean", "ratings", *SHOWN_COLUMNS), votes.problems)
 
 
 def release(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) -> dict[str, str]:
@@ -86,46 +99,53 @@ def release(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) 
     [questions] = tables.values()
     rows = [
         row | {"dimensions": str(row["dimensions"]), "video_path": f"./video/{row['video']}.mp4"}
-        for row in kept(questions).sort("video", "index").iter_rows(named=True)
+        for row in kept_rows(questions).sort("video", "index").iter_rows(named=True)
     ]
     return {"MMBench-Video.tsv": as_csv(rows, COLUMNS, "\t")}
 
 
 SHOTS = "counted on the videos: Table 1 of the benchmark"
-IN_FIGURE = "the paper shows it in a figure"
+IN_FIGURE = "shown in a figure of the paper"
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) -> list[Row]:
     static = tables.get("static")
-    released = kept(tables["reviewed"] if static is None else static)
-    removed = None if static is None else static.height - kept(static).height
-    videos = kept(tables["pool"]).join(released, on="video", how="semi")
+    released = kept_rows(tables["reviewed"] if static is None else static)
+    removed = None if static is None else static.height - kept_rows(static).height
+    videos = kept_rows(tables["pool"]).join(released, on="video", how="semi")
     lengths = (videos["end_s"] - videos["start_s"]).to_list()
     dimensions = released["dimensions"].to_list()
     leaves = Counter(leaf for labels in dimensions for leaf in labels)
-    groups = Counter(name for labels in dimensions for name in {L2_OF[leaf] for leaf in labels})
-    kinds = Counter(map(question_type, released["question"].to_list()))
-    l2 = [name for half in HALVES.values() for name in half]
+    groups = Counter(name for labels in dimensions for name in {L2_BY_LEAF[leaf] for leaf in labels})
+    kinds = Counter(map(classify_question, released["question"].to_list()))
+    l2 = [name for half in L1_GROUPS.values() for name in half]
     words = {name: [len(text.split()) for text in released[name].to_list()] for name in ("question", "answer")}
     return [
-        beside("videos collected", "all", None, tables["pool"].height, "the paper does not say"),
-        beside("video clips", "all", 609, videos.height, "with a question that is released"),
-        beside("categories of videos", "all", 16, videos["video_type"].n_unique()),
+        statistic_row("videos collected", "all", None, tables["pool"].height, "not stated in the paper"),
+        statistic_row("video clips", "all", 609, videos.height, "with a question that is released"),
+        statistic_row("categories of videos", "all", 16, videos["video_type"].n_unique()),
         *_spread("duration of a clip (s)", 165.4, 80.7, lengths),
-        beside("duration of a clip (s)", "shortest", 30, min(lengths, default=None), "16.9 in the paper's datasheet"),
-        beside("duration of a clip (s)", "longest", 360, max(lengths, default=None)),
-        beside("duration of all clips (h)", "all", 28, sum(lengths) / 3600),
-        beside("shots of a clip", "mean", 32.6, None, SHOTS),
-        beside("shots of a clip", "standard deviation", 33.5, None, SHOTS),
-        beside("shots of a clip", "most", 210, None, SHOTS),
-        beside("questions written", "all", None, tables["candidates"].height, "rows of the annotators"),
-        beside("questions cross-validated", "all", None, kept(tables["reviewed"]).height, "before the static filter"),
-        beside("static questions removed", "all", 246, removed),
-        beside("questions", "all", 1998, released.height),
-        beside("leaf abilities", "all", 26, len(leaves)),
-        *(beside("questions of an ability (level 2)", name, None, groups[name], IN_FIGURE) for name in l2),
-        *(beside("questions of a leaf", leaf, None, leaves[leaf], IN_FIGURE) for leaf in L2_OF),
-        *(beside("questions of a type", kind, None, kinds[kind], IN_FIGURE) for kind in (*QUESTION_TYPES, OTHER_TYPE)),
+        statistic_row(
+            "duration of a clip (s)", "shortest", 30, min(lengths, default=None), "16.9 in the paper's datasheet"
+        ),
+        statistic_row("duration of a clip (s)", "longest", 360, max(lengths, default=None)),
+        statistic_row("duration of all clips (h)", "all", 28, sum(lengths) / 3600),
+        statistic_row("shots of a clip", "mean", 32.6, None, SHOTS),
+        statistic_row("shots of a clip", "standard deviation", 33.5, None, SHOTS),
+        statistic_row("shots of a clip", "most", 210, None, SHOTS),
+        statistic_row("questions written", "all", None, tables["candidates"].height, "rows of the annotators"),
+        statistic_row(
+            "questions cross-validated", "all", None, kept_rows(tables["reviewed"]).height, "before the static filter"
+        ),
+        statistic_row("static questions removed", "all", 246, removed),
+        statistic_row("questions", "all", 1998, released.height),
+        statistic_row("leaf abilities", "all", 26, len(leaves)),
+        *(statistic_row("questions of an ability (level 2)", name, None, groups[name], IN_FIGURE) for name in l2),
+        *(statistic_row("questions of a leaf", leaf, None, leaves[leaf], IN_FIGURE) for leaf in L2_BY_LEAF),
+        *(
+            statistic_row("questions of a type", kind, None, kinds[kind], IN_FIGURE)
+            for kind in (*QUESTION_TYPES, OTHER_TYPE)
+        ),
         *_spread("words of a question", 10.9, 4.1, words["question"]),
         *_spread("words of an answer", 8.4, 7.7, words["answer"]),
     ]
@@ -133,5 +153,10 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSetting
 
 def _spread(measure: str, mean: float, deviation: float, values: Sequence[float]) -> list[Row]:
     average = sum(values) / len(values) if values else None
-    ours = None if average is None else (sum((value - average) ** 2 for value in values) / len(values)) ** 0.5
-    return [beside(measure, "mean", mean, average), beside(measure, "standard deviation", deviation, ours)]
+    measured_deviation = (
+        None if average is None else (sum((value - average) ** 2 for value in values) / len(values)) ** 0.5
+    )
+    return [
+        statistic_row(measure, "mean", mean, average),
+        statistic_row(measure, "standard deviation", deviation, measured_deviation),
+    ]

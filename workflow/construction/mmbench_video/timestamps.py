@@ -18,7 +18,7 @@ CLOCK = r"\d{1,3}:[0-5]\d(?:\.\d+)?(?![\d:])"
 VIDEO = r"(?:video|clip|footage|film|recording|movie)"
 ABOUT = r"(?:(?:about|around|roughly|approximately|exactly|the)\s+){0,2}"
 # Times of a match, a song or a lap belong to the content, not to the video.
-SHOWN = (
+CONTENT_EVENTS = (
     "(?:match|game|half|quarter|period|round|race|song|lap|fight|set|bout|overtime|countdown|show|performance|timer)"
 )
 CHANGES = "(?:improve|reduce|decrease|increase|drop|fall|rise|go|shorten|cut|change)"
@@ -35,7 +35,7 @@ NO_TIMES = re.compile(
         rf"\b(?:scores?|scoring|ratio|odds|won|wins?|lost|leads?|leading|victory|result)\b[^.?!,;]{{0,20}}?{CLOCK}",
         # a time of what is shown
         rf"(?:{TIME}|{CLOCK}|\b(?:\d+(?:st|nd|rd|th)|{ORDINALS})\s+(?:second|minute)s?)\s+(?:left\s+)?"
-        rf"(?:of|in|into)\s+(?:the|a|his|her|their|this)\s+(?:\w+\s+)?{SHOWN}\b",
+        rf"(?:of|in|into)\s+(?:the|a|his|her|their|this)\s+(?:\w+\s+)?{CONTENT_EVENTS}\b",
         # how long, how much, how often
         rf"\b(?:by|for|in|within|every|takes?|took|lasts|lasted|under|over|than)\s+{ABOUT}{TIME}"
         r"(?!\s*(?:into|in\b|from the|mark|point))",
@@ -67,7 +67,7 @@ TIMES = re.compile(
 )  # fmt: skip
 
 
-def time_in(question: str) -> str:
+def find_timestamp(question: str) -> str:
     """Return the video timestamp in a question, or an empty text."""
     match = TIMES.search(NO_TIMES.sub(" ... ", question))
     return match[0].strip() if match else ""

@@ -3,19 +3,19 @@
 from pathlib import Path
 
 from reprise.core.log import log
-from reprise.core.schemas import FACTS, read_table
-from reprise.core.tabular import listed_files
+from reprise.core.schemas import CLIP_METADATA, read_table
+from reprise.core.tabular import read_file_list
 from reprise.stages.command import In, Out
 
-from construction.filters import kept
+from construction.filters import kept_rows
 from construction.keys import StepKey
 from construction.registry import load_step, write_tables
 
 
-def main(settings: StepKey, files: In[Path], facts: In[list[Path]], out: Out[list[Path]]) -> None:
+def main(settings: StepKey, files: In[Path], clip_metadata: In[list[Path]], out: Out[list[Path]]) -> None:
     construction = settings.settings
-    measured = [read_table(path, FACTS) for path in facts]
-    rows = load_step(construction.kind, "candidates")(listed_files(files), construction, *measured)
+    measured = [read_table(path, CLIP_METADATA) for path in clip_metadata]
+    rows = load_step(construction.kind, "candidates")(read_file_list(files), construction, *measured)
     tables = write_tables(construction.kind, rows, out)
     for name in ("pool", "candidates"):
-        log.info(f"{name}: {tables[name].height} rows, {kept(tables[name]).height} kept")
+        log.info(f"{name}: {tables[name].height} rows, {kept_rows(tables[name]).height} kept")

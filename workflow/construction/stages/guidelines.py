@@ -14,8 +14,8 @@ from construction.settings import MmbenchVideoSettings
 
 def main(settings: StepKey, tables: In[list[Path]], guidelines: Out[Path], tasks: Out[Path]) -> None:
     construction = settings.settings
-    assert isinstance(construction, MmbenchVideoSettings), "for no other benchmark questions are written by hand"
+    assert isinstance(construction, MmbenchVideoSettings), "only MMBench-Video has questions written by annotators"
     page, rows = guidelines_of(construction, read_tables(construction.kind, tables)["pool"])
     write_text(guidelines, page)
     write_text(tasks, rows)
-    log.info(f"{tasks}: for annotators to fill in, with {guidelines} beside it")
+    log.info(f"{tasks}: annotators fill in this file as {guidelines} describes")

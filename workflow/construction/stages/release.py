@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, sealed_text, write_sealed, write_text
+from reprise.core.files import file_digest, verify_sealed_text, write_sealed, write_text
 from reprise.core.log import log
 from reprise.fetch.release_files import VIDEOS
 from reprise.stages.command import In, Out
 
-from construction.filters import kept
+from construction.filters import kept_rows
 from construction.keys import StepKey
 from construction.registry import load_step, read_tables
 from construction.settings import MmbenchVideoSettings
@@ -18,10 +18,10 @@ from construction.settings import MmbenchVideoSettings
 def main(settings: StepKey, tables: In[list[Path]], sets: In[list[Path]], out: Out[Path]) -> None:
     construction = settings.settings
     released_tables = read_tables(construction.kind, tables)
-    if not any(kept(table).height for table in released_tables.values()):
+    if not any(kept_rows(table).height for table in released_tables.values()):
         raise UserError(
-            f"{tables[0]}: nothing is left to release. Beside it, `statistics.md`, a target, says which filter "
-            "dropped what, and `review/tasks.csv` is for people to fill in: put it where `review.verdicts:` says."
+            f"{tables[0]}: no row is left to release. The target `statistics.md` in the same folder lists the "
+            "dropped rows. Annotators fill in `review/tasks.csv`; save their file where `review.verdicts:` points."
         )
     listing = []
     for name, content in load_step(construction.kind, "release")(released_tables, construction).items():
@@ -30,7 +30,7 @@ def main(settings: StepKey, tables: In[list[Path]], sets: In[list[Path]], out: O
         listing.append({"name": name, "path": str(path), "sha256": file_digest(path)})
     for path in sets:  # The videos of a set stay in the folder of the whole set.
         assert isinstance(construction, MmbenchVideoSettings) and construction.other_sets is not None
-        videos, digest = str(Path(construction.other_sets.folder) / path.stem), file_digest(sealed_text(path))
+        videos, digest = str(Path(construction.other_sets.folder) / path.stem), file_digest(verify_sealed_text(path))
         listing.append({"name": f"sets/{path.name}", "path": str(path), "sha256": digest, VIDEOS: videos})
     write_sealed(out, json.dumps(listing, indent=1) + "\n")
     log.info(f"{len(listing)} files in {out.parent}")

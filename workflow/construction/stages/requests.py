@@ -6,7 +6,7 @@ A writer is a model run over these requests, with the same adapters, response ca
 from pathlib import Path
 
 from reprise.core.log import log
-from reprise.core.schemas import REQUESTS, table_of, write_table
+from reprise.core.schemas import REQUESTS, build_table, write_table
 from reprise.stages.command import In, Out
 
 from construction.keys import WritingKey
@@ -26,5 +26,5 @@ def main(
     rows = load_step(settings.settings.kind, "requests")(
         named_tables, reply_tables, settings.prompts, settings.settings, **writer
     )
-    write_table(table_of(rows, REQUESTS), out, REQUESTS)
+    write_table(build_table(rows, REQUESTS), out, REQUESTS)
     log.info(f"round {len(reply_tables) + 1}: {len(rows)} requests")

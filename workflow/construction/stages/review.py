@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import polars as pl
-from human_evaluation.tasks import Problem, as_json, as_sheet, as_task, template, warn_of
+from human_evaluation.tasks import RowProblem, as_json, as_sheet, label_studio_task, label_studio_template, log_problems
 from reprise.core.files import write_text
 from reprise.core.log import log
-from reprise.core.settings import refuse_edited
+from reprise.core.settings import reject_edited
 from reprise.stages.command import In, Out
 
-from construction.filters import kept
+from construction.filters import kept_rows
 from construction.keys import ReviewKey
 from construction.registry import load_step, read_tables, write_tables
 
@@ -27,16 +27,18 @@ def main(
     review = load_step(settings.settings.kind, "review")(
         named_tables, list(map(Path, settings.verdicts)), settings.settings
     )
-    refuse_edited(settings.verdicts)
+    reject_edited(settings.verdicts)
     write_text(tasks, as_sheet(review.tasks, review.columns))
     video_path = settings.settings.review.videos
     videos = [video_path.replace("{video}", row["video"]) if row.get("video") else "" for row in review.tasks]
-    write_text(json, as_json([as_task(*pair, pair[0]["options"]) for pair in zip(review.tasks, videos, strict=True)]))
-    texts = [name for name in review.shown if name != "video"]
-    write_text(form, template("Watch the video, read the texts, then choose.", texts))
-    write_text(problems, as_sheet([problem._asdict() for problem in review.problems], Problem._fields))
+    write_text(
+        json, as_json([label_studio_task(*pair, pair[0]["options"]) for pair in zip(review.tasks, videos, strict=True)])
+    )
+    texts = [name for name in review.shown_columns if name != "video"]
+    write_text(form, label_studio_template("Watch the video, read the texts, then choose.", texts))
+    write_text(problems, as_sheet([problem._asdict() for problem in review.problems], RowProblem._fields))
     reviewed = write_tables(settings.settings.kind, review._asdict(), out)["reviewed"]
-    warn_of(review.problems, problems)
+    log_problems(review.problems, problems)
     needed = settings.settings.review.votes
-    judged = kept(reviewed).filter(pl.col("votes") >= needed)
-    log.info(f"{kept(reviewed).height} kept, {judged.height} of them judged by {needed} or more")
+    complete = kept_rows(reviewed).filter(pl.col("votes") >= needed)
+    log.info(f"{kept_rows(reviewed).height} kept, {complete.height} of them with {needed} verdicts or more")

@@ -10,10 +10,10 @@ import numpy as np
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.store import Store
-from reprise.models.local.embeddings import Checkpoint, embed
+from reprise.models.local.embeddings import EmbeddingCheckpoint, embed
 from reprise.stages.command import In, Out, Site
 
-from construction.filters import Row, kept
+from construction.filters import Row, kept_rows
 from construction.keys import SamplesKey
 from construction.registry import load_step, read_replies, read_tables, write_tables
 from construction.settings import CheckpointEncoder, VinogroundSettings
@@ -30,31 +30,33 @@ def main(
     reply_tables = read_replies(replies)
     encoder = {}
     if isinstance(settings.settings, VinogroundSettings) and isinstance(settings.settings.encoder, CheckpointEncoder):
-        encoder["vectors"] = partial(vectors_of, str(settings.embedder), store, settings.settings.encoder)
+        encoder["vectors"] = partial(embed_texts, str(settings.embedder), store, settings.settings.encoder)
     rows = load_step(settings.settings.kind, "samples")(
         named_tables, reply_tables, settings.prompts, settings.settings, **encoder
     )
     if replies:
-        refuse_nothing(rows["written"], replies[0].parents[1])
+        check_any_usable(rows["written"], replies[0].parents[1])
     for name, table in write_tables(settings.settings.kind, rows, out).items():
         dropped = Counter(table.filter(table["filter"] != "")["filter"])
         listed = ", ".join(f"{count} {reason}" for reason, count in dropped.most_common())
-        log.info(f"{name}: {table.height} rows, {kept(table).height} kept{f'; dropped: {listed}' if listed else ''}")
+        log.info(
+            f"{name}: {table.height} rows, {kept_rows(table).height} kept{f'; dropped: {listed}' if listed else ''}"
+        )
 
 
-def refuse_nothing(written: Sequence[Row], replies: Path) -> None:
+def check_any_usable(written: Sequence[Row], replies: Path) -> None:
     """Raise an error if no reply of a writer is usable, because nothing would be left to review."""
     reasons = Counter(row["filter"] for row in written)
     if not written or "" in reasons:
         return
     listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
     raise UserError(
-        f"{replies}: nothing that the writer said can be used: {listed}. The first: {written[0]['why']}. Read "
+        f"{replies}: no reply of the writer can be used: {listed}. The first: {written[0]['why']}. Read "
         "docs/construction.md, 'What the writer may get wrong'; then name another `writer:`, or correct `prompts:`."
     )
 
 
-def vectors_of(embedder: str, store: Store, encoder: CheckpointEncoder, texts: Sequence[str]) -> Any:
+def embed_texts(embedder: str, store: Store, encoder: CheckpointEncoder, texts: Sequence[str]) -> Any:
     """Return the embeddings of texts by the checkpoint with this digest; the store keeps each text's embedding."""
-    embedding_of = embed(texts, embedder, store, Checkpoint(Path(encoder.folder), encoder.tokens))
+    embedding_of = embed(texts, embedder, store, EmbeddingCheckpoint(Path(encoder.folder), encoder.tokens))
     return np.stack([embedding_of[text] for text in texts]) if texts else np.zeros((0, 1), np.float32)

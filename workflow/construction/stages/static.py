@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from human_evaluation.tasks import Problem, as_sheet, warn_of
+from human_evaluation.tasks import RowProblem, as_sheet, log_problems
 from reprise.core.files import write_text
 from reprise.core.log import log
 from reprise.core.schemas import VERDICTS, read_table
-from reprise.core.settings import refuse_edited
+from reprise.core.settings import reject_edited
 from reprise.stages.command import In, Out
 
-from construction.filters import kept
+from construction.filters import kept_rows
 from construction.keys import ReviewKey
 from construction.mmbench_video.review import static
 from construction.registry import read_tables, write_tables
@@ -29,9 +29,9 @@ def main(
     questions = read_tables(construction.kind, [reviewed])["reviewed"]
     rating_tables = [read_table(path, VERDICTS) for path in ratings]
     filtered = static(questions, rating_tables, list(map(Path, settings.verdicts)), construction)
-    refuse_edited(settings.verdicts)
+    reject_edited(settings.verdicts)
     write_text(tasks, as_sheet(filtered.tasks, filtered.columns))
-    write_text(problems, as_sheet([problem._asdict() for problem in filtered.problems], Problem._fields))
+    write_text(problems, as_sheet([problem._asdict() for problem in filtered.problems], RowProblem._fields))
     table = write_tables(construction.kind, {"static": filtered.reviewed}, [out])["static"]
-    warn_of(filtered.problems, problems)
-    log.info(f"{kept(table).height} of {table.height} questions kept; {tasks} is for people to check")
+    log_problems(filtered.problems, problems)
+    log.info(f"{kept_rows(table).height} of {table.height} questions kept; annotators can check {tasks}")

@@ -6,7 +6,7 @@ from human_evaluation.tasks import as_csv
 from reprise.core.files import write_text
 from reprise.core.log import log
 from reprise.core.plain import plain
-from reprise.core.schemas import CONSTRUCTION_STATISTICS, table_of, write_table
+from reprise.core.schemas import CONSTRUCTION_STATISTICS, build_table, write_table
 from reprise.stages.command import In, Out
 
 from construction.filters import filter_counts
@@ -26,7 +26,7 @@ def main(
     kind, named_tables = settings.settings.kind, read_tables(settings.settings.kind, tables)
     numbers = load_step(kind, "statistics")(named_tables, settings.settings)
     counts = filter_counts(named_tables, FILTERS[kind])
-    write_table(table_of(numbers, CONSTRUCTION_STATISTICS), statistics, CONSTRUCTION_STATISTICS)
+    write_table(build_table(numbers, CONSTRUCTION_STATISTICS), statistics, CONSTRUCTION_STATISTICS)
     write_text(filters, as_csv(counts, list(COUNTS)))
     write_text(csv, as_csv(numbers, list(CONSTRUCTION_STATISTICS)))
     notice = f"\n{settings.notice}\n" if settings.notice else ""
@@ -39,15 +39,15 @@ def main(
 
 
 PAGE = """\
-# Making {title}
+# Construction of {title}
 {notice}
 ## Numbers that the paper states
 
-| what | of | paper | ours | note |
+| statistic | group | paper | reproduced | note |
 |---|---|---|---|---|
 {numbers}
 
-## What each filter dropped
+## Rows dropped by each filter
 
 | step | filter | entered | dropped | left |
 |---|---|---|---|---|

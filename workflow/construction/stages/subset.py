@@ -11,7 +11,7 @@ from reprise.core.schemas import ITEMS, VERDICTS, read_table
 from reprise.stages.command import In, Out
 
 from construction.keys import SubsetKey
-from construction.velociti.subset import listed, samples_of, scores, search
+from construction.velociti.subset import samples_of, score_rows, search, subset_rows
 
 
 def main(
@@ -21,9 +21,16 @@ def main(
     items = read_table(item_table, ITEMS)
     samples = samples_of(items, read_table(verdicts, VERDICTS))
     if not samples:
-        raise UserError(f"{verdicts}: no answers about both captions of a sample. Name a protocol that asks so.")
+        raise UserError(
+            f"{verdicts}: no sample has answers about both captions. Name a protocol with requests for both captions."
+        )
     subsets = [search(test, right, construction) for test, right in samples.items()]
-    numbers = scores(subsets)
+    numbers = score_rows(subsets)
     write_text(score_table, as_csv(numbers, list(numbers[0])))
-    write_text(rows, as_csv(listed(items, subsets), LIST_COLUMNS))
-    log.info("; ".join(f"{subset.test}: {subset.subset_strict:.1f} for {subset.strict:.1f}" for subset in subsets))
+    write_text(rows, as_csv(subset_rows(items, subsets), LIST_COLUMNS))
+    log.info(
+        "; ".join(
+            f"{subset.test}: {subset.subset_strict:.1f} in the subset, {subset.strict:.1f} in all samples"
+            for subset in subsets
+        )
+    )

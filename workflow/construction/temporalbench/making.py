@@ -8,63 +8,79 @@ from typing import Any, NamedTuple
 
 import polars as pl
 from human_evaluation.draws import rank
+from reprise.benchmarks.annotations import AnnotatedClip, group_by_key
 from reprise.benchmarks.prompts import Prompt
-from reprise.benchmarks.rows import Clip, grouped
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
 from reprise.core.errors import UserError
-from reprise.core.names import seconds
-from reprise.core.plain import number_in
-from reprise.core.tabular import read_own_rows, require_columns, text_of
+from reprise.core.names import format_seconds
+from reprise.core.plain import parse_number
+from reprise.core.tabular import format_cell, read_user_rows, require_columns
 
-from construction.filters import Found, Row, Rows, Tables, beyond_draw, kept, repeated, sifted
+from construction.filters import (
+    Row,
+    RowFilter,
+    Rows,
+    Tables,
+    apply_filters,
+    drop_outside_sample,
+    drop_repeated,
+    kept_rows,
+)
 from construction.settings import TemporalBenchSettings, writers_of
-from construction.sheets import ENDING, NAME, has_control
-from construction.writing import Rounds, UnusableError, opened, read_list, shown
+from construction.sheets import NAME, VIDEO_EXTENSION, has_control
+from construction.writing import Rounds, UnusableReplyError, excerpt, parse_list, unwrap_reply
 
 OF_DATASET = "clips of this data set"
 LONGEST_CAPTION = 2000  # characters; the paper's have about 250
 # These columns are Reprise's own, because the authors' annotation format is not published.
 NEEDED = ("dataset", "split", "video", "start", "end", "description", "caption")
 REFINED = "refined"  # the corrected caption; the column may be missing
-SAID = ("split", "description", "caption", REFINED)  # the columns whose texts are collected over all rows of a clip
+TEXT_COLUMNS = (
+    "split",
+    "description",
+    "caption",
+    REFINED,
+)  # the columns whose texts are collected over all rows of a clip
 WORDS, EVENTS, CATEGORY = "words", "events", "category"
-"""The names of the prompts. The first one also asks for negatives of negatives."""
+"""The names of the prompts. The first one also requests negatives of negatives."""
 
 
-class Annotated(NamedTuple):
+class AnnotatedRows(NamedTuple):
     """A clip with all its annotations."""
 
     dataset: str
     video: str
     start_s: float | None
     end_s: float | None
-    said: Mapping[str, list[str]]  # column -> the different texts of all its rows
+    texts: Mapping[str, list[str]]  # column -> the different texts of all its rows
 
     @property
-    def clip(self) -> Clip:
+    def clip(self) -> AnnotatedClip:
         """Return the clip as the evaluation names and trims it, without sound."""
-        unit, start, end = f"{self.dataset}/{self.video}", self.start_s or 0.0, self.end_s or 0.0
-        return Clip(f"{unit}.short-{seconds(start)}-{seconds(end)}", unit, "trim", self.video, start, end)
+        cluster, start, end = f"{self.dataset}/{self.video}", self.start_s or 0.0, self.end_s or 0.0
+        return AnnotatedClip(
+            f"{cluster}.short-{format_seconds(start)}-{format_seconds(end)}", cluster, "trim", self.video, start, end
+        )
 
 
-def clips(files: Mapping[str, Path], settings: TemporalBenchSettings) -> list[Clip]:
+def clips(files: Mapping[str, Path], settings: TemporalBenchSettings) -> list[AnnotatedClip]:
     annotations = read_clips(files)
     pairs = zip(annotations, annotated_rows(annotations, settings), strict=True)
     return list({annotation.clip.clip_id: annotation.clip for annotation, row in pairs if not row["filter"]}.values())
 
 
-def read_clips(files: Mapping[str, Path]) -> list[Annotated]:
+def read_clips(files: Mapping[str, Path]) -> list[AnnotatedRows]:
     """Read the clips of all files and merge the rows of a clip, because captions may have separate files."""
-    clips: dict[tuple[Any, ...], Annotated] = {}
+    clips: dict[tuple[Any, ...], AnnotatedRows] = {}
     for path in files.values():
-        table = read_own_rows(path)
+        table = read_user_rows(path)
         require_columns(table, NEEDED, path)
         for number, row in enumerate(table.iter_rows(named=True), start=1):
             where = {name: f"{path}: row {number}: {name}" for name in (*NEEDED, REFINED)}
-            text = {name: text_of(row.get(name), place) for name, place in where.items()}
+            text = {name: format_cell(row.get(name), place) for name, place in where.items()}
             start, end = (_seconds(text[name], where[name]) for name in ("start", "end"))
-            clip = (text["dataset"], ENDING.sub("", text["video"]), start, end)
-            collected = clips.setdefault(clip, Annotated(*clip, {key: [] for key in SAID})).said
+            clip = (text["dataset"], VIDEO_EXTENSION.sub("", text["video"]), start, end)
+            collected = clips.setdefault(clip, AnnotatedRows(*clip, {key: [] for key in TEXT_COLUMNS})).texts
             for key, texts in collected.items():
                 if text[key] and text[key] not in texts:
                     texts.append(text[key])
@@ -74,29 +90,29 @@ def read_clips(files: Mapping[str, Path]) -> list[Annotated]:
 
 
 def _seconds(text: str, cell_name: str) -> float | None:
-    number = number_in(text)
+    number = parse_number(text)
     if text and (number is None or number < 0):
         raise UserError(f"{cell_name}: should be a number of seconds, found '{text}'.")
     return number
 
 
-def annotated_rows(annotations: Sequence[Annotated], settings: TemporalBenchSettings) -> list[Row]:
+def annotated_rows(annotations: Sequence[AnnotatedRows], settings: TemporalBenchSettings) -> list[Row]:
     """Return a row per clip with the filter that drops it before the measurements."""
     rows, longest_s = [], settings.longest_s
     for annotation in annotations:
-        refined, is_described = annotation.said[REFINED], annotation.dataset in settings.described
+        refined, is_described = annotation.texts[REFINED], annotation.dataset in settings.described
         rows.append({
             "clip": annotation.clip.clip_id, "dataset": annotation.dataset,
-            "split": "".join(annotation.said["split"][:1]), "video": annotation.video,
+            "split": "".join(annotation.texts["split"][:1]), "video": annotation.video,
             "start_s": annotation.start_s, "end_s": annotation.end_s,
-            "description": "".join(annotation.said["description"][:1]),
-            "captions": annotation.said["description"] if is_described else refined or annotation.said["caption"],
+            "description": "".join(annotation.texts["description"][:1]),
+            "captions": annotation.texts["description"] if is_described else refined or annotation.texts["caption"],
             "is_refined": bool(refined) and not is_described, "seconds": None, "shots": None, "motion": None,
         })  # fmt: skip
-    filters: dict[str, Found] = {
+    filters: dict[str, RowFilter] = {
         "other_dataset": lambda row: "" if row["dataset"] in settings.datasets else f"'{row['dataset']}'",
         "other_split": lambda row: "" if row["split"] in settings.splits else f"'{row['split']}'",
-        "bad_name": lambda row: "" if NAME.fullmatch(row["video"]) else f"'{row['video']}' cannot be a file's name",
+        "bad_name": lambda row: "" if NAME.fullmatch(row["video"]) else f"'{row['video']}' cannot be a file name",
         "no_span": lambda row: (
             ""
             if None not in (row["start_s"], row["end_s"]) and 0 <= row["start_s"] < row["end_s"]
@@ -108,20 +124,20 @@ def annotated_rows(annotations: Sequence[Annotated], settings: TemporalBenchSett
             else ""
         ),
     }
-    rows = sifted(rows, filters)
-    beyond = beyond_draw(rows, ("dataset",), "clip", settings.measured, settings.seed, OF_DATASET)
-    return sifted(rows, {"not_measured": beyond})
+    rows = apply_filters(rows, filters)
+    beyond = drop_outside_sample(rows, ("dataset",), "clip", settings.measured, settings.seed, OF_DATASET)
+    return apply_filters(rows, {"not_measured": beyond})
 
 
-def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts: pl.DataFrame) -> Rows:
+def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, clip_metadata: pl.DataFrame) -> Rows:
     """Return all annotated clips, dropped ones with their reason, and the texts to request for the others."""
-    measured = {row["clip_id"]: row for row in facts.iter_rows(named=True)}
+    measured = {row["clip_id"]: row for row in clip_metadata.iter_rows(named=True)}
     rows = annotated_rows(read_clips(files), settings)
     remaining = [row["clip"] for row in rows if not row["filter"]]
     if remaining and not any(clip in measured for clip in remaining):
         raise UserError(
-            f"construction of temporalbench: not one video of its {len(remaining)} clips is available, among them "
-            f"'{remaining[0]}'. `python -m reprise missing` says why; correct `route:` or the files' names."
+            f"construction of temporalbench: none of its {len(remaining)} clips has an available video, for example "
+            f"'{remaining[0]}'. `python -m reprise missing` lists the reasons; correct `route:` or the file names."
         )
     columns = {"seconds": "duration_s", "shots": "shots", "motion": "motion"}
     rows = [
@@ -129,17 +145,17 @@ def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts
         for row in rows
     ]
     max_transitions, missing = settings.transitions, "see `python -m reprise missing`"
-    clip_filters: dict[str, Found] = {
+    clip_filters: dict[str, RowFilter] = {
         "not_available": lambda row: "" if row["clip"] in measured else missing,
         "static": lambda row: f"optical flow of {row['motion']:.3f} %" if measured[row["clip"]]["is_static"] else "",
         "scene_transitions": lambda row: (
             f"{row['shots'] - 1} transitions, more than {max_transitions}" if row["shots"] - 1 > max_transitions else ""
         ),
     }
-    rows = sifted(rows, clip_filters)
-    caption_filters: dict[str, Found] = {
-        "not_drawn": beyond_draw(rows, ("dataset",), "clip", settings.per_dataset, settings.seed, OF_DATASET),
-        "no_caption": lambda row: "" if row["captions"] else "nobody has described it yet",
+    rows = apply_filters(rows, clip_filters)
+    caption_filters: dict[str, RowFilter] = {
+        "not_drawn": drop_outside_sample(rows, ("dataset",), "clip", settings.per_dataset, settings.seed, OF_DATASET),
+        "no_caption": lambda row: "" if row["captions"] else "it has no caption yet",
         "two_captions": lambda row: "" if len(row["captions"]) == 1 else f"{len(row['captions'])} different captions",
         "unprintable": lambda row: "control characters" if has_control(row["captions"][0]) else "",
         "long_caption": lambda row: (
@@ -148,7 +164,7 @@ def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts
             else ""
         ),
     }
-    rows = sifted(rows, caption_filters)
+    rows = apply_filters(rows, caption_filters)
     counts = {WORDS: settings.word_negatives, EVENTS: settings.event_negatives}
     texts = [
         text_row(f"{kind}/{row['clip']}", kind, row["clip"], caption=row["captions"][0], count=str(count))
@@ -170,8 +186,10 @@ CENTRAL = "central"  # the level of negatives of a negative
 CENTRAL_COUNT = 2  # the number of negatives of a negative (section 3.3)
 EVENT_ORDER = "Event Order"
 WORD_CATEGORIES = tuple(name for name in CATEGORIES if name != EVENT_ORDER)
-BEFORE = re.compile(r"^\s*(?:Caption:|\d+\.)\s*", re.IGNORECASE)  # the prefix of a caption or a negative in a prompt
-OF_NEGATIVE = ("sample_id", "clip", "level", "writer", "caption", "of", "negative", "category", "filter", "why")
+LINE_PREFIX = re.compile(
+    r"^\s*(?:Caption:|\d+\.)\s*", re.IGNORECASE
+)  # the prefix of a caption or a negative in a prompt
+NEGATIVE_COLUMNS = ("sample_id", "clip", "level", "writer", "caption", "of", "negative", "category", "filter", "why")
 
 
 def plain(text: str) -> str:
@@ -181,14 +199,16 @@ def plain(text: str) -> str:
 def examples(prompts: Mapping[str, Prompt]) -> frozenset[str]:
     """Return the example captions and negatives of both prompts, which do not count as negatives of other captions."""
     return frozenset(
-        plain(BEFORE.sub("", line)) for name in (WORDS, EVENTS) for line in prompts[name].user.splitlines()
+        plain(LINE_PREFIX.sub("", line)) for name in (WORDS, EVENTS) for line in prompts[name].user.splitlines()
     )
 
 
-Listed = tuple[str, str, int, list[str]]  # level, writer, requested number of negatives, and its lines
+NegativeList = tuple[str, str, int, list[str]]  # level, writer, requested number of negatives, and its lines
 
 
-def as_negatives(clip: str, caption: str, lists: Sequence[Listed], known: Collection[str] = ()) -> list[Row]:
+def negative_rows(
+    clip: str, caption: str, lists: Sequence[NegativeList], prompt_examples: Collection[str] = ()
+) -> list[Row]:
     """Return every line of every list; filters mark dropped lines, and equal lines after the first."""
     rows: list[Row] = []
     times: Counter[str] = Counter()
@@ -201,34 +221,34 @@ def as_negatives(clip: str, caption: str, lists: Sequence[Listed], known: Collec
                 "writer": writer, "caption": caption, "negative": text, "place": place, "most": most,
             })  # fmt: skip
     # The examples are valid negatives of the prompt's own caption.
-    examples_of_others = () if plain(caption) in known else known
-    filters: dict[str, Found] = {
+    examples_of_others = () if plain(caption) in prompt_examples else prompt_examples
+    filters: dict[str, RowFilter] = {
         "more_than_asked": lambda row: f"more than {row['most']}" if row["place"] > row["most"] else "",
         "no_words": lambda row: "" if plain(row["negative"]) else "it has no words",
         "unchanged": lambda row: "the caption itself" if plain(row["negative"]) == plain(caption) else "",
         "in_prompt": lambda row: "an example of the prompt" if plain(row["negative"]) in examples_of_others else "",
-        "duplicate": repeated(lambda row: plain(row["negative"]), "the same as one before"),
+        "duplicate": drop_repeated(lambda row: plain(row["negative"]), "the same as an earlier negative"),
     }
-    return sifted(rows, filters)
+    return apply_filters(rows, filters)
 
 
-def kept_words(rows: Iterable[Row]) -> list[Row]:
+def kept_word_negatives(rows: Iterable[Row]) -> list[Row]:
     """Return the kept word-level negatives of a clip in the order of their digests."""
     negatives = [row for row in rows if row["level"] == WORDS and not row["filter"]]
     return sorted(negatives, key=lambda row: row["sample_id"])
 
 
-def category_in(reply: str, prompt: str) -> str:
-    text = opened(reply, prompt)
+def parse_category(reply: str, prompt: str) -> str:
+    text = unwrap_reply(reply, prompt)
     matches = [name for name in WORD_CATEGORIES if f" {plain(name)} " in f" {plain(text)} "]
     if not matches:
-        raise UnusableError("no_category", f"none of {', '.join(WORD_CATEGORIES)} in {shown(text)}")
+        raise UnusableReplyError("no_category", f"none of {', '.join(WORD_CATEGORIES)} in {excerpt(text)}")
     if len(matches) > 1:
-        raise UnusableError("several_categories", ", ".join(matches))
+        raise UnusableReplyError("several_categories", ", ".join(matches))
     return matches[0]
 
 
-class Asked:
+class Conversation:
     """All rounds so far: each writer's negatives, then the requests to `writer:` about the usable ones."""
 
     def __init__(
@@ -241,21 +261,21 @@ class Asked:
         prompt_examples, writers = examples(prompts), writers_of(settings)
         replies = {name: [table.filter(writer=name) for table in reply_tables] for name in writers}
 
-        def read(text: Row, reply: str, prompt: str, written: Mapping[str, str]) -> tuple[str, str]:
+        def parse(text: Row, reply: str, prompt: str, written: Mapping[str, str]) -> tuple[str, str]:
             kind = text["kind"]
             if kind == CATEGORY:
-                return category_in(reply, prompt), ""
+                return parse_category(reply, prompt), ""
             values = {entry["name"]: entry["text"] for entry in text["values"]}
             level = CENTRAL if text["text_id"].startswith(f"{CENTRAL}/") else kind
-            lists = [(level, "", int(values["count"]), read_list(reply, prompt))]
-            rows = as_negatives(text["video"], values["caption"], lists, prompt_examples)
+            lists = [(level, "", int(values["count"]), parse_list(reply, prompt))]
+            rows = negative_rows(text["video"], values["caption"], lists, prompt_examples)
             # The prompt asks for the unchanged caption if there is only one event.
             is_one_event = kind == EVENTS and [row["filter"] for row in rows] == ["unchanged"]
             if all(row["filter"] for row in rows) and not is_one_event:
-                raise UnusableError(rows[0]["filter"], rows[0]["why"])
+                raise UnusableReplyError(rows[0]["filter"], rows[0]["why"])
             return reply, ""
 
-        negative_rounds = {name: Rounds(tables["texts"].to_dicts(), replies[name], prompts, read) for name in writers}
+        negative_rounds = {name: Rounds(tables["texts"].to_dicts(), replies[name], prompts, parse) for name in writers}
         counts = {WORDS: settings.word_negatives, EVENTS: settings.event_negatives}
         self.negatives: list[Row] = []
         labels: list[Row] = []
@@ -263,12 +283,12 @@ class Asked:
         for row in tables["texts"].filter(kind=WORDS).iter_rows(named=True):
             clip, caption = row["video"], next(entry["text"] for entry in row["values"] if entry["name"] == "caption")
             lists = [
-                (kind, name, count, read_list(rounds.written[f"{kind}/{clip}"], ""))
+                (kind, name, count, parse_list(rounds.written[f"{kind}/{clip}"], ""))
                 for kind, count in counts.items()
                 for name, rounds in negative_rounds.items()
                 if f"{kind}/{clip}" in rounds.written
             ]
-            negatives = as_negatives(clip, caption, lists, prompt_examples)
+            negatives = negative_rows(clip, caption, lists, prompt_examples)
             self.negatives += negatives
             labels += [
                 text_row(
@@ -283,12 +303,14 @@ class Asked:
             ]
             central += [
                 text_row(central_name(clip, text), WORDS, clip, caption=text, count=str(CENTRAL_COUNT))
-                for text in [negative["negative"] for negative in kept_words(negatives)][: settings.central_tries]
+                for text in [negative["negative"] for negative in kept_word_negatives(negatives)][
+                    : settings.central_tries
+                ]
             ]
-        labelling = Rounds([*labels, *central], replies[settings.writer], prompts, read)
+        labelling = Rounds([*labels, *central], replies[settings.writer], prompts, parse)
         self.rounds = {name: [rounds] for name, rounds in negative_rounds.items()}
         self.rounds[settings.writer].append(labelling)
-        self.later = labelling.written
+        self.follow_ups = labelling.written
         self.written = [
             row | {"writer": name}
             for name, writer_rounds in self.rounds.items()
@@ -308,7 +330,7 @@ def requests(
     settings: TemporalBenchSettings,
     writer: str,
 ) -> list[Row]:
-    conversation = Asked(tables, replies, prompts, settings)
+    conversation = Conversation(tables, replies, prompts, settings)
     return [row for rounds in conversation.rounds[writer] for row in rounds.requests(settings.max_tokens)]
 
 
@@ -316,41 +338,41 @@ def samples(
     tables: Tables, replies: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: TemporalBenchSettings
 ) -> Rows:
     """Return each negative with its category, and negatives of some negatives; dropped rows keep their reason."""
-    conversation, prompt_examples = Asked(tables, replies, prompts, settings), examples(prompts)
-    clips = {row["clip"]: row for row in kept(tables["pool"]).iter_rows(named=True)}
+    conversation, prompt_examples = Conversation(tables, replies, prompts, settings), examples(prompts)
+    clips = {row["clip"]: row for row in kept_rows(tables["pool"]).iter_rows(named=True)}
     rows = []
     for row in conversation.negatives:
         category = (
-            EVENT_ORDER if row["level"] == EVENTS else conversation.later.get(f"{CATEGORY}/{row['sample_id']}", "")
+            EVENT_ORDER if row["level"] == EVENTS else conversation.follow_ups.get(f"{CATEGORY}/{row['sample_id']}", "")
         )
         rows.append(row | {"category": category, "of": row["caption"]})
     # A negative of a negative must not repeat the caption or another negative of the clip.
     forbidden = {(row["clip"], plain(row["negative"])): "another negative of the caption" for row in rows}
     second_level: list[Row] = []
-    for clip, clip_rows in grouped(rows, lambda row: row["clip"]).items():
+    for clip, clip_rows in group_by_key(rows, lambda row: row["clip"]).items():
         caption = clips[clip]["caption"]
-        forbidden[clip, plain(caption)] = "the caption that the negative was made of"
-        for first in (row["negative"] for row in kept_words(clip_rows)):
+        forbidden[clip, plain(caption)] = "the original caption"
+        for first in (row["negative"] for row in kept_word_negatives(clip_rows)):
             name = central_name(clip, first)
-            lines = read_list(conversation.later[name], "") if name in conversation.later else []
+            lines = parse_list(conversation.follow_ups[name], "") if name in conversation.follow_ups else []
             second_level += [
                 row | {"sample_id": f"{name}/{row['place']}", "caption": caption, "of": first, "category": ""}
-                for row in as_negatives(
+                for row in negative_rows(
                     clip, first, [(CENTRAL, settings.writer, CENTRAL_COUNT, lines)], prompt_examples
                 )
             ]
-    rows += sifted(
+    rows += apply_filters(
         second_level, {"caption_again": lambda row: forbidden.get((row["clip"], plain(row["negative"])), "")}
     )
     problems = {row["text_id"]: f"{row['filter']}: {row['why']}" for row in conversation.written if row["filter"]}
 
     def not_labelled(row: Mapping[str, str]) -> str:
         is_labelled = row["category"] or row["level"] == CENTRAL
-        return "" if is_labelled else problems.get(f"{CATEGORY}/{row['sample_id']}", "not asked")
+        return "" if is_labelled else problems.get(f"{CATEGORY}/{row['sample_id']}", "not requested")
 
-    filtered = sifted(rows, {"not_labelled": not_labelled})
+    filtered = apply_filters(rows, {"not_labelled": not_labelled})
     sample_rows = [
-        {name: row[name] for name in OF_NEGATIVE}
+        {name: row[name] for name in NEGATIVE_COLUMNS}
         | {name: clips[row["clip"]][name] for name in ("dataset", "video", "start_s", "end_s")}
         for row in filtered
     ]

@@ -7,22 +7,22 @@ from typing import Any, NamedTuple
 
 import polars as pl
 from human_evaluation.draws import rank, shuffled
-from human_evaluation.tasks import Task, as_json, counted, read_verdicts
-from reprise.benchmarks.rows import grouped
+from human_evaluation.tasks import Task, as_json, count_votes, read_verdicts
+from reprise.benchmarks.annotations import group_by_key
 from reprise.benchmarks.temporalbench.option_sets import SET_NAMES
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
-from reprise.core.names import seconds
+from reprise.core.names import format_seconds
 
-from construction.filters import Row, beside, kept
-from construction.review import Reviewed, decided, task_rows
+from construction.filters import Row, kept_rows, statistic_row
+from construction.review import ReviewResult, decide, task_rows
 from construction.settings import TemporalBenchSettings, writers_of
-from construction.tables import OF_NEGATIVES
-from construction.temporalbench.making import CENTRAL, EVENTS, WORDS, kept_words
+from construction.tables import NEGATIVE_FILTERS
+from construction.temporalbench.making import CENTRAL, EVENTS, WORDS, kept_word_negatives
 
 FITS, DOES_NOT, UNKNOWN = "fits", "does not fit", "cannot be told"
-OF_OPTIONS = (FITS, DOES_NOT, UNKNOWN)  # The order is fixed, so it does not reveal which option is true.
+OPTION_VERDICTS = (FITS, DOES_NOT, UNKNOWN)  # The order is fixed, so it does not reveal which option is true.
 CAPTION_TASK = "caption/"  # the prefix of tasks that ask annotators to describe a clip
-OTHERS = 2  # the number of negatives of the caption besides N1(C), and of negatives of N1(C)
+OTHER_NEGATIVES = 2  # the number of negatives of the caption besides N1(C), and of negatives of N1(C)
 # The last line is the authors' wording; the text before the captions is Reprise's.
 QUESTION = (
     "Which caption best describes this video?\nA. {}\nB. {}\n"
@@ -38,11 +38,11 @@ def option_name(clip: str, text: str) -> str:
     return f"{clip}/{rank(0, text)[:10]}"
 
 
-def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: TemporalBenchSettings) -> Reviewed:
+def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: TemporalBenchSettings) -> ReviewResult:
     """Return the negatives with the verdicts on them and on their captions, and the remaining tasks."""
-    by_clip = grouped(kept(tables["samples"]).iter_rows(named=True), lambda row: row["clip"])
+    by_clip = group_by_key(kept_rows(tables["samples"]).iter_rows(named=True), lambda row: row["clip"])
     tasks = [  # The options of a video are adjacent, with its true caption at a random place.
-        Task(option_name(clip, text), OF_OPTIONS, {"video": clip, "option": text})
+        Task(option_name(clip, text), OPTION_VERDICTS, {"video": clip, "option": text})
         for clip, clip_rows in by_clip.items()
         for text in sorted(
             {clip_rows[0]["caption"], *(row["negative"] for row in clip_rows)},
@@ -50,11 +50,11 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
         )
     ]
     described = {f"{CAPTION_TASK}{clip}" for clip in tables["pool"]["clip"]}  # Verdicts on these tasks are no problem.
-    votes = counted(tasks, [verdict for verdict in read_verdicts(verdicts) if verdict.task_id not in described])
-    captions = decided(tasks, votes, settings.review)
+    votes = count_votes(tasks, [verdict for verdict in read_verdicts(verdicts) if verdict.task_id not in described])
+    captions = decide(tasks, votes, settings.review)
     # For a negative, `does not fit` is the accepting verdict.
     negative_tasks = [task._replace(choices=(DOES_NOT, FITS, UNKNOWN)) for task in tasks]
-    negatives = decided(negative_tasks, votes, settings.review)
+    negatives = decide(negative_tasks, votes, settings.review)
     rows = []
     for row in tables["samples"].iter_rows(named=True):
         outcome: Row = {"votes": 0, "in_favour": 0}
@@ -71,7 +71,9 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
         for clip, caption in undescribed.select("clip", "caption").iter_rows()
     ]
     open_tasks = task_rows([*tasks, *caption_tasks], votes, settings.review.votes)
-    return Reviewed(with_option_sets(rows), votes.said(votes.by_task), open_tasks, ("video", "option"), votes.problems)
+    return ReviewResult(
+        with_option_sets(rows), votes.verdict_rows(votes.by_task), open_tasks, ("video", "option"), votes.problems
+    )
 
 
 # The negative that becomes N1(C) of Table 4 is chosen after the review of the captions.
@@ -80,7 +82,7 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
 def with_option_sets(rows: Sequence[Row]) -> list[Row]:
     """Return the rows of all clips; keep negatives of a negative only if they form the clip's option set."""
     dropped: dict[str, Row] = {}
-    for clip_rows in grouped(rows, lambda row: row["clip"]).values():
+    for clip_rows in group_by_key(rows, lambda row: row["clip"]).values():
         second_level = [row for row in clip_rows if row["level"] == CENTRAL and not row["filter"]]
         originals = {row["of"] for row in clip_rows if row["level"] == CENTRAL}
         word_negatives = sorted(
@@ -88,7 +90,7 @@ def with_option_sets(rows: Sequence[Row]) -> list[Row]:
         )
         # For each negative that has negatives, in the order of the tries: the reason why it cannot be N1(C), if any.
         reasons = {
-            row["negative"]: _broken(row["negative"], clip_rows, second_level)
+            row["negative"]: _option_set_problem(row["negative"], clip_rows, second_level)
             for row in word_negatives
             if row["negative"] in originals
         }
@@ -101,24 +103,28 @@ def with_option_sets(rows: Sequence[Row]) -> list[Row]:
     return [row | dropped.get(row["sample_id"], {}) for row in rows]
 
 
-def _broken(first: str, clip_rows: Sequence[Row], second_level: Sequence[Row]) -> str:
-    word_negatives = [row["negative"] for row in kept_words(clip_rows)]
+def _option_set_problem(first: str, clip_rows: Sequence[Row], second_level: Sequence[Row]) -> str:
+    word_negatives = [row["negative"] for row in kept_word_negatives(clip_rows)]
     count = sum(row["of"] == first for row in second_level)
     if first not in word_negatives:
-        reasons = [row["filter"] for row in clip_rows if row["negative"] == first and row["filter"] not in OF_NEGATIVES]
+        reasons = [
+            row["filter"] for row in clip_rows if row["negative"] == first and row["filter"] not in NEGATIVE_FILTERS
+        ]
         return f"N1(C) was dropped: {', '.join(dict.fromkeys(reasons))}"
-    if len(word_negatives) <= OTHERS:
-        return f"{len(word_negatives)} negatives of the caption are left, {OTHERS + 1} are needed"
-    return "" if count >= OTHERS else f"{count} negatives of N1(C) are left, {OTHERS} are needed"
+    if len(word_negatives) <= OTHER_NEGATIVES:
+        return f"{len(word_negatives)} negatives of the caption are left, {OTHER_NEGATIVES + 1} are needed"
+    return "" if count >= OTHER_NEGATIVES else f"{count} negatives of N1(C) are left, {OTHER_NEGATIVES} are needed"
 
 
 def option_sets(rows: Sequence[Row]) -> Iterator[tuple[Row, list[str]]]:
     """Yield a row and the captions of each option set: C, N1(C), N2(C), N3(C), two negatives of N1(C)."""
-    for clip_rows in grouped((row for row in rows if not row["filter"]), lambda row: row["clip"]).values():
+    for clip_rows in group_by_key((row for row in rows if not row["filter"]), lambda row: row["clip"]).values():
         second_level = [row for row in clip_rows if row["level"] == CENTRAL]
         if second_level:
             first = second_level[0]["of"]
-            other_negatives = [row["negative"] for row in kept_words(clip_rows) if row["negative"] != first][:OTHERS]
+            other_negatives = [row["negative"] for row in kept_word_negatives(clip_rows) if row["negative"] != first][
+                :OTHER_NEGATIVES
+            ]
             yield (
                 second_level[0],
                 [second_level[0]["caption"], first, *other_negatives, *(row["negative"] for row in second_level)],
@@ -141,12 +147,12 @@ def long_videos(reviewed: pl.DataFrame, settings: TemporalBenchSettings) -> list
     """Return a long video for each source video with two clips or more, ordered by name."""
     rows = [
         row
-        for row in kept(reviewed).filter(pl.col("level") != CENTRAL).iter_rows(named=True)
+        for row in kept_rows(reviewed).filter(pl.col("level") != CENTRAL).iter_rows(named=True)
         if row["dataset"] in settings.long_datasets
     ]
     videos = []
-    for name, video_rows in sorted(grouped(rows, lambda row: (row["dataset"], row["video"])).items()):
-        by_clip = grouped(video_rows, lambda row: row["clip"])
+    for name, video_rows in sorted(group_by_key(rows, lambda row: (row["dataset"], row["video"])).items()):
+        by_clip = group_by_key(video_rows, lambda row: row["clip"])
         sampled = shuffled(by_clip, settings.seed)[: settings.long_clips]
         clips: list[list[Row]] = []
         for clip in sorted((by_clip[key] for key in by_clip if key in sampled), key=lambda clip: clip[0]["start_s"]):
@@ -171,8 +177,8 @@ def release(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettings)
 
     Clips and negatives are ordered by name to make the files reproducible.
     """
-    rows = sorted(kept(tables["reviewed"]).to_dicts(), key=lambda row: row["sample_id"])
-    by_clip = grouped((row for row in rows if row["level"] != CENTRAL), lambda row: row["clip"])
+    rows = sorted(kept_rows(tables["reviewed"]).to_dicts(), key=lambda row: row["sample_id"])
+    by_clip = group_by_key((row for row in rows if row["level"] != CENTRAL), lambda row: row["clip"])
     short = [
         _entry(short_name(row), number, row["dataset"], (row["caption"], row["negative"]))
         | {"category": row["category"]}
@@ -198,7 +204,7 @@ def release(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettings)
 
 def file_name(folder: str, dataset: str, video: str, start_s: float, end_s: float) -> str:
     """Return the name that the authors give to a video's file."""
-    return f"{folder}/{dataset}/{video}_start_{seconds(start_s)}_end_{seconds(end_s)}.mp4"
+    return f"{folder}/{dataset}/{video}_start_{format_seconds(start_s)}_end_{format_seconds(end_s)}.mp4"
 
 
 def short_name(row: Mapping[str, Any]) -> str:
@@ -240,7 +246,7 @@ TABLE1 = {
     "Movie_Description": (326, 12.39, 35.33), "Oops": (294, 10.06, 43.27), "COIN": (385, 5.01, 50.06),
     "FineGym": (288, 21.92, 21.92),
 }  # fmt: skip
-WORDS_OF = {"words of the original description (Table 1)": 10.9, "words of the caption (Table 1)": 41.72}
+MEAN_WORDS = {"words of the original description (Table 1)": 10.9, "words of the caption (Table 1)": 41.72}
 OF_MEANS = "mean over the data sets, as in the paper"
 LONG_DATASETS = ("ActivityNet", "Charades", "COIN", "FineGym")
 VIDEOS, QUESTIONS = 2179, 9918
@@ -253,8 +259,8 @@ WRITERS = "GPT-4o, Gemini-1.5-Pro and Llama-3.1-405b"
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettings) -> list[Row]:
-    pool = kept(tables["pool"])
-    released = kept(tables["reviewed"]).filter(pl.col("level") != CENTRAL)
+    pool = kept_rows(tables["pool"])
+    released = kept_rows(tables["reviewed"]).filter(pl.col("level") != CENTRAL)
     videos = pool.join(released, on="clip", how="semi")
     questions = released.group_by("clip", maintain_order=True).len()["len"].to_list()
     categories = Counter(released["category"])
@@ -265,64 +271,73 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
     sets = len(list(option_sets(tables["reviewed"].to_dicts())))
     # Count the negatives of each writer, and how many are kept. A negative of two writers counts for the first.
     writers = writers_of(settings)
-    note = WRITERS if len(writers) > 1 else f"{WRITERS}; one writer here"
-    by_writer = [beside("language models that write", "all", 3, len(writers), note)]
+    note = WRITERS if len(writers) > 1 else f"{WRITERS} in the paper; one writer here"
+    by_writer = [statistic_row("writer models", "all", 3, len(writers), note)]
     caption_negatives = tables["samples"].filter(pl.col("level") != CENTRAL)
-    steps = {"as written": caption_negatives, "that people review": kept(caption_negatives), "released": released}
+    steps = {"as written": caption_negatives, "in review": kept_rows(caption_negatives), "released": released}
     for step, table in steps.items() if len(writers) > 1 else ():
         counts = Counter(table["writer"])
-        by_writer += [beside(f"negatives of captions {step}", writer, None, counts[writer]) for writer in writers]
+        by_writer += [
+            statistic_row(f"negatives of captions {step}", writer, None, counts[writer]) for writer in writers
+        ]
     return [
-        beside("source data sets", "all", 7, videos["dataset"].n_unique()),
+        statistic_row("source data sets", "all", 7, videos["dataset"].n_unique()),
         *_table1(videos),
-        beside("captions refined", "all", None, pool.filter("is_refined").height, "the paper says that, not how many"),
-        beside("seconds of the longest clip", "all", 20, max(videos["seconds"].drop_nulls(), default=None), "at most"),
-        beside("negatives of a caption as written, most", WORDS, 9, maxima[WORDS], "at most"),
-        beside("negatives of a caption as written, most", EVENTS, 6, maxima[EVENTS], "at most"),
+        statistic_row("captions refined", "all", None, pool.filter("is_refined").height, "the paper states no number"),
+        statistic_row(
+            "seconds of the longest clip", "all", 20, max(videos["seconds"].drop_nulls(), default=None), "at most"
+        ),
+        statistic_row("negatives of a caption as written, most", WORDS, 9, maxima[WORDS], "at most"),
+        statistic_row("negatives of a caption as written, most", EVENTS, 6, maxima[EVENTS], "at most"),
         *by_writer,
-        *(beside("questions (Table 5)", name, TABLE5[name], categories[name]) for name in CATEGORIES),
-        beside("questions (Table 5)", "all", QUESTIONS, released.height, "9,867 in the authors' release"),
-        beside(
+        *(statistic_row("questions (Table 5)", name, TABLE5[name], categories[name]) for name in CATEGORIES),
+        statistic_row("questions (Table 5)", "all", QUESTIONS, released.height, "9,867 in the authors' release"),
+        statistic_row(
             "questions of a video",
             "all",
             None,
             _mean(questions),
             f"not a number of the paper; its totals give {QUESTIONS / VIDEOS:.2f}",
         ),
-        beside(
+        statistic_row(
             "chance that all questions of a video are right, %",
             "all",
             9.4,
             _mean(100 * 0.5**count for count in questions),
         ),
-        beside("data sets of long videos", "all", len(LONG_DATASETS), len(joined)),
-        *(beside("long videos", name, None, joined[name], "how many: not in the paper") for name in LONG_DATASETS),
-        beside(
-            "negatives of a long video", "all", 4, _mean(len(video.negatives) for video in long), "about 4; our mean"
+        statistic_row("data sets of long videos", "all", len(LONG_DATASETS), len(joined)),
+        *(statistic_row("long videos", name, None, joined[name], "not stated in the paper") for name in LONG_DATASETS),
+        statistic_row(
+            "negatives of a long video", "all", 4, _mean(len(video.negatives) for video in long), "about 4; mean"
         ),
-        beside("option sets (Table 4)", "all", None, sets, "one of a video; how many: not in the paper"),
-        beside(
+        statistic_row("option sets (Table 4)", "all", None, sets, "one per video; not stated in the paper"),
+        statistic_row(
             "videos without an option set",
             "all",
             None,
             videos.height - sets,
-            "see the filter `no_option_set`, and those before it",
+            "see the filter `no_option_set` and the filters before it",
         ),
     ]
 
 
 def _table1(videos: pl.DataFrame) -> list[Row]:
-    rows, means = [], dict[str, list[float | None]](zip(WORDS_OF, ([], []), strict=True))
+    rows, means = [], dict[str, list[float | None]](zip(MEAN_WORDS, ([], []), strict=True))
     for name, (clips, *papers) in TABLE1.items():
         dataset_videos = videos.filter(dataset=name)
-        rows.append(beside("videos (Table 1)", name, clips, dataset_videos.height))
-        for (measure, ours), paper, column in zip(means.items(), papers, ("description", "caption"), strict=True):
-            ours.append(_mean(len(text.split()) for text in dataset_videos[column]))
-            rows.append(beside(measure, name, paper, ours[-1]))
-    rows.append(beside("videos (Table 1)", "all", VIDEOS, videos.height))
+        rows.append(statistic_row("videos (Table 1)", name, clips, dataset_videos.height))
+        for (measure, group_means), paper, column in zip(
+            means.items(), papers, ("description", "caption"), strict=True
+        ):
+            group_means.append(_mean(len(text.split()) for text in dataset_videos[column]))
+            rows.append(statistic_row(measure, name, paper, group_means[-1]))
+    rows.append(statistic_row("videos (Table 1)", "all", VIDEOS, videos.height))
     return [
         *rows,
-        *(beside(measure, "all", WORDS_OF[measure], _mean(ours), OF_MEANS) for measure, ours in means.items()),
+        *(
+            statistic_row(measure, "all", MEAN_WORDS[measure], _mean(group_means), OF_MEANS)
+            for measure, group_means in means.items()
+        ),
     ]
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Annotated, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
-from reprise.benchmarks.rows import grouped
+from reprise.benchmarks.annotations import group_by_key
 from reprise.core.errors import UserError
-from reprise.core.settings import dotted
-from reprise.core.tabular import refuse_other_encoding
+from reprise.core.settings import format_location
+from reprise.core.tabular import reject_other_encoding
 
 from construction.filters import Row
-from construction.sheets import VIDEO, has_control, read_sheet, shown
+from construction.sheets import VIDEO, excerpt, has_control, read_sheet
 
 T = TypeVar("T")
 EVENT_S = 2.0
@@ -60,14 +60,14 @@ class Event(NamedTuple):
         """Return the verb without its sense; equal verbs are the same action."""
         return (self.verb_id.split(".")[0] or self.verb.split(" (")[0]).strip().lower()
 
-    def done_by(self, agent: str) -> "Event":
+    def with_agent(self, agent: str) -> "Event":
         roles = {role: agent if role.split()[0] == AGENT else text for role, text in self.roles.items()}
         return self._replace(roles=roles)
 
 
 def _on_one_line(text: str) -> str:
     if has_control(text):
-        raise ValueError("it holds control characters")
+        raise ValueError("contains control characters")
     return " ".join(text.split())
 
 
@@ -94,7 +94,7 @@ class VidsituAnnotation(BaseModel):
 VIDEOS, ANNOTATIONS = TypeAdapter(list[str]), TypeAdapter(list[VidsituAnnotation])
 
 
-def annotated(files: Mapping[str, Path], split: str) -> tuple[list[str], list[Event]]:
+def read_events(files: Mapping[str, Path], split: str) -> tuple[list[str], list[Event]]:
     """Return the videos of a split in its order, and all events. With csv files, return all their videos."""
     if files and all(path.suffix == ".csv" for path in files.values()):
         events = _csv_events(files.values())
@@ -112,7 +112,7 @@ def _csv_events(paths: Iterable[Path]) -> list[Event]:
         fields = {"verb": row.cells["verb"], "roles": roles, "start_s": start, "end_s": end}
         rows.append({"video": row.video("video"), "annotation": 0, "verb_id": "", **fields})
     events = []
-    for video_rows in grouped(rows, itemgetter("video")).values():
+    for video_rows in group_by_key(rows, itemgetter("video")).values():
         different: list[Row] = []
         for event in sorted(video_rows, key=lambda event: event["start_s"]):
             if event not in different:
@@ -129,8 +129,8 @@ def _events(annotations: list[VidsituAnnotation]) -> Iterator[Event]:
         videos = sorted({event.video for event in events.values()})
         if len(videos) != 1:
             raise UserError(
-                f"annotations of VidSitu: annotation {number}: its events must be of one video (vid_seg_int), found "
-                f"{len(videos)}: '{', '.join(videos)}'. Correct the entry or remove it."
+                f"annotations of VidSitu: annotation {number}: all events must have the same video (vid_seg_int), "
+                f"found {len(videos)}: '{', '.join(videos)}'. Correct the entry or remove it."
             )
         for name, event in events.items():
             start_s, roles = EVENT_S * (int(name[-1]) - 1), {}
@@ -145,7 +145,7 @@ def _events(annotations: list[VidsituAnnotation]) -> Iterator[Event]:
         seen[videos[0]] += 1
 
 
-def _content(files: Mapping[str, Path], name: str, shape: TypeAdapter[T]) -> T:
+def _content(files: Mapping[str, Path], name: str, adapter: TypeAdapter[T]) -> T:
     """Return the validated content of the one file with this name; report its first invalid entry as an error."""
     matches = [path for path in files.values() if path.name == name]
     if len(matches) != 1:
@@ -155,13 +155,13 @@ def _content(files: Mapping[str, Path], name: str, shape: TypeAdapter[T]) -> T:
             "Correct `split:`, `files:` or `annotations:` of `construction:` in the suite."
         )
     try:
-        return shape.validate_json(matches[0].read_bytes())
+        return adapter.validate_json(matches[0].read_bytes())
     except ValidationError as error:
-        refuse_other_encoding(matches[0])
+        reject_other_encoding(matches[0])
         first = error.errors()[0]
-        entry, field = (*first["loc"][:1], 0)[0], dotted(first["loc"][1:])
+        entry, field = (*first["loc"][:1], 0)[0], format_location(first["loc"][1:])
         raise UserError(
-            f"{matches[0]}: entry {int(entry) + 1}: {field}: {first['msg']}, found '{shown(str(first['input']))}'. "
+            f"{matches[0]}: entry {int(entry) + 1}: {field}: {first['msg']}, found '{excerpt(str(first['input']))}'. "
             "Correct the entry, remove it, or fetch the file again."
         ) from error
 
@@ -175,17 +175,21 @@ def words(name: str) -> frozenset[str]:
     return frozenset(plain_name(name).replace(",", " ").split()) - SMALL
 
 
-def may_be(first: str, second: str) -> bool:
+def may_be_same(first: str, second: str) -> bool:
     """Return whether two names may mean the same: one has no extra words ("man" and "man in a shirt")."""
     left, right = words(first), words(second)
     return left <= right or right <= left or not ANYBODY.isdisjoint((plain_name(first), plain_name(second)))
 
 
-World = Mapping[str, Sequence[Event]]
+EventsByVideo = Mapping[str, Sequence[Event]]
 """The events of each video in all its annotations; no negative caption may be true by any of them."""
 
 
-def starts(world: World, video: str, agent: str, action: str) -> list[float]:
+def start_times(events_by_video: EventsByVideo, video: str, agent: str, action: str) -> list[float]:
     """Return when a possible match of the agent does this in the video, by any annotation."""
-    matches = [event for event in world[video] if event.agent and event.action == action and may_be(event.agent, agent)]
+    matches = [
+        event
+        for event in events_by_video[video]
+        if event.agent and event.action == action and may_be_same(event.agent, agent)
+    ]
     return [event.start_s for event in matches]

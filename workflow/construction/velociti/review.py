@@ -6,31 +6,31 @@ from pathlib import Path
 
 import polars as pl
 from human_evaluation.draws import shuffled
-from human_evaluation.tasks import Task, as_csv, counted, read_verdicts
-from reprise.benchmarks.rows import grouped
+from human_evaluation.tasks import Task, as_csv, count_votes, read_verdicts
+from reprise.benchmarks.annotations import group_by_key
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 
-from construction.filters import Row, beside, kept
-from construction.review import Reviewed, decided, judged, task_rows
+from construction.filters import Row, kept_rows, statistic_row
+from construction.review import ReviewResult, apply_decisions, decide, task_rows
 from construction.settings import VelocitiSettings
 from construction.velociti.events import plain_name
 from construction.velociti.making import CAPTION
 
-OF_SAMPLES = ("both fit", "positive is wrong", "negative is wrong", "both are wrong")
-OF_CAPTIONS = ("positive", "neutral", "negative")
+SAMPLE_VERDICTS = ("both fit", "positive is wrong", "negative is wrong", "both are wrong")
+CAPTION_VERDICTS = ("positive", "neutral", "negative")
 CAPTIONS_VERIFIED = 380  # the number of captions that the authors checked against their dictionaries
-SHOWN = ("video", "event", "positive", "negative")
-RELEASED = {"test_name": "test", "video_id": "video", "event": "event", "pos": "positive", "neg": "negative"}
+SHOWN_COLUMNS = ("video", "event", "positive", "negative")
+RELEASE_COLUMNS = {"test_name": "test", "video_id": "video", "event": "event", "pos": "positive", "neg": "negative"}
 """Column of the release -> column of the samples."""
 
 
-def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: VelocitiSettings) -> Reviewed:
+def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: VelocitiSettings) -> ReviewResult:
     """Return the samples with their verdicts, kept only if both captions fit, and the remaining tasks."""
     sample_tasks = [
-        Task(row["sample_id"], OF_SAMPLES, {name: row[name] for name in SHOWN})
-        for row in kept(tables["samples"]).iter_rows(named=True)
+        Task(row["sample_id"], SAMPLE_VERDICTS, {name: row[name] for name in SHOWN_COLUMNS})
+        for row in kept_rows(tables["samples"]).iter_rows(named=True)
     ]
-    written = kept(tables["written"]).filter(pl.col("kind") == CAPTION)
+    written = kept_rows(tables["written"]).filter(pl.col("kind") == CAPTION)
     texts = written.join(tables["texts"].select("text_id", "video", "values"), on="text_id", maintain_order="left")
     by_name = {row["text_id"]: row for row in texts.iter_rows(named=True)}
     caption_tasks = []
@@ -42,21 +42,23 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: V
             "positive": row["text"],
             "negative": "",
         }
-        caption_tasks.append(Task(name, OF_CAPTIONS, texts_shown))
+        caption_tasks.append(Task(name, CAPTION_VERDICTS, texts_shown))
     tasks = [*sample_tasks, *caption_tasks]
-    votes = counted(tasks, read_verdicts(verdicts))
-    rows = judged(tables["samples"], decided(sample_tasks, votes, settings.review))
-    caption_votes = votes.said(task.task_id for task in caption_tasks)
-    return Reviewed(rows, caption_votes, task_rows(tasks, votes, settings.review.votes), SHOWN, votes.problems)
+    votes = count_votes(tasks, read_verdicts(verdicts))
+    rows = apply_decisions(tables["samples"], decide(sample_tasks, votes, settings.review))
+    caption_votes = votes.verdict_rows(task.task_id for task in caption_tasks)
+    return ReviewResult(
+        rows, caption_votes, task_rows(tasks, votes, settings.review.votes), SHOWN_COLUMNS, votes.problems
+    )
 
 
 def release(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -> dict[str, str]:
     """Return the content of the release file, ordered by test and id to make it reproducible."""
     order = {test: place for place, test in enumerate((CONTROL, *TESTS))}
-    rows = sorted(kept(tables["reviewed"]).to_dicts(), key=lambda row: (order[row["test"]], row["sample_id"]))
+    rows = sorted(kept_rows(tables["reviewed"]).to_dicts(), key=lambda row: (order[row["test"]], row["sample_id"]))
     return {
         "velociti.csv": as_csv(
-            [{name: row[column] for name, column in RELEASED.items()} for row in rows], list(RELEASED)
+            [{name: row[column] for name, column in RELEASE_COLUMNS.items()} for row in rows], list(RELEASE_COLUMNS)
         )
     }
 
@@ -70,29 +72,34 @@ VERIFIED = {"positive": 356, "neutral": 21, "negative": 3}
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -> list[Row]:
-    released = kept(tables["reviewed"])
+    released = kept_rows(tables["reviewed"])
     # These are the video and event of each written caption, before samples are formed and reviewed.
-    written = kept(tables["written"]).filter(pl.col("kind") == CAPTION)
-    single = kept(tables["candidates"]).filter(pl.col("positive").list.len() == 1)
+    written = kept_rows(tables["written"]).filter(pl.col("kind") == CAPTION)
+    single = kept_rows(tables["candidates"]).filter(pl.col("positive").list.len() == 1)
     used = single.select("video", "event", pl.col("positive").list.first().alias("text_id")).unique()
     described = used.join(written, on="text_id", how="semi")
     rows = [
-        beside("videos with a caption", "all", 864, described["video"].n_unique()),
-        beside("videos and captions, before the tests", "all", 3101, described.height),
+        statistic_row("videos with a caption", "all", 864, described["video"].n_unique()),
+        statistic_row("videos and captions, before the tests", "all", 3101, described.height),
     ]
     for test, (videos, samples) in TABLE11.items():
         test_samples = released.filter(pl.col("test") == test)
-        rows.append(beside("videos (Table 11)", test, videos, test_samples["video"].n_unique()))
-        rows.append(beside("samples (Table 11)", test, samples, test_samples.height))
+        rows.append(statistic_row("videos (Table 11)", test, videos, test_samples["video"].n_unique()))
+        rows.append(statistic_row("samples (Table 11)", test, samples, test_samples.height))
     verdicts = Counter(tables["votes"]["verdict"])
     note = "of 380 captions checked against their dictionaries"
-    rows += [beside("captions judged", choice, VERIFIED[choice], verdicts[choice], note) for choice in OF_CAPTIONS]
-    good, judged = verdicts["positive"] + verdicts["neutral"], sum(verdicts[choice] for choice in OF_CAPTIONS)
-    rows.append(beside("captions judged", "positive or neutral, %", 99.2, 100 * good / judged if judged else None))
-    rows.append(beside("captions judged", "all", 380, judged, "verdicts"))
+    rows += [
+        statistic_row("captions judged", choice, VERIFIED[choice], verdicts[choice], note)
+        for choice in CAPTION_VERDICTS
+    ]
+    good, judged = verdicts["positive"] + verdicts["neutral"], sum(verdicts[choice] for choice in CAPTION_VERDICTS)
+    rows.append(
+        statistic_row("captions judged", "positive or neutral, %", 99.2, 100 * good / judged if judged else None)
+    )
+    rows.append(statistic_row("captions judged", "all", 380, judged, "verdicts"))
     # Fig. 14 counts verbs and agents per video, roles per event, and events per agent in its video.
-    event_rows = kept(tables["pool"]).join(released, on="video", how="semi", maintain_order="left").to_dicts()
-    by_video = grouped(event_rows, lambda row: row["video"]).values()
+    event_rows = kept_rows(tables["pool"]).join(released, on="video", how="semi", maintain_order="left").to_dicts()
+    by_video = group_by_key(event_rows, lambda row: row["video"]).values()
     verbs, agents = (
         [len({plain_name(row[column]) for row in video_rows}) for video_rows in by_video]
         for column in ("verb_id", "agent")
@@ -108,7 +115,9 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -
         ("events of an agent in its video (Fig. 14d)", list(event_counts.values()), 2, 72.0),
     )
     for measure, values, minimum, share in figures:
-        ours = 100 * sum(value >= minimum for value in values) / len(values) if values else None
-        rows.append(beside(measure, f"{minimum} or more, %", share, ours, "the paper says about, or more than"))
-        rows += [beside(measure, str(value), None, number) for value, number in sorted(Counter(values).items())]
+        share_here = 100 * sum(value >= minimum for value in values) / len(values) if values else None
+        rows.append(
+            statistic_row(measure, f"{minimum} or more, %", share, share_here, "the paper states about, or more than")
+        )
+        rows += [statistic_row(measure, str(value), None, number) for value, number in sorted(Counter(values).items())]
     return rows

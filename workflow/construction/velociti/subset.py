@@ -19,13 +19,13 @@ from construction.settings import SubsetSearch
 ROLES = ("pos", "neg")
 
 
-class Found(NamedTuple):
+class Subset(NamedTuple):
     """The subset of one test: its samples, the strict scores of all and of these in percent, and its tries."""
 
     test: str
     samples: int
     strict: float
-    chosen: list[str]
+    item_ids: list[str]
     subset_strict: float
     tries: int
 
@@ -38,7 +38,7 @@ def samples_of(items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, dict[st
     return {test: samples for test, samples in by_test.items() if samples}
 
 
-def search(test: str, right: Mapping[str, bool], settings: SubsetSearch) -> Found:
+def search(test: str, right: Mapping[str, bool], settings: SubsetSearch) -> Subset:
     """Return the first seeded subset of a test within the tolerance, or all samples if there are too few."""
 
     def percent(chosen: Sequence[str]) -> float:
@@ -46,13 +46,13 @@ def search(test: str, right: Mapping[str, bool], settings: SubsetSearch) -> Foun
 
     strict = percent(list(right))
     if len(right) <= settings.per_test:
-        return Found(test, len(right), strict, sorted(right), strict, 0)
-    nearest = Found(test, len(right), strict, [], float("inf"), 0)
+        return Subset(test, len(right), strict, sorted(right), strict, 0)
+    nearest = Subset(test, len(right), strict, [], float("inf"), 0)
     for number in range(1, settings.tries + 1):
         chosen = sorted(sorted(right, key=lambda item: rank(settings.seed, str(number), item))[: settings.per_test])
         score = percent(chosen)
         if abs(score - strict) < abs(nearest.subset_strict - strict):
-            nearest = Found(test, len(right), strict, chosen, score, number)
+            nearest = Subset(test, len(right), strict, chosen, score, number)
         if abs(score - strict) <= settings.tolerance:
             return nearest
     raise UserError(
@@ -62,28 +62,28 @@ def search(test: str, right: Mapping[str, bool], settings: SubsetSearch) -> Foun
     )
 
 
-def listed(items: pl.DataFrame, subsets: Sequence[Found]) -> list[Row]:
-    chosen = {item for subset in subsets for item in subset.chosen}
+def subset_rows(items: pl.DataFrame, subsets: Sequence[Subset]) -> list[Row]:
+    chosen = {item for subset in subsets for item in subset.item_ids}
     rows = []
     for item in items.filter(pl.col("item_id").is_in(chosen)).iter_rows(named=True):
         texts = {entry["name"]: entry["text"] for entry in item["texts"]}
         names = item["item_id"].split("/")[-2].split("-")
         rows.append({
             "test_name": item["task"],
-            "video_id": item["unit"],
+            "video_id": item["cluster"],
             "event": names[0] if len(names) == 1 else json.dumps(names, separators=(",", ":")),
             "captions": captions_digest(texts["positive"], texts["negative"]),
         })  # fmt: skip
     return rows
 
 
-def scores(subsets: Sequence[Found]) -> list[Row]:
+def score_rows(subsets: Sequence[Subset]) -> list[Row]:
     return [
         {
             "test_name": subset.test,
             "samples": subset.samples,
             "strict": f"{subset.strict:.2f}",
-            "subset": len(subset.chosen),
+            "subset": len(subset.item_ids),
             "subset_strict": f"{subset.subset_strict:.2f}",
             "tries": subset.tries,
         }

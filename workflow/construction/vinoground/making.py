@@ -9,17 +9,17 @@ from typing import Any
 import polars as pl
 from human_evaluation.draws import rank
 from reprise.benchmarks.prompts import Prompt
-from reprise.benchmarks.vinoground.taxonomy import HALVES
+from reprise.benchmarks.vinoground.taxonomy import POLARITIES
 from reprise.core.errors import UserError
-from reprise.core.names import seconds
-from reprise.core.tabular import read_own_rows
+from reprise.core.names import format_seconds
+from reprise.core.tabular import read_user_rows
 
-from construction.filters import KEPT, Found, Row, Rows, kept, repeated, sifted
+from construction.filters import KEPT, Row, RowFilter, Rows, apply_filters, drop_repeated, kept_rows
 from construction.settings import VinogroundSettings
-from construction.sheets import NAME, has_control, number
-from construction.sheets import Row as SheetRow
+from construction.sheets import NAME, has_control, parse_cell
+from construction.sheets import SheetRow as SheetRow
 from construction.vinoground.retrieval import Vectors, encoder_of, nearest, words
-from construction.writing import REFUSALS, request, shown
+from construction.writing import REFUSALS, excerpt, writing_request
 
 LONGEST_CAPTION = 1000  # characters
 
@@ -27,25 +27,34 @@ LONGEST_CAPTION = 1000  # characters
 def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Rows:
     rows = [row for path in files.values() for row in _captions(path, settings)]
     if not rows:
-        raise UserError(f"annotations of VATEX: no captions in {', '.join(sorted(files))}. Correct `columns:`.")
+        raise UserError(
+            f"annotations of VATEX: no captions in {', '.join(sorted(files)) or 'no file'}. "
+            "Correct `files:` or `columns:`."
+        )
     span_of: dict[str, tuple[object, ...]] = {}
 
     def same_name(row: Mapping[str, Any]) -> str:
         span = (row["source"], row["start_s"], row["end_s"])
-        return "" if span_of.setdefault(row["video"], span) == span else f"'{row['video']}' is another video before"
+        return (
+            ""
+            if span_of.setdefault(row["video"], span) == span
+            else f"'{row['video']}' names a different video in an earlier row"
+        )
 
-    filters: dict[str, Found] = {
-        "no_span": lambda row: "" if row["source"] else f"'{row['video']}' names no source and no span, by `span:`",
+    filters: dict[str, RowFilter] = {
+        "no_span": lambda row: "" if row["source"] else f"'{row['video']}' does not match `span:`",
         "same_name": same_name,
         "empty_caption": lambda row: "" if row["caption"] else "the caption is empty",
         "too_long": lambda row: "" if len(row["caption"]) <= LONGEST_CAPTION else f"{len(row['caption'])} characters",
-        "duplicate": repeated(lambda row: (row["video"], row["caption"].lower()), "the same caption of the same video"),
+        "duplicate": drop_repeated(
+            lambda row: (row["video"], row["caption"].lower()), "the same caption of the same video"
+        ),
     }
-    return {"pool": sifted(rows, filters), "texts": [], "candidates": []}
+    return {"pool": apply_filters(rows, filters), "texts": [], "candidates": []}
 
 
 def _captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:
-    table, columns = read_own_rows(path), settings.columns
+    table, columns = read_user_rows(path), settings.columns
     if missing := [name for name in (columns.video, columns.captions) if name not in table.columns]:
         raise UserError(
             f"{path}: column '{missing[0]}' is missing. Found: {', '.join(table.columns)}. Correct `columns:` of "
@@ -78,11 +87,11 @@ def _video(row_name: str, row: Mapping[str, Any], settings: VinogroundSettings) 
         video = source = sheet.video(columns.video)
         if any(sheet.cells.get(column) for column in (columns.start, columns.end)):
             start, end = sheet.span(columns.start, columns.end)
-            video = f"{source}_{seconds(start)}_{seconds(end)}"
+            video = f"{source}_{format_seconds(start)}_{format_seconds(end)}"
     else:
         video, source = str(row[columns.video]), ""
         match = re.fullmatch(settings.span, video)
-        first, last = (number(match[name] if match else None) for name in ("start", "end"))
+        first, last = (parse_cell(match[name] if match else None) for name in ("start", "end"))
         is_span = first is not None and last is not None and 0 <= first < last
         if match is not None and is_span and NAME.fullmatch(match["video"] or ""):
             source, start, end = match["video"], first, last
@@ -93,8 +102,8 @@ FIRST, FOLLOW_UP = "pairs", "more"
 QUOTES = '"“”„‟«»「」'
 QUOTED = rf"[{QUOTES}]([^{QUOTES}]+)[{QUOTES}]"
 PAIR = re.compile(rf"{QUOTED}\s*(?:vs\.?|versus|and|/|\|)\s*{QUOTED}", re.IGNORECASE)
-SIDES = dict(zip(HALVES, ("positive", "negative"), strict=True))
-PLACES = ("video", "source", "start_s", "end_s", "caption")
+SIDES = dict(zip(POLARITIES, ("positive", "negative"), strict=True))
+POOL_COLUMNS = ("video", "source", "start_s", "end_s", "caption")
 
 
 def requests(
@@ -104,16 +113,16 @@ def requests(
     settings: VinogroundSettings,
 ) -> list[Row]:
     """Return the next request of the conversation; none with enough pairs or after a failure."""
-    rows = pairs(reply_tables, prompts, settings)
+    rows = parse_pairs(reply_tables, prompts, settings)
     is_failed = any(row["filter"] == "failed" for row in rows)
     if is_failed or sum(not row["filter"] for row in rows) >= settings.pairs:
         return []
     messages = [part for table in reply_tables for text in table["text"] for part in (text, prompts[FOLLOW_UP].user)]
     number, prompt = len(reply_tables) + 1, "\n\n".join([prompts[FIRST].user, *messages])
-    return [request(f"pairs/round{number}", number, prompts[FIRST].system, prompt, settings.max_tokens)]
+    return [writing_request(f"pairs/round{number}", number, prompts[FIRST].system, prompt, settings.max_tokens)]
 
 
-def pairs(
+def parse_pairs(
     reply_tables: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: VinogroundSettings
 ) -> list[Row]:
     """Return every pair of every reply; dropped rows keep their reason, and a reply without a pair is a row too."""
@@ -127,15 +136,15 @@ def pairs(
         return "" if left == right else f"not the same words: {', '.join(sorted((left - right) + (right - left)))}"
 
     examples = {both(dict(zip(SIDES.values(), one, strict=True))) for one in PAIR.findall(prompts[FIRST].user)}
-    filters: dict[str, Found] = {
+    filters: dict[str, RowFilter] = {
         "unprintable": lambda row: "control characters" if has_control(row["positive"] + row["negative"]) else "",
         "in_prompt": lambda row: "an example of the prompt" if both(row) in examples else "",
         "same_text": lambda row: "both captions are the same" if len(both(row)) == 1 else "",
         "other_words": other_words,
-        "duplicate": repeated(both, "the same pair as one before"),
+        "duplicate": drop_repeated(both, "the same pair as an earlier one"),
         "enough": lambda row: f"more than {settings.pairs} pairs" if next(remaining, None) is None else "",
     }
-    return sifted(
+    return apply_filters(
         (row for place, replies in enumerate(reply_tables, 1) for row in _round_pairs(place, replies)), filters
     )
 
@@ -149,9 +158,9 @@ def _round_pairs(place: int, replies: pl.DataFrame) -> Iterator[Row]:
             matches = []
             yield {**nothing, "filter": "failed", "why": f"{reply['error']}: {reply['message']}"}
         elif REFUSALS.match(text.strip()):
-            yield {**nothing, "filter": "refusal", "why": shown(text)}
+            yield {**nothing, "filter": "refusal", "why": excerpt(text)}
         elif not matches:
-            yield {**nothing, "filter": "no_pair", "why": f'nothing like "..." vs "..." in: {shown(text)}'}
+            yield {**nothing, "filter": "no_pair", "why": f'nothing like "..." vs "..." in: {excerpt(text)}'}
         for pair in matches:
             positive, negative = (" ".join(caption.split()) for caption in pair)
             name = rank(0, *sorted((positive, negative)))[:12]
@@ -166,9 +175,9 @@ def samples(
     vectors: Vectors | None = None,
 ) -> Rows:
     """Return the most similar captions of the pool for each caption; repeated videos are dropped."""
-    written = pairs(replies, prompts, settings)
+    written = parse_pairs(replies, prompts, settings)
     queries = [(row["pair"], half, row[side]) for row in written if not row["filter"] for half, side in SIDES.items()]
-    pool = kept(tables["pool"]).to_dicts()
+    pool = kept_rows(tables["pool"]).to_dicts()
     captions = [row["caption"] for row in pool]
     encode = vectors or encoder_of(captions)
     results = nearest(encode([text for *_, text in queries]), encode(captions), settings.nearest)
@@ -182,7 +191,7 @@ def samples(
             rows.append({
                 "sample_id": f"{name}/{position}" if is_repeated else name, "pair": pair, "half": half, "text": text,
                 "rank": position, "similarity": round(similarity, 6),
-                **{column: candidate[column] for column in PLACES},
+                **{column: candidate[column] for column in POOL_COLUMNS},
                 **({"filter": "same_video", "why": "found by a more similar caption"} if is_repeated else KEPT),
             })  # fmt: skip
     return {"written": written, "samples": rows}

@@ -26,7 +26,7 @@ def words(text: str) -> list[str]:
 
 
 @cache
-def place(term: str) -> int:
+def hash_term(term: str) -> int:
     return int.from_bytes(hashlib.sha256(term.encode()).digest()[:4]) % WIDTH
 
 
@@ -44,7 +44,7 @@ def encoder_of(pool: Sequence[str]) -> Vectors:
         matrix = np.zeros((len(texts), WIDTH), np.float32)
         for vector, text in zip(matrix, texts, strict=True):
             for term, count in terms(text).items():
-                vector[place(term)] += count * np.log((1 + len(pool)) / (1 + frequencies[term]) + 1)
+                vector[hash_term(term)] += count * np.log((1 + len(pool)) / (1 + frequencies[term]) + 1)
             vector /= float(np.linalg.norm(vector)) or 1.0
         return matrix
 

@@ -1,21 +1,21 @@
-"""Stage `people_answers`: aggregate annotators' answers into the responses of a run, without clips or a model."""
+"""Stage `human_answers`: aggregate annotators' answers into the responses of a run, without clips or a model."""
 
 from collections import Counter
 from pathlib import Path
 
 from reprise.core.log import log
-from reprise.core.schemas import REQUESTS, RESPONSES, read_table, table_of, write_table
-from reprise.external.answers import response_row
-from reprise.media.sampling import frames_shown
+from reprise.core.schemas import REQUESTS, RESPONSES, build_table, read_table, write_table
+from reprise.external.answers import build_response_row
+from reprise.media.sampling import count_frames
 from reprise.models.base import Answer
 from reprise.stages.command import In, Out
 
-from human_evaluation.answers import TOO_FEW, gather, replies, write_refused
-from human_evaluation.keys import PeopleRunKey
+from human_evaluation.answers import TOO_FEW, common_answers, gather, write_row_problems
+from human_evaluation.keys import AnnotatorRunKey
 
 
 def main(
-    settings: PeopleRunKey,
+    settings: AnnotatorRunKey,
     item_table: In[Path],
     requests: In[Path],
     files: In[list[Path]],
@@ -24,16 +24,16 @@ def main(
 ) -> None:
     request_table = read_table(requests, REQUESTS)
     tasks, counted = gather(settings.answers.scope, settings.answers.design, settings.answers.files, request_table)
-    reply_of_task = replies(tasks, counted.votes, settings.answers.design)
-    frames = frames_shown(settings.answers.sampling) or 0
+    reply_of_task = common_answers(tasks, counted.votes, settings.answers.design)
+    frames = count_frames(settings.answers.sampling) or 0
     rows = [
-        response_row(row, Answer(text=reply.option, error=reply.error), settings.key, frames)
+        build_response_row(row, Answer(text=reply.option, error=reply.error), settings.key, frames)
         for row, reply in zip(request_table.iter_rows(named=True), reply_of_task.values(), strict=True)
     ]
     waiting = [row["request_id"] for row in rows if row["error"] == TOO_FEW]
     refused = counted.votes.problems
-    write_refused(refused, waiting, problems)
-    write_table(table_of(rows, RESPONSES), out, RESPONSES)
+    write_row_problems(refused, waiting, problems)
+    write_table(build_table(rows, RESPONSES), out, RESPONSES)
     failed = ", ".join(
         f"{count} {error}"
         for error, count in Counter(reply.error for reply in reply_of_task.values() if reply.error).items()

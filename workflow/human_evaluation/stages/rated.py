@@ -1,9 +1,9 @@
-"""Stage `people_rated`: select models' answers to sampled questions for a group of annotators to rate."""
+"""Stage `human_rated`: select models' answers to sampled questions for a group of annotators to rate."""
 
 from pathlib import Path
 
 from reprise.core.log import log
-from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS, read_table, table_of, write_table
+from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS, build_table, read_table, write_table
 from reprise.stages.command import In, Out
 
 from human_evaluation.answers import rating_requests
@@ -13,6 +13,6 @@ from human_evaluation.keys import RatedKey
 def main(settings: RatedKey, item_table: In[Path], answers: In[list[Path]], out: Out[Path]) -> None:
     answers_of_run = {run: read_table(path, ANSWERS) for run, path in zip(settings.runs, answers, strict=True)}
     rows = rating_requests(read_table(item_table, ITEMS), answers_of_run, settings.questions, settings.seed)
-    write_table(table_of(rows, REQUESTS), out, REQUESTS)
+    write_table(build_table(rows, REQUESTS), out, REQUESTS)
     questions = len({row["item_id"] for row in rows})
     log.info(f"{len(rows)} answers of {len(answers_of_run)} runs to {questions} questions")

@@ -1,4 +1,4 @@
-"""Stage `people_ratings`: average several annotators' ratings of each answer, the reference for judges."""
+"""Stage `human_ratings`: average several annotators' ratings of each answer, the reference for judges."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from reprise.core.log import log
 from reprise.core.schemas import REQUESTS, read_table
 from reprise.stages.command import In, Out
 
-from human_evaluation.answers import gather, rated, write_refused
+from human_evaluation.answers import gather, mean_ratings, write_row_problems
 from human_evaluation.keys import RatingsKey
 from human_evaluation.tasks import as_csv
 
@@ -16,10 +16,10 @@ def main(settings: RatingsKey, requests: In[Path], csv: Out[Path], problems: Out
     request_table = read_table(requests, REQUESTS)
     tasks, counted = gather(settings.scope, settings.design, settings.files, request_table)
     votes = counted.votes
-    ratings, unrated = rated(request_table, tasks, votes, settings.design.workers)
-    write_refused(votes.problems, unrated, problems)
+    ratings, unrated = mean_ratings(request_table, tasks, votes, settings.design.workers)
+    write_row_problems(votes.problems, unrated, problems)
     write_sealed(csv, as_csv(ratings.to_dicts(), ratings.columns))
     log.info(
-        f"{ratings.height} answers rated by {settings.design.workers} people or more, {len(unrated)} not yet; "
+        f"{ratings.height} answers with {settings.design.workers} ratings or more, {len(unrated)} with fewer; "
         f"{len(votes.problems)} rows do not count"
     )

@@ -1,4 +1,4 @@
-"""Stage `people_statistics`: count annotators and answers, measure agreement, and list annotators by number."""
+"""Stage `human_statistics`: count annotators and answers, measure agreement, and list annotators by number."""
 
 from pathlib import Path
 
@@ -6,36 +6,36 @@ from reprise.core.files import write_text
 from reprise.core.schemas import REQUESTS, read_table
 from reprise.stages.command import In, Out
 
-from human_evaluation.answers import gather, replies
-from human_evaluation.keys import PeopleStatisticsKey
+from human_evaluation.answers import common_answers, gather
+from human_evaluation.keys import HumanStatisticsKey
 from human_evaluation.settings import RatingDesign
 from human_evaluation.statistics import (
     RATER_COLUMNS,
     WORKER_COLUMNS,
-    Number,
-    numbers,
+    StatisticRow,
+    answer_statistics,
     rater_rows,
-    rating_numbers,
+    rating_statistics,
     worker_rows,
 )
 from human_evaluation.tasks import as_csv
 
 
-def main(settings: PeopleStatisticsKey, requests: In[Path], csv: Out[Path], md: Out[Path], workers: Out[Path]) -> None:
+def main(settings: HumanStatisticsKey, requests: In[Path], csv: Out[Path], md: Out[Path], workers: Out[Path]) -> None:
     request_table = read_table(requests, REQUESTS)
     tasks, counted = gather(settings.scope, settings.design, settings.files, request_table)
     if isinstance(settings.design, RatingDesign):
-        lines = rating_numbers(settings.benchmark, request_table, tasks, counted, settings.design)
-        people = as_csv(rater_rows(counted), RATER_COLUMNS)
-        heading, runs = "People's ratings of answers to", settings.design.runs
+        lines = rating_statistics(settings.benchmark, request_table, tasks, counted, settings.design)
+        workers_csv = as_csv(rater_rows(counted), RATER_COLUMNS)
+        heading, runs = "Human ratings of answers to", settings.design.runs
     else:
-        reply_of_task = replies(tasks, counted.votes, settings.design)
-        lines = numbers(settings.benchmark, tasks, counted, reply_of_task, settings.design)
+        reply_of_task = common_answers(tasks, counted.votes, settings.design)
+        lines = answer_statistics(settings.benchmark, tasks, counted, reply_of_task, settings.design)
         expected = dict(zip((task.task_id for task in tasks), request_table["expected"], strict=True))
-        people = as_csv(worker_rows(counted, reply_of_task, expected), WORKER_COLUMNS)
-        heading, runs = "People's answers to", (settings.design.run,)
-    write_text(csv, as_csv([line._asdict() for line in lines], Number._fields))
-    write_text(workers, people)
+        workers_csv = as_csv(worker_rows(counted, reply_of_task, expected), WORKER_COLUMNS)
+        heading, runs = "Human answers to", (settings.design.run,)
+    write_text(csv, as_csv([line._asdict() for line in lines], StatisticRow._fields))
+    write_text(workers, workers_csv)
     page = PAGE.format(
         title=f"{heading} {settings.title}",
         runs=f"{'Run' if len(runs) == 1 else 'Runs'} {', '.join(f'`{run}`' for run in runs)}",
@@ -50,10 +50,10 @@ PAGE = """\
 
 {runs}.
 {notice}
-| what | paper | here | note |
+| statistic | paper | here | note |
 |---|---|---|---|
 {lines}
-Each person, by a number: `workers.csv`.
+`workers.csv` has a row per annotator, by number.
 """
 
 

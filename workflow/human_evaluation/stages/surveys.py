@@ -1,4 +1,4 @@
-"""Stage `people_surveys`: distribute the questions of a group of annotators to surveys, with their videos."""
+"""Stage `human_surveys`: distribute the questions of a group of annotators to surveys, with their videos."""
 
 from pathlib import Path
 
@@ -8,22 +8,22 @@ from reprise.core.files import write_sealed, write_text
 from reprise.core.log import log
 from reprise.core.schemas import FRAME_PLAN, REQUESTS, read_table
 from reprise.core.store import Store
-from reprise.media.ledgers import clip_file, present_clips, readable
+from reprise.media.manifests import clip_file, read_available_clips, report_damage
 from reprise.stages.command import In, Out, Site
 
 from human_evaluation.keys import SurveysKey
 from human_evaluation.settings import AnswerDesign, RatingDesign
-from human_evaluation.slides import has_sound, kept_slides
+from human_evaluation.slides import cached_slides, has_sound
 from human_evaluation.surveys import (
     COLUMNS,
     QUALIFICATION,
-    Shown,
-    qualification_of,
+    SurveyVideo,
+    load_qualification,
     qualification_videos,
     question_tasks,
     survey_rows,
 )
-from human_evaluation.tasks import as_sheet, template
+from human_evaluation.tasks import as_sheet, label_studio_template
 
 # The wording of the paper's judge prompt (MMBench-Video, appendix D) for four grades. The wording for six grades is
 # Reprise's own, as in its judge prompt.
@@ -46,29 +46,29 @@ def main(
     settings: SurveysKey,
     requests: In[Path],
     frames: In[list[Path]],
-    ledgers: In[list[Path]],
+    manifests: In[list[Path]],
     store: Site[Store],
     csv: Out[Path],
     form: Out[Path],
 ) -> None:
-    request_table, test = read_table(requests, REQUESTS), qualification_of(settings.scope, settings.design)
-    clips = present_clips(ledgers)
+    request_table, test = read_table(requests, REQUESTS), load_qualification(settings.scope, settings.design)
+    clips = read_available_clips(manifests)
     clips = clips.filter(pl.col("clip_id").is_in(request_table["clip_id"].to_list()))
     plans = dict(read_table(frames[0], FRAME_PLAN).select("clip_id", "indices").iter_rows()) if frames else {}
     videos = {}
     for clip in clips.iter_rows(named=True):
         path = clip_file(store, clip)
-        with readable(path):
+        with report_damage(path):
             if plans and isinstance(settings.design, AnswerDesign):  # This group sees the frames of its sampling.
-                slide_show = kept_slides(path, clip["sha256"], plans[clip["clip_id"]], settings.design.seconds, store)
-                videos[clip["clip_id"]] = Shown(slide_show, has_sound=False)
+                slide_show = cached_slides(path, clip["sha256"], plans[clip["clip_id"]], settings.design.seconds, store)
+                videos[clip["clip_id"]] = SurveyVideo(slide_show, has_sound=False)
             else:
-                videos[clip["clip_id"]] = Shown(path, has_sound(path))
+                videos[clip["clip_id"]] = SurveyVideo(path, has_sound(path))
     videos |= qualification_videos(test, ", ".join(settings.files.qualification))
     tasks = question_tasks(settings.scope, request_table)
     rows = survey_rows(tasks, test, settings.design, videos)
     write_sealed(csv, as_sheet(rows, COLUMNS))
-    write_text(form, template(_instructions(settings, request_table), ("question",)))
+    write_text(form, label_studio_template(_instructions(settings, request_table), ("question",)))
     survey_total, question_count = (
         len({row["survey"] for row in rows} - {QUALIFICATION}),
         len(rows) - len(test.tasks),
@@ -76,7 +76,7 @@ def main(
     silent = sum(row["sound"] == "no" for row in rows)
     log.info(
         f"{question_count} questions in {survey_total} surveys, {len(test.tasks)} of a qualification; "
-        f"{len(tasks) - question_count} left out because their clip is missing; {silent} with a video that has no sound"
+        f"{len(tasks) - question_count} left out because their clip is missing; {silent} with a silent video"
     )
 
 
@@ -87,7 +87,7 @@ def _instructions(key: SurveysKey, requests: pl.DataFrame) -> str:
     scales = sorted(requests["options"].list.last().unique()) or ["3"]
     if len(scales) > 1:
         raise UserError(
-            f"{key.scope}: its runs are rated on different scales, to {' and to '.join(scales)}. Name them in groups "
-            "of their own."
+            f"{key.scope}: its runs have different rating scales, up to {' and '.join(scales)}. Put them into separate "
+            "groups."
         )
     return RATE.format(highest=scales[0], between=BETWEEN[scales[0]])

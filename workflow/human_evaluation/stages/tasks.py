@@ -1,4 +1,4 @@
-"""Stage `people_tasks`: convert one survey into tasks for a project in Label Studio."""
+"""Stage `human_tasks`: convert one survey into tasks for a project in Label Studio."""
 
 from pathlib import Path
 

@@ -5,16 +5,21 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise.models.asking.reasons import REASONS
+from reprise.models.inference.reasons import FAILURE_REASONS
 
-PREFIX = "health_"
-OPTION, RIGHT_OPTION = f"{PREFIX}option", f"{PREFIX}right_option"
-ALIKE, DEGENERATE, SPREAD = f"{PREFIX}alike", f"{PREFIX}degenerate", f"{PREFIX}spread"
-SHARE = f"{PREFIX}share"
-READ_BY = f"{PREFIX}read_by"
-UNREAD, FAILED, CUT, CONTEXT = f"{PREFIX}unread", f"{PREFIX}failed", f"{PREFIX}cut", f"{PREFIX}context"
+HEALTH_PREFIX = "health_"
+OPTION, RIGHT_OPTION = f"{HEALTH_PREFIX}option", f"{HEALTH_PREFIX}right_option"
+MOST_FREQUENT, DEGENERATE, SPREAD = f"{HEALTH_PREFIX}alike", f"{HEALTH_PREFIX}degenerate", f"{HEALTH_PREFIX}spread"
+OPTIONS_PROBABILITY = f"{HEALTH_PREFIX}share"
+EXTRACTED_BY = f"{HEALTH_PREFIX}read_by"
+UNPARSED, FAILED, TRUNCATED, CONTEXT_EXCEEDED = (
+    f"{HEALTH_PREFIX}unparsed",
+    f"{HEALTH_PREFIX}failed",
+    f"{HEALTH_PREFIX}cut",
+    f"{HEALTH_PREFIX}context",
+)
 ANSWERS, REPLIES = "answers", "replies"
-BETWEEN = ": "  # separates a group and its option
+GROUP_SEPARATOR = ": "  # between a group and its option
 
 # A run looks broken beyond these thresholds. Shares are in percent.
 MIN_ANSWERS = 20  # Shares of fewer answers are not judged.
@@ -24,31 +29,32 @@ MIN_SPREAD = 1e-6  # standard deviation of scores
 MIN_OPTIONS_PROBABILITY = 50.0  # total probability of the options
 
 
-class Limit(NamedTuple):
+class HealthLimit(NamedTuple):
     """The share of answers above which a run looks broken, and how a reason and a summary name them."""
 
-    most: float
+    max_share: float
     reason: str
     summary: str
 
 
 LIMITS = {
-    UNREAD: Limit(20.0, "could not be read", "unread"),
-    FAILED: Limit(5.0, "failed", "failed"),
-    CUT: Limit(10.0, "reached the limit of tokens", "cut at the limit of tokens"),
-    CONTEXT: Limit(1.0, "had a prompt longer than the context", "with too long a prompt"),
-    DEGENERATE: Limit(5.0, "say nothing or repeat themselves", "saying nothing"),
-    ALIKE: Limit(50.0, 'are "{note}"', "with the most frequent text"),
+    UNPARSED: HealthLimit(20.0, "could not be parsed", "unparsed"),
+    FAILED: HealthLimit(5.0, "failed", "failed"),
+    TRUNCATED: HealthLimit(10.0, "reached the token limit", "truncated at the token limit"),
+    CONTEXT_EXCEEDED: HealthLimit(1.0, "had a prompt longer than the context", "with a prompt longer than the context"),
+    DEGENERATE: HealthLimit(5.0, "have no words or repeat themselves", "degenerate"),
+    MOST_FREQUENT: HealthLimit(50.0, 'are "{note}"', "with the most frequent text"),
 }
 
 MIN_REPEATS = 4  # repetitions of the only character or the only word of an answer
-LOOP_WORDS, LOOP_TIMES = 20, 5  # minimum number of words of a loop, and of occurrences of each word on average
+MIN_LOOP_WORDS = 20  # minimum number of words of a loop
+MIN_LOOP_REPEATS = 5  # minimum number of occurrences of each word of a loop, on average
 MAX_NOTE_CHARS = 30  # characters of the most frequent answer that a note quotes
 STILL_THINKING, BEYOND_CONTEXT = "still_thinking", "beyond_context"
 CAPTION_TOKENS = 77  # context length of the text encoders of CLIP-like models, which truncate longer captions
 
 
-def health(
+def compute_health_metrics(
     requests: pl.DataFrame, responses: pl.DataFrame, verdicts: pl.DataFrame | None, group: str = ANSWERS
 ) -> Iterator[dict[str, Any]]:
     """Yield the health metrics of a run's answers, or of a judge's replies.
@@ -62,13 +68,15 @@ def health(
     # Models refuse a prompt beyond the context; CLIP-like models truncate the caption instead.
     is_truncated = (pl.col("ask") == "similarity") & (pl.col("tokens_in") >= CAPTION_TOKENS)
     yield _share_row(
-        CONTEXT, group, answers.select((pl.col("error") == BEYOND_CONTEXT) | is_truncated.fill_null(False)).to_series()
+        CONTEXT_EXCEEDED,
+        group,
+        answers.select((pl.col("error") == BEYOND_CONTEXT) | is_truncated.fill_null(False)).to_series(),
     )
     # A limit of one token truncates nothing, and a model that writes more tokens than the limit applies its own limit.
     is_thinking = pl.col("error") == STILL_THINKING
     limited = answers.filter(is_thinking | ((pl.col("tokens_out") > 0) & (pl.col("max_tokens") > 1)))
     yield _share_row(
-        CUT, group, limited.select(is_thinking | (pl.col("tokens_out") == pl.col("max_tokens"))).to_series()
+        TRUNCATED, group, limited.select(is_thinking | (pl.col("tokens_out") == pl.col("max_tokens"))).to_series()
     )
     yield _share_row(DEGENERATE, group, nonempty.select(is_degenerate(pl.col("text"))).to_series())
     if group == ANSWERS:
@@ -77,26 +85,33 @@ def health(
         text, count = counts.row(0) if counts.height else ("", 0)
         note = text if len(text) <= MAX_NOTE_CHARS else f"{text[:MAX_NOTE_CHARS]}..."
         share = 100 * count / len(written) if count else None
-        yield _metric_row(ALIKE, group, share, len(written), note if count else None)
+        yield _metric_row(MOST_FREQUENT, group, share, len(written), note if count else None)
     if verdicts is not None:
-        yield _share_row(UNREAD, group, answers["unread"])
+        yield _share_row(UNPARSED, group, answers["is_unparsed"])
         # The share measures how much of the first token's probability the options have in total.
         option_scores = answered.filter((pl.col("ask") == "score") & (pl.col("scores").list.len() > 1))["scores"]
         mean_total = option_scores.list.sum().mean()
-        yield _metric_row(SHARE, group, 100 * mean_total if isinstance(mean_total, float) else None, len(option_scores))
+        yield _metric_row(
+            OPTIONS_PROBABILITY, group, 100 * mean_total if isinstance(mean_total, float) else None, len(option_scores)
+        )
         scores = answered.filter(pl.col("scores").list.len() > 0)["score"].drop_nulls()
         yield _metric_row(SPREAD, group, scores.std(), len(scores))
         yield from _option_rows(answered.filter(pl.col("value") != ""), group)
 
 
-def read_by(verdicts: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def compute_extractor_shares(verdicts: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield, for each extraction rule or extractor model, the share of the answers that it extracted, in percent."""
     answered = verdicts.filter(~pl.col("failed"))
     counts = (
-        answered["read_by"].replace("", "unread").value_counts().sort(["count", "read_by"], descending=[True, False])
+        answered["extracted_by"]
+        .replace("", "unparsed")
+        .value_counts()
+        .sort(["count", "extracted_by"], descending=[True, False])
     )
     for name, count in counts.iter_rows():
-        yield _metric_row(READ_BY, f"{ANSWERS}{BETWEEN}{name}", 100 * count / answered.height, answered.height)
+        yield _metric_row(
+            EXTRACTED_BY, f"{ANSWERS}{GROUP_SEPARATOR}{name}", 100 * count / answered.height, answered.height
+        )
 
 
 def _join_answers(
@@ -108,18 +123,18 @@ def _join_answers(
     """
     request_columns = requests.select("request_id", "ask", "options", "expected", "max_tokens")
     joined = responses.join(request_columns, on="request_id", how="left", maintain_order="left")
-    did_fail = pl.col("error").is_in(list(REASONS))
+    did_fail = pl.col("error").is_in(list(FAILURE_REASONS))
     if verdicts is None:
         return joined.with_columns(failed=did_fail)
     verdict_columns = verdicts.select("request_id", "value", "score", "unparsed", is_failed="failed")
     rows = joined.join(verdict_columns, on="request_id", how="inner", maintain_order="left")
     rows = rows.with_columns(failed=did_fail if group == REPLIES else pl.col("is_failed"))
-    return rows.with_columns(unread=pl.col("unparsed") & ~pl.col("failed"))
+    return rows.with_columns(is_unparsed=pl.col("unparsed") & ~pl.col("failed"))
 
 
 def _metric_row(metric: str, group: str, value: Any, count: int, note: str | None = None) -> dict[str, Any]:
     """Return one row of the metrics table."""
-    counts = {"asked": count, "scored": count} | dict.fromkeys(("failed", "unparsed", "missing"), 0)
+    counts = {"requested": count, "scored": count} | dict.fromkeys(("failed", "unparsed", "missing"), 0)
     return {"metric": metric, "group": group, "value": value, "note": note, **counts}
 
 
@@ -135,7 +150,7 @@ def is_degenerate(text: pl.Expr) -> pl.Expr:
     word_count, distinct_count = words.list.len(), words.list.n_unique()
     is_one_char = (chars.str.len_chars() >= MIN_REPEATS) & (chars.str.strip_chars(chars.str.slice(0, 1)) == "")
     is_one_word = (word_count >= MIN_REPEATS) & (distinct_count == 1)
-    is_loop = (word_count >= LOOP_WORDS) & (distinct_count * LOOP_TIMES <= word_count)
+    is_loop = (word_count >= MIN_LOOP_WORDS) & (distinct_count * MIN_LOOP_REPEATS <= word_count)
     return (word_count == 0) | is_one_char | is_one_word | is_loop
 
 
@@ -154,49 +169,53 @@ def _option_rows(answers: pl.DataFrame, group: str) -> Iterator[dict[str, Any]]:
         (pl.col("expected") == pl.col("options")).sum().alias("right"), (pl.col("expected") != "").sum().alias("known"),
     )  # fmt: skip
     for option, offered_count, chosen_count, right_count, expected_count in offered.sort("options").iter_rows():
-        yield _metric_row(OPTION, f"{group}{BETWEEN}{option}", 100 * chosen_count / offered_count, offered_count)
+        yield _metric_row(
+            OPTION, f"{group}{GROUP_SEPARATOR}{option}", 100 * chosen_count / offered_count, offered_count
+        )
         if expected_count:
             yield _metric_row(
-                RIGHT_OPTION, f"{group}{BETWEEN}{option}", 100 * right_count / expected_count, expected_count
+                RIGHT_OPTION, f"{group}{GROUP_SEPARATOR}{option}", 100 * right_count / expected_count, expected_count
             )
 
 
 # Interpretation of the health metrics
 
 
-def reasons(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+def find_problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the reasons why a run looks broken, by its health metrics; an empty list if it looks healthy."""
-    rows_by_subject = {(row["metric"], row["group"]): row for row in rows if row["metric"].startswith(PREFIX)}
+    rows_by_subject = {(row["metric"], row["group"]): row for row in rows if row["metric"].startswith(HEALTH_PREFIX)}
     return list(dict.fromkeys(reason for row in rows_by_subject.values() if (reason := _reason(row, rows_by_subject))))
 
 
 def _reason(row: Mapping[str, Any], rows_by_subject: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
     """Return why a health metric looks broken; an empty text if it looks healthy."""
-    metric, value, count = row["metric"], row["value"], row["asked"]
-    answer_kind, _, option = row["group"].partition(BETWEEN)
+    metric, value, count = row["metric"], row["value"], row["requested"]
+    answer_kind, _, option = row["group"].partition(GROUP_SEPARATOR)
     if value is None or (count < MIN_ANSWERS and not (metric == FAILED and value == 100)):
         return ""
     if metric == SPREAD:
-        return f"its {count} scores are all alike" if value < MIN_SPREAD else ""
-    if metric == SHARE:
-        requirement = (
-            "of the probability of an answer's first token is the options', "
-            f"at least {MIN_OPTIONS_PROBABILITY:g} % are wanted"
+        return f"its {count} scores are all equal" if value < MIN_SPREAD else ""
+    if metric == OPTIONS_PROBABILITY:
+        reason = (
+            f"the options have only {value:.1f} % of the probability of an answer's first token, "
+            f"less than {MIN_OPTIONS_PROBABILITY:g} %"
         )
-        return f"{value:.1f} % {requirement}" if value < MIN_OPTIONS_PROBABILITY else ""
+        return reason if value < MIN_OPTIONS_PROBABILITY else ""
     if metric == OPTION:  # Nearly all answers are one option although it is right much less often.
         right_share = rows_by_subject.get((RIGHT_OPTION, row["group"]), {}).get("value")
         is_broken = value >= MAX_OPTION_SHARE and (right_share is None or value - right_share >= MIN_OPTION_EXCESS)
         right_note = f", which is right for {right_share:.1f} %" if right_share is not None else ""
         return f'{value:.1f} % of {count} {answer_kind} are "{option}"{right_note}' if is_broken else ""
-    if metric in LIMITS and value > LIMITS[metric].most:
+    if metric in LIMITS and value > LIMITS[metric].max_share:
         return f"{value:.1f} % of {count} {answer_kind} {LIMITS[metric].reason.format(note=row['note'])}"
     return ""
 
 
-def summary(rows: Sequence[Mapping[str, Any]]) -> str:
+def summarize(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return a one-line summary of a run's health metrics."""
-    options = [f"{row['group'].partition(BETWEEN)[2]} {row['value']:.1f} %" for row in rows if row["metric"] == OPTION]
+    options = [
+        f"{row['group'].partition(GROUP_SEPARATOR)[2]} {row['value']:.1f} %" for row in rows if row["metric"] == OPTION
+    ]
     shares = [
         f"{row['value']:.1f} % {LIMITS[row['metric']].summary}"
         for row in rows
@@ -204,7 +223,9 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> str:
     ]
     spread = [f"scores spread by {row['value']:.3g}" for row in rows if row["metric"] == SPREAD and row["value"]]
     extractors = [
-        f"{row['group'].partition(BETWEEN)[2]} {row['value']:.1f} %" for row in rows if row["metric"] == READ_BY
+        f"{row['group'].partition(GROUP_SEPARATOR)[2]} {row['value']:.1f} %"
+        for row in rows
+        if row["metric"] == EXTRACTED_BY
     ]
-    sections = [", ".join([*options, *spread, *shares]), f"read by: {', '.join(extractors)}" if extractors else ""]
+    sections = [", ".join([*options, *spread, *shares]), f"extracted by: {', '.join(extractors)}" if extractors else ""]
     return "; ".join(filter(None, sections))

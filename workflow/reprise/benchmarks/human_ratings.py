@@ -7,22 +7,22 @@ import polars as pl
 
 from reprise.benchmarks.scoring import Convention
 from reprise.core.errors import UserError
-from reprise.core.files import sealed_text
-from reprise.core.tabular import csv_rows
-from reprise.stats.measures import Measure, measure, ones
+from reprise.core.files import verify_sealed_text
+from reprise.core.tabular import read_csv_rows
+from reprise.stats.measures import Measure, compute_measure, unit_weights
 
-RATED = pl.Schema({"run": pl.String, "item_id": pl.String, "rating": pl.Float64})
-BEST, BEST_OF_ANY = 3, 5
+RATING_SCHEMA = pl.Schema({"run": pl.String, "item_id": pl.String, "rating": pl.Float64})
+DEFAULT_MAX_RATING, LARGEST_MAX_RATING = 3, 5
 """highest rating of the default scale, and of any scale"""
 
 
-def read_ratings(path: Path, run: str | None = None, highest: int = BEST) -> pl.DataFrame:
+def read_ratings(path: Path, run: str | None = None, max_rating: int = DEFAULT_MAX_RATING) -> pl.DataFrame:
     """Read a CSV file of human ratings and average them over the annotators.
 
     Args:
         path: The CSV file, with one row per rating.
-        run: The run to which `highest` applies; all runs if None. Other runs in the file may use another scale.
-        highest: The highest rating of the scale.
+        run: The run to which `max_rating` applies; all runs if None. Other runs in the file may use another scale.
+        max_rating: The highest rating of the scale.
 
     Returns:
         One row per rated answer (run, item_id, rating).
@@ -30,11 +30,13 @@ def read_ratings(path: Path, run: str | None = None, highest: int = BEST) -> pl.
     Raises:
         UserError: A rating is not a number within its scale.
     """
-    frame = pl.DataFrame(csv_rows(sealed_text(path), tuple(RATED)), schema=dict.fromkeys(RATED, pl.String))
+    frame = pl.DataFrame(
+        read_csv_rows(verify_sealed_text(path), tuple(RATING_SCHEMA)), schema=dict.fromkeys(RATING_SCHEMA, pl.String)
+    )
     ratings = frame["rating"].cast(pl.Float64, strict=False)
     rows = zip(frame["run"], frame["rating"], ratings, strict=True)
     for line, (rated_run, text, rating) in enumerate(rows, start=2):
-        maximum = highest if run in (None, rated_run) else BEST_OF_ANY
+        maximum = max_rating if run in (None, rated_run) else LARGEST_MAX_RATING
         if rating is None or not 0 <= rating <= maximum:
             raise UserError(f"{path}: line {line}: rating '{text}' is not a number from 0 to {maximum}.")
     return (
@@ -42,32 +44,37 @@ def read_ratings(path: Path, run: str | None = None, highest: int = BEST) -> pl.
     )
 
 
-def agreement(
+def measure_judge_error(
     verdicts: pl.DataFrame,
     items: pl.DataFrame,
     ratings: pl.DataFrame,
     run: str,
     level: float,
     convention: Convention,
-    highest: int = BEST,
+    max_rating: int = DEFAULT_MAX_RATING,
     *,
-    is_part: bool = False,
+    is_sample: bool = False,
 ) -> list[Measure]:
     """Return the judge's mean absolute error against human ratings, over the rated answers of a run.
 
     An answer that the judge did not rate counts as 0, as in the mean ratings. The `authors` convention leaves it out.
-    With `is_part`, only some of the items are queried, and ratings of the remaining items are ignored.
+    With `is_sample`, `items` are a sample of the benchmark, and ratings of other items are ignored.
     """
     run_ratings = ratings.filter(pl.col("run") == run)
     unknown = run_ratings.filter(~pl.col("item_id").is_in(items["item_id"].to_list()))
-    if unknown.height and not is_part:
-        raise UserError(f"ratings of {run}: no item '{unknown['item_id'][0]}' ({unknown.height} such rows).")
+    if unknown.height and not is_sample:
+        raise UserError(
+            f"ratings of {run}: no item '{unknown['item_id'][0]}' in the benchmark ({unknown.height} such rows). "
+            "Correct the ids or remove the rows."
+        )
     rows = verdicts.join(run_ratings.select("item_id", "rating"), on="item_id").join(
-        items.select("item_id", "unit"), on="item_id"
+        items.select("item_id", "cluster"), on="item_id"
     )
     if rows.is_empty():
         return []
-    weights = ones(rows) if convention == "fixed" else rows["score"].is_not_null().cast(pl.Float64)
+    weights = unit_weights(rows) if convention == "fixed" else rows["score"].is_not_null().cast(pl.Float64)
     errors = (rows["score"].fill_null(0.0) - rows["rating"]).abs()
-    error = measure("mae", "overall", rows, [(errors * weights, weights)], level, scale=1, limits=(0, highest))
+    error = compute_measure(
+        "mae", "overall", rows, [(errors * weights, weights)], level, scale=1, limits=(0, max_rating)
+    )
     return [replace(error, missing=0)]

@@ -1,4 +1,4 @@
-"""Define the keys of the stages `annotations`, `requests`, `judge_requests`, `metrics` and `data_statistics`."""
+"""Define the settings of the stages `annotations`, `requests`, `judge_requests`, `metrics` and `data_statistics`."""
 
 from operator import not_
 from typing import Any, Literal
@@ -7,64 +7,64 @@ from pydantic import Field
 
 from reprise.benchmarks.prompts import Prompt
 from reprise.core.settings import Key
-from reprise.reading.keys import Pattern
+from reprise.extraction.keys import Pattern
 
-LONGEST_TEXT = 200_000
+DEFAULT_TEXT_CHARS_MAX = 200_000
 
 
 class BenchmarkKey(Key):
-    """Key of the stage `data_statistics`, and what other keys about a benchmark hold too."""
+    """Settings of the stage `data_statistics`, and base class of the other settings that name a benchmark."""
 
     benchmark: str
 
 
 class AnnotationsKey(BenchmarkKey):
-    """Key of the stage `annotations`."""
+    """Settings of the stage `annotations`."""
 
     clips: Literal["ids", "release", "files"]
     options: dict[str, Any] = Field({})
     """options for reading the release, and the suite's subset"""
     subset_sha256: str = ""
     """digest of the file that lists the subset"""
-    text_chars_max: int = LONGEST_TEXT
+    text_chars_max: int = DEFAULT_TEXT_CHARS_MAX
     limit: int | None = Field(None, exclude_if=not_)
-    """number of units, where only a part of them is asked about"""
+    """number of clusters to sample; all if null"""
 
 
 class RequestsKey(BenchmarkKey):
-    """Key of the stage `requests`: what a protocol asks of which items."""
+    """Settings of the stage `requests`: the form, prompt and items of a protocol."""
 
     form: str
     ask: str
     max_tokens: int
     items: str | None = None
     prompt: Prompt
-    text_chars_max: int = LONGEST_TEXT
+    text_chars_max: int = DEFAULT_TEXT_CHARS_MAX
 
 
 class JudgeRequestsKey(BenchmarkKey):
-    """Key of the stage `judge_requests`: what a judge is asked about the answers of a protocol."""
+    """Settings of the stage `judge_requests`: the requests to a judge about the answers to a protocol."""
 
     form: str
     rated_to: int = 3
     max_tokens: int
     prompt: Prompt
-    unread_only: bool = False
-    """whether only what `robust` leaves unread is put to it"""
-    reading: str = "plain"
+    is_unparsed_only: bool = False
+    """whether only the answers that `robust` leaves unparsed are sent to the judge"""
+    extraction: str = "plain"
     patterns: tuple[Pattern, ...] = ()
 
 
 class MetricsKey(BenchmarkKey):
-    """Key of the stage `metrics`: how the answers of a protocol are scored."""
+    """Settings of the stage `metrics`: how the answers to a protocol are scored."""
 
     form: str
     items: str | None = None
     level: float
-    """of intervals"""
-    is_part: bool = Field(False, exclude_if=not_)
-    """whether only some items are asked about, while people rated answers about all"""
+    """confidence level of the intervals"""
+    is_sample: bool = Field(False, exclude_if=not_)
+    """whether the run has a sample of the items, while annotators rated answers about all items"""
     ratings_sha256: str = ""
-    """digest of people's ratings, against which a judge is measured"""
+    """digest of the human ratings that a judge is compared with"""
     rated_to: int = 3
-    """highest rating by judges and by people"""
+    """highest rating of judges and annotators"""

@@ -1,17 +1,17 @@
-"""Load and fill prompt templates, in one pass, so that text in a caption never acts as a template."""
+"""Load and fill prompt templates. Filling is a single pass, so text in a caption never acts as a template."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from reprise.core.errors import UserError, unknown
+from reprise.core.errors import UserError, unknown_name_error
 from reprise.core.yaml_files import load_yaml
 
 # Private-use characters occur in no caption. This one stands for the number of frames until the plan is known.
-FRAME_COUNT = "\ue000"
+FRAME_COUNT_MARKER = "\ue000"
 # This one marks the position of the frames if they do not precede the whole text.
-FRAMES = "\ue001"
+FRAMES_MARKER = "\ue001"
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -27,32 +27,32 @@ def load_prompts(path: Path) -> dict[str, Prompt]:
     for name, entry in raw.items() if isinstance(raw, dict) else [("whole file", raw)]:
         if not isinstance(entry, dict) or "user" not in entry or not entry.keys() <= {"source", "system", "user"}:
             content = sorted(map(str, entry)) if isinstance(entry, dict) else repr(entry)
-            raise UserError(f"{path}: {name}: found {content}, expected user, and optionally system, source.")
+            raise UserError(f"{path}: {name}: found {content}, expected user, and optionally system and source.")
         for key, text in entry.items():
             if not isinstance(text, str):
                 raise UserError(f"{path}: {name}.{key}: should be a text, found {text!r:.60}. Write it in quotes.")
         if "{frames}" in entry.get("system", "") or entry["user"].count("{frames}") > 1:
             raise UserError(
-                f"{path}: {name}: {{frames}} may stand once in `user` and not in `system`. Remove the others."
+                f"{path}: {name}: {{frames}} may occur once in `user` and not in `system`. Remove the others."
             )
     return {name: Prompt(entry.get("system", ""), entry["user"]) for name, entry in raw.items()}
 
 
-def fill(template: str, values: Mapping[str, str]) -> str:
+def fill_template(template: str, values: Mapping[str, str]) -> str:
     """Fill the placeholders of a template, except `{frame_count}` and `{frames}`, which inference fills."""
-    replacements = {**values, "frame_count": FRAME_COUNT, "frames": FRAMES}
+    replacements = {**values, "frame_count": FRAME_COUNT_MARKER, "frames": FRAMES_MARKER}
     for name in _PLACEHOLDER.findall(template):
         if name not in replacements:
-            raise unknown("placeholder", f"{{{name}}}", replacements, "prompt template")
+            raise unknown_name_error("placeholder", f"{{{name}}}", replacements, "prompt template")
     return _PLACEHOLDER.sub(lambda match: replacements[match[1]], template)
 
 
-def with_frame_count(text: str, frames: int) -> str:
+def fill_frame_count(text: str, frames: int) -> str:
     """Return the final prompt, with the number of frames filled in."""
-    return text.replace(FRAME_COUNT, str(frames))
+    return text.replace(FRAME_COUNT_MARKER, str(frames))
 
 
 def split_at_frames(text: str) -> tuple[str, str]:
-    """Return the text in front of the frames, and the whole text without the frames' marker."""
-    lead, marker, tail = text.partition(FRAMES)
+    """Return the text before the frames, and the whole text without the frames' marker."""
+    lead, marker, tail = text.partition(FRAMES_MARKER)
     return (lead, lead + tail) if marker else ("", text)

@@ -1,13 +1,13 @@
 """Find and load benchmarks. A benchmark is a folder beside this file with the modules below; nothing else registers it.
 
-    release.py          read_release  the authors' files -> clips and items           types in rows.py
-    questions.py        FORMS         form of question -> questions about an item     asking.py
+    release.py          read_release  the authors' files -> clips and items           types in annotations.py
+    questions.py        FORMS         form of question -> questions about an item     question_forms.py
     scores.py           SCORES        form of question -> how its answers are scored  scoring.py
                         GROUPS        group -> expression that selects its items
                         CHANCE        metric -> score of random guessing
-    answers.py          ANSWERS       form of question -> answers that a judge rates  asking.py (if it is judged)
-    analyses.py         ANALYSES      further groups of items                         scoring.py (if it is analysed)
-    data_statistics.py  STATISTICS    numbers of the data itself                      counting.py (if a table has any)
+    answers.py          ANSWERS       form of question -> answers that a judge rates  question_forms.py (optional)
+    analyses.py         ANALYSES      further groups of items                         scoring.py (optional)
+    data_statistics.py  STATISTICS    numbers of the data itself                      data_statistics.py (optional)
 
 release, questions and scores do not import each other. Names that several of them need, such as those of groups, are in
 another module of the folder. `FORMS` and `SCORES` have the same forms as keys, and each protocol in
@@ -20,26 +20,26 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from reprise.benchmarks.asking import Form, FreeAnswers
-from reprise.benchmarks.counting import DataStatistics
-from reprise.benchmarks.rows import Annotations, ClipsFrom
-from reprise.core.errors import unknown
+from reprise.benchmarks.annotations import Annotations, ClipSource
+from reprise.benchmarks.data_statistics import DataStatistics
+from reprise.benchmarks.question_forms import AnswerSelector, QuestionForm
+from reprise.core.errors import unknown_name_error
 from reprise.core.names import UNFILTERED
 
 if TYPE_CHECKING:  # Scoring imports numpy, which few jobs need.
-    from reprise.benchmarks.scoring import Analyses, Groups, Scores
+    from reprise.benchmarks.scoring import AnalysisGroups, GroupFilters, Scoring
 
-HERE = Path(__file__).parent
-NEEDED = ("release", "questions", "scores")
+BENCHMARKS_FOLDER = Path(__file__).parent
+REQUIRED_MODULES = ("release", "questions", "scores")
 
 
 class ReleaseModule(Protocol):
     """The module `release` of a benchmark."""
 
-    def read_release(self, files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
+    def read_release(self, files: Sequence[Path], clips: ClipSource, options: Mapping[str, object]) -> Annotations:
         """Read a release and return its clips and items.
 
-        An entry with an error is kept with its flaws (`Flaws` in rows.py) and counted.
+        An entry with an error is kept with its flaws (`Flaws` in annotations.py) and counted.
 
         Args:
             files: The files of the release.
@@ -54,23 +54,23 @@ class ReleaseModule(Protocol):
 class QuestionsModule(Protocol):
     """The module `questions` of a benchmark."""
 
-    FORMS: Mapping[str, Form]
+    FORMS: Mapping[str, QuestionForm]
 
 
 class ScoresModule(Protocol):
     """The module `scores` of a benchmark."""
 
-    SCORES: "Mapping[str, Scores]"
-    GROUPS: "Groups"
+    SCORES: "Mapping[str, Scoring]"
+    GROUPS: "GroupFilters"
     CHANCE: Mapping[str, float | None]
-    """metric -> score of random guessing, in percent; None if STATISTICS compute it"""
+    """metric -> score of random guessing, in percent; None if STATISTICS computes it"""
 
 
 @cache
 def benchmark_names() -> tuple[str, ...]:
     """Return the names of all benchmarks: the folders that have every required module."""
-    folders = sorted(path for path in HERE.iterdir() if path.is_dir())
-    return tuple(path.name for path in folders if all((path / f"{module}.py").is_file() for module in NEEDED))
+    folders = sorted(path for path in BENCHMARKS_FOLDER.iterdir() if path.is_dir())
+    return tuple(path.name for path in folders if all((path / f"{module}.py").is_file() for module in REQUIRED_MODULES))
 
 
 def _folder(benchmark: str) -> str:
@@ -78,14 +78,14 @@ def _folder(benchmark: str) -> str:
     return benchmark.removesuffix(UNFILTERED)
 
 
-def module_name(benchmark: str, part: str) -> str:
+def module_name(benchmark: str, module: str) -> str:
     """Return the import string of one module of a benchmark."""
-    return f"reprise.benchmarks.{_folder(benchmark)}.{part}"
+    return f"reprise.benchmarks.{_folder(benchmark)}.{module}"
 
 
-def has_part(benchmark: str, part: str) -> bool:
+def has_module(benchmark: str, module: str) -> bool:
     """Return whether a benchmark has an optional module: `answers`, `analyses` or `data_statistics`."""
-    return (HERE / _folder(benchmark) / f"{part}.py").is_file()
+    return (BENCHMARKS_FOLDER / _folder(benchmark) / f"{module}.py").is_file()
 
 
 def load_release(benchmark: str) -> ReleaseModule:
@@ -103,13 +103,13 @@ def load_scores(benchmark: str) -> ScoresModule:
     return cast(ScoresModule, _load(benchmark, "scores"))
 
 
-def load_answers(benchmark: str) -> Mapping[str, FreeAnswers]:
+def load_answers(benchmark: str) -> Mapping[str, AnswerSelector]:
     """Return the functions that select the answers for a judge, by form of question; empty if none are judged."""
     module = _load(benchmark, "answers")
     return module.ANSWERS if module else {}
 
 
-def load_analyses(benchmark: str) -> "Analyses | None":
+def load_analyses(benchmark: str) -> "AnalysisGroups | None":
     """Return the groups of a benchmark's analyses; None if it has no such module."""
     module = _load(benchmark, "analyses")
     return module.ANALYSES if module else None
@@ -124,5 +124,5 @@ def load_statistics(benchmark: str) -> DataStatistics:
 def _load(benchmark: str, part: str) -> Any:
     """Import a module of a benchmark; return None if it is optional and the benchmark lacks it."""
     if _folder(benchmark) not in benchmark_names():
-        raise unknown("benchmark", benchmark, benchmark_names(), "config")
-    return import_module(module_name(benchmark, part)) if has_part(benchmark, part) else None
+        raise unknown_name_error("benchmark", benchmark, benchmark_names(), "config")
+    return import_module(module_name(benchmark, part)) if has_module(benchmark, part) else None

@@ -6,27 +6,26 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from reprise.benchmarks.rows import Item, is_in, items_of
-from reprise.stats.measures import Measure, measure, ones
+from reprise.benchmarks.annotations import Item, is_in, to_items
+from reprise.stats.measures import Measure, compute_measure, unit_weights
 
 Convention: TypeAlias = Literal["fixed", "authors"]
-"""How failed and unparsed answers count: `fixed` counts them as wrong, `authors` does what the benchmark's own script
-does."""
+"""How failed and unparsed answers count: `fixed` counts them as wrong, `authors` as the benchmark's own script does."""
 
-SAMPLE = ("item_id", "unit", "task", "right")
+SAMPLE_COLUMNS = ("item_id", "cluster", "task", "right")
 """columns of a sample's outcome, for comparing two models sample by sample"""
 
-Groups: TypeAlias = Mapping[str, pl.Expr]
+GroupFilters: TypeAlias = Mapping[str, pl.Expr]
 """Group -> expression that selects its items."""
 
 
-class Answered(NamedTuple):
+class RunAnswers(NamedTuple):
     """The answers of one run to a protocol, ready for scoring."""
 
     items: pl.DataFrame
     """items that the protocol queries, without their texts"""
     verdicts: pl.DataFrame
-    """one row per request that was queried"""
+    """one row per request that was sent"""
     convention: Convention = "fixed"
 
     def rows(self) -> pl.DataFrame:
@@ -36,84 +35,94 @@ class Answered(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Scores:
+class Scoring:
     """How the answers to one form of question are scored."""
 
     metrics: frozenset[str]
-    measure: Callable[[Answered, float], list[Measure]]
+    compute_measures: Callable[[RunAnswers, float], list[Measure]]
     """answers and confidence level -> every metric of every group"""
-    outcomes: Callable[[Answered], dict[str, pl.DataFrame]] = field(default=lambda answered: {})
-    """metric -> one row (`SAMPLE`) per sample, to compare two models sample by sample"""
-    headline: str = ""
-    """the metric of `outcomes` that the benchmark's tables lead with"""
-    averaged: tuple[str, ...] = ()
+    compute_outcomes: Callable[[RunAnswers], dict[str, pl.DataFrame]] = field(default=lambda run_answers: {})
+    """metric -> one row (`SAMPLE_COLUMNS`) per sample, to compare two models sample by sample"""
+    headline_metric: str = ""
+    """the metric of `compute_outcomes` that the benchmark's tables lead with"""
+    averaged_tasks: tuple[str, ...] = ()
     """tasks whose mean the headline number is; if empty, it is the mean of all samples"""
-    best: float = 100
+    max_score: float = 100
     """score if `right` is 1 for every sample"""
-    guessed: Mapping[str, float] = field(default_factory=dict)
+    chance: Mapping[str, float] = field(default_factory=dict)
     """metric -> score of random answers to this form, in percent, if it differs from CHANCE"""
 
 
-def in_group(items: pl.DataFrame, group: str, groups: Groups) -> pl.DataFrame:
+def filter_group(items: pl.DataFrame, group: str, groups: GroupFilters) -> pl.DataFrame:
     """Return the items of a group: by its expression in `groups`, else those that name the group themselves."""
     return items.filter(groups.get(group, is_in(group)))
 
 
-def share_right(metric: str, groups: Groups) -> Scores:
+def accuracy_scoring(metric: str, groups: GroupFilters) -> Scoring:
     """Return the scoring for a form with one question per item: the share of items answered right.
 
     Failed and unparsed answers are wrong under both conventions.
     """
 
-    def compute_measures(answered: Answered, level: float) -> list[Measure]:
-        members = {group: answered.rows().filter(is_member) for group, is_member in groups.items()}
-        return [measure(metric, group, rows, [(rows["right"], ones(rows))], level) for group, rows in members.items()]
+    def compute_measures(run_answers: RunAnswers, level: float) -> list[Measure]:
+        members = {group: run_answers.rows().filter(is_member) for group, is_member in groups.items()}
+        return [
+            compute_measure(metric, group, rows, [(rows["right"], unit_weights(rows))], level)
+            for group, rows in members.items()
+        ]
 
-    return Scores(
-        frozenset({metric}), compute_measures, lambda answered: {metric: answered.rows().select(SAMPLE)}, metric
+    return Scoring(
+        frozenset({metric}),
+        compute_measures,
+        lambda run_answers: {metric: run_answers.rows().select(SAMPLE_COLUMNS)},
+        metric,
     )
 
 
 # Groups that no release names are derived from items' texts or from measurements of their clips.
 
-Facts: TypeAlias = Mapping[str, Mapping[str, Any]]
+MetadataByClip: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Clip -> its measured metadata; empty if nothing was measured."""
 
 
 class Range(NamedTuple):
-    """A group of the items whose number is above `above` and at most `most`."""
+    """A group of the items whose number is above `lower` and at most `upper`."""
 
     group: str
-    above: float
-    most: float = float("inf")
+    lower: float
+    upper: float = float("inf")
 
 
 @dataclass(frozen=True)
-class Analyses:
+class AnalysisGroups:
     """The groups that a benchmark's analyses add to those of its release."""
 
     groups: frozenset[str]
-    of_items: Callable[[Sequence[Item], Facts], Mapping[str, Sequence[str]]]
+    assign_groups: Callable[[Sequence[Item], MetadataByClip], Mapping[str, Sequence[str]]]
     """items and clip metadata -> item id -> groups of the item"""
-    needs_facts: bool = False
+    needs_clip_metadata: bool = False
 
 
-def range_of(number: float | None, ranges: Sequence[Range]) -> Iterator[str]:
+def find_range_group(number: float | None, ranges: Sequence[Range]) -> Iterator[str]:
     """Yield the group of the range that contains a number; nothing for an unknown number."""
     if number is not None:
-        yield from (range_.group for range_ in ranges if range_.above < number <= range_.most)
+        yield from (range_.group for range_ in ranges if range_.lower < number <= range_.upper)
 
 
-def groups_there(items: pl.DataFrame, groups: Sequence[str]) -> list[str]:
+def nonempty_groups(items: pl.DataFrame, groups: Sequence[str]) -> list[str]:
     """Return those groups that contain any item; without clip metadata, groups that depend on it are empty."""
     present_groups = set(items["groups"].explode().unique())
     return [group for group in groups if group in present_groups]
 
 
-def with_analysed_groups(items: pl.DataFrame, facts: pl.DataFrame | None, analyses: Analyses) -> pl.DataFrame:
+def add_analysis_groups(
+    items: pl.DataFrame, clip_metadata: pl.DataFrame | None, analyses: AnalysisGroups
+) -> pl.DataFrame:
     """Drop the items' texts and add the groups of the analyses that each item belongs to."""
-    facts_by_clip = {} if facts is None else {row["clip_id"]: row for row in facts.iter_rows(named=True)}
-    groups_by_item = analyses.of_items(items_of(items), facts_by_clip)
+    metadata_by_clip = (
+        {} if clip_metadata is None else {row["clip_id"]: row for row in clip_metadata.iter_rows(named=True)}
+    )
+    groups_by_item = analyses.assign_groups(to_items(items), metadata_by_clip)
     added_groups = pl.Series(
         [list(groups_by_item.get(item_id, ())) for item_id in items["item_id"]], dtype=pl.List(pl.String)
     )

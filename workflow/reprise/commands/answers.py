@@ -1,4 +1,4 @@
-"""Results for use outside Reprise: data frames for notebooks, the authors' answer files, and static questions."""
+"""Export results: data frames for notebooks, answers in the authors' file formats, and static questions."""
 
 import csv
 import sys
@@ -8,16 +8,16 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks.mmbench_video.scores import mean_ratings
-from reprise.benchmarks.rows import chosen_items
-from reprise.commands.shared import plan_of, reader_of, require_file
+from reprise.benchmarks.annotations import select_items
+from reprise.benchmarks.mmbench_video.scores import average_ratings
+from reprise.commands.shared import extractor_name, load_plan, require_file
 from reprise.core.errors import UserError
 from reprise.core.paths import TABLES
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS, read_table
 from reprise.external import has_importer, load_importer
-from reprise.media.sampling import frames_shown
+from reprise.media.sampling import count_frames
 from reprise.plan.targets import check_targets
-from reprise.tables.build import TIDY
+from reprise.tables.builder import TIDY_SCHEMA
 
 
 def results(table: str, folder: str | Path = ".") -> pl.DataFrame:
@@ -25,36 +25,34 @@ def results(table: str, folder: str | Path = ".") -> pl.DataFrame:
     with chdir(folder):
         path = TABLES / f"{table}.csv"
         if not path.is_file():
-            check_targets(plan_of(None), [str(path)])
-        return pl.read_csv(require_file(path, "results"), schema_overrides=TIDY)
+            check_targets(load_plan(None), [str(path)])
+        return pl.read_csv(require_file(path, "results"), schema_overrides=TIDY_SCHEMA)
 
 
 def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> pl.DataFrame:
     """Return a run's answers, one per row, with the item, the request and the verdict."""
     with chdir(folder):
-        plan = plan_of(suite)
-        matched_run = plan.find_run(run)
+        plan = load_plan(suite)
+        selected_run = plan.find_run(run)
         paths = plan.results
-        items = read_table(require_file(paths.items(matched_run.benchmark), "answers"), ITEMS)
-        requests = read_table(
-            require_file(paths.requests(matched_run.benchmark, matched_run.protocol), "answers"), REQUESTS
-        )
-        responses = read_table(require_file(paths.responses(matched_run), "answers"), RESPONSES)
-        verdicts = read_table(
-            require_file(paths.verdicts(matched_run, reader_of(plan, matched_run)), "answers"), VERDICTS
-        )
+        items = read_table(require_file(paths.items(selected_run.benchmark), "answers"), ITEMS)
+        requests_path = require_file(paths.requests(selected_run.benchmark, selected_run.protocol), "answers")
+        requests = read_table(requests_path, REQUESTS)
+        responses = read_table(require_file(paths.responses(selected_run), "answers"), RESPONSES)
+        verdicts_path = require_file(paths.verdicts(selected_run, extractor_name(plan, selected_run)), "answers")
+        verdicts = read_table(verdicts_path, VERDICTS)
     keys = ["item_id", "role"]
     return (
         responses.select(*keys, "text", "scores", "frames_shown", "error", "message")
         .join(requests.select(*keys, "prompt", "options", "expected"), on=keys, how="left", maintain_order="left")
         .join(
-            items.select("item_id", "clip_id", "unit", "task", "groups"),
+            items.select("item_id", "clip_id", "cluster", "task", "groups"),
             on="item_id",
             how="left",
             maintain_order="left",
         )
         .join(
-            verdicts.select(*keys, "value", "read_by", "score", "right", "unparsed", "failed"),
+            verdicts.select(*keys, "value", "extracted_by", "score", "right", "unparsed", "failed"),
             on=keys,
             how="left",
             maintain_order="left",
@@ -66,42 +64,42 @@ def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> pl.
 # The columns of `answers` and their meanings; the notebook guide lists them.
 ANSWER_COLUMNS = {
     "item_id": "the item",
-    "role": "which of its questions",
-    "clip_id": "the clip that was shown",
-    "unit": "the video, or the pair, that it is of; intervals take it as one",
+    "role": "the role of the request in the item, such as pos or neg",
+    "clip_id": "the clip of the item",
+    "cluster": "the source video or pair of the item; intervals resample clusters",
     "task": "the test or category",
-    "groups": "other groups that it is in",
-    "prompt": "the question, before a number of frames is filled in",
-    "options": "what may be answered; empty for free answers",
-    "expected": "the right option, or the text to come close to; empty where a judge decides",
-    "text": "the raw answer; empty where only scores were asked",
-    "scores": "a number for each option, as the adapter gives it; empty where there is none",
-    "value": "what was read from it; empty where nothing was",
-    "read_by": "the row of the reader's table that read it",
-    "score": "entailment score, similarity, or rating; null where there is none",
-    "right": "whether it is right",
-    "unparsed": "whether it could not be read",
-    "failed": "whether there is no answer",
-    "error": "why there is none",
-    "message": "what was said of that",
-    "frames_shown": "how many frames the model saw",
+    "groups": "other groups of the item",
+    "prompt": "the prompt, before the number of frames is filled in",
+    "options": "the allowed answers; empty for free-form answers",
+    "expected": "the right option, or the reference text; empty if a judge decides",
+    "text": "the raw response; empty if only scores were requested",
+    "scores": "the adapter's score of each option; empty without scores",
+    "value": "the extracted answer; empty if there is none",
+    "extracted_by": "the extraction rule that matched",
+    "score": "entailment score, similarity or rating; null if there is none",
+    "right": "whether the answer is right",
+    "unparsed": "whether no answer could be extracted",
+    "failed": "whether there is no response",
+    "error": "the reason for a failure",
+    "message": "the message of a failure",
+    "frames_shown": "the number of frames that reached the model",
 }
 
 
-def export_run(name: str, folder: Path, suite: str | None = None) -> None:
+def export_run(query: str, folder: Path, suite: str | None = None) -> None:
     """Write a run's answers in the authors' format and print the paths; requests with a missing clip are failures."""
-    plan = plan_of(suite)
-    run = plan.find_run(name)
+    plan = load_plan(suite)
+    run = plan.find_run(query)
     protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]
     formats = load_importer(run.benchmark).FORMS if has_importer(run.benchmark) else {}
     writers = {form: files.write for form, files in formats.items() if files.write is not None}
     if protocol.form not in writers:
         raise UserError(
-            f"export: the authors of {run.benchmark} have no file format of answers to form '{protocol.form}'."
-            + (f" Forms that have one: {', '.join(writers)}." if writers else "")
+            f"export: the authors of {run.benchmark} have no file format for answers of form '{protocol.form}'."
+            + (f" Supported forms: {', '.join(writers)}." if writers else "")
         )
     responses = read_table(require_file(plan.results.responses(run), "export"), RESPONSES)
-    items = chosen_items(read_table(plan.results.items(run.benchmark), ITEMS), protocol.items)
+    items = select_items(read_table(plan.results.items(run.benchmark), ITEMS), protocol.items)
     answered_requests = (
         read_table(plan.results.requests(run.benchmark, run.protocol), REQUESTS)
         .join(
@@ -112,10 +110,9 @@ def export_run(name: str, folder: Path, suite: str | None = None) -> None:
         )
         .with_columns(pl.col("error").fill_null("missing"))
     )
-    frames = frames_shown(plan.config.main.samplings[run.sampling])
-    for path in writers[protocol.form](
-        folder, run.model if frames is None else f"{run.model}-frame{frames}", items, answered_requests
-    ):
+    frames = count_frames(plan.config.main.samplings[run.sampling])
+    name = run.model if frames is None else f"{run.model}-frame{frames}"
+    for path in writers[protocol.form](folder, name, items, answered_requests):
         print(path)
 
 
@@ -124,12 +121,12 @@ def list_static(runs: Sequence[str], judge: str | None, min_rating: float, suite
 
     A static question can be answered from a single random frame; appendix C.1 of the paper drops these questions.
     """
-    plan = plan_of(suite)
+    plan = load_plan(suite)
     paths = [
-        require_file(plan.results.verdicts(run, judge or plan.judge_of(run)), "static")
+        require_file(plan.results.verdicts(run, judge or plan.find_judge(run)), "static")
         for run in map(plan.find_run, runs)
     ]
-    means = mean_ratings([read_table(path, VERDICTS) for path in paths])
+    means = average_ratings([read_table(path, VERDICTS) for path in paths])
     static_items = means.filter(pl.col("rating") >= min_rating)
     csv.writer(sys.stdout, lineterminator="\n").writerows([("item_id", "rating"), *static_items.rows()])
     print(

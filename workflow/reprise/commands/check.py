@@ -8,25 +8,25 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from reprise.commands.shared import data_of, plan_of, works_of
+from reprise.commands.shared import inference_inputs, load_clip_requests, load_plan
 from reprise.config.model import Model
-from reprise.core.errors import UserError, refuse_unknown
+from reprise.core.errors import UserError, reject_unknown
 from reprise.core.paths import Run
-from reprise.models.adapters import ADAPTERS, SHARE, loaded
-from reprise.models.asking.kept import end_idle_process
-from reprise.models.asking.money.prices import NO_BUDGET, Account
-from reprise.models.asking.reasons import REASONS, in_words
-from reprise.models.asking.sight import PLAN, Sight, sight_of
-from reprise.models.base import Adapter, Due, ModelSpec
+from reprise.models.adapters import ADAPTERS, OPTION_SHARE, import_object
+from reprise.models.base import Adapter, ModelSpec, PendingRequests
+from reprise.models.inference.money.prices import NO_BUDGET, Account
+from reprise.models.inference.reasons import FAILURE_REASONS, describe_failure
+from reprise.models.inference.resident import end_idle_process
+from reprise.models.inference.vision_check import PLANNED_FRAMES, VisionCheck, run_vision_check
 from reprise.models.local.gpus import take_gpus
-from reprise.models.local.weights import WEIGHTS, snapshot_folder
-from reprise.models.remote.serving.host import Host
-from reprise.models.settings import HALF
-from reprise.plan.builds import build_for, check_model_gpus
-from reprise.plan.run_keys import check_frames_chosen, server_of, weights_identity
+from reprise.models.local.weights import WEIGHT_PATTERN, snapshot_folder
+from reprise.models.remote.serving.host import ServerProcess
+from reprise.models.settings import DEFAULT_OPTION_SHARE
+from reprise.plan.builds import check_model_gpus, find_build
+from reprise.plan.run_keys import check_frames_setting, make_server, weights_identity
 from reprise.plan.runs import Plan
 
-CHECKABLE_ASKS = ("score", "choose")
+CHECKABLE_REQUEST_TYPES = ("score", "choose")
 MB = 10**6
 
 
@@ -37,13 +37,13 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
         UserError: The model cannot be checked, all requests of a run fail, the answers do not depend on the clip, or
             the scores hold too little of the probability.
     """
-    plan = plan_of(suite)
-    refuse_unknown("model", [slug], plan.config.models, "check")
+    plan = load_plan(suite)
+    reject_unknown("model", [slug], plan.config.models, "check")
     model = plan.config.models[slug]
-    if not sees_frames(model):
+    if not is_checkable_model(model):
         raise UserError(
-            f"check: '{slug}' has adapter '{model.adapter}'; only models with weights that see frames, and servers of "
-            "your own, are checked."
+            f"check: '{slug}' has adapter '{model.adapter}'; only local models and your own servers "
+            "that accept frames can be checked."
         )
     check_model_gpus(slug, model)
     _check_frames(plan, slug, model)
@@ -54,39 +54,41 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
     problems: list[str] = []
     with _loaded(plan, slug, model) as adapter:
         for run in runs:
-            sight = sight_of(adapter, _sample(plan, run, questions // len(runs)))
-            print("\n".join(_lines(run, sight)))
-            if sight.failures.total() == sight.questions:
-                reason, _ = sight.failures.most_common(1)[0]
-                problems.append(f"every question of {run.name} failed: {in_words(reason, sight.message)}.")
-            elif sight.is_blind:
+            check = run_vision_check(adapter, _sample(plan, run, questions // len(runs)))
+            print("\n".join(_lines(run, check)))
+            if check.failures.total() == check.request_count:
+                reason, _ = check.failures.most_common(1)[0]
+                problems.append(f"every request of {run.name} failed: {describe_failure(reason, check.message)}.")
+            elif check.is_video_ignored:
                 problems.append(
-                    f"{run.name}: the model is blind. No answer changes when it is shown another clip: do not run it. "
-                    "Look at its weights, its chat template and `settings.frames`."
+                    f"{run.name}: the model ignores the video. No answer changes with another clip's frames: do not "
+                    "run it. Check its weights, its chat template and `settings.frames`."
                 )
-            elif _ask_of(plan, run) == "score" and sight.readable < float(model.settings.get(SHARE, HALF)):
+            elif _request_type(plan, run) == "score" and check.option_share < float(
+                model.settings.get(OPTION_SHARE, DEFAULT_OPTION_SHARE)
+            ):
                 problems.append(
-                    f"{run.name}: the options hold {100 * sight.readable:.2g} % of the probability of an answer's "
-                    "first token, so that scores say nothing, and the run would end after its first questions. If the "
-                    "model thinks before it answers, set `template_arguments`, or ask it by protocols with `ask: "
+                    f"{run.name}: the options hold {100 * check.option_share:.2g} % of the probability of an answer's "
+                    "first token, so the scores are meaningless, and the run would abort after its first requests. If "
+                    "the model reasons before it answers, set `template_arguments`, or use protocols with `ask: "
                     "choose` or `ask: write`."
                 )
     if ADAPTERS[model.adapter].needs_weights:
         print("\n".join(_memory(model)))
     if problems:
         raise UserError(f"{slug}: " + " ".join(problems))
-    print(f"{slug} sees its clips.")
+    print(f"{slug} uses its clips.")
 
 
 def _check_frames(plan: Plan, slug: str, model: Model) -> None:
     """Raise a UserError that names the right `settings.frames` if a served model lacks this setting."""
     try:
-        check_frames_chosen(slug, model)
+        check_frames_setting(slug, model)
     except UserError as error:
-        from reprise.models.local.examine import frames_shown
+        from reprise.models.local.checks import detect_frame_mode
 
         folder, code = _weights(plan, slug, model), model.trust_remote_code
-        mode = frames_shown(ModelSpec(folder, "cpu", 1, model.dtype, model.attention, code, {}))
+        mode = detect_frame_mode(ModelSpec(folder, "cpu", 1, model.dtype, model.attention, code, {}))
         raise UserError(
             f"config/models/{slug}.yaml: settings.frames: missing. The processor and the chat template of this "
             f"checkpoint take {'a video' if mode == 'video' else 'images'}: write `settings: {{frames: {mode}}}`."
@@ -95,60 +97,73 @@ def _check_frames(plan: Plan, slug: str, model: Model) -> None:
 
 def _notes(plan: Plan, slug: str, model: Model) -> Iterable[str]:
     """Return notes on a model's files; a UserError reports an unsupported model before any weights are loaded."""
-    from reprise.models.local.examine import differences, notes
+    from reprise.models.local.checks import collect_notes, find_incompatibilities
 
     folder, code = _weights(plan, slug, model), model.trust_remote_code
-    spec = ModelSpec(folder, "cpu", 1, model.dtype, model.attention, code, model.settings, shows_frames=True)
-    if problems := list(differences(model.adapter, spec)):
+    spec = ModelSpec(folder, "cpu", 1, model.dtype, model.attention, code, model.settings, has_frames=True)
+    if problems := list(find_incompatibilities(model.adapter, spec)):
         raise UserError(f"{slug}: " + " ".join(problems))
-    return notes(spec)
+    return collect_notes(spec)
 
 
-def _ask_of(plan: Plan, run: Run) -> str:
+def _request_type(plan: Plan, run: Run) -> str:
     return plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
 
 
-def sees_frames(model: Model) -> bool:
+def is_checkable_model(model: Model) -> bool:
     """Return whether a model can be checked: it accepts frames and costs no money."""
     adapter = ADAPTERS[model.adapter]
     is_model = model.has_weights or (adapter.is_remote and not adapter.is_paid(model.settings))
-    return adapter.frames == "shown" and is_model and not {*CHECKABLE_ASKS}.isdisjoint(adapter.asked(model.settings))
+    return (
+        adapter.frame_support == "shown"
+        and is_model
+        and not {*CHECKABLE_REQUEST_TYPES}.isdisjoint(adapter.get_request_types(model.settings))
+    )
 
 
-def is_checked(plan: Plan, run: Run) -> bool:
-    return _ask_of(plan, run) in CHECKABLE_ASKS and plan.config.main.samplings[run.sampling]["rule"] != "none"
+def is_checkable_run(plan: Plan, run: Run) -> bool:
+    return (
+        _request_type(plan, run) in CHECKABLE_REQUEST_TYPES
+        and plan.config.main.samplings[run.sampling]["rule"] != "none"
+    )
 
 
 def _runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
     """Return one run with existing data for each `ask` of the model; runs of the model itself take precedence."""
-    supported = ADAPTERS[model.adapter].asked(model.settings)
-    candidates = [run for run in plan.runs() if _ask_of(plan, run) in supported and is_checked(plan, run)]
-    runs_by_ask: dict[str, Run] = {}
+    supported = ADAPTERS[model.adapter].get_request_types(model.settings)
+    candidates = [run for run in plan.runs() if _request_type(plan, run) in supported and is_checkable_run(plan, run)]
+    runs_by_type: dict[str, Run] = {}
     for run in sorted(candidates, key=lambda run: (run.model != slug, run)):
-        if all(map(Path.is_file, data_of(plan, run))):
-            runs_by_ask.setdefault(_ask_of(plan, run), Run(run.benchmark, run.protocol, run.sampling, slug))
-    if not runs_by_ask:
-        hint = f" Make some first: snakemake {' '.join(map(str, data_of(plan, candidates[0])))}" if candidates else ""
-        raise UserError(f"check: suite '{plan.config.name}' has no questions with frames yet that fit '{slug}'.{hint}")
-    return list(runs_by_ask.values())
-
-
-def _sample(plan: Plan, run: Run, questions: int) -> list[Due]:
-    works = [work for work in works_of(plan, run) if work.clip.indices]
-    if len(works) < 2:
-        raise UserError(
-            f"check: {plan.results.frames(run.benchmark, run.sampling)} shows {len(works)} clips; two are needed, to "
-            "show one instead of the other."
+        if all(map(Path.is_file, inference_inputs(plan, run))):
+            runs_by_type.setdefault(_request_type(plan, run), Run(run.benchmark, run.protocol, run.sampling, slug))
+    if not runs_by_type:
+        hint = (
+            f" Make them first: snakemake {' '.join(map(str, inference_inputs(plan, candidates[0])))}"
+            if candidates
+            else ""
         )
-    sample = random.Random(0).sample(works, min(12, len(works)))
-    for work in sample:
-        work.check()
-    return [Due(work.clip, work.requests[: max(1, questions // len(sample))]) for work in sample]
+        raise UserError(
+            f"check: suite '{plan.config.name}' has no requests with frames yet that '{slug}' supports.{hint}"
+        )
+    return list(runs_by_type.values())
+
+
+def _sample(plan: Plan, run: Run, questions: int) -> list[PendingRequests]:
+    batches = [batch for batch in load_clip_requests(plan, run) if batch.clip.indices]
+    if len(batches) < 2:
+        raise UserError(
+            f"check: {plan.results.frames(run.benchmark, run.sampling)} has frames of {len(batches)} clips; the check "
+            "needs two, to send the frames of one instead of those of the other."
+        )
+    sample = random.Random(0).sample(batches, min(12, len(batches)))
+    for batch in sample:
+        batch.verify_clip()
+    return [PendingRequests(batch.clip, batch.requests[: max(1, questions // len(sample))]) for batch in sample]
 
 
 def _weights(plan: Plan, slug: str, model: Model) -> Path:
     folder = Path(model.checkpoint or snapshot_folder(str(model.repo), str(model.revision), plan.store))
-    if not any(any(folder.glob(pattern)) for pattern in (WEIGHTS, *model.files)):
+    if not any(any(folder.glob(pattern)) for pattern in (WEIGHT_PATTERN, *model.files)):
         hint = f"Fetch them first: snakemake {plan.results.weights(slug)}" if model.repo else "Correct `checkpoint`."
         raise UserError(f"config/models/{slug}.yaml: no weights in {folder}. {hint}")
     return folder
@@ -159,33 +174,35 @@ def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
     """Yield the adapter of a model that is loaded here, or served by a new or a running server."""
     folder, settings = _weights(plan, slug, model) if model.has_weights else None, model.settings
     with ExitStack() as stack:
-        for lock in take_gpus(model.gpus, plan.store.root / "locks", slug, build_for(model), end_idle_process):
+        for lock in take_gpus(model.gpus, plan.store.root / "locks", slug, find_build(model), end_idle_process):
             stack.callback(lock.release)  # The GPUs stay locked while the model is in use.
-        serving, hosting, _, server_settings = server_of(model, weights_identity(slug, model, plan.store))
+        serving, hosting, _, server_settings = make_server(model, weights_identity(slug, model, plan.store))
         if serving is not None and hosting is not None and folder is not None:
             log = plan.results.log("check", slug).with_suffix(".server.log")
-            host = Host(serving, hosting, weights=folder, name=server_settings["model"], store=plan.store, log_file=log)
+            host = ServerProcess(
+                serving, hosting, weights=folder, name=server_settings["model"], store=plan.store, log_file=log
+            )
             stack.callback(host.close)
             settings = settings | server_settings | host.start()
         device, code = "cuda" if model.gpus else "cpu", model.trust_remote_code
         spec = ModelSpec(folder, device, model.threads, model.dtype, model.attention, code, settings)
         if ADAPTERS[model.adapter].is_remote:
-            # No checked server costs money, even if this job gives its own server an API key.
+            # A server that is checked costs no money, even if this command gives its own server an API key.
             spec = replace(spec, account=Account(plan.store.root, slug, None, NO_BUDGET, is_paid=False))
-        yield loaded(ADAPTERS[model.adapter].target)(spec)
+        yield import_object(ADAPTERS[model.adapter].target)(spec)
 
 
-def _lines(run: Run, sight: Sight) -> Iterator[str]:
-    frames = " to ".join(str(count) for count in sorted({min(sight.frames), max(sight.frames)}))
-    yield f"{run.name}: {sight.questions} questions about {sight.clips} clips"
-    yield f"  frames that reached it    {frames} a clip, {sight.tokens_a_frame:.1f} tokens each"
-    for ablation, changes in sight.differing.items():
-        summary = f"{changes.count} of {changes.of} answers are others than with {PLAN}"
-        yield f"  {ablation:24}  {summary}, by {changes.most:.2g} at most"
-    yield f"  options                   {100 * sight.readable:.0f} % of the answers, or of their probability, is one"
-    yield f"  time                      {sight.seconds:.2f} s a question"
-    for reason, count in sight.failures.most_common():
-        yield f"  failed                    {count}: {reason} ({REASONS[reason]})"
+def _lines(run: Run, check: VisionCheck) -> Iterator[str]:
+    frames = " to ".join(str(count) for count in sorted({min(check.frame_counts), max(check.frame_counts)}))
+    yield f"{run.name}: {check.request_count} requests about {check.clip_count} clips"
+    yield f"  frames received           {frames} per clip, {check.tokens_per_frame:.1f} tokens each"
+    for ablation, changes in check.changes.items():
+        summary = f"{changes.count} of {changes.total} answers differ from those with {PLANNED_FRAMES}"
+        yield f"  {ablation:24}  {summary}, by {changes.max_change:.2g} at most"
+    yield f"  options                   {100 * check.option_share:.0f} % of the answers or of their probability"
+    yield f"  time                      {check.mean_seconds:.2f} s per request"
+    for reason, count in check.failures.most_common():
+        yield f"  failed                    {count}: {reason} ({FAILURE_REASONS[reason]})"
 
 
 def _memory(model: Model) -> Iterator[str]:

@@ -9,62 +9,63 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise.benchmarks.comparing import Part, headline, parts
+from reprise.benchmarks.comparison import MetricComparison, compare_by_test, compare_headline
 from reprise.benchmarks.registry import load_scores
-from reprise.commands.shared import copy_hint, ledger_of, outcomes_of, plan_of, reader_of
+from reprise.commands.shared import compute_outcomes, extractor_name, format_choices, load_plan, read_manifests
 from reprise.core.errors import UserError
-from reprise.core.files import read_json, recorded, sealed_text
+from reprise.core.files import read_json, read_provenance, verify_sealed_text
 from reprise.core.paths import RESULTS, Run
-from reprise.core.plain import first_of, plain
+from reprise.core.plain import plain, summarize_list
 from reprise.core.provenance import Provenance
 from reprise.core.schemas import FRAME_PLAN, ITEMS, RESPONSES, read_table
-from reprise.models.keys import ModelAnswers
-from reprise.plan.changes import ABSENT, changes_between, leaves
-from reprise.plan.naming import fitting
+from reprise.models.keys import ModelAnswersKey
+from reprise.plan.changes import ABSENT, changes_between, flatten
+from reprise.plan.name_matching import match_names
 from reprise.plan.runs import Plan
-from reprise.stats.paired import holm
+from reprise.stats.paired import adjust_holm
 
-MOST_LISTED, MOST_INDICES = 8, 16
-LEAST_P = 0.0001
+MAX_LISTED, MAX_INDICES = 8, 16
+MIN_P = 0.0001
 
-HEADER = (
+TABLE_HEADER = (
     "| metric | test | samples | videos | difference | {percent:g} % interval | {p} |\n"
     "| :-- | :-- | --: | --: | --: | --: | --: |"
 )
-NOT_KNOWN = "not known"
-WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+UNKNOWN = "unknown"
+TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 class Conditions(NamedTuple):
-    """The conditions under which a run's answers were made; empty where unknown, as for imported answers."""
+    """Conditions under which a run's answers were produced; empty if unknown, as for imported answers."""
 
     settings: Mapping[str, Any]  # settings of the run key and the answer extraction, and the released files
     frames: Mapping[str, tuple[int, ...]]  # clip -> planned frame indices
     clips: Mapping[str, str]  # clip -> digest of its file
     prompts: Mapping[str, str]  # request -> digest of the prompt as sent
-    answered: frozenset[str]  # clips of the items with a request
-    unknown: frozenset[str] = frozenset()  # unknown settings, including frames and clips
+    requested_clips: frozenset[str]  # clips of the items with a request
+    unknown_settings: frozenset[str] = frozenset()  # unknown settings, including frames and clips
 
     @classmethod
-    def of(cls, plan: Plan, run: Run) -> "Conditions":
-        results, reader = plan.results, reader_of(plan, run)
-        response_provenance = recorded(results.responses(run)) or Provenance()
+    def from_run(cls, plan: Plan, run: Run) -> "Conditions":
+        """Return the conditions of a run, from its results and their provenance."""
+        results, extractor = plan.results, extractor_name(plan, run)
+        response_provenance = read_provenance(results.responses(run)) or Provenance()
         run_keys = (content["answers"] for content in response_provenance.settings.values() if "answers" in content)
         key: Mapping[str, Any] = next(run_keys, {})
         answers = read_table(results.responses(run), RESPONSES)
-        clip_of = dict(read_table(results.items(run.benchmark), ITEMS).select("item_id", "clip_id").iter_rows())
-        verdict_provenance = recorded(results.verdicts(run, reader)) or Provenance()
+        clip_by_item = dict(read_table(results.items(run.benchmark), ITEMS).select("item_id", "clip_id").iter_rows())
+        verdict_provenance = read_provenance(results.verdicts(run, extractor)) or Provenance()
         verdict_settings = [
             content for name, content in verdict_provenance.settings.items() if name.startswith("verdicts/")
         ]
         release, frames = results.release(run.benchmark), results.frames(run.benchmark, run.sampling)
-        files = read_json(sealed_text(release)) if release.is_file() else []
+        files = read_json(verify_sealed_text(release)) if release.is_file() else []
         plans = read_table(frames, FRAME_PLAN) if frames.is_file() else pl.DataFrame(schema=FRAME_PLAN)
-        clip_rows = ledger_of(plan, "clips", run.benchmark).filter(status="ok")
+        clip_rows = read_manifests(plan, "clips", run.benchmark).filter(status="ok")
         conditions = cls(
             settings={
                 **{name: value for name, value in key.items() if name != "benchmark"},
-                "reader": {"name": reader, **{name: entry[name] for entry in verdict_settings for name in entry}},
+                "extractor": {"name": extractor, **{name: entry[name] for entry in verdict_settings for name in entry}},
                 "released": {file["name"]: file["sha256"] for file in files},
             },
             frames={clip: tuple(indices) for clip, indices in plans.select("clip_id", "indices").iter_rows()},
@@ -72,18 +73,20 @@ class Conditions(NamedTuple):
             prompts={
                 name: digest for name, digest in answers.select("request_id", "prompt_sha256").iter_rows() if digest
             },
-            answered=frozenset(clip_of[item] for item in answers["item_id"].unique() if item in clip_of),
+            requested_clips=frozenset(
+                clip_by_item[item] for item in answers["item_id"].unique() if item in clip_by_item
+            ),
         )
-        return conditions.made_elsewhere() if run.model in plan.imports.models else conditions
+        return conditions.as_imported() if run.model in plan.imports.models else conditions
 
-    def made_elsewhere(self) -> "Conditions":
+    def as_imported(self) -> "Conditions":
         """Return the conditions of imported answers, with unknown frames, clips and settings of a model's run key."""
-        unknown = {"frames", "clips", *(ModelAnswers.model_fields.keys() - self.settings.keys())}
-        return self._replace(frames={}, clips={}, unknown=frozenset(unknown))
+        unknown = {"frames", "clips", *(ModelAnswersKey.model_fields.keys() - self.settings.keys())}
+        return self._replace(frames={}, clips={}, unknown_settings=frozenset(unknown))
 
 
 class ComparedRun(NamedTuple):
-    """A run with its conditions and its outcomes by metric."""
+    """Run with its conditions and its outcomes by metric."""
 
     name: str
     benchmark: str
@@ -93,24 +96,24 @@ class ComparedRun(NamedTuple):
     level: float
 
     @classmethod
-    def of(cls, words: str, suite: str | None) -> "ComparedRun":
-        """Return the run that matches the words; `<folder>:<run>` names a run of another clone."""
-        folder, _, name = words.rpartition(":")
+    def load(cls, query: str, suite: str | None) -> "ComparedRun":
+        """Return the run that a query matches; `<folder>:<run>` names a run of another clone."""
+        folder, _, name = query.rpartition(":")
         if folder and not (Path(folder) / RESULTS).is_dir():
             raise UserError(
-                f"compare: '{folder}' holds no results of Reprise: it has no {RESULTS}/. A run of another "
-                "folder is named <folder>:<run>."
+                f"compare: '{folder}' has no results of Reprise: it has no folder {RESULTS}/. Name a run of another "
+                "folder as <folder>:<run>."
             )
         try:
             with chdir(folder or "."):
-                plan = plan_of(suite)
+                plan = load_plan(suite)
                 run = plan.find_run(name)
                 return cls(
                     name=f"{folder}:{run.name}" if folder else run.name,
                     benchmark=run.benchmark,
                     form=plan.config.benchmarks[run.benchmark].protocols[run.protocol].form,
-                    outcomes=outcomes_of(plan, run, "compare"),
-                    conditions=Conditions.of(plan, run),
+                    outcomes=compute_outcomes(plan, run, "compare"),
+                    conditions=Conditions.from_run(plan, run),
                     level=plan.config.main.confidence,
                 )
         except UserError as error:
@@ -119,9 +122,9 @@ class ComparedRun(NamedTuple):
             raise UserError(f"in {folder}: {error}") from None
 
 
-def pair_of(first: str, second: str, names: Sequence[str]) -> tuple[str, str]:
+def match_pair(first: str, second: str, names: Sequence[str]) -> tuple[str, str]:
     """Return the two runs to compare; if names are ambiguous, prefer pairs with the same protocol and sampling."""
-    first_runs, second_runs = (fitting(words, names) for words in (first, second))
+    first_runs, second_runs = (match_names(query, names) for query in (first, second))
     if not first_runs or not second_runs:
         return first, second
     pairs = [(a, b) for a in first_runs for b in second_runs if a != b or len(first_runs) == len(second_runs) == 1]
@@ -132,58 +135,56 @@ def pair_of(first: str, second: str, names: Sequence[str]) -> tuple[str, str]:
     if len(matches) == 1:
         return matches[0]
     calls = [f"reprise compare {a} {b}" for a, b in matches]
-    raise UserError(f"compare: '{first}' and '{second}' fit several pairs of runs. {copy_hint(calls)}")
+    raise UserError(f"compare: '{first}' and '{second}' match several pairs of runs. {format_choices(calls)}")
 
 
 def compare_runs(first: str, second: str, suite: str | None = None) -> None:
-    if ":" not in first + second:  # both runs are of this clone
-        first, second = pair_of(first, second, [run.name for run in plan_of(suite).runs()])
-    first_run, second_run = (ComparedRun.of(words, suite) for words in (first, second))
+    """Print the differences between two runs: conditions, scores on common samples, and differing samples."""
+    if ":" not in first + second:  # Both runs belong to this clone.
+        first, second = match_pair(first, second, [run.name for run in load_plan(suite).runs()])
+    first_run, second_run = (ComparedRun.load(query, suite) for query in (first, second))
     if (first_run.benchmark, first_run.form) != (second_run.benchmark, second_run.form):
         raise UserError(
-            f"compare: '{first_run.name}' asks {first_run.benchmark} {first_run.form}, "
-            f"'{second_run.name}' {second_run.benchmark} {second_run.form}."
+            f"compare: the runs have different benchmarks or forms: '{first_run.name}' has {first_run.benchmark} "
+            f"{first_run.form}, '{second_run.name}' has {second_run.benchmark} {second_run.form}."
         )
-    differing = list(differences((first_run.name, second_run.name), first_run.conditions, second_run.conditions))
-    print(
-        "\n".join(
-            [f"What differs in the conditions: {first_run.name} | {second_run.name}", *(differing or ["- nothing"])]
-        )
-    )
-    print(f"\n{first_run.name} minus {second_run.name}, percentage points, on the samples both were asked\n")
+    differing = list(list_differences((first_run.name, second_run.name), first_run.conditions, second_run.conditions))
+    print(f"Differences of the conditions: {first_run.name} | {second_run.name}")
+    print("\n".join(differing or ["- none"]))
+    print(f"\n{first_run.name} minus {second_run.name}, percentage points, on the samples of both runs\n")
     metrics = sorted(first_run.outcomes.keys() & second_run.outcomes.keys())
-    lead = headline(
+    headline = compare_headline(
         load_scores(first_run.benchmark).SCORES[first_run.form],
         first_run.outcomes,
         second_run.outcomes,
         first_run.level,
     )
-    if lead is not None:
-        print(HEADER.format(percent=100 * first_run.level, p="p (sign flips over videos)"))
-        print("\n".join(table_lines([lead], [lead.found.p])))
+    if headline is not None:
+        print(TABLE_HEADER.format(percent=100 * first_run.level, p="p (sign flips over videos)"))
+        print("\n".join(format_rows([headline], [headline.comparison.p])))
     all_parts = [
         part
         for name in metrics
-        for part in parts(name, first_run.outcomes[name], second_run.outcomes[name], first_run.level)
+        for part in compare_by_test(name, first_run.outcomes[name], second_run.outcomes[name], first_run.level)
     ]
-    minor_parts = [part for part in all_parts if lead is None or part.subject != lead.subject]
+    minor_parts = [part for part in all_parts if headline is None or part.subject != headline.subject]
     if minor_parts:
-        print(f"\nThe parts; their p are adjusted for their number, {len(minor_parts)}, by Holm's method\n")
-        print(HEADER.format(percent=100 * first_run.level, p="p (sign flips over videos, Holm)"))
-        print("\n".join(table_lines(minor_parts, holm([part.found.p for part in minor_parts]))))
+        print(f"\nThe {len(minor_parts)} parts, with p-values adjusted by Holm's method\n")
+        print(TABLE_HEADER.format(percent=100 * first_run.level, p="p (sign flips over videos, Holm)"))
+        print("\n".join(format_rows(minor_parts, adjust_holm([part.comparison.p for part in minor_parts]))))
     for metric in metrics:
         print()
-        for line in items_between(
+        for line in list_item_differences(
             metric, (first_run.name, first_run.outcomes[metric]), (second_run.name, second_run.outcomes[metric])
         ):
             print(line)
-    print("\nWhat a model saw and said: python -m reprise item <run> <sample>, in the clone of the run")
+    print("\nFrames and answers of a sample: python -m reprise item <run> <sample>, in the clone of the run")
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def table_lines(rows: Sequence[Part], p_values: Sequence[float]) -> Iterator[str]:
+def format_rows(rows: Sequence[MetricComparison], p_values: Sequence[float]) -> Iterator[str]:
     """Yield one table row per part; a p-value has four decimals and is never 0, since no test can show that."""
     for (metric, test, estimate), p in zip(rows, p_values, strict=True):
         bounds = (estimate.low, estimate.high)
@@ -191,11 +192,13 @@ def table_lines(rows: Sequence[Part], p_values: Sequence[float]) -> Iterator[str
             "–" if None in bounds else " to ".join(f"{100 * bound:+.1f}" for bound in bounds if bound is not None)
         )
         counts = f"{estimate.n_items} | {estimate.n_clusters} | {100 * estimate.difference:+.1f}"
-        yield f"| {metric} | {plain(test)} | {counts} | {interval} | {f'{p:.4f}' if p >= LEAST_P else f'<{LEAST_P}'} |"
+        yield f"| {metric} | {plain(test)} | {counts} | {interval} | {f'{p:.4f}' if p >= MIN_P else f'<{MIN_P}'} |"
 
 
-def items_between(metric: str, first: tuple[str, pl.DataFrame], second: tuple[str, pl.DataFrame]) -> Iterator[str]:
-    """Yield the samples on which either run does better, and the numbers of samples if the runs have different ones."""
+def list_item_differences(
+    metric: str, first: tuple[str, pl.DataFrame], second: tuple[str, pl.DataFrame]
+) -> Iterator[str]:
+    """Yield the samples on which each run is better, and the numbers of samples if those of the runs differ."""
     (first_name, first_outcomes), (second_name, second_outcomes) = first, second
     if set(first_outcomes["item_id"]) != set(second_outcomes["item_id"]):
         yield f"{metric}: {first_outcomes.height} samples of {first_name}, {second_outcomes.height} of {second_name}"
@@ -205,18 +208,18 @@ def items_between(metric: str, first: tuple[str, pl.DataFrame], second: tuple[st
         (second_name, pl.col("right") < pl.col("other")),
     ):
         items = [plain(item) for item in both.filter(is_better)["item_id"]]
-        listing = f": {', '.join(first_of(items, MOST_LISTED))}" if items else ""
-        yield f"{metric}: better by {name}: {len(items)} of {both.height}{listing}"
+        listing = f": {', '.join(summarize_list(items, MAX_LISTED))}" if items else ""
+        yield f"{metric}: {name} is better on {len(items)} of {both.height}{listing}"
 
 
 # --- conditions ------------------------------------------------------------------------------------------------------
 
 
-def differences(names: tuple[str, str], first: Conditions, second: Conditions) -> Iterator[str]:
+def list_differences(names: tuple[str, str], first: Conditions, second: Conditions) -> Iterator[str]:
     """Yield at least one line per condition that differs: frames and prompt, other settings, clips."""
     for name in ("frames", "prompt", "clips"):  # conditions without a short value
         first_value, second_value = (
-            NOT_KNOWN if name in conditions.unknown else "known" for conditions in (first, second)
+            UNKNOWN if name in conditions.unknown_settings else "known" for conditions in (first, second)
         )
         if first_value != second_value:
             yield f"- {name}: {first_value} | {second_value}"
@@ -224,11 +227,12 @@ def differences(names: tuple[str, str], first: Conditions, second: Conditions) -
     differing = [clip for clip in shared_clips if first.frames[clip] != second.frames[clip]]
     if differing:
         indices = [[str(index) for index in conditions.frames[differing[0]]] for conditions in (first, second)]
-        listing = " | ".join(f"{', '.join(first_of(n, MOST_INDICES)) or 'none'} ({len(n)})" for n in indices)
-        yield f"- frames: others on {len(differing)} of {len(shared_clips)} clips; of {plain(differing[0])}: {listing}"
-    if "prompt" not in first.unknown | second.unknown:
+        listing = " | ".join(f"{', '.join(summarize_list(n, MAX_INDICES)) or 'none'} ({len(n)})" for n in indices)
+        count = f"{len(differing)} of {len(shared_clips)}"
+        yield f"- frames: {count} clips differ, such as {plain(differing[0])}: {listing}"
+    if "prompt" not in first.unknown_settings | second.unknown_settings:
         first_prompt, second_prompt = (
-            dict(leaves({"prompt": conditions.settings.get("prompt", {})})) for conditions in (first, second)
+            dict(flatten({"prompt": conditions.settings.get("prompt", {})})) for conditions in (first, second)
         )
         for name in sorted(first_prompt.keys() | second_prompt.keys()):
             if first_prompt.get(name, "") != second_prompt.get(name, ""):
@@ -236,28 +240,31 @@ def differences(names: tuple[str, str], first: Conditions, second: Conditions) -
         digests = [(first.prompts[name], second.prompts[name]) for name in first.prompts if name in second.prompts]
         n_differing = sum(first_value != second_value for first_value, second_value in digests)
         if n_differing:
-            yield f"- prompts as they were sent: others in {n_differing} of {len(digests)} questions"
+            yield f"- prompts as sent: {n_differing} of {len(digests)} requests differ"
     settings = [
         {kind: conditions.settings[kind] for kind in conditions.settings if kind != "prompt"}
         for conditions in (first, second)
     ]
     for change in changes_between(*settings):
         kind = change.name.partition(".")[0]
-        first_value = NOT_KNOWN if kind in first.unknown else change.before
-        yield f"- {change.name}: {first_value} | {NOT_KNOWN if kind in second.unknown else change.after}"
-    for name, clips in ((names[1], first.answered - second.answered), (names[0], second.answered - first.answered)):
+        first_value = UNKNOWN if kind in first.unknown_settings else change.before
+        yield f"- {change.name}: {first_value} | {UNKNOWN if kind in second.unknown_settings else change.after}"
+    for name, clips in (
+        (names[1], first.requested_clips - second.requested_clips),
+        (names[0], second.requested_clips - first.requested_clips),
+    ):
         if clips:
-            listing = ", ".join(first_of([plain(clip) for clip in sorted(clips)], MOST_LISTED))
-            yield f"- clips missing for {name} alone: {len(clips)}: {listing}"
+            listing = ", ".join(summarize_list([plain(clip) for clip in sorted(clips)], MAX_LISTED))
+            yield f"- clips missing only in {name}: {len(clips)}: {listing}"
     shared_clips = [clip for clip in first.clips if clip in second.clips]
     differing = [clip for clip in shared_clips if first.clips[clip] != second.clips[clip]]
     if differing:
-        yield f"- clips: other bytes in {len(differing)} of {len(shared_clips)}, the first is {plain(differing[0])}"
+        yield f"- clips: {len(differing)} of {len(shared_clips)} files differ, such as {plain(differing[0])}"
 
 
 def word_diff(old_text: str, new_text: str) -> str:
     """Return a one-line word diff: [-only in the first text-], {+only in the second text+}."""
-    old_words, new_words = WORDS.findall(old_text), WORDS.findall(new_text)
+    old_words, new_words = TOKEN.findall(old_text), TOKEN.findall(new_text)
     chunks = []
     for tag, first, last, start, end in SequenceMatcher(None, old_words, new_words, autojunk=False).get_opcodes():
         removed, added = "".join(old_words[first:last]), "".join(new_words[start:end])

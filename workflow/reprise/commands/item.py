@@ -6,45 +6,53 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.prompts import FRAMES, with_frame_count
-from reprise.commands.shared import MEANINGS, ledger_of, named_text, outcomes_of, plan_of, reader_of, require_file
-from reprise.core.errors import UserError, choices
+from reprise.benchmarks.prompts import FRAMES_MARKER, fill_frame_count
+from reprise.commands.shared import (
+    REASON_MEANINGS,
+    compute_outcomes,
+    extractor_name,
+    format_field,
+    load_plan,
+    read_manifests,
+    require_file,
+)
+from reprise.core.errors import UserError, describe_choices
 from reprise.core.paths import Run
-from reprise.core.plain import plain, safe
-from reprise.core.schemas import FACTS, FRAME_PLAN, ITEMS, REQUESTS, RESPONSES, VERDICTS, read_table
+from reprise.core.plain import plain, sanitize
+from reprise.core.schemas import CLIP_METADATA, FRAME_PLAN, ITEMS, REQUESTS, RESPONSES, VERDICTS, read_table
+from reprise.extraction.extractors import EXTRACTORS
 from reprise.media.errors import MediaError
 from reprise.plan.runs import Plan
-from reprise.reading.readers import READERS
-from reprise.stages.preview import contact_sheet, write_sheet
+from reprise.stages.preview import draw_contact_sheet, write_sheet
 
-LONGEST = 2000
+MAX_CHARS = 2000
 MAX_LISTED = 20
 
-Row = Mapping[str, Any]
+RowDict = Mapping[str, Any]
 
 
-def show_item(words: str, item: str | None, suite: str | None) -> None:
-    plan = plan_of(suite)
-    view = ItemView(plan, plan.find_run(words))
-    print("\n".join(view.wrong() if item is None else view.details(item)))
+def show_item(query: str, item_id: str | None, suite: str | None) -> None:
+    plan = load_plan(suite)
+    view = ItemView(plan, plan.find_run(query))
+    print("\n".join(view.wrong_answers() if item_id is None else view.details(item_id)))
 
 
 class ItemView:
-    """The items of a run as lines of text."""
+    """Items of a run as lines of text."""
 
     def __init__(self, plan: Plan, run: Run) -> None:
         self._plan, self._run, self._results = plan, run, plan.results
-        self._judges = plan.judges_of(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else []
+        self._judges = plan.benchmark_judges(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else []
         self._requests = read_table(require_file(self._results.requests(run.benchmark, run.protocol), "item"), REQUESTS)
         self._responses = read_table(require_file(self._results.responses(run), "item"), RESPONSES)
 
-    def _verdicts_of(self, reader: str) -> pl.DataFrame:
-        return read_table(require_file(self._results.verdicts(self._run, reader), "item"), VERDICTS)
+    def _verdicts_of(self, extractor: str) -> pl.DataFrame:
+        return read_table(require_file(self._results.verdicts(self._run, extractor), "item"), VERDICTS)
 
-    def wrong(self) -> Iterator[str]:
-        """Yield the requests with a wrong, unparsed or failed answer; of judged answers the worst rating first."""
-        reader = reader_of(self._plan, self._run)
-        rows = list(self._verdicts_of(reader).iter_rows(named=True))
+    def wrong_answers(self) -> Iterator[str]:
+        """Yield the requests with a wrong, unparsed or failed answer; judged answers begin with the worst rating."""
+        extractor = extractor_name(self._plan, self._run)
+        rows = list(self._verdicts_of(extractor).iter_rows(named=True))
         expected = dict(self._requests.select("request_id", "expected").iter_rows())
         wrong = [row for row in rows if not row["right"]]
         yield f"{self._run.name}: {len(rows) - len(wrong)} of {len(rows)} answers are right."
@@ -52,21 +60,23 @@ class ItemView:
             wrong.sort(key=lambda row: row["score"] or 0.0)
         for row in wrong[:MAX_LISTED]:
             name, value = row["request_id"], plain(row["value"])
-            extracted = f"read {value!r}" if value else ""
+            extracted = f"extracted {value!r}" if value else ""
             expectation = f"expected {plain(expected[name])!r}" if expected.get(name) else ""
-            yield f"  {self._kind(row):<7} {plain(name)}  {', '.join(filter(None, [extracted, expectation]))}".rstrip()
+            details = ", ".join(filter(None, [extracted, expectation]))
+            yield f"  {self._outcome_name(row):<7} {plain(name)}  {details}".rstrip()
         if wrong[MAX_LISTED:]:
-            yield f"  and {len(wrong) - MAX_LISTED} more, in {self._results.verdicts(self._run, reader)}"
-        yield f"One of them: python -m reprise item {self._run.name} <item>"
+            yield f"  and {len(wrong) - MAX_LISTED} more, in {self._results.verdicts(self._run, extractor)}"
+        yield f"Details of an item: python -m reprise item {self._run.name} <item>"
 
-    def details(self, name: str) -> Iterator[str]:
+    def details(self, query: str) -> Iterator[str]:
+        """Yield an item with its clip, requests, answers and verdicts; the query may also be an id of its requests."""
         run, item_ids = self._run, self._requests["item_id"]
-        item_id = name if name in item_ids else name.rpartition("#")[0] or name
+        item_id = query if query in item_ids else query.rpartition("#")[0] or query
         requests = self._requests.filter(item_id=item_id)
         if requests.is_empty():
             raise UserError(
-                f"{run.name}: no item '{item_id}'.{choices(item_id, item_ids)} "
-                f"`python -m reprise item {run.name}` lists those that were answered wrong."
+                f"{run.name}: no item '{item_id}'.{describe_choices(item_id, item_ids)} "
+                f"`python -m reprise item {run.name}` lists the wrong answers."
             )
         item = read_table(self._results.items(run.benchmark), ITEMS).filter(item_id=item_id).row(0, named=True)
         yield f"Item {plain(item_id)} of {run.name}"
@@ -76,114 +86,116 @@ class ItemView:
         frames = _row_of(self._results.frames(run.benchmark, run.sampling), FRAME_PLAN, clip_id=item["clip_id"])
         yield from self._clip(item["clip_id"], frames, self._responses.filter(item_id=item_id)["frames_shown"])
         for request in requests.iter_rows(named=True):
-            yield from self._question(request, len(frames["indices"]) if frames else 0)
+            yield from self._request(request, len(frames["indices"]) if frames else 0)
         for judge in self._judges:
             yield from self._judged(item_id, judge)
         verdicts = [
             f"{metric} {'right' if row['right'] else 'wrong'}"
-            for metric, outcomes in outcomes_of(self._plan, run, "item").items()
+            for metric, outcomes in compute_outcomes(self._plan, run, "item").items()
             for row in outcomes.filter(item_id=item_id).head(1).iter_rows(named=True)
         ]
         if verdicts:
             yield f"Counts as: {', '.join(verdicts)}"
 
-    def _clip(self, clip_id: str, frames: Row | None, frames_shown: pl.Series) -> Iterator[str]:
+    def _clip(self, clip_id: str, frames: RowDict | None, frames_shown: pl.Series) -> Iterator[str]:
         """Yield the clip, the number of frames that reached the model, and a contact sheet of the sampled frames."""
         yield f"Clip {plain(clip_id)}"
-        clips = ledger_of(self._plan, "clips", self._run.benchmark)
+        clips = read_manifests(self._plan, "clips", self._run.benchmark)
         clip = _first(clips.filter(clip_id=clip_id))
         if clip is None or clip["status"] != "ok":
-            status, message = (clip["status"], plain(clip["message"])) if clip else ("not looked for yet", "")
-            yield f"  missing: {status} ({MEANINGS.get(status, status)}): {message}".rstrip(": ")
+            status, message = (clip["status"], plain(clip["message"])) if clip else ("not fetched yet", "")
+            yield f"  missing: {status} ({REASON_MEANINGS.get(status, status)}): {message}".rstrip(": ")
             return
         path = self._plan.store.root / clip["object"]
-        yield f"  file: {path}{'' if path.is_file() else ' (it is gone; the next run makes it again)'}"
-        if metadata := _row_of(self._results.facts(self._run.benchmark), FACTS, clip_id=clip_id):
+        yield f"  file: {path}{'' if path.is_file() else ' (it is missing; the next run makes it again)'}"
+        if metadata := _row_of(self._results.clip_metadata(self._run.benchmark), CLIP_METADATA, clip_id=clip_id):
             size = f"{metadata['width']}x{metadata['height']}"
-            yield (
-                f"  {metadata['duration_s']:.2f} s, {metadata['frames']} frames, {metadata['fps']:.2f} a second, {size}"
-            )
+            yield (f"  {metadata['duration_s']:.2f} s, {metadata['frames']} frames, {metadata['fps']:.2f} fps, {size}")
         if frames is None:
             return
         max_shown = max(frames_shown.to_list(), default=0)
         frame_summary = f"as {max_shown} picture" if frames["grid"] else f"{max_shown}"
-        yield f"Frames {self._run.sampling}: {len(frames['indices'])} in the plan, {frame_summary} shown to the model"
+        yield f"Frames {self._run.sampling}: {len(frames['indices'])} in the plan, {frame_summary} sent to the model"
         yield from _fields(("note", frames["note"]))
         if frames["indices"]:
             if frames["shown_clip"]:
                 path = self._plan.store.root / clips.filter(clip_id=frames["shown_clip"])["object"][0]
-                yield f"  their file: {path}"
+                yield f"  file of these frames: {path}"
             name = f"{clip_id.replace('/', '_')}.{self._run.sampling}.png"
             target = self._results.folder / "frames" / "preview" / self._run.benchmark / name
             try:
-                write_sheet(contact_sheet(path, dict(frames), name), target)
+                write_sheet(draw_contact_sheet(path, dict(frames), name), target)
                 yield f"  picture: {target}"
             except (MediaError, OSError) as error:
-                yield f"  no picture of them: {plain(str(error))}"
+                yield f"  no picture: {plain(str(error))}"
 
-    def _question(self, request: Row, frames: int) -> Iterator[str]:
-        yield f"Question {plain(request['role'])} (the model is to {request['ask']})"
+    def _request(self, request: RowDict, frames: int) -> Iterator[str]:
+        yield f"Request {plain(request['role'])} (ask: {request['ask']})"
         yield from _fields(
-            ("system", with_frame_count(request["system"], frames)),
-            ("prompt", with_frame_count(request["prompt"], frames).replace(FRAMES, f" [{frames} frames]")),
+            ("system", fill_frame_count(request["system"], frames)),
+            ("prompt", fill_frame_count(request["prompt"], frames).replace(FRAMES_MARKER, f" [{frames} frames]")),
             ("options", ", ".join(request["options"])),
             ("expected", request["expected"] or "(a judge decides)"),
         )
         response = _first(self._responses.filter(request_id=request["request_id"]))
         if response is None:
-            yield "  not asked: its clip is missing; it counts as missing"
+            yield "  not sent, because its clip is missing; it counts as missing"
         else:
             yield from _fields(*_answer(response, request["options"]))
-        for reader in () if self._judges else READERS:
-            if verdict := _first(self._verdicts_of(reader).filter(request_id=request["request_id"])):
-                yield from _fields((f"read by {reader}", self._in_words(verdict)))
+        for extractor in () if self._judges else EXTRACTORS:
+            if verdict := _first(self._verdicts_of(extractor).filter(request_id=request["request_id"])):
+                yield from _fields((f"extracted by {extractor}", self._describe(verdict)))
 
     def _judged(self, item: str, judge: str) -> Iterator[str]:
-        """Yield a judge's replies about the item's answers, for each extractor (`reader`) of the answers."""
+        """Yield a judge's replies about the item's answers, for each extractor of the answers."""
         path = self._results.judge_responses(self._run, judge)
-        for reader in READERS:
-            verdicts = self._verdicts_of(judge if reader == "robust" else f"{judge}.{reader}")
+        for extractor in EXTRACTORS:
+            verdicts = self._verdicts_of(judge if extractor == "robust" else f"{judge}.{extractor}")
             for verdict in verdicts.filter(item_id=item).iter_rows(named=True):
-                yield f"Judge {judge}, about the answer as reader {reader} takes it"
+                yield f"Judge {judge}, about the answer of extractor {extractor}"
                 if reply := _row_of(path, RESPONSES, request_id=verdict["request_id"]):
                     yield from _fields(*_answer(reply, [], "reply"))
-                yield f"  read: {self._in_words(verdict)}"
+                yield f"  extracted: {self._describe(verdict)}"
 
-    def _kind(self, verdict: Row) -> str:
+    def _outcome_name(self, verdict: RowDict) -> str:
         if verdict["failed"]:
             return "failed"
         if verdict["unparsed"]:
-            return "unread"
+            return "unparsed"
         if self._judges and verdict["score"] is not None:
             return "rated"
         return "right" if verdict["right"] else "wrong"
 
-    def _in_words(self, verdict: Row) -> str:
+    def _describe(self, verdict: RowDict) -> str:
         value = f"{plain(verdict['value'])!r}: " if verdict["value"] else ""
-        rule = f", read by: {verdict['read_by']}" if verdict["read_by"] not in ("", "score", "authors") else ""
+        rule = (
+            f", extracted by: {verdict['extracted_by']}"
+            if verdict["extracted_by"] not in ("", "score", "authors")
+            else ""
+        )
         score = "" if verdict["score"] is None else f", score {verdict['score']:.4f}"
-        return f"{value}{self._kind(verdict)}{score}{rule}"
+        return f"{value}{self._outcome_name(verdict)}{score}{rule}"
 
 
-def _answer(response: Row, options: Sequence[str], name: str = "answer") -> list[tuple[str, str]]:
+def _answer(response: RowDict, options: Sequence[str], name: str = "answer") -> list[tuple[str, str]]:
     error = response["error"]
     scores = zip(options or [""] * len(response["scores"]), response["scores"], strict=False)
     score_list = ", ".join(f"{option} {score:.4f}" for option, score in scores)
-    failure = [(f"failed: {error}", response["message"] or MEANINGS.get(error, ""))] if error else []
+    failure = [(f"failed: {error}", response["message"] or REASON_MEANINGS.get(error, ""))] if error else []
     return [*failure, (name, response["text"] or ("" if score_list else "(no text)")), ("scores", score_list)]
 
 
-def _first(rows: pl.DataFrame) -> Row | None:
+def _first(rows: pl.DataFrame) -> RowDict | None:
     return rows.row(0, named=True) if rows.height else None
 
 
-def _row_of(path: Path, schema: pl.Schema, **key: str) -> Row | None:
+def _row_of(path: Path, schema: pl.Schema, **key: str) -> RowDict | None:
     return _first(read_table(path, schema).filter(**key)) if path.is_file() else None
 
 
 def _fields(*fields: tuple[str, str]) -> Iterator[str]:
     """Yield the lines of untrusted named texts; long ones are truncated and empty ones are left out."""
     for name, text in fields:
-        suffix = f"... ({len(text)} characters)" if len(text) > LONGEST else ""
+        suffix = f"... ({len(text)} characters)" if len(text) > MAX_CHARS else ""
         if text:
-            yield from named_text(plain(name), f"{safe(text[: 2 * LONGEST])[:LONGEST]}{suffix}", "  ")
+            yield from format_field(plain(name), f"{sanitize(text[: 2 * MAX_CHARS])[:MAX_CHARS]}{suffix}", "  ")

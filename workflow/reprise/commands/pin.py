@@ -13,15 +13,15 @@ from reprise.config.benchmark import Benchmark
 from reprise.config.model import Model
 from reprise.config.problems import read
 from reprise.config.suite import Suite
-from reprise.core.errors import UserError, refuse_unknown
+from reprise.core.errors import UserError, reject_unknown
 from reprise.core.files import write_text
-from reprise.core.paths import located, places
+from reprise.core.paths import locate, working_folders
 from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.plan.repositories import (
+    fetch_sizes,
     model_differences,
     release_differences,
     route_differences,
-    sizes_of,
     weights_bytes,
 )
 
@@ -34,25 +34,25 @@ def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> N
     """Pin the named models and suites, or all of them; `unchecked` skips the checks of the repositories."""
     files = {
         path.stem: path.relative_to(place)
-        for place in places(root)
+        for place in working_folders(root)
         for folder in ("suites", "models")
         for path in (place / "config" / folder).glob("*.yaml")
     }
-    refuse_unknown("model or suite", names, files, "pin")
+    reject_unknown("model or suite", names, files, "pin")
     differing = [
         difference for name in names or sorted(files) for difference in _pin_file(files[name], root, unchecked)
     ]
     if differing:
         raise UserError(
-            "These repositories are not what their readers expect, and stay unpinned:\n  "
+            "These repositories do not match their configuration and stay unpinned:\n  "
             + "\n  ".join(differing)
-            + "\nCorrect the files named, or pin them as they are with `--unchecked`."
+            + "\nCorrect these files, or pin the repositories without checks by `--unchecked`."
         )
 
 
 def _pin_file(file: Path, root: Path, unchecked: bool) -> list[str]:
     """Pin one file in the working directory, unless its repositories differ; return the differences."""
-    path = located(file, root)
+    path = locate(file, root)
     text = path.read_text(encoding="utf-8")
     is_model = path.parent.name == "models"
     if not (REVISION_LINE if is_model else UNPINNED_BLOCK).search(text):
@@ -63,7 +63,7 @@ def _pin_file(file: Path, root: Path, unchecked: bool) -> list[str]:
         revision = resolve_commit(model.repo, "model", path)
         pinned, differing = REVISION_LINE.sub(rf"\g<1>{revision}", text), []
         if not unchecked:
-            sizes = sizes_of("model", model.repo, revision)
+            sizes = fetch_sizes("model", model.repo, revision)
             differing = list(model_differences(path, model, revision, sizes))
             pinned = re.sub(r"^weights_bytes:.*\n", "", pinned, flags=re.MULTILINE)
             size = f"weights_bytes: {weights_bytes(sizes, model.files)}"
@@ -82,7 +82,7 @@ def _suite_differences(path: Path, root: Path, revisions: Mapping[str, str]) -> 
     for name, entry in read(Suite, path).benchmarks.items():
         release, route = entry.release, entry.route
         if isinstance(release, ReleaseHub) and release.repo in revisions:
-            benchmark = read(Benchmark, located(f"config/benchmarks/{name}.yaml", root))
+            benchmark = read(Benchmark, locate(f"config/benchmarks/{name}.yaml", root))
             differences = release_differences(path, name, entry, benchmark, release, revisions[release.repo])
             yield from (f"benchmarks.{name}.release: {difference}" for difference in differences)
         if isinstance(route, Huggingface) and route.repo in revisions:
@@ -93,6 +93,7 @@ def _suite_differences(path: Path, root: Path, revisions: Mapping[str, str]) -> 
 
 @cache
 def resolve_commit(repo: str, kind: Literal["model", "dataset"], path: Path) -> str:
+    """Return the current commit of a repository of the hub, and print it."""
     import httpx2
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError

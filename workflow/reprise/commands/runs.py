@@ -9,140 +9,149 @@ from typing import NamedTuple
 
 import polars as pl
 
-from reprise.benchmarks.rows import grouped
+from reprise.benchmarks.annotations import group_by_key
 from reprise.commands.shared import (
     MAX_LISTED,
-    MEANINGS,
-    RETRY,
-    call_for,
-    failure_lines,
+    REASON_MEANINGS,
+    RETRY_HINT,
+    format_failures,
+    format_snakemake_call,
     is_running,
-    ledger_of,
-    plan_of,
+    load_plan,
+    read_manifests,
     require_file,
 )
-from reprise.core.errors import UserError, refuse_unknown
-from reprise.core.files import sealed_text
-from reprise.core.paths import OVERVIEW, RUN_NAME, TABLES, Scored, overview_file, table_file
-from reprise.core.plain import first_of, of_cell, plain, safe
+from reprise.core.errors import UserError, reject_unknown
+from reprise.core.files import verify_sealed_text
+from reprise.core.paths import OVERVIEW, RUN_NAME, TABLES, ScoredRun, overview_file, table_file
+from reprise.core.plain import plain, sanitize, summarize_list, unescape_cell
 from reprise.core.schemas import ITEMS, REQUESTS, read_table
 from reprise.fetch.records import forget_failures
-from reprise.models.asking.journal import Journal, journal_path
-from reprise.plan.answers import FailedAnswers, asked_jobs, failed_answers, job_of
-from reprise.plan.retries import LEDGERS
+from reprise.models.inference.response_cache import ResponseCache, get_response_cache_path
+from reprise.plan.answers import FailedAnswers, find_failed_answers, make_job, suite_jobs
+from reprise.plan.retries import MANIFEST_SCHEMAS
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
-from reprise.plan.states import Name, State, States
+from reprise.plan.states import RunState, RunStates, StateName
 from reprise.plan.suite import all_settings
-from reprise.tables.build import SHOWN as COUNTED
-from reprise.tables.build import column_name
+from reprise.tables.builder import DEFAULT_EXTRACTION, column_name
 
-# The runs are listed in this order.
-WORDS: dict[Name, str] = {
+# State of a run -> its description. Runs are listed in this order.
+STATE_LABELS: dict[StateName, str] = {
     "failed": "failed",
-    "missing": "missing: not made yet",
-    "stale": "stale: the next run of snakemake makes it again",
+    "missing": "missing: not computed yet",
+    "stale": "stale: the next run of snakemake computes it again",
     "done": "done: nothing to do",
 }
-ROW = "{:<8}{:>7}{:>8}{:>8}{:>9}  {}"
+ROW_FORMAT = "{:<8}{:>11}{:>8}{:>10}{:>9}  {}"
 
 
 def list_runs(suite: str | None) -> None:
-    plan = plan_of(suite)
-    states = States(plan, all_settings(plan)).all()
-    order = list(WORDS)
+    """Print the state and the counts of every run of a suite."""
+    plan = load_plan(suite)
+    states = RunStates(plan, all_settings(plan)).all_states()
+    order = list(STATE_LABELS)
     counts = Counter(state.name for state in states)
     state_counts = ", ".join(f"{counts[name]} {name}" for name in reversed(order))
     print(f"Suite '{plan.config.name}': {len(states)} runs: {state_counts}.")
     if states:
-        print("\n" + ROW.format("state", "asked", "failed", "unread", "missing", "run"))
+        print("\n" + ROW_FORMAT.format("state", "requested", "failed", "unparsed", "missing", "run"))
     else:
-        print("Its `run:` selects no model of its tables, so that they show published values only.")
-    for state in sorted(states, key=lambda state: (order.index(state.name), state.scored)):
-        numbers = state.counts if state.counts.asked else ("-",) * 4
+        print("Its `run:` selects no model of its tables, so they only show published values.")
+    for state in sorted(states, key=lambda state: (order.index(state.name), state.scored_run)):
+        numbers = state.counts if state.counts.total else ("-",) * 4
         reasons = state.answers.reasons.most_common() if state.answers else []
         reason_counts = ", ".join(f"{number} {reason}" for reason, number in reasons)
-        print(ROW.format(state.name, *numbers, state.scored.name) + (f"  ({reason_counts})" if reason_counts else ""))
+        print(
+            ROW_FORMAT.format(state.name, *numbers, state.scored_run.name)
+            + (f"  ({reason_counts})" if reason_counts else "")
+        )
     if counts["done"] < len(states):
         print("\nWhy a run is not done: python -m reprise why <run>")
-    for failures in failed_answers(plan):
+    for failures in find_failed_answers(plan):
         if failures.job.title:
-            print(f"\n{failures.job.title}: {failures.failed.height} of {failures.asked} failed")
-            print("\n".join(_failed(failures)))
+            print(f"\n{failures.job.title}: {failures.rows.height} of {failures.total} failed")
+            print("\n".join(_failure_lines(failures)))
 
 
-def explain_run(words: str, suite: str | None) -> None:
+def explain_run(query: str, suite: str | None) -> None:
     """Print the state of a run and its reasons, for each of its judges or for the named one."""
-    plan = plan_of(suite)
-    states, numbers = States(plan, all_settings(plan)), plan.numbers()
-    matches = [scored for scored in numbers if scored.name == words]
+    plan = load_plan(suite)
+    states, scored_runs = RunStates(plan, all_settings(plan)), plan.scored_runs()
+    matches = [scored for scored in scored_runs if scored.name == query]
     if not matches:
-        run = plan.find_run(words)
-        matches = [scored for scored in numbers if scored.run == run]
+        run = plan.find_run(query)
+        matches = [scored for scored in scored_runs if scored.run == run]
     for scored in matches:
-        print(safe("\n".join(_lines(plan, states.of(scored), suite))))
+        print(sanitize("\n".join(_lines(plan, states.state_of(scored), suite))))
 
 
-def _lines(plan: Plan, state: State, suite: str | None) -> Iterator[str]:
-    yield f"{state.scored.name}: {WORDS[state.name]}"
+def _lines(plan: Plan, state: RunState, suite: str | None) -> Iterator[str]:
+    yield f"{state.scored_run.name}: {STATE_LABELS[state.name]}"
     for path, message in dict(state.failures).items():
         yield f"{path} ends with:"
         yield from (f"  {line}" for line in message.splitlines())
     if state.missing and state.name != "done":
-        yield f"Not there: {', '.join(state.missing)}."
-        if cached := len(Journal(journal_path(plan.store, job_of(plan, Scored(state.scored.run), RunKeys(plan)).key))):
-            yield f"The response cache holds {cached} of its answers, which are not asked again."
+        yield f"Missing results: {', '.join(state.missing)}."
+        key = make_job(plan, ScoredRun(state.scored_run.run), RunKeys(plan)).key
+        if n_cached := len(ResponseCache(get_response_cache_path(plan.store, key))):
+            yield f"The response cache holds {n_cached} of its answers; they are not requested again."
         if is_running(Path()):
-            yield "snakemake works in this folder now, or was killed here."
-    for name, change in {change.name: change for _, change in state.changed if change.words}.items():
-        stages = dict.fromkeys(step.stage for step, step_change in state.changed if step_change.name == name)
-        yield f"Made with other settings: {', '.join(stages)} ({name}):"
-        yield from (f"  {words}" for words in first_of(change.words, 8))
+            yield "snakemake is running in this folder, or was killed here."
+    for name, change in {change.name: change for _, change in state.changes if change.texts}.items():
+        stages = dict.fromkeys(step.stage for step, step_change in state.changes if step_change.name == name)
+        yield f"Settings changed: {', '.join(stages)} ({name}):"
+        yield from (f"  {text}" for text in summarize_list(change.texts, 8))
     if state.answers is not None:
-        yield f"Failed answers: {state.answers.failed.height} of {state.answers.asked}"
-        yield from _failed(state.answers)
-        if state.due < state.answers.failed.height:
-            yield f"  {RETRY}"
-    if state.counts.asked:
-        yield "Answers: {} asked, {} failed, {} unread; {} not asked, their clips are missing.".format(*state.counts)
+        yield f"Failed answers: {state.answers.rows.height} of {state.answers.total}"
+        yield from _failure_lines(state.answers)
+        if state.retry_count < state.answers.rows.height:
+            yield f"  {RETRY_HINT}"
+    if state.counts.total:
+        yield "Answers: {} requested, {} failed, {} unparsed; {} requests without a clip.".format(*state.counts)
     targets = [
         (benchmark, table)
-        for benchmark, table, _ in plan.shown()
-        if state.scored in plan.table_scored(benchmark, table)
+        for benchmark, table, _ in plan.all_tables()
+        if state.scored_run in plan.table_scored_runs(benchmark, table)
     ]
-    cards = (f"the card of time of {slug}" for slug in plan.time if state.scored in plan.time_scored([slug]))
+    profiles = (
+        f"the temporal profile of {slug}"
+        for slug in plan.temporal
+        if state.scored_run in plan.temporal_scored_runs([slug])
+    )
     tables = (table if table == OVERVIEW else f"{benchmark}/{table}" for benchmark, table in targets)
-    yield f"Shown in: {', '.join([*tables, *cards]) or 'no table'}."
+    yield f"Shown in: {', '.join([*tables, *profiles]) or 'no table'}."
     if state.name != "done":
-        target = plan.results.metrics(state.scored)
+        target = plan.results.metrics(state.scored_run)
         for benchmark, table in targets[:1]:
             file = overview_file("md") if table == OVERVIEW else table_file(benchmark, table, "md")
             # Snakemake does not make a missing input if the file itself exists.
             if state.name != "missing" or not file.is_file():
                 target = file
-        yield f"To make it: {call_for(target, suite)}"
+        yield f"To compute it: {format_snakemake_call(target, suite)}"
 
 
-def _failed(answers: FailedAnswers) -> Iterator[str]:
-    failed = answers.failed.select(reason="error", name="request_id", message="message")
-    return (f"  {line}" for line in failure_lines(failed, answers.due))
+def _failure_lines(answers: FailedAnswers) -> Iterator[str]:
+    failed = answers.rows.select(reason="error", name="request_id", message="message")
+    return (f"  {line}" for line in format_failures(failed, answers.retry_counts))
 
 
 # --- missing ---------------------------------------------------------------------------------------------------------
 
 
-def list_missing(suite: str | None, every: bool) -> None:
-    plan = plan_of(suite)
-    limit, benchmarks = None if every else MAX_LISTED, plan.config.suite.benchmarks
+def list_missing(suite: str | None, show_all: bool) -> None:
+    """Print the missing sources, clips and items of a suite."""
+    plan = load_plan(suite)
+    limit, benchmarks = None if show_all else MAX_LISTED, plan.config.suite.benchmarks
     lines = [line for benchmark in benchmarks for line in _missing(plan, benchmark, limit)]
-    nothing = f"Nothing is missing in suite '{plan.config.name}', as far as its videos were looked for."
-    print("\n".join([*lines, RETRY]) if lines else nothing)
+    nothing = f"Nothing is missing in suite '{plan.config.name}', as far as its videos were fetched."
+    print("\n".join([*lines, RETRY_HINT]) if lines else nothing)
 
 
 def _missing(plan: Plan, benchmark: str, limit: int | None) -> Iterator[str]:
     """Yield the missing sources, clips and items of a benchmark; nothing if it is complete or was not fetched yet."""
-    sources = ledger_of(plan, "sources", benchmark).unique("source_id", maintain_order=True)
-    clips = ledger_of(plan, "clips", benchmark).unique("clip_id", maintain_order=True)
+    sources = read_manifests(plan, "sources", benchmark).unique("source_id", maintain_order=True)
+    clips = read_manifests(plan, "clips", benchmark).unique("clip_id", maintain_order=True)
     attempts = getattr(plan.config.suite.benchmarks[benchmark].route, "attempts", 1)
     retryable = sources.filter(pl.col("status") != "ok", pl.col("transient"), pl.col("attempts") < attempts)["status"]
     for noun, rows, name, retries in (
@@ -152,7 +161,7 @@ def _missing(plan: Plan, benchmark: str, limit: int | None) -> Iterator[str]:
         missing = rows.filter(pl.col("status") != "ok").select(reason="status", name=name, message="message")
         if missing.height:
             yield f"{noun} of {benchmark}: {missing.height} of {rows.height} missing"
-            yield from (f"  {line}" for line in failure_lines(missing, retries, limit))
+            yield from (f"  {line}" for line in format_failures(missing, retries, limit))
     if plan.results.items(benchmark).is_file():
         yield from _missing_items(plan, benchmark, clips.filter(pl.col("status") != "ok")["clip_id"], limit)
 
@@ -168,22 +177,22 @@ def _missing_items(plan: Plan, benchmark: str, missing_clips: pl.Series, limit: 
         missing = requested_items.filter(pl.col("clip_id").is_in(missing_clips.implode())).sort("item_id")
         if missing.height:
             run_names = [f"{run.sampling}/{run.model}" for run in runs if run.protocol == protocol]
-            yield f"items of {benchmark}/{protocol}: {missing.height} of {requested_items.height} not asked: no clip"
-            yield f"  {', '.join(first_of([*map(plain, missing['item_id'])], limit))}"
+            yield f"items of {benchmark}/{protocol}: {missing.height} of {requested_items.height} without a clip"
+            yield f"  {', '.join(summarize_list([*map(plain, missing['item_id'])], limit))}"
             yield f"  they count as missing in {len(run_names)} runs: {', '.join(run_names)}"
     items = read_table(plan.results.items(benchmark), ITEMS)
     flawed = items.filter(pl.col("flaws").list.len() > 0)
     if flawed.height:
-        yield f"items of {benchmark}: {flawed.height} of {items.height} come from flawed entries of the release"
+        yield f"items of {benchmark}: {flawed.height} of {items.height} from flawed entries of the release"
         flaws = flawed["flaws"].explode().unique(maintain_order=True)
-        yield from first_of([f"  {plain(flaw)}" for flaw in flaws], limit, "  and {} more")
+        yield from summarize_list([f"  {plain(flaw)}" for flaw in flaws], limit, "  and {} more")
 
 
 # --- incomplete ------------------------------------------------------------------------------------------------------
 
 
-class Gap(NamedTuple):
-    """A table cell, or a part of one, without a number."""
+class MissingCell(NamedTuple):
+    """Table cell, or a part of one, without a number."""
 
     table: str
     section: str
@@ -194,8 +203,9 @@ class Gap(NamedTuple):
 
 
 def list_incomplete(names: Collection[str], suite: str | None) -> None:
-    gaps = incomplete_cells(plan_of(suite), TABLES, names)
-    rows = grouped(gaps, lambda gap: ": ".join(filter(None, (gap.table, gap.section, gap.row))))
+    """Print the cells without a number, by table and row."""
+    gaps = incomplete_cells(load_plan(suite), TABLES, names)
+    rows = group_by_key(gaps, lambda gap: ": ".join(filter(None, (gap.table, gap.section, gap.row))))
     print(
         "\n".join(
             f"{row}: {', '.join(f'{gap.column} ({gap.metric})' for gap in row_gaps)}" for row, row_gaps in rows.items()
@@ -204,77 +214,79 @@ def list_incomplete(names: Collection[str], suite: str | None) -> None:
     print(f"{len(gaps)} numbers are missing in {len({gap.table for gap in gaps})} tables")
 
 
-def incomplete_cells(plan: Plan, folder: Path, names: Collection[str] = ()) -> list[Gap]:
+def incomplete_cells(plan: Plan, folder: Path, names: Collection[str] = ()) -> list[MissingCell]:
     """Return the gaps in a suite's tables, or in the named ones.
 
     A gap has no measured, dataset, chance or published number. Rows of one section may share a label, for example with
     two numbers of frames; each of them needs its own number.
     """
     tables = {f"{benchmark}/{number}": spec for benchmark, number, spec in plan.tables()}
-    refuse_unknown("table", names, tables, "incomplete")
-    gaps = Counter[Gap]()
+    reject_unknown("table", names, tables, "incomplete")
+    gaps = Counter[MissingCell]()
     for name in names or tables:
         expected = Counter(
-            Gap(name, section.title or "", row.label, column_name(column), metric, row.group or column.group or "")
+            MissingCell(
+                name, section.title or "", row.label, column_name(column), metric, row.group or column.group or ""
+            )
             for section in tables[name].sections
-            for row in section.resolved()
+            for row in section.resolve()
             for column in tables[name].columns
-            for metric in tables[name].metrics_of(column)
+            for metric in tables[name].list_metrics(column)
         )
         gaps += expected - _filled(folder / f"{name}.csv", plan.config.name)
     return list(gaps.elements())
 
 
-def _filled(path: Path, suite: str) -> Counter[Gap]:
+def _filled(path: Path, suite: str) -> Counter[MissingCell]:
     """Count the cells of a table that have a number; a comparison with a published number is not a cell."""
-    with sealed_text(require_file(path, "incomplete")).open(encoding="utf-8", newline="") as stream:
+    with verify_sealed_text(require_file(path, "incomplete")).open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     foreign_suites = {row["suite"] for row in rows} - {suite}
     if foreign_suites:
         raise UserError(
-            f"{path}: of suite '{foreign_suites.pop()}', not of '{suite}'. "
+            f"{path}: belongs to suite '{foreign_suites.pop()}', not to '{suite}'. "
             f"Run snakemake with `--config suite={suite}` first."
         )
-    filled = [row for row in rows if row["value"] and row["convention"] in ("", COUNTED[0])]
-    return Counter(Gap(*(of_cell(row[name] or "") for name in Gap._fields)) for row in filled)
+    filled = [row for row in rows if row["value"] and row["convention"] in ("", DEFAULT_EXTRACTION[0])]
+    return Counter(MissingCell(*(unescape_cell(row[name] or "") for name in MissingCell._fields)) for row in filled)
 
 
 # --- retry -----------------------------------------------------------------------------------------------------------
 
 
-def retry_failures(words: Sequence[str], suite: str | None = None) -> None:
-    """Mark failures for another attempt by the next run; if the words name runs, only the answers of these runs."""
-    runs, reasons = ([word for word in words if ("/" in word) == is_run] for is_run in (True, False))
-    refuse_unknown("reason", reasons, MEANINGS, "retry")
-    plan = plan_of(suite)
-    failures = failed_answers(plan)
+def retry_failures(patterns: Sequence[str], suite: str | None = None) -> None:
+    """Mark failures for another attempt by the next run; if patterns name runs, only the answers of these runs."""
+    runs, reasons = ([pattern for pattern in patterns if ("/" in pattern) == is_run] for is_run in (True, False))
+    reject_unknown("reason", reasons, REASON_MEANINGS, "retry")
+    plan = load_plan(suite)
+    failures = find_failed_answers(plan)
     if runs:
-        names = [job.scored.name for job in asked_jobs(plan)]
-        run_names = {name for word in runs for name in _matches(plan, word, names)}
-        failures = [entry for entry in failures if entry.job.scored.name in run_names]
+        names = [job.scored_run.name for job in suite_jobs(plan)]
+        run_names = {name for pattern in runs for name in _match_runs(plan, pattern, names)}
+        failures = [entry for entry in failures if entry.job.scored_run.name in run_names]
     answers = sum(entry.retry(reasons) for entry in {id(entry.failures): entry.failures for entry in failures}.values())
     sources, clips = 0, 0
     if not runs:
-        sources, clips = forget_failures(plan.store, reasons), _retry_shards(plan, list(reasons or MEANINGS))
-    print(f"Failures to try again: {sources} sources, {clips} clips, {answers} answers. Run snakemake now.")
+        sources, clips = forget_failures(plan.store, reasons), _retry_shards(plan, list(reasons or REASON_MEANINGS))
+    print(f"Failures to retry: {sources} sources, {clips} clips, {answers} answers. Run snakemake now.")
 
 
-def _matches(plan: Plan, word: str, names: Sequence[str]) -> list[str]:
-    """Return the names of the runs that match a word of `retry`, including their judged runs."""
-    matches = [name for name in names if fnmatchcase(name, word) or fnmatchcase(name, f"{word}/*")]
-    if not matches and "*" in word:
+def _match_runs(plan: Plan, pattern: str, names: Sequence[str]) -> list[str]:
+    """Return the names of the runs that match a pattern of `retry`, including their judged runs."""
+    matches = [name for name in names if fnmatchcase(name, pattern) or fnmatchcase(name, f"{pattern}/*")]
+    if not matches and "*" in pattern:
         raise UserError(
-            f"retry: no run of suite '{plan.config.name}' fits '{word}'; * stands for anything in {RUN_NAME}."
+            f"retry: no run of suite '{plan.config.name}' matches '{pattern}'; * stands for anything in {RUN_NAME}."
         )
-    run = word if matches else plan.find_run(word).name
+    run = pattern if matches else plan.find_run(pattern).name
     return matches or [name for name in names if name == run or name.startswith(f"{run}/")]
 
 
 def _retry_shards(plan: Plan, reasons: list[str]) -> int:
     """Delete the manifests of shards with such failures, so that they are made again; return the number of clips."""
     clips = 0
-    for stage, schema in LEDGERS.items():
-        for _, _, manifest in plan.results.found_ledgers(stage):
+    for stage, schema in MANIFEST_SCHEMAS.items():
+        for _, _, manifest in plan.results.existing_manifests(stage):
             count = int(read_table(manifest, schema)["status"].is_in(reasons).sum())
             clips += count if stage == "clips" else 0
             if count:

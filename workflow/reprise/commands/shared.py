@@ -1,4 +1,4 @@
-"""Helpers shared by several commands: the plan of a suite, its manifests, the requests of a run, lists of failures."""
+"""Share helpers among commands: the plan of a suite, its manifests, the requests of a run, lists of failures."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -7,31 +7,32 @@ from pathlib import Path
 import polars as pl
 
 from reprise.benchmarks.registry import load_scores
-from reprise.benchmarks.scoring import Answered
+from reprise.benchmarks.scoring import RunAnswers
 from reprise.config.load import load
 from reprise.core.errors import UserError
-from reprise.core.paths import Ledger, Run
-from reprise.core.plain import first_of, plain
-from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, ITEMS, REQUESTS, VERDICTS, read_table
+from reprise.core.paths import ManifestKind, Run
+from reprise.core.plain import plain, summarize_list
+from reprise.core.schemas import CLIP_MANIFEST, FRAME_PLAN, ITEMS, REQUESTS, VERDICTS, read_table
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.media.errors import STATUSES
 from reprise.models.adapters import ADAPTERS
-from reprise.models.asking.journal import Work
-from reprise.models.asking.reasons import REASONS
-from reprise.plan.retries import LEDGERS
+from reprise.models.inference.reasons import FAILURE_REASONS
+from reprise.models.inference.response_cache import ClipRequests
+from reprise.plan.retries import MANIFEST_SCHEMAS
 from reprise.plan.runs import Plan
-from reprise.stages.works import gather_work
+from reprise.stages.clip_requests import gather_clip_requests
 
 MAX_LISTED = 3
-MEANINGS = STATUSES | REASONS | TRANSIENT | PERMANENT
-RETRY = "To have others tried again: python -m reprise retry <run or reason>"
+REASON_MEANINGS = STATUSES | FAILURE_REASONS | TRANSIENT | PERMANENT
+RETRY_HINT = "To retry other failures: python -m reprise retry <run or reason>"
 
 
-def plan_of(suite: str | None) -> Plan:
+def load_plan(suite: str | None) -> Plan:
+    """Return the plan of a suite, or of the configured suite."""
     return Plan(load(Path(), {"suite": suite} if suite else None))
 
 
-def call_for(target: Path, suite: str | None) -> str:
+def format_snakemake_call(target: Path, suite: str | None) -> str:
     return f"snakemake {target} --cores <N>{f' --config suite={suite}' if suite else ''}"
 
 
@@ -45,54 +46,59 @@ def require_file(path: Path, command: str) -> Path:
     """Return the path of a file that a command reads.
 
     Raises:
-        UserError: The file does not exist; the message gives the call that makes it.
+        UserError: The file does not exist; the message names the call that produces it.
     """
     if not path.is_file():
         raise UserError(f"{command}: {path} not found. Make it first: snakemake {path}")
     return path
 
 
-def ledger_of(plan: Plan, stage: Ledger, benchmark: str) -> pl.DataFrame:
-    manifests, schema = plan.results.found_ledgers(stage), LEDGERS[stage]
+def read_manifests(plan: Plan, stage: ManifestKind, benchmark: str) -> pl.DataFrame:
+    """Return the rows of all existing manifests of a benchmark's sources or clips."""
+    manifests, schema = plan.results.existing_manifests(stage), MANIFEST_SCHEMAS[stage]
     tables = [read_table(path, schema) for name, _, path in manifests if name == benchmark]
     return pl.concat([pl.DataFrame(schema=schema), *tables])
 
 
-def data_of(plan: Plan, run: Run) -> list[Path]:
+def inference_inputs(plan: Plan, run: Run) -> list[Path]:
+    """Return the tables that the inference of a run reads."""
     results = plan.results
-    ledgers = [results.ledger("clips", run.benchmark, shard) for shard in range(plan.config.suite.shards)]
-    return [results.requests(run.benchmark, run.protocol), results.frames(run.benchmark, run.sampling), *ledgers]
+    manifests = [results.manifest("clips", run.benchmark, shard) for shard in range(plan.config.suite.shards)]
+    return [results.requests(run.benchmark, run.protocol), results.frames(run.benchmark, run.sampling), *manifests]
 
 
-def works_of(plan: Plan, run: Run) -> list[Work]:
-    requests, frames, *ledgers = data_of(plan, run)
-    clips = pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers])
+def load_clip_requests(plan: Plan, run: Run) -> list[ClipRequests]:
+    """Return the requests of a run about each clip."""
+    requests, frames, *manifests = inference_inputs(plan, run)
+    clips = pl.concat([read_table(path, CLIP_MANIFEST) for path in manifests])
     tables = read_table(requests, REQUESTS), read_table(frames, FRAME_PLAN), clips
-    return gather_work(*tables, plan.store, with_labels=ADAPTERS[plan.config.models[run.model].adapter].reads_labels)
+    return gather_clip_requests(
+        *tables, plan.store, with_labels=ADAPTERS[plan.config.models[run.model].adapter].reads_labels
+    )
 
 
-def reader_of(plan: Plan, run: Run) -> str:
+def extractor_name(plan: Plan, run: Run) -> str:
     """Return the extractor of a run's answers: the suite's first judge if they are judged, else `robust`."""
-    return plan.judge_of(run) if plan.is_judged(run.benchmark, run.protocol) else "robust"
+    return plan.find_judge(run) if plan.is_judged(run.benchmark, run.protocol) else "robust"
 
 
-def outcomes_of(plan: Plan, run: Run, command: str) -> dict[str, pl.DataFrame]:
+def compute_outcomes(plan: Plan, run: Run, command: str) -> dict[str, pl.DataFrame]:
     """Return the outcomes of a run by metric: how far each item counts as right."""
-    path = require_file(plan.results.verdicts(run, reader_of(plan, run)), command)
+    path = require_file(plan.results.verdicts(run, extractor_name(plan, run)), command)
     form = plan.config.benchmarks[run.benchmark].protocols[run.protocol].form
     items = read_table(plan.results.items(run.benchmark), ITEMS)
-    return load_scores(run.benchmark).SCORES[form].outcomes(Answered(items, read_table(path, VERDICTS)))
+    return load_scores(run.benchmark).SCORES[form].compute_outcomes(RunAnswers(items, read_table(path, VERDICTS)))
 
 
-def copy_hint(calls: Sequence[str]) -> str:
+def format_choices(calls: Sequence[str]) -> str:
     """Return the end of a message about an ambiguous name: the calls to choose from."""
-    return "\n  ".join(["Copy one:", *first_of(calls, 12)])
+    return "\n  ".join(["Copy one:", *summarize_list(calls, 12)])
 
 
-def named_text(name: str, text: str, indent: str) -> Iterator[str]:
+def format_field(name: str, text: str, indent: str) -> Iterator[str]:
     """Yield the lines of a named text.
 
-    A text of several lines stands below its name, so that none of its lines can be mistaken for another field.
+    A text of several lines follows below its name, so that none of its lines can be mistaken for another field.
     """
     lines = text.splitlines() or [""]
     if len(lines) == 1:
@@ -102,17 +108,17 @@ def named_text(name: str, text: str, indent: str) -> Iterator[str]:
         yield from (f"{indent}| {line}" for line in lines)
 
 
-def failure_lines(failed: pl.DataFrame, retries: Counter[str], limit: int | None = MAX_LISTED) -> Iterator[str]:
+def format_failures(failed: pl.DataFrame, retries: Counter[str], limit: int | None = MAX_LISTED) -> Iterator[str]:
     """Yield the failures grouped by reason, the most frequent reason first.
 
     Args:
         failed: Failures with the columns `reason`, `name` and `message`.
-        retries: How many failures of each reason the next run tries again.
-        limit: How many failures of a reason are listed; None lists all.
+        retries: Number of failures of each reason that the next run retries.
+        limit: Number of failures of a reason that are listed; None lists all.
     """
     for reason, number in Counter(failed["reason"]).most_common():
-        retry_note = f"; the next run tries {retries[reason]} again" if retries[reason] else ""
-        yield f"{number} {reason} ({MEANINGS.get(reason, reason)}){retry_note}"
+        retry_note = f"; the next run retries {retries[reason]}" if retries[reason] else ""
+        yield f"{number} {reason} ({REASON_MEANINGS.get(reason, reason)}){retry_note}"
         messages = failed.filter(reason=reason).select("name", "message").iter_rows()
         entries = [f"  {plain(name)}{f': {plain(message)}' if message else ''}" for name, message in messages]
-        yield from first_of(entries, limit, "  and {} more")
+        yield from summarize_list(entries, limit, "  and {} more")

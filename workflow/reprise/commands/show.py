@@ -9,84 +9,87 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from reprise.commands.shared import call_for, copy_hint, named_text, plan_of
+from reprise.commands.shared import format_choices, format_field, format_snakemake_call, load_plan
 from reprise.config.tables import Column, Row
-from reprise.core.errors import UserError, suggestion
-from reprise.core.paths import OVERVIEW, Scored, overview_file, settings_name, table_file
-from reprise.core.plain import first_of, safe
+from reprise.core.errors import UserError, suggest_name
+from reprise.core.paths import OVERVIEW, ScoredRun, overview_file, settings_name, table_file
+from reprise.core.plain import sanitize, summarize_list
 from reprise.core.schemas import TIMINGS, read_table
 from reprise.core.version import VERSION
-from reprise.plan.naming import fitting, listed, nearest
+from reprise.plan.name_matching import format_list, match_names, suggest_closest
 from reprise.plan.runs import Plan
-from reprise.plan.states import States
+from reprise.plan.states import RunStates
 from reprise.plan.suite import all_settings
-from reprise.report.chain import Chains
-from reprise.tables.build import COMPARED, SHOWN, Builder, column_name
+from reprise.report.lineage import StageLineages
+from reprise.tables.builder import AUTHORS_EXTRACTION, DEFAULT_EXTRACTION, TableBuilder, column_name
 from reprise.tables.keys import OverviewKey, TableKey
-from reprise.tables.measured import read_metrics, read_problems
+from reprise.tables.measurements import read_metrics, read_problems
 from reprise.tables.overview import OverviewBuilder
-from reprise.tables.published import Published, published_file
-from reprise.tables.render.terminal import Print, render, wrapped
+from reprise.tables.published import PublishedTable, published_path
+from reprise.tables.render.terminal import TerminalStyle, render, wrap_text
 
 T = TypeVar("T")
 
 
-def show_tables(words: str, suite: str | None) -> None:
-    plan = plan_of(suite)
+def show_tables(query: str, suite: str | None) -> None:
+    """Print the tables that a query matches, or the overview."""
+    plan = load_plan(suite)
     settings = all_settings(plan)
-    states = States(plan, settings)
+    states = RunStates(plan, settings)
     is_styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    style, width = Print(is_styled, is_styled and not os.environ.get("NO_COLOR")), shutil.get_terminal_size().columns
-    is_overview = table_name(words) == OVERVIEW and bool(plan.overview)
-    for benchmark, name in [("", OVERVIEW)] if is_overview else chosen_tables(plan, words):
+    style = TerminalStyle(is_styled, is_styled and not os.environ.get("NO_COLOR"))
+    width = shutil.get_terminal_size().columns
+    is_overview = table_name(query) == OVERVIEW and bool(plan.overview)
+    for benchmark, name in [("", OVERVIEW)] if is_overview else select_tables(plan, query):
         key = settings[settings_name("tables", *filter(None, (benchmark, name)))]
         if isinstance(key, OverviewKey):
-            table, scored, target = overview_of(plan, key).table(), plan.overview_scored(), overview_file("md")
+            table, scored = make_overview_builder(plan, key).build(), plan.overview_scored_runs()
+            target = overview_file("md")
         else:
             assert isinstance(key, TableKey)
-            table, scored = builder_of(plan, key).table(), plan.table_scored(benchmark, name)
+            table, scored = make_table_builder(plan, key).build(), plan.table_scored_runs(benchmark, name)
             target = table_file(benchmark, name, "md")
         print(render(table, width, style))
         for line in _notes(scored, target, states, suite):
-            print("\n".join(wrapped(line, width)), end="\n\n")
+            print("\n".join(wrap_text(line, width)), end="\n\n")
 
 
-def table_name(words: str) -> str:
-    name = words.removeprefix("results/tables/")
+def table_name(query: str) -> str:
+    name = query.removeprefix("results/tables/")
     return name.rpartition(".")[0] if Path(name).suffix else name
 
 
-def chosen_tables(plan: Plan, words: str) -> list[tuple[str, str]]:
-    """Return (benchmark, table) of each match, for words such as `velociti/table3`, `table3` or `velociti`."""
-    matches = tables_named(plan, words)
+def select_tables(plan: Plan, query: str) -> list[tuple[str, str]]:
+    """Return (benchmark, table) of each match, for queries such as `velociti/table3`, `table3` or `velociti`."""
+    matches = match_tables(plan, query)
     if not matches:
         names = [f"{benchmark}/{table}" for benchmark, table, _ in plan.tables()]
         raise UserError(
-            f"no table '{words}' in suite '{plan.config.name}'.{nearest(words, names)} A table is named "
-            f"<benchmark>/table<N>. There are: {listed(names)}."
+            f"no table '{query}' in suite '{plan.config.name}'.{suggest_closest(query, names)} A table is named "
+            f"<benchmark>/table<N>. Available: {format_list(names)}."
         )
     return matches
 
 
-def tables_named(plan: Plan, words: str) -> list[tuple[str, str]]:
+def match_tables(plan: Plan, query: str) -> list[tuple[str, str]]:
     names = {f"{benchmark}/{table}": (benchmark, table) for benchmark, table, _ in plan.tables()}
-    return [names[name] for name in fitting(table_name(words), names)]
+    return [names[name] for name in match_names(table_name(query), names)]
 
 
-def builder_of(plan: Plan, key: TableKey) -> Builder:
-    """Return the builder that makes a table as the workflow does, from the numbers that exist."""
+def make_table_builder(plan: Plan, key: TableKey) -> TableBuilder:
+    """Return the builder of a table as in the workflow, from the numbers that exist."""
     results, benchmark = plan.results, key.benchmark
-    scored = plan.table_scored(benchmark, key.table)
-    return Builder(
+    scored = plan.table_scored_runs(benchmark, key.table)
+    return TableBuilder(
         key=key,
         metrics=read_metrics(filter(Path.is_file, [*map(results.metrics, scored), results.statistics(benchmark)])),
-        published=Published(published_file(benchmark) if key.show_published else None, key.table),
+        published=PublishedTable(published_path(benchmark) if key.show_published else None, key.table),
         problems=_problems(plan, scored),
     )
 
 
-def overview_of(plan: Plan, key: OverviewKey) -> OverviewBuilder:
-    scored, results, shows_papers = plan.overview_scored(), plan.results, plan.config.suite.show_published
+def make_overview_builder(plan: Plan, key: OverviewKey) -> OverviewBuilder:
+    scored, results, shows_papers = plan.overview_scored_runs(), plan.results, plan.config.suite.show_published
     timings = {
         scored_run.run.name: results.timings(scored_run.run)
         for scored_run in scored
@@ -96,64 +99,64 @@ def overview_of(plan: Plan, key: OverviewKey) -> OverviewBuilder:
         key,
         read_metrics(filter(Path.is_file, map(results.metrics, scored))),
         {
-            name: Published(published_file(name) if shows_papers else None, table_key.table)
-            for name, table_key in key.of_all.items()
+            name: PublishedTable(published_path(name) if shows_papers else None, table_key.table)
+            for name, table_key in key.default_conditions.items()
         },
         _problems(plan, scored),
         {name: read_table(path, TIMINGS) for name, path in timings.items() if path.is_file()},
     )
 
 
-def _problems(plan: Plan, scored: Sequence[Scored]) -> dict[str, Counter[str]]:
+def _problems(plan: Plan, scored: Sequence[ScoredRun]) -> dict[str, Counter[str]]:
     files = [
-        plan.results.import_problems(name) for scored_run in scored for name in {scored_run, Scored(scored_run.run)}
+        plan.results.import_problems(name) for scored_run in scored for name in {scored_run, ScoredRun(scored_run.run)}
     ]
     return read_problems(filter(Path.is_file, files), plan.results)
 
 
-def _notes(scored: Sequence[Scored], target: Path, states: States, suite: str | None) -> Iterator[str]:
+def _notes(scored: Sequence[ScoredRun], target: Path, states: RunStates, suite: str | None) -> Iterator[str]:
     if scored:
-        yield f"Runs (`reprise item <run>` lists wrong answers): {listed([run.name for run in scored])}."
-    unfinished = [state for state in map(states.of, scored) if state.name != "done"]
+        yield f"Runs (`reprise item <run>` lists wrong answers): {format_list([run.name for run in scored])}."
+    unfinished = [state for state in map(states.state_of, scored) if state.name != "done"]
     if unfinished:
         counts = ", ".join(
             f"{count} {name}" for name, count in sorted(Counter(state.name for state in unfinished).items())
         )
         # Snakemake does not make a missing input if the file itself exists.
         is_kept = target.is_file() and any(state.name == "missing" for state in unfinished)
-        instruction = "and what makes it." if is_kept else f"`{call_for(target, suite)}` makes them."
+        call = f"; `{format_snakemake_call(target, suite)}` computes them"
         yield (
-            f"Of its {len(scored)} runs: {counts}, such as {unfinished[0].scored.name}. `python -m reprise why <run>` "
-            f"says why{'' if is_kept else ';'} {instruction}"
+            f"Of its {len(scored)} runs: {counts}, such as {unfinished[0].scored_run.name}. `python -m reprise why "
+            f"<run>` gives the reason{' and the call that computes it' if is_kept else call}."
         )
 
 
 # --- trace ----------------------------------------------------------------------------------------------------------
 
 
-def trace_cell(words: str, row: str, column: str, suite: str | None) -> None:
+def trace_cell(query: str, row: str, column: str, suite: str | None) -> None:
     """Print the numbers of a cell and their lineage back to the sources."""
-    plan = plan_of(suite)
-    tables = chosen_tables(plan, words)
+    plan = load_plan(suite)
+    tables = select_tables(plan, query)
     if len(tables) > 1:
         options = f"--row {shlex.quote(row)} --column {shlex.quote(column)}"
         calls = [f"reprise trace {'/'.join(table)} {options}" for table in tables]
-        raise UserError(f"trace: '{words}' fits {len(tables)} tables. {copy_hint(calls)}")
+        raise UserError(f"trace: '{query}' matches {len(tables)} tables. {format_choices(calls)}")
     key = all_settings(plan)[settings_name("tables", *tables[0])]
     assert isinstance(key, TableKey)
-    builder, rows = builder_of(plan, key), {}
+    builder, rows = make_table_builder(plan, key), {}
     for table_row in key.spec.rows():
-        scored = builder.scored_of(table_row, key.spec.columns[-1])
+        scored = builder.find_scored_run(table_row, key.spec.columns[-1])
         frames = f", {table_row.frames} frames" if table_row.frames else ""
         rows[f"{table_row.label}{frames} ({scored.name if scored else 'no run'})"] = table_row
     columns = {column_name(spec): spec for spec in key.spec.columns if spec.shows == "metrics"}
     matched_row, matched_column = find_by_name("row", row, rows), find_by_name("column", column, columns)
-    print(safe("\n".join(_lines(plan, builder, matched_row, matched_column))))
+    print(sanitize("\n".join(_lines(plan, builder, matched_row, matched_column))))
 
 
-def find_by_name(kind: str, words: str, entries: Mapping[str, T]) -> T:
-    """Return the only entry whose name equals the words, begins with them, or contains all of them."""
-    folded = words.casefold()
+def find_by_name(kind: str, query: str, entries: Mapping[str, T]) -> T:
+    """Return the only entry whose name equals the query, begins with it, or contains all its words."""
+    folded = query.casefold()
     criteria = (
         lambda name: name == folded,
         lambda name: name.startswith((f"{folded} (", f"{folded}, ")),
@@ -165,43 +168,45 @@ def find_by_name(kind: str, words: str, entries: Mapping[str, T]) -> T:
     # The name of a row ends with its run in parentheses, which the suggestion leaves out.
     labels = matches or [name.rpartition(" (")[0] if kind == "row" else name for name in entries]
     problem = (
-        f"{kind} '{words}' fits {len(matches)}." if matches else f"no {kind} '{words}'.{suggestion(words, labels)}"
+        f"{kind} '{query}' matches {len(matches)}." if matches else f"no {kind} '{query}'.{suggest_name(query, labels)}"
     )
-    raise UserError(f"trace: {problem} {copy_hint([f'--{kind} {shlex.quote(label)}' for label in labels])}")
+    raise UserError(f"trace: {problem} {format_choices([f'--{kind} {shlex.quote(label)}' for label in labels])}")
 
 
-def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[str]:
-    key, scored = builder.key, builder.scored_of(row, column)
+def _lines(plan: Plan, builder: TableBuilder, row: Row, column: Column) -> Iterator[str]:
+    key, scored = builder.key, builder.find_scored_run(row, column)
     yield f"{key.benchmark}/{key.table}, row '{row.label}', column '{column_name(column)}'"
-    for metric in key.spec.metrics_of(column):
-        for extraction in dict.fromkeys((SHOWN, COMPARED)):
-            cell = builder.found(row, column, metric, extraction)
+    for metric in key.spec.list_metrics(column):
+        for extraction in dict.fromkeys((DEFAULT_EXTRACTION, AUTHORS_EXTRACTION)):
+            cell = builder.find_number(row, column, metric, extraction)
             if cell is not None:
-                yield f"  {metric} ({', '.join(extraction)}): {with_interval(cell)}"
-        paper = builder.paper_value(row, column, metric)
+                yield f"  {metric} ({', '.join(extraction)}): {format_cell(cell)}"
+        paper = builder.find_published(row, column, metric)
         if paper is not None:
             yield f"  {metric} in the paper: {paper.value:.{paper.decimals}f}"
     if scored is None and row.dataset:
-        yield f"Counted from the data: {plan.results.statistics(key.benchmark)}"
+        yield f"Computed from the data: {plan.results.statistics(key.benchmark)}"
     elif scored is None:
-        yield "No run is behind it: it is the paper's number, or that of random guessing."
+        yield "It has no run: it is the paper's number, or the chance level."
     elif scored.name not in key.runs:
-        yield f"{scored.name} does not run: `run:` of {plan.config.file} says what does."
+        yield f"{scored.name} is not selected by `run:` of {plan.config.file}."
     else:
         yield f"  by Reprise {VERSION}, suite {plan.config.name}"
         if not plan.results.metrics(scored).is_file():
-            yield f"metrics: {plan.results.metrics(scored)} (not there)"
-        # List the last stage first. `Chains` attaches settings to the first stage that used them.
-        for step in reversed(Chains(plan.results).of(plan.results.metrics(scored))):
-            yield f"{step.name}: {', '.join(first_of(step.files, 1))}"
-            yield from (f"  {fact.name} {fact.text}" for fact in step.facts)
+            yield f"metrics: {plan.results.metrics(scored)} (missing)"
+        # List the last stage first. `StageLineages` lists settings only at the first stage that used them.
+        for step in reversed(StageLineages(plan.results).trace(plan.results.metrics(scored))):
+            yield f"{step.name}: {', '.join(summarize_list(step.files, 1))}"
+            yield from (f"  {detail.name} {detail.text}" for detail in step.details)
             for entry in step.settings:
                 yield f"  settings {entry.name}"
-                yield from (line for fact in entry.settings for line in named_text(fact.name, fact.text, "    "))
+                yield from (
+                    line for setting in entry.settings for line in format_field(setting.name, setting.text, "    ")
+                )
 
 
-def with_interval(cell: Mapping[str, Any]) -> str:
-    names = ("asked", "scored", "failed", "unparsed", "missing")
+def format_cell(cell: Mapping[str, Any]) -> str:
+    names = ("requested", "scored", "failed", "unparsed", "missing")
     counts = ", ".join(f"{cell[name]} {name}" for name in names if cell.get(name) is not None)
     value = "none" if cell["value"] is None else f"{cell['value']:.4f}"
     interval = "" if cell["low"] is None else f", interval {cell['low']:.4f} to {cell['high']:.4f}"

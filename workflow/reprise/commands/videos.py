@@ -1,7 +1,7 @@
 """Commands `store` and `subtitles`: sizes and maintenance of the store, and subtitles for a release.
 
-Several working directories may use one store, which keeps no list of them because it could be out of date. The user
-names the directories before files are deleted.
+Several working directories may use one store. The store keeps no list of them, because it could be out of date. The
+user names the directories before files are deleted.
 """
 
 import sys
@@ -11,22 +11,22 @@ from pathlib import Path
 
 import typer
 
-from reprise.commands.shared import is_running, ledger_of, plan_of
+from reprise.commands.shared import is_running, load_plan, read_manifests
 from reprise.config.load import load
-from reprise.core.errors import UserError, refuse_unknown
+from reprise.core.errors import UserError, reject_unknown
 from reprise.core.files import write_text
 from reprise.core.paths import RESULTS, Results
-from reprise.core.plain import first_of
+from reprise.core.plain import summarize_list
 from reprise.core.schemas import read_table
 from reprise.core.store import MARKER, Store
 from reprise.fetch.outcome import safe_name
-from reprise.plan.retries import LEDGERS
+from reprise.plan.retries import MANIFEST_SCHEMAS
 
-MOST_LISTED = 20
+MAX_LISTED = 20
 
 
-def look_at_store(*, prune: bool, repair: bool, used_by: Sequence[Path] = (), yes: bool = False) -> None:
-    """Delete videos and clips that no manifest (`ledger`) names, drop damaged lines, or print the sizes."""
+def manage_store(*, prune: bool, repair: bool, used_by: Sequence[Path] = (), yes: bool = False) -> None:
+    """Delete videos and clips that no manifest names, drop damaged lines of response caches, or print the sizes."""
     store = Store(Path(load(Path()).main.store))
     if not (prune or repair):
         print(store.root)
@@ -36,12 +36,12 @@ def look_at_store(*, prune: bool, repair: bool, used_by: Sequence[Path] = (), ye
     if store.is_foreign:
         raise UserError(
             f"store '{store.root}': not marked as a store of Reprise (it has no file '{MARKER}'). Nothing was changed. "
-            "Correct `store:` in config/config.yaml; a store of an earlier version is marked by the next snakemake."
+            "Correct `store:` in config/config.yaml; the next run of snakemake marks a store of an earlier version."
         )
     users = _users(store, used_by, must_be_named=yes)
     store.mark()
     if repair:
-        print("\n".join(store.repair()) or "no damaged line")
+        print("\n".join(store.repair()) or "No damaged lines.")
     if prune:
         _prune(store, users, yes)
 
@@ -55,19 +55,19 @@ def _users(store: Store, used_by: Sequence[Path], *, must_be_named: bool) -> lis
     if not used_by and (must_be_named or not store.root.resolve().is_relative_to(working_directory)):
         raise UserError(
             f"store '{store.root}': other working directories may use it. Nothing was changed. Name each of them: "
-            "`--used-by <folder>`, several times if need be, or `--used-by .` if only this one does."
+            "`--used-by <folder>`, which can be repeated, or `--used-by .` if only this one does."
         )
     users = list(dict.fromkeys([working_directory, *(folder.resolve() for folder in used_by)]))
     for folder in users:
         if folder != working_directory and not (folder / RESULTS).is_dir():
             raise UserError(
-                f"--used-by {folder}: there is no folder '{RESULTS}', so that nothing is known of what it uses. "
-                "Nothing was changed. Correct the path, or leave it out if it uses the store no more."
+                f"--used-by {folder}: there is no folder '{RESULTS}', so the files that it uses are unknown. "
+                "Nothing was changed. Correct the path, or leave it out if it no longer uses the store."
             )
         if is_running(folder):
             raise UserError(
-                f"store '{store.root}': snakemake works in {folder}. Wait for its end; if it was killed, run "
-                "`snakemake --unlock` there first."
+                f"store '{store.root}': snakemake is running in {folder}. Wait until it ends; if it was "
+                "killed, run `snakemake --unlock` there first."
             )
     return users
 
@@ -78,16 +78,16 @@ def _prune(store: Store, users: Sequence[Path], yes: bool) -> None:
     if unused:
         names = [str(path.relative_to(store.root)) for path in unused]
         size = sum(path.lstat().st_size for path in unused)
-        print(f"{store.root}: {len(unused)} files without use, {size / 1e6:.1f} MB:")
-        print("\n".join(f"  {name}" for name in first_of(names, MOST_LISTED)))
+        print(f"{store.root}: {len(unused)} unused files, {size / 1e6:.1f} MB:")
+        print("\n".join(f"  {name}" for name in summarize_list(names, MAX_LISTED)))
         print(
             f"No results in {', '.join(map(str, users))} name them. If another working directory uses this store, "
-            "answer no, and name it by `--used-by <folder>`."
+            "answer no, and name it with `--used-by <folder>`."
         )
         if not yes and not sys.stdin.isatty():
             raise UserError(
-                "store --prune: nothing was deleted. Nobody can be asked here: add --yes to delete these files, and "
-                "--used-by with each working directory that uses the store."
+                "store --prune: nothing was deleted, because there is no terminal to confirm it. Add --yes to delete "
+                "these files, and --used-by with each working directory that uses the store."
             )
         if not yes and not typer.confirm("Delete them?"):
             print("Nothing was deleted.")
@@ -98,30 +98,32 @@ def _prune(store: Store, users: Sequence[Path], yes: bool) -> None:
 
 def _unused(store: Store, users: Sequence[Path]) -> list[Path]:
     """Return the videos and clips that no manifest in these working directories names."""
-    results = [suite_results for folder in users for suite_results in Results.of_all_suites(folder / RESULTS)]
-    ledgers = [
-        (path, LEDGERS[stage])
+    results = [suite_results for folder in users for suite_results in Results.list_all(folder / RESULTS)]
+    manifests = [
+        (path, MANIFEST_SCHEMAS[stage])
         for suite_results in results
-        for stage in LEDGERS
-        for *_, path in suite_results.found_ledgers(stage)
+        for stage in MANIFEST_SCHEMAS
+        for *_, path in suite_results.existing_manifests(stage)
     ]
-    objects = (read_table(path, schema)["object"].to_list() for path, schema in ledgers)
-    return store.unused(chain.from_iterable(objects))
+    objects = (read_table(path, schema)["object"].to_list() for path, schema in manifests)
+    return store.find_unused(chain.from_iterable(objects))
 
 
 def copy_subtitles(benchmark: str, suite: str | None = None) -> None:
     """Copy the subtitles of a benchmark's videos into the `extras` folder of its suite."""
-    plan = plan_of(suite)
+    plan = load_plan(suite)
     benchmarks = plan.config.suite.benchmarks
-    refuse_unknown("benchmark", [benchmark], benchmarks, "subtitles")
+    reject_unknown("benchmark", [benchmark], benchmarks, "subtitles")
     extras = benchmarks[benchmark].extras
     if extras is None:
         raise UserError(
             f"{plan.config.file}: benchmarks.{benchmark}.extras: missing. Name the folder that "
-            "takes the subtitles; its files then count as files of the release."
+            "receives the subtitles; its files then count as files of the release."
         )
     folder, count, edited = Path(extras) / "subtitles", 0, []
-    for name, video in ledger_of(plan, "sources", benchmark).filter(status="ok").select("source_id", "object").rows():
+    for name, video in (
+        read_manifests(plan, "sources", benchmark).filter(status="ok").select("source_id", "object").rows()
+    ):
         subtitles = (plan.store.root / video).with_suffix(".vtt")
         if subtitles.is_file():
             text, target = subtitles.read_text(encoding="utf-8"), folder / safe_name("{source_id}.vtt", name)
@@ -132,5 +134,5 @@ def copy_subtitles(benchmark: str, suite: str | None = None) -> None:
             write_text(target, text)
             count += 1
     if edited:
-        print(f"Other files that are in {folder} already stay: {', '.join(first_of(edited, MOST_LISTED))}.")
-    print(f"{count} files in {folder}. Run snakemake now: it reads them.")
+        print(f"Edited files in {folder} were kept: {', '.join(summarize_list(edited, MAX_LISTED))}.")
+    print(f"{count} files copied to {folder}. Run snakemake now to read them.")

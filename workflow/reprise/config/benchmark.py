@@ -6,71 +6,71 @@ from pydantic import Field
 
 from reprise.config.names import Slug
 from reprise.core.settings import FilePath, FilePattern, Settings
-from reprise.reading.keys import Pattern
+from reprise.extraction.keys import Pattern
 
 
 class Protocol(Settings):
-    """What is asked: a form of question, its prompt, and how the answers are read."""
+    """What is requested about an item: form of question, prompt, and answer extraction."""
 
     form: str
-    """Form of the question; each benchmark has its own, such as `entail` and `mc`."""
+    """Form of the question, such as `entail` or `mc`; each benchmark defines its own."""
     prompt: str
     """Name of the prompt in the benchmark's file of prompts."""
     ask: Literal["score", "choose", "write", "similarity"]
-    """`score`: a probability per option; `choose`: an option in words; `write`: free text; `similarity`: how close
-    a text and a clip are."""
+    """`score`: a probability per option; `choose`: an option in words; `write`: free text; `similarity`: the similarity
+    of text and clip."""
     max_tokens: int = Field(1, ge=1)
-    """Longest answer, in tokens."""
-    reading: Literal["plain", "output_block", "first_character", "options", "person", "text"] = "plain"
-    """How answers are read. `plain`: the whole answer names an option; `output_block`: only what stands in the last
-    `<<<output>>>` block; `first_character`: the reader `authors` takes the first character; `options`: by letter or
-    option text, `authors` by VLMEvalKit's exact matching; `person`: both readers by the table of `robust`, where the
-    authors asked a judge; `text`: the whole answer is compared with what is expected."""
+    """Maximum length of a response in tokens."""
+    extraction: Literal["plain", "output_block", "first_character", "options", "person", "text"] = "plain"
+    """How answers are extracted. `plain`: the whole response names an option; `output_block`: use the last
+    `<<<output>>>` block; `first_character`: extractor `authors` takes the first character; `options`: letter or option
+    text, `authors` with VLMEvalKit's exact matching; `person`: both extractors use the table of `robust`, because the
+    authors used a judge; `text`: compare the whole response with the expected text."""
     compare_with: Literal["all-MiniLM-L6-v2"] | None = None
-    """The model whose embeddings compare free answers with what is expected."""
+    """Embedding model that compares free-form responses with the expected text."""
     detail: Literal["low", "high", "auto"] | None = None
-    """The detail in which models behind adapter `openai` see an image; it is sent with each one. Other adapters have no
-    such field."""
+    """Image detail that adapter `openai` sends with each image; other adapters ignore it."""
     image_size: int | None = Field(None, ge=1)
-    """Longest side of a frame in pixels; larger frames are made smaller before they are sent to a server. Adapters that
-    load weights make no frame smaller, so that such a protocol is refused for them."""
+    """Maximum side of a frame in pixels; larger frames are downscaled before they are sent to a server. Not supported
+    by adapters that load weights."""
     frames_min: dict[str, int] = Field({})
-    """Metric -> the fewest frames that can show what it asks about. Numbers of fewer are printed in grey and compete
-    with none; those of no frames at all count."""
+    """Metric -> minimum number of frames for a meaningful value. Values from fewer frames are grey and never marked
+    best; runs without frames are exempt."""
     items: Slug | None = None
-    """Ask only these items of the benchmark, such as `subset`; all where none are named."""
+    """Group of items to request, such as `subset`; by default all items."""
     patterns: list[Pattern] = Field([])
-    """Rows by which `robust` reads these answers before its own table (docs/reference/readers.md)."""
+    """Extraction patterns that `robust` applies before its own table (docs/reference/extraction.md)."""
     judge: str | None = None
-    """Name of the prompt by which a judge rates free answers, or says which option an answer comes to."""
-    judge_reads: Literal["all", "unread"] = "all"
-    """What is put to a judge that says which option an answer comes to: `all` answers, or only those that `robust`
-    leaves `unread`; its readings are counted and named below the tables."""
+    """Name of the prompt for a judge, which rates a free-form response or maps it to an option."""
+    judge_scope: Literal["all", "unparsed"] = "all"
+    """Responses that a judge maps to an option: `all`, or only those that `robust` leaves `unparsed`. The footnotes
+    count them."""
     rated_to: Literal[3, 5] = 3
-    """The judge's highest rating; the lowest is 0."""
+    """Highest rating of the judge; the lowest is 0."""
     judge_tokens: int = Field(64, ge=1)
-    """Longest reply of the judge, in tokens."""
+    """Maximum length of a judge's reply in tokens."""
     answers_of: Slug | None = None
-    """A protocol that asks the same about these items or more: imported answers to it are answers to this one too."""
+    """Protocol with the same requests for at least these items; its imported responses are used for this protocol
+    too."""
 
 
 class Benchmark(Settings):
     """`config/benchmarks/<benchmark>.yaml`: a benchmark's paper, files and protocols."""
 
     title: str
-    """The benchmark's name in tables."""
+    """Name of the benchmark in tables."""
     version: int = Field(1, ge=1)
-    """Raised when its code or this file gives other items, questions or scores on purpose; results of another
-    version are made again."""
+    """Increase it when code or this file intentionally changes items, requests or scores; results are then
+    recomputed."""
     paper: str
-    """The paper, as tables cite it."""
+    """Citation of the paper in tables."""
     prompts: FilePath
-    """The file of its prompts."""
+    """File with the prompts."""
     release_files: list[FilePattern]
     """Glob patterns of the released annotation files."""
     groups: list[Slug] = Field([])
-    """Groups of items that only the data name, such as sets of other videos."""
+    """Groups of items that are defined by the data only, such as sets of other videos."""
     options: dict[str, str] = Field({})
-    """Options for reading the benchmark's release."""
+    """Options for parsing the release."""
     protocols: dict[Slug, Protocol]
-    """What can be asked, by name."""
+    """Protocols by name."""

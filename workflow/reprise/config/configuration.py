@@ -1,4 +1,4 @@
-"""Hold everything that one suite needs, read and checked."""
+"""The checked configuration of one suite."""
 
 import re
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from reprise.models.adapters import ADAPTERS
 from reprise.models.settings import ImportSettings
 
 EXTERNAL = "config/external.yaml"
-LIMITED = re.compile(rf"({SLUG})-limit([1-9]\d*)")
+LIMITED_NAME = re.compile(rf"({SLUG})-limit([1-9]\d*)")
 UNPUBLISHED = "(in no table)"  # No row of the published numbers has this name.
 
 
 def split_name(name: str) -> tuple[str, int | None]:
-    """Split the name of a suite from its limit: `demo-limit20` is a part of `demo`."""
-    match = LIMITED.fullmatch(name)
+    """Split the name of a suite from its limit: `demo-limit20` is a sample of `demo`."""
+    match = LIMITED_NAME.fullmatch(name)
     return (match[1], int(match[2])) if match else (name, None)
 
 
-def part_name(suite: str, limit: int | None) -> str:
+def limited_suite_name(suite: str, limit: int | None) -> str:
     """Return the name of a suite with a limit, or of the whole suite without one."""
     return suite if limit is None else f"{suite}-limit{limit}"
 
@@ -33,7 +33,7 @@ def part_name(suite: str, limit: int | None) -> str:
 class Configuration:
     """Checked configuration of one suite."""
 
-    name: str  # of the suite, or of a part of it such as `<suite>-limit<N>`
+    name: str  # of the suite, or of a sample of it: `<suite>-limit<N>`
     limit: int | None  # source videos or pairs of each benchmark, if the name sets a limit
     main: Main
     suite: Suite
@@ -44,20 +44,20 @@ class Configuration:
     external: frozenset[str]  # models of config/external.yaml
 
     @property
-    def whole(self) -> str:
+    def full_suite_name(self) -> str:
         """Return the name of the suite without a limit."""
         return split_name(self.name)[0] if self.limit else self.name
 
     @property
     def file(self) -> str:
         """Return the file of the suite."""
-        return f"config/suites/{self.whole}.yaml"
+        return f"config/suites/{self.full_suite_name}.yaml"
 
     def is_import(self, slug: str) -> bool:
         """Return whether a model's predictions are imported."""
         return ADAPTERS[self.models[slug].adapter].is_import
 
-    def file_of(self, slug: str) -> str:
+    def model_file(self, slug: str) -> str:
         """Return the file that defines a model."""
         return EXTERNAL if slug in self.external else f"config/models/{slug}.yaml"
 
@@ -65,7 +65,7 @@ class Configuration:
         """Return the import settings of a model."""
         return ImportSettings.model_validate(self.models[slug].settings)
 
-    def overview_of(self, benchmark: str) -> TableSpec | None:
+    def get_overview(self, benchmark: str) -> TableSpec | None:
         """Return a benchmark's part of the overview as a table with a row for each line.
 
         The result is None if the benchmark or the suite has no overview.
@@ -82,7 +82,7 @@ class Configuration:
             caption=title,
             columns=prefixed_columns if len(columns) == 1 else span_columns,
             sections=[Section(rows=[self._overview_row(line, benchmark, main) for line in lines])],
-            best=False,  # Rows may differ in questions and frames.
+            best=False,  # Rows may differ in protocol and sampling.
             intervals=True,
         )
 
@@ -113,9 +113,9 @@ class Configuration:
         fields = ("protocol", "sampling", "frames", "published")
         return default_row.model_copy(update={name: getattr(closest, name) for name in fields})
 
-    def runs_of(self, benchmark: str) -> set[str]:
+    def list_runs(self, benchmark: str) -> set[str]:
         """Return the runs of a benchmark in tables, overview and extra runs, as `<protocol>/<sampling>/<model>`."""
-        overview = self.overview_of(benchmark)
+        overview = self.get_overview(benchmark)
         tables = [*self.tables[benchmark].tables.values(), *([overview] if overview else [])]
         names = {
             f"{row.protocol}/{row.sampling}/{row.model}"

@@ -9,15 +9,15 @@ import yaml
 
 from reprise.core.errors import UserError
 from reprise.core.files import write_text
-from reprise.core.paths import located
+from reprise.core.paths import locate
 from reprise.core.yaml_files import dump_yaml, load_yaml
 
 
-def own_copy(file: str) -> Path:
+def copy_to_working_folder(file: str) -> Path:
     """Return a file of the working directory that may be edited; it is copied from the workflow if missing."""
     path = Path(file)
-    if not path.is_file() and located(path).is_file():
-        write_text(path, located(path).read_text(encoding="utf-8"))
+    if not path.is_file() and locate(path).is_file():
+        write_text(path, locate(path).read_text(encoding="utf-8"))
     return path
 
 
@@ -29,12 +29,12 @@ def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool]
     """
     before, text = load_yaml(file), file.read_text(encoding="utf-8")
     items = list(before.get(key) or [])
-    place = next((number for number, entry in enumerate(items) if is_replaced(entry)), len(items))
-    new_items = [*items[:place], item, *items[place + 1 :]]
+    index = next((number for number, entry in enumerate(items) if is_replaced(entry)), len(items))
+    new_items = [*items[:index], item, *items[index + 1 :]]
     if new_items == items:
         return
     line, after = dump_yaml([item], is_inline=True).strip()[1:-1], None
-    write_text(file, _changed(text, key, place, line))
+    write_text(file, _changed(text, key, index, line))
     with suppress(UserError):
         after = load_yaml(file)
     if after != before | {key: new_items}:
@@ -42,7 +42,7 @@ def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool]
         raise UserError(f"{file}: `{key}` cannot be changed here. Write this into it by hand: {line}")
 
 
-def _changed(text: str, key: str, place: int, item: str) -> str:
+def _changed(text: str, key: str, index: int, item: str) -> str:
     """Return the text with the item at a position of the list."""
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     assert isinstance(root, yaml.MappingNode)
@@ -52,8 +52,8 @@ def _changed(text: str, key: str, place: int, item: str) -> str:
     node = nodes[key]
     if not isinstance(node, yaml.SequenceNode):
         return text
-    if place < len(node.value):
-        entry = node.value[place]
+    if index < len(node.value):
+        entry = node.value[index]
         return text[: entry.start_mark.index] + item + text[entry.end_mark.index :]
     if node.flow_style:
         end = node.end_mark.index - 1

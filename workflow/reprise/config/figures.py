@@ -1,4 +1,4 @@
-"""`config/figures/<benchmark>.yaml`: the figures of a paper, and those of our own analyses, read off its tables."""
+"""`config/figures/<benchmark>.yaml`: the figures of a paper and of our own analyses, drawn from its tables."""
 
 from typing import Annotated, Literal, Self
 
@@ -6,42 +6,42 @@ from pydantic import Field, model_validator
 
 from reprise.config.names import FigureName, Slug, TableName
 from reprise.config.tables import Column, PublishedAs, TableSpec
-from reprise.core.settings import Settings, mistake
+from reprise.core.settings import Settings, setting_error
 
 
 class FigureColumn(Settings):
-    """A number of each row that the table itself does not show."""
+    """A column that the table itself does not show."""
 
     title: str
-    """What it is called."""
+    """Column label."""
     group: str
     """Group of items."""
     metric: str | None = None
     """The metric; by default the first of the table."""
     span: str | None = None
-    """Its panel, in a figure with several."""
+    """Panel of the column, in a figure with several panels."""
     published: PublishedAs | None = None
-    """Its names in the csv of published numbers; without them it has none there."""
+    """Names in the csv file of published numbers; by default there are none."""
 
 
 class Part(Settings):
-    """Rows and columns of one table, whose runs and published values a figure shows."""
+    """Rows and columns of one table, whose measured and published values a figure shows."""
 
     table: TableName
-    """The table, of the suite's tables of this benchmark."""
+    """Table of the suite for this benchmark."""
     sections: list[str] = Field([])
-    """Titles of its sections, empty for one without; by default all."""
+    """Titles of sections, empty for one without a title; by default all."""
     rows: list[str] = Field([])
-    """Labels of its rows; by default all."""
+    """Labels of rows; by default all."""
     frames: list[str] = Field([])
-    """Only the rows of these printed numbers of frames; by default all."""
+    """Printed numbers of frames of the rows; by default all."""
     metrics: list[str] = Field([])
-    """Only the columns that show one of these metrics; by default all."""
+    """Metrics of the columns; by default all."""
     columns: list[FigureColumn] | None = Field(None, min_length=1)
-    """Other columns in place of the table's."""
+    """Columns to show instead of the table's."""
 
-    def of(self, spec: TableSpec) -> TableSpec:
-        """Return the part as a table of its own with one metric per cell."""
+    def select(self, spec: TableSpec) -> TableSpec:
+        """Return the part of a table as a separate table with one metric per cell."""
         sections = []
         for section in spec.sections:
             rows = [
@@ -56,7 +56,7 @@ class Part(Settings):
 
     def _columns(self, spec: TableSpec) -> list[Column]:
         if self.columns is None:
-            pairs = [(column, spec.metrics_of(column)) for column in spec.columns]
+            pairs = [(column, spec.list_metrics(column)) for column in spec.columns]
             selected = [
                 (column, [metric for metric in metrics if not self.metrics or metric in self.metrics])
                 for column, metrics in pairs
@@ -76,125 +76,125 @@ class Part(Settings):
 
 
 class FigureText(Settings):
-    """What is written on a figure, and how large it is."""
+    """Title, caption and size of a figure."""
 
     title: str
-    """Title of the figure."""
+    """Figure title."""
     caption: str
-    """What it shows; it goes into the files' descriptions."""
+    """Caption; it is also the description in the files' metadata."""
     axis: str = ""
-    """Label of the axis of numbers."""
+    """Label of the value axis."""
     width: Literal["column", "page"] = "column"
-    """How wide it is made to be printed."""
+    """Printed width."""
     notes: list[str] = Field([])
-    """Sentences below the figure."""
+    """Sentences for the footnotes."""
 
 
-class OfTables(FigureText):
-    """A figure of tables' rows and columns."""
+class TableFigure(FigureText):
+    """A figure of the rows and columns of tables."""
 
     of: list[Part] = Field(min_length=1)
-    """The parts, beside each other."""
+    """Parts, drawn side by side."""
 
     def tables(self) -> list[TableName]:
         return [part.table for part in self.of]
 
 
-class Bars(OfTables):
-    """Bars beside each other."""
+class Bars(TableFigure):
+    """Grouped bars."""
 
     kind: Literal["bars"]
     along: Literal["rows", "columns"] = "columns"
-    """What the bars stand at: the tables' columns, with a bar for each row, or the other way round."""
+    """Groups on the axis: the columns of the tables, with a bar for each row, or the reverse."""
 
 
-class Lines(OfTables):
-    """A line for each row, or for each section's rows of different numbers of frames."""
+class Lines(TableFigure):
+    """A line for each row, or for each section whose rows differ in their number of frames."""
 
     kind: Literal["lines"]
     along: Literal["frames", "columns"] = "columns"
-    """What the numbers stand at: the rows' numbers of frames on a logarithmic axis, or the tables' columns."""
+    """Horizontal axis: the rows' numbers of frames (logarithmic), or the tables' columns."""
 
 
-class Radar(OfTables):
-    """A closed line for each row, on an axis for each column; a panel for each spanning header."""
+class Radar(TableFigure):
+    """A polygon for each row, with an axis for each column and a panel for each spanning header."""
 
     kind: Literal["radar"]
     top: float = Field(gt=0)
-    """The number at the rim, which larger numbers move outwards."""
+    """Value at the rim; larger values extend the rim."""
 
 
-class Scatter(OfTables):
-    """A point for each item, by the scores of two of its questions; a panel for each row and column."""
+class Scatter(TableFigure):
+    """A point for each item, by the scores of two of its requests, with a panel for each row and column."""
 
     kind: Literal["scatter"]
     across: str
-    """Role of the question whose score is the first coordinate: the caption that is right."""
+    """Role of the request on the horizontal axis: the right caption."""
     up: str
-    """Role of the question whose score is the second one: the caption that is wrong."""
+    """Role of the request on the vertical axis: the wrong caption."""
     panels: int = Field(4, ge=1)
-    """Panels in a line."""
+    """Panels per line."""
     items: Slug | None = None
-    """Only these items of the benchmark, such as `subset`; all where none are named."""
+    """Group of items to show, such as `subset`; by default all items."""
 
 
 class Marks(Settings):
-    """Published numbers that a distribution shows as lines."""
+    """Published values that a distribution shows as lines."""
 
     table: TableName
-    """The table that prints them."""
+    """Table with the values."""
     metric: str
     """The metric."""
 
 
 class CountedGroup(Settings):
-    """A group of items, and what it is called."""
+    """A group of items and its label."""
 
     title: str
-    """What it is called."""
+    """Label."""
     group: str
     """The group."""
 
 
-class MadeCount(Settings):
-    """One of the numbers that the making of a benchmark counts."""
+class ConstructionCount(Settings):
+    """A statistic of a benchmark's construction."""
 
     title: str
-    """What it is called."""
+    """Label."""
     what: str
-    """Its name in column `what` of the construction's `statistics.csv`."""
+    """Its name in column `statistic` of the construction's `statistics.csv`."""
 
 
 class Distribution(FigureText):
-    """How often something occurs in the data: clips by a fact, questions by group, or videos by task."""
+    """A histogram of the data: clips by a measurement, requests by group, or videos by task."""
 
     kind: Literal["distribution"]
-    fact: Literal["duration_s", "shots", "black_share"] | None = None
-    """Counts the clips by what was measured of them."""
+    measurement: Literal["duration_s", "shots", "black_share"] | None = None
+    """Count the clips by this measurement."""
     step: float = Field(1, gt=0)
-    """How wide a bar is, for a fact."""
+    """Bin width of the measurement."""
     closed: Literal["left", "right"] = "left"
-    """Which end belongs to a bar: `right` counts 10 among those above 9 and at most 10."""
+    """Closed end of each bin: with `right`, 10 counts in the bin (9, 10]."""
     groups: list[CountedGroup] | None = None
-    """Counts the questions of these groups."""
-    made: list[MadeCount] | None = Field(None, min_length=1)
-    """Shows what was counted when the suite made the benchmark (`construction:`), a panel for each number."""
+    """Count the requests of these groups."""
+    made: list[ConstructionCount] | None = Field(None, min_length=1)
+    """Show these statistics of the benchmark's construction, with a panel for each."""
     task: str | None = None
-    """Only the items of this task."""
+    """Count items of this task only."""
     group: str | None = None
-    """Only the items of this group."""
+    """Count items of this group only."""
     unit: str = ""
-    """What the bars stand at, such as seconds."""
+    """Unit of the horizontal axis, such as seconds."""
     marks: Marks | None = None
-    """Published numbers to show as lines, one for each row."""
+    """Published values to show as lines, one for each row."""
     beside: list[CountedGroup] = Field([])
-    """The same of these groups instead of `group`, each in a panel beside it, where their data are here."""
+    """Groups to show in further panels, if their data are available."""
 
     @model_validator(mode="after")
-    def _counts_one_thing(self) -> Self:
-        named = [name for name in ("made", "groups", "fact") if getattr(self, name) is not None]
-        if len(named) > 1:
-            raise mistake(f"{named[0]}: found `{named[1]}` too; a figure counts by one of them. Remove one.")
+    def _has_single_count(self) -> Self:
+        counts = [name for name in ("made", "groups", "measurement") if getattr(self, name) is not None]
+        if len(counts) > 1:
+            raise setting_error(f"{counts[0]}: conflicts with `{counts[1]}`; a figure counts one of them. Remove one.")
         return self
 
     def tables(self) -> list[TableName]:
@@ -205,9 +205,9 @@ Figure = Annotated[Bars | Lines | Radar | Scatter | Distribution, Field(discrimi
 
 
 class Figures(Settings):
-    """`config/figures/<benchmark>.yaml`: the figures of a paper and those of our own analyses, read off its tables."""
+    """`config/figures/<benchmark>.yaml`: the figures of a paper and of our own analyses, drawn from its tables."""
 
     benchmark: Slug
     """The benchmark."""
     figures: dict[FigureName, Figure]
-    """The figures by name: `fig<N>`, N as in the paper, or `own_<name>`."""
+    """Figures by name: `fig<N>` with N as in the paper, or `own_<name>`."""

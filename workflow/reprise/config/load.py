@@ -15,20 +15,20 @@ from reprise.config.benchmark import Benchmark
 from reprise.config.checks import check
 from reprise.config.configuration import EXTERNAL, Configuration, split_name
 from reprise.config.figures import Figures
-from reprise.config.known import Known
 from reprise.config.main import Main
 from reprise.config.model import External, Model
-from reprise.config.problems import Notes, Problems, unknown_name
-from reprise.config.side_packages import module_of, packages_of
+from reprise.config.name_checks import NameChecks
+from reprise.config.problems import ProblemCollector, ProblemNotes, find_unknown_name
+from reprise.config.side_packages import list_packages, load_module
 from reprise.config.suite import Suite
 from reprise.config.tables import Tables
-from reprise.config.time import time_problems
-from reprise.config.variants import with_limit, with_stand_in
+from reprise.config.temporal import temporal_problems
+from reprise.config.variants import describe_limit, replace_models_by_baseline
 from reprise.core.errors import UserError, utf8_or_escaped
 from reprise.core.names import SLUG, SLUG_IN_WORDS
-from reprise.core.paths import WORKFLOW, located, places
-from reprise.core.settings import Place, dotted, mistakes
-from reprise.core.yaml_files import line_of, load_yaml
+from reprise.core.paths import WORKFLOW, locate, working_folders
+from reprise.core.settings import Location, describe_errors, format_location
+from reprise.core.yaml_files import find_line, load_yaml
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -37,22 +37,22 @@ YAML_HINT = "Look at this line and the one before it: indentation (spaces only),
 
 
 class _ConfigFiles:
-    """Reader of files into their types, which collects problems instead of stopping at the first."""
+    """Reader of configuration files that collects the problems of all files."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.problems = Problems()
+        self.problems = ProblemCollector()
 
     def read(self, kind: type[T], file: str) -> T | None:
-        path, content = located(file, self.root), None
+        path, content = locate(file, self.root), None
         try:
             content = self._content(path)
             return kind.model_validate(content)
         except UserError:
             return None
         except ValidationError as error:
-            for place, message in mistakes(error, content):
-                self._add(file, path, place, message)
+            for location, message in describe_errors(error, content):
+                self._add(file, path, location, message)
             return None
 
     def _content(self, path: Path) -> Any:
@@ -64,13 +64,13 @@ class _ConfigFiles:
             self.problems.add(f"{message} {YAML_HINT}" if is_syntax else message, "", "")
             raise
 
-    def _add(self, file: str, path: Path | None, place: Place, message: str) -> None:
-        """Note a problem at a place of a file, or of settings without a file."""
-        line = f"line {line_of(path, place)}: " if path is not None else ""
-        self.problems.add(file, f"{line}{dotted(place)}" if place else "", message)
+    def _add(self, file: str, path: Path | None, location: Location, message: str) -> None:
+        """Add a problem at a location of a file, or of settings without a file."""
+        line = f"line {find_line(path, location)}: " if path is not None else ""
+        self.problems.add(file, f"{line}{format_location(location)}" if location else "", message)
 
     def main(self, overrides: Mapping[str, Any], source: str) -> Main | None:
-        paths = [path for place in places(self.root) if (path := place / MAIN).is_file()]
+        paths = [path for folder in working_folders(self.root) if (path := folder / MAIN).is_file()]
         try:
             layers: list[tuple[str, Path | None, Any]] = [(MAIN, path, self._content(path)) for path in paths]
         except UserError:
@@ -85,14 +85,15 @@ class _ConfigFiles:
         try:
             return Main.model_validate(content)
         except ValidationError as error:
-            for place, message in mistakes(error, content):
-                origins = [layer for layer in layers if place and place[0] in layer[2]]
-                self._add(*(origins or layers[:1])[-1][:2], place, message)
+            for location, message in describe_errors(error, content):
+                origins = [layer for layer in layers if location and location[0] in layer[2]]
+                self._add(*(origins or layers[:1])[-1][:2], location, message)
             return None
 
     def names(self, folder: str) -> list[str]:
         """Return the names that the files of a folder define, and note invalid names."""
-        stems = sorted({path.stem for place in places(self.root) for path in (place / folder).glob("*.yaml")})
+        paths = (path for base in working_folders(self.root) for path in (base / folder).glob("*.yaml"))
+        stems = sorted({path.stem for path in paths})
         for stem in stems:
             if not re.fullmatch(SLUG, stem):
                 self.problems.add(f"{folder}/{stem}.yaml", "", f"'{stem}' cannot be a name. Allowed: {SLUG_IN_WORDS}.")
@@ -100,9 +101,9 @@ class _ConfigFiles:
 
     def external(self) -> dict[str, Model | None]:
         """Return the models with imported predictions that one file lists."""
-        path = located(EXTERNAL, self.root)
+        path = locate(EXTERNAL, self.root)
         entries = self.read(External, EXTERNAL) if path.is_file() else External({})
-        if entries is None:  # Its models then count as defined.
+        if entries is None:  # Models of an unreadable file count as defined.
             text = path.read_text(encoding="utf-8", errors="replace")
             return dict.fromkeys(re.findall(rf"^({SLUG}) *:", text, re.MULTILINE))
         return dict(entries.models())
@@ -110,7 +111,7 @@ class _ConfigFiles:
     def benchmarks(self, suite: Suite, suite_file: str) -> dict[str, Benchmark | None]:
         names = self.names("config/benchmarks")
         for name in sorted(suite.benchmarks):
-            for reason in unknown_name("benchmark", name, names):
+            for reason in find_unknown_name("benchmark", name, names):
                 self.problems.add(suite_file, "benchmarks", f"{reason} These are the files in config/benchmarks/.")
         return {
             name: self.read(Benchmark, f"config/benchmarks/{name}.yaml") if name in names else None
@@ -121,7 +122,7 @@ class _ConfigFiles:
         """Read the files that the suite's benchmarks name under a key, such as their tables or figures."""
         contents = {}
         for name, entry in suite.benchmarks.items():
-            file, notes = getattr(entry, key), Notes(self.problems, suite_file, f"benchmarks.{name}.{key}")
+            file, notes = getattr(entry, key), ProblemNotes(self.problems, suite_file, f"benchmarks.{name}.{key}")
             has_file = file is not None and notes.check_file(file, self.root, f"config/{key}")
             if has_file and (content := self.read(kind, file)) is not None:
                 contents[name] = content
@@ -142,13 +143,13 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None, source: str = "
     folder = utf8_or_escaped(str(root.absolute()))
     if folder != str(root.absolute()):
         raise UserError(
-            f"{folder}: the name of the working directory is not UTF-8, and results name it. Rename it, or work in "
-            "another folder."
+            f"{folder}: the path of the working directory is not UTF-8, but results contain it. Rename the directory, "
+            "or work in another one."
         )
-    if not located(MAIN, root).is_file():
+    if not locate(MAIN, root).is_file():
         raise UserError(
-            f"{MAIN}: no such file in {root.absolute()}, and none in {WORKFLOW}, where the library is. "
-            "Set the environment up in a clone of the project, by `make setup`."
+            f"{MAIN}: no such file in {root.absolute()} or in {WORKFLOW}, where the library is. "
+            "Clone the project and run `make setup` in the clone."
         )
     files = _ConfigFiles(root)
     problems, main = files.problems, files.main(overrides or {}, source)
@@ -161,7 +162,7 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None, source: str = "
     if main is None:
         raise problems.error()
     name, limit = (main.suite, None) if main.suite in suites else split_name(main.suite)
-    for reason in unknown_name("suite", name, suites):
+    for reason in find_unknown_name("suite", name, suites):
         file = source if "suite" in (overrides or {}) else MAIN
         problems.add(file, "suite", f"{reason} These are the files in config/suites/.")
     suite_file = f"config/suites/{name}.yaml"
@@ -181,17 +182,17 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None, source: str = "
         external=frozenset(external),
     )
     unreadable = {name for name, value in {**models, **benchmarks}.items() if value is None}
-    check(Known(config, unreadable, root), Notes(problems, suite_file))
+    check(NameChecks(config, unreadable, root), ProblemNotes(problems, suite_file))
     if not problems:  # This check requires a valid overview.
-        Notes(problems, suite_file, "time").say(*time_problems(config))
+        ProblemNotes(problems, suite_file, "temporal").add(*temporal_problems(config))
     if problems:
         raise problems.error()
-    config = with_stand_in(config)
-    for package in packages_of(suite.benchmarks.values()):
-        config = module_of(package, "configuration").completed(config)
-    return with_limit(config)
+    config = replace_models_by_baseline(config)
+    for package in list_packages(suite.benchmarks.values()):
+        config = load_module(package, "configuration").completed(config)
+    return describe_limit(config)
 
 
 def _merged(base: Any, value: Any) -> Any:
-    """Return a setting that overrides another one; groups of names, such as samplings, are merged."""
+    """Return a setting after an override; mappings of names, such as samplings, are merged."""
     return {**base, **value} if isinstance(base, Mapping) and isinstance(value, Mapping) else value

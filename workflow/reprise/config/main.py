@@ -7,34 +7,34 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Discriminator, Field, ValidationInfo, WithJsonSchema, field_validator
 
 from reprise.config.names import Slug
-from reprise.core.errors import UserError, choices
-from reprise.core.names import one_of
-from reprise.core.settings import LocalPath, PathText, Settings, mistake
+from reprise.core.errors import UserError, describe_choices
+from reprise.core.names import any_of_pattern
+from reprise.core.settings import LocalPath, PathText, Settings, setting_error
 from reprise.media import sampling
-from reprise.media.views import NONE
+from reprise.media.ablations import NONE
 
 
 def _checked(rule: dict[str, Any]) -> dict[str, Any]:
     try:
-        sampling.check(rule)
+        sampling.validate_rule(rule)
     except UserError as error:
-        raise mistake(str(error)) from None
+        raise setting_error(str(error)) from None
     return rule
 
 
 def _rule_schema() -> dict[str, Any]:
     """Return the JSON schema of sampling rules, in which the name of a rule determines its parameters."""
     parameter_schemas = {
-        "frames": {"type": "integer", "minimum": 1, "description": "Frames of every clip."},
-        "fps": {"type": "number", "exclusiveMinimum": 0, "description": "Frames a second."},
-        "of": {"type": "object", "description": "The rule that gives the frames from which one is drawn."},
-        "seed": {"type": "integer", "description": "Seed of the draw; 0 by default."},
+        "frames": {"type": "integer", "minimum": 1, "description": "Number of frames."},
+        "fps": {"type": "number", "exclusiveMinimum": 0, "description": "Frames per second."},
+        "of": {"type": "object", "description": "Rule whose frames one is drawn from."},
+        "seed": {"type": "integer", "description": "Random seed; 0 by default."},
     }
     return {
         "oneOf": [
             {
                 "type": "object",
-                "description": sampling.description(name),
+                "description": sampling.describe_rule(name),
                 "properties": {
                     "rule": {"const": name},
                     **{parameter: parameter_schemas[parameter] for parameter in sorted(parameters)},
@@ -50,110 +50,115 @@ def _rule_schema() -> dict[str, Any]:
 Sampling = Annotated[dict[str, Any], AfterValidator(_checked), WithJsonSchema(_rule_schema())]
 
 
-class Grid(Settings):
-    """A view that shows all frames of a sampling as one picture."""
+class GridTransform(Settings):
+    """A transform that shows all frames of a sampling in one picture."""
 
     show: Literal["grid"]
-    """`grid`: all frames as one picture, in reading order."""
+    """`grid`: all frames in one picture, in reading order."""
     rows: int = Field(ge=1)
     """Rows of the grid."""
     columns: int = Field(ge=1)
-    """Columns of the grid. The sampling must show as many frames as it has cells."""
+    """Columns of the grid; the sampling must select as many frames as the grid has cells."""
 
 
-class InTime(Settings):
-    """A view that shows other frames at the moments of a sampling, which a model is told as before."""
+class TemporalTransform(Settings):
+    """A temporal ablation that changes the frames but keeps the timestamps."""
 
     show: Literal["none", "middle", "first", "reversed"]
-    """`none`: no frame; `middle`: the middle one alone; `first`: the first one at every moment; `reversed`: all in
-    reverse order. Of a concatenation each side of the black is viewed by itself, and what is black stays."""
+    """`none`: no frames; `middle`: the middle frame only; `first`: the first frame at every timestamp; `reversed`: all
+    frames in reverse order. In a concatenation, each of the two videos is transformed separately and the black frames
+    stay."""
 
 
-class Drawn(Settings):
-    """A view of the same kind, which is drawn for each clip."""
+class RandomTransform(Settings):
+    """A temporal ablation that draws at random for each clip."""
 
-    show: Literal["shuffled", "another"]
-    """`shuffled`: the frames in an order that is never the planned one; `another`: as many frames of another clip of
-    the benchmark, which is of another unit (a video, or a pair)."""
+    show: Literal["shuffled", "mismatched"]
+    """`shuffled`: the frames in an order other than the original; `mismatched`: as many frames of a clip from another
+    cluster of the benchmark."""
     seed: int = 0
-    """Seed of the draw."""
+    """Random seed."""
 
 
-View = Annotated[Grid | InTime | Drawn, Discriminator("show")]
+Transform = Annotated[GridTransform | TemporalTransform | RandomTransform, Discriminator("show")]
 
 
 class Main(Settings):
-    """`config/config.yaml`: the suite to make, and the settings that all suites share."""
+    """`config/config.yaml`: the suite to run, and the settings that all suites share."""
 
     suite: Slug
-    """Name of a file in `config/suites/`. `snakemake TARGET --config suite=<name>` replaces it for one call."""
+    """Name of a file in `config/suites/`. `snakemake TARGET --config suite=<name>` overrides it."""
     store: LocalPath = "resources/store"
-    """Folder of what is kept when `results/` is deleted or the suite changes: videos, clips, weights, answers."""
+    """Folder of the store: videos, clips, weights and responses, which survive the deletion of `results/`."""
     scratch: PathText | None = None
-    """Folder for videos that are being fetched or encoded, such as a node's own disk; it may name variables that are
-    set there, such as `$TMPDIR`. By default such files lie in the store."""
+    """Folder for work in progress, such as a node's local disk; variables such as `$TMPDIR` are expanded on the node.
+    By default a folder in the store."""
     confidence: float = Field(0.95, gt=0.5, lt=1)
-    """How often an interval is to hold the true value: 0.95 gives 95 % intervals (docs/reference/statistics.md)."""
+    """Confidence level of intervals (docs/reference/statistics.md)."""
     report_clips: Literal["link", "copy"] = "link"
-    """`link`: the report plays clips from the store; `copy`: it holds copies of them, so that its folder can be sent to
-    somebody where the licence of the videos allows it (docs/howto/report.md)."""
-    views: dict[Slug, View] = Field({})
-    """Named ways to show the frames of any sampling. Tables refer to them as `<sampling>.<view>`."""
+    """`link`: the report links to clips in the store; `copy`: the report contains them, so it can be shared if the
+    videos' licence allows it (docs/howto/report.md)."""
+    transforms: dict[Slug, Transform] = Field({})
+    """Named transforms of the frames of any sampling. Tables refer to them as `<sampling>.<transform>`."""
     samplings: dict[Slug, Sampling]
-    """Named sampling rules: which frames of a clip a model sees. Tables refer to them by name."""
+    """Named sampling rules, which select the frames of a clip."""
 
     @field_validator("samplings")
     @classmethod
-    def _by_view(cls, samplings: dict[str, dict[str, Any]], info: ValidationInfo) -> dict[str, dict[str, Any]]:
-        """Add each rule under `<sampling>.<view>` for every view that is compatible with it."""
-        views: dict[str, Settings] = info.data.get("views", {})
-        base_rules = {name: rule for name, rule in samplings.items() if not _is_viewed(name, samplings, views)}
+    def _add_transforms(cls, samplings: dict[str, dict[str, Any]], info: ValidationInfo) -> dict[str, dict[str, Any]]:
+        """Add each rule under `<sampling>.<transform>` for every transform that is compatible with it."""
+        transforms: dict[str, Settings] = info.data.get("transforms", {})
+        base_rules = {
+            name: rule for name, rule in samplings.items() if not _is_transformed(name, samplings, transforms)
+        }
         rules = dict(base_rules)
-        for view, settings in views.items():
+        for transform, settings in transforms.items():
             for name, rule in base_rules.items():
                 with suppress(UserError):
-                    rules[f"{name}.{view}"] = sampling.with_view(rule, settings.model_dump())
+                    rules[f"{name}.{transform}"] = sampling.with_transform(rule, settings.model_dump())
         for name, rule in samplings.items():
-            if rules.get(name) != rule or (name in base_rules and "view" in rule):
-                raise mistake(f"'{name}': a view is declared in `views:`; it is named behind any sampling.")
+            if rules.get(name) != rule or (name in base_rules and "transform" in rule):
+                raise setting_error(
+                    f"'{name}': declare the transform in `transforms:`, and refer to it as `<sampling>.<transform>`."
+                )
         return rules
 
-    def is_viewed(self, name: str) -> bool:
-        """Return whether a name is that of a sampling with a view."""
-        return _is_viewed(name, self.samplings, self.views)
+    def is_transformed(self, name: str) -> bool:
+        """Return whether a name is that of a sampling with a transform."""
+        return _is_transformed(name, self.samplings, self.transforms)
 
     @property
     def pattern(self) -> str:
-        """Return the wildcard pattern of any sampling, with or without a view."""
-        base = one_of(name for name in self.samplings if not self.is_viewed(name))
-        return rf"(?:{base})(?:\.(?:{one_of(self.views)}))?"
+        """Return the wildcard pattern of any sampling, with or without a transform."""
+        base = any_of_pattern(name for name in self.samplings if not self.is_transformed(name))
+        return rf"(?:{base})(?:\.(?:{any_of_pattern(self.transforms)}))?"
 
-    def viewed(self, name: str, show: str) -> str:
-        """Return the name of a sampling with a view; the text-only baseline is the sampling without frames."""
+    def transformed_name(self, name: str, show: str) -> str:
+        """Return the name of a sampling with a transform; the text-only baseline is the sampling without frames."""
         if show == NONE:
-            return next(base for base, rule in self.samplings.items() if rule == sampling.BLIND)
-        return f"{name}.{self.view_that_shows(show)}"
+            return next(base for base, rule in self.samplings.items() if rule == sampling.NO_FRAMES_RULE)
+        return f"{name}.{self.find_transform(show)}"
 
-    def view_that_shows(self, show: str) -> str | None:
-        """Return the name of the view of a kind, or None."""
-        return next((name for name, view in self.views.items() if view.show == show), None)
+    def find_transform(self, show: str) -> str | None:
+        """Return the name of the transform of a kind, or None."""
+        return next((name for name, transform in self.transforms.items() if transform.show == show), None)
 
     def sampling_problems(self, name: str) -> list[str]:
-        """Return why there is no sampling of this name."""
+        """Return why no sampling has this name; the list is empty if one has."""
         if name in self.samplings:
             return []
-        base, _, view = name.rpartition(".")
+        base, _, transform = name.rpartition(".")
         if base not in self.samplings:
-            return [f"unknown sampling '{name}'.{choices(name, self.samplings)}"]
-        if view not in self.views:
-            return [f"sampling '{base}' has no view '{view}'.{choices(view, self.views)}"]
+            return [f"unknown sampling '{name}'.{describe_choices(name, self.samplings)}"]
+        if transform not in self.transforms:
+            return [f"sampling '{base}' has no transform '{transform}'.{describe_choices(transform, self.transforms)}"]
         try:
-            sampling.with_view(self.samplings[base], self.views[view].model_dump())
+            sampling.with_transform(self.samplings[base], self.transforms[transform].model_dump())
         except UserError as error:
             return [f"sampling '{name}': {error}"]
         return []
 
 
-def _is_viewed(name: str, samplings: Mapping[str, Any], views: Mapping[str, Any]) -> bool:
-    base, _, view = name.rpartition(".")
-    return base in samplings and view in views
+def _is_transformed(name: str, samplings: Mapping[str, Any], transforms: Mapping[str, Any]) -> bool:
+    base, _, transform = name.rpartition(".")
+    return base in samplings and transform in transforms

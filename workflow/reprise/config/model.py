@@ -1,19 +1,19 @@
-"""`config/models/<slug>.yaml`, one model and all that shapes its answers, and `config/external.yaml`."""
+"""`config/models/<slug>.yaml`, one model and its settings, and `config/external.yaml`."""
 
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, RootModel, Tag, ValidationInfo, field_validator, model_validator
 
 from reprise.config.names import Slug, text_or_group
-from reprise.core.errors import choices
+from reprise.core.errors import describe_choices
 from reprise.core.names import REVISION
-from reprise.core.settings import Day, FilePath, InWords, Settings, mistake
+from reprise.core.settings import Day, FilePath, Settings, StrictModel, setting_error
+from reprise.extraction.keys import Pattern
 from reprise.models.adapters import ADAPTERS
-from reprise.models.asking.money.prices import Price
-from reprise.models.asking.pieces import MOST_PIECES
-from reprise.models.remote.serving.settings import ServedBy
+from reprise.models.inference.money.prices import Price
+from reprise.models.inference.partitions import MAX_PARTITIONS
+from reprise.models.remote.serving.settings import ServerSettings
 from reprise.models.settings import ImportSettings
-from reprise.reading.keys import Pattern
 
 # Settings that only models with weights have.
 WEIGHT_SETTINGS = (
@@ -21,78 +21,76 @@ WEIGHT_SETTINGS = (
 )  # fmt: skip
 # Settings that the job determines when it starts a model's server, and defaults for such a server.
 JOB_SETTINGS = ("url", "model", "server", "served_as", "key", "version")
-HOSTED = {"url": "http://127.0.0.1/v1", "model": "(by the job)", "scores": "logprob_token_ids"}
-OF_PROGRAM = ("frames", "check_frames", "timeout_s", "option_tokens")
+JOB_SERVER_DEFAULTS = {"url": "http://127.0.0.1/v1", "model": "(by the job)", "scores": "logprob_token_ids"}
+RUNNER_ONLY_SETTINGS = ("frames", "check_frames", "timeout_s", "option_tokens")
 RUNNER_CONCURRENCY = 2  # Concurrent requests to a model runner, which answers one while another is queued.
 
 
 class ServedUntil(Settings):
-    """When a vendor ends a model."""
+    """When a vendor retires a model."""
 
     date: Day
-    """The last day on which it is served, such as `2026-12-11`."""
+    """Last day of service, such as `2026-12-11`."""
     source: str = Field(min_length=1)
-    """Where the vendor says so."""
+    """Where the vendor announces it."""
 
 
 class Model(Settings):
-    """`config/models/<slug>.yaml`: one model and all that shapes its answers."""
+    """`config/models/<slug>.yaml`: one model and all settings that shape its responses."""
 
     label: str
-    """The model's name, for people."""
+    """Display name."""
     adapter: str
-    """How the model is asked (docs/reference/models.md says which adapter is for what)."""
+    """Adapter that queries the model (docs/reference/models.md)."""
     checkpoint: FilePath | None = None
-    """Folder of weights (`*.safetensors`) on this machine; either this or `repo`."""
+    """Local folder with weights (`*.safetensors`); alternative to `repo`."""
     repo: str | None = None
-    """Repository of weights on the Hugging Face hub, `<owner>/<name>`."""
+    """Repository with weights on the Hugging Face hub, `<owner>/<name>`."""
     revision: str | None = Field(None, pattern=REVISION)
-    """Commit of the repository; `unpinned` until `python -m reprise pin <slug>` has written it. An unpinned model
-    refuses to run."""
+    """Commit of the repository, or `unpinned`; `python -m reprise pin <slug>` writes the commit. An unpinned model does
+    not run."""
     weights_bytes: int | None = Field(None, ge=0)
-    """Size of the repository's weights, which `python -m reprise pin <slug>` writes: until they are fetched,
-    `python -m reprise plan` knows it from here."""
+    """Size of the weights, written by `python -m reprise pin <slug>`; `python -m reprise plan` uses it before they are
+    downloaded."""
     gpus: int = Field(0, ge=0)
-    """Number of GPUs that its job is given: the model is spread over as many as hold it, copies of it take the rest."""
+    """GPUs of its job. The model uses as many as it needs; copies of it use the others."""
     gpus_per_copy: int | None = Field(None, ge=1)
-    """Number of GPUs that one copy of the model is spread over, a divisor of `gpus`; each has more room for clips. By
-    default as few as hold the model and the largest clip of its run."""
+    """GPUs of one copy of the model, a divisor of `gpus`. By default as few as hold the model and the largest clip of
+    its run."""
     memory_mb: int = Field(2000, ge=100)
-    """Main memory that it needs, in MB; with `gpus_per_copy`, that each copy needs."""
+    """Main memory in MB; with `gpus_per_copy`, for each copy."""
     threads: int = Field(1, ge=1)
-    """Number of CPU threads; on GPUs at least 8 for each copy, which prepare its clips."""
+    """CPU threads; on GPUs at least 8 for each copy, to prepare clips."""
     hours: float = Field(8.0, gt=0)
-    """Time that its job asks a cluster for; one that is cut off is sent again with more, and goes on where it was."""
-    pieces: int = Field(1, ge=1, le=MOST_PIECES)
-    """Number of jobs that ask each of its runs, each about a share of the clips; as a judge it is asked by one job.
-    Changing it asks nothing again."""
+    """Time limit of its job on a cluster; a job that reaches the limit is resubmitted with more time and resumes."""
+    partitions: int = Field(1, ge=1, le=MAX_PARTITIONS)
+    """Partitions of each run, one job for each; a judge always has one. Changing it repeats no requests."""
     reference: bool = False
-    """Whether it is a yardstick for models, as people and guessers are: no table marks its numbers as best."""
+    """Whether it is a reference, such as humans or random guessing, which is never marked best."""
     dtype: Literal["float32", "bfloat16", "float16", "checkpoint"] = "float32"
-    """Number format of the weights; `checkpoint`: the one that the checkpoint's configuration names."""
+    """Data type of the weights; `checkpoint` takes the one in the checkpoint's configuration."""
     attention: Literal["sdpa", "eager", "flash_attention_2"] = "sdpa"
-    """Implementation of attention."""
+    """Attention implementation."""
     trust_remote_code: bool = False
-    """Whether code of the repository may run on this machine."""
-    served_by: ServedBy | None = None
-    """The server that the run's job starts for the model, asks by adapter `openai`, and ends: `vllm`, or a group of
-    settings, such as those of a program of the model's own. By default none: another adapter loads the weights itself,
-    or the server runs already."""
+    """Whether to execute code from the repository on this machine."""
+    served_by: ServerSettings | None = None
+    """Server that the job starts and queries with adapter `openai`: `vllm`, or a group of settings such as those of a
+    model runner. By default no server is started."""
     settings: dict[str, Any] = Field({}, validate_default=True)
     """Settings of the adapter."""
     patterns: list[Pattern] = Field([])
-    """Rows by which `robust` reads this model's answers before its own table (docs/reference/readers.md)."""
+    """Extraction patterns that `robust` applies to this model before its own table (docs/reference/extraction.md)."""
     served_until: ServedUntil | None = None
-    """Of a vendor's model the last day; after it each run says so."""
+    """Retirement by its vendor; runs after that day report it."""
     price: Price | None = None
-    """What a vendor takes for its tokens; by default unknown. A model with a key and a price is asked within
-    `budget_usd:` of the suite, one without a price within `budget_tokens:`."""
+    """Token prices of the vendor. A priced model with an API key runs within `budget_usd:` of the suite, one without a
+    price within `budget_tokens:`."""
 
     @field_validator("adapter")
     @classmethod
     def _known_adapter(cls, name: str) -> str:
         if name not in ADAPTERS:
-            raise mistake(f"unknown adapter '{name}'.{choices(name, ADAPTERS)}")
+            raise setting_error(f"unknown adapter '{name}'.{describe_choices(name, ADAPTERS)}")
         return name
 
     @field_validator("settings")
@@ -104,12 +102,14 @@ class Model(Settings):
             return settings
         if served is None or not adapter.is_hosted:
             return adapter.settings.model_validate(settings).model_dump()
-        needless = [name for name in JOB_SETTINGS + (OF_PROGRAM if served.program else ()) if name in settings]
+        needless = [name for name in JOB_SETTINGS + (RUNNER_ONLY_SETTINGS if served.runner else ()) if name in settings]
         if needless:
-            raise mistake(f"served_by: the job starts the server, and says {', '.join(needless)}. Remove them here.")
+            raise setting_error(
+                f"served_by: the job that starts the server sets {', '.join(needless)}. Remove them here."
+            )
         defaults: dict[str, Any] = {"max_images": served.max_frames} if settings.get("frames") != "video" else {}
         defaults |= {"frames": None, "frames_once": True}  # Frames are only sent in a form that a user chose.
-        if served.program is not None:
+        if served.runner is not None:
             seconds = 60 * served.answer_minutes * (settings.get("concurrency", RUNNER_CONCURRENCY) + 1)
             defaults = {
                 "frames": "video",
@@ -117,40 +117,44 @@ class Model(Settings):
                 "concurrency": RUNNER_CONCURRENCY,
                 "timeout_s": seconds,
             }
-        completed = adapter.settings.model_validate(HOSTED | defaults | settings).model_dump()
+        completed = adapter.settings.model_validate(JOB_SERVER_DEFAULTS | defaults | settings).model_dump()
         return {name: value for name, value in completed.items() if name not in JOB_SETTINGS}
 
     @model_validator(mode="after")
     def _settings_fit_each_other(self) -> Self:
-        adapter, program = ADAPTERS[self.adapter], self.served_by is not None and self.served_by.program is not None
+        adapter, runner = ADAPTERS[self.adapter], self.served_by is not None and self.served_by.runner is not None
         if self.served_by is not None and not adapter.is_hosted:
             hosted = ", ".join(name for name, candidate in ADAPTERS.items() if candidate.is_hosted)
-            raise mistake(f"served_by: adapter '{self.adapter}' asks no server of that kind. Use: {hosted}.")
-        if self.adapter == "openai" and self.settings.get("scores") == "similarity" and not program:
-            raise mistake("settings.scores: only a program gives 'similarity'. Use logprob_token_ids, or null.")
+            raise setting_error(f"served_by: adapter '{self.adapter}' does not query such a server. Use: {hosted}.")
+        if self.adapter == "openai" and self.settings.get("scores") == "similarity" and not runner:
+            raise setting_error(
+                "settings.scores: only a model runner supports 'similarity'. Use logprob_token_ids, or null."
+            )
         if self.price is not None and not adapter.is_paid(self.settings):
-            raise mistake("price: this model has no settings.key, so that nobody is paid. Remove it, or name the key.")
+            raise setting_error(
+                "price: this model has no settings.key, so it costs nothing. Remove the price, or set the key."
+            )
         if self.gpus_per_copy is not None and (self.gpus == 0 or self.gpus % self.gpus_per_copy):
-            raise mistake(
+            raise setting_error(
                 f"gpus_per_copy: {self.gpus_per_copy} does not divide `gpus: {self.gpus}`. Use 1, `gpus` itself, or "
                 "another divisor of it."
             )
         if self.adapter == "contrastive" and (self.gpus_per_copy or 1) > 1:
-            raise mistake("gpus_per_copy: a model of adapter 'contrastive' is on one GPU. Use 1, or remove it.")
+            raise setting_error("gpus_per_copy: a model of adapter 'contrastive' uses one GPU. Use 1, or remove it.")
         unused = [
             *(["attention", "gpus_per_copy"] if self.served_by else ()),  # The server chooses them.
-            *(["dtype"] if program else ()),  # The model runner chooses it.
-            *(["pieces"] if adapter.is_import else ()),  # No model is queried.
+            *(["dtype"] if runner else ()),  # The model runner chooses it.
+            *(["partitions"] if adapter.is_import else ()),  # No model is queried.
             *(() if self.has_weights else WEIGHT_SETTINGS),
         ]
         conflicts = [name for name in unused if name in self.model_fields_set]
         if conflicts:
             by = "the job's server" if self.served_by else f"adapter '{self.adapter}'"
-            raise mistake(f"{by} does not go by: {', '.join(conflicts)}. Remove what this names.")
+            raise setting_error(f"{by} does not use: {', '.join(conflicts)}. Remove these settings.")
         if self.has_weights and (self.checkpoint is None) == (self.repo is None):
-            raise mistake("set either checkpoint (a local folder) or repo (a hub id), not both.")
+            raise setting_error("set either checkpoint (a local folder) or repo (a hub id), not both.")
         if self.repo is not None and self.revision is None:
-            raise mistake("revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it.")
+            raise setting_error("revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it.")
         return self
 
     @property
@@ -161,7 +165,7 @@ class Model(Settings):
     @property
     def files(self) -> list[str]:
         """Return additional files of the weights that the model runner reads."""
-        return self.served_by.files if self.served_by else []
+        return self.served_by.runner_files if self.served_by else []
 
     @property
     def is_remote(self) -> bool:
@@ -176,12 +180,12 @@ class Model(Settings):
 
 
 class ExternalModel(ImportSettings):
-    """A model whose answers, or ratings, were made elsewhere."""
+    """A model with imported responses or ratings."""
 
     label: str
-    """The model's name, for people."""
+    """Display name."""
     reference: bool = False
-    """Whether it is a yardstick for models, as people are: no table marks its numbers as best."""
+    """Whether it is a reference, such as humans, which is never marked best."""
 
 
 Entry = Annotated[
@@ -189,8 +193,8 @@ Entry = Annotated[
 ]
 
 
-class External(InWords, RootModel[dict[Slug, Entry]]):
-    """`config/external.yaml`: models whose answers were made elsewhere, `slug: label` or `slug: {label: ..., ...}`."""
+class External(StrictModel, RootModel[dict[Slug, Entry]]):
+    """`config/external.yaml`: models with imported predictions, as `slug: label` or `slug: {label: ..., ...}`."""
 
     def models(self) -> dict[str, Model]:
         """Return each entry as the settings that a file of its own would have."""

@@ -7,83 +7,83 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from reprise.core.errors import UserError, choices, suggestion
-from reprise.core.paths import located
-from reprise.core.settings import dotted, mistakes
-from reprise.core.yaml_files import line_of, load_yaml
+from reprise.core.errors import UserError, describe_choices, suggest_name
+from reprise.core.paths import locate
+from reprise.core.settings import describe_errors, format_location
+from reprise.core.yaml_files import find_line, load_yaml
 
 T = TypeVar("T", bound=BaseModel)
 
-MOST_SHOWN, MOST_PLACES = 20, 3
+MAX_SHOWN, MAX_LOCATIONS = 20, 3
 
 
-class Problems:
-    """Problems by file, in order; the same problem at several places of a file is listed once."""
+class ProblemCollector:
+    """Problems by file, in order; the same problem at several locations of a file is listed once."""
 
     def __init__(self) -> None:
-        self._places: dict[tuple[str, str], list[str]] = {}
+        self._locations: dict[tuple[str, str], list[str]] = {}
 
-    def add(self, file: str, place: str, reason: str) -> None:
-        """Add a problem at a place of a file."""
-        places = self._places.setdefault((file, reason), [])
-        if place not in places:
-            places.append(place)
+    def add(self, file: str, location: str, reason: str) -> None:
+        """Add a problem at a location of a file."""
+        locations = self._locations.setdefault((file, reason), [])
+        if location not in locations:
+            locations.append(location)
 
     def __bool__(self) -> bool:
-        return bool(self._places)
+        return bool(self._locations)
 
     def error(self) -> UserError:
         """Return an error that lists the problems."""
         lines = []
-        for (file, reason), (place, *more_places) in self._places.items():
-            remainder = [f"{len(more_places) - MOST_PLACES} more"] if len(more_places) > MOST_PLACES else []
-            also = f" (also: {', '.join([*more_places[:MOST_PLACES], *remainder])})" if more_places else ""
-            lines.append(": ".join(part for part in (file, place, reason) if part) + also)
+        for (file, reason), (location, *more_locations) in self._locations.items():
+            remainder = [f"{len(more_locations) - MAX_LOCATIONS} more"] if len(more_locations) > MAX_LOCATIONS else []
+            also = f" (also: {', '.join([*more_locations[:MAX_LOCATIONS], *remainder])})" if more_locations else ""
+            lines.append(": ".join(part for part in (file, location, reason) if part) + also)
         if len(lines) == 1:
             return UserError(lines[0])
-        bullets = [f"  - {line}" for line in lines[:MOST_SHOWN]]
-        if len(lines) > MOST_SHOWN:
-            bullets.append(f"  ... and {len(lines) - MOST_SHOWN} more. Correct these first.")
+        bullets = [f"  - {line}" for line in lines[:MAX_SHOWN]]
+        if len(lines) > MAX_SHOWN:
+            bullets.append(f"  ... and {len(lines) - MAX_SHOWN} more. Correct these first.")
         return UserError(f"{len(lines)} problems in the configuration:\n" + "\n".join(bullets))
 
 
-class Notes(NamedTuple):
-    """Place of a file at which problems are noted."""
+class ProblemNotes(NamedTuple):
+    """Location in a file at which problems are noted."""
 
-    problems: Problems
+    problems: ProblemCollector
     file: str
-    place: str = ""
+    location: str = ""
 
-    def at(self, suffix: str) -> "Notes":
-        """Return the notes of a place below this one."""
-        return self._replace(place=f"{self.place}{suffix}")
+    def at_key(self, suffix: str) -> "ProblemNotes":
+        """Return the notes of a location below this one."""
+        return self._replace(location=f"{self.location}{suffix}")
 
-    def of(self, file: str) -> "Notes":
+    def for_file(self, file: str) -> "ProblemNotes":
         """Return the notes of another file."""
-        return Notes(self.problems, file)
+        return ProblemNotes(self.problems, file)
 
-    def say(self, *reasons: str) -> None:
-        """Note problems at this place."""
+    def add(self, *reasons: str) -> None:
+        """Note problems at this location."""
         for reason in reasons:
-            self.problems.add(self.file, self.place, reason)
+            self.problems.add(self.file, self.location, reason)
 
     def expect(self, kind: str, names: Iterable[str], allowed: Collection[str]) -> None:
-        """Note each name that is not allowed; `kind` says what the names are, such as `metric`."""
-        self.say(*(reason for name in names for reason in unknown_name(kind, name, allowed)))
+        """Note each name that is not allowed; `kind` is what they name, such as `metric`."""
+        self.add(*(reason for name in names for reason in find_unknown_name(kind, name, allowed)))
 
     def check_file(self, file: str, root: Path, folder: str) -> bool:
         """Return whether a file exists; if not, note the problem with a suggestion from `folder`."""
-        if located(file, root).is_file():
+        if locate(file, root).is_file():
             return True
         paths = [str(path.relative_to(root)) for path in (root / folder).glob("**/*.yaml")]
-        self.say(f"no file '{file}'.{suggestion(file, paths)}")
+        self.add(f"no file '{file}'.{suggest_name(file, paths)}")
         return False
 
     def check_files(self, pattern: str, root: Path, example: str) -> None:
-        """Note a problem if a file does not exist; a pattern, such as `example`, may match none yet."""
-        if not has_magic(pattern) and not located(pattern, root).is_file():
-            self.say(
-                f"no file '{pattern}'. Put it there, or name a pattern such as '{example}', which may match none yet."
+        """Note a problem if a file does not exist; a pattern, such as `example`, may match no file yet."""
+        if not has_magic(pattern) and not locate(pattern, root).is_file():
+            self.add(
+                f"no file '{pattern}'. Create it, or use a pattern such as '{example}', which may match no file yet."
             )
 
 
@@ -93,11 +93,14 @@ def read(kind: type[T], path: Path) -> T:
     try:
         return kind.model_validate(content)
     except ValidationError as error:
-        problems = mistakes(error, content)
-        lines = (f"{path}: line {line_of(path, place)}: {dotted(place)}: {message}" for place, message in problems)
+        problems = describe_errors(error, content)
+        lines = (
+            f"{path}: line {find_line(path, location)}: {format_location(location)}: {message}"
+            for location, message in problems
+        )
         raise UserError("\n".join(lines)) from None
 
 
-def unknown_name(kind: str, name: str, allowed: Collection[str]) -> list[str]:
+def find_unknown_name(kind: str, name: str, allowed: Collection[str]) -> list[str]:
     """Return the problem of a name that is not allowed, or nothing."""
-    return [] if name in allowed else [f"unknown {kind} '{name}'.{choices(name, allowed)}"]
+    return [] if name in allowed else [f"unknown {kind} '{name}'.{describe_choices(name, allowed)}"]

@@ -1,11 +1,11 @@
-"""Load packages beside the library, each of which reads keys of a suite's benchmarks and plans its own jobs.
+"""Load side packages, which define keys of a suite's benchmarks and plan their own jobs.
 
 A package is imported only if a suite has one of its keys. The library then uses three of its modules:
 
-- `settings` has the types of its keys.
-- `configuration` has `check(known, notes)`, which notes problems of their values, and `completed(found)`, which returns
-  the configuration with everything that follows from them.
-- `plan` has `Package`, a subclass of `reprise.plan.side_package.SidePackage`.
+- `settings` defines the types of its keys.
+- `configuration` defines `check(name_checks, notes)`, which notes problems of their values, and `completed(config)`,
+  which returns the configuration with the settings that they imply.
+- `plan` defines `Package`, a subclass of `reprise.plan.side_package.SidePackage`.
 """
 
 from collections.abc import Iterable
@@ -17,18 +17,18 @@ from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, Type
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-SIDE_PACKAGES = {"construction": "construction", "subset_search": "construction", "people": "human_evaluation"}
+SIDE_PACKAGES = {"construction": "construction", "subset_search": "construction", "annotators": "human_evaluation"}
 """key of a benchmark in a suite's file -> the package that reads it"""
 
 
-def packages_of(benchmarks: Iterable[BaseModel]) -> list[str]:
+def list_packages(benchmarks: Iterable[BaseModel]) -> list[str]:
     """Return the packages whose keys a suite's benchmarks have, in the order of the table above."""
     entries = list(benchmarks)
     packages = (package for key, package in SIDE_PACKAGES.items() if any(getattr(entry, key) for entry in entries))
     return list(dict.fromkeys(packages))
 
 
-def module_of(package: str, name: str) -> Any:
+def load_module(package: str, name: str) -> Any:
     """Import one of the modules of a package that the library uses."""
     return import_module(f"{package}.{name}")
 
@@ -44,7 +44,7 @@ class TypeOf:
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Any]:
-        return TypeAdapter(getattr(module_of(self._package, "settings"), self._name))
+        return TypeAdapter(getattr(load_module(self._package, "settings"), self._name))
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(lambda value: self._adapter.validate_python(value))

@@ -1,34 +1,34 @@
-"""`config/suites/<suite>.yaml`: what one suite runs, on which data."""
+"""`config/suites/<suite>.yaml`: models, benchmarks and data of one suite."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Discriminator, Field, Tag
 
-from reprise.benchmarks.keys import LONGEST_TEXT
+from reprise.benchmarks.keys import DEFAULT_TEXT_CHARS_MAX
 from reprise.config.names import RunName, Slug, text_or_group
 from reprise.config.side_packages import TypeOf
 from reprise.core.settings import FilePath, Settings
 from reprise.fetch.settings import Release, Route
-from reprise.media.settings import DEFAULT_LIMITS, ClipSettings, FactSettings, Limits
+from reprise.media.settings import DEFAULT_LIMITS, ClipMetadataSettings, ClipSettings, Limits
 
-TimeView = Literal["none", "middle", "first", "shuffled", "reversed", "another"]
+TemporalAblation = Literal["none", "middle", "first", "shuffled", "reversed", "mismatched"]
 
 
 class SubsetFile(Settings):
-    """A subset that was published as a list."""
+    """A published subset."""
 
     file: FilePath
-    """The list, a csv file."""
+    """csv file with the subset."""
 
 
 class SubsetDraw(Settings):
-    """A subset that is drawn."""
+    """A random subset."""
 
     per_test: int = Field(ge=1)
-    """Number of rows to draw from every test."""
+    """Number of rows to draw from each test."""
     seed: int = 0
-    """Seed of the draw."""
+    """Random seed."""
 
 
 def _kind_of_subset(entry: Any) -> str:
@@ -45,35 +45,35 @@ class SuiteBenchmark(Settings):
     """One benchmark of a suite."""
 
     tables: FilePath
-    """The file of its tables."""
+    """File with its tables."""
     figures: FilePath | None = None
-    """The file of its figures; without one it has none."""
+    """File with its figures; by default there are none."""
     release: Release
-    """Where its annotation files come from."""
+    """Source of its annotation files."""
     construction: Annotated[Any, TypeOf("construction", "Construction")] | None = None
-    """How the release is made, where it is `{kind: constructed}`."""
+    """How to construct the release, for `release: {kind: constructed}`."""
     clips: Literal["ids", "release", "files"]
-    """`release` takes the released videos as they are, `ids` trims the clips from their source videos, `files` takes
-    files of your own by their names, and cuts them where the release has a span."""
+    """`release`: use the released videos unchanged; `ids`: trim clips from source videos; `files`: use your own files
+    by name, trimmed where the release has a span."""
     route: Route
-    """Where its videos come from; part of what a clip is."""
+    """Source of its videos; part of a clip's provenance."""
     extra_runs: list[RunName] = Field([])
-    """Runs to make besides those of the tables: `<protocol>/<sampling>/<model>`."""
+    """Runs in addition to those of the tables, as `<protocol>/<sampling>/<model>`."""
     judges: list[Slug] | None = None
-    """Judges of this benchmark's answers; by default those of the suite."""
-    passing_on: str = ""
-    """What the licence of its videos says about passing clips on; the report shows it beside them."""
+    """Judges of this benchmark; by default those of the suite."""
+    redistribution: str = ""
+    """Redistribution terms of the videos' licence; the report shows them with the clips."""
     extras: FilePath | None = None
-    """A folder on this machine whose files count as files of the release; where both have a file, this one counts."""
+    """Local folder of additional release files; they override files of the same name."""
     ratings: FilePath | None = None
-    """csv file of people's ratings of answers (`run,item_id,rating`) that were not asked for here, read if it exists;
-    people are asked for theirs by a group of `people:` of kind `rating`."""
-    people: dict[Slug, Annotated[Any, TypeOf("people", "Design")]] = Field({})
-    """Groups of people that are asked, by name: surveys for them, and what their answers, or ratings, come to."""
+    """csv file of existing human ratings (`run,item_id,rating`), used if it exists. For new ratings, use a group of
+    kind `rating` in `annotators:`."""
+    annotators: dict[Slug, Annotated[Any, TypeOf("annotators", "Design")]] = Field({})
+    """Human evaluation: groups of annotators by name, with their surveys and results."""
     subset_search: Annotated[Any, TypeOf("subset_search", "SubsetSearch")] | None = None
-    """VELOCITI: how `construction/velociti/subset/<model>.csv` is searched for, a list for `subset:`."""
+    """VELOCITI: how to search for `construction/velociti/subset/<model>.csv`, a list for `subset:`."""
     subset: Subset | None = None
-    """The items of protocols that ask `items: subset`: a list or a seeded draw."""
+    """Items of protocols with `items: subset`: a list or a seeded draw."""
 
 
 class OnGpus(Settings):
@@ -87,14 +87,14 @@ Term = Annotated[Annotated[Slug, Tag("(text)")] | Annotated[OnGpus, Tag("(group)
 
 
 class OverviewLine(Settings):
-    """A line of the overview that says more than its model."""
+    """A line of the overview with settings."""
 
     model: Slug
     """The model."""
     benchmarks: list[Slug] | None = None
-    """The benchmarks that it is asked; by default all that have a part in the overview."""
+    """Benchmarks of this model; by default all in the overview."""
     samplings: dict[Slug, Slug] = Field({})
-    """Benchmark -> which frames the model is shown, in place of what the benchmark's tables say."""
+    """Benchmark -> sampling, instead of the one in the benchmark's tables."""
 
     def with_more(self, benchmarks: Sequence[str] | None, samplings: Mapping[str, str]) -> "OverviewLine":
         """Return the line with additional benchmarks, or all benchmarks if None is given, and with samplings."""
@@ -112,57 +112,57 @@ Line = Annotated[Annotated[Slug, Tag("(text)")] | Annotated[OverviewLine, Tag("(
 
 
 class Suite(Settings):
-    """`config/suites/<suite>.yaml`: what one suite runs, on which data. It is read alone, never merged with another."""
+    """`config/suites/<suite>.yaml`: models, benchmarks and data of one suite. Suites are not merged."""
 
     title: str
-    """Name of the suite in its tables."""
+    """Title of the suite in its tables."""
     notice: str = ""
     """A sentence that every table of the suite shows."""
     show_published: bool = True
-    """Whether the rows are the paper's rows, so that published values are shown."""
+    """Whether to show published values; requires that the rows are those of the paper."""
     run: list[Term]
-    """The models that run here: slugs, `local` (no GPU, no download, no API), `gpus: N` (models that need at most N
-    GPUs), `all`, `none`. Every other row shows its published value, marked. Models with `settings.key`, behind an API,
-    also need a budget: `budget_usd`, or `budget_tokens` where their price is unknown."""
+    """Models to run: slugs, `local` (no GPU, download or API), `gpus: N` (models that need at most N GPUs), `all` or
+    `none`. Other rows show published values, marked. Models with `settings.key` also need `budget_usd`, or
+    `budget_tokens` if they have no price."""
     skip: list[Slug] = Field([])
-    """Models that do not run although a term of `run:` selects them."""
+    """Models to exclude from `run:`."""
     judges: list[Slug] = Field([])
-    """Models that judge free answers, the first of which the tables show. They must be selected by `run:` too; without
-    a judge the rows that need one show published values."""
+    """Judges of free-form responses, also selected by `run:`; tables show the first. Without one, rows that need a
+    judge show published values."""
     overview: list[Line] = Field([])
-    """The models of the overview (`results/tables/overview.*`), a line each; without any there is no overview."""
-    time: list[Slug] = Field([])
-    """Models of the overview whose cards of time are made (`results/time/<model>.*`), or `all` of them: each is asked
-    what its line of the overview says, and again with its frames in views of time (docs/reference/time.md)."""
-    time_views: list[TimeView] = Field([*get_args(TimeView)], min_length=1)
-    """The views that cards of time ask. `[none, middle, shuffled]` tells the parts of a score at half the cost."""
-    stand_in: Slug | None = None
-    """A baseline that answers in place of every other model and judge. Labels stay; each model's slug is its seed."""
+    """Models of the overview (`results/tables/overview.*`), one line each; by default there is no overview."""
+    temporal: list[Slug] = Field([])
+    """Models of the overview with a temporal profile (`results/temporal/<model>.*`), or `all`
+    (docs/reference/temporal.md)."""
+    temporal_ablations: list[TemporalAblation] = Field([*get_args(TemporalAblation)], min_length=1)
+    """Temporal ablations of the profiles. `[none, middle, shuffled]` decomposes a score at half the cost."""
+    baseline: Slug | None = None
+    """Baseline that replaces every other model and judge. Labels stay; each model's slug is its seed."""
     budget_usd: float = Field(0, ge=0)
-    """US dollars that models behind an API may cost in all, of whatever suite of this store: a job stops before a
-    question would cross it. At 0 no model with a `price:` runs."""
+    """Maximum total cost of models behind an API in US dollars, over all suites of this store. At 0 no model with a
+    `price:` runs."""
     budget_tokens: int = Field(0, ge=0)
-    """Tokens, of prompts and answers, that models behind an API may take in all whose files name no `price:`; at 0 none
-    of them runs."""
+    """Maximum total tokens, of prompts and responses, of models behind an API without a `price:`. At 0 none of them
+    runs."""
     shards: int = Field(ge=1, le=4096)
-    """Number of shards that the videos are divided into. Changing it repeats no work that is in the store."""
+    """Number of shards of the videos. Changing it repeats no work that is in the store."""
     missing_share_max: float = Field(ge=0, le=1)
-    """Largest share of a run's items without a clip, 0 to 1; above it a table stops with an error."""
+    """Maximum share of a run's items without a clip; above it tables fail."""
     failed_share_max: float = Field(0.05, ge=0, le=1)
-    """Largest share of a run's answers, or of a judge's replies, that may have failed, 0 to 1; above it a table stops
-    with an error. Answers that were made elsewhere do not count."""
+    """Maximum share of failed responses of a run, or failed replies of a judge; above it tables fail. Imported
+    predictions do not count."""
     answer_attempts: int = Field(3, ge=1)
-    """Runs of the workflow that ask a question whose failure may pass, such as a timeout."""
+    """Maximum number of workflow runs that attempt a request whose failures are transient, such as timeouts."""
     limits: Limits = DEFAULT_LIMITS
-    """The largest videos and images that are taken."""
-    text_chars_max: int = Field(LONGEST_TEXT, ge=1)
-    """Most characters of one text of a release; an item with a longer one is not asked, and counts as missing."""
+    """Maximum size of videos and images."""
+    text_chars_max: int = Field(DEFAULT_TEXT_CHARS_MAX, ge=1)
+    """Maximum characters of a text in a release; an item with a longer text counts as missing."""
     clip_settings: ClipSettings = ClipSettings()
-    """Encoding, concatenations, images as clips."""
-    fact_settings: FactSettings = FactSettings()
-    """Detection of shots, measuring of motion."""
+    """Encoding, concatenations, and images as clips."""
+    clip_metadata_settings: ClipMetadataSettings = ClipMetadataSettings()
+    """Shot detection and motion measurement."""
     benchmarks: dict[Slug, SuiteBenchmark]
-    """The benchmarks by name."""
+    """Benchmarks by name."""
 
     def overview_lines(self) -> list[OverviewLine]:
         """Return the lines of the overview, each as settings."""

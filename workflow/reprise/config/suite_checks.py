@@ -2,57 +2,59 @@
 
 from collections import Counter
 
-from reprise.config.known import Known
-from reprise.config.problems import Notes, unknown_name
-from reprise.config.side_packages import module_of, packages_of
-from reprise.core.errors import choices
-from reprise.models.adapters import ADAPTERS, ANYTHING
+from reprise.config.name_checks import NameChecks
+from reprise.config.problems import ProblemNotes, find_unknown_name
+from reprise.config.side_packages import list_packages, load_module
+from reprise.core.errors import describe_choices
+from reprise.models.adapters import ADAPTERS, ALL_REQUEST_TYPES
 
 TERMS = ("local", "none", "all")
 
 
-def check_suite(known: Known, notes: Notes) -> None:
+def check_suite(name_checks: NameChecks, notes: ProblemNotes) -> None:
     """Note the problems of the suite's file."""
-    config, suite = known.found, known.found.suite
+    config, suite = name_checks.configuration, name_checks.configuration.suite
     for term in suite.run:
         if isinstance(term, str):
-            reasons = unknown_name("model", term, [*TERMS, *config.models, *known.unreadable])
-            notes.at("run").say(*(f"{reason} Also: {', '.join(TERMS)}, {{gpus: N}}." for reason in reasons))
-    notes.at("skip").say(*known.models(suite.skip))
-    notes.at("judges").say(*known.writing(suite.judges, "judge"))
-    _check_stand_in(known, notes.at("stand_in"))
+            reasons = find_unknown_name("model", term, [*TERMS, *config.models, *name_checks.unreadable])
+            notes.at_key("run").add(*(f"{reason} Also: {', '.join(TERMS)}, {{gpus: N}}." for reason in reasons))
+    notes.at_key("skip").add(*name_checks.model_problems(suite.skip))
+    notes.at_key("judges").add(*name_checks.writing_problems(suite.judges, "judge"))
+    _check_baseline(name_checks, notes.at_key("baseline"))
     for name, entry in suite.benchmarks.items():
-        benchmark_notes = notes.at(f"benchmarks.{name}")
-        benchmark_notes.at(".judges").say(*known.writing(entry.judges or (), "judge"))
+        benchmark_notes = notes.at_key(f"benchmarks.{name}")
+        benchmark_notes.at_key(".judges").add(*name_checks.writing_problems(entry.judges or (), "judge"))
         for run in entry.extra_runs:
-            benchmark_notes.at(f".extra_runs: '{run}'").say(*known.run(run, name))
+            benchmark_notes.at_key(f".extra_runs: '{run}'").add(*name_checks.run_problems(run, name))
         if entry.release.kind == "constructed" and entry.construction is None:
-            benchmark_notes.at(".construction").say(
-                "missing; `release: {kind: constructed}` says that the release is made as this says."
+            benchmark_notes.at_key(".construction").add(
+                "missing; `release: {kind: constructed}` needs it to construct the release."
             )
-    for package in packages_of(suite.benchmarks.values()):
-        module_of(package, "configuration").check(known, notes)
+    for package in list_packages(suite.benchmarks.values()):
+        load_module(package, "configuration").check(name_checks, notes)
     lines = suite.overview_lines()
     line_counts = Counter(line.model for line in lines)
     for line in lines:
-        line_notes = notes.at(f"overview: '{line.model}'")
-        line_notes.say(*known.models([line.model]), *known.samplings(line.samplings.values()))
+        line_notes = notes.at_key(f"overview: '{line.model}'")
+        line_notes.add(
+            *name_checks.model_problems([line.model]), *name_checks.sampling_problems(line.samplings.values())
+        )
         if line_counts[line.model] > 1:
-            line_notes.say("named twice; a model has one line.")
+            line_notes.add("duplicate; a model has one line in the overview.")
         for benchmark in {*(line.benchmarks or ()), *line.samplings}:
             line_notes.expect("benchmark", [benchmark], suite.benchmarks)
             if benchmark in config.tables and config.tables[benchmark].overview is None:
-                line_notes.say(f"{benchmark} has no part in the overview.")
+                line_notes.add(f"{benchmark} has no part in the overview.")
 
 
-def _check_stand_in(known: Known, notes: Notes) -> None:
-    """Check that the baseline exists, runs on any machine and answers all kinds of questions."""
-    name = known.found.suite.stand_in
-    adapters = {slug: ADAPTERS[model.adapter] for slug, model in known.found.models.items()}
+def _check_baseline(name_checks: NameChecks, notes: ProblemNotes) -> None:
+    """Check that the baseline exists, runs on any machine and answers all kinds of requests."""
+    name = name_checks.configuration.suite.baseline
+    adapters = {slug: ADAPTERS[model.adapter] for slug, model in name_checks.configuration.models.items()}
     local = {slug: adapter for slug, adapter in adapters.items() if not adapter.needs_weights and not adapter.is_remote}
-    suitable = [slug for slug, adapter in local.items() if set(ANYTHING) <= set(adapter.asks)]
-    if name not in (None, *suitable, *known.unreadable):
-        notes.say(
-            f"'{name}': a baseline that answers all kinds of questions, without weights or a server, stands in for "
-            f"others.{choices(str(name), suitable)}"
+    suitable = [slug for slug, adapter in local.items() if set(ALL_REQUEST_TYPES) <= set(adapter.request_types)]
+    if name not in (None, *suitable, *name_checks.unreadable):
+        notes.add(
+            f"'{name}': a baseline must answer all kinds of requests without weights or a server."
+            f"{describe_choices(str(name), suitable)}"
         )

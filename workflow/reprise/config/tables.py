@@ -5,94 +5,94 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from reprise.config.names import Slug, TableName
-from reprise.core.settings import Settings, mistake
+from reprise.core.settings import Settings, setting_error
 
 
 class PublishedAs(Settings):
-    """A column's names in the csv of published numbers, if they differ from the rows' settings."""
+    """A column's names in the csv file of published numbers, where they differ from the row's settings."""
 
     row: str | None = None
-    """Its row."""
+    """Row in the csv file."""
     frames: str | None = None
-    """Its number of frames."""
+    """Number of frames in the csv file."""
     group: str | None = None
-    """Its group."""
+    """Group in the csv file."""
     stated: dict[str, float] = Field({})
-    """Row of the csv -> its number, where the paper's text states it and no table prints it."""
+    """Row of the csv file -> value that the paper states in its text only."""
 
 
 class Ratio(Settings):
-    """A metric of a row's run, in percent of the same metric with frames of another sampling."""
+    """A metric of a run, in percent of the same metric under another sampling."""
 
     metric: str
     """The metric."""
     over: Slug
-    """The sampling of the run in the denominator."""
+    """Sampling of the run in the denominator."""
 
 
 class Column(Settings):
-    """One metric, or several joined in a cell, of one group of items; or the rows' numbers of frames."""
+    """One or several metrics of a group of items, or the rows' numbers of frames."""
 
     title: str
-    """Header of the column."""
+    """Column header."""
     span: str | None = None
-    """Header above this column and its neighbours with the same one."""
+    """Header that spans this column and its neighbours with the same `span`."""
     shows: Literal["metrics", "frames"] = "metrics"
-    """`frames` prints the rows' `frames` in place of a metric."""
+    """`frames` prints the rows' `frames` instead of a metric."""
     metrics: list[str] | None = None
-    """The metrics of a cell; by default the table's."""
+    """Metrics of a cell; by default those of the table."""
     group: str | None = None
-    """Group of items. A row's own group replaces it."""
+    """Group of items; a row's `group` takes precedence."""
     model: Slug | None = None
-    """Replaces the rows' model."""
+    """Overrides the row's model."""
     protocol: Slug | None = None
-    """Replaces the rows' protocol."""
+    """Overrides the row's protocol."""
     sampling: Slug | None = None
-    """Replaces the rows' sampling."""
+    """Overrides the row's sampling."""
     ratio: Ratio | None = None
-    """Divide by the same run with another sampling."""
+    """Divide by the same run under another sampling."""
     published: PublishedAs | None = PublishedAs()
-    """The column's names in the csv of published numbers; `null` where the paper has no such column."""
+    """Names in the csv file of published numbers; `null` if the paper has no such column."""
     decimals: int = Field(1, ge=0, le=4)
-    """Decimals to print; by default the table's."""
+    """Decimals; by default those of the table."""
     signed: bool = False
-    """Print a plus sign."""
+    """Print a plus sign before positive values."""
     best: Literal["highest", "lowest", "nearest_zero"] = "highest"
-    """Which value is the best: the highest, the lowest (of an error), or the one nearest to zero (of a bias)."""
+    """Which value is best; `lowest` suits errors, `nearest_zero` biases."""
 
 
 class RowSettings(Settings):
     """Settings of a row; a section can set them for all its rows."""
 
     model: Slug | None = None
-    """Slug of the model. A row without one shows published numbers only."""
+    """Slug of the model; a row without a model shows published numbers only."""
     protocol: Slug | None = None
-    """What the model is asked: a protocol of the benchmark."""
+    """Protocol of the benchmark."""
     sampling: Slug | None = None
-    """Which frames it is shown: a sampling of `config/config.yaml`."""
+    """Sampling of `config/config.yaml`."""
     dataset: bool = False
-    """Show numbers of the data themselves."""
+    """Show statistics of the data instead of a model's scores."""
     group: str | None = None
-    """Group of items, in place of the columns' groups."""
+    """Group of items; overrides the columns' groups."""
     frames: str | None = None
-    """Number of frames as the paper prints it; finds the row in the csv of published numbers."""
+    """Number of frames as the paper prints it; also selects the row in the csv file of published numbers."""
     published: str | None = None
-    """Label in the csv of published numbers, if it is not the row's label."""
+    """Label in the csv file of published numbers; by default `label`."""
 
 
 class Row(RowSettings):
-    """One row: a run (`model`), a random guesser (`chance`), the data (`dataset`), or published numbers only."""
+    """One row: a run (`model`), random guessing (`chance`), the data (`dataset`), or published numbers only."""
 
     label: str
-    """Label in front of the row."""
+    """Row label."""
     chance: bool = False
     """Show the score of random guessing."""
     judges: list[Slug] = Field([])
-    """Show the ratings of the first of these judges who rated the run, in place of the suite's."""
+    """Judges in order of preference, instead of those of the suite; the first with ratings of this run is shown."""
     wording: Slug | None = None
-    """Variant of the protocols that columns name: `letter` asks `mmbench.letter` in a column of `mmbench`."""
+    """Variant of the columns' protocols: with `letter`, a column of `mmbench` shows `mmbench.letter`."""
 
-    def in_column(self, column: Column) -> "Row":
+    def for_column(self, column: Column) -> "Row":
         """Return the row with the settings that a column overrides."""
         protocol = f"{column.protocol}.{self.wording}" if column.protocol and self.wording else column.protocol
         overrides = {"model": column.model, "protocol": protocol, "sampling": column.sampling}
@@ -101,18 +101,18 @@ class Row(RowSettings):
 
 
 class Section(RowSettings):
-    """Rows under a title. A section's settings apply to all its rows that do not set their own."""
+    """Rows under a title. Its settings are the defaults of its rows."""
 
     title: str | None = None
     """Title above the rows."""
     published_suffix: str = ""
-    """Follows each row's label in the csv of published numbers."""
+    """Suffix of each row's label in the csv file of published numbers."""
     best: bool = True
-    """Mark the best of these rows, in a table that marks any."""
+    """Include these rows when the best value is marked."""
     rows: list[Row] = Field(min_length=1)
-    """The rows."""
+    """Rows of the section."""
 
-    def resolved(self) -> list[Row]:
+    def resolve(self) -> list[Row]:
         """Return the rows with the section's settings as defaults."""
         shared = {name: getattr(self, name) for name in RowSettings.model_fields}
         return [
@@ -128,35 +128,35 @@ class TableSpec(Settings):
     """One table of the paper."""
 
     title: str
-    """Title of the table."""
+    """Table title."""
     caption: str
     """Text below the title."""
     stub: str | None = None
-    """Header of the row labels; by default `Model`, `Judge` above rows of judges, `Data set` above rows of data."""
+    """Header of the row labels; by default `Model`, `Judge` or `Data set`."""
     metrics: list[str] = Field([])
-    """The metrics of columns that name none."""
+    """Default metrics of the columns."""
     decimals: int = Field(1, ge=0, le=4)
-    """Decimals of columns that name none."""
+    """Default decimals of the columns."""
     columns: list[Column] = Field(min_length=1)
-    """The columns."""
+    """Columns of the table."""
     sections: list[Section] = Field(min_length=1)
-    """The rows, by section."""
+    """Sections of rows."""
     judge: str | None = None
-    """The judge of the paper's numbers, which the caption names if it shows some, beside the judge of ours."""
+    """Judge of the paper's numbers; the caption names it."""
     notes: list[str] = Field([])
-    """Sentences below the table."""
+    """Sentences for the footnotes."""
     best: bool = True
     """Mark the best value of each column."""
     significance: bool = False
-    """Mark what is above chance."""
+    """Mark values above chance."""
     is_damaged: bool = False
-    """Whether numbers of the paper's table are lost in its text: an empty cell then says that its number may be one."""
+    """Whether the text of the paper's table lost numbers; footnotes then say that an empty cell may have had one."""
     bold: Literal["best", "significant"] = "best"
-    """What is printed in bold: the best values, or those above chance."""
+    """What is bold: the best values, or values above chance."""
     compared_with: str | None = None
-    """Group of items: mark what is above or below the same run's number of this group."""
+    """Group of items; mark values above or below the same run's value for this group."""
     intervals: bool = False
-    """Print the interval of every number that is measured here."""
+    """Print the interval of each measured value."""
 
     @model_validator(mode="before")
     @classmethod
@@ -170,7 +170,7 @@ class TableSpec(Settings):
 
     def rows(self) -> list[Row]:
         """Return all rows with the settings of their sections."""
-        return [row for section in self.sections for row in section.resolved()]
+        return [row for section in self.sections for row in section.resolve()]
 
     def cells(self) -> list[Row]:
         """Return each row as its columns show it, once for each distinct run.
@@ -179,26 +179,25 @@ class TableSpec(Settings):
         """
         denominators = [c.model_copy(update={"sampling": c.ratio.over}) for c in self.columns if c.ratio]
         distinct_columns = {(c.model, c.protocol, c.sampling): c for c in (*self.columns, *denominators)}.values()
-        return [row.in_column(column) for row in self.rows() for column in distinct_columns]
+        return [row.for_column(column) for row in self.rows() for column in distinct_columns]
 
-    def metrics_of(self, column: Column) -> list[str]:
+    def list_metrics(self, column: Column) -> list[str]:
         """Return the metrics that a column shows."""
         return (column.metrics or self.metrics) if column.shows == "metrics" else []
 
 
 class Overview(Settings):
-    """A benchmark's part of the overview: its main numbers, and of which runs they are."""
+    """A benchmark's part of the overview: its main metrics and their runs."""
 
     table: TableName | None = None
-    """The paper's main table. A model that is in it is asked as there, and shows that row's published values where it
-    does not run; of several rows the one counts that is nearest to `protocol` and `sampling`. Without one all models
-    are asked alike."""
+    """The paper's main table. A model of this table uses its row there (the one nearest to `protocol` and `sampling`),
+    including published values."""
     protocol: Slug
-    """What every other model is asked."""
+    """Protocol of all other models."""
     sampling: Slug
-    """Which frames every other model is shown."""
+    """Sampling of all other models."""
     columns: list[Column] = Field(min_length=1)
-    """The main numbers; each names its metrics. A card of time compares the last one."""
+    """Main metrics, named per column. Temporal profiles compare the last column."""
 
 
 class Tables(Settings):
@@ -207,14 +206,14 @@ class Tables(Settings):
     benchmark: Slug
     """The benchmark."""
     overview: Overview | None = None
-    """Its part of the overview of models; without one the benchmark is not in it."""
+    """Part of the overview; without it the overview omits the benchmark."""
     abbreviations: dict[str, str] = Field({})
-    """What abbreviations in headers and labels mean; a table explains those that it has."""
+    """Abbreviation -> meaning; a table explains those that it uses."""
     tables: dict[TableName, TableSpec] = Field({})
-    """The tables by name: `table<N>`, N as in the paper."""
+    """Tables by name: `table<N>` with N as in the paper."""
 
     @model_validator(mode="after")
     def _main_table_exists(self) -> Self:
         if self.overview is not None and self.overview.table not in (None, *self.tables):
-            raise mistake(f"overview.table: no {self.overview.table} here. There are: {', '.join(self.tables)}.")
+            raise setting_error(f"overview.table: no {self.overview.table} here. There are: {', '.join(self.tables)}.")
         return self

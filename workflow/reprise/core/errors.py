@@ -1,6 +1,6 @@
-"""Errors: the exception for a user's mistake, how a command ends on it, and failures of this machine.
+"""Errors: the exception for a user's mistake, the exit of a command on it, and failures of this machine.
 
-A machine failure is told apart from a problem of a file, because it is never recorded as a result.
+A machine failure is distinguished from a problem of a file, because it is never recorded as a result.
 """
 
 import errno
@@ -15,30 +15,30 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from reprise.core.log import log_to_stderr
-from reprise.core.plain import safe
+from reprise.core.plain import sanitize
 
-ROOM = "make room (python -m reprise store --prune) or set `store:` to a larger disk"
-RIGHTS = "let this user read and write there"
-OPEN_FILES = "raise the limit of open files (ulimit -n)"
-MEMORY = "give the job more memory, or run fewer at once (--cores)"
+DISK_SPACE_REMEDY = "make room (python -m reprise store --prune) or set `store:` to a larger disk"
+PERMISSION_REMEDY = "let this user read and write there"
+OPEN_FILES_REMEDY = "raise the limit of open files (ulimit -n)"
+MEMORY_REMEDY = "give the job more memory, or run fewer jobs at once (--cores)"
 REMEDIES = {
-    errno.ENOSPC: ROOM,
-    errno.EDQUOT: ROOM,
+    errno.ENOSPC: DISK_SPACE_REMEDY,
+    errno.EDQUOT: DISK_SPACE_REMEDY,
     errno.EFBIG: "raise the limit of file sizes (ulimit -f)",
-    errno.ENOMEM: MEMORY,
+    errno.ENOMEM: MEMORY_REMEDY,
     errno.EAGAIN: "end other processes, or run fewer jobs at once (--cores)",
-    errno.EMFILE: OPEN_FILES,
-    errno.ENFILE: OPEN_FILES,
+    errno.EMFILE: OPEN_FILES_REMEDY,
+    errno.ENFILE: OPEN_FILES_REMEDY,
     errno.EIO: "check the disk",
     errno.ESTALE: "mount the file system again",
-    errno.EROFS: RIGHTS,
-    errno.EACCES: RIGHTS,
-    errno.EPERM: RIGHTS,
+    errno.EROFS: PERMISSION_REMEDY,
+    errno.EACCES: PERMISSION_REMEDY,
+    errno.EPERM: PERMISSION_REMEDY,
 }
 # ffmpeg also reports these for damaged files, and its Python binding reports EIO for them.
 UNCLEAR = {errno.EPERM, errno.EAGAIN}
 SURROGATE = re.compile("[\udc80-\udcff]")  # Python decodes a byte of a name that is not UTF-8 to one of these.
-IN_WORDS = re.compile(r"\(os error (\d+)\)")
+ERRNO_IN_MESSAGE = re.compile(r"\(os error (\d+)\)")
 
 
 class UserError(Exception):
@@ -51,7 +51,7 @@ class MachineError(UserError):
 
 def stop_on_fault(error: BaseException, store: Path | None = None) -> None:
     """Raise a MachineError if this machine, and not the file, caused an error."""
-    fault = fault_of(error, store)
+    fault = find_fault(error, store)
     if fault is not None:
         raise MachineError(fault) from error
 
@@ -64,43 +64,45 @@ def stop_on_fault_of_ffmpeg(returncode: int, stderr: str, target: Path) -> None:
     reported = [number for number in REMEDIES if number not in UNCLEAR and os.strerror(number) in stderr]
     if reported:
         fault = _message(target, reported[0])
-    elif returncode < 0 or returncode == 255:  # ffmpeg exits with 255 when a signal asks it to end.
+    elif returncode < 0 or returncode == 255:  # ffmpeg exits with 255 after a signal to terminate.
         reason = f"ffmpeg was ended by {signal.Signals(-returncode).name if returncode < 0 else 'a signal'}"
-        fault = _with_remedy(f"{target}: {reason}", MEMORY)
+        fault = _with_remedy(f"{target}: {reason}", MEMORY_REMEDY)
     else:
         return
     target.unlink(missing_ok=True)
     raise MachineError(fault)
 
 
-def suggestion(name: str, allowed: Iterable[str]) -> str:
+def suggest_name(name: str, allowed: Iterable[str]) -> str:
     """Return ` Did you mean 'x'?`, or an empty text if no allowed name is close."""
     matches = get_close_matches(name, list(allowed), n=1, cutoff=0.6)
     return f" Did you mean '{matches[0]}'?" if matches else ""
 
 
-def choices(unknown_name: str, allowed: Iterable[str]) -> str:
-    """Return ` Did you mean 'x'? Allowed: ...`; a long list is cut to the names nearest to the given one."""
+def describe_choices(unknown_name: str, allowed: Iterable[str]) -> str:
+    """Return ` Did you mean 'x'? Allowed: ...`; a long list is cut to the most similar names."""
     names = sorted(set(allowed))
     is_short = len(names) <= 25
     nearest = names if is_short else get_close_matches(unknown_name, names, n=8, cutoff=0)
     has_comma = any("," in name for name in nearest)
     options = ", ".join(f"'{name}'" if has_comma else name for name in nearest) or "nothing"
-    return f"{suggestion(unknown_name, names)} Allowed: {options}{'' if is_short else f', ... ({len(names)} in all)'}."
+    return (
+        f"{suggest_name(unknown_name, names)} Allowed: {options}{'' if is_short else f', ... ({len(names)} in all)'}."
+    )
 
 
-def unknown(kind: str, name: str, allowed: Iterable[str], location: str) -> UserError:
-    return UserError(f"{location}: unknown {kind} '{name}'.{choices(name, allowed)}")
+def unknown_name_error(kind: str, name: str, allowed: Iterable[str], location: str) -> UserError:
+    return UserError(f"{location}: unknown {kind} '{name}'.{describe_choices(name, allowed)}")
 
 
-def refuse_unknown(kind: str, names: Iterable[str], allowed: Collection[str], location: str) -> None:
+def reject_unknown(kind: str, names: Iterable[str], allowed: Collection[str], location: str) -> None:
     for name in names:
         if name not in allowed:
-            raise unknown(kind, name, allowed, location)
+            raise unknown_name_error(kind, name, allowed, location)
 
 
 @contextmanager
-def faults_in_words() -> Iterator[None]:
+def raise_machine_errors() -> Iterator[None]:
     """Raise a machine failure in the block as a MachineError that tells the user what to do."""
     try:
         yield
@@ -111,7 +113,7 @@ def faults_in_words() -> Iterator[None]:
         raise
     except UnicodeEncodeError as error:
         if name := _name_that_is_not_utf8(error):
-            raise UserError(f"{name}: a name of a file or a folder that is not UTF-8. Rename it.") from error
+            raise UserError(f"{name}: the name of this file or folder is not UTF-8. Rename it.") from error
         raise
 
 
@@ -119,10 +121,10 @@ def run_command(main: Callable[[], None]) -> None:
     """Run a command's main function; end a user's mistake with its message alone, and a bug with its traceback."""
     log_to_stderr()
     try:
-        with faults_in_words():
+        with raise_machine_errors():
             main()
     except UserError as error:
-        message = f"Error: {safe(str(error))}"
+        message = f"Error: {sanitize(str(error))}"
         try:
             print(message, file=sys.stderr, flush=True)
         except OSError:  # Standard error may be a log on a full disk.
@@ -135,7 +137,7 @@ def run_command(main: Callable[[], None]) -> None:
 # Failures of this machine
 
 
-def fault_of(error: BaseException, store: Path | None = None) -> str | None:
+def find_fault(error: BaseException, store: Path | None = None) -> str | None:
     """Return the machine failure that caused an error and its remedy, or None if the file itself is the cause.
 
     With a store, a refusal to read a file outside it is a problem of that file.
@@ -171,24 +173,24 @@ def utf8_or_escaped(name: str) -> str:
 
 def _misplaced(error: OSError) -> str | None:
     """Describe what blocks the path of an error, such as a broken link, with its remedy; None if nothing does."""
-    path, number = path_of(error), _number(error)
+    path, number = get_error_path(error), _number(error)
     for link in () if path is None else (path, *path.parents):
         if link.is_symlink() and not link.exists():
-            problem = f"{link}: a link to {link.readlink()}, which is not there"
-            return _with_remedy(problem, "mount or restore that, or remove the link")
+            problem = f"{link}: a link to {link.readlink()}, which does not exist"
+            return _with_remedy(problem, "mount or restore its target, or remove the link")
     if path is None or number not in (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP):
         return None
-    return _with_remedy(f"{path}: {os.strerror(number)}", "move away what lies in its place")
+    return _with_remedy(f"{path}: {os.strerror(number)}", "move or rename what is at this path")
 
 
-def path_of(error: OSError) -> Path | None:
+def get_error_path(error: OSError) -> Path | None:
     """Return the file that an error names, the target if it names two; None if it names none or a file descriptor."""
     name = error.filename2 or error.filename
     return Path(os.fsdecode(name)) if isinstance(name, str | bytes) else None
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an error of Python, the operating system or torch says that main or GPU memory ran out."""
+    """Return whether an error of Python, the operating system or torch reports that main or GPU memory ran out."""
     return any(
         isinstance(cause, MemoryError)
         or type(cause).__name__ == "OutOfMemoryError"
@@ -199,7 +201,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 @contextmanager
-def named(path: Path) -> Iterator[None]:
+def add_path_to_errors(path: Path) -> Iterator[None]:
     """Add the path of the written file to an OSError that names none."""
     try:
         yield
@@ -229,7 +231,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _number(error: OSError) -> int:
     """Return the errno of an error; libraries in Rust state it only in their message."""
-    match = IN_WORDS.search(str(error))
+    match = ERRNO_IN_MESSAGE.search(str(error))
     return error.errno or (int(match[1]) if match else 0)
 
 

@@ -1,7 +1,7 @@
 """Write files atomically, with canonical JSON, digests and checksums that are verified on every read.
 
-Without a checksum of its own, a damaged or edited result becomes a wrong number. polars verifies no parquet page, csv
-and JSON have nothing to verify, and Snakemake takes an edited file for a new input.
+Without a checksum, a damaged or edited result would become a wrong number: polars does not verify parquet pages, csv
+and JSON have no checksums, and Snakemake treats an edited file as a new input.
 """
 
 import errno
@@ -13,16 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from reprise.core.errors import UserError, named
+from reprise.core.errors import UserError, add_path_to_errors
 from reprise.core.provenance import Provenance, provenance_of
 
-MARK = b"reprise sha256="
-DIGITS = 64
-PLACE = b"0" * DIGITS
-# A parquet file ends with its metadata, which hold the mark.
-TAIL = 1 << 18
-SHORT = 16
-LONGEST_NAME = 255  # The limit of common file systems, in bytes.
+CHECKSUM_MARKER = b"reprise sha256="
+CHECKSUM_DIGITS = 64
+CHECKSUM_PLACEHOLDER = b"0" * CHECKSUM_DIGITS
+# A parquet file ends with its metadata, which contain the marker.
+FOOTER_BYTES = 1 << 18
+LINE_CHECKSUM_DIGITS = 16
+MAX_NAME_BYTES = 255  # The limit of common file systems, in bytes.
 
 
 def canonical_json(value: Any) -> str:
@@ -44,12 +44,12 @@ def file_digest(path: Path) -> str:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path next to `path`, which replaces `path` only if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp{path.suffix}")
     try:
-        with named(path):
+        with add_path_to_errors(path):
             yield temporary
             temporary.replace(path)
     finally:
@@ -57,7 +57,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    with whole_file(path) as temporary:
+    with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
@@ -70,13 +70,13 @@ def read_json(path: Path) -> Any:
         raise UserError(f"{path}: not valid JSON ({error}). Delete it and run snakemake again.") from error
 
 
-def matching_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
+def list_matching_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
     """Return the files of a folder that match any pattern, by relative name; none if there is no folder."""
     paths = sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
     return {path.relative_to(folder).as_posix(): path for path in paths}
 
 
-def fitting_files(pattern: str) -> list[Path]:
+def glob_files(pattern: str) -> list[Path]:
     """Return the files that match a pattern, without the hidden ones that programs leave beside an open file."""
     if not Path(pattern).name:  # `glob` does not accept an empty pattern or a folder such as `.` and `/`.
         return []
@@ -91,10 +91,10 @@ def can_be_path(name: str) -> bool:
         encoded = name.encode()
     except UnicodeEncodeError:
         return False
-    return b"\0" not in encoded and all(len(part) <= LONGEST_NAME for part in encoded.split(b"/"))
+    return b"\0" not in encoded and all(len(part) <= MAX_NAME_BYTES for part in encoded.split(b"/"))
 
 
-def inside(folder: Path, name: str) -> Path | None:
+def resolve_inside(folder: Path, name: str) -> Path | None:
     """Return `folder/name`, or None if the name leaves the folder (absolute, `..`, a link that leads out)."""
     if not can_be_path(name):
         return None
@@ -110,31 +110,31 @@ def inside(folder: Path, name: str) -> Path | None:
 
 def table_metadata(path: Path) -> str:
     """Return the metadata text of a table: a placeholder for its checksum, and its provenance."""
-    return f"{MARK.decode()}{PLACE.decode()} {canonical_json(provenance_of(path))}"
+    return f"{CHECKSUM_MARKER.decode()}{CHECKSUM_PLACEHOLDER.decode()} {canonical_json(provenance_of(path))}"
 
 
 def with_checksum(content: bytes) -> bytes:
     """Return the bytes of a table with the checksum of all other bytes filled in."""
-    head, mark, tail = content.rpartition(MARK)
-    digest = hashlib.sha256(head + mark + PLACE + tail[DIGITS:]).hexdigest()
-    return head + mark + digest.encode() + tail[DIGITS:]
+    head, mark, tail = content.rpartition(CHECKSUM_MARKER)
+    digest = hashlib.sha256(head + mark + CHECKSUM_PLACEHOLDER + tail[CHECKSUM_DIGITS:]).hexdigest()
+    return head + mark + digest.encode() + tail[CHECKSUM_DIGITS:]
 
 
 def is_whole(content: bytes) -> bool:
     """Return whether the bytes of a table match its checksum."""
-    return MARK in content and with_checksum(content) == content
+    return CHECKSUM_MARKER in content and with_checksum(content) == content
 
 
-def recorded(path: Path) -> Provenance | None:
+def read_provenance(path: Path) -> Provenance | None:
     """Return the provenance that a file records; None if it records none."""
     if path.suffix != ".parquet":
         seal = read_record(_seal_path(path))
         return _provenance(seal.get("made")) if isinstance(seal, dict) else None
     with path.open("rb") as stream:
-        stream.seek(max(0, os.fstat(stream.fileno()).st_size - TAIL))
-        _, mark, rest = stream.read().rpartition(MARK)
+        stream.seek(max(0, os.fstat(stream.fileno()).st_size - FOOTER_BYTES))
+        _, mark, rest = stream.read().rpartition(CHECKSUM_MARKER)
     try:
-        content, _ = json.JSONDecoder().raw_decode(rest[DIGITS + 1 :].decode(errors="replace"))
+        content, _ = json.JSONDecoder().raw_decode(rest[CHECKSUM_DIGITS + 1 :].decode(errors="replace"))
     except ValueError:
         return None
     return _provenance(content) if mark else None
@@ -150,20 +150,20 @@ def _provenance(content: Any) -> Provenance | None:
 # Lines
 
 
-def checked_line(text: str) -> str:
+def append_checksum(text: str) -> str:
     """Return a text followed by a tab, which JSON never contains, and its checksum."""
-    return f"{text}\t{text_digest(text)[:SHORT]}"
+    return f"{text}\t{text_digest(text)[:LINE_CHECKSUM_DIGITS]}"
 
 
-def value_of_line(line: bytes) -> Any:
+def parse_line(line: bytes) -> Any:
     """Return the JSON value of a checked line; a line of an older version has no checksum.
 
     Raises:
         ValueError: The line is damaged; the message says how.
     """
     text, tab, checksum = line.rpartition(b"\t")
-    if tab and hashlib.sha256(text).hexdigest()[:SHORT].encode() != checksum:
-        raise ValueError("its checksum does not fit")
+    if tab and hashlib.sha256(text).hexdigest()[:LINE_CHECKSUM_DIGITS].encode() != checksum:
+        raise ValueError("checksum mismatch")
     try:
         return json.loads(text if tab else line)
     except RecursionError as error:
@@ -175,13 +175,13 @@ def value_of_line(line: bytes) -> Any:
 
 def write_record(path: Path, value: Any) -> None:
     """Write a small JSON value with its checksum, atomically."""
-    write_text(path, checked_line(canonical_json(value)) + "\n")
+    write_text(path, append_checksum(canonical_json(value)) + "\n")
 
 
 def read_record(path: Path) -> Any:
     """Return the value of a record; None if it is missing or damaged, so that the caller makes it again."""
     try:
-        return value_of_line(path.read_bytes().removesuffix(b"\n"))
+        return parse_line(path.read_bytes().removesuffix(b"\n"))
     except (FileNotFoundError, ValueError):
         return None
 
@@ -205,12 +205,12 @@ def is_edited(path: Path) -> bool:
     return isinstance(seal, dict) and path.is_file() and file_digest(path) != seal["sha256"]
 
 
-def sealed_text(path: Path) -> Path:
+def verify_sealed_text(path: Path) -> Path:
     """Return the path of a text file after verifying its checksum; a file without one passes."""
     if is_edited(path):
         raise UserError(
-            f"{path}: damaged, or edited: it is not what was written. Save what you wrote in it under another name, "
-            "delete it and run snakemake again."
+            f"{path}: damaged or edited since it was written. Save your edits under another name, delete the file and "
+            "run snakemake again."
         )
     return path
 

@@ -4,20 +4,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from reprise.core.files import recorded
+from reprise.core.files import read_provenance
 from reprise.core.paths import RESULTS
 from reprise.core.provenance import Provenance
 
 
-class Step(NamedTuple):
+class LineageStep(NamedTuple):
     """A result and its provenance."""
 
     path: Path
-    made: Provenance
+    provenance: Provenance
 
     @property
     def stage(self) -> str:
-        return self.made.stage
+        return self.provenance.stage
 
 
 class Lineages:
@@ -28,23 +28,23 @@ class Lineages:
         self._root = root
         self._provenances: dict[Path, Provenance | None] = {}
 
-    def of(self, result: Path) -> list[Step]:
+    def trace(self, result: Path) -> list[LineageStep]:
         """Return the steps that lead to a result, in the order in which they ran; the result is the last."""
         return list(self._steps(result, set()))
 
-    def recorded(self, path: Path) -> Provenance | None:
+    def read_provenance(self, path: Path) -> Provenance | None:
         if path not in self._provenances:
             file = self._root / path
-            self._provenances[path] = recorded(file) if file.is_file() else None
+            self._provenances[path] = read_provenance(file) if file.is_file() else None
         return self._provenances[path]
 
-    def _steps(self, path: Path, seen: set[Path]) -> Iterator[Step]:
+    def _steps(self, path: Path, seen: set[Path]) -> Iterator[LineageStep]:
         seen.add(path)
-        provenance = self.recorded(path)
+        provenance = self.read_provenance(path)
         if provenance is None or not provenance.stage:
             return
         for name in provenance.inputs:
             source = Path(name)
             if source not in seen and source.parts[:1] == RESULTS.parts:
                 yield from self._steps(source, seen)
-        yield Step(path, provenance)
+        yield LineageStep(path, provenance)

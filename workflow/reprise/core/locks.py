@@ -25,9 +25,9 @@ def locked(path: Path) -> Iterator[int]:
             if error.errno not in {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}:
                 raise
             raise UserError(
-                f"{path}: the file system has no locks ({error.strerror}), without which jobs overwrite each other. "
-                "Set `store:` in config/config.yaml to a folder on a file system that has them, or have this one "
-                "mounted with them, such as Lustre with `flock` (docs/reference/store.md)."
+                f"{path}: the file system does not support locks ({error.strerror}); without them, jobs would "
+                "overwrite each other's files. Set `store:` in config/config.yaml to a folder on a file system with "
+                "locks, or mount this one with locks, such as Lustre with `flock` (docs/reference/store.md)."
             ) from error
         yield handle
     finally:

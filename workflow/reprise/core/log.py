@@ -1,4 +1,4 @@
-"""The library's logger, plain lines on standard error, and what other code reads from the logs of jobs."""
+"""The library's logger, which writes plain lines to standard error, and functions that parse the logs of jobs."""
 
 import logging
 import re
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from reprise.core.plain import safe
+from reprise.core.plain import sanitize
 
 log = logging.getLogger("reprise")
 log.setLevel(logging.INFO)
@@ -14,13 +14,13 @@ log.setLevel(logging.INFO)
 
 class _SafeFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return safe(super().format(record))
+        return sanitize(super().format(record))
 
 
 class _LibraryHandler(logging.StreamHandler[TextIO]):
-    """Shows what other libraries log.
+    """Handler for messages of other libraries.
 
-    Without it they would install a handler that hides no secret.
+    Without it they would install a handler that does not redact secrets.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -57,9 +57,9 @@ class Progress(NamedTuple):
 PROGRESS = re.compile(r"^(\d+) of (\d+) requests, ([\d.]+) a second, about (\d+) s left$", re.MULTILINE)
 
 
-def last_progress(log: Path) -> Progress | None:
+def read_last_progress(log: Path) -> Progress | None:
     """Return the latest progress in the log of a job; None if the log has none yet."""
-    matches = PROGRESS.findall(tail_of(log))
+    matches = PROGRESS.findall(read_tail(log))
     return (
         Progress(int(matches[-1][0]), int(matches[-1][1]), float(matches[-1][2]), float(matches[-1][3]))
         if matches
@@ -67,7 +67,7 @@ def last_progress(log: Path) -> Progress | None:
     )
 
 
-def tail_of(log: Path) -> str:
+def read_tail(log: Path) -> str:
     try:
         with log.open("rb") as stream:
             stream.seek(max(0, log.stat().st_size - TAIL_BYTES))
@@ -76,9 +76,9 @@ def tail_of(log: Path) -> str:
         return ""
 
 
-def last_words(log: Path) -> str:
+def find_last_error(log: Path) -> str:
     """Return the error at the end of a log; empty if there is none, as for a killed job."""
-    lines = tail_of(log).splitlines()
+    lines = read_tail(log).splitlines()
     for number in range(len(lines) - 1, -1, -1):
         if lines[number].startswith(ERROR):
             return "\n".join(lines[number:])

@@ -34,15 +34,15 @@ WORDS = {
 }
 
 
-def one_of(names: Iterable[str]) -> str:
+def any_of_pattern(names: Iterable[str]) -> str:
     return "|".join(map(re.escape, sorted(names))) or "(?!)"
 
 
-def seconds(time: float) -> str:
+def format_seconds(time: float) -> str:
     """Return a time as text that parses to the same number, never in scientific notation: `10`, `12.5`, `12345.678`."""
     return f"{Decimal(repr(float(time))):f}".removesuffix(".0")
 
 
-def shard_of(unit: str, shards: int) -> int:
-    """Return the shard of a unit: a stable hash of the unit's name modulo the number of shards."""
-    return int(sha256(unit.encode()).hexdigest()[:15], 16) % shards
+def compute_shard(cluster: str, shards: int) -> int:
+    """Return the shard of a cluster: a stable hash of the cluster's name modulo the number of shards."""
+    return int(sha256(cluster.encode()).hexdigest()[:15], 16) % shards

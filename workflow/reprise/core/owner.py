@@ -72,7 +72,7 @@ def _is_alive(process: psutil.Process) -> bool:
         return False
 
 
-def end_with(owner: Owner | None) -> None:
+def exit_with_owner(owner: Owner | None) -> None:
     """End this process and its children in the same session once its Snakemake has ended."""
     if owner is not None:
         watch(owner, _end)

@@ -1,4 +1,4 @@
-"""Names of runs, lookup of files, and all paths under `results/`, which the rules repeat as patterns."""
+"""Names of runs, lookup of files, and all paths under `results/`; the rules repeat the paths as patterns."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from reprise.core.errors import UserError
-from reprise.core.files import LONGEST_NAME
+from reprise.core.files import MAX_NAME_BYTES
 
 WORKFLOW = Path(__file__).resolve().parents[3]  # The folder of the Snakefile.
 RESULTS = Path("results")
@@ -21,53 +21,53 @@ RUN_NAME = "<benchmark>/<protocol>/<sampling>/<model>"
 PROBLEMS = ".problems.csv"
 TIMINGS = ".timings.parquet"
 REPORT = RESULTS / "report"
-TIME = RESULTS / "time"
+TEMPORAL = RESULTS / "temporal"
 ALL = "all"
-LONGEST = 60
+MAX_QUOTED_CHARS = 60
 OVERVIEW = "overview"
 JUDGES = "judges"
 REPRODUCTION = "reproduction"
-READ_AS = ("tex", "md", "html")  # The formats in which people read tables.
-Ledger = Literal["sources", "clips"]
+READABLE_FORMATS = ("tex", "md", "html")  # Formats of tables for humans.
+ManifestKind = Literal["sources", "clips"]
 
 
-def places(root: Path = Path()) -> list[Path]:
+def working_folders(root: Path = Path()) -> list[Path]:
     """Return the folders in which files are looked up, each once; a later folder takes precedence."""
     return [WORKFLOW] if root.resolve() == WORKFLOW else [WORKFLOW, root]
 
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.@-]+:/")
 VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[^}]*\})")
-LONGEST_PATH = 4000  # The limit of common file systems, in bytes.
+MAX_PATH_BYTES = 4000  # The limit of common file systems, in bytes.
 
 
-def path_problem(path: str) -> str | None:
+def find_path_problem(path: str) -> str | None:
     """Return why a user's text cannot be a path on this machine; None if it can."""
     if not path.strip():
         return "should be a path, found an empty text."
     if URL.match(path):
-        return f"'{path}' is an address. Name a file or a folder on this machine; mount what is elsewhere first."
+        return f"'{path}' is a URL. Use a path on this machine; mount remote files first."
     if "\0" in path:
-        return f"{path!r}: a path cannot have a NUL character. Remove it."
+        return f"{path!r}: a path cannot contain a NUL character. Remove it."
     name = path.encode("utf-8", errors="surrogatepass")
     if name != path.encode("utf-8", errors="replace"):
-        return f"{path!r}: should be a path in UTF-8. Rename what it names."
-    if len(name) > LONGEST_PATH or any(len(part) > LONGEST_NAME for part in name.split(b"/")):
-        return f"'{path[:LONGEST]}...' is longer than a path can be."
+        return f"{path!r}: should be a path in UTF-8. Rename the file or folder."
+    if len(name) > MAX_PATH_BYTES or any(len(part) > MAX_NAME_BYTES for part in name.split(b"/")):
+        return f"'{path[:MAX_QUOTED_CHARS]}...' is longer than a path can be."
     if any("**" in part and part != "**" for part in path.split("/")):
         return f"'{path}' is not a pattern: `**` stands alone between slashes. Write `*` within a name."
     return None
 
 
-def pattern_problem(pattern: str) -> str | None:
+def find_pattern_problem(pattern: str) -> str | None:
     """Return why a user's text cannot be a glob pattern of files inside a folder; None if it can."""
     parts = Path(pattern).parts
     if not parts or Path(pattern).is_absolute() or ".." in parts:
         return f"'{pattern}' should be a pattern of files inside the folder, such as '*.csv'."
-    return path_problem(pattern)
+    return find_path_problem(pattern)
 
 
-def expanded(path: str) -> str:
+def expand_path(path: str) -> str:
     """Return a path with `~` and variables replaced.
 
     Raises:
@@ -87,7 +87,7 @@ def expanded(path: str) -> str:
         ) from error
 
 
-def located(path: str | Path, root: Path = Path()) -> Path:
+def locate(path: str | Path, root: Path = Path()) -> Path:
     """Return the path of a file, folder or pattern in the working directory, or else in the folder of the workflow."""
     is_only_in_workflow = not Path(path).is_absolute() and not _is_in(root, path) and _is_in(WORKFLOW, path)
     return WORKFLOW / path if is_only_in_workflow else root / path
@@ -99,7 +99,7 @@ def _is_in(folder: Path, path: str | Path) -> bool:
 
 @dataclass(frozen=True, order=True)
 class Run:
-    """One run: a benchmark's questions put to a model with one protocol, on frames of one sampling."""
+    """One run: the responses of a model to a benchmark under one protocol and one sampling."""
 
     benchmark: str
     protocol: str
@@ -110,7 +110,7 @@ class Run:
     def parse(cls, name: str) -> "Run":
         parts = name.split("/")
         if len(parts) != 4 or not all(parts):
-            raise UserError(f"'{name}' does not name a run. A run is named {RUN_NAME}.")
+            raise UserError(f"'{name}' is not the name of a run. Runs are named {RUN_NAME}.")
         return cls(*parts)
 
     @property
@@ -119,7 +119,7 @@ class Run:
 
 
 @dataclass(frozen=True, order=True)
-class Scored:
+class ScoredRun:
     """The scores of a run, by its answer extraction or by a judge."""
 
     run: Run
@@ -160,9 +160,9 @@ def agreement_file(kind: str) -> Path:
     return TABLES / f"{JUDGES}.{kind}"
 
 
-def time_file(model: str, kind: str) -> Path:
+def temporal_file(model: str, kind: str) -> Path:
     """Return the file of the temporal profile of a model, or of `all` models side by side."""
-    return TIME / f"{model}.{kind}"
+    return TEMPORAL / f"{model}.{kind}"
 
 
 def settings_name(*parts: str) -> str:
@@ -180,7 +180,7 @@ class Results:
     root: Path = RESULTS
 
     @classmethod
-    def of_all_suites(cls, root: Path = RESULTS) -> "list[Results]":
+    def list_all(cls, root: Path = RESULTS) -> "list[Results]":
         """Return the results of all suites that have fetched videos."""
         folders = [*root.glob("*/sources"), *root.glob("*/construction/*/sources")]
         return [cls(name, root) for name in sorted({path.relative_to(root).parts[0] for path in folders})]
@@ -209,22 +209,22 @@ class Results:
     def requests(self, benchmark: str, protocol: str) -> Path:
         return self.folder / "requests" / benchmark / f"{protocol}.parquet"
 
-    def ledger(self, stage: Ledger, benchmark: str, shard: int | str) -> Path:
+    def manifest(self, stage: ManifestKind, benchmark: str, shard: int | str) -> Path:
         return self.folder / stage / benchmark / f"{shard}.parquet"
 
-    def found_ledgers(self, stage: Ledger) -> Iterator[tuple[str, int, Path]]:
+    def existing_manifests(self, stage: ManifestKind) -> Iterator[tuple[str, int, Path]]:
         """Yield benchmark, shard and file of each manifest that exists.
 
         A benchmark that is constructed from measured clips has two manifests for each shard.
         """
         for pattern, depth in ((f"{stage}/*/*.parquet", 0), (f"construction/*/{stage}/*.parquet", 1)):
             for path in sorted(self.folder.glob(pattern)):
-                # The temporary file of a running job has a name of another form.
+                # Temporary files of running jobs have other names.
                 if path.stem.isdecimal() and path.stem.isascii():
                     yield path.parents[depth].name, int(path.stem), path
 
-    def facts(self, benchmark: str) -> Path:
-        return self.folder / "facts" / f"{benchmark}.parquet"
+    def clip_metadata(self, benchmark: str) -> Path:
+        return self.folder / "clip_metadata" / f"{benchmark}.parquet"
 
     def frames(self, benchmark: str, sampling: str) -> Path:
         return self.folder / "frames" / benchmark / f"{sampling}.parquet"
@@ -245,8 +245,8 @@ class Results:
     def responses(self, run: Run) -> Path:
         return self.folder / "responses" / f"{run.name}.parquet"
 
-    def piece(self, run: Run, piece: str) -> Path:
-        return self.folder / "pieces" / run.name / f"{piece}.parquet"
+    def partition(self, run: Run, partition: str) -> Path:
+        return self.folder / "partitions" / run.name / f"{partition}.parquet"
 
     def timings(self, run: Run) -> Path:
         return self.folder / "responses" / f"{run.name}{TIMINGS}"
@@ -257,22 +257,22 @@ class Results:
     def judge_responses(self, run: Run, judge: str) -> Path:
         return self.folder / "judge_responses" / run.name / f"{judge}.parquet"
 
-    def import_problems(self, scored: Scored) -> Path:
+    def import_problems(self, scored: ScoredRun) -> Path:
         """Return the file of problems of a run's imported predictions, or of a judge's imported ratings of it."""
         return self.folder / ("judge_responses" if scored.judge else "responses") / f"{scored.name}{PROBLEMS}"
 
-    def verdicts(self, run: Run, reader: str) -> Path:
-        """Return the file of a reader's verdicts on a run's answers; `reader` may be a judge."""
-        return self.folder / "verdicts" / run.name / f"{reader}.parquet"
+    def verdicts(self, run: Run, extractor: str) -> Path:
+        """Return the file of an extractor's verdicts on a run's responses; `extractor` may be a judge."""
+        return self.folder / "verdicts" / run.name / f"{extractor}.parquet"
 
-    def name_of(self, path: Path) -> str:
+    def get_run_name(self, path: Path) -> str:
         """Return the run, or the run and its judge, that a file of timings, problems or verdicts belongs to."""
         name = path.relative_to(self.folder).as_posix().partition("/")[2]
         for suffix in (PROBLEMS, TIMINGS, ".parquet"):
             name = name.removesuffix(suffix)
         return name.removesuffix("/robust")
 
-    def metrics(self, scored: Scored) -> Path:
+    def metrics(self, scored: ScoredRun) -> Path:
         return self.folder / "metrics" / f"{scored.name}.parquet"
 
 
@@ -280,7 +280,7 @@ PROFILE, PROFILES, DEFAULT = "--workflow-profile", Path("profiles"), "default"
 FILES = ("profile.yaml", "config.yaml")
 
 
-def options_of(arguments: Sequence[str]) -> dict[str, str]:
+def parse_options(arguments: Sequence[str]) -> dict[str, str]:
     """Return the argument that follows each argument of a call; `--name=value` counts as two."""
     words = [
         word for argument in arguments for word in (argument.split("=", 1) if argument.startswith("--") else [argument])
@@ -289,10 +289,10 @@ def options_of(arguments: Sequence[str]) -> dict[str, str]:
 
 
 def profile_file(arguments: Sequence[str]) -> Path | None:
-    profile = options_of(arguments).get(PROFILE, DEFAULT)
-    candidates = [located(profile), located(PROFILES / profile)]
+    profile = parse_options(arguments).get(PROFILE, DEFAULT)
+    candidates = [locate(profile), locate(PROFILES / profile)]
     files = [*candidates, *(folder / name for folder in candidates for name in FILES)]
     return next((path for path in files if path.is_file()), None)
 
 
-STAGES: tuple[Ledger, ...] = ("sources", "clips")
+STAGES: tuple[ManifestKind, ...] = ("sources", "clips")

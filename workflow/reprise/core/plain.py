@@ -1,4 +1,4 @@
-"""Make text of servers, programs and files safe to show: without secrets, escape sequences or reordered lines."""
+"""Sanitize external text before it is displayed: remove secrets, escape sequences and reordering characters."""
 
 import math
 import os
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-LONGEST = 2000
+MAX_CHARS = 2000
 HIDDEN = "***"
 # Names of environment variables whose values are secrets.
 SECRET_NAMES = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|CREDENTIAL", re.IGNORECASE)
@@ -27,7 +27,7 @@ SECRETS_IN_TEXT = (
 TAGS = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)|<[/!a-z][^<>]*>", re.IGNORECASE | re.DOTALL)
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 # Controls other than tab and line feed, bidirectional marks and overrides, other line ends, tags, lone surrogates.
-UNSEEN = re.compile(
+INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
 # What may separate two characters of a secret: a line end, also as JSON writes it, invisible characters and escapes.
@@ -38,57 +38,57 @@ QUOTE = "'"
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
-def visible(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """Return a text with every character that hides, moves or reorders others as its code point, such as [U+202E]."""
-    return UNSEEN.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
+    return INVISIBLE.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
 
 
-def safe(text: str) -> str:
+def sanitize(text: str) -> str:
     """Return an external text in a form that is safe in a log."""
     # Removing an escape sequence may join the parts of a secret, so secrets are hidden afterwards.
-    return visible(without_secrets(ESCAPES.sub("", text.replace("\r\n", "\n"))))
+    return escape_invisible(redact_secrets(ESCAPES.sub("", text.replace("\r\n", "\n"))))
 
 
 def plain(text: str) -> str:
     """Return an external text on one line of bounded length, as manifests store it."""
-    return cut(" ".join(safe(text).split()), LONGEST)
+    return truncate(" ".join(sanitize(text).split()), MAX_CHARS)
 
 
-def words_of_page(text: str) -> str:
+def extract_page_text(text: str) -> str:
     """Return the words of an HTML page, or of plain text, on one line of bounded length."""
     return plain(TAGS.sub(" ", text))
 
 
-def cut(text: str, limit: int) -> str:
+def truncate(text: str, limit: int) -> str:
     """Return a text, shortened to its first `limit` characters and an ellipsis if it is longer."""
     return text if len(text) <= limit else f"{text[:limit]}..."
 
 
-def number_in(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     """Return the finite number in a table cell; None for `nan`, `inf`, `1_0` and other texts."""
     value = float(text) if NUMBER.fullmatch(text.strip()) else math.inf
     return value if math.isfinite(value) else None
 
 
-def as_cell(text: str) -> str:
+def escape_cell(text: str) -> str:
     """Return a text as a cell of a csv file; a quote protects what a spreadsheet would evaluate."""
-    cell = visible(text)
+    cell = escape_invisible(text)
     return f"{QUOTE}{cell}" if FORMULA.match(cell) and not re.fullmatch(r"[+-]?[0-9]+(?:\.[0-9]+)?", cell) else cell
 
 
-def of_cell(cell: str) -> str:
+def unescape_cell(cell: str) -> str:
     return cell.removeprefix(QUOTE) if FORMULA.match(cell) else cell
 
 
-def without_secrets(text: str) -> str:
+def redact_secrets(text: str) -> str:
     """Hide the secrets in a text: this user's own, which a server may repeat, and what looks like one."""
-    text = without_own_secrets(text)
+    text = redact_user_secrets(text)
     for pattern, replacement in SECRETS_IN_TEXT:
         text = pattern.sub(replacement, text)
     return text
 
 
-def without_own_secrets(text: str) -> str:
+def redact_user_secrets(text: str) -> str:
     """Hide this user's secrets in a text, also escaped or encoded ones, and leave the rest unchanged."""
     secrets = [os.environ[name].strip() for name in os.environ if _is_secret(name)]
     # The token of a Hugging Face login is a secret too.
@@ -110,7 +110,7 @@ def _is_secret(variable: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _token_in(path: Path, changed_ns: int) -> str:
-    """Return the token in a file; the cache, keyed by time of change, avoids a read for each of many answers."""
+    """Return the token in a file; the cache, keyed by time of change, avoids a read for each of many responses."""
     return path.read_text(encoding="utf-8", errors="replace").strip()
 
 
@@ -148,7 +148,7 @@ def _in_base64(secret: str) -> list[str]:
     return sorted({spelling for part in parts for spelling in (part, part.replace("+", "-").replace("/", "_"))})
 
 
-def first_of(texts: Sequence[str], limit: int | None, more: str = "and {} more") -> list[str]:
+def summarize_list(texts: Sequence[str], limit: int | None, more: str = "and {} more") -> list[str]:
     """Return the first `limit` texts and a note of how many more there are; all texts if `limit` is None."""
     rest = texts[len(texts) if limit is None else limit :]
     return [*texts[: len(texts) - len(rest)], more.format(len(rest))] if rest else list(texts)

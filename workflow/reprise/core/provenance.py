@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SHORT = 16  # The number of digits that are kept of the digest of an input.
+INPUT_DIGEST_DIGITS = 16  # The number of digits that are kept of the digest of an input.
 
 
 class Provenance(NamedTuple):
@@ -18,9 +18,9 @@ class Provenance(NamedTuple):
     inputs: Mapping[str, str] = {}
     """path -> digest of its content"""
     retry: str = ""
-    """which earlier result this one repeats, because it held failures"""
+    """the earlier result that this one retries because of its failures"""
     file: str = ""
-    """path of the result itself, so that a copy under the name of another result is told from it"""
+    """path of the result itself, to detect a copy under the name of another result"""
 
 
 _current: ContextVar[Provenance] = ContextVar("provenance")
@@ -28,7 +28,7 @@ _current.set(Provenance())
 
 
 @contextmanager
-def recording(provenance: Provenance) -> Iterator[None]:
+def record_provenance(provenance: Provenance) -> Iterator[None]:
     """Record a provenance in every file that is written in the block."""
     token = _current.set(provenance)
     try:
@@ -37,22 +37,22 @@ def recording(provenance: Provenance) -> Iterator[None]:
         _current.reset(token)
 
 
-def running() -> Provenance:
+def get_current_provenance() -> Provenance:
     """Return the provenance of the running job."""
     return _current.get(Provenance())
 
 
-def replace_running(provenance: Provenance) -> None:
-    """Record a provenance from now on, until the block of `recording` ends."""
+def set_current_provenance(provenance: Provenance) -> None:
+    """Record a provenance from now on, until the block of `record_provenance` ends."""
     _current.set(provenance)
 
 
 def provenance_of(path: Path) -> dict[str, Any]:
     """Return the provenance of a file that the running job writes, as JSON without empty fields."""
-    job = running()
+    job = get_current_provenance()
     return {name: value for name, value in job._replace(file=str(path) if job.stage else "")._asdict().items() if value}
 
 
 def is_moved(path: Path, provenance: Provenance) -> bool:
-    """Return whether a result was written under another path and copied to this one since."""
+    """Return whether a result was written under another path and then copied to this one."""
     return bool(provenance.file) and provenance.file != str(path)

@@ -1,4 +1,4 @@
-"""Parse the `Retry-After` header, in which a server asks to wait before the next request."""
+"""Parse the `Retry-After` header, by which a server delays the next request."""
 
 import math
 import time
@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 
 
 def retry_after_s(value: str | None, sent: str | None = None) -> float | None:
-    """Return the seconds that a `Retry-After` header asks to wait: a number, or a date in any format of HTTP.
+    """Return the seconds to wait by a `Retry-After` header, which is a number or a date in any format of HTTP.
 
     Args:
         value: The header's value.

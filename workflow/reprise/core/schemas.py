@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from reprise.core.errors import UserError
-from reprise.core.files import is_whole, table_metadata, whole_file, with_checksum
+from reprise.core.files import atomic_path, is_whole, table_metadata, with_checksum
 
 
 def _schema(**columns: pl.DataType | type[pl.DataType]) -> pl.Schema:
@@ -18,10 +18,10 @@ def _schema(**columns: pl.DataType | type[pl.DataType]) -> pl.Schema:
 NAMED_TEXTS = pl.List(pl.Struct({"name": pl.String, "text": pl.String}))
 
 CLIPS = _schema(
-    clip_id=pl.String,  # <unit>.<part>
-    unit=pl.String,  # cluster of intervals, never split across shards: a source video, a counterfactual pair
+    clip_id=pl.String,  # <cluster>.<part>
+    cluster=pl.String,  # cluster of intervals, never split across shards: a source video, a counterfactual pair
     kind=pl.String,  # trim | whole | concat | segment | images
-    source_id=pl.String,  # id in the source ledger; empty for a concatenation
+    source_id=pl.String,  # id in the manifest of sources; empty for a concatenation
     start_s=pl.Float64,  # null for a whole file
     end_s=pl.Float64,
     parts=pl.List(pl.String),  # clip ids joined by a concatenation, image names of a pseudo-clip
@@ -30,7 +30,7 @@ CLIPS = _schema(
 ITEMS = _schema(
     item_id=pl.String,
     clip_id=pl.String,
-    unit=pl.String,  # cluster of intervals and tests
+    cluster=pl.String,  # cluster of intervals and tests
     task=pl.String,  # VELOCITI test, Vinoground score, TemporalBench split, ...
     texts=NAMED_TEXTS,  # caption texts, question, options, by role
     answer=pl.String,  # ground truth; empty where the protocol defines it
@@ -41,7 +41,7 @@ ITEMS = _schema(
 
 SOURCES = _schema(
     source_id=pl.String,
-    unit=pl.String,
+    cluster=pl.String,
     status=pl.String,  # ok, or a named reason
     transient=pl.Boolean,  # a retry may succeed
     attempts=pl.Int32,
@@ -51,9 +51,9 @@ SOURCES = _schema(
     message=pl.String,  # raw
 )
 
-CLIP_LEDGER = _schema(
+CLIP_MANIFEST = _schema(
     clip_id=pl.String,
-    unit=pl.String,
+    cluster=pl.String,
     status=pl.String,  # ok, or a named reason
     object=pl.String,  # path under the store; empty unless ok
     recipe=pl.String,  # digest of its source digest, span and encoder settings
@@ -64,7 +64,7 @@ CLIP_LEDGER = _schema(
     message=pl.String,
 )
 
-FACTS = _schema(
+CLIP_METADATA = _schema(
     clip_id=pl.String,
     duration_s=pl.Float64,
     frames=pl.Int32,  # from the packet index, never from a header
@@ -89,9 +89,9 @@ FACTS = _schema(
 
 FRAME_PLAN = _schema(
     clip_id=pl.String,
-    indices=pl.List(pl.Int32),  # in the order in which the model gets them
-    times_s=pl.List(pl.Float64),  # the times of the rule's frames, which the model is told
-    note=pl.String,  # why the frames differ from what the rule selects, and how they are shown; usually empty
+    indices=pl.List(pl.Int32),  # in the order in which the model receives them
+    times_s=pl.List(pl.Float64),  # timestamps of the rule's frames, which the model receives
+    note=pl.String,  # why the frames differ from the rule's selection, and their transform; usually empty
     grid=pl.List(pl.Int32),  # rows and columns of the single picture that holds all frames; null: one picture per frame
     shown_clip=pl.String,  # the clip whose frames these are, if an ablation shows another clip; null: this clip
 )
@@ -100,7 +100,7 @@ REQUESTS = _schema(
     request_id=pl.String,  # <item id>#<role>
     item_id=pl.String,
     clip_id=pl.String,
-    role=pl.String,  # which question of the protocol about the item: pos, neg, a, b, ...
+    role=pl.String,  # role of the request among those of the item: pos, neg, a, b, ...
     ask=pl.String,  # score | choose | write | similarity
     system=pl.String,
     prompt=pl.String,
@@ -120,20 +120,20 @@ RESPONSES = _schema(
     prompt_sha256=pl.String,
     tokens_in=pl.Int32,
     tokens_out=pl.Int32,
-    error=pl.String,  # error class; empty for an answer that every reader accepts
+    error=pl.String,  # error class; empty for an answer that every extractor accepts
     message=pl.String,  # of a failure: the message of the model or the server, on one line
     key=pl.String,  # digest of the run's key
 )
 
 ANSWERS = _schema(
-    request_id=pl.String,  # of the judge's request about it: <item id>#<reader>, or <item id>.<role>#<reader>
+    request_id=pl.String,  # of the judge's request about it: <item id>#<extractor>, or <item id>.<role>#<extractor>
     item_id=pl.String,
     role=pl.String,
-    reader=pl.String,  # robust | authors: the reader that extracted the answer from the response
+    extractor=pl.String,  # robust | authors: the extractor of the answer
     text=pl.String,
     error=pl.String,  # error class of the model, `unreadable`, or empty for an answer
-    value=pl.String,  # the extracted answer, if a judge gets only the unparsed ones; else empty
-    read_by=pl.String,  # the row of the extraction table that matched, or `unread`
+    value=pl.String,  # the extracted answer, if a judge gets only unparsed responses; else empty
+    extracted_by=pl.String,  # the extraction rule that matched, or `unparsed`
     replies=pl.List(pl.String),  # allowed replies of a judge: the options of the question, or ratings if it has none
     expected=pl.String,  # the reply that means a right answer
     key=pl.String,  # digest of the run's key
@@ -162,7 +162,7 @@ VERDICTS = _schema(
     item_id=pl.String,
     role=pl.String,
     value=pl.String,  # the option extracted from the answer, or its whole text; empty if unparsed or failed
-    read_by=pl.String,  # row of the reader's table, `score`, `authors`, or the judge model; empty if none
+    extracted_by=pl.String,  # extraction rule, `score`, `authors`, or the judge model; empty if none
     score=pl.Float64,  # entailment score, similarity or rating; null if the answer has none
     right=pl.Boolean,
     unparsed=pl.Boolean,  # no extraction rule matched; of a judged answer: none matched the judge's reply
@@ -170,12 +170,12 @@ VERDICTS = _schema(
     key=pl.String,
 )
 
-# Counts from the construction of a benchmark by a suite, which figures compare with the paper's numbers.
+# Counts from the construction of a benchmark; figures compare them with the paper's numbers.
 CONSTRUCTION_STATISTICS = _schema(
-    what=pl.String,
+    statistic=pl.String,
     group=pl.String,
     paper=pl.Float64,  # null if the paper does not report it
-    ours=pl.Float64,  # null if it does not apply here
+    reproduced=pl.Float64,  # null if it does not apply here
     note=pl.String,
 )
 
@@ -188,25 +188,25 @@ METRICS = _schema(
     low=pl.Float64,
     high=pl.Float64,
     p_chance=pl.Float64,  # one-sided, against chance, by the lower bound of the interval; null without a chance level
-    asked=pl.Int32,
+    requested=pl.Int32,
     scored=pl.Int32,
     failed=pl.Int32,
     unparsed=pl.Int32,
     missing=pl.Int32,
     convention=pl.String,  # fixed | authors
-    reader=pl.String,  # robust | authors
+    extractor=pl.String,  # robust | authors
     note=pl.String,  # why a value is null despite answers, or which entries are flawed; usually null
     key=pl.String,
 )
 
 
-# The metric of a run: how many answers its two readers extract differently.
-READERS_DIFFER = "readers_differ"
-# The metric of a run with failures: how many of its answers, or of a judge's replies, failed, and why.
+# Metric of a run: number of responses from which its two extractors extract different answers.
+EXTRACTORS_DIFFER = "extractors_differ"
+# Metric of a run with failures: number of its requests, or of a judge's, that failed, and why.
 FAILED_ANSWERS = "failed_answers"
 
 
-def table_of(rows: Sequence[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFrame:
+def build_table(rows: Sequence[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFrame:
     """Return rows as a table; each distinct list of texts is converted once, because polars converts lists slowly."""
     columns = []
     for name, dtype in schema.items():
@@ -227,7 +227,7 @@ def write_table(frame: pl.DataFrame, path: Path, schema: pl.Schema) -> None:
     frame = frame.select([pl.col(name).cast(dtype) for name, dtype in schema.items()])
     content = BytesIO()
     frame.write_parquet(content, metadata={"reprise": table_metadata(path)})
-    with whole_file(path) as temporary:
+    with atomic_path(path) as temporary:
         temporary.write_bytes(with_checksum(content.getvalue()))
 
 
@@ -237,7 +237,7 @@ def read_table(path: Path, schema: pl.Schema, without: Collection[str] = ()) -> 
         content = path.read_bytes()
         if not is_whole(content):
             raise UserError(
-                f"{path}: damaged: its bytes are not those that were written. Delete it and run snakemake again."
+                f"{path}: damaged: its content does not match its checksum. Delete it and run snakemake again."
             )
         dtypes = pl.read_parquet_schema(BytesIO(content))
         problems = [
@@ -252,13 +252,13 @@ def read_table(path: Path, schema: pl.Schema, without: Collection[str] = ()) -> 
         raise UserError(f"{path}: not a readable table ({error}). Delete it and run snakemake again.") from error
 
 
-def read_of_key(path: Path, schema: pl.Schema, key: str) -> pl.DataFrame:
+def read_table_of_key(path: Path, schema: pl.Schema, key: str) -> pl.DataFrame:
     """Read a table of answers; refuse rows of another key than the current one of the run."""
     frame = read_table(path, schema)
     foreign_rows = frame.filter(pl.col("key") != key)
     if foreign_rows.height:
         raise UserError(
-            f"{path}: {foreign_rows.height} rows carry key {foreign_rows['key'][0][:12]}, the run's key is {key[:12]}. "
-            "Delete the file and run snakemake again."
+            f"{path}: {foreign_rows.height} rows have key {foreign_rows['key'][0][:12]}, but the run's key is "
+            f"{key[:12]}. Delete the file and run snakemake again."
         )
     return frame

@@ -22,15 +22,15 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from reprise.core.errors import UserError, choices, suggestion
+from reprise.core.errors import UserError, describe_choices, suggest_name
 from reprise.core.files import canonical_json, file_digest
 from reprise.core.names import WORDS
-from reprise.core.paths import expanded, located, path_problem, pattern_problem
-from reprise.core.plain import cut
+from reprise.core.paths import expand_path, find_path_problem, find_pattern_problem, locate
+from reprise.core.plain import truncate
 
-IN_WORDS = "in_words"  # The kind of a mistake whose message is complete.
-# Kinds of mistakes with plainer messages than pydantic's.
-PLAIN = {
+COMPLETE_MESSAGE = "in_words"  # Type of errors whose message is shown unchanged.
+# Types of errors with plainer messages than pydantic's.
+PLAIN_MESSAGES = {
     "string_type": "should be a text",
     "invalid_key": "should be a text",
     "list_type": "should be a list",
@@ -39,36 +39,36 @@ PLAIN = {
     "model_type": "should be a group of keys",
     "model_attributes_type": "should be a group of keys",
 }
-LONGEST_FOUND = 60
+MAX_QUOTED_CHARS = 60
 LONG_WORD = re.compile(r"\S{300,}")
-NUMBERS = {"int_type", "float_type"}
+NUMBER_ERRORS = {"int_type", "float_type"}
 
-Place = tuple[str | int, ...]
+Location = tuple[str | int, ...]
 
 
-def mistake(words: str) -> PydanticCustomError:
+def setting_error(words: str) -> PydanticCustomError:
     """Return the error to raise in a validator of a setting; its words are shown unchanged."""
-    shortened = LONG_WORD.sub(lambda match: cut(match[0], LONGEST_FOUND), words)
-    return PydanticCustomError(IN_WORDS, "{words}", {"words": shortened})
+    shortened = LONG_WORD.sub(lambda match: truncate(match[0], MAX_QUOTED_CHARS), words)
+    return PydanticCustomError(COMPLETE_MESSAGE, "{words}", {"words": shortened})
 
 
 def _checked_path(path: str) -> str:
-    if problem := path_problem(path):
-        raise mistake(problem)
+    if problem := find_path_problem(path):
+        raise setting_error(problem)
     return path
 
 
 def _checked_pattern(pattern: str) -> str:
-    if problem := pattern_problem(pattern):
-        raise mistake(problem)
+    if problem := find_pattern_problem(pattern):
+        raise setting_error(problem)
     return pattern
 
 
 def _expanded(path: str) -> str:
     try:
-        return expanded(path)
+        return expand_path(path)
     except UserError as error:
-        raise mistake(str(error)) from None
+        raise setting_error(str(error)) from None
 
 
 def _day(value: Any) -> date:
@@ -79,28 +79,28 @@ def _day(value: Any) -> date:
             return date.fromisoformat(value)
     except ValueError:
         pass
-    raise mistake(f"should be a day, such as 2026-12-11, found {cut(repr(value), LONGEST_FOUND)}.")
+    raise setting_error(f"should be a day, such as 2026-12-11, found {truncate(repr(value), MAX_QUOTED_CHARS)}.")
 
 
 PathText = Annotated[str, AfterValidator(_checked_path)]
 """A path that is used as it is written, such as one whose variables each node sets."""
 LocalPath = Annotated[PathText, AfterValidator(_expanded)]
 """A file or a folder of this machine; `~` and variables in it are expanded."""
-FilePath = Annotated[LocalPath, AfterValidator(lambda path: str(located(path)))]
+FilePath = Annotated[LocalPath, AfterValidator(lambda path: str(locate(path)))]
 """A file, a folder or a pattern, looked up in the working directory and then in the folder of the workflow."""
 FilePattern = Annotated[str, AfterValidator(_checked_pattern)]
 """A glob pattern of files in a folder that another setting names."""
 Day = Annotated[date, BeforeValidator(_day)]
 
 
-class InWords(BaseModel):
-    """A type of a file whose values are never converted: `yes` is not the number 1, and neither is "1"."""
+class StrictModel(BaseModel):
+    """A model whose values are never converted: neither `yes` nor "1" is the number 1."""
 
     model_config = ConfigDict(strict=True)
 
     @model_validator(mode="wrap")
     @classmethod
-    def _in_words(cls, content: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
+    def _validate_with_plain_messages(cls, content: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
         try:
             return validate(content)
         except ValidationError as error:
@@ -108,7 +108,7 @@ class InWords(BaseModel):
             raise ValidationError.from_exception_data(cls.__name__, details) from None
 
 
-class Settings(InWords):
+class Settings(StrictModel):
     """A group of settings that rejects unknown keys; the string below a field describes it.
 
     Only `docs/write_reference.py` reads those strings, because pydantic would read them in every job.
@@ -117,19 +117,19 @@ class Settings(InWords):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
-def mistakes(error: ValidationError, content: Any) -> Iterator[tuple[Place, str]]:
+def describe_errors(error: ValidationError, content: Any) -> Iterator[tuple[Location, str]]:
     for detail in error.errors():
-        yield tuple(_place(detail["loc"], content)), detail["msg"]
+        yield tuple(_normalize_location(detail["loc"], content)), detail["msg"]
 
 
-def dotted(place: Place) -> str:
-    """Return a place as a dotted key; a name that is not printable is quoted."""
-    parts = [str(part) for part in place]
+def format_location(location: Location) -> str:
+    """Return a location as a dotted key; a name that is not printable is quoted."""
+    parts = [str(part) for part in location]
     return ".".join(part if part.isprintable() else repr(part) for part in parts) or "(whole file)"
 
 
 def _details(error: ValidationError, allowed: Sequence[str]) -> list[InitErrorDetails]:
-    """Return all mistakes in words; a key that is both missing and misspelt is listed once."""
+    """Return all errors with plain messages; a key that is both missing and misspelt is listed once."""
     errors = error.errors()
     unknown = [
         str(entry["loc"][0]) for entry in errors if entry["type"] == "extra_forbidden" and len(entry["loc"]) == 1
@@ -140,19 +140,23 @@ def _details(error: ValidationError, allowed: Sequence[str]) -> list[InitErrorDe
     for entry in errors:
         if entry not in missing:
             tag = entry["ctx"]["discriminator"].strip("'()") if entry["type"] == "union_tag_invalid" else None
-            place = entry["loc"] if tag is None else (*entry["loc"], tag)
-            details.append(InitErrorDetails(type=mistake(_words(entry, allowed)), loc=place, input=entry["input"]))
+            location = entry["loc"] if tag is None else (*entry["loc"], tag)
+            details.append(
+                InitErrorDetails(
+                    type=setting_error(_describe_error(entry, allowed)), loc=location, input=entry["input"]
+                )
+            )
     return details
 
 
-def _words(error: Mapping[str, Any], allowed: Sequence[str]) -> str:
+def _describe_error(error: Mapping[str, Any], allowed: Sequence[str]) -> str:
     kind, context = error["type"], error.get("ctx", {})
-    if kind == IN_WORDS:
+    if kind == COMPLETE_MESSAGE:
         return str(error["msg"])
     if kind == "extra_forbidden":
         if error["input"] is None:  # An unquoted comma does this, as in {label: Early, 4 frames, model: toy}.
             return "a key without a value. If it belongs to the text before it: a text with a comma needs quotes."
-        return f"unknown key.{choices(str(error['loc'][-1]), allowed)}"
+        return f"unknown key.{describe_choices(str(error['loc'][-1]), allowed)}"
     if kind in ("missing", "union_tag_not_found"):
         return "missing."
     if kind in ("literal_error", "union_tag_invalid"):
@@ -161,13 +165,14 @@ def _words(error: Mapping[str, Any], allowed: Sequence[str]) -> str:
         if kind == "union_tag_invalid":  # The tags of this project are in parentheses.
             expected, received = re.sub(r"'\(|\)'", "'", expected), str(received).strip("()")
         names = re.findall(r"'([^']+)'", expected)
-        return f"should be {expected}, found {cut(repr(received), LONGEST_FOUND)}.{suggestion(str(received), names)}"
+        quoted = truncate(repr(received), MAX_QUOTED_CHARS)
+        return f"should be {expected}, found {quoted}.{suggest_name(str(received), names)}"
     if kind == "string_pattern_mismatch" and context["pattern"] in WORDS:
-        return f"should be {WORDS[context['pattern']]}, found {cut(repr(error['input']), LONGEST_FOUND)}."
-    if error["input"] is None and kind in PLAIN:
-        return f"{PLAIN[kind]}, but nothing follows it."
-    message = PLAIN.get(kind) or re.sub(r"^\w+ (?=should)| after validation, not \d+$", "", error["msg"])
-    return f"{message}, found {cut(repr(error['input']), LONGEST_FOUND)}.{_hint(kind, error['input'])}"
+        return f"should be {WORDS[context['pattern']]}, found {truncate(repr(error['input']), MAX_QUOTED_CHARS)}."
+    if error["input"] is None and kind in PLAIN_MESSAGES:
+        return f"{PLAIN_MESSAGES[kind]}, but has no value."
+    message = PLAIN_MESSAGES.get(kind) or re.sub(r"^\w+ (?=should)| after validation, not \d+$", "", error["msg"])
+    return f"{message}, found {truncate(repr(error['input']), MAX_QUOTED_CHARS)}.{_hint(kind, error['input'])}"
 
 
 def _hint(kind: str, value: Any) -> str:
@@ -177,13 +182,13 @@ def _hint(kind: str, value: Any) -> str:
         return f" YAML reads yes, no, on, off, true and false as true or false{advice}."
     if isinstance(value, int | float) and kind == "string_type":
         return f' Write it in quotes: "{value}".'
-    if isinstance(value, str) and kind in NUMBERS and re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value):
+    if isinstance(value, str) and kind in NUMBER_ERRORS and re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value):
         return " Write it without quotes, and without zeros in front."
     return ""
 
 
-def _place(parts: Sequence[str | int], content: Any) -> Iterator[str | int]:
-    """Yield the parts of a place that are in the content.
+def _normalize_location(parts: Sequence[str | int], content: Any) -> Iterator[str | int]:
+    """Yield the parts of a location that are in the content.
 
     The others are the tag of a union's member, in parentheses here, or a marker that a key is meant.
     """
@@ -215,21 +220,21 @@ class Key(KeyPart):
     code_versions: dict[str, int] = {}
 
 
-def refuse_edited(files: Mapping[str, str]) -> None:
+def reject_edited(files: Mapping[str, str]) -> None:
     """Raise an error if a user's file differs from its digest in the key; called after the files are read."""
     for name, digest in files.items():
         path = Path(name)
         if not path.is_file() or file_digest(path) != digest:
             raise UserError(
-                f"{path}: edited since this run was planned. Nothing was recorded: run the same command again, which "
-                "takes it as it is then."
+                f"{path}: edited since this run was planned. Nothing was recorded: run the same command again to use "
+                "the edited file."
             )
 
 
-def validated(content: Any, kind: type[T], location: str) -> T:
+def validate_settings(content: Any, kind: type[T], location: str) -> T:
     """Return JSON as settings of this kind, or raise an error that names the wrong key."""
     try:
         return kind.model_validate_json(canonical_json(content))
     except ValidationError as error:
-        problems = [f"{dotted(place)}: {words}" for place, words in mistakes(error, content)]
-        raise UserError(f"{location}: {' '.join(problems)} Correct the configuration that they come from.") from error
+        problems = [f"{format_location(location)}: {words}" for location, words in describe_errors(error, content)]
+        raise UserError(f"{location}: {' '.join(problems)} Correct the configuration behind them.") from error

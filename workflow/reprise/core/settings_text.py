@@ -6,8 +6,8 @@ from typing import Any
 
 from reprise.core.files import canonical_json, text_digest, value_digest
 
-LONGEST_TEXT = 1000
-LONGEST = 9000
+MAX_TEXT_LENGTH = 1000
+MAX_LENGTH = 9000
 NAME, DIGEST = "name", "sha256"
 
 
@@ -19,7 +19,7 @@ def settings_text(name: str, content: Mapping[str, Any]) -> str:
     """
     shortened = {key: _without_long_texts(value) for key, value in content.items()}
     for key in sorted(shortened, key=lambda key: -len(canonical_json(shortened[key]))):
-        if len(canonical_json(shortened)) <= LONGEST:
+        if len(canonical_json(shortened)) <= MAX_LENGTH:
             break
         shortened[key] = f"sha256:{value_digest(content[key])[:16]}"
     digest = {} if shortened == content else {DIGEST: value_digest(content)}
@@ -28,16 +28,16 @@ def settings_text(name: str, content: Mapping[str, Any]) -> str:
 
 def _without_long_texts(value: Any) -> Any:
     if isinstance(value, str):
-        return value if len(value) <= LONGEST_TEXT else f"sha256:{text_digest(value)[:16]}"
+        return value if len(value) <= MAX_TEXT_LENGTH else f"sha256:{text_digest(value)[:16]}"
     if isinstance(value, Mapping):
         return {key: _without_long_texts(entry) for key, entry in value.items()}
     return [_without_long_texts(entry) for entry in value] if isinstance(value, list) else value
 
 
-def content_of(text: str) -> dict[str, Any]:
+def parse_content(text: str) -> dict[str, Any]:
     """Return the settings in a line of `settings_text`, without their name."""
     return {key: value for key, value in json.loads(text).items() if key != NAME}
 
 
-def name_of(text: str) -> str:
+def parse_name(text: str) -> str:
     return str(json.loads(text)[NAME])

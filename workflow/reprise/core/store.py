@@ -15,36 +15,46 @@ from typing import Any, NamedTuple
 
 from psutil import pid_exists
 
-from reprise.core.errors import UserError, named
+from reprise.core.errors import UserError, add_path_to_errors
 from reprise.core.files import (
+    append_checksum,
+    atomic_path,
     canonical_json,
-    checked_line,
     file_digest,
+    parse_line,
     read_record,
     value_digest,
-    value_of_line,
-    whole_file,
     write_record,
 )
 from reprise.core.locks import locked
 from reprise.core.log import log
-from reprise.core.paths import expanded
+from reprise.core.paths import expand_path
 
-KINDS = ("release", "sources", "clips", "facts", "weights", "environments", "journal", "failures", "embeddings")
+KINDS = (
+    "release",
+    "sources",
+    "clips",
+    "clip_metadata",
+    "weights",
+    "environments",
+    "response_cache",
+    "failures",
+    "embeddings",
+)
 # This file marks a folder as a store: nothing is deleted in a folder without it.
 MARKER = "reprise-store.json"
 # Names of objects, and of partial ones that a killed job leaves: `<digest>.mp4`, `.<digest>.<process>.tmp.json`.
 OBJECT = re.compile(r"\.?(?P<digest>[0-9a-f]{64})(?:\.\w+)*")
-LOGS = "journal", "failures"
+LOGS = "response_cache", "failures"
 READERS = 8  # The number of files that are hashed in parallel.
-LARGE = 1 << 30  # Bytes; a file of this size takes longer than a second to hash.
+LARGE_FILE_BYTES = 1 << 30  # Bytes; a file of this size takes longer than a second to hash.
 DIGESTS = "digests.jsonl"
-LOGS_AT_TOP = DIGESTS, "spent.jsonl"
+TOP_LEVEL_LOGS = DIGESTS, "spent.jsonl"
 # The position of the entry in a line of the response cache, 32 digits: `["<entry>",...`.
 ENTRY = slice(2, 34)
 
 
-class Kept(NamedTuple):
+class ObjectRecord(NamedTuple):
     sha256: str
     bytes: int
 
@@ -100,7 +110,7 @@ class Store:
                 raise
             staged = self._process_path(self._staging, target.name)
             try:
-                with named(staged):
+                with add_path_to_errors(staged):
                     shutil.copyfile(temporary, staged)
                 staged.replace(target)
             finally:
@@ -109,39 +119,41 @@ class Store:
         return target
 
     @contextmanager
-    def alone(self, digest: str) -> Iterator[None]:
+    def lock_exclusively(self, digest: str) -> Iterator[None]:
         """Wait until no other job makes the object of this digest, so that none is made twice."""
         with locked(self.root / "locks" / f"making-{digest[:2]}.lock"):
             yield
 
     # Recorded objects
 
-    def remember(self, path: Path) -> Kept:
-        record = Kept(self.digest(path), path.stat().st_size)
+    def record_object(self, path: Path) -> ObjectRecord:
+        record = ObjectRecord(self.digest(path), path.stat().st_size)
         write_record(path.with_suffix(".json"), record._asdict())
         return record
 
-    def remembered(self, path: Path) -> Kept | None:
-        """Return the record of an object that is unchanged; None if it is gone, changed, or was never recorded."""
+    def read_object_record(self, path: Path) -> ObjectRecord | None:
+        """Return the record of an object that is unchanged; None if it is missing, changed, or was never recorded."""
         record = read_record(path.with_suffix(".json")) if path.is_file() else None
-        return Kept(**record) if record is not None and self.digest(path) == record["sha256"] else None
+        return ObjectRecord(**record) if record is not None and self.digest(path) == record["sha256"] else None
 
-    def made_once(self, kind: str, recipe: Any, suffix: str, write: Callable[[Path], object]) -> tuple[Path, Kept]:
+    def get_or_make(
+        self, kind: str, recipe: Any, suffix: str, write: Callable[[Path], object]
+    ) -> tuple[Path, ObjectRecord]:
         """Return the object of a recipe; write it only if it does not exist, or differs from its record."""
         digest = value_digest(recipe)
         path = self.path(kind, digest, suffix)
-        with self.alone(digest):
-            record = self.remembered(path)
+        with self.lock_exclusively(digest):
+            record = self.read_object_record(path)
             if record is None:
                 scratch = self.scratch(path.name)
                 try:
                     write(scratch)
-                    record = self.remember(self.keep_file(scratch, kind, digest, suffix))
+                    record = self.record_object(self.keep_file(scratch, kind, digest, suffix))
                 finally:
                     scratch.unlink(missing_ok=True)
         return path, record
 
-    def checked(self, name: str, sha256: str, label: str) -> Path:
+    def verify_object(self, name: str, sha256: str, label: str) -> Path:
         """Return the path of an object after comparing its bytes with the digest in its manifest.
 
         A damaged object is removed, so that the next run makes it again.
@@ -151,10 +163,10 @@ class Store:
             digest = file_digest(path) if path.is_file() else ""
             if digest != sha256:
                 path.unlink(missing_ok=True)
-                reason = "was damaged or replaced, and is removed" if digest else "is gone"
+                reason = "was damaged or replaced, and is now removed" if digest else "is missing"
                 raise UserError(
-                    f"{path}: the file of {label} {reason}. Nothing was recorded: run the same command again, which "
-                    "makes or fetches it again."
+                    f"{path}: the file of {label} {reason}. Nothing was recorded: run the same command again to make "
+                    "or fetch it."
                 )
             self._checked.add((name, sha256))
         return path
@@ -170,7 +182,7 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         return folder / f"reprise.{socket.gethostname()}.{os.getpid()}.{name}"
 
-    def sweep(self) -> None:
+    def delete_stale_temporaries(self) -> None:
         """Remove the work in progress of killed jobs."""
         for path in (path for folder in {self._staging, self._scratch} for path in folder.glob("*")):
             with suppress(FileNotFoundError, PermissionError):
@@ -187,7 +199,7 @@ class Store:
     def digest(self, path: Path) -> str:
         """Return the sha256 of a file, cached by path, size, mtime and inode: a large checkpoint is hashed once."""
         digests, cache_key = self._cached_digests(), _cache_key(path)
-        if cache_key not in digests and self._is_read_only and path.stat().st_size >= LARGE:
+        if cache_key not in digests and self._is_read_only and path.stat().st_size >= LARGE_FILE_BYTES:
             log.info(
                 f"{path}: reading {path.stat().st_size / 1e9:.0f} GB for its digest, which no job or command has "
                 "recorded yet; `python -m reprise check` records it"
@@ -229,7 +241,7 @@ class Store:
             if (files := [path for path in (self.root / kind).rglob("*") if path.is_file()])
         }
 
-    def unused(self, names: Iterable[str]) -> list[Path]:
+    def find_unused(self, names: Iterable[str]) -> list[Path]:
         """Return the videos and clips that no manifest names.
 
         Subtitles are kept with their video, and so are the records of fetches (`.json`).
@@ -250,17 +262,17 @@ class Store:
         for path in paths:
             freed += path.lstat().st_size
             path.unlink()
-        self.sweep()
+        self.delete_stale_temporaries()
         return freed
 
     def repair(self) -> Iterator[str]:
         """Drop the damaged lines of all logs, and yield a message for each log.
 
-        A damaged line of a response cache may have withdrawn an answer, which must not count again. Therefore, the
-        earlier lines of its entry are dropped too.
+        A damaged line of a response cache may have withdrawn a response, which must not become valid again. Therefore,
+        the earlier lines of its entry are dropped too.
         """
         logs = [path for path in self.objects(*LOGS) if path.suffix == ".jsonl"]
-        for path in (*filter(Path.is_file, (self.root / name for name in LOGS_AT_TOP)), *logs):
+        for path in (*filter(Path.is_file, (self.root / name for name in TOP_LEVEL_LOGS)), *logs):
             with path.open("rb") as stream:
                 lines = list(stream)
             intact: dict[int, bytes] = {}
@@ -273,9 +285,9 @@ class Store:
                 if is_intact:
                     intact[number] = line
                 elif path in logs:
-                    intact = {position: text for position, text in intact.items() if not _is_of_one_entry(text, line)}
+                    intact = {position: text for position, text in intact.items() if not _is_same_entry(text, line)}
             if len(intact) < len(lines):
-                with whole_file(path) as temporary:
+                with atomic_path(path) as temporary:
                     temporary.write_bytes(b"".join(intact.values()))
                 dropped = (str(number) for number in range(1, len(lines) + 1) if number not in intact)
                 yield f"{path}: dropped line {', '.join(dropped)} of {len(lines)}"
@@ -287,15 +299,15 @@ class Store:
 def append_line(path: Path, *lines: str, to_disk: bool = True) -> None:
     """Append JSON lines with their checksums, all or none, and sync them; concurrent jobs may append to one file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with named(path), path.open("ab+", buffering=0) as stream:
+    with add_path_to_errors(path), path.open("ab+", buffering=0) as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         handle = stream.fileno()
         end = os.fstat(handle).st_size
-        if end and os.pread(handle, 1, end - 1) != b"\n":  # A kill cut the last line short.
+        if end and os.pread(handle, 1, end - 1) != b"\n":  # A killed job left an incomplete last line.
             with path.open("rb") as reader:
                 end = sum(len(line) for line in reader if line.endswith(b"\n"))
         stream.truncate(end)
-        content = "".join(f"{checked_line(line)}\n" for line in lines).encode()
+        content = "".join(f"{append_checksum(line)}\n" for line in lines).encode()
         try:
             while content:
                 written = os.write(handle, content)
@@ -324,19 +336,19 @@ def read_lines(path: Path, *, skip_damaged: bool = False) -> Iterator[list[objec
                     continue
                 raise UserError(
                     f"{path}: line {number} is damaged: {error}. Run `python -m reprise store --repair`, which drops "
-                    "damaged lines (the answers in them are asked again), then the same command again."
+                    "damaged lines (their requests are sent again), then the same command again."
                 ) from error
 
 
 def _values(line: bytes) -> list[object]:
     """Return the values of a line; a ValueError says how it is damaged."""
-    values = value_of_line(line.removesuffix(b"\n"))
+    values = parse_line(line.removesuffix(b"\n"))
     if not isinstance(values, list) or not values:
-        raise ValueError("it is no list of values")
+        raise ValueError("not a list of values")
     return values
 
 
-def _is_of_one_entry(intact: bytes, damaged: bytes) -> bool:
+def _is_same_entry(intact: bytes, damaged: bytes) -> bool:
     """Return whether a damaged line has the entry of an intact one, although some of its digits may be lost."""
     entry = intact[ENTRY]
     matches = sum(digit == damaged_digit for digit, damaged_digit in zip(entry, damaged[ENTRY], strict=False))
@@ -350,18 +362,18 @@ def _cache_key(path: Path) -> tuple[object, ...]:
 
 
 def store_on_node(root: Path, setting: str) -> Store:
-    """Return the store for a job whose work in progress is where the setting says, without leftovers of killed jobs."""
+    """Return the store of a job with its folder for work in progress, after deleting leftovers of killed jobs."""
     if not setting:
         return Store(root)
     try:
-        folder = Path(expanded(setting)) / f"reprise-{os.getuid()}"  # A folder per user.
+        folder = Path(expand_path(setting)) / f"reprise-{os.getuid()}"  # A folder per user.
     except UserError as error:
         raise UserError(
             f"scratch (config/config.yaml) on {socket.gethostname()}: {error} "
-            "Name a folder that each node has, or a variable that its jobs see."
+            "Use a folder that exists on each node, or a variable that is set in its jobs."
         ) from None
-    with named(folder):
+    with add_path_to_errors(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     store = Store(root, folder)
-    store.sweep()
+    store.delete_stale_temporaries()
     return store

@@ -10,24 +10,24 @@ from pathlib import Path
 import polars as pl
 
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, read_json, seal_text, sealed_text, whole_file
-from reprise.core.plain import as_cell
+from reprise.core.files import atomic_path, file_digest, read_json, seal_text, verify_sealed_text
+from reprise.core.plain import escape_cell
 
 
-def listed_files(listing: Path) -> dict[str, Path]:
+def read_file_list(listing: Path) -> dict[str, Path]:
     """Return the files that the stage `release` listed, by name.
 
     Raises:
         UserError: A file changed since. The listing is deleted, so that the next run makes it again.
     """
     files = {}
-    for entry in read_json(sealed_text(listing)):
+    for entry in read_json(verify_sealed_text(listing)):
         path = Path(entry["path"])
         if not path.is_file() or file_digest(path) != entry["sha256"]:
             listing.unlink()
             raise UserError(
-                f"{path}: not the file that the release had when {listing} was made. Nothing was recorded: run the "
-                "same command again, which looks at the release again."
+                f"{path}: changed since {listing} was written. Nothing was recorded: run the same command again to "
+                "list the release again."
             )
         files[entry["name"]] = path
     return files
@@ -35,7 +35,7 @@ def listed_files(listing: Path) -> dict[str, Path]:
 
 # Strings are matched too, because brackets inside them do not count.
 BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]')
-DEEPEST = 100
+MAX_DEPTH = 100
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
@@ -54,7 +54,7 @@ def read_rows(path: Path) -> pl.DataFrame:
     }
     suffix = path.suffix.lower()
     if suffix not in readers:
-        raise UserError(f"{path}: file type '{path.suffix}' is not known. Allowed: {', '.join(sorted(readers))}.")
+        raise UserError(f"{path}: file type '{path.suffix}' is not supported. Allowed: {', '.join(sorted(readers))}.")
     try:
         if suffix in SEPARATORS:
             with path.open(encoding="utf-8-sig", newline="") as stream:
@@ -63,22 +63,22 @@ def read_rows(path: Path) -> pl.DataFrame:
             _refuse_deep_nesting(path)
         return readers[suffix](path)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, csv.Error) as error:
-        refuse_other_encoding(path)
+        reject_other_encoding(path)
         reason = str(error).strip().partition("\n")[0]  # polars adds hints about its own API on further lines.
         raise UserError(
             f"{path}: not readable as {path.suffix[1:]}: {reason}. Fetch the file again or, if it is yours, correct it."
         ) from error
 
 
-def read_own_rows(path: Path) -> pl.DataFrame:
-    """Return the rows of a table that people write by hand; errors in a csv file name the row."""
+def read_user_rows(path: Path) -> pl.DataFrame:
+    """Return the rows of a handwritten table; errors in a csv file name the row."""
     if path.suffix.lower() in SEPARATORS:
-        for _ in csv_lines(path):
+        for _ in read_csv_lines(path):
             pass
     return read_rows(path)
 
 
-def refuse_other_encoding(path: Path) -> None:
+def reject_other_encoding(path: Path) -> None:
     """Raise an error that names the first line of a text file that is not UTF-8."""
     if path.suffix == ".parquet" or not path.is_file():
         return
@@ -99,11 +99,11 @@ def _refuse_deep_nesting(path: Path) -> None:
         for line in stream:
             for match in BRACKETS.finditer(line):
                 depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(match[0], 0)
-                if depth > DEEPEST:
-                    raise ValueError(f"nested more than {DEEPEST} deep")
+                if depth > MAX_DEPTH:
+                    raise ValueError(f"nested more than {MAX_DEPTH} deep")
 
 
-def text_of(cell: object, location: str) -> str:
+def format_cell(cell: object, location: str) -> str:
     """Return a cell as text on one line, empty for null; refuse anything but text and numbers."""
     if cell is None:
         return ""
@@ -112,14 +112,14 @@ def text_of(cell: object, location: str) -> str:
     return " ".join(str(cell).split())
 
 
-def csv_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    names, *rows = [cells for _, cells in csv_lines(path)] or [[]]
+def read_csv_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    names, *rows = [cells for _, cells in read_csv_lines(path)] or [[]]
     if names != list(columns):
         raise UserError(f"{path}: found columns {names}, expected {', '.join(columns)}.")
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+def read_csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the columns of a csv file and then its rows without blank ones, each with the line on which it begins.
 
     An error names the row.
@@ -145,11 +145,11 @@ def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
                 yield first_line, cells
                 number += 1
     except (UnicodeDecodeError, csv.Error) as error:
-        refuse_other_encoding(path)
+        reject_other_encoding(path)
         location = f"row {number}" if number else "its columns"
         raise UserError(
-            f"{path}: {location}: not readable as csv: {error}. A quote that begins there may not be closed, or one "
-            "inside a text not be written twice. Correct it, then run the same command again."
+            f"{path}: {location}: not readable as csv: {error}. A quote there may be unclosed, or a quote inside a "
+            "text not doubled. Correct it, then run the same command again."
         ) from error
 
 
@@ -164,12 +164,12 @@ def _refuse_columns(path: Path, columns: Sequence[str]) -> None:
 
 
 def write_csv(frame: pl.DataFrame, path: Path) -> None:
-    with whole_file(path) as temporary:
-        frame.with_columns(pl.col(pl.String).map_elements(as_cell, return_dtype=pl.String)).write_csv(temporary)
+    with atomic_path(path) as temporary:
+        frame.with_columns(pl.col(pl.String).map_elements(escape_cell, return_dtype=pl.String)).write_csv(temporary)
     seal_text(path)
 
 
-def only_table(files: Sequence[Path], columns: Sequence[str]) -> Path:
+def get_single_table(files: Sequence[Path], columns: Sequence[str]) -> Path:
     """Return the only file of a release that is a table with these columns."""
     tables = [path for path in files if path.suffix in {".parquet", ".csv", ".tsv", ".json", ".jsonl"}]
     for path in list(tables) if len(tables) > 1 else []:

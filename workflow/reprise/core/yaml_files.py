@@ -1,6 +1,6 @@
 """Read YAML files: errors name file and line, and a file cannot expand to much more than its size.
 
-Scalars are read as in YAML 1.2, except that `yes`, `no`, `on` and `off` are truth values, as people write them.
+Scalars are read as in YAML 1.2, except that `yes`, `no`, `on` and `off` are booleans, as users expect.
 YAML 1.1, which PyYAML implements, would read `1:30` as 90, `010` as 8 and `2024-05-01` as a date.
 """
 
@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 import yaml
 
 from reprise.core.errors import UserError
-from reprise.core.plain import cut
-from reprise.core.settings import Place
+from reprise.core.plain import truncate
+from reprise.core.settings import Location
 
-MOST_VALUES = 200_000
+MAX_VALUES = 200_000
 # The C parser needs stack for each level, and crashes the process when it runs out.
-MOST_LEVELS = 50
-TOO_DEEP = f"nested more than {MOST_LEVELS} levels deep"
-LARGEST = 2**63 - 1
-LONGEST_SCALAR = 40
+MAX_LEVELS = 50
+TOO_DEEP = f"nested more than {MAX_LEVELS} levels deep"
+MAX_INTEGER = 2**63 - 1
+MAX_NUMBER_CHARS = 40
 
 _STR, _BOOL, _NULL, _INT, _FLOAT, _MERGE = (
     f"tag:yaml.org,2002:{name}" for name in ("str", "bool", "null", "int", "float", "merge")
@@ -80,9 +80,9 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
 def _number(loader: _Loader, node: yaml.ScalarNode) -> int | float:
     """Return a number of a scalar that fits every later step, or refuse it."""
     text = str(loader.construct_scalar(node)).replace("_", "")
-    number = int(text) if node.tag == _INT and len(text) <= LONGEST_SCALAR else float(_python_spelling(text))
-    if not math.isfinite(number) or (node.tag == _INT and abs(number) > LARGEST):
-        raise _RefusedError(node, f"{cut(node.value, LONGEST_SCALAR)} is not a number that a setting can have")
+    number = int(text) if node.tag == _INT and len(text) <= MAX_NUMBER_CHARS else float(_python_spelling(text))
+    if not math.isfinite(number) or (node.tag == _INT and abs(number) > MAX_INTEGER):
+        raise _RefusedError(node, f"{truncate(node.value, MAX_NUMBER_CHARS)} is not a number that a setting can have")
     return number
 
 
@@ -106,7 +106,7 @@ def load_yaml(path: Path) -> Any:
     """
     try:
         if not path.is_file():
-            raise UserError(f"{path}: {'no file' if path.exists() else 'no such file'}.")
+            raise UserError(f"{path}: {'not a file' if path.exists() else 'no such file'}.")
         text = path.read_text(encoding="utf-8")
         _check_events(text)
         loader = _Loader(text)
@@ -152,12 +152,12 @@ def _check_events(text: str) -> None:
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         problem = None
-        if depth > MOST_LEVELS:
+        if depth > MAX_LEVELS:
             problem = TOO_DEEP
         elif (tag := getattr(event, "tag", None)) is not None:
             problem = f"the tag {tag} is not allowed; write the value without it"
         elif isinstance(event, yaml.ScalarEvent) and "\0" in event.value:
-            problem = "a NUL character, which no setting can have"
+            problem = "a NUL character is not allowed"
         if problem is not None:
             raise _RefusedError(event, problem)
 
@@ -180,19 +180,19 @@ def _measure(node: yaml.Node, path: Path, sizes: dict[int, _Size]) -> _Size:
     size = sizes[id(node)]
     if size.values == 0:
         raise UserError(f"{line}: not valid YAML: an alias that contains itself.")
-    if size.values > MOST_VALUES:
-        raise UserError(f"{line}: not valid YAML: aliases that stand for more than {MOST_VALUES} values.")
-    if size.levels > MOST_LEVELS:
+    if size.values > MAX_VALUES:
+        raise UserError(f"{line}: not valid YAML: aliases that stand for more than {MAX_VALUES} values.")
+    if size.levels > MAX_LEVELS:
         raise UserError(f"{line}: {TOO_DEEP}.")
     return size
 
 
-def line_of(path: Path, place: Place) -> int:
-    """Return the line of a place in a file, or of the nearest enclosing place."""
+def find_line(path: Path, location: Location) -> int:
+    """Return the line of a location in a file, or of the nearest enclosing location."""
     with path.open(encoding="utf-8") as stream:
         node: Any = yaml.compose(stream, Loader=yaml.SafeLoader)
     line = 1
-    for part in place:
+    for part in location:
         matches = []
         if isinstance(node, yaml.MappingNode):
             matches = [(key, value) for key, value in node.value if key.value == str(part)]

@@ -1,4 +1,4 @@
-"""Imported predictions in the formats of a benchmark's authors: one module per benchmark, with the benchmark's name."""
+"""Imported predictions in the file formats of the benchmarks' authors: one module per benchmark, with its name."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,25 +8,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from reprise.core.names import UNFILTERED
-from reprise.core.paths import located
+from reprise.core.paths import locate
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from reprise.external.answers import ImportedAnswers, Problem
+    from reprise.external.answers import ImportedAnswers, ImportProblem
 
-FOLDER = Path("resources/imports")
+IMPORTS_FOLDER = Path("resources/imports")
 
-# Error classes of imported answers, except those that concern only one extractor (`readers.FORGIVEN`).
+# Error classes of imported answers. One extractor accepts further errors (`extraction.extractors.ACCEPTED_ERRORS`).
 NO_ANSWER = "no_answer"
 NO_TEXT = "no_text"
-FAILED_ELSEWHERE = "failed_elsewhere"  # the text is a harness's error message instead of an answer
-RATED_ONLY = "rated_only"  # there is a rating without the rated text
+EXTERNAL_FAILURE = "failed_elsewhere"  # the text is a harness's error message instead of an answer
+RATING_WITHOUT_TEXT = "rated_only"  # there is a rating without the rated text
 
 
-Read: TypeAlias = "Callable[[Sequence[Path], pl.DataFrame, pl.DataFrame], ImportedAnswers]"
+AnswerReader: TypeAlias = "Callable[[Sequence[Path], pl.DataFrame, pl.DataFrame], ImportedAnswers]"
 """Files, items and requests -> the answers, and the problems of the files."""
-Write: TypeAlias = "Callable[[Path, str, pl.DataFrame, pl.DataFrame], list[Path]]"
+AnswerWriter: TypeAlias = "Callable[[Path, str, pl.DataFrame, pl.DataFrame], list[Path]]"
 """Folder, name of the model, items, and requests with answers -> files in the format of the authors' scorer."""
 
 
@@ -36,16 +36,16 @@ class AnswerFiles:
 
     find: Callable[[Path, int | None], list[Path]]
     """Folder of one run and its number of frames per clip, if known -> the files of the run."""
-    candidates: Callable[[Path], list[list[Path]]]
-    """Folder -> for every file that a run needs, the candidates for any number of frames."""
-    read: Read
-    write: "Write | None" = None
-    beside: Callable[[Sequence[Path]], list[Path]] = lambda _: []
-    """Files of answers -> files next to them that describe how the answers were made; these are read as well."""
-    deviations: "Callable[[Sequence[Path], pl.DataFrame, int | None], list[Problem]]" = lambda *_: []
+    find_candidates: Callable[[Path], list[list[Path]]]
+    """Folder -> for each file that a run needs, the candidates for any number of frames."""
+    read: AnswerReader
+    write: "AnswerWriter | None" = None
+    find_settings_files: Callable[[Sequence[Path]], list[Path]] = lambda _: []
+    """Files of answers -> files next to them with the settings of the run that produced them."""
+    find_deviations: "Callable[[Sequence[Path], pl.DataFrame, int | None], list[ImportProblem]]" = lambda *_: []
     """Files, requests and the run's number of frames, if known -> deviations of the external run."""
     has_file_per_task: bool = False
-    """Whether every task has its own file, so that a task without a file counts as not queried."""
+    """Whether every task has its own file; a task without a file then counts as not requested."""
 
 
 class Importer(Protocol):
@@ -57,18 +57,18 @@ class Importer(Protocol):
 class RatingImporter(Protocol):
     """The additional interface of a module of this package for a benchmark whose answers are rated by a judge."""
 
-    def rating_files(self, folder: Path) -> list[Path]:
+    def find_rating_files(self, folder: Path) -> list[Path]:
         """Return the file of ratings in a folder; an empty list if there is none."""
 
-    def ratings_beside(self, predictions: Path, names: Sequence[str]) -> list[Path]:
+    def find_judge_ratings(self, predictions: Path, names: Sequence[str]) -> list[Path]:
         """Return the file of ratings by a judge of one of these names next to predictions; empty if there is none."""
 
     def read_ratings(self, files: Sequence[Path], items: "pl.DataFrame") -> "ImportedAnswers":
         """Return the replies of a judge by item."""
 
 
-def imports_of(benchmark: str, slug: str) -> Path:
-    return located(FOLDER / benchmark / slug)
+def imports_folder(benchmark: str, slug: str) -> Path:
+    return locate(IMPORTS_FOLDER / benchmark / slug)
 
 
 def has_importer(benchmark: str) -> bool:

@@ -13,43 +13,43 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from reprise.benchmarks.rows import items_of
+from reprise.benchmarks.annotations import to_items
 from reprise.core.errors import UserError
 from reprise.core.files import write_text
-from reprise.core.tabular import csv_lines, write_csv
+from reprise.core.tabular import read_csv_lines, write_csv
 from reprise.external import NO_ANSWER, NO_TEXT
+from reprise.extraction.extractors import CONTRADICTORY
 from reprise.models.base import Answer
-from reprise.reading.readers import CONTRADICTORY
 
 # Problems of imported answers; a table counts them by these labels.
 UNKNOWN_ID = "unknown id"
-NO_FILE = "test without a file, not asked"
+MISSING_FILE = "test without a file"
 BROKEN_LINE = "broken line"
-NO_FIELD = "no idx or no response"
+MISSING_FIELD = "no idx or no response"
 NOT_A_TEXT = "no text"
-SEVERAL = "several texts in one answer"
-REPEATED = "repeats an answer"
-DISAGREES = "disagrees with another answer"
-NO_NUMBER = "no number"
+MULTIPLE_TEXTS = "several texts in one answer"
+DUPLICATE_ANSWER = "repeats an answer"
+CONFLICTING_ANSWER = "disagrees with another answer"
+NOT_A_NUMBER = "no number"
 EMPTY_FILE = "empty file"
-OTHER_QUESTION = "another question under a known id"
-OTHER_PROMPT = "asked with another prompt"
-OTHER_FRAMES = "another number of frames than the sampling's"
+DIFFERENT_QUESTION = "another question under a known id"
+DIFFERENT_PROMPT = "different prompt"
+DIFFERENT_FRAMES = "another number of frames than the sampling's"
 
 ScoredPart: TypeAlias = Literal["character", "element", "text"]
 """The part of a list of texts that a scorer compares: the first character of its first element, or the element."""
 
 # A file of a few kB can unpack to gigabytes, and one cell in the last row and column makes a full sheet.
-LARGEST_SHEET, MOST_CELLS = 2**29, 5_000_000
+MAX_SHEET_BYTES, MAX_CELLS = 2**29, 5_000_000
 
 
-class Place(NamedTuple):
+class FileLocation(NamedTuple):
     file: Path
     line: int
     id: str
 
 
-class Problem(NamedTuple):
+class ImportProblem(NamedTuple):
     file: str
     line: int | None
     id: str
@@ -61,21 +61,23 @@ class ImportedAnswers:
     """One answer per question; a second, different answer marks it as contradictory and replaces its text."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[ImportProblem] = field(default_factory=list)
 
-    def note(self, place: Place, *problems: str) -> None:
-        self.problems += [Problem(str(place.file), place.line, place.id, label) for label in problems if label]
+    def add_problems(self, location: FileLocation, *problems: str) -> None:
+        self.problems += [
+            ImportProblem(str(location.file), location.line, location.id, label) for label in problems if label
+        ]
 
-    def add(self, question: str, answer: Answer, place: Place) -> None:
-        recorded = self.answers.setdefault(question, answer)
-        if recorded is answer:
+    def add(self, question: str, answer: Answer, location: FileLocation) -> None:
+        first = self.answers.setdefault(question, answer)
+        if first is answer:
             return
-        self.note(place, REPEATED if recorded == answer else DISAGREES)
-        if recorded != answer:
+        self.add_problems(location, DUPLICATE_ANSWER if first == answer else CONFLICTING_ANSWER)
+        if first != answer:
             self.answers[question] = replace(answer, error=CONTRADICTORY)
 
 
-def response_row(request: Mapping[str, Any], answer: Answer, key: str, frames: int = 0) -> dict[str, Any]:
+def build_response_row(request: Mapping[str, Any], answer: Answer, key: str, frames: int = 0) -> dict[str, Any]:
     """Return an imported answer as a row of responses; its prompt and token counts are unknown."""
     return {
         "request_id": request["request_id"],
@@ -93,10 +95,10 @@ def response_row(request: Mapping[str, Any], answer: Answer, key: str, frames: i
     }
 
 
-def write_problems(problems: Sequence[Problem], unanswered: Sequence[str], path: Path) -> None:
+def write_problems(problems: Sequence[ImportProblem], unanswered: Sequence[str], path: Path) -> None:
     """Write the problems of the files, and the ids of unanswered questions, as csv."""
-    lines = [*problems, *(Problem("", None, question, NO_ANSWER) for question in unanswered)]
-    columns = {name: pl.Int64 if name == "line" else pl.String for name in Problem._fields}
+    lines = [*problems, *(ImportProblem("", None, question, NO_ANSWER) for question in unanswered)]
+    columns = {name: pl.Int64 if name == "line" else pl.String for name in ImportProblem._fields}
     write_csv(pl.DataFrame(lines, schema=columns, orient="row"), path)
 
 
@@ -121,20 +123,20 @@ def read_responses(
             columns = ", ".join(map(str, entries[0][1]))
             raise UserError(f"{path}: no line has '{field_name}'. Found: {columns}. Needed: idx, response.")
     for line, entry in entries:
-        place = Place(path, line, str(entry.get("idx", "")))
-        request = requests.get(name.format(place.id))
+        location = FileLocation(path, line, str(entry.get("idx", "")))
+        request = requests.get(name.format(location.id))
         if "idx" not in entry or "response" not in entry:
-            imported.note(place, NO_FIELD)
+            imported.add_problems(location, MISSING_FIELD)
         elif request is None:
-            imported.note(place, UNKNOWN_ID)
+            imported.add_problems(location, UNKNOWN_ID)
         else:
-            answer, problem = response_as_answer(entry["response"], scored_part)
-            imported.note(place, problem)
-            imported.add(request["request_id"], answer, place)
+            answer, problem = parse_response(entry["response"], scored_part)
+            imported.add_problems(location, problem)
+            imported.add(request["request_id"], answer, location)
 
 
 def read_entries(path: Path, imported: ImportedAnswers) -> list[tuple[int, dict[str, Any]]]:
-    """Return number and object of every line; note and skip broken lines, and note an empty file."""
+    """Return number and object of every line; record and skip broken lines, and record an empty file."""
     entries, n_problems = [], len(imported.problems)
     for number, line in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
         if not line.strip():
@@ -146,17 +148,17 @@ def read_entries(path: Path, imported: ImportedAnswers) -> list[tuple[int, dict[
         if isinstance(entry, dict):
             entries.append((number, entry))
         else:
-            imported.note(Place(path, number, ""), BROKEN_LINE)
+            imported.add_problems(FileLocation(path, number, ""), BROKEN_LINE)
     if not entries and len(imported.problems) == n_problems:
-        imported.note(Place(path, 0, ""), EMPTY_FILE)
+        imported.add_problems(FileLocation(path, 0, ""), EMPTY_FILE)
     return entries
 
 
-def response_as_answer(response: object, scored_part: ScoredPart) -> tuple[Answer, str]:
+def parse_response(response: object, scored_part: ScoredPart) -> tuple[Answer, str]:
     """Return a response as an answer, and its problem or an empty text.
 
-    A list with one text becomes that text. If the authors' scorer would compare something else in the list than in the
-    text, the list is kept as JSON. Their extractor then sees what their scorer sees: a wrong answer, but an answer.
+    A list with one text becomes that text. If the authors' scorer compares another part of the list than of the text,
+    the list is kept as JSON. The extractor `authors` then gets what their scorer gets: a wrong answer, but an answer.
     """
     if isinstance(response, str):
         return Answer(text=response), ""
@@ -166,7 +168,7 @@ def response_as_answer(response: object, scored_part: ScoredPart) -> tuple[Answe
     is_same = {"character": first != "", "element": len(first) == 1, "text": True}[scored_part]
     text = first if is_same else json.dumps(response, ensure_ascii=False)
     if any(element != first for element in response[1:]):
-        return Answer(text=text, error=CONTRADICTORY), SEVERAL
+        return Answer(text=text, error=CONTRADICTORY), MULTIPLE_TEXTS
     return Answer(text=text), ""
 
 
@@ -184,32 +186,32 @@ def write_responses(path: Path, answered_requests: pl.DataFrame, name: str) -> P
     return path
 
 
-# --- which file ------------------------------------------------------------------------------------------------------
+# --- selection of files ----------------------------------------------------------------------------------------------
 
 
-def of_frames(candidates: Sequence[Path], frames: int | None, folder: Path) -> list[Path]:
-    """Return the only file for a run with this number of frames; a file name may contain `-frame<N>`."""
-    exact = [path for path in candidates if frames is not None and frames_in_name(path) == frames]
+def select_by_frames(candidates: Sequence[Path], frames: int | None, folder: Path) -> list[Path]:
+    """Return the only file of a run with this number of frames; a file name may contain `-frame<N>`."""
+    exact = [path for path in candidates if frames is not None and parse_frame_count(path) == frames]
     if len(exact) == 1:
         return exact
-    is_named = any(frames_in_name(path) is not None for path in candidates)
+    is_named = any(parse_frame_count(path) is not None for path in candidates)
     if len(candidates) > 1 or (is_named and frames is not None):
         description = "a number of frames that depends on the clip" if frames is None else f"{frames} frames"
         names = ", ".join(path.name for path in candidates)
         raise UserError(
-            f"{folder}: found {names}; which holds the answers of a run that shows {description} is not clear. "
-            "Keep one file for each run, in a folder of its own or with -frame<N> in its name."
+            f"{folder}: found {names}; it is unclear which file has the answers of a run with {description}. "
+            "Keep one file for each run, in its own folder or with -frame<N> in its name."
         )
     return list(candidates)
 
 
-def fitting(candidates: Sequence[Path], frames: int | None) -> list[Path]:
+def filter_by_frames(candidates: Sequence[Path], frames: int | None) -> list[Path]:
     """Return the files with this number of frames in their names, or else those without a number."""
-    exact = [path for path in candidates if frames is not None and frames_in_name(path) == frames]
-    return exact or [path for path in candidates if frames_in_name(path) is None]
+    exact = [path for path in candidates if frames is not None and parse_frame_count(path) == frames]
+    return exact or [path for path in candidates if parse_frame_count(path) is None]
 
 
-def frames_in_name(path: Path) -> int | None:
+def parse_frame_count(path: Path) -> int | None:
     """Return the number of frames in a file name: `-frame8` of the authors' runners or `_8frame` of VLMEvalKit."""
     match = re.search(r"-frame(\d+)(?=[-.])|_(\d+)frame(?=[_.])", path.name)
     return int(match[1] or match[2]) if match else None
@@ -218,29 +220,29 @@ def frames_in_name(path: Path) -> int | None:
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
-class Record(NamedTuple):
+class SheetRow(NamedTuple):
     """A row of a table with all cells as text; a blank cell is an empty text."""
 
     line: int
     cells: dict[str, str]
 
 
-def read_records(
+def read_sheet_rows(
     path: Path, imported: ImportedAnswers, *choices: Sequence[str], value: str = ""
-) -> tuple[Sequence[str], list[Record]]:
+) -> tuple[Sequence[str], list[SheetRow]]:
     """Return the first of several choices of columns that a csv, tsv, xlsx or json file has, and its rows.
 
-    A json object is read as `{index: value}` with a column of the name `value`. An empty file is noted.
+    A json object is read as `{index: value}` with a column of the name `value`. An empty file is recorded.
     """
     if path.suffix == ".xlsx":
         lines = _sheet(path)
     elif path.suffix == ".json":
         lines = _objects(path, value)
     else:
-        lines = csv_lines(path)
+        lines = read_csv_lines(path)
     columns = next(lines, (0, []))[1]
     if not columns:
-        imported.note(Place(path, 0, ""), EMPTY_FILE)
+        imported.add_problems(FileLocation(path, 0, ""), EMPTY_FILE)
         return (), []
     matched_choice = next((choice for choice in choices if set(choice) <= set(columns)), None)
     if matched_choice is None:
@@ -248,9 +250,13 @@ def read_records(
         alternatives = "; or ".join(", ".join(choice) for choice in choices)
         raise UserError(f"{path}: column '{missing}' is missing. Found: {', '.join(columns)}. Needed: {alternatives}.")
     if duplicates := [name for name in matched_choice if columns.count(name) > 1]:
-        raise UserError(f"{path}: duplicate column '{duplicates[0]}'. Found: {', '.join(columns)}.")
+        raise UserError(
+            f"{path}: duplicate column '{duplicates[0]}'. Found: {', '.join(columns)}. Rename or remove one."
+        )
     blanks = [""] * len(columns)  # Rows of a sheet may be shorter than its header.
-    return matched_choice, [Record(line, dict(zip(columns, [*cells, *blanks], strict=False))) for line, cells in lines]
+    return matched_choice, [
+        SheetRow(line, dict(zip(columns, [*cells, *blanks], strict=False))) for line, cells in lines
+    ]
 
 
 def _sheet(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -261,15 +267,15 @@ def _sheet(path: Path) -> Iterator[tuple[int, list[str]]]:
     try:
         with zipfile.ZipFile(path) as parts:
             unpacked = sum(part.file_size for part in parts.infolist())
-        if unpacked > LARGEST_SHEET:
-            raise ValueError(f"{unpacked} bytes once it is unpacked, allowed are {LARGEST_SHEET}")
+        if unpacked > MAX_SHEET_BYTES:
+            raise ValueError(f"{unpacked} bytes after unpacking, more than the allowed {MAX_SHEET_BYTES}")
         sheet = load_workbook(path, read_only=True).worksheets[0]
         for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
             if number == 1 or any(cell is not None for cell in row):
                 # An answer that begins with "=" is stored as a formula; use its text and never compute it.
-                rows.append((number, [cell_text(getattr(cell, "text", cell)) for cell in row]))
-            if len(rows) * len(rows[0][1]) > MOST_CELLS:
-                raise ValueError(f"more than {MOST_CELLS} cells")
+                rows.append((number, [format_cell(getattr(cell, "text", cell)) for cell in row]))
+            if len(rows) * len(rows[0][1]) > MAX_CELLS:
+                raise ValueError(f"more than {MAX_CELLS} cells")
     except Exception as error:  # openpyxl raises almost any exception for a damaged workbook.
         raise UserError(f"{path}: not readable as xlsx: {error}.") from error
     return iter(rows)
@@ -286,11 +292,11 @@ def _objects(path: Path, value: str) -> Iterator[tuple[int, list[str]]]:
     except (ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{path}: not readable as json: {error}.") from error
     columns = list(dict.fromkeys(str(name) for entry in content for name in entry))
-    rows = [[cell_text(entry.get(name)) for name in columns] for entry in content]
+    rows = [[format_cell(entry.get(name)) for name in columns] for entry in content]
     return iter([(0, columns), *enumerate(rows, start=1)])
 
 
-def cell_text(cell: object) -> str:
+def format_cell(cell: object) -> str:
     """Return a cell as text; a whole number has no decimal point, and NaN is blank."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
@@ -299,50 +305,50 @@ def cell_text(cell: object) -> str:
     return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else str(cell)
 
 
-# --- matching of rows with questions, by id and by text --------------------------------------------------------------
+# --- matching rows to questions, by id and by text -------------------------------------------------------------------
 
 
-class Questions:
+class QuestionMatcher:
     """The questions that the rows of one file can match."""
 
     def __init__(self, items: pl.DataFrame) -> None:
-        self._texts = {item.item_id: words_of(item.texts.get("question", "")) for item in items_of(items)}
-        self._rows: list[tuple[Place, str]] = []
+        self._texts = {item.item_id: normalize_words(item.texts.get("question", "")) for item in to_items(items)}
+        self._rows: list[tuple[FileLocation, str]] = []
         self._matched = 0
 
-    def match(self, place: Place, question: str, imported: ImportedAnswers) -> bool:
-        """Return whether a row has an item's id and its question, possibly inside a prompt; note a mismatch."""
-        self._rows.append((place, question))
-        row_words, item_words = words_of(question), self._texts.get(place.id)
+    def match(self, location: FileLocation, question: str, imported: ImportedAnswers) -> bool:
+        """Return whether a row has an item's id and its question, possibly inside a prompt; record a mismatch."""
+        self._rows.append((location, question))
+        row_words, item_words = normalize_words(question), self._texts.get(location.id)
         if item_words is not None and (not row_words or item_words in row_words):
             self._matched += 1
             return True
-        imported.note(place, UNKNOWN_ID if item_words is None else OTHER_QUESTION)
+        imported.add_problems(location, UNKNOWN_ID if item_words is None else DIFFERENT_QUESTION)
         return False
 
     def require_match(self, benchmark: str) -> None:
         """Raise a UserError if no row of the file matches, since it belongs to another benchmark or version."""
         if self._rows and not self._matched:
-            place, question = self._rows[0]
+            location, question = self._rows[0]
             raise UserError(
-                f"{place.file}: none of its {len(self._rows)} rows is about a question of {benchmark} in this suite. "
-                f"The first: line {place.line}, id '{place.id}', question '{plain_text(question)[:80]}'. It is "
-                "of another benchmark, task or version of the release: remove it, or put it into the folder of its own "
-                "benchmark."
+                f"{location.file}: none of its {len(self._rows)} rows matches a question of {benchmark} in this suite. "
+                f"The first: line {location.line}, id '{location.id}', question '{normalize_text(question)[:80]}'. "
+                "The file belongs to another benchmark, task or version of the release. Remove it, or move it to the "
+                "folder of that benchmark."
             )
 
 
-def plain_text(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Return a text with normalised white space and Unicode encoding."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-def words_of(text: str) -> str:
+def normalize_words(text: str) -> str:
     """Return the lower-case words of a text, because other table tools change quotes, punctuation and case."""
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFC", text).casefold()))
 
 
-def object_of(entry: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+def get_object(entry: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
     """Return a nested object; an empty one if it is missing or not an object."""
     for name in names:
         value = entry.get(name)
@@ -350,7 +356,7 @@ def object_of(entry: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
     return entry
 
 
-def text_of(entry: Mapping[str, Any], name: str) -> str:
+def get_text(entry: Mapping[str, Any], name: str) -> str:
     """Return a field as a text; an empty text if it is missing or neither a text nor an integer."""
     value = entry.get(name)
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""

@@ -1,35 +1,35 @@
-"""Run keys of imported answers and ratings: the digests of their files."""
+"""Settings of imported answers and ratings: the digests of their files."""
 
 from pydantic import ConfigDict
 
-from reprise.models.keys import Answers, RunKey
+from reprise.models.keys import AnswersKey, RunKey
 
 
-class ExternalAnswers(Answers):
-    """What shapes answers out of files in the formats of a benchmark's authors."""
+class ImportedFilesKey(AnswersKey):
+    """Settings of answers from files in the formats of a benchmark's authors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     benchmark: str
 
 
-class RunFiles(ExternalAnswers):
+class RunFilesKey(ImportedFilesKey):
     form: str
     files: dict[str, str]
     """file -> sha256"""
 
 
-class RatingFiles(ExternalAnswers):
+class RatingFilesKey(ImportedFilesKey):
     files: dict[str, dict[str, str]]
     """run -> file -> sha256"""
 
 
 class ImportedRunKey(RunKey):
-    """Key of the stage `import_answers`."""
+    """Settings of the stage `import_answers`."""
 
-    answers: RunFiles
+    answers: RunFilesKey
 
 
 class ImportedRatingsKey(RunKey):
-    """Key of the stage `import_ratings`."""
+    """Settings of the stage `import_ratings`."""
 
-    answers: RatingFiles
+    answers: RatingFilesKey

@@ -1,6 +1,6 @@
 """Sample logs of lmms-eval (`--log_samples`): their answers, and deviations of the harness's settings from this run.
 
-A line holds the harness's metric, which contains the entry of the release, the prompt (`input`) and the scored answer
+A line has the harness's metric with the entry of the release, the prompt (`input`) and the scored answer
 (`filtered_resps`).
 """
 
@@ -12,42 +12,42 @@ from typing import Any
 
 import polars as pl
 
-from reprise.external import FAILED_ELSEWHERE
+from reprise.external import EXTERNAL_FAILURE
 from reprise.external.answers import (
-    OTHER_FRAMES,
-    OTHER_PROMPT,
+    DIFFERENT_FRAMES,
+    DIFFERENT_PROMPT,
+    FileLocation,
     ImportedAnswers,
-    Place,
-    Problem,
-    Questions,
-    object_of,
-    plain_text,
+    ImportProblem,
+    QuestionMatcher,
+    get_object,
+    normalize_text,
+    parse_response,
     read_entries,
-    response_as_answer,
 )
 from reprise.models.base import Answer
 
 # Deviations from a run of Reprise; a table counts them by these labels.
-EMPTY = "empty answer, which lmms-eval also writes after an error"
+EMPTY_ANSWER = "empty answer, which lmms-eval also writes after an error"
 FEWER_TOKENS = "answers limited to fewer tokens than here"
-LIMITED = "asked in part (--limit)"
-NO_SETTINGS = "the harness's settings are not readable"
+PARTIAL_RUN = "partial run (--limit)"
+UNREADABLE_SETTINGS = "the harness's settings are not readable"
 
 # The harness writes these texts in place of an answer if an API fails.
-FAILED = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED")
-NAME = re.compile(r"(?P<date>.*?)_?samples_(?P<task>.+)\.jsonl")
+FAILURE_PREFIXES = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED")
+LOG_NAME = re.compile(r"(?P<date>.*?)_?samples_(?P<task>.+)\.jsonl")
 # The argument for the number of frames per clip; its name depends on the model class of the harness.
-FRAMES = re.compile(
+FRAMES_ARGUMENT = re.compile(
     r"\b(max_frames_num|max_num_frames|max_frame_num|num_frames|nframes|frames_num|video_frames)\W*[=:]\W*(\d+)"
 )
 
-Identify = Callable[[Mapping[str, Any]], tuple[str, str]]
+LineIdentifier = Callable[[Mapping[str, Any]], tuple[str, str]]
 """A line -> the id of its item and its question."""
 
 
-def settings_beside(files: Sequence[Path]) -> list[Path]:
+def find_settings_files(files: Sequence[Path]) -> list[Path]:
     """Return the files `<date>_results.json` that the harness writes next to the samples of the same run."""
-    dates = [(path, match["date"]) for path in files if (match := NAME.fullmatch(path.name)) and match["date"]]
+    dates = [(path, match["date"]) for path in files if (match := LOG_NAME.fullmatch(path.name)) and match["date"]]
     return sorted({settings for path, date in dates if (settings := path.with_name(f"{date}_results.json")).is_file()})
 
 
@@ -57,30 +57,31 @@ def read_log(
     items: pl.DataFrame,
     requests: pl.DataFrame,
     benchmark: str,
-    identify: Identify,
+    identify: LineIdentifier,
 ) -> None:
     requests_by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
-    questions = Questions(items.filter(pl.col("item_id").is_in(requests_by_item.keys())))
+    questions = QuestionMatcher(items.filter(pl.col("item_id").is_in(requests_by_item.keys())))
     for line, entry in read_entries(path, imported):
         item, question = identify(entry)
-        place = Place(path, line, item)
-        if not questions.match(place, question, imported):
+        location = FileLocation(path, line, item)
+        if not questions.match(location, question, imported):
             continue
         responses, prompt = entry.get("filtered_resps"), entry.get("input")
-        answer, problem = response_as_answer(responses[:1] if isinstance(responses, list) else responses, "text")
-        if answer.text.startswith(FAILED):
-            answer = Answer(error=FAILED_ELSEWHERE)
+        answer, problem = parse_response(responses[:1] if isinstance(responses, list) else responses, "text")
+        if answer.text.startswith(FAILURE_PREFIXES):
+            answer = Answer(error=EXTERNAL_FAILURE)
         elif not answer.error and not answer.text:
-            problem = EMPTY
-        is_other_prompt = isinstance(prompt, str) and plain_text(prompt) != plain_text(requests_by_item[item]["prompt"])
-        imported.note(place, problem, OTHER_PROMPT if is_other_prompt else "")
-        imported.add(requests_by_item[item]["request_id"], answer, place)
+            problem = EMPTY_ANSWER
+        request = requests_by_item[item]
+        is_different = isinstance(prompt, str) and normalize_text(prompt) != normalize_text(request["prompt"])
+        imported.add_problems(location, problem, DIFFERENT_PROMPT if is_different else "")
+        imported.add(request["request_id"], answer, location)
     questions.require_match(benchmark)
 
 
-def deviations(files: Sequence[Path], requests: pl.DataFrame, frames: int | None) -> list[Problem]:
+def find_deviations(files: Sequence[Path], requests: pl.DataFrame, frames: int | None) -> list[ImportProblem]:
     """Return the deviations in the harness's settings; each is listed once."""
-    tasks = {match["task"] for path in files if (match := NAME.fullmatch(path.name))}
+    tasks = {match["task"] for path in files if (match := LOG_NAME.fullmatch(path.name))}
     max_tokens = int(requests["max_tokens"].max() or 0)  # type: ignore[arg-type]
     problems = []
     for path in (path for path in files if path.suffix == ".json"):
@@ -89,18 +90,20 @@ def deviations(files: Sequence[Path], requests: pl.DataFrame, frames: int | None
         except (ValueError, RecursionError):
             settings = None
         if not isinstance(settings, dict):
-            problems.append(Problem(str(path), None, "", NO_SETTINGS))
+            problems.append(ImportProblem(str(path), None, "", UNREADABLE_SETTINGS))
             continue
-        run = object_of(settings, "config")
-        frame_arguments = FRAMES.findall(str(run.get("model_args")))  # an object, or `a=1,b=2`
+        run = get_object(settings, "config")
+        frame_arguments = FRAMES_ARGUMENT.findall(str(run.get("model_args")))  # an object, or `a=1,b=2`
         mismatches = [f"{name}={value}" for name, value in frame_arguments if frames and int(value) != frames]
-        problems += [Problem(str(path), None, mismatch, OTHER_FRAMES) for mismatch in mismatches]
+        problems += [ImportProblem(str(path), None, mismatch, DIFFERENT_FRAMES) for mismatch in mismatches]
         problems += [
-            Problem(str(path), None, f"{task}: {limit}, here {max_tokens}", FEWER_TOKENS)
+            ImportProblem(str(path), None, f"{task}: {limit}, here {max_tokens}", FEWER_TOKENS)
             for task in sorted(tasks)
-            if isinstance(limit := object_of(settings, "configs", task, "generation_kwargs").get("max_new_tokens"), int)
+            if isinstance(
+                limit := get_object(settings, "configs", task, "generation_kwargs").get("max_new_tokens"), int
+            )
             and limit < max_tokens
         ]
         if run.get("limit") is not None:
-            problems.append(Problem(str(path), None, f"limit={run['limit']}", LIMITED))
+            problems.append(ImportProblem(str(path), None, f"limit={run['limit']}", PARTIAL_RUN))
     return problems

@@ -12,39 +12,47 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks.mmbench_video.taxonomy import LEAF, LETTERS, ROTATION_STEP
-from reprise.benchmarks.rows import items_of
+from reprise.benchmarks.annotations import to_items
+from reprise.benchmarks.mmbench_video.taxonomy import LEAF_TAG, LETTERS, ROTATION_STEP
 from reprise.core.errors import UserError
-from reprise.core.files import whole_file
-from reprise.external import FAILED_ELSEWHERE, NO_ANSWER, RATED_ONLY, AnswerFiles, Read, Write
+from reprise.core.files import atomic_path
+from reprise.external import EXTERNAL_FAILURE, NO_ANSWER, RATING_WITHOUT_TEXT, AnswerFiles, AnswerReader, AnswerWriter
 from reprise.external.answers import (
-    OTHER_FRAMES,
-    OTHER_PROMPT,
+    DIFFERENT_FRAMES,
+    DIFFERENT_PROMPT,
     UNKNOWN_ID,
+    FileLocation,
     ImportedAnswers,
-    Place,
-    Problem,
-    Questions,
-    fitting,
-    frames_in_name,
-    of_frames,
-    read_records,
+    ImportProblem,
+    QuestionMatcher,
+    filter_by_frames,
+    parse_frame_count,
+    read_sheet_rows,
+    select_by_frames,
 )
 from reprise.models.base import Answer
 
-TYPES = (".tsv", ".xlsx", ".json")
+FILE_SUFFIXES = (".tsv", ".xlsx", ".json")
 # Patterns of the data set of each form of question in the harness's file names.
-VIDEO, BENCH, STAR = (re.compile(pattern) for pattern in ("MMBench[-_]Video", "MMBench_(?!Video)", "MMStar"))
-DATA_SETS = {"unpacked": VIDEO, "packed": VIDEO, "set_choice": VIDEO, "circular": BENCH, "choice": STAR}
+MMBENCH_VIDEO_NAME, MMBENCH_NAME, MMSTAR_NAME = (
+    re.compile(pattern) for pattern in ("MMBench[-_]Video", "MMBench_(?!Video)", "MMStar")
+)
+DATA_SETS = {
+    "unpacked": MMBENCH_VIDEO_NAME,
+    "packed": MMBENCH_VIDEO_NAME,
+    "set_choice": MMBENCH_VIDEO_NAME,
+    "circular": MMBENCH_NAME,
+    "choice": MMSTAR_NAME,
+}
 RATINGS = (("index", "score"), ("index", "rating"))
 CHOICES = ("index", "answer", "prediction")
 PREDICTIONS = (("index", "prediction"), *RATINGS)
 # The harness writes this text in place of an answer if an API fails.
-FAILED = "Failed to obtain answer via API."
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-WHOLE = re.compile(r"^(-?\d+)\.0+$")
-PACKING, FORM = re.compile(r"_(nopack|pack)(?=_|$)"), {"nopack": "unpacked", "pack": "packed"}
-RATE = re.compile(r"_(\d+(?:\.\d+)?fps)(?=_|$)")
+FAILURE_TEXT = "Failed to obtain answer via API."
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+WHOLE_NUMBER = re.compile(r"^(-?\d+)\.0+$")
+PACKING, FORM_BY_PACKING = re.compile(r"_(nopack|pack)(?=_|$)"), {"nopack": "unpacked", "pack": "packed"}
+FRAME_RATE = re.compile(r"_(\d+(?:\.\d+)?fps)(?=_|$)")
 # The harness has one prompt for packed questions; its system prompt begins with this sentence.
 PACKED_PROMPT = "You are an AI assistant responsible for answering questions about videos."
 UNANSWERED = Answer(error=NO_ANSWER)
@@ -56,27 +64,29 @@ UNANSWERED = Answer(error=NO_ANSWER)
 def _files(form: str, folder: Path, frames: int | None) -> list[Path]:
     """Return the table of predictions with the run's number of frames, or a table of ratings if there is no other."""
     [candidates] = _candidates(form, folder)
-    return _only(fitting(candidates, frames) or of_frames(candidates, frames, folder), folder)
+    return _require_single(filter_by_frames(candidates, frames) or select_by_frames(candidates, frames, folder), folder)
 
 
 def _candidates(form: str, folder: Path) -> list[list[Path]]:
     """Return the tables of predictions of a form, or else of ratings, except names with another kind of packing."""
     tables = _tables(form, folder, is_rated=False) or _tables(form, folder, is_rated=True)
     packings = {path: PACKING.search(path.stem) for path in tables}
-    return [[path for path, packing in packings.items() if packing is None or FORM[packing[1]] == form]]
+    return [[path for path, packing in packings.items() if packing is None or FORM_BY_PACKING[packing[1]] == form]]
 
 
-def rating_files(folder: Path) -> list[Path]:
+def find_rating_files(folder: Path) -> list[Path]:
     """Return the table of ratings: the one that the harness names `..._score`, or else the only one."""
-    return _only(_tables("unpacked", folder, is_rated=True) or _tables("unpacked", folder, is_rated=False), folder)
+    return _require_single(
+        _tables("unpacked", folder, is_rated=True) or _tables("unpacked", folder, is_rated=False), folder
+    )
 
 
-def ratings_beside(predictions: Path, names: Sequence[str]) -> list[Path]:
+def find_judge_ratings(predictions: Path, names: Sequence[str]) -> list[Path]:
     """Return the table `<predictions>_<judge>_score`, or the table of predictions itself if it has this name."""
     endings = [f"_{name}_score" for name in names]
     if predictions.stem.endswith(tuple(endings)):
         return [predictions]
-    paths = (predictions.with_name(predictions.stem + ending + kind) for ending in endings for kind in TYPES)
+    paths = (predictions.with_name(predictions.stem + ending + kind) for ending in endings for kind in FILE_SUFFIXES)
     return [path for path in paths if path.is_file()][:1]
 
 
@@ -88,32 +98,32 @@ def _tables(form: str, folder: Path, *, is_rated: bool) -> list[Path]:
     tables = [
         path
         for path in sorted(folder.iterdir())
-        if path.suffix in TYPES and not path.stem.endswith(("_rating", "_result")) and path.stem != "status"
+        if path.suffix in FILE_SUFFIXES and not path.stem.endswith(("_rating", "_result")) and path.stem != "status"
         if path.stem.endswith("_score") == is_rated
     ]
     matches = [path for path in tables if DATA_SETS[form].search(path.stem)]
     return matches or [path for path in tables if not any(pattern.search(path.stem) for pattern in DATA_SETS.values())]
 
 
-def _only(tables: Sequence[Path], folder: Path) -> list[Path]:
+def _require_single(tables: Sequence[Path], folder: Path) -> list[Path]:
     if len(tables) > 1:
         names = ", ".join(path.name for path in tables)
-        raise UserError(f"{folder}: found {names}; one table of answers is expected. Keep one in a folder of its own.")
+        raise UserError(f"{folder}: found {names}, expected one table of answers. Keep each table in its own folder.")
     return list(tables)
 
 
-def _deviations(form: str, files: Sequence[Path], requests: pl.DataFrame, frames: int | None) -> list[Problem]:
+def _deviations(form: str, files: Sequence[Path], requests: pl.DataFrame, frames: int | None) -> list[ImportProblem]:
     """Return the deviations from a run with this number of frames per clip, according to the file names."""
     deviations = []
     for path in files:
-        packing, rate, number = PACKING.search(path.stem), RATE.search(path.stem), frames_in_name(path)
+        packing, rate, number = PACKING.search(path.stem), FRAME_RATE.search(path.stem), parse_frame_count(path)
         if packing and form == "packed" and not requests["system"].str.contains(PACKED_PROMPT, literal=True).all():
-            deviations.append((path, packing[1], OTHER_PROMPT))
+            deviations.append((path, packing[1], DIFFERENT_PROMPT))
         if rate and frames is not None:
-            deviations.append((path, rate[1], OTHER_FRAMES))
+            deviations.append((path, rate[1], DIFFERENT_FRAMES))
         if number is not None and number != frames:
-            deviations.append((path, f"{number} frames", OTHER_FRAMES))
-    return [Problem(str(path), None, detail, problem) for path, detail, problem in deviations]
+            deviations.append((path, f"{number} frames", DIFFERENT_FRAMES))
+    return [ImportProblem(str(path), None, detail, problem) for path, detail, problem in deviations]
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -142,54 +152,56 @@ def _read_packed(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFr
 def _by_index(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
     """Return the answers by item id instead of by request."""
     imported = ImportedAnswers()
-    for place, column, cell in _cells(files, items, PREDICTIONS, imported):
-        imported.add(place.id, _as_answer(cell) if column == "prediction" else Answer(error=RATED_ONLY), place)
+    for location, column, cell in _cells(files, items, PREDICTIONS, imported):
+        imported.add(
+            location.id, _as_answer(cell) if column == "prediction" else Answer(error=RATING_WITHOUT_TEXT), location
+        )
     return imported
 
 
 def _as_answer(cell: str) -> Answer:
-    if FAILED in cell:
-        return Answer(error=FAILED_ELSEWHERE)
+    if FAILURE_TEXT in cell:
+        return Answer(error=EXTERNAL_FAILURE)
     return Answer(text=cell) if cell.strip() else UNANSWERED
 
 
 def _read_choices(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    """Return answers about images; the correct letter identifies a rotation, whatever its direction."""
+    """Return answers about images; the right letter identifies a rotation, in either direction of rotating."""
     requests_by_key = {
         (row["item_id"].split("/")[1], row["expected"]): row["request_id"] for row in requests.iter_rows(named=True)
     }
     imported = ImportedAnswers()
     for path in files:
-        for record in read_records(path, imported, CHOICES, value="prediction")[1]:
-            place = Place(path, record.line, WHOLE.sub(r"\1", record.cells["index"].strip()))
-            first_index = str(int(place.id) % ROTATION_STEP) if place.id.isdigit() else place.id
-            request = requests_by_key.get((first_index, record.cells["answer"].strip()))
+        for row in read_sheet_rows(path, imported, CHOICES, value="prediction")[1]:
+            location = FileLocation(path, row.line, WHOLE_NUMBER.sub(r"\1", row.cells["index"].strip()))
+            first_index = str(int(location.id) % ROTATION_STEP) if location.id.isdigit() else location.id
+            request = requests_by_key.get((first_index, row.cells["answer"].strip()))
             if request is None:
-                imported.note(place, UNKNOWN_ID)
+                imported.add_problems(location, UNKNOWN_ID)
             else:
-                imported.add(request, _as_answer(record.cells["prediction"]), place)
+                imported.add(request, _as_answer(row.cells["prediction"]), location)
     return imported
 
 
 def read_ratings(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
     """Return the ratings by index as replies of a judge; the harness writes -1 for a missing rating."""
     imported = ImportedAnswers()
-    for place, _, cell in _cells(files, items, RATINGS, imported):
-        imported.add(place.id, Answer(text=WHOLE.sub(r"\1", cell.strip())), place)
+    for location, _, cell in _cells(files, items, RATINGS, imported):
+        imported.add(location.id, Answer(text=WHOLE_NUMBER.sub(r"\1", cell.strip())), location)
     return imported
 
 
 def _cells(
     files: Sequence[Path], items: pl.DataFrame, choices: Sequence[Sequence[str]], imported: ImportedAnswers
-) -> Iterator[tuple[Place, str, str]]:
-    """Yield place (with the item's id), column and cell of every row that matches a question of the release."""
+) -> Iterator[tuple[FileLocation, str, str]]:
+    """Yield location (with the item's id), column and cell of every row that matches a question of the release."""
     for path in files:
-        columns, records = read_records(path, imported, *choices, value=choices[0][1])
-        questions = Questions(items)
-        for record in records:
-            place = Place(path, record.line, WHOLE.sub(r"\1", record.cells["index"].strip()))
-            if questions.match(place, record.cells.get("question", ""), imported):
-                yield place, columns[1], record.cells[columns[1]]
+        columns, rows = read_sheet_rows(path, imported, *choices, value=choices[0][1])
+        questions = QuestionMatcher(items)
+        for row in rows:
+            location = FileLocation(path, row.line, WHOLE_NUMBER.sub(r"\1", row.cells["index"].strip()))
+            if questions.match(location, row.cells.get("question", ""), imported):
+                yield location, columns[1], row.cells[columns[1]]
         questions.require_match("MMBench-Video")
 
 
@@ -201,9 +213,9 @@ def _write_unpacked(folder: Path, name: str, items: pl.DataFrame, answered_reque
         row["item_id"]: row["text"] for row in answered_requests.filter(pl.col("error") == "").iter_rows(named=True)
     }
     rows: list[Sequence[str]] = [("index", "video", "video_type", "question", "answer", "dimensions", "prediction")]
-    for item in items_of(items):
-        leaves = repr([tag.text for tag in item.tags if tag.name == LEAF])
-        cells = (item.item_id, item.unit, item.task, item.texts["question"], item.answer, leaves)
+    for item in to_items(items):
+        leaves = repr([tag.text for tag in item.tags if tag.name == LEAF_TAG])
+        cells = (item.item_id, item.cluster, item.task, item.texts["question"], item.answer, leaves)
         rows.append((*cells, texts.get(item.item_id, "")))
     return [_write_sheet(folder / f"{name}_MMBench-Video.xlsx", rows)]
 
@@ -211,8 +223,8 @@ def _write_unpacked(folder: Path, name: str, items: pl.DataFrame, answered_reque
 def _write_choices(folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame) -> list[Path]:
     rows: list[Sequence[str]] = [("index", *LETTERS, "answer", "prediction")]
     for row in answered_requests.iter_rows(named=True):
-        index, turn = row["item_id"].split("/")[1], int(row["role"].removeprefix("rotation"))
-        number = str(int(index) + ROTATION_STEP * turn) if turn else index
+        index, rotation = row["item_id"].split("/")[1], int(row["role"].removeprefix("rotation"))
+        number = str(int(index) + ROTATION_STEP * rotation) if rotation else index
         options = [*row["option_texts"], *[""] * (len(LETTERS) - len(row["option_texts"]))]
         rows.append((number, *options, row["expected"], "" if row["error"] else row["text"]))
     return [_write_sheet(folder / f"{name}_{answered_requests['item_id'][0].split('/')[0]}.xlsx", rows)]
@@ -226,15 +238,15 @@ def _write_sheet(path: Path, rows: Sequence[Sequence[str]]) -> Path:
     for number, row in enumerate(rows, start=1):
         for column, text in enumerate(row, start=1):
             # Store every cell as text, so that no answer becomes a formula.
-            book.active.cell(number, column, CONTROL.sub("", text)).data_type = "s"
-    with whole_file(path) as temporary:
+            book.active.cell(number, column, CONTROL_CHARACTERS.sub("", text)).data_type = "s"
+    with atomic_path(path) as temporary:
         book.save(temporary)
     return path
 
 
-def _answers(form: str, read: Read, write: "Write | None" = None) -> AnswerFiles:
+def _answers(form: str, read: AnswerReader, write: "AnswerWriter | None" = None) -> AnswerFiles:
     deviations = partial(_deviations, form)
-    return AnswerFiles(partial(_files, form), partial(_candidates, form), read, write, deviations=deviations)
+    return AnswerFiles(partial(_files, form), partial(_candidates, form), read, write, find_deviations=deviations)
 
 
 # The harness has no file format for packed replies, only for the answers in them. It does not support other sets of

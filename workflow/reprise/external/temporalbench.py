@@ -15,15 +15,15 @@ from reprise.external import AnswerFiles, lmms_eval
 from reprise.external.answers import (
     ImportedAnswers,
     ScoredPart,
-    object_of,
-    of_frames,
+    get_object,
+    get_text,
     read_responses,
-    text_of,
+    select_by_frames,
     write_responses,
 )
 
-# Form of question -> its mark in the authors' folder or file names; the last two marks are defined here.
-MARKS = {
+# Form of question -> its marker in the authors' folder or file names; the last two markers are Reprise's.
+TASK_FILE_MARKERS = {
     "short": "short_qa",
     "long": "long_qa",
     "caption": "short_caption",
@@ -32,14 +32,14 @@ MARKS = {
 }
 
 
-def _candidates(mark: str, folder: Path) -> list[list[Path]]:
-    """Return the files in the authors' folder of the task, or with its mark in their names, or without any mark."""
-    task_folder = folder / f"temporalbench_{mark}"
+def _candidates(marker: str, folder: Path) -> list[list[Path]]:
+    """Return the files in the authors' folder of the task, or with its marker in their names, or without any marker."""
+    task_folder = folder / f"temporalbench_{marker}"
     if task_folder.is_dir():
         return [sorted(task_folder.glob("*.jsonl"))]
     files = sorted(folder.glob("*.jsonl"))
-    marked = [path for path in files if mark in path.name]
-    unmarked = [path for path in files if not any(task_mark in path.name for task_mark in MARKS.values())]
+    marked = [path for path in files if marker in path.name]
+    unmarked = [path for path in files if not any(name in path.name for name in TASK_FILE_MARKERS.values())]
     return [marked or unmarked]
 
 
@@ -58,27 +58,29 @@ def _read(
 
 def _identify(task: str, entry: Mapping[str, Any]) -> tuple[str, str]:
     """Return item id and question of a line, from the entry of the release inside the metric."""
-    item = object_of(entry, "temporalbench_score", "item")
-    return f"{task}/{text_of(item, 'idx')}", text_of(item, "question") or text_of(entry, "input")
+    item = get_object(entry, "temporalbench_score", "item")
+    return f"{task}/{get_text(item, 'idx')}", get_text(item, "question") or get_text(entry, "input")
 
 
 def _answers(form: str, task: str, scored_part: ScoredPart = "element") -> AnswerFiles:
     """Return the answer files of a form; `scored_part` is the part of a response that the authors' scorer compares."""
-    mark = MARKS[form]
+    marker = TASK_FILE_MARKERS[form]
 
     def find(folder: Path, frames: int | None) -> list[Path]:
-        return of_frames(_candidates(mark, folder)[0], frames, folder)
+        return select_by_frames(_candidates(marker, folder)[0], frames, folder)
 
     def write(folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame) -> list[Path]:
-        return [write_responses(folder / f"temporalbench_{mark}" / f"{name}.jsonl", answered_requests, f"{task}/{{}}")]
+        return [
+            write_responses(folder / f"temporalbench_{marker}" / f"{name}.jsonl", answered_requests, f"{task}/{{}}")
+        ]
 
     return AnswerFiles(
         find,
-        partial(_candidates, mark),
+        partial(_candidates, marker),
         partial(_read, task, scored_part),
         write,
-        beside=lmms_eval.settings_beside,
-        deviations=lmms_eval.deviations,
+        find_settings_files=lmms_eval.find_settings_files,
+        find_deviations=lmms_eval.find_deviations,
     )
 
 

@@ -9,106 +9,119 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise.benchmarks.rows import grouped
-from reprise.benchmarks.velociti.taxonomy import event_id
+from reprise.benchmarks.annotations import group_by_key
+from reprise.benchmarks.velociti.taxonomy import build_event_id
 from reprise.core.errors import UserError
-from reprise.core.files import whole_file
-from reprise.core.plain import number_in
+from reprise.core.files import atomic_path
+from reprise.core.plain import parse_number
 from reprise.external import NO_ANSWER, AnswerFiles
-from reprise.external.answers import NO_NUMBER, UNKNOWN_ID, ImportedAnswers, Place, read_records
+from reprise.external.answers import NOT_A_NUMBER, UNKNOWN_ID, FileLocation, ImportedAnswers, read_sheet_rows
+from reprise.extraction.extractors import UNEXPECTED_PREDICTION
 from reprise.models.base import Answer
-from reprise.reading.readers import OTHER
 
-IDENTITY = ("test_name", "video_id", "event")
+ID_COLUMNS = ("test_name", "video_id", "event")
 SCORES, PREDICTIONS, CHOICES = ("pos_score", "neg_score"), ("pos_pred", "neg_pred"), ("gt_A", "gt_B")
-ROLE = {"pos_score": "pos", "neg_score": "neg", "pos_pred": "pos", "neg_pred": "neg", "gt_A": "a", "gt_B": "b"}
+ROLE_BY_COLUMN = {
+    "pos_score": "pos",
+    "neg_score": "neg",
+    "pos_pred": "pos",
+    "neg_pred": "neg",
+    "gt_A": "a",
+    "gt_B": "b",
+}
 
 
-Pairs = Sequence[tuple[str, str]]
-"""Pairs of columns for both answers about a sample; a pair with scores comes first."""
+ColumnPairs = Sequence[tuple[str, str]]
+"""Pairs of columns for the two answers about a sample; a pair with scores comes first."""
 
 
-class SampleAnswers(NamedTuple):
+class SheetAnswers(NamedTuple):
     """The answers in a row of a file."""
 
-    place: Place
+    location: FileLocation
     answers: dict[str, str]  # column -> cell
 
 
-def _read(pairs: Pairs, files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
+def _read(pairs: ColumnPairs, files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
     """Return the answers by test, video and event; rows of the same event keep the order of the file."""
     imported = ImportedAnswers()
-    rows: dict[str, list[SampleAnswers]] = {}
+    rows: dict[str, list[SheetAnswers]] = {}
     for path in files:
-        columns, records = read_records(path, imported, *((*IDENTITY, *pair) for pair in pairs))
-        for record in records:
-            event = event_id(*(record.cells[name].strip() for name in IDENTITY))
-            answers = {column: record.cells[column] for column in columns if column not in IDENTITY}
-            rows.setdefault(event, []).append(SampleAnswers(Place(path, record.line, event), answers))
-    questions = {(row["item_id"], row["role"]): row for row in requests.iter_rows(named=True)}
+        columns, sheet_rows = read_sheet_rows(path, imported, *((*ID_COLUMNS, *pair) for pair in pairs))
+        for sheet_row in sheet_rows:
+            event = build_event_id(*(sheet_row.cells[name].strip() for name in ID_COLUMNS))
+            answers = {column: sheet_row.cells[column] for column in columns if column not in ID_COLUMNS}
+            rows.setdefault(event, []).append(SheetAnswers(FileLocation(path, sheet_row.line, event), answers))
+    requests_by_role = {(row["item_id"], row["role"]): row for row in requests.iter_rows(named=True)}
     for item_id, row in match_rows(rows, items["item_id"], requests["item_id"], imported):
         for column, cell in row.answers.items():
-            if question := questions.get((item_id, ROLE[column])):
-                imported.add(question["request_id"], _answer(column, cell, question, row.place, imported), row.place)
+            if request := requests_by_role.get((item_id, ROLE_BY_COLUMN[column])):
+                answer = _answer(column, cell, request, row.location, imported)
+                imported.add(request["request_id"], answer, row.location)
     return imported
 
 
 def match_rows(
-    rows: Mapping[str, Sequence[SampleAnswers]],
-    released: Iterable[str],
-    requested: Iterable[str],
+    rows: Mapping[str, Sequence[SheetAnswers]],
+    release_ids: Iterable[str],
+    request_ids: Iterable[str],
     imported: ImportedAnswers,
-) -> list[tuple[str, SampleAnswers]]:
+) -> list[tuple[str, SheetAnswers]]:
     """Return pairs of item id and row, matched by their order within an event.
 
     Args:
         rows: Rows by event, in the order of the file; an event is the common prefix of the ids of its samples.
-        released: Item ids of the release.
-        requested: Item ids of this run's requests.
+        release_ids: Item ids of the release.
+        request_ids: Item ids of this run's requests.
         imported: Receives the problems of the rows.
 
     Raises:
         UserError: The numbers of rows fit neither the samples of the release nor those of this run.
     """
     released_samples, run_samples = (
-        grouped(dict.fromkeys(ids), lambda item_id: item_id.rpartition("/")[0]) for ids in (released, requested)
+        group_by_key(dict.fromkeys(ids), lambda item_id: item_id.rpartition("/")[0])
+        for ids in (release_ids, request_ids)
     )
     for event in [event for event in rows if event not in released_samples]:
         for row in rows[event]:
-            imported.note(row.place, UNKNOWN_ID)
+            imported.add_problems(row.location, UNKNOWN_ID)
     events = [event for event in rows if event in released_samples]
-    unequal = [
+    mismatches_by_samples = [
         [event for event in events if len(rows[event]) != len(samples.get(event, ()))]
         for samples in (released_samples, run_samples)
     ]
-    for samples, mismatches in zip((released_samples, run_samples), unequal, strict=True):
+    for samples, mismatches in zip((released_samples, run_samples), mismatches_by_samples, strict=True):
         if not mismatches:
             return [pair for event in events for pair in zip(samples[event], rows[event], strict=True)]
-    event = min(unequal, key=len)[0]
-    first = rows[event][0].place
+    event = min(mismatches_by_samples, key=len)[0]
+    first = rows[event][0].location
     raise UserError(
-        f"{first.file}: line {first.line}: {len(rows[event])} rows for {event}, but there are "
-        f"{len(released_samples[event])} such samples in the release and {len(run_samples.get(event, ()))} in this "
-        "run. The rows hold no captions and are matched by their order, so the counts must be equal. Complete the "
-        "file, or remove the rows of that event."
+        f"{first.file}: line {first.line}: {len(rows[event])} rows for {event}, but the release has "
+        f"{len(released_samples[event])} such samples and this run has {len(run_samples.get(event, ()))}. Rows have no "
+        "captions and are matched by their order, so the counts must be equal. Complete the file, or remove the rows "
+        "of that event."
     )
 
 
-def _answer(column: str, cell: str, question: Mapping[str, Any], place: Place, imported: ImportedAnswers) -> Answer:
+def _answer(
+    column: str, cell: str, request: Mapping[str, Any], location: FileLocation, imported: ImportedAnswers
+) -> Answer:
     if column in SCORES:
-        score = number_in(cell)
+        score = parse_number(cell)
         if score is None:
             score = nan
-            imported.note(place._replace(id=f"{place.id} {column}"), NO_NUMBER)
+            imported.add_problems(location._replace(id=f"{location.id} {column}"), NOT_A_NUMBER)
         # A single option, such as the similarity of a text and a clip, has one score.
-        return Answer(scores=(score,) if len(question["options"]) == 1 else (score, 1 - score))
+        return Answer(scores=(score,) if len(request["options"]) == 1 else (score, 1 - score))
     if not cell.strip():
         return Answer(error=NO_ANSWER)
     # The authors' script counts other predictions as missing, but a robust extractor may still parse them.
-    return Answer(text=cell, error=OTHER if column in PREDICTIONS and cell not in ("Yes", "No") else "")
+    return Answer(text=cell, error=UNEXPECTED_PREDICTION if column in PREDICTIONS and cell not in ("Yes", "No") else "")
 
 
-def _write(pairs: Pairs, folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame) -> list[Path]:
+def _write(
+    pairs: ColumnPairs, folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame
+) -> list[Path]:
     """Write one csv per test; a failed score is blank and a failed text answer is `error`."""
     has_scores = answered_requests["scores"].list.len().fill_null(0).max() != 0
     columns = pairs[0] if has_scores else pairs[-1]
@@ -119,11 +132,11 @@ def _write(pairs: Pairs, folder: Path, name: str, items: pl.DataFrame, answered_
         for item_id in rows["item_id"]:
             _, video, event, _ = item_id.rsplit("/", 3)
             events = "[" + ", ".join(f'"{part}"' for part in event.split("-")) + "]" if "-" in event else event
-            cells = (_cell(column, answers[item_id, ROLE[column]]) for column in columns)
+            cells = (_cell(column, answers[item_id, ROLE_BY_COLUMN[column]]) for column in columns)
             lines.append((test, video, events, *cells))
         paths.append(folder / f"{test}.csv")
-        with whole_file(paths[-1]) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-            csv.writer(stream, lineterminator="\n").writerows([(*IDENTITY, *columns), *lines])
+        with atomic_path(paths[-1]) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream, lineterminator="\n").writerows([(*ID_COLUMNS, *columns), *lines])
     return paths
 
 
@@ -142,7 +155,7 @@ def _answers(*pairs: tuple[str, str]) -> AnswerFiles:
     """Return the answer files of a form: all csv files of a folder, since their rows name the test."""
     return AnswerFiles(
         find=lambda folder, frames: sorted(folder.glob("*.csv")),
-        candidates=lambda folder: [[path] for path in sorted(folder.glob("*.csv"))],
+        find_candidates=lambda folder: [[path] for path in sorted(folder.glob("*.csv"))],
         read=partial(_read, pairs),
         write=partial(_write, pairs),
         has_file_per_task=True,

@@ -12,24 +12,31 @@ import polars as pl
 
 from reprise.core.errors import UserError
 from reprise.external import AnswerFiles, lmms_eval
-from reprise.external.answers import ImportedAnswers, object_of, of_frames, read_responses, text_of, write_responses
+from reprise.external.answers import (
+    ImportedAnswers,
+    get_object,
+    get_text,
+    read_responses,
+    select_by_frames,
+    write_responses,
+)
 
-KINDS = {"text": "textscore", "video": "videoscore"}
-LOG = re.compile(r".*samples_vinoground.*\.jsonl")
+FILE_NAMES = {"text": "textscore", "video": "videoscore"}
+LOG_NAME = re.compile(r".*samples_vinoground.*\.jsonl")
 
 
 def _files(folder: Path, frames: int | None) -> list[Path]:
     """Return one file of each kind; the authors' runners put the number of frames into the name."""
-    files = [path for group in _candidates(folder) for path in of_frames(group, frames, folder)]
-    if len({bool(LOG.fullmatch(path.name)) for path in files}) > 1:
+    files = [path for group in _candidates(folder) for path in select_by_frames(group, frames, folder)]
+    if len({bool(LOG_NAME.fullmatch(path.name)) for path in files}) > 1:
         names = ", ".join(path.name for path in files)
-        raise UserError(f"{folder}: found {names}: answers in the authors' files and in a log. Keep one of both.")
+        raise UserError(f"{folder}: found {names}: answers in the authors' files and in a log. Keep one of the two.")
     return files
 
 
 def _candidates(folder: Path) -> list[list[Path]]:
     """Return the files of each kind and the logs of both kinds, for any number of frames."""
-    names = [*(re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl") for kind in KINDS.values()), LOG]
+    names = [*(re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl") for kind in FILE_NAMES.values()), LOG_NAME]
     return [[path for path in sorted(folder.iterdir()) if name.fullmatch(path.name)] for name in names]
 
 
@@ -38,28 +45,33 @@ def _read(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) ->
     imported = ImportedAnswers()
     by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     for path in (path for path in files if path.suffix == ".jsonl"):
-        if LOG.fullmatch(path.name):
+        if LOG_NAME.fullmatch(path.name):
             lmms_eval.read_log(path, imported, items, requests, "vinoground", _identify)
         else:
-            task = next(task for task, kind in KINDS.items() if path.name.startswith(kind))
+            task = next(task for task, kind in FILE_NAMES.items() if path.name.startswith(kind))
             read_responses(path, imported, by_item, f"{{}}/{task}", "character")
     return imported
 
 
 def _identify(entry: Mapping[str, Any]) -> tuple[str, str]:
-    score = object_of(entry, "vinoground_score")
-    return f"{text_of(score, 'index')}/{text_of(score, 'question_type')}", text_of(entry, "input")
+    score = get_object(entry, "vinoground_score")
+    return f"{get_text(score, 'index')}/{get_text(score, 'question_type')}", get_text(entry, "input")
 
 
 def _write(folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame) -> list[Path]:
     return [
         write_responses(folder / f"{kind}-response.jsonl", answered_requests, f"{{}}/{task}")
-        for task, kind in KINDS.items()
+        for task, kind in FILE_NAMES.items()
     ]
 
 
 FORMS = {
     "questions": AnswerFiles(
-        _files, _candidates, _read, _write, beside=lmms_eval.settings_beside, deviations=lmms_eval.deviations
+        _files,
+        _candidates,
+        _read,
+        _write,
+        find_settings_files=lmms_eval.find_settings_files,
+        find_deviations=lmms_eval.find_deviations,
     )
 }

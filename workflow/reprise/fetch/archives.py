@@ -1,8 +1,8 @@
 """Read archives: zips, whole or split into parts (`a.zip.001`, `a_part_aa`), and pickles of {name: bytes}.
 
-The concatenated parts are the zip, which is read without a joined copy. A pickle is a program. The standard library
-disassembles it, and every instruction is refused that is not needed to write one dict of bytes. Nothing is unpickled,
-so nothing can run, and no number in the file reserves memory.
+The parts of a split zip are read in place, without a joined copy. A pickle is a program: it is disassembled with the
+standard library, and every instruction is refused that is not needed for one dict of bytes. Nothing is unpickled, so no
+code can run, and no number in the file reserves memory.
 """
 
 import io
@@ -51,7 +51,7 @@ class ArchiveFile:
         return last.lower().endswith(".zip") or PART_NAME.fullmatch(last) is not None
 
 
-def gather(files: Sequence[Path]) -> list[ArchiveFile]:
+def group_parts(files: Sequence[Path]) -> list[ArchiveFile]:
     """Return the archives that files form: whole ones, and those split into parts."""
     split_parts: dict[tuple[Path, bool], list[Path]] = defaultdict(list)
     whole_archives = []
@@ -71,7 +71,7 @@ def open_zip(archive: ArchiveFile) -> Iterator[zipfile.ZipFile]:
         stream = ConcatenatedStream(streams, [path.stat().st_size for path in archive.parts])
         zip_file = stack.enter_context(zipfile.ZipFile(stack.enter_context(_BoundedReader(stream, 1 << 20))))
         if any(entry.header_offset < 0 for entry in zip_file.infolist()):
-            raise zipfile.BadZipFile("shorter than its list of members says")
+            raise zipfile.BadZipFile("shorter than its list of members states")
         yield zip_file
 
 
@@ -80,7 +80,7 @@ class _BoundedReader(io.BufferedReader):
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > MAX_DIRECTORY_BYTES:
-            raise zipfile.BadZipFile(f"a list of members of {size} bytes, allowed are {MAX_DIRECTORY_BYTES}")
+            raise zipfile.BadZipFile(f"a list of members of {size} bytes, more than {MAX_DIRECTORY_BYTES}")
         return super().read(size)
 
 
@@ -122,7 +122,7 @@ class ConcatenatedStream(io.RawIOBase):
 
 MAX_INSTRUCTIONS = 400_000
 MAX_NAME_BYTES = 4096
-ALLOWED_CONTENT = "only a dict of str and bytes is read"
+ALLOWED_CONTENT = "only a dict of str and bytes is allowed"
 
 
 class Span(NamedTuple):
@@ -136,7 +136,7 @@ def read_videos(path: Path) -> dict[str, Span]:
     """Return the position of each video in a pickle.
 
     Raises:
-        FetchError: the file is no pickle, is damaged, or holds anything but a dict of str and bytes.
+        FetchError: the file is not a pickle, is damaged, or has other content than a dict of str and bytes.
     """
     with path.open("rb") as stream:
         if stream.read(1) != b"\x80":
@@ -144,11 +144,11 @@ def read_videos(path: Path) -> dict[str, Span]:
         try:
             entries = _dict_entries(_LazyFile(stream.fileno(), 0, access=ACCESS_READ), path.name)
         except (ValueError, KeyError) as error:
-            raise FetchError("failed", f"{path.name}: not a whole pickle ({error})") from error
+            raise FetchError("failed", f"{path.name}: not a complete pickle ({error})") from error
     videos: dict[str, Span] = {}
     for name, content in zip(entries[::2], entries[1::2], strict=True):
         if not isinstance(name, str) or not isinstance(content, Span):
-            raise FetchError("unsafe_pickle", f"{path.name}: {name!r:.60} is no name with bytes; {ALLOWED_CONTENT}")
+            raise FetchError("unsafe_pickle", f"{path.name}: {name!r:.60} is not a name with bytes; {ALLOWED_CONTENT}")
         videos[name] = content
     return videos
 

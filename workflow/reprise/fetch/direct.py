@@ -12,10 +12,17 @@ from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from reprise.core.errors import fault_of
-from reprise.core.plain import cut, plain, words_of_page
-from reprise.fetch.outcome import Fetched, Fetcher, FetchError
-from reprise.fetch.retry import check_bounds, requested_wait_s, status_of_http, time_limit, too_large, with_retries
+from reprise.core.errors import find_fault
+from reprise.core.plain import extract_page_text, plain, truncate
+from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError
+from reprise.fetch.retry import (
+    call_with_retries,
+    check_bounds,
+    classify_http_code,
+    parse_wait_s,
+    size_error,
+    time_limit,
+)
 from reprise.fetch.settings import Http
 
 # Limits of the explanation that a server sends with an error status: bytes to read, and characters to show.
@@ -23,18 +30,18 @@ EXPLANATION_BYTES, EXPLANATION_CHARACTERS = 4096, 200
 CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-(?:[0-9]{1,18}/([0-9]{1,18}))?")
 
 
-def http(settings: Http) -> Fetcher:
+def create_http_fetcher(settings: Http) -> Fetcher:
     def url_of(source_id: str) -> str:
         return settings.url.replace("{source_id}", quote(source_id, safe=""))
 
-    def fetch(source_id: str, folder: Path) -> Fetched:
+    def fetch(source_id: str, folder: Path) -> FetchedFile:
         url = url_of(source_id)
         suffix = Path(settings.url.split("?")[0]).suffix
         target = folder / f"download{suffix if 1 < len(suffix) <= 5 else '.mp4'}"
-        version = Version()
+        version = FileVersion()
         with time_limit(settings.max_s):
-            final_url = with_retries(lambda: download(url, target, settings, version), settings)
-        return Fetched(target, note="" if final_url == url else f"redirected to {plain(_without_query(final_url))}")
+            final_url = call_with_retries(lambda: download(url, target, settings, version), settings)
+        return FetchedFile(target, note="" if final_url == url else f"redirected to {plain(_without_query(final_url))}")
 
     return Fetcher(
         lambda source_id: ["http", url_of(source_id)],
@@ -46,17 +53,17 @@ def http(settings: Http) -> Fetcher:
 
 
 @dataclass
-class Version:
-    """Validators of the file at the first try, so that a later try does not append the end of another version."""
+class FileVersion:
+    """Validators of the file at the first attempt, so a later attempt does not append the end of another version."""
 
-    marks: dict[str, str] = field(default_factory=dict)
+    validators: dict[str, str] = field(default_factory=dict)
 
-    def is_same(self, marks: Mapping[str, str]) -> bool:
-        return all(marks.get(name) == value for name, value in self.marks.items())
+    def is_same(self, validators: Mapping[str, str]) -> bool:
+        return all(validators.get(name) == value for name, value in self.validators.items())
 
 
-def download(url: str, target: Path, settings: Http, version: Version) -> str:
-    """Download one file, resuming after the bytes of an earlier try, and return the link that it came from.
+def download(url: str, target: Path, settings: Http, version: FileVersion) -> str:
+    """Download one file, resuming after the bytes of an earlier attempt, and return the link that it came from.
 
     Raises:
         FetchError: the download fails, with the named reason as status.
@@ -74,24 +81,25 @@ def download(url: str, target: Path, settings: Http, version: Version) -> str:
             if response.status != 206:
                 offset, content_range = 0, None  # The server sends the whole file.
             elif content_range is None or int(content_range[1]) != offset or not content_range[2]:
-                # The part starts elsewhere, or the total size is unknown. The next try starts from the beginning.
+                # The part starts elsewhere, or the total size is unknown. The next attempt starts from the beginning.
                 target.unlink(missing_ok=True)
                 raise FetchError(
-                    "network", f"the server was asked for what follows byte {offset} and sent another part (HTTP 206)"
+                    "network",
+                    f"the server sent another part than requested, which starts at byte {offset} (HTTP 206)",
                 )
             length = response.headers.get("Content-Length", "")
             expected = offset + int(length) if re.fullmatch("[0-9]{1,18}", length) else None
             if content_range:  # A part may be shorter than the requested range.
                 expected = int(content_range[2])
-            marks = {name: response.headers[name] for name in ("ETag", "Last-Modified") if response.headers[name]}
+            validators = {name: response.headers[name] for name in ("ETag", "Last-Modified") if response.headers[name]}
             if expected is not None:
-                marks["length"] = str(expected)
-            if offset and not version.is_same(marks):
+                validators["length"] = str(expected)
+            if offset and not version.is_same(validators):
                 target.unlink()
-                raise FetchError("network", "the file at the server has changed between two tries; it is fetched anew")
-            version.marks = marks
+                raise FetchError("network", "the file on the server changed between two attempts; it is fetched again")
+            version.validators = validators
             if expected is not None and expected > settings.max_mb * 1e6:
-                raise too_large(expected, settings.max_mb)
+                raise size_error(expected, settings.max_mb)
             with target.open("ab" if offset else "wb") as file:
                 received = offset + _copy(response, file.write, offset, settings)
             final_url = response.url
@@ -101,15 +109,15 @@ def download(url: str, target: Path, settings: Http, version: Version) -> str:
                 target.unlink()
                 raise FetchError("network", "HTTP 416: cannot resume after the bytes already written") from error
             raise FetchError(
-                status_of_http(error.code),
+                classify_http_code(error.code),
                 f"HTTP {error.code} {error.reason}{_explanation(error)}",
-                requested_wait_s(error.headers.get("Retry-After"), error.headers.get("Date")),
+                parse_wait_s(error.headers.get("Retry-After"), error.headers.get("Date")),
             ) from error
     except HTTPException as error:
-        message = f"the server, or a proxy before it, sent no valid HTTP or broke off ({type(error).__name__}: {error})"
+        message = f"the server or a proxy sent invalid HTTP or closed the connection ({type(error).__name__}: {error})"
         raise FetchError("network", message) from error
     except (OSError, ValueError) as error:  # A ValueError comes from an invalid link or header.
-        if fault_of(error):
+        if find_fault(error):
             raise
         reason = getattr(error, "reason", error)
         raise FetchError("network", f"{type(reason).__name__}: {reason}") from error
@@ -119,7 +127,7 @@ def download(url: str, target: Path, settings: Http, version: Version) -> str:
         raise FetchError("network", f"{received} of {expected} bytes, then the connection ended")
     if expected is not None and received > expected:
         target.unlink()
-        raise FetchError("network", f"{received} bytes, where the server stated {expected}")
+        raise FetchError("network", f"{received} bytes, but the server announced {expected}")
     return str(final_url)
 
 
@@ -135,7 +143,9 @@ class _HttpOnlyRedirects(HTTPRedirectHandler):
         if len(getattr(req, "redirect_dict", ())) >= self._max_redirects:
             raise FetchError("bad_redirect", f"HTTP {code}: more than {self._max_redirects} redirects (max_redirects)")
         if urlsplit(newurl).scheme not in ("http", "https"):
-            raise FetchError("bad_redirect", f"HTTP {code} to {_without_query(newurl)}, no http or https link")
+            raise FetchError(
+                "bad_redirect", f"HTTP {code} to {_without_query(newurl)}, which is not an http or https link"
+            )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -159,19 +169,21 @@ def _check_content_type(response: HTTPResponse) -> None:
         raise FetchError("wrong_type", f"the server sent {content_type}, not a video")
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):
-        raise FetchError("wrong_type", f"the server sent the video packed ({encoding}), which was not asked for")
+        raise FetchError(
+            "wrong_type", f"the server sent the video with content encoding {encoding}, which was not requested"
+        )
 
 
 def _explanation(error: HTTPError) -> str:
     """Return the text that a server sends with an error status, shortened for a message."""
     try:
         page = error.read(EXPLANATION_BYTES)
-        text = words_of_page(page.decode(errors="replace"))
+        text = extract_page_text(page.decode(errors="replace"))
         if len(page) == EXPLANATION_BYTES:  # The last word may be a part of a secret, which would not be recognised.
             text = text.rpartition(" ")[0]
     except (OSError, HTTPException) as read_error:
-        return f" (its explanation broke off: {type(read_error).__name__})"
-    return f": {cut(text, EXPLANATION_CHARACTERS)}" if text else ""
+        return f" (its explanation could not be read: {type(read_error).__name__})"
+    return f": {truncate(text, EXPLANATION_CHARACTERS)}" if text else ""
 
 
 def _without_query(url: str) -> str:

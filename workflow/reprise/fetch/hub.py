@@ -23,12 +23,12 @@ from huggingface_hub.utils import tqdm
 
 from reprise.core.bounded import TooLargeError
 from reprise.core.errors import UserError
-from reprise.core.plain import first_of, plain
+from reprise.core.plain import plain, summarize_list
 from reprise.core.store import Store
-from reprise.fetch.archives import gather
+from reprise.fetch.archives import group_parts
 from reprise.fetch.local import Members
-from reprise.fetch.outcome import Fetched, Fetcher, FetchError, safe_name
-from reprise.fetch.retry import requested_wait_s, status_of_http, time_limit, with_retries
+from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError, safe_name
+from reprise.fetch.retry import call_with_retries, classify_http_code, parse_wait_s, time_limit
 from reprise.fetch.settings import Huggingface
 
 
@@ -48,7 +48,7 @@ class BoundedProgress(tqdm):  # type: ignore[misc]
         return is_displayed
 
 
-MOST_LISTED = 30
+MAX_LISTED = 30
 PAGES = {"model": "https://huggingface.co/", "dataset": "https://huggingface.co/datasets/"}
 
 
@@ -78,7 +78,7 @@ def fetch_snapshot(
     except (HTTPError, LocalEntryNotFoundError, XetDownloadError, TooLargeError, ValueError) as error:
         raise UserError(
             f"{context}: {repo}@{revision} could not be fetched: {plain(str(error))} Run the same command again when "
-            "the network is there: what has been fetched is kept."
+            "the network is available: fetched files are kept."
         ) from error
     names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     if allowed_patterns and not any(fnmatch(name, pattern) for name in names for pattern in allowed_patterns):
@@ -98,7 +98,7 @@ def _list_files(kind: Literal["model", "dataset"], repo: str, revision: str) -> 
 
 
 def _no_match_error(context: str, patterns: Sequence[str], repository: str, available: Sequence[str]) -> UserError:
-    file_list = ", ".join(first_of(sorted(available), MOST_LISTED)) or "nothing"
+    file_list = ", ".join(summarize_list(sorted(available), MAX_LISTED)) or "nothing"
     missing = ", ".join(f"'{pattern}'" for pattern in patterns)
     return UserError(
         f"{context}: {repository} has no file {missing}. It has: {plain(file_list)}. Correct the names or "
@@ -106,7 +106,7 @@ def _no_match_error(context: str, patterns: Sequence[str], repository: str, avai
     )
 
 
-def huggingface(settings: Huggingface, store: Store) -> Fetcher:
+def create_hub_fetcher(settings: Huggingface, store: Store) -> Fetcher:
     """Return the fetcher of members of a repository's archives, or of its single files if no archive is named."""
     if settings.revision == "unpinned":
         raise UserError(
@@ -128,27 +128,27 @@ class _Repository:
     settings: Huggingface
     store: Store
     _members: Members | None = None
-    _refused: FetchError | None = field(default=None)
+    _failure: FetchError | None = field(default=None)
 
-    def fetch(self, source_id: str, folder: Path) -> Fetched:
+    def fetch(self, source_id: str, folder: Path) -> FetchedFile:
         if not self.settings.files:
             # The file is moved out of the hub's cache, because the cache would return a damaged copy again.
             path = self._download(safe_name(self.settings.member, source_id))
             target = folder / path.name
             path.resolve().replace(target)
             path.unlink(missing_ok=True)
-            return Fetched(target)
-        if self._refused is not None:  # Do not request the archives again for every source.
-            raise self._refused
+            return FetchedFile(target)
+        if self._failure is not None:  # Do not request the archives again for every source.
+            raise self._failure
         if self._members is None:
             try:
                 files = [self._download(name) for name in self._files()]
             except FetchError as error:
                 if error.status == "not_found":
                     self._raise_if_misnamed(error)
-                self._refused = error
+                self._failure = error
                 raise
-            self._members = Members(gather(files), self.settings.member, self.store, self.settings.max_mb)
+            self._members = Members(group_parts(files), self.settings.member, self.store, self.settings.max_mb)
         return self._members.fetch(source_id, folder)
 
     def estimate(self, source_ids: Sequence[str]) -> int:
@@ -197,7 +197,7 @@ class _Repository:
 
     def _download(self, name: str) -> Path:
         with time_limit(self.settings.max_s):
-            return with_retries(lambda: self._download_once(name), self.settings)
+            return call_with_retries(lambda: self._download_once(name), self.settings)
 
     def _download_once(self, name: str) -> Path:
         repo = self.settings.repo
@@ -219,22 +219,22 @@ class _Repository:
         except LocalEntryNotFoundError as error:
             cause = error.__cause__
             if isinstance(cause, HfHubHTTPError):
-                raise _refused_error(cause, f"{repo}: {name}") from error
+                raise _status_error(cause, f"{repo}: {name}") from error
             raise FetchError("network", f"{repo}: {name}: {_first_line(cause or error)}") from error
         except (EntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError) as error:
             raise FetchError("not_found", f"{repo}@{self.settings.revision}: {name}: {_first_line(error)}") from error
         except HfHubHTTPError as error:
-            raise _refused_error(error, repo) from error
+            raise _status_error(error, repo) from error
         except (HTTPError, ValueError) as error:
             raise FetchError("network", f"{repo}: {name}: {_first_line(error)}") from error
         return Path(path)
 
 
-def _refused_error(error: HfHubHTTPError, subject: str) -> FetchError:
+def _status_error(error: HfHubHTTPError, subject: str) -> FetchError:
     headers = error.response.headers
     status, wait_s = (
-        status_of_http(error.response.status_code),
-        requested_wait_s(headers.get("Retry-After"), headers.get("Date")),
+        classify_http_code(error.response.status_code),
+        parse_wait_s(headers.get("Retry-After"), headers.get("Date")),
     )
     return FetchError(status, f"{subject}: {_first_line(error)}", wait_s)
 

@@ -10,7 +10,7 @@ from reprise.media.settings import DEFAULT_LIMITS, Limits
 
 
 class Extras(KeyPart):
-    """Files that a user added to a release, by their content: adding another one is a change."""
+    """Files that a user added to a release, with their digests; another file changes the key."""
 
     folder: str
     files: dict[str, str]  # name -> sha256
@@ -21,8 +21,8 @@ class ReleaseKey(Key):
     release: Release
     files: tuple[str, ...]  # patterns of the names of a release's files
     extras: Extras | None = None
-    found: dict[str, str] = Field({})
-    """name -> sha256 of the files in a release's folder on this machine: an edited one is a change"""
+    folder_files: dict[str, str] = Field({})
+    """name -> sha256 of the files in a local release folder; an edited file changes the key"""
 
 
 class SourcesKey(Key):
@@ -33,8 +33,8 @@ class SourcesKey(Key):
     limits: Limits = DEFAULT_LIMITS
 
 
-class BenchmarkLedgers(KeyPart):
-    """Where a benchmark's ledgers are, and which tables show its numbers."""
+class BenchmarkManifests(KeyPart):
+    """Paths of a benchmark's manifests, and the tables that show its numbers."""
 
     title: str
     sources: tuple[Path, ...]
@@ -42,5 +42,5 @@ class BenchmarkLedgers(KeyPart):
     tables: tuple[str, ...] = ()
 
 
-class MissingKey(Key):
-    benchmarks: dict[str, BenchmarkLedgers] = Field({})
+class MissingClipsKey(Key):
+    benchmarks: dict[str, BenchmarkManifests] = Field({})

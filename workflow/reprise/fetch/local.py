@@ -9,22 +9,22 @@ from typing import Any, BinaryIO, NamedTuple
 
 from reprise.core.errors import UserError
 from reprise.core.files import value_digest
-from reprise.core.plain import first_of, plain
+from reprise.core.plain import plain, summarize_list
 from reprise.core.store import Store
-from reprise.fetch.archives import ZIP_ERRORS, ArchiveFile, gather, open_zip, read_videos
-from reprise.fetch.outcome import Fetched, Fetcher, FetchError, existing_file, safe_name
-from reprise.fetch.retry import too_large
+from reprise.fetch.archives import ZIP_ERRORS, ArchiveFile, group_parts, open_zip, read_videos
+from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError, existing_file, safe_name
+from reprise.fetch.retry import size_error
 from reprise.fetch.settings import Archive, Folder
 
 VIDEO_SUFFIXES = {
     *(".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg"),
     *(".ts", ".mts", ".wmv", ".flv", ".3gp", ".ogv"),
 }
-CHUNK = 1 << 20
-MOST_LISTED = 30
+CHUNK_BYTES = 1 << 20
+MAX_LISTED = 30
 
 
-def folder(settings: Folder, store: Store) -> Fetcher:
+def create_folder_fetcher(settings: Folder, store: Store) -> Fetcher:
     """Return the fetcher of files in a folder, which are copied into the store and identified by their content."""
     root = Path(settings.path)
     if not root.is_dir():
@@ -40,33 +40,33 @@ def folder(settings: Folder, store: Store) -> Fetcher:
             ]
             if len(matches) != 1:
                 reason = (
-                    f"{len(matches)} videos fit '{name}': {', '.join(matches)}" if matches else f"no video '{name}'"
+                    f"{len(matches)} videos match '{name}': {', '.join(matches)}" if matches else f"no video '{name}'"
                 )
                 raise FetchError("missing", f"{reason} in the folder")
             name = str(Path(name).with_name(matches[0]))
         return existing_file(root, name, "the folder")
 
-    def fetch(source_id: str, scratch: Path) -> Fetched:
+    def fetch(source_id: str, scratch: Path) -> FetchedFile:
         path = locate(source_id)
         subtitles = path.with_suffix(".vtt")
-        return Fetched(path, is_borrowed=True, subtitles=subtitles if subtitles.is_file() else None)
+        return FetchedFile(path, is_external=True, subtitles=subtitles if subtitles.is_file() else None)
 
     return Fetcher(lambda source_id: ["file", store.digest(locate(source_id))], fetch)
 
 
-def archive(settings: Archive, store: Store) -> Fetcher:
+def create_archive_fetcher(settings: Archive, store: Store) -> Fetcher:
     """Return the fetcher of members of archives on this machine."""
     pattern = Path(settings.path)
     # A path without a name is a folder, such as `/`.
     files = sorted(path for path in pattern.parent.glob(pattern.name) if path.is_file()) if pattern.name else []
     if not files:
         entries = sorted(path.name for path in pattern.parent.iterdir()) if pattern.parent.is_dir() else []
-        listing = plain(", ".join(first_of(entries, MOST_LISTED))) or "nothing"
+        listing = plain(", ".join(summarize_list(entries, MAX_LISTED))) or "nothing"
         raise UserError(
-            f"route.path: no file fits '{pattern}'. {pattern.parent} has: {listing}. Correct the suite's route, or put "
-            "the archive there."
+            f"route.path: no file matches '{pattern}'. {pattern.parent} has: {listing}. Correct the suite's route, or "
+            "put the archive there."
         )
-    members = Members(gather(files), settings.member, store, settings.max_mb)
+    members = Members(group_parts(files), settings.member, store, settings.max_mb)
     return Fetcher(members.identity, members.fetch, members.estimate)
 
 
@@ -87,18 +87,18 @@ class Members:
     pattern: str
     store: Store
     max_mb: float
-    _where: dict[str, Member] | None = None
-    _refused: list[FetchError] = field(default_factory=list)  # errors of archives that cannot be read
+    _index: dict[str, Member] | None = None
+    _failures: list[FetchError] = field(default_factory=list)  # errors of archives that cannot be read
 
     def identity(self, source_id: str) -> Any:
         member = self._find(source_id)
         digests = [self.store.digest(path) for path in member.archive.parts]
         return ["member", digests[0] if len(digests) == 1 else value_digest(digests), member.name]
 
-    def fetch(self, source_id: str, scratch: Path) -> Fetched:
+    def fetch(self, source_id: str, scratch: Path) -> FetchedFile:
         member = self._find(source_id)
         if member.size > self.max_mb * 1e6:
-            raise too_large(member.size, self.max_mb)
+            raise size_error(member.size, self.max_mb)
         target = scratch / f"member{Path(member.name).suffix or '.mp4'}"
         with target.open("wb") as sink:
             if member.archive.is_zip:
@@ -106,9 +106,9 @@ class Members:
             else:
                 with member.archive.parts[0].open("rb") as source:
                     source.seek(member.start)
-                    for remaining in range(member.size, 0, -CHUNK):
-                        sink.write(source.read(min(remaining, CHUNK)))
-        return Fetched(target)
+                    for remaining in range(member.size, 0, -CHUNK_BYTES):
+                        sink.write(source.read(min(remaining, CHUNK_BYTES)))
+        return FetchedFile(target)
 
     def estimate(self, source_ids: Sequence[str]) -> int:
         total = 0
@@ -122,14 +122,14 @@ class Members:
 
     def _find(self, source_id: str) -> Member:
         name = safe_name(self.pattern, source_id)
-        if self._where is None:
-            self._where = {
+        if self._index is None:
+            self._index = {
                 member.name: member for archive in reversed(self.archives) for member in self._members(archive)
             }
         for candidate in (name, Path(name).stem):
-            if candidate in self._where:
-                return self._where[candidate]
-        for error in self._refused:
+            if candidate in self._index:
+                return self._index[candidate]
+        for error in self._failures:
             raise error
         raise FetchError("missing", f"no member '{name}' in {', '.join(archive.name for archive in self.archives)}")
 
@@ -144,25 +144,25 @@ class Members:
                         if not entry.is_dir()
                     ]
             except ZIP_ERRORS as error:
-                path, advice = archive.parts[0].with_name(archive.name), "Delete it and get it again."
+                path, advice = archive.parts[0].with_name(archive.name), "Delete it and download it again."
                 if len(archive.parts) > 1:
-                    advice = f"One of its {len(archive.parts)} pieces is missing, or cut short: get it again."
-                raise UserError(f"{path}: not a whole zip ({error}). {advice}") from error
+                    advice = f"One of its {len(archive.parts)} parts is missing or incomplete: download it again."
+                raise UserError(f"{path}: not a complete zip ({error}). {advice}") from error
         try:
             return [
                 Member(archive, name, span.length, span.start) for name, span in read_videos(archive.parts[0]).items()
             ]
         except FetchError as error:
-            self._refused.append(error)
+            self._failures.append(error)
             return []
 
     def _extract(self, member: Member, sink: BinaryIO) -> None:
         try:
             with open_zip(member.archive) as zip_file, zip_file.open(member.name) as source:
-                while chunk := source.read(CHUNK):
+                while chunk := source.read(CHUNK_BYTES):
                     sink.write(chunk)
                     if sink.tell() > self.max_mb * 1e6:
-                        raise too_large(sink.tell(), self.max_mb)
+                        raise size_error(sink.tell(), self.max_mb)
         except (*ZIP_ERRORS, OSError) as error:
             # bzip2 reports damage by an OSError without errno.
             if isinstance(error, OSError) and error.errno is not None:
@@ -179,4 +179,4 @@ def copy_file(source: Path, target: Path) -> None:
         try:
             fcntl.ioctl(copy, 0x40049409, original.fileno())  # FICLONE shares blocks until either file is written.
         except OSError:
-            shutil.copyfileobj(original, copy, CHUNK)
+            shutil.copyfileobj(original, copy, CHUNK_BYTES)

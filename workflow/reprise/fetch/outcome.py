@@ -5,50 +5,50 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reprise.core.files import can_be_path, inside
-from reprise.core.plain import cut, plain
+from reprise.core.files import can_be_path, resolve_inside
+from reprise.core.plain import plain, truncate
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 
-# Failures that may pass: the server, the network or this machine causes them, not the video.
+# Transient failures: the server, the network or this machine causes them, not the video.
 TRANSIENT = {
-    "bot_check": "YouTube asks whether we are a bot",
-    "rate_limited": "the server asks us to slow down",
-    "captcha": "the server asks for a captcha",
+    "bot_check": "YouTube requests a bot check",
+    "rate_limited": "the server limits the request rate",
+    "captcha": "the server requests a captcha",
     "forbidden_media": "the server refuses the media file (HTTP 403)",
     "server_error": "the server failed (HTTP 5xx)",
-    "network": "no connection, or one that broke",
-    "format_missing": "no format fits, or a JavaScript runtime or token is missing",
+    "network": "no connection, or a broken one",
+    "format_missing": "no suitable format, or no JavaScript runtime or token",
     "empty_download": "the server sent no bytes",
-    "wrong_type": "the server sent something else than a video",
-    "too_slow": "not done within `max_s`, or slower than `min_kb_s`",
-    "stopped": "not asked for: an earlier source met a bot check or a rate limit",
-    "disk_full": "no room in the store",
-    "changed": "the file changed while it was copied",
+    "wrong_type": "the server did not send a video",
+    "too_slow": "longer than `max_s`, or slower than `min_kb_s`",
+    "stopped": "not requested, because an earlier source met a bot check or a rate limit",
+    "disk_full": "no disk space in the store",
+    "changed": "the file changed during the copy",
 }
 PERMANENT = {
-    "removed": "taken down by its uploader or by the site",
+    "removed": "removed by its uploader or by the site",
     "private": "private",
     "age_restricted": "for signed-in adults only",
     "members_only": "for members of a channel",
     "geo_blocked": "blocked in this country",
     "paid": "must be bought or rented",
-    "copyright": "taken down for copyright",
-    "account_terminated": "the uploader's account is gone",
+    "copyright": "removed for copyright",
+    "account_terminated": "the uploader's account was closed",
     "not_yet": "not published yet",
-    "unavailable": "not available, for a reason the site does not give",
+    "unavailable": "not available, without a stated reason",
     "not_found": "the server has no such file (HTTP 404, 410)",
     "forbidden": "the server refuses access (HTTP 401, 403)",
-    "drm": "protected",
+    "drm": "protected by DRM",
     "gated": "the data set's licence must be accepted first",
-    "too_large": "more bytes than `max_mb` allows",
-    "bad_redirect": "redirected too often, or to something else than an http or https link",
-    "bad_id": "no id of this site",
+    "too_large": "larger than `max_mb`",
+    "bad_redirect": "too many redirects, or a redirect to another protocol than http or https",
+    "bad_id": "not a valid id of this site",
     "unsafe_path": MEDIA_STATUSES["unsafe_path"],
-    "unsafe_pickle": "a pickle with anything but dict, str and bytes",
+    "unsafe_pickle": "a pickle with other content than dict, str and bytes",
     "damaged": "the member of an archive cannot be unpacked",
     "unreadable": MEDIA_STATUSES["unreadable"],
     "missing": MEDIA_STATUSES["missing"],
-    "failed": "failed for a reason that is in the message",
+    "failed": "failed; the message states the reason",
 }
 
 
@@ -58,16 +58,16 @@ class FetchError(Exception):
     def __init__(self, status: str, message: str, wait_s: float = 0.0) -> None:
         self.status = status
         self.message = plain(message)
-        self.wait_s = wait_s  # how long the server asks to wait
+        self.wait_s = wait_s  # seconds to wait, as the server requests
         super().__init__(self.message)
 
 
 @dataclass(frozen=True)
-class Fetched:
+class FetchedFile:
     """A fetched file, with its subtitles if there are any."""
 
     path: Path
-    is_borrowed: bool = False  # in a folder outside the store, identified by its digest: to be copied, not moved
+    is_external: bool = False  # outside the store, so it is copied instead of moved
     subtitles: Path | None = None
     note: str = ""  # a note for the manifest, such as the link of a redirect
 
@@ -78,9 +78,9 @@ class Fetcher:
 
     identity: Callable[[str], Any]
     """Return the identity of a source: an object that was fetched under an identity is never fetched again."""
-    fetch: Callable[[str, Path], Fetched]  # fetch one source, into this empty folder if it has to be written
+    fetch: Callable[[str, Path], FetchedFile]  # fetch one source, into this empty folder if it has to be written
     estimate: Callable[[Sequence[str]], int] = lambda _: 0  # bytes that these sources will take
-    attempts: int = 1  # runs of the workflow that may try a transient failure
+    attempts: int = 1  # maximum runs of the workflow that attempt a source with transient failures
     is_remote: bool = False
 
 
@@ -92,7 +92,7 @@ def safe_name(pattern: str, source_id: str) -> str:
     """
     name = pattern.replace("{source_id}", source_id)
     if not can_be_path(name):
-        raise FetchError("unsafe_path", f"{cut(repr(name), 300)} cannot be a path")
+        raise FetchError("unsafe_path", f"{truncate(repr(name), 300)} cannot be a path")
     parts = Path(name).parts
     if not parts or Path(name).is_absolute() or ".." in parts or "\\" in name:
         raise FetchError("unsafe_path", f"'{name}' leaves its folder")
@@ -106,10 +106,10 @@ def existing_file(folder: Path, name: str, description: str) -> Path:
         FetchError: the file is missing or outside the folder.
     """
     if not can_be_path(name):
-        raise FetchError("unsafe_path", f"{cut(repr(name), 300)} cannot be a path")
-    path = inside(folder, name)
+        raise FetchError("unsafe_path", f"{truncate(repr(name), 300)} cannot be a path")
+    path = resolve_inside(folder, name)
     if path is None:
-        raise FetchError("unsafe_path", f"'{name}' leads out of its folder")
+        raise FetchError("unsafe_path", f"'{name}' leaves its folder")
     if not path.is_file():
         raise FetchError("missing", f"no file '{name}' in {description}")
     return path

@@ -23,7 +23,7 @@ PLUGINS = {
 }
 
 
-class World(Protocol):
+class PluginModule(Protocol):
     """Interface of a plug-in module."""
 
     def write_release(self, benchmark: str, folder: Path) -> None: ...
@@ -31,6 +31,6 @@ class World(Protocol):
     def fetcher(self, settings: Any) -> Fetcher: ...
 
 
-def load_world(kind: str) -> World:
+def load_plugin(kind: str) -> PluginModule:
     """Import the plug-in module for a kind of release or route."""
-    return cast(World, import_module(PLUGINS[kind].module))
+    return cast(PluginModule, import_module(PLUGINS[kind].module))

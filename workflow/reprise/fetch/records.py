@@ -1,11 +1,11 @@
-"""Records of all attempted sources, so that only failures that may pass are attempted again."""
+"""Records of all attempted sources, so that only transient failures are attempted again."""
 
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from reprise.core.files import read_record as read_checked
 from reprise.core.files import value_digest
@@ -15,11 +15,11 @@ from reprise.core.store import Store
 from reprise.media.settings import Limits
 
 
-class Record(BaseModel):
+class FetchRecord(BaseModel):
     """The outcome of the last attempt to fetch a source."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    asked_as: Any
+    identity: Any = Field(validation_alias=AliasChoices("identity", "asked_as"))  # `asked_as` in older stores
     status: str
     attempts: int
     object: str = ""
@@ -29,7 +29,7 @@ class Record(BaseModel):
     is_transient: bool = False
     limits: Limits | None = None  # the limits under which the source was accepted
 
-    def was_accepted_under(self, limits: Limits) -> bool:
+    def is_within(self, limits: Limits) -> bool:
         """Return whether the source was accepted under these limits or stricter ones."""
         if self.limits is None:
             return False
@@ -42,30 +42,30 @@ def record_path(store: Store, digest: str) -> Path:
     return store.path("sources", digest, ".json")
 
 
-def read_record(store: Store, digest: str) -> Record | None:
+def read_record(store: Store, digest: str) -> FetchRecord | None:
     """Return a source's record, or None if it is damaged or another source's, or if its object no longer exists."""
     record = _load_record(record_path(store, digest))
-    if record is None or value_digest(record.asked_as) != digest:
+    if record is None or value_digest(record.identity) != digest:
         return None
     path = store.root / record.object
     return record if record.status != "ok" or (path.is_file() and path.stat().st_size == record.bytes) else None
 
 
-def _load_record(path: Path) -> Record | None:
+def _load_record(path: Path) -> FetchRecord | None:
     try:
-        return Record.model_validate(read_checked(path))
+        return FetchRecord.model_validate(read_checked(path))
     except ValidationError:
         return None
 
 
-def write_record(store: Store, digest: str, record: Record) -> None:
+def write_record(store: Store, digest: str, record: FetchRecord) -> None:
     write_checked(record_path(store, digest), record.model_dump(mode="json"))
 
 
-def wants_another_try(ledgers: Iterable[Path], attempts: int) -> list[Path]:
+def find_retriable_manifests(manifests: Iterable[Path], attempts: int) -> list[Path]:
     """Return the manifests that contain a transient failure which the next run should try again."""
-    should_retry = (pl.col("transient")) & (pl.col("attempts") < attempts)
-    return [path for path in ledgers if path.is_file() and read_table(path, SOURCES).filter(should_retry).height]
+    is_retryable = (pl.col("transient")) & (pl.col("attempts") < attempts)
+    return [path for path in manifests if path.is_file() and read_table(path, SOURCES).filter(is_retryable).height]
 
 
 def forget_failures(store: Store, statuses: Iterable[str] = ()) -> int:

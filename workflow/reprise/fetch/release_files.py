@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprise.core.files import read_json, sealed_text, text_digest
+from reprise.core.files import read_json, text_digest, verify_sealed_text
 from reprise.core.store import Store
-from reprise.core.tabular import listed_files, read_rows, require_columns
-from reprise.fetch.outcome import Fetched, Fetcher, FetchError, existing_file
+from reprise.core.tabular import read_file_list, read_rows, require_columns
+from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError, existing_file
 from reprise.media.errors import MediaError
 
 PREFIX = "release:"
@@ -30,7 +30,7 @@ def release_source(file: str, name: str) -> str:
     return f"{PREFIX}{file}#{name}"
 
 
-def owner_of(index: str, cell: str) -> str:
+def find_image_owner(index: str, cell: str) -> str:
     """Return the row that holds a row's image: the row itself, or the one that its cell names."""
     return cell.strip() if len(cell) <= MAX_REFERENCE_LENGTH else index
 
@@ -46,11 +46,11 @@ class ReleaseFiles:
     _images: dict[Path, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
-    def listed_in(cls, listing: Path, store: Store) -> "ReleaseFiles":
+    def from_release(cls, listing: Path, store: Store) -> "ReleaseFiles":
         """Return the files of a release from its listing."""
-        entries = read_json(sealed_text(listing))
+        entries = read_json(verify_sealed_text(listing))
         folders = {entry["name"]: Path(entry[VIDEOS]) for entry in entries if VIDEOS in entry}
-        return cls(listed_files(listing), store, folders)
+        return cls(read_file_list(listing), store, folders)
 
     def identity(self, source_id: str) -> Any:
         file, name = self._find(source_id)
@@ -58,22 +58,22 @@ class ReleaseFiles:
             return ["image", text_digest(self._cell(file, name))]
         return ["file", self.store.digest(self._video(source_id, file, name))]
 
-    def fetch(self, source_id: str, scratch: Path) -> Fetched:
+    def fetch(self, source_id: str, scratch: Path) -> FetchedFile:
         file, name = self._find(source_id)
         if file.suffix == ".tsv":
             cell = self._cell(file, name)
             try:
                 content = base64.b64decode("".join(cell.split()), validate=True)
             except (binascii.Error, ValueError) as error:
-                raise MediaError("corrupt", f"{source_id}: no base64 ({error})") from error
+                raise MediaError("corrupt", f"{source_id}: not base64 ({error})") from error
             suffix = next(
                 (suffix for signature, suffix in IMAGE_SUFFIXES.items() if content.startswith(signature)), None
             )
             if suffix is None:
                 raise MediaError("corrupt", f"{source_id}: neither JPEG, PNG, BMP nor WebP")
             (scratch / f"image{suffix}").write_bytes(content)
-            return Fetched(scratch / f"image{suffix}")
-        return Fetched(self._video(source_id, file, name), is_borrowed=True)
+            return FetchedFile(scratch / f"image{suffix}")
+        return FetchedFile(self._video(source_id, file, name), is_external=True)
 
     def _find(self, source_id: str) -> tuple[Path, str]:
         file, _, name = source_id.removeprefix(PREFIX).partition("#")
@@ -82,7 +82,7 @@ class ReleaseFiles:
         return self.files[file], name
 
     def _video(self, source_id: str, annotations: Path, name: str) -> Path:
-        """Return the file of a video, in the listed folder or in the folder that is named as the annotation file."""
+        """Return the file of a video, in the listed folder or in the folder with the name of the annotation file."""
         folder = self.folders.get(source_id.removeprefix(PREFIX).partition("#")[0], annotations.with_suffix(""))
         return existing_file(folder, name, f"the folder '{folder.name}' of {annotations.name}")
 
@@ -97,7 +97,7 @@ class ReleaseFiles:
         return cell
 
 
-def with_release_files(route: Fetcher, release: ReleaseFiles) -> Fetcher:
+def add_release_files(route: Fetcher, release: ReleaseFiles) -> Fetcher:
     """Return a fetcher that takes sources from the release if it contains them, and all others from the route."""
 
     def route_of(source_id: str) -> Fetcher | ReleaseFiles:

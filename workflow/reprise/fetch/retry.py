@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from reprise.core.retry_after import retry_after_s
 from reprise.fetch.outcome import FetchError
-from reprise.fetch.settings import Remote
+from reprise.fetch.settings import NetworkRoute
 
 T = TypeVar("T")
 # Bot checks and captchas are not included, because another request makes them worse.
@@ -16,24 +16,24 @@ RETRY_NOW = {"server_error", "network", "empty_download", "rate_limited", "forbi
 
 
 class _TimeIsUp(BaseException):
-    """The time limit has expired; this is no Exception, because libraries catch and ignore those."""
+    """The time limit has expired; not an Exception, because libraries catch and ignore exceptions."""
 
 
-def with_retries(call: Callable[[], T], settings: Remote, give_up: frozenset[str] = frozenset()) -> T:
-    """Return the result of a call, which is repeated up to `retries` times after a failure that may pass.
+def call_with_retries(call: Callable[[], T], settings: NetworkRoute, never_retry: frozenset[str] = frozenset()) -> T:
+    """Return the result of a call, which is repeated up to `retries` times after transient failures.
 
     Raises:
-        FetchError: the last failure. A failure ends the tries at once if it cannot pass, if its status is in `give_up`,
-            or if the server asks to wait too long.
+        FetchError: the last failure. A failure is not retried if it is permanent, if its status is in `never_retry`, or
+            if the server requests a wait that is too long.
     """
     for attempt in range(settings.retries):
         try:
             return call()
         except FetchError as error:
-            if error.status not in RETRY_NOW - give_up:
+            if error.status not in RETRY_NOW - never_retry:
                 raise
             if error.wait_s > settings.max_wait_s:
-                wait = f"the server asks to wait {error.wait_s:.0f} s, more than max_wait_s ({settings.max_wait_s:g})"
+                wait = f"the server requests a wait of {error.wait_s:.0f} s, above max_wait_s ({settings.max_wait_s:g})"
                 raise FetchError(error.status, f"{error.message}; {wait}") from error
             time.sleep(max(error.wait_s, min(settings.backoff_s * 2**attempt, 120.0)))
     return call()
@@ -55,27 +55,27 @@ def time_limit(seconds: float) -> Iterator[None]:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     except _TimeIsUp:
-        raise FetchError("too_slow", f"not done after {seconds:g} s (max_s)") from None
+        raise FetchError("too_slow", f"not finished after {seconds:g} s (max_s)") from None
     finally:
         signal.signal(signal.SIGALRM, previous_handler)
 
 
-def check_bounds(count: int, elapsed_s: float, settings: Remote) -> None:
+def check_bounds(count: int, elapsed_s: float, settings: NetworkRoute) -> None:
     """Raise an error if a download is too large, or is too slow after its first `timeout_s` seconds."""
     if count > settings.max_mb * 1e6:
-        raise too_large(count, settings.max_mb)
+        raise size_error(count, settings.max_mb)
     if elapsed_s > settings.timeout_s and count < settings.min_kb_s * 1e3 * elapsed_s:
         raise FetchError(
             "too_slow", f"{count} bytes in {elapsed_s:.0f} s, less than min_kb_s ({settings.min_kb_s:g} KB a second)"
         )
 
 
-def too_large(count: int, max_mb: float) -> FetchError:
+def size_error(count: int, max_mb: float) -> FetchError:
     """Return the error for a file of more than `max_mb` MB."""
-    return FetchError("too_large", f"{count / 1e6:.1f} MB or more, allowed are {max_mb:g} (max_mb)")
+    return FetchError("too_large", f"{count / 1e6:.1f} MB or more, at most {max_mb:g} MB are allowed (max_mb)")
 
 
-def status_of_http(code: int) -> str:
+def classify_http_code(code: int) -> str:
     """Return the named status of an HTTP status code."""
     if code in (404, 410):
         return "not_found"
@@ -90,6 +90,6 @@ def status_of_http(code: int) -> str:
     return "server_error" if code >= 500 or code in (408, 409, 421, 423, 425) else "failed"
 
 
-def requested_wait_s(header: str | None, sent: str | None = None) -> float:
-    """Return the seconds that a server asks to wait by `Retry-After`, relative to its `Date` if given, or 0."""
+def parse_wait_s(header: str | None, sent: str | None = None) -> float:
+    """Return the seconds to wait that a server requests by `Retry-After`, relative to its `Date` if present, or 0."""
     return retry_after_s(header, sent) or 0.0

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from reprise.core.names import LINK, REVISION
-from reprise.core.settings import FilePath, LocalPath, Settings, mistake
+from reprise.core.settings import FilePath, LocalPath, Settings, setting_error
 
 # Only video, because no model hears sound and no merge is then needed. avc1 comes first, because OpenCV's wheels cannot
 # decode AV1.
@@ -18,7 +18,9 @@ SOURCE_ID = "{source_id}"
 
 def _require_source_id(pattern: str) -> str:
     if SOURCE_ID not in pattern:
-        raise mistake(f"'{pattern}' is the same for every video. Write {SOURCE_ID} where the id of a video stands.")
+        raise setting_error(
+            f"'{pattern}' is the same for every video. Write {SOURCE_ID} where the id of a video stands."
+        )
     return pattern
 
 
@@ -26,113 +28,113 @@ SourcePattern = Annotated[str, AfterValidator(_require_source_id)]
 """A name or a link that differs for every video."""
 
 
-class Made(Settings):
-    """Videos that a plug-in of `reprise.fetch.plugins` makes."""
+class RenderedVideos(Settings):
+    """Videos that a plug-in of `reprise.fetch.plugins` renders."""
 
     kind: str
 
 
-class Toyworld(Made):
-    """Videos rendered from the toy world's scripts."""
+class Toyworld(RenderedVideos):
+    """Videos rendered from the scripts of the toy world."""
 
     kind: Literal["toyworld"]
 
 
-class Rehearsal(Made):
-    """A few short rendered videos serve for all ids, so that all stages run quickly."""
+class Rehearsal(RenderedVideos):
+    """A few short rendered videos that serve for all ids, so all stages run quickly."""
 
     kind: Literal["rehearsal"]
     joined: str | None = None
     """Glob pattern of the ids of concatenations: two videos around a black span."""
 
 
-class Bounded(Settings):
-    """Routes whose files may be of any size."""
+class SizeLimited(Settings):
+    """Routes with a size limit."""
 
     max_mb: float = Field(20_000, gt=0)
-    """Largest MB of one video; a larger one is not fetched."""
+    """Maximum MB of one video; a larger one is not fetched."""
 
 
 class Folder(Settings):
-    """Files on this machine, copied into the store."""
+    """Local files, copied into the store."""
 
     kind: Literal["folder"]
     path: FilePath
     """The folder."""
     pattern: SourcePattern = "{source_id}.mp4"
-    """Name of a video's file in it; `{source_id}.*` takes videos of every format."""
+    """File name of a video; `{source_id}.*` matches every format."""
 
 
-class Archive(Bounded):
-    """Members of zips, whole or cut into pieces, or of pickles of {name: bytes}, on this machine."""
+class Archive(SizeLimited):
+    """Members of local zip files (whole or split), or of pickles of {name: bytes}."""
 
     kind: Literal["archive"]
     path: FilePath
-    """A file, or a glob pattern of several archives or of the pieces of one."""
+    """A file, or a glob pattern of several archives or of the parts of one."""
     member: SourcePattern = "{source_id}.mp4"
     """Name of a video in the archives."""
 
 
-class Remote(Bounded):
-    """What every route over a network shares."""
+class NetworkRoute(SizeLimited):
+    """Settings of all network routes."""
 
     retries: int = Field(4, ge=0)
-    """How often one run of the workflow tries again."""
+    """Number of retries in one run of the workflow."""
     backoff_s: float = Field(2.0, ge=0)
-    """Seconds before the second try; each further try waits twice as long."""
+    """Seconds before the first retry; each further retry waits twice as long."""
     timeout_s: float = Field(30.0, gt=0)
-    """Seconds without an answer after which a try has failed."""
+    """Seconds without a response after which an attempt fails."""
     max_wait_s: float = Field(120.0, ge=0)
-    """Longest wait that a server may ask for (`Retry-After`); one that asks for more is left to the next run."""
+    """Maximum wait that a server may request (`Retry-After`); a longer one is left to the next run."""
     max_s: float = Field(21_600.0, gt=0)
-    """Seconds after which fetching one video is given up."""
+    """Maximum seconds to fetch one video."""
     min_kb_s: float = Field(1.0, ge=0)
-    """Least KB per second of a download, on the mean since its start."""
+    """Minimum mean speed of a download, in KB per second."""
     attempts: int = Field(3, ge=1)
-    """How many runs of the workflow try a source whose failure may pass."""
+    """Maximum number of workflow runs that attempt a source whose failures are transient."""
     mb_per_source: float = Field(30.0, gt=0)
-    """MB per video, for the estimate of the disk space where nobody states it."""
+    """MB per video, to estimate disk space if the size is unknown."""
 
     def estimate(self, source_ids: Sequence[str]) -> int:
         return int(len(source_ids) * self.mb_per_source * 1e6)
 
 
-class Http(Remote):
+class Http(NetworkRoute):
     """Direct links."""
 
     kind: Literal["http"]
     url: SourcePattern = Field(pattern=LINK)
     """Link of a video, with `{source_id}` in place of its id."""
     max_redirects: int = Field(10, ge=0)
-    """How often a link may lead to another one."""
+    """Maximum redirects of a link."""
     rate_limit_mb_s: float | None = Field(None, gt=0)
-    """Largest MB per second of one download; by default no limit."""
+    """Maximum MB per second of one download; by default unlimited."""
 
 
-class Huggingface(Remote):
-    """Archives or loose files of a data set repository at a pinned revision."""
+class Huggingface(NetworkRoute):
+    """Archives or single files of a data set repository at a pinned revision."""
 
     kind: Literal["huggingface"]
     repo: str
     """The data set, `<owner>/<name>`."""
     revision: str = Field(pattern=REVISION)
-    """The commit; `unpinned` until `python -m reprise pin <suite>` has written it, and nothing is fetched before."""
+    """Commit, or `unpinned`; `python -m reprise pin <suite>` writes the commit. Nothing is fetched before."""
     files: tuple[str, ...] = Field((), strict=False)
-    """Archives, or their pieces, by name or glob pattern; none where `member` names a loose file."""
+    """Names or glob patterns of archives or their parts; empty if `member` names a single file."""
     member: SourcePattern = "{source_id}.mp4"
-    """Name of a video in the archives, or of its loose file."""
+    """Name of a video in the archives, or of its single file."""
 
 
-class Youtube(Remote):
-    """YouTube ids through yt-dlp."""
+class Youtube(NetworkRoute):
+    """YouTube videos, fetched with yt-dlp."""
 
     kind: Literal["youtube"]
     cookies: LocalPath | None = None
-    """File of cookies in Netscape format."""
+    """Cookie file in Netscape format."""
     rate_limit_mb_s: float | None = Field(None, gt=0)
-    """Largest MB per second of one download; by default no limit."""
+    """Maximum MB per second of one download; by default unlimited."""
     format: str = AVC_FIRST
-    """yt-dlp's choice of a format; h264 is preferred, since not every decoder knows AV1."""
+    """yt-dlp format selector; h264 is preferred, because not every decoder supports AV1."""
     subtitles: bool = False
     """Fetch YouTube's automatic subtitles too."""
     subtitle_languages: tuple[str, ...] = Field(("en",), strict=False)
@@ -140,20 +142,20 @@ class Youtube(Remote):
     pause_s: float = Field(1.0, ge=0)
     """Seconds between two requests."""
     cooldown_s: float = Field(3600.0, ge=0)
-    """Seconds for which no shard asks YouTube after a bot check or a rate limit."""
+    """Seconds without requests to YouTube, by all shards, after a bot check or a rate limit."""
 
 
 Route = Annotated[Toyworld | Rehearsal | Folder | Archive | Http | Huggingface | Youtube, Field(discriminator="kind")]
 
 
 class ReleaseToy(Settings):
-    """The toy world's release of the benchmark, written on this machine."""
+    """The benchmark's toy-world release, written on this machine."""
 
     kind: Literal["toyworld"]
 
 
 class ReleaseFolder(Settings):
-    """A release on this machine, in the authors' layout."""
+    """A local release in the authors' layout."""
 
     kind: Literal["folder"]
     path: FilePath
@@ -161,23 +163,23 @@ class ReleaseFolder(Settings):
 
 
 class ReleaseHub(Settings):
-    """Files of a data set on the Hugging Face hub, fetched at a pinned revision."""
+    """Files of a data set on the Hugging Face hub at a pinned revision."""
 
     kind: Literal["huggingface"]
     repo: str
     """The data set, `<owner>/<name>`."""
     revision: str = Field(pattern=REVISION)
-    """The commit; `unpinned` until `python -m reprise pin <suite>` has written it, and nothing is fetched before."""
+    """Commit, or `unpinned`; `python -m reprise pin <suite>` writes the commit. Nothing is fetched before."""
 
 
 class ReleaseRehearsal(Settings):
-    """Written on this machine in the authors' layout, with as many items as the paper counts."""
+    """A release written on this machine in the authors' layout, with as many items as the paper reports."""
 
     kind: Literal["rehearsal"]
 
 
 class ReleaseConstructed(Settings):
-    """Made from raw annotations, as `construction:` of the benchmark says."""
+    """A release constructed from raw annotations, by `construction:` of the benchmark."""
 
     kind: Literal["constructed"]
 

@@ -21,8 +21,8 @@ from yt_dlp.utils import DownloadError, YoutubeDLError
 from reprise.core.errors import UserError
 from reprise.core.files import read_record, write_record
 from reprise.core.store import Store
-from reprise.fetch.outcome import Fetched, Fetcher, FetchError
-from reprise.fetch.retry import check_bounds, time_limit, with_retries
+from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError
+from reprise.fetch.retry import call_with_retries, check_bounds, time_limit
 from reprise.fetch.settings import Youtube
 from reprise.media.ffmpeg import ffmpeg_executable
 
@@ -57,7 +57,7 @@ PATTERNS = (
 )
 
 
-def reason_of(message: str) -> str:
+def classify_message(message: str) -> str:
     """Return the named reason for a message, or `failed` if no pattern matches."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", message).replace("\u2019", "'").lower()
     return next((status for status, pattern in PATTERNS if re.search(pattern, text)), "failed")
@@ -69,7 +69,7 @@ RUNTIME, SCRIPTS = "deno", "yt-dlp-ejs"
 STOP_ON = frozenset({"bot_check", "rate_limited", "captcha"})
 
 
-def youtube(settings: Youtube, store: Store) -> Fetcher:
+def create_youtube_fetcher(settings: Youtube, store: Store) -> Fetcher:
     """Return the fetcher of YouTube videos."""
     if settings.cookies is not None and not Path(settings.cookies).is_file():
         raise UserError(
@@ -77,7 +77,7 @@ def youtube(settings: Youtube, store: Store) -> Fetcher:
         )
     stop_record = store.root / "stops" / "youtube.json"
 
-    def fetch(source_id: str, folder: Path) -> Fetched:
+    def fetch(source_id: str, folder: Path) -> FetchedFile:
         if not re.fullmatch(r"[A-Za-z0-9_-]{11}", source_id):
             raise FetchError("bad_id", f"'{source_id}' is not a YouTube id")
         last_stop = read_record(stop_record)
@@ -85,16 +85,15 @@ def youtube(settings: Youtube, store: Store) -> Fetcher:
         if last_stop and -60 <= time.time() - stop_record.stat().st_mtime <= settings.cooldown_s:
             age = f"less than {settings.cooldown_s:g} s ago"
             raise FetchError("stopped", f"{last_stop['status']} {age}: {last_stop['message']}")
-        if not solves_javascript():
+        if not has_javascript_solver():
             raise UserError(
-                f"route: YouTube's formats need the JavaScript runtime {RUNTIME} and the package {SCRIPTS}; yt-dlp "
-                "does not find both, or finds an old one. Nothing was asked. Install what envs/base.txt lists: "
-                "pip install -r envs/base.txt"
+                f"route: YouTube's formats need the JavaScript runtime {RUNTIME} and the package {SCRIPTS}; one of "
+                "them is missing or too old. No request was sent. Install them: pip install -r envs/base.txt"
             )
         url = f"https://www.youtube.com/watch?v={source_id}"
         try:
             with time_limit(settings.max_s):
-                return with_retries(lambda: download(url, folder, settings), settings, STOP_ON)
+                return call_with_retries(lambda: download(url, folder, settings), settings, STOP_ON)
         except FetchError as error:
             if error.status in STOP_ON:
                 write_record(stop_record, {"status": error.status, "message": error.message})
@@ -110,8 +109,8 @@ def youtube(settings: Youtube, store: Store) -> Fetcher:
     )
 
 
-def download(url: str, folder: Path, settings: Youtube) -> Fetched:
-    """Download one video with yt-dlp in one try.
+def download(url: str, folder: Path, settings: Youtube) -> FetchedFile:
+    """Download one video with yt-dlp in one attempt.
 
     Raises:
         FetchError: the download fails, with the named reason as status.
@@ -121,25 +120,25 @@ def download(url: str, folder: Path, settings: Youtube) -> Fetched:
             info: dict[str, Any] | None = client.extract_info(url, download=True)
     except DownloadError as error:  # If the message is unknown, the inner error's class names the reason.
         cause = error.exc_info[1] if error.exc_info else None
-        status = "geo_blocked" if type(cause).__name__ == "GeoRestrictedError" else reason_of(str(error))
+        status = "geo_blocked" if type(cause).__name__ == "GeoRestrictedError" else classify_message(str(error))
         if status == "failed" and cause is not None:
-            status = reason_of(f"{type(cause).__name__}: {cause.__cause__!r}")
+            status = classify_message(f"{type(cause).__name__}: {cause.__cause__!r}")
         raise FetchError(status, str(error)) from error
     except (YoutubeDLError, RequestError) as error:
-        raise FetchError(reason_of(f"{type(error).__name__}: {error}"), str(error)) from error
+        raise FetchError(classify_message(f"{type(error).__name__}: {error}"), str(error)) from error
     # yt-dlp reports some failures only by a missing path.
     downloads = (info or {}).get("requested_downloads") or [{}]
     path = Path(downloads[0].get("filepath") or folder / "nothing")
     if not path.is_file():
-        raise FetchError("failed", "yt-dlp reported no error and left no file")
+        raise FetchError("failed", "yt-dlp reported no error, but wrote no file")
     if path.stat().st_size == 0:
         raise FetchError("empty_download", "0 bytes")
     subtitles = sorted(folder.glob("*.vtt"))
-    return Fetched(path, subtitles=subtitles[0] if subtitles else None)
+    return FetchedFile(path, subtitles=subtitles[0] if subtitles else None)
 
 
 @cache
-def solves_javascript() -> bool:
+def has_javascript_solver() -> bool:
     """Return whether yt-dlp finds the runtime and scripts for YouTube's JavaScript; without them it misses formats."""
     runtime = supported_js_runtimes.value[RUNTIME]().info
     return runtime is not None and runtime.supported and find_spec(SCRIPTS.replace("-", "_")) is not None
@@ -150,7 +149,7 @@ def _options(folder: Path, settings: Youtube) -> dict[str, Any]:
         check_bounds(progress.get("downloaded_bytes") or 0, progress.get("elapsed") or 0, settings)
 
     options: dict[str, Any] = {
-        "logger": logging.Logger("yt-dlp", logging.CRITICAL),  # Exceptions carry all that matters to the manifest.
+        "logger": logging.Logger("yt-dlp", logging.CRITICAL),  # Exceptions contain all information for the manifest.
         "quiet": True,
         "noprogress": True,
         "no_warnings": True,

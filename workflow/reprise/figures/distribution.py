@@ -1,4 +1,4 @@
-"""Distributions: counts by range or by name, of the data and of the construction of a benchmark."""
+"""Count and draw distributions by range or by name, of the data and of the construction of a benchmark."""
 
 import math
 import re
@@ -12,12 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from reprise.benchmarks.scoring import Groups, in_group
-from reprise.config.figures import Distribution, MadeCount
-from reprise.figures.grids import bar_colours, say
-from reprise.figures.style import COLOURS, DASHES, TEXT, Sheet, label_lines
+from reprise.benchmarks.scoring import GroupFilters, filter_group
+from reprise.config.figures import ConstructionCount, Distribution
+from reprise.figures.canvas import COLOURS, DASHES, TEXT_SIZE, Canvas, wrap_label
+from reprise.figures.plots import bar_colours, write_message
 
-ACROSS, MADE_HEIGHT = 2, 1.7  # panels of a benchmark's construction in a line, and the height of one in inches
+PANELS_PER_ROW = 2  # panels of a benchmark's construction in a row
+CONSTRUCTION_PANEL_HEIGHT = 1.7  # inches
 
 
 class Count(NamedTuple):
@@ -27,52 +28,56 @@ class Count(NamedTuple):
     value: float
 
 
-def counts_of(spec: Distribution, items: pl.DataFrame, facts: pl.DataFrame, groups: Groups) -> list[Count]:
-    """Return what a figure counts: clips in ranges of their metadata, questions by group, or videos by task."""
+def compute_counts(
+    spec: Distribution, items: pl.DataFrame, clip_metadata: pl.DataFrame, groups: GroupFilters
+) -> list[Count]:
+    """Return the counts of a figure: clips in ranges of their metadata, questions by group, or videos by task."""
     selection = items if spec.task is None else items.filter(task=spec.task)
-    selection = selection if spec.group is None else in_group(selection, spec.group, groups)
+    selection = selection if spec.group is None else filter_group(selection, spec.group, groups)
     if spec.groups is not None:
-        counts = [Count(group.title, in_group(selection, group.group, groups).height) for group in spec.groups]
+        counts = [Count(group.title, filter_group(selection, group.group, groups).height) for group in spec.groups]
         return counts if selection.height else []
-    if spec.fact is None:
+    if spec.measurement is None:
         videos = selection.group_by("task").agg(pl.col("clip_id").n_unique())
         return sorted((Count(*row) for row in videos.iter_rows()), key=lambda count: (-count.value, count.name))
-    values = facts.join(selection.select("clip_id").unique(), on="clip_id", how="semi")[spec.fact]
+    values = clip_metadata.join(selection.select("clip_id").unique(), on="clip_id", how="semi")[spec.measurement]
     finite_values = [value for value in values if value is not None and math.isfinite(value)]
-    return in_ranges(finite_values, spec.step, is_right=spec.closed == "right")
+    return bin_values(finite_values, spec.step, is_right_closed=spec.closed == "right")
 
 
-def in_ranges(values: Sequence[float], step: float, *, is_right: bool = False) -> list[Count]:
-    """Return the number of values in each range of this width, which includes its lower end or its upper one."""
+def bin_values(values: Sequence[float], step: float, *, is_right_closed: bool = False) -> list[Count]:
+    """Return the number of values in each range of width `step`; a range includes its lower or its upper end."""
     ratios = [value / step for value in values]
-    bins = Counter(max(0, math.ceil(ratio - 1e-9) - 1) if is_right else math.floor(ratio + 1e-9) for ratio in ratios)
+    bins = Counter(
+        max(0, math.ceil(ratio - 1e-9) - 1) if is_right_closed else math.floor(ratio + 1e-9) for ratio in ratios
+    )
     indices = range(min(bins), max(bins) + 1) if bins else range(0)
     return [Count(f"{index * step:g}-{(index + 1) * step:g}", bins[index]) for index in indices]
 
 
-def ends_of(name: str) -> tuple[float, float] | None:
-    """Return the ends of a range, or none for a name."""
+def parse_range(name: str) -> tuple[float, float] | None:
+    """Return the ends of a range; None if the name is not a range."""
     match = re.fullmatch(r"(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)", name)
     return (float(match[1]), float(match[2])) if match else None
 
 
-def in_words(counts: Sequence[Count], unit: str, axis: str) -> str:
-    """Return the count as text if only one range or name has any, else an empty text."""
+def describe_single_count(counts: Sequence[Count], unit: str, axis: str) -> str:
+    """Return the count as text if only one range or name has a count above zero, else an empty text."""
     filled = [count for count in counts if count.value]
     if len(filled) != 1:
         return ""
-    ends = ends_of(filled[0].name)
+    ends = parse_range(filled[0].name)
     subset = f"{ends[0]:g} to {ends[1]:g} {unit}" if ends else filled[0].name
     return f"All {filled[0].value:g} {axis}: {subset}"
 
 
-def height(counts: Sequence[Count]) -> float:
-    if in_words(counts, "", ""):
+def panel_height(counts: Sequence[Count]) -> float:
+    if describe_single_count(counts, "", ""):
         return 0.5
-    return 2.2 if not counts or ends_of(counts[0].name) else max(1.4, 0.5 + 0.2 * len(counts))
+    return 2.2 if not counts or parse_range(counts[0].name) else max(1.4, 0.5 + 0.2 * len(counts))
 
 
-def legend(marks: Sequence[Count]) -> list[tuple[Artist, str]]:
+def build_legend(marks: Sequence[Count]) -> list[tuple[Artist, str]]:
     lines = [Line2D([], [], **_style(index)) for index in range(len(marks))]
     return [(line, f"{mark.name}: {mark.value:g} (published)") for line, mark in zip(lines, marks, strict=True)]
 
@@ -87,19 +92,19 @@ def _whole_numbers() -> MaxNLocator:
 
 
 def draw_distribution(
-    sheet: Sheet, panels: Sequence[tuple[str, Sequence[Count]]], unit: str, axis: str, marks: Sequence[Count]
+    canvas: Canvas, panels: Sequence[tuple[str, Sequence[Count]]], unit: str, axis: str, marks: Sequence[Count]
 ) -> None:
     """Draw the counts of each group as bars, and published numbers as lines in the first panel.
 
     A single panel has no title.
     """
-    for index, axes in enumerate(sheet.body.subplots(1, len(panels), squeeze=False)[0]):
+    for index, axes in enumerate(canvas.body.subplots(1, len(panels), squeeze=False)[0]):
         title, counts = panels[index]
         axes.set_title(title if panels[1:] else "")
-        words = in_words(counts, unit, axis)
-        if words and not marks:
-            say(axes, words)
-        elif counts and not ends_of(counts[0].name):
+        message = describe_single_count(counts, unit, axis)
+        if message and not marks:
+            write_message(axes, message)
+        elif counts and not parse_range(counts[0].name):
             _draw_names(axes, counts, axis)
         else:
             _draw_ranges(axes, counts, unit, axis, () if index else marks)
@@ -108,16 +113,16 @@ def draw_distribution(
 def _draw_names(axes: Axes, counts: Sequence[Count], axis: str) -> None:
     style = {"color": bar_colours(4)[1], "edgecolor": "black", "linewidth": 0.4}
     axes.barh(range(len(counts)), [count.value for count in counts], 0.8, **style)
-    axes.set_yticks(range(len(counts)), [label_lines(count.name, 40) for count in counts])
+    axes.set_yticks(range(len(counts)), [wrap_label(count.name, 40) for count in counts])
     axes.set(ylim=(len(counts) - 0.5, -0.5), xlabel=axis)
     axes.grid(axis="y", visible=False)
     for index, count in enumerate(counts):
-        axes.text(count.value, index, f" {count.value:g}", va="center", fontsize=TEXT - 1)
+        axes.text(count.value, index, f" {count.value:g}", va="center", fontsize=TEXT_SIZE - 1)
     axes.xaxis.set_major_locator(_whole_numbers())
 
 
 def _draw_ranges(axes: Axes, counts: Sequence[Count], unit: str, axis: str, marks: Sequence[Count]) -> None:
-    ranges = [ends for count in counts if (ends := ends_of(count.name))]
+    ranges = [ends for count in counts if (ends := parse_range(count.name))]
     axes.bar(
         [low for low, _ in ranges], [count.value for count in counts], [high - low for low, high in ranges],
         align="edge", color=bar_colours(4)[1], edgecolor="black", linewidth=0.4,
@@ -125,31 +130,31 @@ def _draw_ranges(axes: Axes, counts: Sequence[Count], unit: str, axis: str, mark
     for index, mark in enumerate(marks):
         axes.axvline(mark.value, **_style(index))
     if not counts and not marks:
-        say(axes)
+        write_message(axes)
     axes.set_xlim(left=min([0.0, *(low for low, _ in ranges)]))
     axes.grid(axis="x", visible=False)
     axes.set(xlabel=unit, ylabel=axis)
     axes.yaxis.set_major_locator(_whole_numbers())
 
 
-def share_notes(counts: Sequence[MadeCount], numbers: pl.DataFrame) -> Iterator[str]:
-    """Yield the shares that the paper states for the construction's counts, and ours."""
+def share_notes(counts: Sequence[ConstructionCount], numbers: pl.DataFrame) -> Iterator[str]:
+    """Yield the shares that the paper states for the construction's counts, and the reproduced ones."""
     for count in counts:
-        for row in numbers.filter(pl.col("paper").is_not_null(), what=count.what).iter_rows(named=True):
-            ours = "nothing" if row["ours"] is None else f"{row['ours']:.0f} %"
+        for row in numbers.filter(pl.col("paper").is_not_null(), statistic=count.what).iter_rows(named=True):
+            reproduced = "no value" if row["reproduced"] is None else f"{row['reproduced']:.0f} %"
             group = row["group"].removesuffix(", %")
-            yield f"{count.title}, {group}: {ours} here, about {row['paper']:g} % in the paper."
+            yield f"{count.title}, {group}: {reproduced} here, about {row['paper']:g} % in the paper."
 
 
-def draw_made(sheet: Sheet, counts: Sequence[MadeCount], numbers: pl.DataFrame, axis: str) -> None:
-    """Draw a panel of bars for each number counted by the construction: the frequency of each value."""
-    grid = sheet.body.subplots(-(-len(counts) // ACROSS), ACROSS, squeeze=False).flatten()
+def draw_construction(canvas: Canvas, counts: Sequence[ConstructionCount], numbers: pl.DataFrame, axis: str) -> None:
+    """Draw a panel of bars for each quantity that the construction counts: the frequency of each value."""
+    grid = canvas.body.subplots(-(-len(counts) // PANELS_PER_ROW), PANELS_PER_ROW, squeeze=False).flatten()
     for axes, count in zip(grid, counts, strict=False):
         axes.set_title(count.title)
-        rows = numbers.filter(what=count.what).select("group", "ours").iter_rows()
+        rows = numbers.filter(statistic=count.what).select("group", "reproduced").iter_rows()
         frequencies = dict(sorted((int(value), frequency) for value, frequency in rows if value.isdecimal()))
         if not frequencies:
-            say(axes)
+            write_message(axes)
             continue
         axes.bar(
             list(frequencies),
@@ -163,4 +168,4 @@ def draw_made(sheet: Sheet, counts: Sequence[MadeCount], numbers: pl.DataFrame, 
         axes.grid(axis="x", visible=False)
         axes.yaxis.set_major_locator(_whole_numbers())
     setp(grid[len(counts) :], visible=False)
-    sheet.body.supylabel(axis, fontsize=TEXT)
+    canvas.body.supylabel(axis, fontsize=TEXT_SIZE)

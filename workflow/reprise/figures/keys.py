@@ -1,4 +1,4 @@
-"""The keys of figures: their specification, and the parts of tables that they show."""
+"""Settings of figures: their specification, and the parts of tables that they show."""
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ class PdfKey(Key):
     """Settings of the stage `tables_pdf`."""
 
     captions: dict[str, str] = Field({})
-    """figure, as `velociti/fig3` -> its caption"""
+    """figure, such as `velociti/fig3` -> its caption"""
 
 
 class FigureKey(Key):
@@ -26,11 +26,13 @@ class FigureKey(Key):
     published_sha256: str = ""
 
     @property
-    def described(self) -> str:
+    def full_caption(self) -> str:
         """Return the caption: the notice, the title, the origin and the description."""
         return f"{self.notice} {self.spec.title} ({self.origin}). {self.spec.caption}".strip()
 
     @property
     def origin(self) -> str:
         number = self.figure.removeprefix("fig")
-        return f"{self.benchmark_title}, " + (f"Figure {number}" if number.isdecimal() else "an analysis of our own")
+        return f"{self.benchmark_title}, " + (
+            f"Figure {number}" if number.isdecimal() else "an analysis of this project"
+        )

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from reprise.media.decoder import iter_frames
 from reprise.media.errors import MediaError
-from reprise.media.probe import packet_index
+from reprise.media.probe import read_packet_index
 
 # Full-range grey (0 to 255), which is 17.5 and 20 in studio range. Both are above black (0, 16), because an encoder may
 # leave traces of adjacent frames.
@@ -25,7 +25,7 @@ def is_black(grey: npt.NDArray[np.uint8]) -> bool:
     return float(grey.mean()) < MAX_MEAN_LUMA and float(np.percentile(grey, 99.9)) <= MAX_PEAK_LUMA
 
 
-def black_runs(path: Path) -> list[Span]:
+def find_black_runs(path: Path) -> list[Span]:
     """Return the runs [start, end) of consecutive black frames in a video."""
     flags = [is_black(frame.image) for frame in iter_frames(path, pixels="gray8")]
     runs = []
@@ -36,16 +36,16 @@ def black_runs(path: Path) -> list[Span]:
     return runs
 
 
-def separating_span(path: Path, black_s: float, expected_start_s: float | None = None) -> Span:
+def find_separating_span(path: Path, black_s: float, expected_start_s: float | None = None) -> Span:
     """Return the black span between the two parts of a concatenation that a release provides ready-made.
 
     A part may itself fade to black, so the run nearest to the expected position is the span. A run longer than
     `black_s` includes a fade: the span is then the `black_s` seconds from the expected start, or the whole run if no
     start is expected.
     """
-    index = packet_index(path)
+    index = read_packet_index(path)
     boundaries = [*index.times, index.duration_s]
-    runs = black_runs(path)
+    runs = find_black_runs(path)
     detected = f"black frames at {', '.join(f'[{start}, {end})' for start, end in runs) or 'no place'}"
     candidates = []
     for start, end in runs:
@@ -65,7 +65,7 @@ def separating_span(path: Path, black_s: float, expected_start_s: float | None =
 
 def check_black(path: Path, start: int, end: int) -> None:
     """Raise an error unless frames [start, end) are all black and have other frames before and after them."""
-    frames = packet_index(path).frames
+    frames = read_packet_index(path).frames
     if not 0 < start < end < frames:
         raise MediaError("no_black", f"span [{start}, {end}) of {frames} frames leaves a part empty")
     for frame in iter_frames(path, range(start, end), pixels="gray8"):

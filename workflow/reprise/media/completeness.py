@@ -9,18 +9,18 @@ from pathlib import Path
 
 from reprise.media.containers import (
     BrokenError,
-    File,
-    end_of_boxes,
-    end_of_elements,
-    end_of_objects,
-    end_of_packs,
-    end_of_pages,
-    end_of_riff,
-    end_of_tags,
-    end_of_transport,
+    ContainerFile,
+    find_end_of_boxes,
+    find_end_of_elements,
+    find_end_of_objects,
+    find_end_of_packs,
+    find_end_of_pages,
+    find_end_of_riff,
+    find_end_of_tags,
+    find_end_of_transport,
 )
 from reprise.media.errors import MediaError
-from reprise.media.opening import demuxer_of
+from reprise.media.opening import find_demuxer
 
 
 def check_complete(path: Path) -> None:
@@ -29,11 +29,11 @@ def check_complete(path: Path) -> None:
     Raises:
         MediaError: `truncated` if bytes are missing at the end, `corrupt` if the structure is broken earlier.
     """
-    find_end = END_FINDERS.get(demuxer_of(path))
+    find_end = END_FINDERS.get(find_demuxer(path))
     if find_end is None:
         return
     with path.open("rb") as stream:
-        file = File(stream, path.stat().st_size)
+        file = ContainerFile(stream, path.stat().st_size)
         try:
             declared = find_end(file)
         except BrokenError as error:
@@ -42,14 +42,14 @@ def check_complete(path: Path) -> None:
             raise MediaError("truncated", f"{path.name}: only zeros after byte {error.position}") from error
     if declared > file.size:
         raise MediaError(
-            "truncated", f"{path.name}: has {file.size} bytes, its structure needs at least {declared}; get it again"
+            "truncated", f"{path.name}: has {file.size} bytes, its structure needs at least {declared}; fetch it again"
         )
 
 
 # GIF and still images
 
 
-def _end_of_gif(file: File) -> int:
+def _end_of_gif(file: ContainerFile) -> int:
     position = 13 + _palette_bytes(file.read(10, 1))
     while position < file.size:
         kind = file.read(position, 1)
@@ -72,7 +72,7 @@ def _palette_bytes(flags: bytes) -> int:
     return 3 << (flags[0] & 7) + 1 if flags and flags[0] & 0x80 else 0
 
 
-def _end_of_png(file: File) -> int:
+def _end_of_png(file: ContainerFile) -> int:
     position, kind = 8, b""
     while kind != b"IEND":
         header = file.read(position, 8)
@@ -83,7 +83,7 @@ def _end_of_png(file: File) -> int:
     return position
 
 
-def _end_of_jpeg(file: File) -> int:
+def _end_of_jpeg(file: ContainerFile) -> int:
     """Return the file size if an end marker follows the first scan, or more if it is missing.
 
     Thumbnails in the metadata before the first scan have end markers of their own.
@@ -100,17 +100,17 @@ def _end_of_jpeg(file: File) -> int:
     return file.size if b"\xff\xd9" in scan else file.size + 2
 
 
-END_FINDERS: dict[str, Callable[[File], int]] = {
-    "mov": end_of_boxes,
-    "matroska": end_of_elements,
-    "avi": end_of_riff,
-    "flv": end_of_tags,
-    "ogg": end_of_pages,
-    "asf": end_of_objects,
-    "mpeg": end_of_packs,
-    "mpegts": end_of_transport,
+END_FINDERS: dict[str, Callable[[ContainerFile], int]] = {
+    "mov": find_end_of_boxes,
+    "matroska": find_end_of_elements,
+    "avi": find_end_of_riff,
+    "flv": find_end_of_tags,
+    "ogg": find_end_of_pages,
+    "asf": find_end_of_objects,
+    "mpeg": find_end_of_packs,
+    "mpegts": find_end_of_transport,
     "gif": _end_of_gif,
     "png_pipe": _end_of_png,
     "jpeg_pipe": _end_of_jpeg,
-    "webp_pipe": end_of_riff,
+    "webp_pipe": find_end_of_riff,
 }

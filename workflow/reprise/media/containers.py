@@ -11,7 +11,7 @@ from reprise.media.opening import SYNC_BYTE, SYNC_COUNT, TRANSPORT_PACKET_SIZES
 NON_ZERO = re.compile(rb"[^\0]")
 
 
-class File(NamedTuple):
+class ContainerFile(NamedTuple):
     """An open file with its size."""
 
     stream: BufferedReader
@@ -43,7 +43,7 @@ class BrokenError(Exception):
 MEDIA_BOXES = {b"moov", b"mdat", b"moof", b"mfra", b"sidx", b"styp", b"meta", b"uuid", b"emsg", b"prft", b"ftyp"}
 
 
-def end_of_boxes(file: File) -> int:
+def find_end_of_boxes(file: ContainerFile) -> int:
     """Return the end of the last media box; bytes that some cameras append after it are no box and are ignored."""
     position, declared, is_fragmented = 0, 0, False
     while position + 8 <= file.size:
@@ -94,7 +94,7 @@ class _Element(NamedTuple):
     end: int | None  # None if the size is unknown, as in a live stream
 
 
-def _element(file: File, position: int) -> _Element | None:
+def _element(file: ContainerFile, position: int) -> _Element | None:
     """Return the element at a position, or None if the file ends within its header."""
     return _parse_element(file.read(position, 12), 0, position)
 
@@ -122,7 +122,7 @@ def _parse_element(content: bytes, start: int, position: int) -> _Element | None
     )
 
 
-def end_of_elements(file: File) -> int:
+def find_end_of_elements(file: ContainerFile) -> int:
     """Return the end of the segments.
 
     Clusters are checked block by block, because a demuxer skips the blocks that it cannot read.
@@ -142,7 +142,7 @@ def end_of_elements(file: File) -> int:
     return position + 1  # There is no segment.
 
 
-def _end_of_children(file: File, position: int, end: int) -> int:
+def _end_of_children(file: ContainerFile, position: int, end: int) -> int:
     """Return the end of a segment's children."""
     # True within a cluster of unknown size: the segment's next child directly follows the cluster's children.
     is_in_cluster = False
@@ -164,7 +164,7 @@ def _end_of_children(file: File, position: int, end: int) -> int:
     return position
 
 
-def _check_cluster(file: File, position: int, end: int) -> None:
+def _check_cluster(file: ContainerFile, position: int, end: int) -> None:
     is_small = end - position <= MAX_BUFFERED_CLUSTER
     content, offset = file.read(position, end - position) if is_small else b"", position
     while position < end:
@@ -179,7 +179,7 @@ def _check_cluster(file: File, position: int, end: int) -> None:
 UNKNOWN_SIZES = {0, 0xFFFFFFFF}  # from a writer that cannot seek back to the header, or that was killed
 
 
-def end_of_riff(file: File) -> int:
+def find_end_of_riff(file: ContainerFile) -> int:
     """Return the end of the last chunk; a large file has several RIFF lists."""
     position, declared = 0, 0
     while file.read(position, 4) == b"RIFF":
@@ -204,7 +204,7 @@ def end_of_riff(file: File) -> int:
 # FLV
 
 
-def end_of_tags(file: File) -> int:
+def find_end_of_tags(file: ContainerFile) -> int:
     """Return the end of the last tag, or the file size in the metadata if it is larger."""
     position = int.from_bytes(file.read(5, 4)) + 4
     declared = position
@@ -238,7 +238,7 @@ LAST_PAGE = 4
 REVERSED_BITS = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
-def end_of_pages(file: File) -> int:
+def find_end_of_pages(file: ContainerFile) -> int:
     """Return the end of the last page; every stream must end with a page that is flagged as its last."""
     position, is_open = 0, dict[bytes, bool]()
     while position < file.size:
@@ -278,7 +278,7 @@ ASF_INDEXES = {
 ASF_DATA_HEADER = 50  # bytes before the packets
 
 
-def end_of_objects(file: File) -> int:
+def find_end_of_objects(file: ContainerFile) -> int:
     """Return the end of the last known top-level object."""
     position = 0
     while (name := file.read(position, 16)) in {ASF_HEADER, ASF_DATA} | ASF_INDEXES:
@@ -294,7 +294,7 @@ def end_of_objects(file: File) -> int:
     return position
 
 
-def _end_of_broadcast(file: File, position: int) -> int:
+def _end_of_broadcast(file: ContainerFile, position: int) -> int:
     """Return the end of data of unknown length: packets of equal size up to an index or the end of the file."""
     properties = file.read(0, position).partition(ASF_PROPERTIES)[2]
     packet_size = int.from_bytes(properties[76:80], "little")
@@ -313,7 +313,7 @@ MAX_STUFFING = 4096  # bytes of zeros that may follow a program
 START_CODE = b"\0\0\1"
 
 
-def end_of_packs(file: File) -> int:
+def find_end_of_packs(file: ContainerFile) -> int:
     """Return the end of the last packet of a program stream."""
     position = 0
     while position < file.size:
@@ -339,7 +339,7 @@ def end_of_packs(file: File) -> int:
     return position
 
 
-def end_of_transport(file: File) -> int:
+def find_end_of_transport(file: ContainerFile) -> int:
     """Return the end of the last packet, aligned to the packets before it: a recording may have lost bytes earlier."""
     window = min(file.size, 8192)
     start = file.size - window

@@ -1,4 +1,4 @@
-"""Decode the frames of a clip by index at a requested size, check the times of the frames, and skip those between."""
+"""Decode the frames of a clip by index at a requested size, and check their times."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -15,7 +15,7 @@ from reprise.core.log import log
 from reprise.media.errors import MediaError, ffmpeg_message
 from reprise.media.orientation import Orientation
 from reprise.media.packets import demux
-from reprise.media.probe import PacketIndex, open_video, packet_index
+from reprise.media.probe import PacketIndex, open_video, read_packet_index
 from reprise.media.settings import Limits
 
 Image = npt.NDArray[np.uint8]
@@ -34,15 +34,15 @@ class Footage(NamedTuple):
     """The decoded frames of a plan and their positions in the clip."""
 
     frames: Image  # (n, height, width, 3), in the order of the plan
-    places: tuple[int, ...]
-    """The frame numbers at the clip's rate, derived from the frames' times: place / rate is the time of a frame."""
-    rate: float  # frames a second of the clip
-    total: int  # frames of the clip
+    frame_indices: tuple[int, ...]
+    """Frame numbers at the clip's rate, derived from the frames' times: index / rate is the time of a frame."""
+    fps: float  # frame rate of the clip
+    total_frames: int  # frames of the clip
 
 
 def read_footage(path: Path, indices: Sequence[int]) -> Footage:
     """Return the frames of a plan with their positions, which for a variable rate are those at a constant rate."""
-    index = packet_index(path)
+    index = read_packet_index(path)
     frames, rate = read_frames(path, indices, index=index), float(index.rate)
     return Footage(frames, tuple(round(index.times[number] * rate) for number in indices), rate, index.frames)
 
@@ -90,7 +90,7 @@ def iter_frames(
     Raises:
         MediaError: an index is out of range, or a frame cannot be decoded or has another time than its packet.
     """
-    index = index or packet_index(path)
+    index = index or read_packet_index(path)
     selection = range(index.frames) if indices is None else sorted(set(indices))
     if selection and not (selection[0] >= 0 and selection[-1] < index.frames):
         raise MediaError("out_of_range", f"{path.name}: frame {selection[-1]} of {index.frames}")
@@ -177,7 +177,7 @@ def count_decodable(path: Path, limits: Limits | None = None) -> int:
     Raises:
         MediaError: the file is damaged, or its frames differ from its packets in number or time.
     """
-    index = packet_index(path, limits)
+    index = read_packet_index(path, limits)
     count, conversion = 0, _Conversion(VideoReformatter(), (64, 64), "bgr24", Interpolation.BILINEAR, index.orientation)
     for count, frame in enumerate(_decode(path, threads=1, limits=limits), start=1):
         if count > index.frames:
@@ -208,8 +208,8 @@ def _check_time(path: Path, index: PacketIndex, number: int, frame: VideoFrame) 
     if index.is_timed and frame.pts is not None and frame.pts != expected:
         raise MediaError(
             "corrupt",
-            f"{path.name}: frame {number} has time {frame.pts}, its packet {expected}: a frame is lost, or the "
-            "file's times are wrong; convert it with ffmpeg",
+            f"{path.name}: frame {number} has time {frame.pts}, its packet {expected}: a frame is missing, or "
+            "the file's times are wrong; convert it with ffmpeg",
         )
 
 
@@ -235,7 +235,7 @@ def _convert(path: Path, number: int, frame: VideoFrame, conversion: _Conversion
     return conversion.orientation.apply(np.asarray(converted.to_ndarray(), dtype=np.uint8))
 
 
-def as_grid(frames: Image, rows: int, columns: int) -> Image:
+def arrange_grid(frames: Image, rows: int, columns: int) -> Image:
     """Return frames (n, height, width, 3) as one image grid in reading order, as IG-VLM does.
 
     No space separates the frames, and empty cells are white.

@@ -17,7 +17,7 @@ from reprise.media.errors import MediaError
 from reprise.media.ffmpeg import BIT_EXACT, QUIET, ffmpeg_executable
 from reprise.media.opening import ffmpeg_input, file_url, lavfi_input, picture_input
 from reprise.media.orientation import reset_display_matrix
-from reprise.media.probe import PacketIndex, packet_index
+from reprise.media.probe import PacketIndex, read_packet_index
 from reprise.media.settings import Concat, Encode, Images
 
 CONCAT_VERSION = 2  # part of the recipe of a concatenation; increase it when the same parts give other frames
@@ -35,8 +35,8 @@ def ffmpeg_version() -> str:
 
 
 def trim(source: Path, start_s: float, end_s: float, target: Path, settings: Encode) -> int:
-    """Re-encode [start, end) seconds of a video, as a player counts them, and return the number of frames written."""
-    index = packet_index(source)
+    """Re-encode [start, end) seconds of a video, by a player's clock, and return the number of frames written."""
+    index = read_packet_index(source)
     span = frames_in_span(index, start_s, end_s, settings.overhang_s)
     seek: dict[str, Any] = {"noaccurate_seek": None}
     if index.is_indexed and start_s > SEEK_MARGIN_S:  # Skip what is well before the span if seeking is exact.
@@ -66,7 +66,7 @@ def _video_stream(ffmpeg_source: Any, index: PacketIndex) -> Any:
 def _scale_and_rotate(stream: Any, index: PacketIndex) -> Any:
     """Scale frames to the size of the first picture, as the decoder does, and rotate them as they are displayed."""
     width, height = (index.height, index.width) if index.orientation.is_sideways else (index.width, index.height)
-    return index.orientation.filtered(stream.filter("scale", width, height, flags="bicubic"))
+    return index.orientation.apply_filter(stream.filter("scale", width, height, flags="bicubic"))
 
 
 def frames_in_span(index: PacketIndex, start_s: float, end_s: float, overhang_s: float) -> range:
@@ -81,7 +81,7 @@ def frames_in_span(index: PacketIndex, start_s: float, end_s: float, overhang_s:
     first, last = (bisect_left(times, bound - 1e-4) for bound in (start_s, end_s))
     length = index.lead_s + index.duration_s
     if end_s > length + overhang_s or start_s >= length:
-        raise MediaError("out_of_range", f"[{start_s:g}, {end_s:g}) s of a video of {length:.2f} s")
+        raise MediaError("out_of_range", f"[{start_s:g}, {end_s:g}) s in a video of {length:.2f} s")
     if first == last:
         raise MediaError("out_of_range", f"no frame begins in [{start_s:g}, {end_s:g}) s; choose a longer span")
     return range(first, last)
@@ -109,7 +109,7 @@ def _time_before(index: PacketIndex, number: int) -> float:
     return times[0] - half_frame if number == 0 else times[-1] + half_frame
 
 
-class Joint(NamedTuple):
+class ConcatenationPlan(NamedTuple):
     """Plan of a concatenation: the common size and rate, and the number of frames of each part and the black span."""
 
     width: int
@@ -129,19 +129,19 @@ class Joint(NamedTuple):
         return self.first + self.black + self.second
 
 
-def joint_of(first: Path, second: Path, concat: Concat) -> Joint:
+def plan_concatenation(first: Path, second: Path, concat: Concat) -> ConcatenationPlan:
     """Plan a concatenation with the larger clip's size, the higher rate, and each part's length at that rate."""
-    indexes = [packet_index(first), packet_index(second)]
+    indexes = [read_packet_index(first), read_packet_index(second)]
     larger = max(indexes, key=lambda index: index.width * index.height)
     rate = max(index.rate for index in indexes)
     lengths = [max(1, round(index.duration_s * rate)) for index in indexes]
     black = max(1, round(concat.black_s * rate))
-    return Joint(larger.width // 2 * 2, larger.height // 2 * 2, rate, lengths[0], black, lengths[1])
+    return ConcatenationPlan(larger.width // 2 * 2, larger.height // 2 * 2, rate, lengths[0], black, lengths[1])
 
 
-def concatenate(first: Path, second: Path, target: Path, settings: Encode, concat: Concat) -> Joint:
+def concatenate(first: Path, second: Path, target: Path, settings: Encode, concat: Concat) -> ConcatenationPlan:
     """Encode the first clip, a black span and the second clip as one video, verify it, and return its plan."""
-    plan = joint_of(first, second, concat)
+    plan = plan_concatenation(first, second, concat)
     duration_s = float((plan.black + 1) / plan.rate)
     black = lavfi_input(f"color=c=black:s={plan.width}x{plan.height}:r={plan.rate}:d={duration_s:.6f}").video
     black = _with_common_colours(black.filter("trim", end_frame=plan.black).filter("setsar", 1).filter("settb", "AVTB"))
@@ -155,9 +155,9 @@ def concatenate(first: Path, second: Path, target: Path, settings: Encode, conca
     return plan
 
 
-def _prepare_part(path: Path, number: int, frames: int, plan: Joint) -> Any:
+def _prepare_part(path: Path, number: int, frames: int, plan: ConcatenationPlan) -> Any:
     """Return a part with the size, rate and clock of the concatenation and its planned number of frames."""
-    index = packet_index(path)
+    index = read_packet_index(path)
     stream = _cut(_video_stream(ffmpeg_input(path, number, **UNMODIFIED_INPUT), index), index, range(index.frames))
     # Versions of ffmpeg show the last frame for different times, or drop it. It is repeated up to the planned length,
     # but no longer than it may last: a part that lost frames stays too short and is refused.
@@ -174,9 +174,9 @@ def _with_common_colours(stream: Any) -> Any:
     return converted.filter("format", "yuv420p").filter("setparams", range="tv", colorspace="smpte170m", **unspecified)
 
 
-def still_clip(images: Sequence[Path], target: Path, settings: Encode, images_settings: Images) -> None:
+def encode_still_clip(images: Sequence[Path], target: Path, settings: Encode, images_settings: Images) -> None:
     """Encode a lossless clip that repeats each image in turn, at the size of the first image."""
-    indexes = [packet_index(path) for path in images]
+    indexes = [read_packet_index(path) for path in images]
     rate = Fraction(images_settings.fps)
     duration_s = float((images_settings.frames + 1) / rate)
     pictures = []
@@ -223,7 +223,7 @@ def _write(stream: Any, target: Path, settings: Encode, frames: int, **options: 
         message = " | ".join(lines).replace(file_url(target.parent) + "/", "")
         raise MediaError("encode_failed", message)
     reset_display_matrix(target)
-    frame_count = packet_index(target).frames
+    frame_count = read_packet_index(target).frames
     if frame_count != frames:
         target.unlink()
-        raise MediaError("encode_failed", f"{frame_count} frames written, the clip should have {frames}")
+        raise MediaError("encode_failed", f"wrote {frame_count} frames, expected {frames}")

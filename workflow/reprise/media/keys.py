@@ -5,15 +5,15 @@ from typing import Any
 from pydantic import Field
 
 from reprise.core.settings import Key
-from reprise.media.settings import ClipSettings, FactSettings
+from reprise.media.settings import ClipMetadataSettings, ClipSettings
 
 
 class ClipsKey(ClipSettings, Key):
     shards: int = Field(ge=1)
 
 
-class FactsKey(FactSettings, Key):
-    """Key of the stage `facts`."""
+class ClipMetadataKey(ClipMetadataSettings, Key):
+    """Key of the stage `clip_metadata`."""
 
 
 class FramesKey(Key):

@@ -43,7 +43,7 @@ PILLOW_FORMATS = ("PNG", "JPEG", "WEBP", "BMP")
 TRANSPORT_PACKET_SIZES, SYNC_BYTE, SYNC_COUNT = (188, 192, 204), 0x47, 4
 
 
-def demuxer_of(path: Path) -> str:
+def find_demuxer(path: Path) -> str:
     """Return the demuxer for a file by its first bytes.
 
     Special files are refused too, because a pipe would block and a device has no end.
@@ -54,13 +54,13 @@ def demuxer_of(path: Path) -> str:
     try:
         status = path.stat()
     except ValueError as error:  # The name contains a NUL byte.
-        raise MediaError("unreadable", f"{path.name}: no file has such a name") from error
+        raise MediaError("unreadable", f"{path.name}: not a valid file name") from error
     except FileNotFoundError as error:
         raise MediaError("missing", f"{path.name}: no such file") from error
     except OSError as error:
         raise MediaError("unreadable", f"{path.name}: {error.strerror}") from error
     if not stat.S_ISREG(status.st_mode):
-        raise MediaError("not_media", f"{path.name}: no regular file")
+        raise MediaError("not_media", f"{path.name}: not a regular file")
     if status.st_size == 0:
         raise MediaError("empty", f"{path.name}: 0 bytes")
     with path.open("rb") as stream:
@@ -76,7 +76,7 @@ def demuxer_of(path: Path) -> str:
             if all(head[offset] == SYNC_BYTE for offset in range(start, start + SYNC_COUNT * size, size)):
                 return "mpegts"
     formats = ", ".join([*VIDEOS, "mpegts", *(name.removesuffix("_pipe") for name in PICTURES)])
-    raise MediaError("not_media", f"{path.name}: begins as none of the formats that are read ({formats})")
+    raise MediaError("not_media", f"{path.name}: none of the supported formats ({formats})")
 
 
 def _is_animated(demuxer: str, head: bytes) -> bool:
@@ -87,8 +87,8 @@ def _is_animated(demuxer: str, head: bytes) -> bool:
 
 
 def open_container(path: Path, max_pixels: int | None = None) -> InputContainer:
-    """Open a file with PyAV; its decoders refuse pictures of more than `most_pixels` pixels."""
-    demuxer = demuxer_of(path)
+    """Open a file with PyAV; its decoders refuse pictures of more than `max_pixels` pixels."""
+    demuxer = find_demuxer(path)
     if max_pixels is not None:
         check_pixels(path, _size_by_header(path, demuxer), max_pixels)
     options = _restrictions(demuxer) | decoder_options(max_pixels)
@@ -101,7 +101,7 @@ def check_pixels(path: Path, size: tuple[int, int], max_pixels: int) -> None:
     width, height = size
     if width * height > max_pixels:
         raise MediaError(
-            "too_many_pixels", f"{path.name}: {width}x{height}, allowed are {max_pixels} pixels (limits.pixels)"
+            "too_many_pixels", f"{path.name}: {width}x{height}, at most {max_pixels} pixels are allowed (limits.pixels)"
         )
 
 
@@ -119,7 +119,7 @@ def _size_by_header(path: Path, demuxer: str) -> tuple[int, int]:
 
 def _size_of_picture(path: Path) -> tuple[int, int]:
     """Return the size of a still image with Pillow, because ffmpeg would decode the image to determine it."""
-    from PIL import Image, UnidentifiedImageError  # Few files are still images, so most processes need no Pillow.
+    from PIL import Image, UnidentifiedImageError  # Few files are still images, so most processes do not need Pillow.
 
     Image.MAX_IMAGE_PIXELS = None  # The configured limit replaces Pillow's.
     try:
@@ -143,7 +143,7 @@ def ffmpeg_input(path: Path, number: int = 0, **options: Any) -> Any:
     ffmpeg-python merges equal inputs and refuses to use one input twice. The number of an input within its command
     distinguishes equal files: it becomes the length of a queue, which does not affect the frames.
     """
-    demuxer = demuxer_of(path)
+    demuxer = find_demuxer(path)
     if number:
         options["thread_queue_size"] = 8 + number
     return ffmpeg.input(file_url(path), f=demuxer, threads=1, **_restrictions(demuxer), **options)
@@ -162,8 +162,8 @@ def lavfi_input(description: str) -> Any:
 
 def check_is_picture(path: Path) -> None:
     """Raise an error unless a file begins as a still image of a supported format."""
-    if demuxer_of(path) not in PICTURES:
-        raise MediaError("not_media", f"{path.name}: no PNG, JPEG, WebP or BMP picture")
+    if find_demuxer(path) not in PICTURES:
+        raise MediaError("not_media", f"{path.name}: not a PNG, JPEG, WebP or BMP picture")
 
 
 def check_picture(path: Path, max_pixels: int | None = None) -> None:
@@ -179,7 +179,7 @@ def check_picture(path: Path, max_pixels: int | None = None) -> None:
             raise MemoryError(error.err) from error
         raise MediaError("corrupt", f"{path.name}: {error.err}") from error
     if not is_whole:
-        raise MediaError("corrupt", f"{path.name}: not a whole picture")
+        raise MediaError("corrupt", f"{path.name}: incomplete picture")
 
 
 def file_url(path: Path) -> str:

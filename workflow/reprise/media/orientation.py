@@ -42,7 +42,7 @@ class Orientation(NamedTuple):
         mirrored = image[:, ::-1] if self.is_mirrored else image
         return np.ascontiguousarray(np.rot90(mirrored, -self.rotation // 90))
 
-    def filtered(self, stream: Any) -> Any:
+    def apply_filter(self, stream: Any) -> Any:
         """Apply the orientation in an ffmpeg filter graph, whose input must not be rotated by ffmpeg itself."""
         if self.is_mirrored:
             stream = stream.filter("hflip")
@@ -54,14 +54,18 @@ class Orientation(NamedTuple):
 UPRIGHT = Orientation()
 
 
-def orientation_of(frame: VideoFrame, name: str) -> Orientation:
+def read_orientation(frame: VideoFrame, name: str) -> Orientation:
     """Return the orientation of a decoded frame; `name` is the name of its file."""
     side_data: Any
     try:
         side_data = frame.side_data.get("DISPLAYMATRIX")
     except ValueError:  # PyAV lists no side data if it cannot name one kind, such as a photograph's EXIF.
         side_data = _with_named_side_data(frame).side_data.get("DISPLAYMATRIX")
-    return UPRIGHT if side_data is None else of_matrix(np.frombuffer(bytes(side_data), np.int32).tolist(), name)
+    return (
+        UPRIGHT
+        if side_data is None
+        else orientation_from_matrix(np.frombuffer(bytes(side_data), np.int32).tolist(), name)
+    )
 
 
 def _with_named_side_data(frame: VideoFrame) -> VideoFrame:
@@ -81,11 +85,11 @@ def _with_named_side_data(frame: VideoFrame) -> VideoFrame:
     return filtered
 
 
-def of_matrix(matrix: Sequence[int], name: str) -> Orientation:
+def orientation_from_matrix(matrix: Sequence[int], name: str) -> Orientation:
     """Return the orientation of a display matrix as ffmpeg does, which displays point (x, y) at (a x + c y, b x + d y).
 
     Raises:
-        MediaError: the picture is turned by an angle that is no multiple of 90 degrees, or is sheared.
+        MediaError: the picture is rotated by an angle that is not a multiple of 90 degrees, or is sheared.
     """
     a, b, c, d = matrix[0], matrix[1], matrix[3], matrix[4]
     if not any((a, b, c, d)):  # Some cameras leave the matrix empty, and ffmpeg ignores it.
@@ -96,8 +100,8 @@ def of_matrix(matrix: Sequence[int], name: str) -> Orientation:
         return Orientation(90 if c < 0 else 270, (b > 0) == (c > 0))
     raise MediaError(
         "unsupported_rotation",
-        f"{name}: its display matrix ({a}, {b}, {c}, {d}) turns the picture by an angle that is no multiple of 90 "
-        "degrees. Re-encode the video upright, for one with `ffmpeg -i VIDEO UPRIGHT.mp4`.",
+        f"{name}: its display matrix ({a}, {b}, {c}, {d}) rotates the picture by an angle that is not a multiple of "
+        "90 degrees. Re-encode the video upright, for example with `ffmpeg -i VIDEO UPRIGHT.mp4`.",
     )
 
 

@@ -36,7 +36,7 @@ def demux(container: InputContainer, stream: VideoStream | None = None) -> Itera
 class _Packet(NamedTuple):
     tick: int | None  # presentation time
     dts: int | None
-    is_shown: bool
+    is_displayed: bool
 
 
 class Packets(NamedTuple):
@@ -80,14 +80,14 @@ def read_packets(path: Path, container: InputContainer, stream: VideoStream, lim
             raise MediaError("too_long", f"{path.name}: more than {limits.frames} frames (limits.frames)")
         has_begun |= packet.is_keyframe
         duration = packet.duration or 0
-        if tick is not None and may_begin_at(packet, stream):
+        if tick is not None and is_random_access(packet, stream):
             entries.append((len(packets), tick))
-        packets.append(_Packet(tick, packet.dts, has_begun and not packet.is_discard and is_shown(packet, stream)))
+        packets.append(_Packet(tick, packet.dts, has_begun and not packet.is_discard and is_displayed(packet, stream)))
         if first_frame is None and has_begun:
             first_frame = _first_frame(path, stream, packet)
     if first_frame is None and has_begun:
         first_frame = _first_frame(path, stream, None)
-    displayed = [packet for packet in packets if packet.is_shown]
+    displayed = [packet for packet in packets if packet.is_displayed]
     formats = set(container.format.name.split(","))
     if "matroska" in formats and first_frame is not None and first_frame.pts is not None:
         # ffmpeg gives no time to packets before the file's zero, such as leading pictures after a cut.
@@ -119,7 +119,7 @@ def _first_frame(path: Path, stream: VideoStream, packet: "Packet[Any] | None") 
     try:
         return next(iter(stream.decode(packet)), None)
     except av.error.FFmpegError as error:
-        raise MediaError("corrupt", f"{path.name}: the first picture: {ffmpeg_message(error)}") from error
+        raise MediaError("corrupt", f"{path.name}: first picture: {ffmpeg_message(error)}") from error
 
 
 def _check_no_restart(path: Path, displayed: list[_Packet], stream: VideoStream) -> None:
@@ -129,7 +129,7 @@ def _check_no_restart(path: Path, displayed: list[_Packet], stream: VideoStream)
         if later < earlier - 1:
             raise MediaError(
                 "corrupt", f"{path.name}: its times go back from {earlier:.2f} to {later:.2f} s, as in files that were "
-                "appended; join them with ffmpeg's concat demuxer"
+                "concatenated byte by byte; join them with ffmpeg's concat demuxer"
             )  # fmt: skip
 
 
@@ -192,7 +192,7 @@ IDR = 5
 LENGTH_SIZE_OFFSETS = {H264: 4, HEVC: 21}
 
 
-def may_begin_at(packet: "Packet[Any]", stream: VideoStream) -> bool:
+def is_random_access(packet: "Packet[Any]", stream: VideoStream) -> bool:
     """Return whether a decoder that starts at a packet outputs it, and all frames displayed after it, correctly.
 
     The container's keyframe flag is not enough: pictures after a flagged H.264 picture may refer to pictures before it.
@@ -228,13 +228,13 @@ def _nal_units(content: bytes, record: bytes, length_size_offset: int) -> Iterat
 # Which packets are displayed
 
 
-def is_shown(packet: "Packet[Any]", stream: VideoStream) -> bool:
+def is_displayed(packet: "Packet[Any]", stream: VideoStream) -> bool:
     """Return whether a packet gives a displayed frame; VP8 and VP9 also store frames that serve only as references."""
     codec = stream.codec_context.codec.canonical_name
     if codec == "vp8":
         return bool(memoryview(packet)[0] & 0x10)
     if codec == "vp9":
-        return any(_is_vp9_frame_shown(frame) for frame in _vp9_frames(bytes(packet)))
+        return any(_is_vp9_frame_displayed(frame) for frame in _vp9_frames(bytes(packet)))
     return True
 
 
@@ -254,7 +254,7 @@ def _vp9_frames(content: bytes) -> Iterator[bytes]:
         position += size
 
 
-def _is_vp9_frame_shown(frame: bytes) -> bool:
+def _is_vp9_frame_displayed(frame: bytes) -> bool:
     bits = f"{frame[0]:08b}{frame[1] if len(frame) > 1 else 0:08b}"[2:]  # Skip the frame marker.
     start = 3 if bits.startswith("11") else 2  # Profile 3 has one more bit.
     shows_earlier_frame, is_visible = bits[start], bits[start + 2]

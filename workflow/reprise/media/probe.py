@@ -16,7 +16,7 @@ from av.video.stream import VideoStream
 from reprise.media.completeness import check_complete
 from reprise.media.errors import MediaError, ffmpeg_message
 from reprise.media.opening import check_pixels, decoder_options, open_container
-from reprise.media.orientation import UPRIGHT, Orientation, orientation_of
+from reprise.media.orientation import UPRIGHT, Orientation, read_orientation
 from reprise.media.packets import Packets, read_packets
 from reprise.media.settings import Limits
 
@@ -90,11 +90,11 @@ def _without_covers(container: InputContainer) -> list[VideoStream]:
     return [stream for stream in container.streams.video if not stream.disposition & cover]
 
 
-def packet_index(path: Path, limits: Limits | None = None) -> PacketIndex:
+def read_packet_index(path: Path, limits: Limits | None = None) -> PacketIndex:
     """Index a video in one pass over its packets, and decode at most one frame.
 
     Raises:
-        MediaError: the file is no complete video, or exceeds a limit.
+        MediaError: the file is not a complete video, or exceeds a limit.
     """
     check_complete(path)
     try:
@@ -103,13 +103,13 @@ def packet_index(path: Path, limits: Limits | None = None) -> PacketIndex:
             packets = read_packets(path, container, stream, limits)
             _check_not_truncated(path, container, packets)
             if not packets.ticks:
-                raise MediaError("no_frames", f"{path.name}: {packets.total} packets, none is shown")
+                raise MediaError("no_frames", f"{path.name}: {packets.total} packets, none is displayed")
             if stream.time_base is None:
                 raise MediaError("corrupt", f"{path.name}: no time base")
             index = _build_index(path, container, stream, packets, stream.time_base)
             for name, measured in (("duration_s", index.duration_s), ("fps", max(index.fps, float(index.rate)))):
                 if limits is not None and measured > getattr(limits, name):
-                    allowed = f"allowed are {getattr(limits, name):g} (limits.{name})"
+                    allowed = f"at most {getattr(limits, name):g} is allowed (limits.{name})"
                     raise MediaError("too_long", f"{path.name}: {name} is {measured:g}, {allowed}")
             return index
     except av.error.FFmpegError as error:
@@ -117,7 +117,7 @@ def packet_index(path: Path, limits: Limits | None = None) -> PacketIndex:
 
 
 def _check_not_truncated(path: Path, container: InputContainer, packets: Packets) -> None:
-    """Raise an error if a file ends before its own index or header says."""
+    """Raise an error if a file is shorter than its index or header states."""
     if packets.is_cut:
         raise MediaError("truncated", f"{path.name}: the last packet lacks bytes")
     formats = set(container.format.name.split(","))
@@ -126,12 +126,14 @@ def _check_not_truncated(path: Path, container: InputContainer, packets: Packets
             (entry.pos + entry.size for track in container.streams for entry in track.index_entries), default=0
         )
         if index_end > container.size:
-            raise MediaError("truncated", f"{path.name}: its index names {index_end} bytes, {container.size} are there")
+            raise MediaError(
+                "truncated", f"{path.name}: its index needs {index_end} bytes, the file has {container.size}"
+            )
     stated_s = (container.duration or 0) / av.time_base
     # The other demuxers guess the length from the bit rate.
     if CONTAINERS_WITH_DURATION & formats and stated_s - packets.end_s > max(1.0, 0.05 * stated_s):
         raise MediaError(
-            "truncated", f"{path.name}: the header says {stated_s:.2f} s, packets end at {packets.end_s:.2f} s"
+            "truncated", f"{path.name}: the header states {stated_s:.2f} s, packets end at {packets.end_s:.2f} s"
         )
 
 
@@ -148,7 +150,7 @@ def _build_index(
         raise MediaError("corrupt", f"{path.name}: all {len(times)} frames have the same time; convert it with ffmpeg")
     fps = (len(times) - 1) / times[-1] if times[-1] > 0 else 1 / last_gap
     duration_s = times[-1] + last_gap
-    orientation = UPRIGHT if packets.first is None else orientation_of(packets.first, path.name)
+    orientation = UPRIGHT if packets.first is None else read_orientation(packets.first, path.name)
     pixel_aspect = Fraction(stream.sample_aspect_ratio or 1)
     width, height = stream.codec_context.width, stream.codec_context.height
     start_s = (container.start_time or 0) / av.time_base

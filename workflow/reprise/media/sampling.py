@@ -1,8 +1,8 @@
-"""Select the frames that a model sees: each reference's sampling rule as a named pure function, and plans of clips.
+"""Select the frames that a model receives: the sampling rule of each reference, and the frame plan of a clip.
 
 A rule follows its reference even if that repeats a frame (in a clip shorter than the requested number of frames), or
-gives fewer or more frames than requested; the plan's note then says so. Frame counts and times come from the clip's
-packet index. A rule may have a view: an image grid, or a temporal ablation of its frames.
+selects fewer or more frames than requested; the plan's note reports it. Frame counts and times come from the clip's
+packet index. A rule may have a transform: an image grid, or a temporal ablation of its frames.
 """
 
 import math
@@ -12,23 +12,23 @@ from inspect import signature
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from reprise.core.errors import UserError, unknown
-from reprise.media.views import ANOTHER, MIDDLE, NONE, Span, within_clip
+from reprise.core.errors import UserError, unknown_name_error
+from reprise.media.ablations import MIDDLE, MISMATCHED, NONE, Span, place_frames
 
 GRID = "grid"
-BLIND = {"rule": "none"}
+NO_FRAMES_RULE = {"rule": "none"}
 
 
-class Plan(NamedTuple):
-    """The frames of a clip that a model is shown, and the times that it is told."""
+class FramePlan(NamedTuple):
+    """The frames of a clip that a model receives, and their timestamps."""
 
-    indices: tuple[int, ...]  # the frames in the order in which they are shown
-    times_s: tuple[float, ...]  # times of the frames that the rule selects; a model is told them even in an ablation
+    indices: tuple[int, ...]  # the frames in the order in which the model receives them
+    times_s: tuple[float, ...]  # timestamps of the rule's frames, which the model also receives in an ablation
     note: str
-    grid: tuple[int, int] | None = None  # rows and columns, if the frames are shown as one image grid
+    grid: tuple[int, int] | None = None  # rows and columns, if the frames are combined into one image grid
 
 
-class Clip(NamedTuple):
+class SampledClip(NamedTuple):
     """The properties of a clip on which sampling rules depend."""
 
     frames: int
@@ -44,7 +44,7 @@ class Selection(NamedTuple):
     note: str = ""
 
 
-def linspace(clip: Clip, frames: int) -> list[int]:
+def linspace(clip: SampledClip, frames: int) -> list[int]:
     """floor of numpy.linspace(0, N-1, n): Vinoground's and TemporalBench's LLaVA-OneVision runners; n=1 is frame 0."""
     if frames == 1:
         return [0]
@@ -52,7 +52,7 @@ def linspace(clip: Clip, frames: int) -> list[int]:
     return [int(i * step) for i in range(frames - 1)] + [clip.frames - 1]
 
 
-def linspace_round(clip: Clip, frames: int) -> list[int]:
+def linspace_round(clip: SampledClip, frames: int) -> list[int]:
     """rint of numpy.linspace(0, N-1, n): Vinoground's MA-LMM runner."""
     if frames == 1:
         return [0]
@@ -60,62 +60,62 @@ def linspace_round(clip: Clip, frames: int) -> list[int]:
     return [round(i * step) for i in range(frames - 1)] + [clip.frames - 1]
 
 
-def linspace_capped(clip: Clip, frames: int) -> list[int]:
+def linspace_capped(clip: SampledClip, frames: int) -> list[int]:
     """linspace of min(n, N) frames: TemporalBench's GPT-4o runner, lmms-eval's read_video."""
     return linspace(clip, min(frames, clip.frames))
 
 
-def linspace_and_last(clip: Clip, frames: int) -> list[int]:
+def linspace_and_last(clip: SampledClip, frames: int) -> list[int]:
     """linspace with the last frame appended if it is missing (n=1): lmms-eval's vllm and gpt4v models."""
     indices = linspace(clip, frames)
     return indices if clip.frames - 1 in indices else [*indices, clip.frames - 1]
 
 
-def midpoint(clip: Clip, frames: int) -> list[int]:
+def midpoint(clip: SampledClip, frames: int) -> list[int]:
     """int((i + 0.5) * N / n): the middle of each of n equal parts."""
     return [int((i + 0.5) * clip.frames / frames) for i in range(frames)]
 
 
-def segment(clip: Clip, frames: int) -> list[int]:
+def segment(clip: SampledClip, frames: int) -> list[int]:
     """int(s/2 + round(s*i)) with s = (N-1)/n: InternVL's, PLLaVA's, VideoChat2's and ShareGPT4Video's segments."""
     size = (clip.frames - 1) / frames
     return [int(size / 2 + round(size * i)) for i in range(frames)]
 
 
-def segment_center(clip: Clip, frames: int) -> list[int]:
+def segment_center(clip: SampledClip, frames: int) -> list[int]:
     """round(s*(i+1/2) + 0.000001) with s = (N-1)/n: VideoLLaMA2's processor since August 2024."""
     size = (clip.frames - 1) / frames
     return [round((size * i + size * (i + 1)) / 2 + 1e-6) for i in range(frames)]
 
 
-def segment_mid(clip: Clip, frames: int) -> list[int]:
+def segment_mid(clip: SampledClip, frames: int) -> list[int]:
     """(round(s*i) + round(s*(i+1))) // 2 with s = (N-1)/n and n at most N: Video-ChatGPT's loader."""
     count = min(frames, clip.frames)
     size = (clip.frames - 1) / count
     return [(round(size * i) + round(size * (i + 1))) // 2 for i in range(count)]
 
 
-def interior(clip: Clip, frames: int) -> list[int]:
+def interior(clip: SampledClip, frames: int) -> list[int]:
     """int(i*N/(n+1)) for i = 1..n, never an end: VLMEvalKit's frame lists, MMBench-Video's reference harness."""
     step = clip.frames / (frames + 1)
     return [int(i * step) for i in range(1, frames + 1)]
 
 
-def spaced(clip: Clip, frames: int) -> list[int]:
+def spaced(clip: SampledClip, frames: int) -> list[int]:
     """int of arange(0, N, N/n), which rounding can make n+1 long: VLMEvalKit's Video-LLaVA, transformers' Qwen2-VL.
 
-    The frame too many can be number N, on which the references fail; here it is the last frame once more.
+    The extra frame can be number N, on which the references fail; here the last frame is repeated instead.
     """
     step = clip.frames / frames
     return [min(int(i * step), clip.frames - 1) for i in range(math.ceil(clip.frames / step))]
 
 
-def stride_head(clip: Clip, frames: int) -> list[int]:
+def stride_head(clip: SampledClip, frames: int) -> list[int]:
     """range(0, N, max(1, N//n))[:n], which drops the tail: Vinoground's VideoCLIP runner, MiniGPT4-Video's loader."""
     return list(range(0, clip.frames, max(1, clip.frames // frames)))[:frames]
 
 
-def stride_thinned(clip: Clip, frames: int) -> Selection:
+def stride_thinned(clip: SampledClip, frames: int) -> Selection:
     """range(0, N, N//n), its midpoints only beyond 64 frames: Vinoground's MiniCPM and Phi (up to 2n-1 frames)."""
     if clip.frames < frames:
         return Selection([], "the reference's step is 0 for a clip this short: it loses the sample")
@@ -126,7 +126,7 @@ def stride_thinned(clip: Clip, frames: int) -> Selection:
     return Selection(indices)
 
 
-def fps_mid(clip: Clip, fps: float) -> list[int]:
+def fps_mid(clip: SampledClip, fps: float) -> list[int]:
     """int(t*round(f)) at the middle t of each 1/fps interval below N/round(f): VELOCITI's runner at fps=1."""
     rate = _rounded_rate(clip)
     indices: list[int] = []
@@ -135,37 +135,37 @@ def fps_mid(clip: Clip, fps: float) -> list[int]:
     return indices
 
 
-def fps_floor(clip: Clip, fps: float) -> list[int]:
+def fps_floor(clip: SampledClip, fps: float) -> list[int]:
     """int(i*f/fps) for i < int(N/f*fps): VLMEvalKit's frames by fps."""
     return [int(i * (clip.fps / fps)) for i in range(int(clip.frames / clip.fps * fps))]
 
 
-def fps_stride(clip: Clip, fps: float) -> list[int]:
-    """range(0, N, round(f)/fps): LLaMA-VID's loader, by which MovieLLM is asked too."""
+def fps_stride(clip: SampledClip, fps: float) -> list[int]:
+    """range(0, N, round(f)/fps): LLaMA-VID's loader, also used for MovieLLM."""
     return list(range(0, clip.frames, max(1, int(_rounded_rate(clip) / fps))))
 
 
-def velociti_clip(clip: Clip) -> list[int]:
+def velociti_clip(clip: SampledClip) -> list[int]:
     """round((s+0.25)*f)-1 and round((s+0.75)*f)-1 for s = 0..9: VELOCITI's CLIP frames, first 10 s only."""
     candidates = {round((second + quarter) * clip.fps) - 1 for second in range(10) for quarter in (0.25, 0.75)}
     return sorted(index for index in candidates if 0 <= index < clip.frames)
 
 
-def second_capped(clip: Clip, frames: int) -> list[int]:
+def second_capped(clip: SampledClip, frames: int) -> list[int]:
     """range(0, N, round(f)), linspace only beyond n frames: LLaVA-NeXT's video demo, VLMEvalKit's LLaVA-OneVision."""
     indices = fps_stride(clip, 1)
     return indices if len(indices) <= frames else linspace(clip, frames)
 
 
-def second_thinned(clip: Clip, frames: int) -> list[int]:
-    """range(0, N, round(f)), linspace over its places beyond n of them: Chat-UniVi's loader."""
+def second_thinned(clip: SampledClip, frames: int) -> list[int]:
+    """range(0, N, round(f)), reduced by linspace beyond n frames: Chat-UniVi's loader."""
     indices = fps_stride(clip, 1)
     if len(indices) <= frames:
         return indices
-    return [indices[position] for position in linspace(Clip(len(indices), 1.0), frames)]
+    return [indices[position] for position in linspace(SampledClip(len(indices), 1.0), frames)]
 
 
-def qwen(clip: Clip, frames: int) -> Selection:
+def qwen(clip: SampledClip, frames: int) -> Selection:
     """round(linspace(0, N-1, n)), n even and at most N: qwen_vl_utils `nframes`, capped by VLMEvalKit."""
     count = min(round(frames / 2) * 2, clip.frames // 2 * 2)
     if count < 2:
@@ -174,7 +174,7 @@ def qwen(clip: Clip, frames: int) -> Selection:
     return Selection(linspace_round(clip, count), note)
 
 
-def qwen_fps(clip: Clip, fps: float) -> Selection:
+def qwen_fps(clip: SampledClip, fps: float) -> Selection:
     """round(linspace(0, N-1, n)) with n = N/f*fps, even, 4 to 768: qwen_vl_utils `fps`."""
     max_count = min(768, clip.frames) // 2 * 2
     count = int(min(max(clip.frames / clip.fps * fps, 4), max_count, clip.frames)) // 2 * 2
@@ -183,20 +183,20 @@ def qwen_fps(clip: Clip, fps: float) -> Selection:
     return Selection(linspace_round(clip, count))
 
 
-def qwen_capped(clip: Clip, frames: int) -> Selection:
+def qwen_capped(clip: SampledClip, frames: int) -> Selection:
     """linspace over qwen_vl_utils' 2 fps frames, last one forced: lmms-eval's simple qwen2_vl and qwen2_5_vl."""
     sampled = qwen_fps(clip, 2)
     if not sampled.indices:
         return sampled
-    positions = sorted(set(linspace_and_last(Clip(len(sampled.indices), 2.0), frames)))
+    positions = sorted(set(linspace_and_last(SampledClip(len(sampled.indices), 2.0), frames)))
     return Selection([sampled.indices[position] for position in positions])
 
 
-def black_aware(clip: Clip, frames: int) -> Selection:
+def black_aware(clip: SampledClip, frames: int) -> Selection:
     """(n-1)//2 midpoints of each part and the rest of the black span: Vinoground section 4.2.
 
     The paper's (n-1)/2 is whole for odd n only: even n gets a second black frame. Below 3 frames the rule is undefined
-    (the paper greys these scores out) and linspace stands in. A clip without a black span is sampled by linspace.
+    (the paper greys these scores out) and linspace replaces it. A clip without a black span is sampled by linspace.
     """
     if clip.black is None:
         return Selection(linspace(clip, frames))
@@ -208,17 +208,17 @@ def black_aware(clip: Clip, frames: int) -> Selection:
     return Selection([first + int((i + 0.5) * (last - first) / n) for first, last, n in parts for i in range(n)])
 
 
-def every(clip: Clip) -> list[int]:
+def every(clip: SampledClip) -> list[int]:
     """Every frame."""
     return list(range(clip.frames))
 
 
-def blind(clip: Clip) -> list[int]:
-    """No frame: what a language model makes of the text alone."""
+def blind(clip: SampledClip) -> list[int]:
+    """No frames: the model receives the text only."""
     return []
 
 
-def random_one(clip: Clip, of: dict[str, Any], seed: int = 0) -> Selection:
+def random_one(clip: SampledClip, of: dict[str, Any], seed: int = 0) -> Selection:
     """One of another rule's frames, drawn per clip id with a hash that is the same on every machine."""
     pool = _select(of, clip)
     if not pool.indices:
@@ -258,45 +258,45 @@ RULES = {name: frozenset(signature(function).parameters) - {"clip"} for name, fu
 """The parameters of each rule."""
 
 
-def description(rule: str) -> str:
+def describe_rule(rule: str) -> str:
     """Return the first line of a rule's docstring."""
     return str(_FUNCTIONS[rule].__doc__).partition("\n")[0]
 
 
 def plan(
     rule: dict[str, Any], frames: int, times: Sequence[float], clip_id: str = "", black: Span | None = None
-) -> Plan:
-    """Return the frames and times that a named rule shows of a clip.
+) -> FramePlan:
+    """Return the frames and timestamps that a named rule selects for a clip.
 
     Args:
-        rule: The rule with its parameters, and its view if it has one.
+        rule: The rule with its parameters, and its transform if it has one.
         frames: The number of frames of the clip.
         times: The time of each frame in seconds.
         clip_id: The clip's id, which seeds random choices.
         black: Frame numbers [start, end) of the black span of a concatenation.
 
     Raises:
-        UserError: the rule is invalid, or gives more frames than its grid holds.
+        UserError: the rule is invalid, or selects more frames than its grid holds.
     """
     if len(times) != frames:
         raise ValueError(f"{frames} frames but {len(times)} times")
-    check(rule)
+    validate_rule(rule)
     if rule["rule"] == "none":
-        return Plan((), (), "")
+        return FramePlan((), (), "")
     if frames == 0:
-        return Plan((), (), "the clip has no frames")
+        return FramePlan((), (), "the clip has no frames")
     span = times[-1] - times[0]
     # The clip's real times give the rate. A single frame lasts one second.
     rate = (frames - 1) / span if span > 0 else 1.0
-    selection, grid = _select(rule, Clip(frames, rate, clip_id, black)), cells_of(rule)
-    placement, order_note = within_clip(rule.get("view", {"show": ""}), selection.indices, clip_id, black)
+    selection, grid = _select(rule, SampledClip(frames, rate, clip_id, black)), get_grid_shape(rule)
+    placement, order_note = place_frames(rule.get("transform", {"show": ""}), selection.indices, clip_id, black)
     requested, notes = rule.get("frames", len(selection.indices)), [selection.note]
     if len(selection.indices) != requested:
-        notes.append(f"{len(selection.indices)} frames for {requested} asked")
+        notes.append(f"{len(selection.indices)} frames instead of {requested}")
     if any(earlier == later for earlier, later in pairwise(selection.indices)):
         notes.append(f"repeats frames: the clip has {frames}")
     notes += [_grid_note(clip_id, selection, grid), order_note]
-    return Plan(
+    return FramePlan(
         tuple(selection.indices[frame] for _, frame in placement),
         tuple(times[selection.indices[moment]] for moment, _ in placement),
         "; ".join(filter(None, notes)),
@@ -304,73 +304,75 @@ def plan(
     )
 
 
-def frames_shown(rule: Mapping[str, Any]) -> int | None:
-    """Return the number of frames that a rule shows of every clip, or None if it depends on the clip."""
-    if show_of(rule) == MIDDLE:
-        return None  # A concatenation shows the middle frame of each part, and the black frames.
+def count_frames(rule: Mapping[str, Any]) -> int | None:
+    """Return the number of frames that a rule selects for every clip, or None if it depends on the clip."""
+    if get_transform_kind(rule) == MIDDLE:
+        return None  # For a concatenation: the middle frame of each part, and the black frames.
     if "frames" in rule:
         return int(rule["frames"])
     return {"none": 0, "random_one": 1}.get(str(rule["rule"]))
 
 
-def pictures_shown(rule: Mapping[str, Any]) -> int | None:
-    """Return the approximate number of pictures that a rule shows of every clip; an image grid is one picture."""
-    return 1 if show_of(rule) in (GRID, MIDDLE) else frames_shown(rule)
+def count_pictures(rule: Mapping[str, Any]) -> int | None:
+    """Return the approximate number of pictures of every clip; an image grid is one picture."""
+    return 1 if get_transform_kind(rule) in (GRID, MIDDLE) else count_frames(rule)
 
 
-def with_view(rule: Mapping[str, Any], view: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a rule with a view.
+def with_transform(rule: Mapping[str, Any], transform: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a rule with a transform.
 
     Raises:
-        UserError: the rule and the view do not fit together.
+        UserError: the rule and the transform are incompatible.
     """
-    show, frames = view["show"], frames_shown(rule)
-    if "view" in rule:
-        raise UserError(f"it has the view '{show_of(rule)}' already, and a sampling has one. Leave one of them out.")
+    show, frames = transform["show"], count_frames(rule)
+    if "transform" in rule:
+        raise UserError(
+            f"it already has the transform '{get_transform_kind(rule)}', and a sampling can have one only. Remove one."
+        )
     if show == GRID:
-        cells = view["rows"] * view["columns"]
+        cells = transform["rows"] * transform["columns"]
         if frames != cells:
             frame_count = "a number that depends on the clip" if frames is None else str(frames)
             raise UserError(
-                f"a grid of {view['rows']} x {view['columns']} holds {cells} frames, rule '{rule['rule']}' shows "
-                f"{frame_count}."
+                f"a grid of {transform['rows']} x {transform['columns']} holds {cells} frames, but rule "
+                f"'{rule['rule']}' selects {frame_count}."
             )
-        return {**rule, "view": dict(view)}
+        return {**rule, "transform": dict(transform)}
     if frames == 0:
-        raise UserError(f"it shows no frame, so that there is none to show '{show}'.")
+        raise UserError(f"it selects no frames, so '{show}' does not apply.")
     if show == NONE:
-        return dict(BLIND)
-    if frames == 1 and show != ANOTHER:
-        raise UserError(f"rule '{rule['rule']}' shows one frame, which is the same '{show}' as planned.")
-    return {**rule, "view": dict(view)}
+        return dict(NO_FRAMES_RULE)
+    if frames == 1 and show != MISMATCHED:
+        raise UserError(f"rule '{rule['rule']}' selects one frame, which '{show}' does not change.")
+    return {**rule, "transform": dict(transform)}
 
 
-def show_of(rule: Mapping[str, Any]) -> str:
-    """Return the name of a rule's view, or an empty string if it has none."""
-    return str(rule["view"]["show"]) if "view" in rule else ""
+def get_transform_kind(rule: Mapping[str, Any]) -> str:
+    """Return the name of a rule's transform, or an empty string if it has none."""
+    return str(rule["transform"]["show"]) if "transform" in rule else ""
 
 
-def cells_of(rule: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Return rows and columns of a rule's image grid, or None if it shows each frame as a separate picture."""
-    return (rule["view"]["rows"], rule["view"]["columns"]) if show_of(rule) == GRID else None
+def get_grid_shape(rule: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return rows and columns of a rule's image grid, or None if each frame is a separate picture."""
+    return (rule["transform"]["rows"], rule["transform"]["columns"]) if get_transform_kind(rule) == GRID else None
 
 
-def check(rule: Any) -> None:
-    """Raise a UserError that says what is wrong with a rule."""
+def validate_rule(rule: Any) -> None:
+    """Raise a UserError if a rule is invalid."""
     if not isinstance(rule, Mapping):
         raise UserError(f"a sampling should be a group of keys, such as {{rule: all}}, found {rule!r}.")
     name = str(rule.get("rule"))
     if name not in RULES:
-        raise unknown("sampling rule", name, RULES, "rule")
-    parameters = set(rule) - {"rule", "view"}
+        raise unknown_name_error("sampling rule", name, RULES, "rule")
+    parameters = set(rule) - {"rule", "transform"}
     for parameter in sorted(parameters - RULES[name]):
-        raise unknown("parameter", parameter, RULES[name], f"rule '{name}'")
+        raise unknown_name_error("parameter", parameter, RULES[name], f"rule '{name}'")
     for parameter in sorted(RULES[name] - parameters - {"seed"}):
         raise UserError(f"rule '{name}': '{parameter}' is missing.")
     if "frames" in rule and not (type(rule["frames"]) is int and rule["frames"] >= 1):
         raise UserError(
             f"rule '{name}': frames must be a whole number of at least 1, found {rule['frames']!r}; for a "
-            "blind run use rule 'none'."
+            "text-only run use rule 'none'."
         )
     if "fps" in rule and not (type(rule["fps"]) in (int, float) and 0 < rule["fps"] < math.inf):
         raise UserError(f"rule '{name}': fps must be a number above 0, found {rule['fps']!r}.")
@@ -378,16 +380,16 @@ def check(rule: Any) -> None:
         raise UserError(f"rule '{name}': seed must be a whole number, found {rule['seed']!r}.")
     if "of" in rule:
         try:
-            check(rule["of"])
+            validate_rule(rule["of"])
         except UserError as error:
             raise UserError(f"rule '{name}': of: {error}") from None
-        if "view" in rule["of"]:
-            raise UserError(f"rule '{name}': of: a view is declared in `views:`. Remove it here.")
+        if "transform" in rule["of"]:
+            raise UserError(f"rule '{name}': of: transforms are declared in `transforms:`. Remove it here.")
 
 
-def _select(rule: dict[str, Any], clip: Clip) -> Selection:
+def _select(rule: dict[str, Any], clip: SampledClip) -> Selection:
     selection = _FUNCTIONS[rule["rule"]](
-        clip, **{key: value for key, value in rule.items() if key not in ("rule", "view")}
+        clip, **{key: value for key, value in rule.items() if key not in ("rule", "transform")}
     )
     return selection if isinstance(selection, Selection) else Selection(selection)
 
@@ -400,11 +402,11 @@ def _grid_note(clip_id: str, selection: Selection, grid: tuple[int, int] | None)
     if len(selection.indices) > rows * columns:
         raise UserError(
             f"clip '{clip_id}': {len(selection.indices)} frames do not fit into a grid of {rows} x {columns}. Use a "
-            "sampling whose rule never shows more frames than it names."
+            "sampling whose rule never selects more frames than its `frames`."
         )
     return f"all in one picture, {rows} x {columns}"
 
 
-def _rounded_rate(clip: Clip) -> int:
+def _rounded_rate(clip: SampledClip) -> int:
     """Return the frame rate rounded as the references do, but at least 1, since 0 would give them a step of 0."""
     return max(1, round(clip.fps))

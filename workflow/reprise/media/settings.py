@@ -13,34 +13,34 @@ Preset = Literal["ultrafast", "superfast", "veryfast", "faster", "fast", "medium
 
 
 class Limits(Settings):
-    """The largest videos and images that are taken; what exceeds a limit is missing, with this reason."""
+    """Maximum size of videos and images; a file above a limit is missing, with this reason."""
 
     pixels: int = Field(36_000_000, ge=1)
-    """Pixels of a picture: width times height. Decoding takes up to about 100 bytes of memory for each."""
+    """Pixels of a picture: width times height. Decoding takes up to about 100 bytes of memory per pixel."""
     frames: int = Field(1_000_000, ge=1)
     """Frames of a video."""
     duration_s: float = Field(21_600.0, gt=0)
-    """Seconds of a video."""
+    """Duration of a video in seconds."""
     fps: float = Field(1000.0, gt=0)
-    """Frames a second of a video; one that is joined to another makes all of it as fast."""
+    """Frame rate of a video; a concatenation takes the higher rate of its two videos."""
 
 
 DEFAULT_LIMITS = Limits()
 
 
 class Encode(Settings):
-    """How clips are encoded with x264."""
+    """x264 encoding of clips."""
 
     crf: int = Field(18, ge=0, le=51)
-    """x264's constant rate factor: 0 is lossless, 51 the worst."""
+    """Constant rate factor: 0 is lossless, 51 the worst quality."""
     preset: Preset = "veryfast"
-    """x264's preset: slower ones make smaller files."""
+    """Preset; slower presets produce smaller files."""
     overhang_s: float = Field(0.5, ge=0)
-    """Seconds by which a span may reach beyond its video's end; the clip then ends with the video."""
+    """Seconds by which a span may exceed its video; the clip then ends with the video."""
 
 
 class Concat(Settings):
-    """Vinoground's concatenation: first clip, black span, second clip."""
+    """Vinoground's concatenation: first video, black span, second video."""
 
     black_s: float = Field(2.0, gt=0)
     """Seconds of black between the two videos."""
@@ -50,16 +50,16 @@ class Images(Settings):
     """Still images as clips; MMBench-Video's section 4.2 does not state their length."""
 
     frames: int = Field(16, ge=1)
-    """How often the image is repeated."""
+    """Number of times that the image is repeated."""
     fps: int = Field(8, ge=1)
-    """Frames a second."""
+    """Frame rate."""
 
 
 class ClipSettings(Settings):
-    """How clips are made."""
+    """Production of clips."""
 
     encode: Encode = Encode()
-    """Encoding of clips that are trimmed or joined."""
+    """Encoding of trimmed and concatenated clips."""
     concat: Concat = Concat()
     """Concatenations of two videos."""
     images: Images = Images()
@@ -67,31 +67,31 @@ class ClipSettings(Settings):
 
 
 class Shots(Settings):
-    """Detection of shots, by PySceneDetect."""
+    """Shot detection with PySceneDetect."""
 
     detector: Literal["content", "adaptive"] = "content"
     """PySceneDetect's detector."""
     threshold: float = Field(27.0, gt=0)
-    """The detector's threshold; lower ones find more shots."""
+    """Detection threshold; a lower one finds more shots."""
     min_scene_frames: int = Field(15, ge=1)
-    """A shot of fewer frames counts as part of the one before; 15 is PySceneDetect's default."""
+    """Minimum frames of a shot; a shorter one is merged with the shot before it."""
 
 
 class Motion(Settings):
-    """Measuring of motion: Farneback's optical flow between frames, in % of their long side."""
+    """Motion measurement: Farneback's optical flow between frames, in % of their long side."""
 
     fps: float = Field(2.0, gt=0)
-    """Frames a second that are compared."""
+    """Rate of the compared frames."""
     long_side: int = Field(160, ge=32)
-    """Frames are scaled to this many pixels on their long side first."""
+    """Long side in pixels to which frames are scaled first."""
     static_below: float = Field(0.15, ge=0)
-    """A clip of less motion is static, in % of the long side."""
+    """A clip with less motion (in % of the long side) is static."""
 
 
-class FactSettings(Settings):
-    """How clips are measured."""
+class ClipMetadataSettings(Settings):
+    """Measurement of clips."""
 
     shots: Shots = Shots()
-    """Detection of shots."""
+    """Shot detection."""
     motion: Motion = Motion()
-    """Measuring of motion."""
+    """Motion measurement."""

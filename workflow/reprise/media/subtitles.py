@@ -22,7 +22,7 @@ def read_vtt(path: Path) -> list[Cue]:
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not readable as subtitles ({error}).") from error
     if not text.startswith("WEBVTT"):
-        raise UserError(f"{path}: does not begin with WEBVTT, so it is not a WebVTT file. Remove it or convert it.")
+        raise UserError(f"{path}: not a WebVTT file, because it does not begin with WEBVTT. Remove it or convert it.")
     cues: list[Cue] = []
     previous_lines: list[str] = []
     for block in re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n")):
@@ -46,7 +46,7 @@ def _seconds(stamp: str) -> float:
     return seconds
 
 
-def as_prompt(cues: list[Cue]) -> str:
+def format_as_prompt(cues: list[Cue]) -> str:
     """Return the cues as the paper's prompt has them, or an empty string without cues.
 
     Each cue is a line `'0.0' - '2.5': text`, and braces enclose all lines.

@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import Any, Literal
 
 from reprise.core.settings import Settings
-from reprise.models.local.weights import NEEDED
-from reprise.models.remote.settings import BESIDE_ANSWERS, AnthropicSettings, GeminiSettings
+from reprise.models.local.weights import QUANTISATION_PACKAGES
+from reprise.models.remote.settings import ANSWER_NEUTRAL_SETTINGS, AnthropicSettings, GeminiSettings
 from reprise.models.settings import (
     ConstantSettings,
     ImportSettings,
@@ -37,12 +37,12 @@ class AdapterInfo:
     """whether it can query a server that the job starts"""
     packages: tuple[str, ...] = ()
     """distributions whose versions affect the answers of every model (docs/reference/response-cache.md)"""
-    asks: tuple[str, ...] = ("score", "choose", "write")
+    request_types: tuple[str, ...] = ("score", "choose", "write")
     is_import: bool = False
-    heads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """value of the model setting named by `chosen_by` -> the kinds of request supported in place of `asks`"""
-    chosen_by: str = "head"
-    beside_answers: frozenset[str] = frozenset()
+    request_type_overrides: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """value of the setting `override_setting` -> the kinds of request supported instead of `request_types`"""
+    override_setting: str = "head"
+    answer_neutral_settings: frozenset[str] = frozenset()
     """settings that do not affect answers; they stay outside the response cache's key"""
     preparer: str = ""
     """`module:class` that prepares clips in worker processes; empty if the adapter reads them itself"""
@@ -52,12 +52,12 @@ class AdapterInfo:
     """raised when the same settings give different answers; part of the response cache's key"""
     reads_labels: bool = False
     """whether it needs the expected option to answer; requests to all other adapters omit it"""
-    frames: Literal["shown", "needed", "never"] = "shown"
-    """whether a run may (`shown`), must (`needed`) or must not (`never`) send it frames"""
+    frame_support: Literal["shown", "needed", "never"] = "shown"
+    """whether a run may (`shown`), must (`needed`) or must not (`never`) send frames to it"""
 
-    def asked(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+    def get_request_types(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the kinds of request that a model with these settings supports."""
-        return self.heads.get(str(settings.get(self.chosen_by)), self.asks)
+        return self.request_type_overrides.get(str(settings.get(self.override_setting)), self.request_types)
 
     def is_paid(self, settings: Mapping[str, Any]) -> bool:
         """Return whether a model with these settings charges for its answers."""
@@ -67,10 +67,10 @@ class AdapterInfo:
         """Return whether a server receives whole clips, which rules out temporal ablations of their frames."""
         return self.settings is GeminiSettings and settings.get("frames") == "video"
 
-    def versioned(self, settings: Mapping[str, Any], attention: str = "sdpa") -> tuple[str, ...]:
+    def get_versioned_packages(self, settings: Mapping[str, Any], attention: str = "sdpa") -> tuple[str, ...]:
         """Return the distributions whose versions affect the answers of a model with these settings."""
         kernels = ATTENTION_KERNELS.get(attention, ()) if self.needs_weights else ()
-        return (*self.packages, *NEEDED.get(str(settings.get("quantised")), ()), *kernels)
+        return (*self.packages, *QUANTISATION_PACKAGES.get(str(settings.get("quantised")), ()), *kernels)
 
     @property
     def module(self) -> str:
@@ -79,35 +79,35 @@ class AdapterInfo:
 
 # Attention implementation -> the distributions that it needs besides torch.
 ATTENTION_KERNELS = {"flash_attention_2": ("flash-attn", "kernels")}
-SHARE, SIMILARITY = "option_share", "similarity"
-ANYTHING = ("score", "choose", "write", "similarity")
+OPTION_SHARE, SIMILARITY = "option_share", "similarity"
+ALL_REQUEST_TYPES = ("score", "choose", "write", "similarity")
 
 ADAPTERS: dict[str, AdapterInfo] = {
     "transformers": AdapterInfo(
         "reprise.models.local.transformers:TransformersAdapter",
         settings=TransformersSettings,
-        beside_answers=frozenset({SHARE}),
-        preparer="reprise.models.local.prepared:ClipPreparer",
-        sizer="reprise.models.local.clip_size:clip_size_of",
+        answer_neutral_settings=frozenset({OPTION_SHARE}),
+        preparer="reprise.models.local.clip_preparer:ClipPreparer",
+        sizer="reprise.models.local.clip_size:compute_largest_clip_size",
         needs_weights=True,
         packages=("torch", "torchvision", "transformers", "tokenizers", "pillow", "av"),
     ),
     "contrastive": AdapterInfo(
         "reprise.models.local.contrastive:ContrastiveAdapter",
-        preparer="reprise.models.local.frames:FramesPreparer",
+        preparer="reprise.models.local.frames_preparer:FramesPreparer",
         needs_weights=True,
         packages=("torch", "transformers", "tokenizers", "pillow", "av"),
-        asks=("similarity",),
-        frames="needed",
+        request_types=("similarity",),
+        frame_support="needed",
     ),
     "text": AdapterInfo(
         "reprise.models.local.text:TextAdapter",
         needs_weights=True,
         packages=("torch", "transformers", "tokenizers"),
         settings=TextSettings,
-        beside_answers=frozenset({SHARE}),
-        heads={"vera": ("similarity",)},
-        frames="never",
+        answer_neutral_settings=frozenset({OPTION_SHARE}),
+        request_type_overrides={"vera": ("similarity",)},
+        frame_support="never",
     ),
     "openai": AdapterInfo(
         "reprise.models.remote.openai:OpenAIAdapter",
@@ -115,40 +115,51 @@ ADAPTERS: dict[str, AdapterInfo] = {
         is_remote=True,
         is_hosted=True,
         packages=("av", "pillow"),
-        asks=("choose", "write"),
-        heads={"logprob_token_ids": ("score", "choose", "write"), SIMILARITY: (SIMILARITY,)},
-        chosen_by="scores",
-        beside_answers=BESIDE_ANSWERS | {"check_frames", "frames_once", SHARE},
+        request_types=("choose", "write"),
+        request_type_overrides={"logprob_token_ids": ("score", "choose", "write"), SIMILARITY: (SIMILARITY,)},
+        override_setting="scores",
+        answer_neutral_settings=ANSWER_NEUTRAL_SETTINGS | {"check_frames", "frames_once", OPTION_SHARE},
     ),
     "anthropic": AdapterInfo(
         "reprise.models.remote.anthropic:AnthropicAdapter",
         AnthropicSettings,
         is_remote=True,
         packages=("av", "pillow"),
-        asks=("choose", "write"),
-        beside_answers=BESIDE_ANSWERS,
+        request_types=("choose", "write"),
+        answer_neutral_settings=ANSWER_NEUTRAL_SETTINGS,
     ),
     "gemini": AdapterInfo(
         "reprise.models.remote.gemini:GeminiAdapter",
         GeminiSettings,
         is_remote=True,
         packages=("av", "pillow"),
-        asks=("choose", "write"),
-        beside_answers=BESIDE_ANSWERS | {"upload_s"},
+        request_types=("choose", "write"),
+        answer_neutral_settings=ANSWER_NEUTRAL_SETTINGS | {"upload_s"},
     ),
-    "wordmatch": AdapterInfo("reprise.models.local.stand_ins.wordmatch:WordMatch", WordMatchSettings, asks=("write",)),
-    "templates": AdapterInfo("reprise.models.local.stand_ins.templates:Templates", TemplatesSettings, asks=("write",)),
+    "wordmatch": AdapterInfo(
+        "reprise.models.local.baselines.wordmatch:WordMatch", WordMatchSettings, request_types=("write",)
+    ),
+    "templates": AdapterInfo(
+        "reprise.models.local.baselines.templates:TemplateCaptioner", TemplatesSettings, request_types=("write",)
+    ),
     "import": AdapterInfo("", ImportSettings, is_import=True),
-    "lastletter": AdapterInfo("reprise.models.local.stand_ins.lastletter:LastLetter", asks=("write",)),
-    "oracle": AdapterInfo("reprise.models.local.stand_ins.baselines:Oracle", asks=ANYTHING, reads_labels=True),
-    "constant": AdapterInfo("reprise.models.local.stand_ins.baselines:Constant", ConstantSettings, asks=ANYTHING),
+    "lastletter": AdapterInfo("reprise.models.local.baselines.lastletter:LastLetter", request_types=("write",)),
+    "oracle": AdapterInfo(
+        "reprise.models.local.baselines.simple:OracleBaseline", request_types=ALL_REQUEST_TYPES, reads_labels=True
+    ),
+    "constant": AdapterInfo(
+        "reprise.models.local.baselines.simple:ConstantBaseline", ConstantSettings, request_types=ALL_REQUEST_TYPES
+    ),
     "random": AdapterInfo(
-        "reprise.models.local.stand_ins.baselines:Random", RandomSettings, asks=ANYTHING, reads_labels=True
+        "reprise.models.local.baselines.simple:RandomBaseline",
+        RandomSettings,
+        request_types=ALL_REQUEST_TYPES,
+        reads_labels=True,
     ),
 }
 
 
-def loaded(target: str) -> Any:
+def import_object(target: str) -> Any:
     """Import the object that an import string (`module:attribute`) names."""
     module, _, attribute = target.partition(":")
     return getattr(import_module(module), attribute)

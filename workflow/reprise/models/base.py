@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from reprise.models.asking.money.prices import Account, Used
+from reprise.models.inference.money.prices import Account, TokenUsage
 
 
 @dataclass(frozen=True)
@@ -24,37 +24,37 @@ class Request:
     lead: str = ""
     """beginning of the prompt, placed before the frames; adapters that always put frames first ignore it"""
 
-    def around_frames(self) -> tuple[str, str]:
+    def split_prompt(self) -> tuple[str, str]:
         """Return the texts before and after the frames."""
         return self.lead, self.prompt[len(self.lead) :].removeprefix(" ") if self.lead else self.prompt
 
 
 @dataclass(frozen=True)
-class Clip:
+class ClipFrames:
     """A clip and the frames that its plan selects; without path and indices in a text-only run."""
 
     clip_id: str
     path: Path | None
     indices: tuple[int, ...]
     times_s: tuple[float, ...]
-    questions: int = 0
+    question_count: int = 0
     """number of questions that the run has about the clip, answered or not"""
     grid: tuple[int, int] | None = None
     """rows and columns, if all frames are combined into one picture"""
 
     @property
-    def pictures(self) -> int:
+    def picture_count(self) -> int:
         return min(1, len(self.indices)) if self.grid else len(self.indices)
 
 
 class LargestClip(NamedTuple):
-    """The largest number of frames that a run shows of one clip, and the largest height and width of a frame."""
+    """The largest number of frames that a run sends of one clip, and the largest height and width of a frame."""
 
     frames: int
     height: int
     width: int
 
-    def or_larger(self, other: "LargestClip | None") -> "LargestClip":
+    def elementwise_max(self, other: "LargestClip | None") -> "LargestClip":
         """Return the element-wise maximum of both sizes."""
         return LargestClip(*map(max, self, other)) if other else self
 
@@ -70,14 +70,14 @@ class Answer:
     tokens_out: int = 0
     error: str = ""
     message: str = ""
-    served: str = ""
+    served_model: str = ""
     """id of the model that answered, as its server reports it"""
     tokens_cached: int = 0
     """tokens of the prompt that the server took from its own cache"""
 
     @property
-    def used(self) -> Used:
-        return Used(self.tokens_in, self.tokens_out, self.tokens_cached)
+    def token_usage(self) -> TokenUsage:
+        return TokenUsage(self.tokens_in, self.tokens_out, self.tokens_cached)
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,11 @@ class ModelSpec:
     """text that all prompts of the run begin with"""
     memory: Mapping[int | str, int] | None = None
     """free bytes of each device, by number or name; by default they are detected"""
-    shows_frames: bool = False
-    """whether the run shows frames; a checkpoint that accepts none is then rejected before its weights are loaded"""
+    has_frames: bool = False
+    """whether the run sends frames; a checkpoint that accepts none is then rejected before its weights are loaded"""
     options: tuple[tuple[str, ...], ...] = ()
     """options of the run's scored questions; likewise rejected early if an option is more than one token"""
-    largest: LargestClip | None = None
+    largest_clip: LargestClip | None = None
     """clip size for the memory estimate; by default an upper bound for most models"""
     gpus_per_copy: int | None = None
     """number of GPUs that one copy of the model is spread over; by default as few as can hold it"""
@@ -107,9 +107,9 @@ class ModelSpec:
     """account that pays the server; without one, as in a trial, there are no shared limits and costs are not counted"""
 
     @property
-    def of_model(self) -> "ModelSpec":
+    def without_run_fields(self) -> "ModelSpec":
         """Return the spec without the fields that differ between runs of one model."""
-        return replace(self, prompt_start="", shows_frames=False, options=(), largest=None)
+        return replace(self, prompt_start="", has_frames=False, options=(), largest_clip=None)
 
     @property
     def weights(self) -> Path:
@@ -119,17 +119,17 @@ class ModelSpec:
 
 
 @dataclass(eq=False)
-class Ready:
-    """A clip that is prepared for its model, with the questions about it and the duration of each preparation step."""
+class PreparedClip:
+    """A clip that is prepared for its model, with the requests about it and the duration of each preparation step."""
 
-    value: Any
-    seconds: dict[str, float]
-    bytes: int = 0
+    inputs: Any
+    step_seconds: dict[str, float]
+    size_bytes: int = 0
     """size of the shared memory that carried it, if another process prepared it"""
 
 
 class AnswerError(Exception):
-    """A question failed for a reason that `models/asking/journal.py` lists; only that question counts as failed."""
+    """A request failed for a reason that `inference/reasons.py` lists; only that request counts as failed."""
 
     def __init__(self, status: str, message: str) -> None:
         super().__init__(f"{status}: {message}")
@@ -146,31 +146,31 @@ class BrokenReplyError(ReplyError):
 
 
 class ClipFailedError(AnswerError):
-    """A clip could not be prepared; all questions about it count as failed."""
+    """A clip could not be prepared; all requests about it count as failed."""
 
 
 class Preparer(Protocol):
     """Prepares a clip's frames and questions as model inputs; works in any process, without the model."""
 
-    def read(self, clip: Clip) -> Any:
+    def read(self, clip: ClipFrames) -> Any:
         """Return the decoded frames of a clip."""
 
-    def prepare(self, clip: Clip, frames: Any, requests: Sequence[Request]) -> Any:
+    def prepare(self, clip: ClipFrames, frames: Any, requests: Sequence[Request]) -> Any:
         """Return the model inputs; they pass between processes, so tensors are numpy arrays."""
 
 
 class Adapter(Protocol):
-    """A model that answers all questions about one clip before the next clip.
+    """A model that answers all requests about one clip before the next clip.
 
-    An error that it raises fails the question that was being answered; the remaining ones are sent again without it.
+    An error that it raises fails the request that was being answered; the remaining ones are sent again without it.
     """
 
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+    def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         """Yield one answer per request, in order, each as soon as it is ready."""
 
 
 @runtime_checkable
-class AdapterOfRuns(Adapter, Protocol):
+class ReusableAdapter(Adapter, Protocol):
     """An adapter that stays loaded for several runs of its model; any other is reloaded if the runs differ."""
 
     def begin(self, spec: ModelSpec) -> None:
@@ -182,34 +182,34 @@ class PreparingAdapter(Adapter, Protocol):
 
     preparer: Preparer
 
-    def answers_about(self, ready: Ready, requests: Sequence[Request]) -> Iterator[Answer]:
+    def answers_about(self, prepared_clip: PreparedClip, requests: Sequence[Request]) -> Iterator[Answer]:
         """Yield the answers about a prepared clip, in the order of the requests."""
 
 
 # --- models on servers ------------------------------------------------------------------------------------------------
 
 
-class Due(NamedTuple):
+class PendingRequests(NamedTuple):
     """A clip and the pending requests about it."""
 
-    clip: Clip
+    clip: ClipFrames
     requests: tuple[Request, ...]
-    check: Callable[[], object] = str
+    verify_clip: Callable[[], object] = str
     """aborts the job if the clip's file does not match its manifest"""
 
-    def serves(self, other: "Due") -> bool:
+    def covers(self, other: "PendingRequests") -> bool:
         """Return whether the inputs prepared for these requests also cover those of `other`."""
         return self.clip == other.clip and set(other.requests) <= set(self.requests)
 
 
-class Arrived(NamedTuple):
+class CompletedResponse(NamedTuple):
     """A completed response or a failure, and the time between request and response."""
 
-    clip: Clip
+    clip: ClipFrames
     request: Request
     answer: Answer
     seconds: float
-    parts: Mapping[str, float] = {}
+    step_seconds: Mapping[str, float] = {}
     """duration of each step done once for the clip; recorded with one of its answers"""
 
 
@@ -217,4 +217,4 @@ class Arrived(NamedTuple):
 class ServedModel(Protocol):
     """A model that answers requests about many clips concurrently."""
 
-    def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]: ...
+    def answers_in_any_order(self, pending_requests: Sequence[PendingRequests]) -> Iterator[CompletedResponse]: ...

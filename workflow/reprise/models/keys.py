@@ -10,19 +10,19 @@ from pydantic import ConfigDict, Field
 
 from reprise.core.files import value_digest
 from reprise.core.settings import Key, KeyPart
-from reprise.models.asking.money.prices import Price
-from reprise.models.remote.serving.settings import Hosting, Serving
-from reprise.reading.keys import Pattern
+from reprise.extraction.keys import Pattern
+from reprise.models.inference.money.prices import Price
+from reprise.models.remote.serving.settings import LaunchSettings, ServingKey
 
 
-class Answers(Key):
+class AnswersKey(Key):
     """The part of a key that affects answers and is the same for imported and inferred ones."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     adapter: str
     sampling: dict[str, Any]
 
-    def digest(self) -> str:
+    def compute_digest(self) -> str:
         """Return the run's key, which answers and response caches carry."""
         return value_digest(self.model_dump(mode="json"))
 
@@ -33,12 +33,12 @@ class RunKey(KeyPart):
     model_config = ConfigDict(extra="ignore", frozen=True)
     run: str
     key: str
-    answers: Answers
+    answers: AnswersKey
     patterns: tuple[Pattern, ...] = Field((), exclude_if=not_)
     """extraction rules of this model alone; they do not affect its answers"""
 
 
-class ModelAnswers(Answers):
+class ModelAnswersKey(AnswersKey):
     """What affects the answers of a model that runs inference; its label and the tables that show it do not."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -54,14 +54,14 @@ class ModelAnswers(Answers):
     ask: str
     max_tokens: int
     versions: dict[str, str]
-    serving: Serving | None = Field(None, exclude_if=not_)
+    serving: ServingKey | None = Field(None, exclude_if=not_)
 
 
 class ModelRunKey(RunKey):
     """Key of the stage `infer`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    answers: ModelAnswers
+    answers: ModelAnswersKey
     code_versions: dict[str, int] = Field({})
     """version of the stage `infer`; the versions that affect answers are in `answers`"""
     checkpoint: str | None = None
@@ -72,5 +72,5 @@ class ModelRunKey(RunKey):
     """settings of the adapter that do not affect answers"""
     price: Price | None = Field(None, exclude_if=not_)
     """the vendor's price, for the costs that are recorded with the answers"""
-    hosting: Hosting | None = Field(None, exclude_if=not_)
+    hosting: LaunchSettings | None = Field(None, exclude_if=not_)
     """further settings for a job that starts its model's server"""

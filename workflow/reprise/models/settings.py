@@ -6,36 +6,38 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from reprise.core.settings import Settings, mistake
-from reprise.models.local.weights import Quantised
-from reprise.models.options import shared_token
+from reprise.core.settings import Settings, setting_error
+from reprise.models.local.weights import Quantisation
+from reprise.models.options import describe_shared_token
 from reprise.models.remote.settings import RemoteSettings
 
 # Fields of a request that other settings or the question determine.
-OWN_FIELDS = frozenset({
+RESERVED_FIELDS = frozenset({
     "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "stream", "n", "logprobs",
     "top_logprobs", "logprob_token_ids", "return_tokens_as_token_ids", "media_io_kwargs",
 })  # fmt: skip
 
 # Arguments that the workflow passes to every chat template, and those of the function that renders it.
-OWN_ARGUMENTS = frozenset({
+RESERVED_TEMPLATE_ARGUMENTS = frozenset({
     "add_generation_prompt", "chat_template", "conversation", "continue_final_message", "documents", "max_length",
     "load_audio_from_video", "messages", "padding", "processor_kwargs", "return_assistant_tokens_mask", "return_dict",
     "return_tensors", "sanitize_control_tokens", "tokenize", "tokenizer_kwargs", "tools", "truncation",
 })  # fmt: skip
-HALF = 0.5
+DEFAULT_OPTION_SHARE = 0.5
 
 
 def _reject_reserved(reserved: frozenset[str], settings: dict[str, Any]) -> dict[str, Any]:
     """Reject keys that the workflow sets itself."""
     if conflicts := sorted(reserved & settings.keys()):
-        raise mistake(f"{', '.join(conflicts)}: not here; the protocol, other settings or the workflow say so.")
+        raise setting_error(
+            f"{', '.join(conflicts)}: set by the protocol, by other settings or by the workflow. Remove it here."
+        )
     return settings
 
 
 def _reject_shared_token(tokens: dict[str, int]) -> dict[str, int]:
-    if problem := shared_token(tokens):
-        raise mistake(problem)
+    if problem := describe_shared_token(tokens):
+        raise setting_error(problem)
     return tokens
 
 
@@ -46,51 +48,51 @@ class NoSettings(Settings):
 class ScoredSettings(Settings):
     """Settings of adapters that can give the probabilities of options."""
 
-    option_share: float = Field(HALF, ge=0, le=1, exclude_if=HALF.__eq__)
-    """The least probability that the options of a scored question hold together, in the mean of the first questions, or
-    the least share of chosen answers that name an option before they are cut. With less the run ends there: such a
-    model begins its answers with other words, such as a thought. Lower it only for a model that is known to do so."""
+    option_share: float = Field(DEFAULT_OPTION_SHARE, ge=0, le=1, exclude_if=DEFAULT_OPTION_SHARE.__eq__)
+    """Minimum mean probability of all options together over the first scored requests, or minimum share of the first
+    chosen answers that name an option before they are truncated. Below it the run fails early, because the model begins
+    its answers with other words, such as a thought. Lower it only for a model that is known to do so."""
 
 
 class LocalSettings(ScoredSettings):
     """Settings of adapters that load a language model."""
 
     template_arguments: Annotated[
-        dict[str, bool | int | str], AfterValidator(partial(_reject_reserved, OWN_ARGUMENTS))
+        dict[str, bool | int | str], AfterValidator(partial(_reject_reserved, RESERVED_TEMPLATE_ARGUMENTS))
     ] = Field({}, exclude_if=not_)
     """Arguments of the checkpoint's chat template, such as `{enable_thinking: false}` for a model that thinks."""
     max_tokens: int | None = Field(None, ge=1, exclude_if=not_)
-    """Most tokens of an answer in place of the protocol's number: a model that thinks before it answers needs more.
-    What it thought is no part of its answer; a thought that does not end fails the question, `still_thinking`."""
-    quantised: Quantised | None = None
-    """How the weights are quantised; tables say so. `int8` and `nf4`: on loading, by bitsandbytes. All others: the
-    checkpoint is, by the method that its `config.json` names."""
+    """Maximum number of tokens of an answer, instead of the protocol's number; a model that thinks before it answers
+    needs more. Thoughts are removed from the answer; a request whose thought does not end fails as `still_thinking`."""
+    quantised: Quantisation | None = None
+    """Quantisation of the weights, which tables report. bitsandbytes applies `int8` and `nf4` on loading; every other
+    value must be the method that the checkpoint's `config.json` names."""
 
 
 class TransformersSettings(LocalSettings):
-    """Settings of the adapter `transformers`. The limits of pixels are those of one frame as the model sees it."""
+    """Settings of the adapter `transformers`. Pixel limits apply to one frame as the model receives it."""
 
     frames: Literal["video", "images"] | None = None
-    """How frames are shown: as one `video`, or as `images`, one a frame. By default as a video where processor and
-    chat template take one, else as images."""
+    """How frames are passed to the model: as one `video`, or as `images`, one per frame. By default as a video if the
+    processor and the chat template accept one, else as images."""
     min_pixels: int | None = Field(None, ge=1)
-    """Least pixels of a frame; smaller ones are enlarged. By default what the checkpoint says."""
+    """Minimum pixels per frame; smaller frames are enlarged. By default the checkpoint's own limit."""
     max_pixels: int | None = Field(None, ge=1)
-    """Most pixels of a frame; larger ones are made smaller. By default what the checkpoint says."""
+    """Maximum pixels per frame; larger frames are downscaled. By default the checkpoint's own limit."""
     total_pixels: int | None = Field(None, ge=1)
-    """Most pixels of all frames together, two frames counted as one, as `qwen_vl_utils` does: with many frames each
-    gets fewer, down to 1.05 times `min_pixels`. Needs the two others."""
+    """Maximum pixels of all frames together, with two frames counted as one, as in `qwen_vl_utils`. With many frames,
+    each is downscaled, to at least 1.05 times `min_pixels`. Requires `min_pixels` and `max_pixels`."""
 
     engine: Literal["shared", "plain"] = "shared"
-    """`shared`: what all questions about a clip begin with is encoded once, where the model's class allows it. `plain`:
-    each question is asked from its beginning; the same numbers but for rounding."""
+    """`shared` encodes the common prefix of all questions about a clip once, if the model's class allows it. `plain`
+    encodes each question from its beginning; the numbers are the same up to rounding errors."""
 
     @model_validator(mode="after")
     def _check_pixel_limits(self) -> Self:
         if self.total_pixels is not None and None in (self.min_pixels, self.max_pixels):
-            raise mistake("total_pixels needs min_pixels and max_pixels beside it.")
+            raise setting_error("total_pixels requires min_pixels and max_pixels.")
         if self.min_pixels is not None and self.max_pixels is not None and self.min_pixels > self.max_pixels:
-            raise mistake(f"min_pixels {self.min_pixels} is more than max_pixels {self.max_pixels}.")
+            raise setting_error(f"min_pixels {self.min_pixels} is greater than max_pixels {self.max_pixels}.")
         return self
 
 
@@ -98,43 +100,42 @@ class TextSettings(LocalSettings):
     """Settings of the adapter `text`."""
 
     head: Literal["vera"] | None = None
-    """`vera`: the encoder has VERA's head and gives plausibilities, for protocols that ask `similarity`."""
+    """`vera`: the encoder has VERA's head and returns plausibilities, for protocols with `ask: similarity`."""
 
 
 class OpenAISettings(ScoredSettings, RemoteSettings):
-    """Settings of the adapter `openai`: a server, or a vendor, that answers OpenAI's chat completions."""
+    """Settings of the adapter `openai`: a server or vendor with OpenAI's chat completions API."""
 
     server: str | None = None
-    """What answers there, such as `vllm 0.33.0, bfloat16`. It stands in the run's key in place of `url`, which may then
-    change without a question being asked again. By default the `url`."""
+    """Name of the server for the run's key, such as `vllm 0.33.0, bfloat16`. With a name, a change of `url` does not
+    make cached responses invalid. By default the `url`."""
     version: str | None = None
-    """The version that a server of your own must say of itself at `/version`, such as `0.32.0`. By default any."""
+    """Version that your own server must report at `/version`, such as `0.32.0`. By default any version."""
 
     frames: Literal["images", "video"] | None = "images"
-    """How frames are sent, always lossless: as `images`, one a frame, or as one `video`, a list of frames with their
-    times as vLLM reads it (its server needs `--trust-request-mm-kwargs`). By default `images`; a model with
-    `served_by: vllm` has no default, since a video model that is shown images is not told when each of them is."""
+    """How frames are sent, always lossless: as `images`, one per frame, or as one `video`, a list of frames with their
+    times in vLLM's format (the server needs `--trust-request-mm-kwargs`). A model with `served_by: vllm` has no
+    default, because a video model that receives images does not know their times."""
     detail: Literal["low", "high", "auto"] | None = Field(None, exclude_if=not_)
-    """The detail in which OpenAI's models see an image; it is sent with each one. By default nothing is sent. The
-    `detail` of a protocol takes precedence."""
+    """Level of detail at which OpenAI's models process each image. By default none is sent. The `detail` of a protocol
+    takes precedence."""
     check_frames: bool = True
-    """Whether a server that counts the tokens of prompts is tested for cutting lists of frames: one more request for
-    each clip that shows more frames than any before, two frames fewer, whose count must be smaller."""
+    """Whether to test if the server drops frames, from its token counts. Each clip with more frames than any earlier
+    one costs one extra request with two frames fewer, whose count must be smaller."""
     frames_once: bool = False
-    """Whether the frames of a clip are sent with its first question alone, under an id (`uuid`) that vLLM keeps; with a
-    later question that says that it has dropped them, they are sent again. A model with `served_by: vllm` does so by
-    itself."""
+    """Whether to send the frames of a clip only with its first request, under an id (`uuid`) that vLLM caches; they are
+    sent again if the server has dropped them. Always on for a model with `served_by: vllm`."""
     scores: Literal["logprob_token_ids", "similarity"] | None = None
-    """How the server gives the probability of any token: by `logprob_token_ids`, as vLLM does. By default it does not,
-    and protocols that ask `score` are refused. `similarity`: of a program that compares captions with clips, and is
-    asked by protocols that ask `similarity` alone."""
+    """How the server returns scores: `logprob_token_ids` returns the probability of any token, as vLLM does;
+    `similarity` is for a model runner that compares captions with clips, with `ask: similarity` only. By default there
+    are no scores, and protocols with `ask: score` are rejected."""
     option_tokens: Annotated[dict[str, Annotated[int, Field(ge=0)]], AfterValidator(_reject_shared_token)] = Field({})
-    """Option -> its token, for scores at a server that has no `/tokenize`."""
+    """Token of each option, for scores from a server that has no `/tokenize`."""
 
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    """The field of a request that says how many tokens an answer may have."""
-    body: Annotated[dict[str, Any], AfterValidator(partial(_reject_reserved, OWN_FIELDS))] = Field({})
-    """Other fields of every request, such as `reasoning_effort: low`."""
+    """Name of the request field that limits the number of answer tokens."""
+    body: Annotated[dict[str, Any], AfterValidator(partial(_reject_reserved, RESERVED_FIELDS))] = Field({})
+    """Further fields of every request, such as `reasoning_effort: low`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -148,67 +149,67 @@ class ConstantSettings(Settings):
     """Settings of the adapter `constant`."""
 
     option: int = Field(0, ge=0)
-    """Which option it takes, counted from 0."""
+    """Index of the option that it chooses, from 0."""
     text: str = ""
-    """Its answer to open questions."""
+    """Answer to open questions."""
 
 
 class RandomSettings(Settings):
     """Settings of the adapter `random`."""
 
     seed: int = 0
-    """Seed of the draws."""
+    """Random seed."""
     texts: list[str] = Field([])
-    """Sentences from which it draws the answer to an open question; by default none, and the answer is empty."""
+    """Sentences from which the answer to an open question is drawn; by default the answer is empty."""
 
 
 class WordMatchSettings(Settings):
     """Settings of the adapter `wordmatch`."""
 
     measure: Literal["f1", "recall"] = "f1"
-    """Measure of the words that answer and reference share."""
+    """Measure of the overlap between the words of the answer and of the reference."""
 
 
 class VerbWords(Settings):
-    """How the adapter `templates` says a verb."""
+    """Words of a verb for the adapter `templates`."""
 
     says: str
-    """Its words after the agent, such as `slides left`."""
+    """Words after the agent, such as `slides left`."""
     manners: list[str] = Field(min_length=2, max_length=2)
-    """Its manner and the opposite one."""
+    """A manner and its opposite."""
 
 
 class Replacement(Settings):
-    """Words of a caption that the adapter `templates` replaces where a false one is wanted."""
+    """Words of a caption that the adapter `templates` replaces to write a false one."""
 
     says: str
-    """The words as they are."""
+    """Words to replace."""
     instead: str
-    """What stands there instead."""
+    """Replacement."""
     category: str
-    """What kind of change it is, where that is asked."""
+    """Category of the change, for prompts that request it."""
 
 
 class TemplatesSettings(Settings):
-    """Settings of the adapter `templates`: all the words that it knows."""
+    """Settings of the adapter `templates`: all words that it uses."""
 
     verbs: dict[str, VerbWords] = Field({})
-    """Verb, as the annotations write it in brackets -> its words."""
+    """Words of each verb, by the name that annotations give in brackets."""
     pairs: list[list[str]] = Field([])
-    """Pairs of captions that it lists where it is asked for counterfactual ones."""
+    """Caption pairs that answer a prompt for counterfactual captions."""
     replacements: list[Replacement] = Field([])
-    """What it replaces where it is asked for false captions of one."""
+    """Replacements that answer a prompt for false captions."""
 
 
 class ImportSettings(Settings):
-    """Settings of the adapter `import`, for files that are not where their run's name says.
+    """Settings of the adapter `import`, for files that are not in the folder that the run's name implies.
 
-    All folders are inside `resources/imports/<benchmark>/<slug>/`; `.` is that folder itself.
+    All folders are relative to `resources/imports/<benchmark>/<slug>/`; `.` is that folder itself.
     """
 
     runs: dict[str, str] = Field({})
-    """`<benchmark>/<protocol>/<sampling>` -> folder of this model's answers."""
+    """Folder of this model's answers for each `<benchmark>/<protocol>/<sampling>`."""
     names: list[str] = Field([])
-    """Names, besides its slug, by which the reference harness calls this judge: `<predictions>_<name>_score.xlsx`."""
+    """Further names of this judge in the reference harness's files, `<predictions>_<name>_score.xlsx`."""
     ratings: dict[str, str] = Field({})
-    """`<benchmark>/<protocol>/<sampling>/<model>` -> folder of this judge's ratings of that run."""
+    """Folder of this judge's ratings for each run, `<benchmark>/<protocol>/<sampling>/<model>`."""

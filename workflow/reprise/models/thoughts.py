@@ -2,17 +2,17 @@
 
 import re
 
-OPEN, CLOSE = "<think>", "</think>"
-OPENED = re.compile(rf"\A\s*{OPEN}")
+THOUGHT_START, THOUGHT_END = "<think>", "</think>"
+OPEN_THOUGHT_PATTERN = re.compile(rf"\A\s*{THOUGHT_START}")
 
 
-def opens_thought(prompt: str) -> bool:
+def has_open_thought(prompt: str) -> bool:
     """Return whether a prompt ends inside a thought, which some chat templates open themselves."""
-    return prompt.rstrip().endswith(OPEN)
+    return prompt.rstrip().endswith(THOUGHT_START)
 
 
-def behind_thought(text: str, *, is_open: bool) -> str | None:
+def strip_thought(text: str, *, opens_thought: bool) -> str | None:
     """Return the text after the thought, or the whole text if there is none; None if the thought did not end."""
-    if CLOSE in text:
-        return text.partition(CLOSE)[2].lstrip()
-    return None if is_open or OPENED.match(text) else text
+    if THOUGHT_END in text:
+        return text.partition(THOUGHT_END)[2].lstrip()
+    return None if opens_thought or OPEN_THOUGHT_PATTERN.match(text) else text

@@ -1,1 +1,1 @@
-"""What a suite asks for: runs, keys, paths."""
+"""Plan a suite: its runs, the settings of its jobs, and the paths of its results."""

@@ -7,58 +7,58 @@ from typing import NamedTuple
 
 import polars as pl
 
-from reprise.core.paths import Scored, judge_settings_name
+from reprise.core.paths import ScoredRun, judge_settings_name
 from reprise.core.schemas import RESPONSES, read_table
-from reprise.models.asking.journal import Failures
-from reprise.models.asking.reasons import REASONS
+from reprise.models.inference.reasons import FAILURE_REASONS
+from reprise.models.inference.response_cache import Failures
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 
 
-class Job(NamedTuple):
+class ModelJob(NamedTuple):
     """Job that queries a model, for a run's answers or as a judge of them."""
 
-    scored: Scored
+    scored_run: ScoredRun
     name: str
-    """of its settings"""
+    """name of its settings"""
     key: str
-    """of its answers in the response cache"""
+    """key of its answers in the response cache"""
     responses: Path
     requests: Path
     max_tokens: int
-    """of an answer"""
+    """token limit of an answer"""
     title: str = ""
-    """of a job of a side package, which answers no run of the suite and sees no clip"""
+    """title of a side package's job, which belongs to no run of the suite and receives no clip"""
 
     @property
-    def is_of_text(self) -> bool:
+    def is_text_only(self) -> bool:
         """Return whether the requests have text alone."""
-        return bool(self.scored.judge or self.title)
+        return bool(self.scored_run.judge or self.title)
 
 
 class FailedAnswers(NamedTuple):
     """Failed answers of one job."""
 
-    job: Job
-    asked: int
-    failed: pl.DataFrame
+    job: ModelJob
+    total: int
+    rows: pl.DataFrame
     failures: Failures
 
     @property
     def reasons(self) -> Counter[str]:
         """Return the number of failed answers by reason."""
-        return Counter(self.failed["error"])
+        return Counter(self.rows["error"])
 
     @property
-    def due(self) -> Counter[str]:
+    def retry_counts(self) -> Counter[str]:
         """Return the number of answers, by reason, that a run of the workflow requests again.
 
         For a judge, which shares a cache key among its runs, this is an upper bound.
         """
-        return self.reasons & self.failures.due()
+        return self.reasons & self.failures.count_retryable()
 
 
-def failed_answers(plan: Plan) -> list[FailedAnswers]:
+def find_failed_answers(plan: Plan) -> list[FailedAnswers]:
     """Return every job whose responses contain failures.
 
     The check is cheap without failures, because only cache keys with failures have a log of them.
@@ -73,55 +73,58 @@ def failed_answers(plan: Plan) -> list[FailedAnswers]:
         if key not in failures_by_key:
             failures_by_key[key] = Failures(logs[key], plan.config.suite.answer_attempts)
         responses = read_table(job.responses, RESPONSES, without=RESPONSES.keys() - {"request_id", "error", "message"})
-        failed = responses.filter(pl.col("error").is_in(list(REASONS)))
+        failed = responses.filter(pl.col("error").is_in(list(FAILURE_REASONS)))
         if failed.height:
             results.append(FailedAnswers(job, responses.height, failed, failures_by_key[key]))
     return results
 
 
-def asked_jobs(plan: Plan) -> Iterator[Job]:
+def suite_jobs(plan: Plan) -> Iterator[ModelJob]:
     """Yield the jobs of the suite's runs and of their judges that query a model here."""
     imported, keys = plan.imports.models, RunKeys(plan)
     for run in plan.runs():
         if run.model not in imported:
-            yield job_of(plan, Scored(run), keys)
-        judges = plan.judges_of(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else []
-        yield from (job_of(plan, Scored(run, judge), keys) for judge in judges if judge not in imported)
+            yield make_job(plan, ScoredRun(run), keys)
+        judges = plan.benchmark_judges(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else []
+        yield from (make_job(plan, ScoredRun(run, judge), keys) for judge in judges if judge not in imported)
 
 
-def all_jobs(plan: Plan) -> Iterator[Job]:
+def all_jobs(plan: Plan) -> Iterator[ModelJob]:
     """Yield all jobs that query a model, including those of side packages."""
-    yield from asked_jobs(plan)
+    yield from suite_jobs(plan)
     for package in plan.packages.values():
         yield from package.jobs()
 
 
-def responses_of(plan: Plan, scored: Scored) -> Path:
+def responses_path(plan: Plan, scored_run: ScoredRun) -> Path:
     """Return the file with the answers of a run, or with a judge's replies about them."""
     return (
-        plan.results.judge_responses(scored.run, scored.judge) if scored.judge else plan.results.responses(scored.run)
+        plan.results.judge_responses(scored_run.run, scored_run.judge)
+        if scored_run.judge
+        else plan.results.responses(scored_run.run)
     )
 
 
-def job_of(plan: Plan, scored: Scored, keys: RunKeys) -> Job:
+def make_job(plan: Plan, scored_run: ScoredRun, keys: RunKeys) -> ModelJob:
     """Return the job that queries a model for a run, or a judge about it."""
-    results, (run, judge) = plan.results, (scored.run, scored.judge)
+    results, (run, judge) = plan.results, (scored_run.run, scored_run.judge)
     protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]
     if judge:
         name = judge_settings_name(run.benchmark, run.protocol, judge)
-        key = keys.of_judge(run.benchmark, run.protocol, judge)
-        paths = responses_of(plan, scored), results.judge_requests(run)
-        return Job(scored, name, key.key, *paths, protocol.judge_tokens)
-    paths = responses_of(plan, scored), results.requests(run.benchmark, run.protocol)
-    return Job(scored, run.name, keys.of(run).key, *paths, protocol.max_tokens)
+        key = keys.judge_key(run.benchmark, run.protocol, judge)
+        paths = responses_path(plan, scored_run), results.judge_requests(run)
+        return ModelJob(scored_run, name, key.key, *paths, protocol.judge_tokens)
+    paths = responses_path(plan, scored_run), results.requests(run.benchmark, run.protocol)
+    return ModelJob(scored_run, run.name, keys.run_key(run).key, *paths, protocol.max_tokens)
 
 
-def summary(jobs: list[FailedAnswers]) -> str:
+def summarize_failures(jobs: list[FailedAnswers]) -> str:
     """Return one line about the number of failed answers, their reasons and what happens to them."""
     reasons = sum((job.reasons for job in jobs), Counter[str]())
     counts = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    n_retried = sum(job.retry_counts.total() for job in jobs)
     return (
-        f"Failed answers: {reasons.total()} ({counts}), in {len(jobs)} of the runs. A run of snakemake that needs "
-        f"them asks {sum(job.due.total() for job in jobs)} of them again; `python -m reprise runs` says which runs "
-        "they are of, `python -m reprise why <run>` why they failed."
+        f"Failed answers: {reasons.total()} ({counts}), in {len(jobs)} of the runs. The next run of snakemake that "
+        f"needs them requests {n_retried} of them again. `python -m reprise runs` lists the runs, `python -m reprise "
+        "why <run>` the reasons."
     )

@@ -11,10 +11,10 @@ from reprise.core.settings import Settings
 from reprise.core.settings_text import DIGEST
 
 ABSENT = "(none)"
-LONGEST = 60
+MAX_CHARS = 60
 
 
-class Change(NamedTuple):
+class ValueChange(NamedTuple):
     """Setting with another value than before; texts are cut to the place where they differ."""
 
     name: str
@@ -22,7 +22,7 @@ class Change(NamedTuple):
     after: str
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """Return the change as text."""
         if "code_versions." in self.name:
             return f"version of {self.name.rpartition('.')[2]}: {self.before} -> {self.after}"
@@ -33,12 +33,12 @@ class SettingsChange(NamedTuple):
     """Group of settings whose content differs from that with which a result was produced."""
 
     name: str
-    changes: tuple[Change, ...]
+    changes: tuple[ValueChange, ...]
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def texts(self) -> tuple[str, ...]:
         """Return each change as text."""
-        return tuple(change.words for change in self.changes)
+        return tuple(change.text for change in self.changes)
 
 
 class CurrentSettings:
@@ -64,23 +64,23 @@ class CurrentSettings:
         ]
 
 
-def changes_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+def changes_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[ValueChange]:
     """Yield the settings that differ, by dotted name."""
-    old_values, new_values = dict(leaves(before)), dict(leaves(after))
+    old_values, new_values = dict(flatten(before)), dict(flatten(after))
     for name in sorted(old_values.keys() | new_values.keys()):
         # `key` and DIGEST are digests of the other settings.
         if old_values.get(name) != new_values.get(name) and name not in ("key", DIGEST):
-            yield Change(name.removeprefix("answers."), *_displayed(old_values.get(name), new_values.get(name)))
+            yield ValueChange(name.removeprefix("answers."), *_displayed(old_values.get(name), new_values.get(name)))
 
 
-def leaves(content: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+def flatten(content: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """Yield every value by its dotted name; entries of a list are numbered from 1."""
     if isinstance(content, Mapping) and content:
         for key, value in content.items():
-            yield from leaves(value, f"{name}.{key}" if name else str(key))
+            yield from flatten(value, f"{name}.{key}" if name else str(key))
     elif isinstance(content, list) and any(isinstance(entry, Mapping | list) for entry in content):
         for number, value in enumerate(content, start=1):
-            yield from leaves(value, f"{name}.{number}")
+            yield from flatten(value, f"{name}.{number}")
     elif content not in (None, [], {}):
         yield name, content
 
@@ -94,10 +94,10 @@ def _displayed(before: Any, after: Any) -> tuple[str, str]:
     if all(text == ABSENT or re.fullmatch(r"[0-9a-f]{32,}", text) for text in texts):  # Both are digests.
         return texts[0][:12], texts[1][:12]
     common = next((i for i, (old, new) in enumerate(zip(*texts, strict=False)) if old != new), min(map(len, texts)))
-    start = max(0, common - 20) if max(map(len, texts)) > LONGEST else 0
+    start = max(0, common - 20) if max(map(len, texts)) > MAX_CHARS else 0
     return _cut(texts[0], start), _cut(texts[1], start)
 
 
 def _cut(text: str, start: int) -> str:
-    end = start + LONGEST
+    end = start + MAX_CHARS
     return text if text == ABSENT else f"{'...' if start else ''}{text[start:end]}{'...' if text[end:] else ''}"

@@ -12,51 +12,51 @@ import polars as pl
 
 from reprise.config.model import Model
 from reprise.core.errors import UserError
-from reprise.core.names import shard_of
-from reprise.core.paths import Ledger
-from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table
+from reprise.core.names import compute_shard
+from reprise.core.paths import ManifestKind
+from reprise.core.schemas import CLIP_MANIFEST, CLIPS, SOURCES, read_table
 from reprise.core.store import Store
-from reprise.fetch.settings import Remote
-from reprise.models.local.devices import needed
-from reprise.models.local.weights import ON_LOADING, WEIGHTS, fetched_files, snapshot_folder
+from reprise.fetch.settings import NetworkRoute
+from reprise.models.local.device_memory import estimate_memory
+from reprise.models.local.weights import LOAD_TIME_METHODS, WEIGHT_PATTERN, list_fetched_files, snapshot_folder
 from reprise.plan.runs import Plan
 
 # Source of an estimate: the run itself, a run of its model on the same benchmark, or another run of its model.
-Sure = Literal["itself", "benchmark", "model"]
-BY_SURENESS: Sequence[Sure] = ("itself", "benchmark", "model")
+EstimateSource = Literal["itself", "benchmark", "model"]
+SOURCES_BY_RELIABILITY: Sequence[EstimateSource] = ("itself", "benchmark", "model")
 
 
-class Load(NamedTuple):
+class Workload(NamedTuple):
     """Amount of work of a run."""
 
-    questions: int
+    requests: int
     clips: int
     frames: float | None  # of all clips together, each clip counted once; None if unknown
 
     @property
-    def frames_a_clip(self) -> float | None:
+    def frames_per_clip(self) -> float | None:
         """Return the mean number of frames of a clip, or None if unknown."""
         return self.frames / self.clips if self.frames is not None and self.clips else None
 
 
-class Measured(NamedTuple):
+class RunTiming(NamedTuple):
     """Work and times of a run, over the clips whose times are known."""
 
-    load: Load
-    once_s: float  # work done once for each clip while the device is idle: waiting for frames and encoding them
-    asking_s: float
+    workload: Workload
+    clip_work_s: float  # work done once for each clip while the device is idle: waiting for frames and encoding them
+    request_work_s: float
     is_encoded_once: bool
-    tokens: float | None = None  # mean number of a prompt
+    mean_prompt_tokens: float | None = None  # mean over the prompts
 
 
 class Estimate(NamedTuple):
     """Estimated duration, with its source."""
 
     seconds: float
-    sure: Sure
+    source: EstimateSource
 
 
-def measured(timings: pl.DataFrame, frames: Mapping[str, int], tokens: float | None) -> Measured | None:
+def summarize_timings(timings: pl.DataFrame, frames: Mapping[str, int], tokens: float | None) -> RunTiming | None:
     """Return the measured work and times of a run, or None if no time is known.
 
     Args:
@@ -71,59 +71,64 @@ def measured(timings: pl.DataFrame, frames: Mapping[str, int], tokens: float | N
         return None
     rows = timed.with_columns(pl.col("seconds", "waiting", "encode").fill_null(0.0))
     encode_s = float(rows["encode"].sum())
-    return Measured(
-        Load(int(rows["requests"].sum()), rows.height, sum(frames[clip] for clip in rows["clip_id"])),
-        once_s=encode_s + float(rows["waiting"].sum()),
-        asking_s=float(rows["seconds"].sum()) - encode_s,
+    return RunTiming(
+        Workload(int(rows["requests"].sum()), rows.height, sum(frames[clip] for clip in rows["clip_id"])),
+        clip_work_s=encode_s + float(rows["waiting"].sum()),
+        request_work_s=float(rows["seconds"].sum()) - encode_s,
         is_encoded_once=encode_s > 0,
-        tokens=tokens,
+        mean_prompt_tokens=tokens,
     )
 
 
-def estimate(load: Load, measurements: Mapping[Sure, Sequence[Measured]]) -> Estimate | None:
+def estimate(workload: Workload, measurements: Mapping[EstimateSource, Sequence[RunTiming]]) -> Estimate | None:
     """Return the estimated duration from the mean over the most reliable runs, or None if no run allows an estimate."""
-    if not load.questions:
+    if not workload.requests:
         return Estimate(0.0, "itself")
-    for source in BY_SURENESS:
-        times = [seconds for run in measurements.get(source, ()) if (seconds := seconds_by(run, load)) is not None]
+    for source in SOURCES_BY_RELIABILITY:
+        times = [
+            seconds for run in measurements.get(source, ()) if (seconds := estimate_seconds(run, workload)) is not None
+        ]
         if times:
             return Estimate(fmean(times), source)
     return None
 
 
-def seconds_by(measure: Measured, load: Load) -> float | None:
-    """Return how long a load takes at the speed of a measured run, or None if that run does not tell.
+def estimate_seconds(timing: RunTiming, workload: Workload) -> float | None:
+    """Return how long a workload takes at the speed of a measured run, or None if their frames cannot be compared.
 
     Work that is done once for each clip grows with the number of frames. So does each request, unless the clip is
     encoded once for all its requests.
     """
-    frame_ratio = _frame_ratio(measure, load)
-    if frame_ratio is None or not measure.load.questions:
+    frame_ratio = _frame_ratio(timing, workload)
+    if frame_ratio is None or not timing.workload.requests:
         return None
-    asking = (
-        measure.asking_s / measure.load.questions * load.questions * (1 if measure.is_encoded_once else frame_ratio)
+    request_s = (
+        timing.request_work_s
+        / timing.workload.requests
+        * workload.requests
+        * (1 if timing.is_encoded_once else frame_ratio)
     )
-    return measure.once_s / measure.load.clips * load.clips * frame_ratio + asking
+    return timing.clip_work_s / timing.workload.clips * workload.clips * frame_ratio + request_s
 
 
-def tokens_by(load: Load, measures: Iterable[Measured]) -> float | None:
+def estimate_tokens(workload: Workload, measurements: Iterable[RunTiming]) -> float | None:
     """Return the tokens of all prompts, as the mean over measured runs.
 
     Tokens of the text are assumed to grow with the number of frames too.
     """
-    if not load.questions:
+    if not workload.requests:
         return 0.0
     sums = [
-        measure.tokens * load.questions * frame_ratio
-        for measure in measures
-        if measure.tokens is not None and (frame_ratio := _frame_ratio(measure, load)) is not None
+        timing.mean_prompt_tokens * workload.requests * frame_ratio
+        for timing in measurements
+        if timing.mean_prompt_tokens is not None and (frame_ratio := _frame_ratio(timing, workload)) is not None
     ]
     return fmean(sums) if sums else None
 
 
-def _frame_ratio(measure: Measured, load: Load) -> float | None:
+def _frame_ratio(timing: RunTiming, workload: Workload) -> float | None:
     """Return the ratio of frames per clip, or None if it is unknown or only one of the runs is text-only."""
-    frames, measured_frames = load.frames_a_clip, measure.load.frames_a_clip
+    frames, measured_frames = workload.frames_per_clip, timing.workload.frames_per_clip
     if frames is None or measured_frames is None or (frames == 0) != (measured_frames == 0):
         return None
     return frames / measured_frames if measured_frames else 1.0
@@ -132,37 +137,37 @@ def _frame_ratio(measure: Measured, load: Load) -> float | None:
 MB = 10**6
 
 
-class Weights(NamedTuple):
+class WeightsSize(NamedTuple):
     """Bytes of a model's weights."""
 
-    loaded: int | None  # on the device
-    to_fetch: int | None
+    loaded_bytes: int | None  # on the device
+    download_bytes: int | None
 
 
 # --- weights ---------------------------------------------------------------------------------------------------------
 
 
-def weights_of(model: Model, store: Store) -> Weights | None:
+def measure_weights(model: Model, store: Store) -> WeightsSize | None:
     """Return the sizes according to files and indices, or None for a model without weights."""
     if model.checkpoint is not None:
-        return Weights(_loaded(model, Path(model.checkpoint)), 0)
+        return WeightsSize(_loaded_bytes(model, Path(model.checkpoint)), 0)
     if model.repo is None:
         return None
     folder = snapshot_folder(model.repo, str(model.revision), store)
-    if fetched_files(folder):
-        return Weights(_loaded(model, folder), 0)
+    if list_fetched_files(folder):
+        return WeightsSize(_loaded_bytes(model, folder), 0)
     if model.weights_bytes is None:
-        return Weights(None, None)
-    fetched_bytes = sum(path.stat().st_size for path in folder.glob(WEIGHTS))
+        return WeightsSize(None, None)
+    fetched_bytes = sum(path.stat().st_size for path in folder.glob(WEIGHT_PATTERN))
     # Weights that are converted on loading take another size than their files.
-    is_stored_size = model.dtype == "checkpoint" and model.settings.get("quantised") not in ON_LOADING
-    return Weights(model.weights_bytes if is_stored_size else None, max(0, model.weights_bytes - fetched_bytes))
+    is_stored_size = model.dtype == "checkpoint" and model.settings.get("quantised") not in LOAD_TIME_METHODS
+    return WeightsSize(model.weights_bytes if is_stored_size else None, max(0, model.weights_bytes - fetched_bytes))
 
 
-def _loaded(model: Model, folder: Path) -> int | None:
+def _loaded_bytes(model: Model, folder: Path) -> int | None:
     """Return the size according to the headers of the files, or None if a file is missing or damaged."""
     try:
-        return needed(folder, model.dtype, model.quantised).weights or None
+        return estimate_memory(folder, model.dtype, model.quantised).weights or None
     except UserError:
         return None
 
@@ -170,7 +175,7 @@ def _loaded(model: Model, folder: Path) -> int | None:
 # --- videos ----------------------------------------------------------------------------------------------------------
 
 
-def data_left(plan: Plan, benchmark: str) -> dict[str, tuple[int, float | None]] | None:
+def estimate_pending_data(plan: Plan, benchmark: str) -> dict[str, tuple[int, float | None]] | None:
     """Return the number of videos to fetch and clips to cut in pending shards, and their bytes.
 
     These are upper bounds, because the store may have some of them. The result is None until the release is read.
@@ -179,33 +184,35 @@ def data_left(plan: Plan, benchmark: str) -> dict[str, tuple[int, float | None]]
     if not path.is_file():
         return None
     clips = read_table(path, CLIPS)
-    shards = [shard_of(unit, plan.config.suite.shards) for unit in clips["unit"]]
+    shards = [compute_shard(cluster, plan.config.suite.shards) for cluster in clips["cluster"]]
     clips = clips.with_columns(pl.Series("shard", shards, dtype=pl.Int64))
-    sources = clips.filter(~_is_made(plan, "sources", benchmark))
+    sources = clips.filter(~_has_manifest(plan, "sources", benchmark))
     source_ids = (set(sources["source_id"]) | set(sources.filter(kind="images")["parts"].explode())) - {"", None}
-    uncut = clips.filter(~_is_made(plan, "clips", benchmark), pl.col("kind") != "whole")
+    uncut = clips.filter(~_has_manifest(plan, "clips", benchmark), pl.col("kind") != "whole")
     route = plan.config.suite.benchmarks[benchmark].route
     source_bytes = _mean_bytes(plan, "sources", benchmark, SOURCES)
-    if source_bytes is None and isinstance(route, Remote):
+    if source_bytes is None and isinstance(route, NetworkRoute):
         source_bytes = route.mb_per_source * MB
     return {
         "videos": (len(source_ids), _times(len(source_ids), source_bytes)),
         "clips": (
             uncut.height,
-            _times(uncut.height, _mean_bytes(plan, "clips", benchmark, CLIP_LEDGER)),
+            _times(uncut.height, _mean_bytes(plan, "clips", benchmark, CLIP_MANIFEST)),
         ),
     }
 
 
-def _is_made(plan: Plan, stage: Ledger, benchmark: str) -> pl.Expr:
+def _has_manifest(plan: Plan, stage: ManifestKind, benchmark: str) -> pl.Expr:
     """Return an expression that is true for rows of shards whose manifest exists."""
     shards = range(plan.config.suite.shards)
-    return pl.col("shard").is_in([shard for shard in shards if plan.results.ledger(stage, benchmark, shard).is_file()])
+    return pl.col("shard").is_in(
+        [shard for shard in shards if plan.results.manifest(stage, benchmark, shard).is_file()]
+    )
 
 
-def _mean_bytes(plan: Plan, stage: Ledger, benchmark: str, schema: pl.Schema) -> float | None:
+def _mean_bytes(plan: Plan, stage: ManifestKind, benchmark: str, schema: pl.Schema) -> float | None:
     """Return the mean size of the files in a stage's manifests, or None without any."""
-    paths = [path for name, _, path in plan.results.found_ledgers(stage) if name == benchmark]
+    paths = [path for name, _, path in plan.results.existing_manifests(stage) if name == benchmark]
     sizes = [size for path in paths for size in read_table(path, schema).filter(status="ok")["bytes"].drop_nulls()]
     return fmean(sizes) if sizes else None
 

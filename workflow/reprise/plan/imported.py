@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 from reprise.config.configuration import Configuration
 from reprise.core.errors import UserError
 from reprise.core.log import log
-from reprise.core.paths import Run, Scored
+from reprise.core.paths import Run, ScoredRun
 from reprise.external import (
-    FOLDER,
+    IMPORTS_FOLDER,
     AnswerFiles,
     RatingImporter,
     has_importer,
-    imports_of,
+    imports_folder,
     load_importer,
     load_rating_importer,
 )
-from reprise.external.answers import fitting, frames_in_name
-from reprise.media.sampling import frames_shown
-from reprise.plan.naming import listed
+from reprise.external.answers import filter_by_frames, parse_frame_count
+from reprise.media.sampling import count_frames
+from reprise.plan.name_matching import format_list
 
 if TYPE_CHECKING:  # These modules import this one.
     from reprise.plan.side_package import SidePackage
@@ -34,29 +34,29 @@ class Imports:
 
     def __init__(self, config: Configuration, packages: "Iterable[SidePackage]" = ()) -> None:
         self._config, self._packages = config, packages
-        self._files: dict[Scored, list[Path]] = {}
+        self._files: dict[ScoredRun, list[Path]] = {}
         self.models = frozenset(slug for slug in config.models if config.is_import(slug))
 
     def answer_files(self, run: Run) -> list[Path]:
         """Return the prediction files of an imported run, or nothing if they do not exist."""
-        if Scored(run) not in self._files:
+        if ScoredRun(run) not in self._files:
             paths = [path for package in self._packages for path in package.answer_files(run)]
             if not paths:
-                paths = self.own_files(run) or self._shared_files(run)
-                paths = [*paths, *self._answer_format(run).beside(paths)]
-            self._files[Scored(run)] = paths
-        return self._files[Scored(run)]
+                paths = self.run_folder_files(run) or self._shared_files(run)
+                paths = [*paths, *self._answer_format(run).find_settings_files(paths)]
+            self._files[ScoredRun(run)] = paths
+        return self._files[ScoredRun(run)]
 
     def rating_files(self, run: Run, judge: str) -> list[Path]:
         """Return the files with an imported judge's ratings of a run, or nothing if they do not exist."""
-        if Scored(run, judge) not in self._files:
+        if ScoredRun(run, judge) not in self._files:
             subfolder = self._config.imports(judge).ratings.get(run.name)
             defaults = [f"{protocol}/{run.sampling}/{run.model}" for protocol in self._protocols(run)]
             importer = _rating_importer(run.benchmark)
             folders = self._folders(judge, run.benchmark, subfolder, defaults)
-            matches = [files for folder in folders if importer and (files := importer.rating_files(folder))]
-            self._files[Scored(run, judge)] = matches[0] if matches else self._ratings_beside(run, judge)
-        return self._files[Scored(run, judge)]
+            matches = [files for folder in folders if importer and (files := importer.find_rating_files(folder))]
+            self._files[ScoredRun(run, judge)] = matches[0] if matches else self._ratings_beside(run, judge)
+        return self._files[ScoredRun(run, judge)]
 
     def _ratings_beside(self, run: Run, judge: str) -> list[Path]:
         """Return the ratings that the harness wrote next to a run's imported predictions under a name of the judge."""
@@ -64,7 +64,7 @@ class Imports:
         if importer is None or run.model not in self.models:
             return []
         names = (judge, *self._config.imports(judge).names)
-        return [path for file in self.answer_files(run) for path in importer.ratings_beside(file, names)]
+        return [path for file in self.answer_files(run) for path in importer.find_judge_ratings(file, names)]
 
     def judges(self, benchmark: str, runs: Sequence[Run]) -> list[str]:
         """Return the imported models with ratings of one of these runs, in the order of the configuration."""
@@ -77,24 +77,24 @@ class Imports:
             if slug in self.models
             and any(
                 self.rating_files(run, slug)
-                for run in (runs if imports_of(benchmark, slug).is_dir() else answered_runs)
+                for run in (runs if imports_folder(benchmark, slug).is_dir() else answered_runs)
             )
         ]
 
-    def warn_of_unused(self, models: frozenset[str]) -> None:
+    def warn_about_unused_files(self, models: frozenset[str]) -> None:
         """Warn of files in the folders that runs share whose names match no run of these models."""
         for benchmark in self._config.benchmarks:
             for slug in sorted(self.models & models):
-                runs, folder = self._runs(benchmark, slug), imports_of(benchmark, slug)
+                runs, folder = self._runs(benchmark, slug), imports_folder(benchmark, slug)
                 used_paths = {path for run in runs for path in self.answer_files(run)}
                 used_paths |= {
                     path for run in runs for judge in self.models for path in self._ratings_beside(run, judge)
                 }
                 unused_paths = [path for path in _files(folder) if path not in used_paths]
                 if runs and unused_paths:
-                    log.warning(f"{folder}: {_names(unused_paths)}: not used: their names fit no run of this suite.")
+                    log.warning(f"{folder}: {_names(unused_paths)}: not used: their names match no run of this suite.")
 
-    def own_files(self, run: Run) -> list[Path]:
+    def run_folder_files(self, run: Run) -> list[Path]:
         """Return the files in a folder for this run alone."""
         subfolder = self._config.imports(run.model).runs.get(_short(run))
         defaults = [f"{protocol}/{run.sampling}" for protocol in self._protocols(run)]
@@ -103,8 +103,8 @@ class Imports:
                 return files
             if names := _names(_files(folder)):
                 raise UserError(
-                    f"{folder}: found {names}, which are no answers to {run.benchmark}/{run.protocol} by their names. "
-                    f"{FOLDER}/README.md lists the names."
+                    f"{folder}: found {names}, whose names are not those of answers to {run.benchmark}/{run.protocol}. "
+                    f"{IMPORTS_FOLDER}/README.md lists the names."
                 )
         return []
 
@@ -113,20 +113,18 @@ class Imports:
 
         Each file can belong to one run only.
         """
-        folder = imports_of(run.benchmark, run.model)
+        folder = imports_folder(run.benchmark, run.model)
         entries = self._config.imports(run.model).runs.items()
         claims = {
-            name for name, subfolder in entries if imports_of(name.split("/")[0], run.model) / subfolder == folder
+            name for name, subfolder in entries if imports_folder(name.split("/")[0], run.model) / subfolder == folder
         }
         if _short(run) in dict(entries) or claims or not folder.is_dir():
             return []
         matches = []
-        for alternatives in self._answer_format(run).candidates(folder):
-            files = fitting(alternatives, self._frames(run))
+        for alternatives in self._answer_format(run).find_candidates(folder):
+            files = filter_by_frames(alternatives, self._frames(run))
             if len(files) > 1:
-                raise UserError(
-                    f"{folder}: found {_names(files)}; one file of answers is expected. Keep one of them there."
-                )
+                raise UserError(f"{folder}: found {_names(files)}; one file of answers is expected. Keep one of them.")
             for path in files:
                 self._check_single_run(path, run)
             matches += files
@@ -134,31 +132,31 @@ class Imports:
 
     def _check_single_run(self, path: Path, run: Run) -> None:
         """Raise a UserError if a file could hold the answers of other runs of the same model too."""
-        folder, key = imports_of(run.benchmark, run.model), (self._protocols(run)[-1], run.sampling)
+        folder, key = imports_folder(run.benchmark, run.model), (self._protocols(run)[-1], run.sampling)
         rivals = [
             candidate
             for candidate in self._runs(run.benchmark, run.model)
             if (self._protocols(candidate)[-1], candidate.sampling) != key
-            and not self.own_files(candidate)
-            and frames_in_name(path) in (None, self._frames(candidate))
-            and any(path in alternatives for alternatives in self._answer_format(candidate).candidates(folder))
+            and not self.run_folder_files(candidate)
+            and parse_frame_count(path) in (None, self._frames(candidate))
+            and any(path in alternatives for alternatives in self._answer_format(candidate).find_candidates(folder))
         ]
         if rivals:
             runs = sorted(_short(rival) for rival in (run, *rivals))
             raise UserError(
-                f"{path}: could be the answers of several runs of '{run.model}': {listed(runs)}. Put it into the "
+                f"{path}: could be the answers of several runs of '{run.model}': {format_list(runs)}. Put it into the "
                 f"folder of its run, {folder}/<protocol>/<sampling>/, or name its run in "
-                f"{self._config.file_of(run.model)} (`runs: {{{runs[0]}: .}}`)."
+                f"{self._config.model_file(run.model)} (`runs: {{{runs[0]}: .}}`)."
             )
 
     def _folders(self, slug: str, benchmark: str, subfolder: str | None, defaults: list[str]) -> list[Path]:
         """Return the folder that the model's file names, else the default folders that exist."""
-        base = imports_of(benchmark, slug)
+        base = imports_folder(benchmark, slug)
         folders = [base / name for name in defaults] if subfolder is None else [base / subfolder]
         return [folder for folder in folders if folder.is_dir()]
 
     def _runs(self, benchmark: str, slug: str) -> list[Run]:
-        runs = (Run.parse(f"{benchmark}/{name}") for name in self._config.runs_of(benchmark))
+        runs = (Run.parse(f"{benchmark}/{name}") for name in self._config.list_runs(benchmark))
         return sorted(run for run in runs if run.model == slug)
 
     def _protocols(self, run: Run) -> list[str]:
@@ -174,7 +172,7 @@ class Imports:
         return load_importer(run.benchmark).FORMS[form]
 
     def _frames(self, run: Run) -> int | None:
-        return frames_shown(self._config.main.samplings[run.sampling])
+        return count_frames(self._config.main.samplings[run.sampling])
 
 
 def _short(run: Run) -> str:

@@ -11,20 +11,20 @@ from reprise.config.benchmark import Benchmark
 from reprise.config.model import Model
 from reprise.config.suite import SuiteBenchmark
 from reprise.core.errors import UserError
-from reprise.core.files import matching_files
+from reprise.core.files import list_matching_files
 from reprise.fetch.hub import fetch_snapshot
 from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.models.base import ModelSpec
-from reprise.models.local.weights import CODE, SMALL, WEIGHTS
+from reprise.models.local.weights import CODE_PATTERN, CONFIG_PATTERNS, WEIGHT_PATTERN
 
 MB, GB = 10**6, 10**9
-LARGEST = 300 * MB  # Larger files are not fetched for inspection.
-SHOWN = 8
+MAX_DOWNLOAD_BYTES = 300 * MB  # Larger files are not fetched for inspection.
+MAX_LISTED = 8
 
 Sizes = Mapping[str, int]
 
 
-def sizes_of(kind: Literal["model", "dataset"], repo: str, revision: str) -> Sizes:
+def fetch_sizes(kind: Literal["model", "dataset"], repo: str, revision: str) -> Sizes:
     """Return the size in bytes of each file of a repository."""
     from huggingface_hub import HfApi
 
@@ -35,9 +35,13 @@ def sizes_of(kind: Literal["model", "dataset"], repo: str, revision: str) -> Siz
 # --- models ----------------------------------------------------------------------------------------------------------
 
 
-def weights_bytes(sizes: Sizes, further: Sequence[str] = ()) -> int:
-    """Return the total size of the weights that are loaded; `further` are patterns of a model runner's files."""
-    return sum(size for name, size in sizes.items() if "/" not in name and _matches_any(name, [WEIGHTS, *further]))
+def weights_bytes(sizes: Sizes, extra_patterns: Sequence[str] = ()) -> int:
+    """Return the total size of the weights that are loaded; `extra_patterns` match the files of a model runner."""
+    return sum(
+        size
+        for name, size in sizes.items()
+        if "/" not in name and _matches_any(name, [WEIGHT_PATTERN, *extra_patterns])
+    )
 
 
 def _matches_any(name: str, patterns: Sequence[str]) -> bool:
@@ -45,42 +49,47 @@ def _matches_any(name: str, patterns: Sequence[str]) -> bool:
 
 
 def model_differences(
-    file: Path, model: Model, revision: str, sizes: Sizes, look: Callable[[Model, Path], Iterable[str]] | None = None
+    file: Path,
+    model: Model,
+    revision: str,
+    sizes: Sizes,
+    check_folder: Callable[[Model, Path], Iterable[str]] | None = None,
 ) -> Iterator[str]:
     """Yield differences between a model's repository and what its file and its adapter need.
 
-    `look` inspects the repository's small files.
+    `check_folder` inspects the repository's small files.
     """
     assert model.repo is not None
     total = weights_bytes(sizes, model.files)
     if not total:
-        yield f"it holds no {WEIGHTS}, and no other weights are loaded. It holds {_file_list(sizes)}."
+        yield f"it holds no {WEIGHT_PATTERN}, and no other weights are loaded. It holds {_file_list(sizes)}."
     if total > model.memory_mb * MB:
         yield f"its weights are {total / GB:.1f} GB, more than memory_mb: {model.memory_mb}."
-    patterns = [*SMALL, *([CODE] if model.trust_remote_code else [])]
-    small_files = [name for name, size in sizes.items() if size <= LARGEST and _matches_any(name, patterns)]
+    patterns = [*CONFIG_PATTERNS, *([CODE_PATTERN] if model.trust_remote_code else [])]
+    small_files = [name for name, size in sizes.items() if size <= MAX_DOWNLOAD_BYTES and _matches_any(name, patterns)]
     if "config.json" not in small_files and model.adapter != "contrastive":
         yield f"it has no config.json. It holds {_file_list(sizes)}."
         return
     with TemporaryDirectory() as folder:
         fetch_snapshot(str(file), "model", model.repo, revision, Path(folder), small_files)
         yield from (
-            difference.replace(f"{folder}: ", "") for difference in (look or folder_differences)(model, Path(folder))
+            difference.replace(f"{folder}: ", "")
+            for difference in (check_folder or folder_differences)(model, Path(folder))
         )
 
 
 def folder_differences(model: Model, folder: Path) -> list[str]:
     """Return differences between a folder of a model's small files and what its adapter needs."""
-    from reprise.models.local.examine import differences
+    from reprise.models.local.checks import find_incompatibilities
 
-    return list(differences(model.adapter, _spec(model, folder)))
+    return list(find_incompatibilities(model.adapter, _spec(model, folder)))
 
 
-def frames_of(model: Model, folder: Path) -> str:
+def detect_frame_mode(model: Model, folder: Path) -> str:
     """Return how a folder's processor and chat template take frames: as a `video`, or as `images`."""
-    from reprise.models.local.examine import frames_shown
+    from reprise.models.local.checks import detect_frame_mode
 
-    return frames_shown(_spec(model, folder))
+    return detect_frame_mode(_spec(model, folder))
 
 
 def _spec(model: Model, folder: Path) -> ModelSpec:
@@ -94,17 +103,17 @@ def release_differences(
     file: Path, name: str, entry: SuiteBenchmark, benchmark: Benchmark, release: ReleaseHub, revision: str
 ) -> Iterator[str]:
     """Yield differences between a release and the files and columns that the benchmark's reader expects."""
-    sizes = sizes_of("dataset", release.repo, revision)
+    sizes = fetch_sizes("dataset", release.repo, revision)
     matches = [file_name for file_name in sizes if _matches_any(file_name, benchmark.release_files)]
     if not matches:
         yield f"no file is one of {', '.join(benchmark.release_files)}. It holds {_file_list(sizes)}."
-    large = [file_name for file_name in matches if sizes[file_name] > LARGEST]
-    yield from (f"{file_name}: {sizes[file_name] / GB:.1f} GB, too large to be looked at here." for file_name in large)
+    large = [file_name for file_name in matches if sizes[file_name] > MAX_DOWNLOAD_BYTES]
+    yield from (f"{file_name}: {sizes[file_name] / GB:.1f} GB, too large to be checked here." for file_name in large)
     if not matches or large:
         return
     with TemporaryDirectory() as folder:
         fetch_snapshot(str(file), "dataset", release.repo, revision, Path(folder), matches)
-        files = list(matching_files(Path(folder), benchmark.release_files).values())
+        files = list(list_matching_files(Path(folder), benchmark.release_files).values())
         try:
             load_release(name).read_release(files, entry.clips, benchmark.options | {"subset": None})
         except UserError as error:
@@ -113,11 +122,11 @@ def release_differences(
 
 def route_differences(route: Huggingface, revision: str) -> Iterator[str]:
     """Yield the archives that a route names and its repository does not hold."""
-    sizes = sizes_of("dataset", route.repo, revision)
+    sizes = fetch_sizes("dataset", route.repo, revision)
     missing = [pattern for pattern in route.files if not any(fnmatch(name, pattern) for name in sizes)]
     yield from (f"route.files: no file is '{pattern}'. It holds {_file_list(sizes)}." for pattern in missing)
 
 
 def _file_list(sizes: Sizes) -> str:
-    suffix = f" and {len(sizes) - SHOWN} more" if len(sizes) > SHOWN else ""
-    return (", ".join(sorted(sizes)[:SHOWN]) or "nothing") + suffix
+    suffix = f" and {len(sizes) - MAX_LISTED} more" if len(sizes) > MAX_LISTED else ""
+    return (", ".join(sorted(sizes)[:MAX_LISTED]) or "nothing") + suffix

@@ -11,19 +11,19 @@ from pathlib import Path
 import polars as pl
 
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, recorded, value_digest
-from reprise.core.paths import Ledger
-from reprise.core.provenance import SHORT
-from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
+from reprise.core.files import file_digest, read_provenance, value_digest
+from reprise.core.paths import ManifestKind
+from reprise.core.provenance import INPUT_DIGEST_DIGITS
+from reprise.core.schemas import CLIP_MANIFEST, SOURCES, read_table
 from reprise.fetch.outcome import FetchError
-from reprise.fetch.records import wants_another_try
-from reprise.fetch.routes import fetcher_for
+from reprise.fetch.records import find_retriable_manifests
+from reprise.fetch.routes import create_fetcher
 from reprise.fetch.settings import Folder
-from reprise.models.local.weights import fetched_files, snapshot_folder
-from reprise.plan.answers import failed_answers
+from reprise.models.local.weights import list_fetched_files, snapshot_folder
+from reprise.plan.answers import find_failed_answers
 from reprise.plan.runs import Plan
 
-LEDGERS: Mapping[Ledger, pl.Schema] = {"sources": SOURCES, "clips": CLIP_LEDGER}
+MANIFEST_SCHEMAS: Mapping[ManifestKind, pl.Schema] = {"sources": SOURCES, "clips": CLIP_MANIFEST}
 
 
 def retry_param(result: Path, reason: str) -> str:
@@ -31,32 +31,32 @@ def retry_param(result: Path, reason: str) -> str:
     if not result.is_file():
         return ""
     if reason:
-        return f"{reason} {file_digest(result)[:SHORT]}"
-    provenance = recorded(result)
+        return f"{reason} {file_digest(result)[:INPUT_DIGEST_DIGITS]}"
+    provenance = read_provenance(result)
     return provenance.retry if provenance else ""
 
 
-def repetitions(plan: Plan) -> Iterator[tuple[Path, str]]:
+def find_retries(plan: Plan) -> Iterator[tuple[Path, str]]:
     """Yield the results that are to be repeated, each with its reason."""
-    for answers in failed_answers(plan):
-        if answers.due:
+    for answers in find_failed_answers(plan):
+        if answers.retry_counts:
             yield answers.job.responses, "answers failed"
     for benchmark in plan.config.suite.benchmarks:
-        for stage in LEDGERS:
-            for path in plan.ledgers(stage, benchmark):
-                if reason := ledger_reason(plan, stage, benchmark, path):
+        for stage in MANIFEST_SCHEMAS:
+            for path in plan.manifests(stage, benchmark):
+                if reason := manifest_retry_reason(plan, stage, benchmark, path):
                     yield path, f"sources or clips {reason}"
     for slug in plan.config.models:
-        if weights_reason(plan, slug):
+        if weights_retry_reason(plan, slug):
             yield plan.results.weights(slug), "weights lost"
 
 
-def ledger_reason(plan: Plan, stage: Ledger, benchmark: str, path: Path) -> str:
-    """Return why a manifest of sources or clips is repeated, or an empty text."""
+def manifest_retry_reason(plan: Plan, stage: ManifestKind, benchmark: str, path: Path) -> str:
+    """Return why a manifest of sources or clips is made again, or an empty text."""
     if not path.is_file():
         return ""
     try:
-        rows = read_table(path, LEDGERS[stage])
+        rows = read_table(path, MANIFEST_SCHEMAS[stage])
     except UserError:  # The job that reads the manifest reports the damage.
         return ""
     stored = rows.filter(status="ok").select("object", "bytes").iter_rows()
@@ -66,7 +66,7 @@ def ledger_reason(plan: Plan, stage: Ledger, benchmark: str, path: Path) -> str:
     if stage == "clips":
         return ""
     attempts = getattr(plan.config.suite.benchmarks[benchmark].route, "attempts", 1)
-    if attempts > 1 and wants_another_try([path], attempts):
+    if attempts > 1 and find_retriable_manifests([path], attempts):
         return "failed"
     return "replaced" if _has_replaced_videos(plan, benchmark, rows) else ""
 
@@ -76,7 +76,7 @@ def _has_replaced_videos(plan: Plan, benchmark: str, rows: pl.DataFrame) -> bool
     route = plan.config.suite.benchmarks[benchmark].route
     if not isinstance(route, Folder) or not Path(route.path).is_dir():
         return False
-    fetcher = fetcher_for(route, plan.store)
+    fetcher = create_fetcher(route, plan.store)
     for name, object_name in rows.filter(status="ok").select("source_id", "object").iter_rows():
         with suppress(FetchError, OSError):  # A removed video stays in the store.
             if value_digest(fetcher.identity(name)) != Path(object_name).stem:
@@ -84,11 +84,11 @@ def _has_replaced_videos(plan: Plan, benchmark: str, rows: pl.DataFrame) -> bool
     return False
 
 
-def weights_reason(plan: Plan, model: str) -> str:
+def weights_retry_reason(plan: Plan, model: str) -> str:
     """Return `lost` if a model's weights were fetched and no longer exist, else an empty text."""
     settings, note = plan.config.models[model], plan.results.weights(model)
     if settings.repo is None or not note.is_file():
         return ""
     folder = snapshot_folder(settings.repo, settings.revision or "", plan.store)
-    files = [*fetched_files(folder)]
+    files = [*list_fetched_files(folder)]
     return "" if files and all(path.is_file() for path in files) else "lost"

@@ -13,27 +13,27 @@ from typing import Any, NamedTuple, TypeVar
 from reprise.benchmarks.prompts import Prompt, load_prompts
 from reprise.config.benchmark import Protocol
 from reprise.config.model import Model
-from reprise.core.errors import UserError, suggestion
+from reprise.core.errors import UserError, suggest_name
 from reprise.core.names import UNPINNED
 from reprise.core.paths import Run
 from reprise.core.settings import Key
 from reprise.core.store import Store
-from reprise.external import FOLDER
-from reprise.external.keys import ImportedRatingsKey, ImportedRunKey, RatingFiles, RunFiles
+from reprise.external import IMPORTS_FOLDER
+from reprise.external.keys import ImportedRatingsKey, ImportedRunKey, RatingFilesKey, RunFilesKey
 from reprise.fetch.plugins import PLUGINS
 from reprise.models.adapters import ADAPTERS
-from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
-from reprise.models.remote.serving.environment import named_versions, pins_digest, pins_file
-from reprise.models.remote.serving.settings import Hosting, Serving, hosting_of, serving_of
+from reprise.models.keys import ModelAnswersKey, ModelRunKey, RunKey
+from reprise.models.remote.serving.environment import compute_pins_digest, pins_file, read_versions
+from reprise.models.remote.serving.settings import LaunchSettings, ServingKey, build_launch_settings, build_serving_key
 from reprise.plan.runs import Plan
-from reprise.plan.versions import DECODER, STAGES
+from reprise.plan.versions import DECODER_VERSION, STAGE_VERSIONS
 
 
 class ModelServer(NamedTuple):
     """Part of a run's key for the server that its job starts; empty if it starts none."""
 
-    serving: Serving | None
-    hosting: Hosting | None
+    serving: ServingKey | None
+    hosting: LaunchSettings | None
     versions: dict[str, str]
     settings: dict[str, Any]
 
@@ -44,17 +44,17 @@ def weights_identity(slug: str, model: Model, store: Store) -> dict[str, str]:
         return {"repo": model.repo, "revision": model.revision or UNPINNED}
     if model.checkpoint is None:
         return {}
-    path, cure = f"config/models/{slug}.yaml: checkpoint", f"or write `skip: [{slug}]` in the suite's file"
-    return {"checkpoint": local_weights(Path(model.checkpoint), path, cure, store, model.files)}
+    setting, remedy = f"config/models/{slug}.yaml: checkpoint", f"or write `skip: [{slug}]` in the suite's file"
+    return {"checkpoint": digest_local_weights(Path(model.checkpoint), setting, remedy, store, model.files)}
 
 
-def local_weights(folder: Path, setting: str, cure: str, store: Store, files: Sequence[str] = ()) -> str:
+def digest_local_weights(folder: Path, setting: str, remedy: str, store: Store, files: Sequence[str] = ()) -> str:
     """Return the digest of a checkpoint's folder, or raise a UserError if it holds no weights."""
     if not folder.is_dir():
         folders = [str(path) for path in folder.parent.glob("*/")]
         raise UserError(
-            f"{setting}: no folder '{folder}'.{suggestion(str(folder), folders)} "
-            f"Put the weights there, correct the path, {cure}."
+            f"{setting}: no folder '{folder}'.{suggest_name(str(folder), folders)} "
+            f"Put the weights there, correct the path, {remedy}."
         )
     missing = [pattern for pattern in files or ["*.safetensors"] if not any(folder.glob(pattern))]
     if missing:
@@ -65,7 +65,7 @@ def local_weights(folder: Path, setting: str, cure: str, store: Store, files: Se
     return store.folder_digest(folder)
 
 
-def server_of(model: Model, identity: dict[str, str]) -> ModelServer:
+def make_server(model: Model, identity: dict[str, str]) -> ModelServer:
     """Return the server that a job starts for a model.
 
     The server serves the model under a name that no other weights have.
@@ -74,10 +74,10 @@ def server_of(model: Model, identity: dict[str, str]) -> ModelServer:
     if served is None:
         return ModelServer(None, None, {}, {})
     pins = pins_file(served.environment)
-    versions = named_versions(pins)
-    serving = serving_of(
+    versions = read_versions(pins)
+    serving = build_serving_key(
         served,
-        pins_digest(pins),
+        compute_pins_digest(pins),
         dtype=model.dtype,
         trust_remote_code=model.trust_remote_code,
         is_video=model.settings["frames"] == "video",
@@ -86,10 +86,10 @@ def server_of(model: Model, identity: dict[str, str]) -> ModelServer:
     name = f"{model.repo}@{model.revision}"
     if model.repo is None:
         name = f"{Path(str(model.checkpoint)).name}@{identity['checkpoint'][:12]}"
-    return ModelServer(serving, hosting_of(served, model.gpus), versions, {"model": name})
+    return ModelServer(serving, build_launch_settings(served, model.gpus), versions, {"model": name})
 
 
-def check_frames_chosen(slug: str, model: Model) -> None:
+def check_frames_setting(slug: str, model: Model) -> None:
     """Raise a UserError if a model's file does not say whether its frames are sent as a video or as images.
 
     A video model that is sent images answers as usual, but does not get the time of each frame.
@@ -97,8 +97,9 @@ def check_frames_chosen(slug: str, model: Model) -> None:
     if model.served_by is not None and model.settings["frames"] is None:
         raise UserError(
             f"config/models/{slug}.yaml: settings.frames: missing. Write `settings: {{frames: video}}` for a model "
-            "whose processor and chat template take videos, such as Qwen2.5-VL or LLaVA-OneVision, or `frames: "
-            f"images` for one that takes images alone. When its weights are there, `reprise check {slug}` says which."
+            "whose processor and chat template take videos, such as Qwen2.5-VL or LLaVA-OneVision, or `frames: images` "
+            f"for one that takes images alone. Once its weights are fetched, `reprise check {slug}` names the right "
+            "one."
         )
 
 
@@ -114,7 +115,7 @@ class RunKeys:
         self._plan, self._config = plan, plan.config
         self._runs: dict[Run, RunKey] = {}
         self._weights: dict[str, dict[str, str]] = {}
-        self._versions = dict(STAGES)
+        self._versions = dict(STAGE_VERSIONS)
         for package in plan.packages.values():
             self._versions |= package.VERSIONS
 
@@ -123,7 +124,7 @@ class RunKeys:
         """Return the prompts of each benchmark by name."""
         return {name: load_prompts(Path(spec.prompts)) for name, spec in self._config.benchmarks.items()}
 
-    def versioned(self, stage: str, key: K, *benchmarks: str, world: str = "") -> K:
+    def add_versions(self, stage: str, key: K, *benchmarks: str, world: str = "") -> K:
         """Return settings with the versions of the code behind them.
 
         These are the versions of their stage, of the benchmarks that it computes, and of a synthetic world.
@@ -134,7 +135,7 @@ class RunKeys:
             versions[f"world {world}"] = PLUGINS[world].version
         return key.model_copy(update={"code_versions": versions})
 
-    def of(self, run: Run) -> RunKey:
+    def run_key(self, run: Run) -> RunKey:
         """Return the key of a run."""
         if run not in self._runs:
             compute = self._imported_run if run.model in self._plan.imports.models else self._model_run
@@ -146,11 +147,11 @@ class RunKeys:
         sampling = self._config.main.samplings[run.sampling]
         request = {"form": protocol.form, "ask": protocol.ask, "max_tokens": protocol.max_tokens, "sampling": sampling}
         prompt = asdict(self.prompts[run.benchmark][protocol.prompt])
-        return self.of_model(
+        return self.model_key(
             run.name, run.model, prompt, request, image_settings(protocol, self._config.models[run.model])
         )
 
-    def of_judge(self, benchmark: str, protocol: str, judge: str) -> RunKey:
+    def judge_key(self, benchmark: str, protocol: str, judge: str) -> RunKey:
         """Return the key of a judge of the answers to a protocol."""
         name = f"{judge} as judge of {benchmark}/{protocol}"
         if judge in self._plan.imports.models:
@@ -158,9 +159,9 @@ class RunKeys:
         spec = self._config.benchmarks[benchmark].protocols[protocol]
         assert spec.judge is not None
         request = {"form": "judge", "ask": "write", "max_tokens": spec.judge_tokens, "sampling": NO_FRAMES}
-        return self.of_model(name, judge, asdict(self.prompts[benchmark][spec.judge]), request)
+        return self.model_key(name, judge, asdict(self.prompts[benchmark][spec.judge]), request)
 
-    def of_model(
+    def model_key(
         self,
         name: str,
         slug: str,
@@ -171,21 +172,21 @@ class RunKeys:
         """Return the key of a model that is queried with a prompt, for answers, as a judge, or as a writer.
 
         Args:
-            name: Name of the run or of the work.
+            name: Name of the run or of the job.
             slug: Slug of the model.
             prompt: Texts of the prompt.
-            request: Fields of `ModelAnswers` that describe the requests.
+            request: Fields of `ModelAnswersKey` that describe the requests.
             images: Settings of the adapter that the protocol determines.
         """
         model = self._config.models[slug]
         adapter = ADAPTERS[model.adapter]
-        serving_names = adapter.beside_answers & model.settings.keys()
+        serving_names = adapter.answer_neutral_settings & model.settings.keys()
         if slug not in self._weights:
             self._weights[slug] = weights_identity(slug, model, self._plan.store)
         if request["sampling"] != NO_FRAMES:
-            check_frames_chosen(slug, model)
-        server = server_of(model, self._weights[slug])
-        answers = ModelAnswers(
+            check_frames_setting(slug, model)
+        server = make_server(model, self._weights[slug])
+        answers = ModelAnswersKey(
             adapter=model.adapter,
             model=self._weights[slug],
             settings={key: value for key, value in model.settings.items() if key not in serving_names}
@@ -195,17 +196,20 @@ class RunKeys:
             attention=model.attention,
             trust_remote_code=model.trust_remote_code,
             prompt=prompt,
-            versions={library: version_of(library) for library in adapter.versioned(model.settings, model.attention)}
+            versions={
+                library: installed_version(library)
+                for library in adapter.get_versioned_packages(model.settings, model.attention)
+            }
             | server.versions,
             serving=server.serving,
-            code_versions={f"adapter {model.adapter}": adapter.version, "decoder": DECODER},
+            code_versions={f"adapter {model.adapter}": adapter.version, "decoder": DECODER_VERSION},
             **request,
         )
         return ModelRunKey(
             run=name,
-            key=answers.digest(),
+            key=answers.compute_digest(),
             answers=answers,
-            code_versions={"stage infer": STAGES["infer"]},
+            code_versions={"stage infer": STAGE_VERSIONS["infer"]},
             patterns=tuple(model.patterns),
             checkpoint=model.checkpoint,
             gpus=model.gpus,
@@ -223,41 +227,43 @@ class RunKeys:
         files = self._plan.imports.answer_files(run)
         if not files:
             raise UserError(
-                f"{run.name}: no answers found. Put the files into "
-                f"{FOLDER / run.benchmark / run.model / run.protocol / run.sampling}/, or remove the run."
+                f"{run.name}: no files of answers. Put them into "
+                f"{IMPORTS_FOLDER / run.benchmark / run.model / run.protocol / run.sampling}/, or remove the run."
             )
-        answers = RunFiles(
+        answers = RunFilesKey(
             adapter=model.adapter,
             benchmark=run.benchmark,
             form=self._config.benchmarks[run.benchmark].protocols[run.protocol].form,
             sampling=sampling,
             files=self._plan.digests(files),
         )
-        answers = self.versioned("import_answers", answers, run.benchmark)
-        return ImportedRunKey(run=run.name, key=answers.digest(), answers=answers, patterns=tuple(model.patterns))
+        answers = self.add_versions("import_answers", answers, run.benchmark)
+        return ImportedRunKey(
+            run=run.name, key=answers.compute_digest(), answers=answers, patterns=tuple(model.patterns)
+        )
 
     def _imported_ratings(self, name: str, benchmark: str, protocol: str, judge: str) -> ImportedRatingsKey:
         runs = [run for run in self._plan.runs() if (run.benchmark, run.protocol) == (benchmark, protocol)]
         files = {run.name: self._plan.digests(self._plan.imports.rating_files(run, judge)) for run in runs}
-        answers = RatingFiles(
+        answers = RatingFilesKey(
             adapter=self._config.models[judge].adapter,
             benchmark=benchmark,
             sampling=NO_FRAMES,
             files={run: digests for run, digests in files.items() if digests},
         )
-        answers = self.versioned("import_ratings", answers, benchmark)
-        return ImportedRatingsKey(run=name, key=answers.digest(), answers=answers)
+        answers = self.add_versions("import_ratings", answers, benchmark)
+        return ImportedRatingsKey(run=name, key=answers.compute_digest(), answers=answers)
 
 
 def image_settings(protocol: Protocol, model: Model) -> dict[str, Any]:
-    """Return the settings of a model's adapter that a protocol determines: how a server is sent images."""
+    """Return the settings of a model's adapter that a protocol determines: how images are sent to a server."""
     values = {"detail": protocol.detail, "image_size": protocol.image_size}
     fields = ADAPTERS[model.adapter].settings.model_fields
     return {name: value for name, value in values.items() if value is not None and name in fields}
 
 
 @cache
-def version_of(distribution: str) -> str:
+def installed_version(distribution: str) -> str:
     """Return the installed version of a distribution."""
     try:
         return metadata.version(distribution)

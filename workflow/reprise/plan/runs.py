@@ -8,29 +8,29 @@ from typing import TYPE_CHECKING
 
 from reprise.benchmarks.registry import load_analyses, load_scores
 from reprise.config.configuration import Configuration
-from reprise.config.figures import Figure, OfTables
+from reprise.config.figures import Figure, TableFigure
 from reprise.config.model import Model
-from reprise.config.side_packages import module_of, packages_of
+from reprise.config.side_packages import list_packages, load_module
 from reprise.config.suite import OnGpus
 from reprise.config.tables import Row, TableSpec
-from reprise.config.time import PLANNED, time_rows
-from reprise.core.errors import UserError, refuse_unknown
-from reprise.core.files import matching_files
+from reprise.config.temporal import PLANNED, temporal_rows
+from reprise.core.errors import UserError, reject_unknown
+from reprise.core.files import list_matching_files
 from reprise.core.names import FIGURE, UNPINNED
-from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, Ledger, Results, Run, Scored
+from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, ManifestKind, Results, Run, ScoredRun
 from reprise.core.store import Store
-from reprise.external import FOLDER
+from reprise.external import IMPORTS_FOLDER
 from reprise.fetch.settings import ReleaseHub
 from reprise.models.adapters import ADAPTERS
-from reprise.models.asking.money.prices import Budget, needed_budget
+from reprise.models.inference.money.prices import Budget, get_budget_setting
 from reprise.plan.imported import Imports
-from reprise.plan.naming import fitting, listed, nearest
+from reprise.plan.name_matching import format_list, match_names, suggest_closest
 
 if TYPE_CHECKING:  # These modules import this one.
     from reprise.plan.side_package import SidePackage
 
 
-def run_of(benchmark: str, row: Row) -> Run | None:
+def run_from_row(benchmark: str, row: Row) -> Run | None:
     """Return the run of a table row, or None for chance, data statistics and published values."""
     if row.model is None or row.protocol is None or row.sampling is None or row.chance or row.dataset:
         return None
@@ -54,17 +54,17 @@ class Plan:
         self.models = frozenset(slug for slug, model in config.models.items() if self._is_selected(slug, model))
         self._judges: dict[str, list[str]] = {}
         self._runs: list[Run] | None = None
-        self._manifests: dict[tuple[Ledger, str], list[Path]] = {}
-        self._scored: dict[tuple[str, str], list[Scored]] = {}  # (benchmark, table or figure) -> its scored runs
+        self._manifests: dict[tuple[ManifestKind, str], list[Path]] = {}
+        self._scored: dict[tuple[str, str], list[ScoredRun]] = {}  # (benchmark, table or figure) -> its scored runs
 
     def _side_packages(self) -> "dict[str, SidePackage]":
-        names = packages_of(self.config.suite.benchmarks.values())
-        return {name: module_of(name, "plan").Package(self) for name in names}
+        names = list_packages(self.config.suite.benchmarks.values())
+        return {name: load_module(name, "plan").Package(self) for name in names}
 
     def _is_selected(self, slug: str, model: Model) -> bool:
         """Return whether the suite's `run:` selects a model; a paid model also needs a budget."""
-        is_unpaid = ADAPTERS[model.adapter].is_paid(model.settings) and not self.budget.permits(model.price)
-        if slug in self.config.suite.skip or self._is_whole_import(slug) or is_unpaid:
+        is_over_budget = ADAPTERS[model.adapter].is_paid(model.settings) and not self.budget.permits(model.price)
+        if slug in self.config.suite.skip or self._is_unsampled_import(slug) or is_over_budget:
             return False
         is_local = not model.is_remote and model.gpus == 0 and model.repo is None
         return any(
@@ -74,7 +74,7 @@ class Plan:
             for term in self.config.suite.run
         )
 
-    def _is_whole_import(self, slug: str) -> bool:
+    def _is_unsampled_import(self, slug: str) -> bool:
         """Return whether a model has imported predictions for a whole benchmark while the suite is limited."""
         return self.config.limit is not None and self.config.is_import(slug)
 
@@ -86,17 +86,17 @@ class Plan:
     @cached_property
     def overview(self) -> dict[str, TableSpec]:
         """Return each benchmark's part of the overview; empty if the suite names no model for it."""
-        specs = {benchmark: self.config.overview_of(benchmark) for benchmark in self.config.tables}
+        specs = {benchmark: self.config.get_overview(benchmark) for benchmark in self.config.tables}
         return {benchmark: spec for benchmark, spec in specs.items() if spec is not None}
 
-    def shown(self) -> list[tuple[str, str, TableSpec]]:
+    def all_tables(self) -> list[tuple[str, str, TableSpec]]:
         """Return every table and every part of the overview."""
         return [*self.tables(), *((benchmark, OVERVIEW, spec) for benchmark, spec in self.overview.items())]
 
     def table(self, benchmark: str, table: str) -> TableSpec:
         """Return the specification of a table or of a part of the overview; raise a UserError without one."""
-        name, specs = f"{benchmark}/{table}", {f"{slug}/{label}": spec for slug, label, spec in self.shown()}
-        refuse_unknown("table", [name], specs, str(TABLES / name))
+        name, specs = f"{benchmark}/{table}", {f"{slug}/{label}": spec for slug, label, spec in self.all_tables()}
+        reject_unknown("table", [name], specs, str(TABLES / name))
         return specs[name]
 
     def figures(self) -> list[tuple[str, str, Figure]]:
@@ -107,27 +107,27 @@ class Plan:
     def figure(self, benchmark: str, figure: str) -> Figure:
         """Return the specification of a figure, or raise a UserError if it does not exist."""
         name, specs = f"{benchmark}/{figure}", {f"{slug}/{label}": spec for slug, label, spec in self.figures()}
-        refuse_unknown("figure", [name], specs, str(FIGURES / name))
+        reject_unknown("figure", [name], specs, str(FIGURES / name))
         return specs[name]
 
-    def parts_of(self, benchmark: str, name: str) -> list[tuple[str, TableSpec]]:
+    def table_parts(self, benchmark: str, name: str) -> list[tuple[str, TableSpec]]:
         """Return the name and the shown part of each table that a figure or table shows."""
         if not re.match(FIGURE, name):
             return [(name, self.table(benchmark, name))]
         spec = self.figure(benchmark, name)
-        parts = spec.of if isinstance(spec, OfTables) else []
-        return [(part.table, part.of(self.table(benchmark, part.table))) for part in parts]
+        parts = spec.of if isinstance(spec, TableFigure) else []
+        return [(part.table, part.select(self.table(benchmark, part.table))) for part in parts]
 
     def benchmarks_by_table(self) -> dict[str, list[str]]:
         """Return, for each table number, the benchmarks whose papers have such a table."""
         names = sorted({table for _, table, _ in self.tables()}, key=lambda name: int(name.removeprefix("table")))
         return {name: [benchmark for benchmark, table, _ in self.tables() if table == name] for name in names}
 
-    def ledgers(self, stage: Ledger, benchmark: str) -> list[Path]:
+    def manifests(self, stage: ManifestKind, benchmark: str) -> list[Path]:
         """Return the manifests of a stage, one for each shard."""
         if (stage, benchmark) not in self._manifests:
             shards = range(self.config.suite.shards)
-            self._manifests[stage, benchmark] = [self.results.ledger(stage, benchmark, shard) for shard in shards]
+            self._manifests[stage, benchmark] = [self.results.manifest(stage, benchmark, shard) for shard in shards]
         return self._manifests[stage, benchmark]
 
     def digests(self, files: Iterable[str | Path]) -> dict[str, str]:
@@ -136,9 +136,9 @@ class Plan:
 
     def digests_in(self, folder: str, patterns: Sequence[str]) -> dict[str, str]:
         """Return the digests of a user's files by name, so that an edited file is a change."""
-        return {name: self.store.digest(path) for name, path in matching_files(Path(folder), patterns).items()}
+        return {name: self.store.digest(path) for name, path in list_matching_files(Path(folder), patterns).items()}
 
-    def digest_of(self, file: str | Path | None) -> str:
+    def optional_digest(self, file: str | Path | None) -> str:
         """Return the digest of a file, or an empty text if it is missing; the stage that reads it reports that."""
         return self.store.digest(Path(file)) if file and Path(file).is_file() else ""
 
@@ -152,25 +152,25 @@ class Plan:
         if not self.has_data(benchmark):
             return False
         chance = load_scores(benchmark).CHANCE
-        is_counted = any(chance.get(metric, 0.0) is None for c in spec.columns for metric in spec.metrics_of(c))
+        is_counted = any(chance.get(metric, 0.0) is None for c in spec.columns for metric in spec.list_metrics(c))
         return any(row.dataset or (row.chance and is_counted) for row in spec.rows())
 
-    def judges_of(self, benchmark: str) -> list[str]:
+    def benchmark_judges(self, benchmark: str) -> list[str]:
         """Return the judges of a benchmark that run here, then those with imported ratings."""
         if benchmark not in self._judges:
             overrides = self.config.suite.benchmarks[benchmark].judges
-            runs = [Run.parse(f"{benchmark}/{name}") for name in sorted(self.config.runs_of(benchmark))]
+            runs = [Run.parse(f"{benchmark}/{name}") for name in sorted(self.config.list_runs(benchmark))]
             imported = self.imports.judges(benchmark, [run for run in runs if run.model in self.models])
             candidates = [*(self.config.suite.judges if overrides is None else overrides), *imported]
             self._judges[benchmark] = [slug for slug in dict.fromkeys(candidates) if slug in self.models]
         return self._judges[benchmark]
 
-    def judge_of(self, run: Run) -> str:
+    def find_judge(self, run: Run) -> str:
         """Return the judge of a run, or raise a UserError if no judge can rate it."""
-        judge = self._judge_for(run, self.judges_of(run.benchmark))
+        judge = self._judge_for(run, self.benchmark_judges(run.benchmark))
         if judge is None:
             raise UserError(
-                f"suite '{self.config.name}': no judge of {run.benchmark} runs here, or has rated {run.name}. "
+                f"suite '{self.config.name}': no judge of {run.benchmark} runs here, and none has rated {run.name}. "
                 "Name one in `judges:` and in `run:`."
             )
         return judge
@@ -178,33 +178,33 @@ class Plan:
     def _judge_for(self, run: Run, judges: Iterable[str]) -> str | None:
         """Return the first judge that can rate a run or has rated it."""
         candidates = (
-            judge for judge in judges if judge in self.judges_of(run.benchmark) and self.has_ratings(run, judge)
+            judge for judge in judges if judge in self.benchmark_judges(run.benchmark) and self.has_ratings(run, judge)
         )
         return next(candidates, None)
 
     def judges(self) -> set[str]:
         """Return the judges of all benchmarks."""
-        return {judge for benchmark in self.config.benchmarks for judge in self.judges_of(benchmark)}
+        return {judge for benchmark in self.config.benchmarks for judge in self.benchmark_judges(benchmark)}
 
     def is_judged(self, benchmark: str, protocol: str) -> bool:
         """Return whether a judge rates the answers to a protocol."""
         return self.config.benchmarks[benchmark].protocols[protocol].judge is not None
 
-    def scored(self, benchmark: str, row: Row) -> Scored | None:
+    def find_scored_run(self, benchmark: str, row: Row) -> ScoredRun | None:
         """Return a cell's run with the first judge of the row or benchmark, or None if this site cannot produce it."""
-        run = run_of(benchmark, row)
+        run = run_from_row(benchmark, row)
         if run is None or run.model not in self.models or not self.has_answers(run):
             return None
         if not self.is_judged(benchmark, run.protocol):
-            return Scored(run)
-        judge = self._judge_for(run, row.judges or self.judges_of(benchmark))
-        return Scored(run, judge) if judge else None
+            return ScoredRun(run)
+        judge = self._judge_for(run, row.judges or self.benchmark_judges(benchmark))
+        return ScoredRun(run, judge) if judge else None
 
-    def unjudged(self, benchmark: str, cells: Iterable[Row]) -> list[Run]:
+    def unjudged_runs(self, benchmark: str, cells: Iterable[Row]) -> list[Run]:
         """Return the runs of these table cells that this site can produce but no judge rates."""
-        runs = {run for cell in cells if not cell.judges and (run := run_of(benchmark, cell))}
+        runs = {run for cell in cells if not cell.judges and (run := run_from_row(benchmark, cell))}
         judged_runs = [run for run in runs if run.model in self.models and self.is_judged(benchmark, run.protocol)]
-        judges = self.judges_of(benchmark)
+        judges = self.benchmark_judges(benchmark)
         return sorted(run for run in judged_runs if self.has_answers(run) and self._judge_for(run, judges) is None)
 
     def has_answers(self, run: Run) -> bool:
@@ -215,66 +215,68 @@ class Plan:
         """Return whether a judge rates a run here or its ratings were imported."""
         return judge not in self.imports.models or bool(self.imports.rating_files(run, judge))
 
-    def needs_facts(self, benchmark: str) -> bool:
+    def needs_clip_metadata(self, benchmark: str) -> bool:
         """Return whether analyses need clip metadata.
 
         A benchmark with imported predictions alone has no videos fetched.
         """
         analyses = load_analyses(benchmark)
-        return analyses is not None and analyses.needs_facts and benchmark in self.data_benchmarks
+        return analyses is not None and analyses.needs_clip_metadata and benchmark in self.data_benchmarks
 
-    def table_scored(self, benchmark: str, name: str) -> list[Scored]:
+    def table_scored_runs(self, benchmark: str, name: str) -> list[ScoredRun]:
         """Return the scored runs that a table, a part of the overview or a figure needs and this site can produce."""
         if (benchmark, name) not in self._scored:
-            cells = [cell for _, spec in self.parts_of(benchmark, name) for cell in spec.cells()]
-            self._scored[benchmark, name] = self.scored_of(benchmark, cells)
+            cells = [cell for _, spec in self.table_parts(benchmark, name) for cell in spec.cells()]
+            self._scored[benchmark, name] = self.select_scored_runs(benchmark, cells)
         return self._scored[benchmark, name]
 
-    def scored_of(self, benchmark: str, cells: Iterable[Row]) -> list[Scored]:
+    def select_scored_runs(self, benchmark: str, cells: Iterable[Row]) -> list[ScoredRun]:
         """Return the scored runs that these table cells show and this site can produce."""
-        return sorted({scored for cell in cells if (scored := self.scored(benchmark, cell))})
+        return sorted({scored for cell in cells if (scored := self.find_scored_run(benchmark, cell))})
 
-    def overview_scored(self) -> list[Scored]:
+    def overview_scored_runs(self) -> list[ScoredRun]:
         """Return the scored runs of the overview."""
-        return [scored for benchmark in sorted(self.overview) for scored in self.table_scored(benchmark, OVERVIEW)]
+        return [scored for benchmark in sorted(self.overview) for scored in self.table_scored_runs(benchmark, OVERVIEW)]
 
     @cached_property
-    def time(self) -> dict[str, dict[str, dict[str, Scored | str]]]:
+    def temporal(self) -> dict[str, dict[str, dict[str, ScoredRun | str]]]:
         """Return the temporal profiles that this site can produce, by model.
 
-        Each maps benchmark -> temporal ablation (`view`) -> the scored run, or the reason why there is none.
+        Each maps benchmark -> temporal ablation (`condition`) -> the scored run, or the reason why there is none.
         """
         profiles = {
             slug: {
-                benchmark: {view: self._view_scored(benchmark, view, row) for view, row in views.items()}
-                for benchmark, views in benchmarks.items()
+                benchmark: {
+                    condition: self._find_condition(benchmark, condition, row) for condition, row in conditions.items()
+                }
+                for benchmark, conditions in benchmarks.items()
             }
-            for slug, benchmarks in time_rows(self.config).items()
+            for slug, benchmarks in temporal_rows(self.config).items()
         }
-        return {slug: benchmarks for slug, benchmarks in profiles.items() if self._scored_views(benchmarks)}
+        return {slug: benchmarks for slug, benchmarks in profiles.items() if self._scored_conditions(benchmarks)}
 
-    def _view_scored(self, benchmark: str, view: str, row: Row | str) -> Scored | str:
+    def _find_condition(self, benchmark: str, condition: str, row: Row | str) -> ScoredRun | str:
         """Return the scored run of a temporal ablation, or the reason why there is none."""
         if isinstance(row, str):
             return row
-        run = run_of(benchmark, row)
+        run = run_from_row(benchmark, row)
         assert run is not None
         # Files that fit several runs are assigned to the run that a table shows.
-        if view != PLANNED and run.model in self.imports.models and not self.imports.own_files(run):
-            folder = FOLDER / run.benchmark / run.model / run.protocol / run.sampling
-            return f"its answers are imported, and none lie in {folder}/."
-        return self.scored(benchmark, row) or self.why_idle(run)
+        if condition != PLANNED and run.model in self.imports.models and not self.imports.run_folder_files(run):
+            folder = IMPORTS_FOLDER / run.benchmark / run.model / run.protocol / run.sampling
+            return f"its answers are imported, and {folder}/ has none."
+        return self.find_scored_run(benchmark, row) or self.idle_reason(run)
 
-    def time_scored(self, slugs: Iterable[str]) -> list[Scored]:
+    def temporal_scored_runs(self, slugs: Iterable[str]) -> list[ScoredRun]:
         """Return the scored runs behind the temporal profiles of these models."""
-        return sorted({scored for slug in slugs for scored in self._scored_views(self.time[slug])})
+        return sorted({scored for slug in slugs for scored in self._scored_conditions(self.temporal[slug])})
 
-    def _scored_views(self, views: Mapping[str, Mapping[str, Scored | str]]) -> list[Scored]:
+    def _scored_conditions(self, conditions: Mapping[str, Mapping[str, ScoredRun | str]]) -> list[ScoredRun]:
         return [
             scored
-            for scored_by_view in views.values()
-            for scored in scored_by_view.values()
-            if isinstance(scored, Scored)
+            for scored_by_condition in conditions.values()
+            for scored in scored_by_condition.values()
+            if isinstance(scored, ScoredRun)
         ]
 
     def runs(self) -> list[Run]:
@@ -285,65 +287,68 @@ class Plan:
             self._runs = sorted({scored.run for scored in self._scored_anywhere()} | extra_runs)
         return self._runs
 
-    def numbers(self) -> list[Scored]:
+    def scored_runs(self) -> list[ScoredRun]:
         """Return all runs with each judge that a table shows, else with the first judge, else with the extractors."""
         scored_runs = self._scored_anywhere()
         for run in set(self.runs()) - {scored.run for scored in scored_runs}:
-            judges = self.judges_of(run.benchmark) if self.is_judged(run.benchmark, run.protocol) else []
-            scored_runs.add(Scored(run, self._judge_for(run, judges) or ""))
+            judges = self.benchmark_judges(run.benchmark) if self.is_judged(run.benchmark, run.protocol) else []
+            scored_runs.add(ScoredRun(run, self._judge_for(run, judges) or ""))
         return sorted(scored_runs)
 
-    def _scored_anywhere(self) -> set[Scored]:
-        scored_runs = {scored for benchmark, table, _ in self.shown() for scored in self.table_scored(benchmark, table)}
-        return scored_runs | set(self.time_scored(self.time))
+    def _scored_anywhere(self) -> set[ScoredRun]:
+        scored_runs = {
+            scored for benchmark, table, _ in self.all_tables() for scored in self.table_scored_runs(benchmark, table)
+        }
+        return scored_runs | set(self.temporal_scored_runs(self.temporal))
 
-    def samplings_of(self, benchmark: str) -> list[str]:
-        """Return the samplings whose frames are planned for a benchmark: all, and those with a view that a run uses."""
+    def planned_samplings(self, benchmark: str) -> list[str]:
+        """Return the samplings whose frames are planned: all without a transform, and the others that a run uses."""
         main, used_samplings = self.config.main, {run.sampling for run in self.runs() if run.benchmark == benchmark}
-        return [name for name in main.samplings if name in used_samplings or not main.is_viewed(name)]
+        return [name for name in main.samplings if name in used_samplings or not main.is_transformed(name)]
 
     def find_run(self, name: str) -> Run:
         """Return the run that a name or abbreviation matches, or raise a UserError if none or several match."""
         runs = {run.name: run for run in self.runs()}
-        matches = fitting(name, runs)
+        matches = match_names(name, runs)
         if len(matches) == 1:
             return runs[matches[0]]
         suite = f"suite '{self.config.name}'"
         if matches:
             raise UserError(
-                f"'{name}' fits {len(matches)} runs of {suite}: {listed(matches)}. Add another part: {RUN_NAME}."
+                f"'{name}' matches {len(matches)} runs of {suite}: {format_list(matches)}. Add another part: "
+                f"{RUN_NAME}."
             )
         suite_runs = {
-            f"{benchmark}/{run}" for benchmark in self.config.benchmarks for run in self.config.runs_of(benchmark)
+            f"{benchmark}/{run}" for benchmark in self.config.benchmarks for run in self.config.list_runs(benchmark)
         }
         idle_runs = sorted(suite_runs - runs.keys())
-        idle = fitting(name, idle_runs)
+        idle = match_names(name, idle_runs)
         if len(idle) == 1:
             raise UserError(
-                f"{idle[0]}: {suite} shows this run, but does not make it: {self.why_idle(Run.parse(idle[0]))}"
+                f"{idle[0]}: {suite} shows this run, but does not compute it: {self.idle_reason(Run.parse(idle[0]))}"
             )
         raise UserError(
-            f"no run '{name}' in {suite}.{nearest(name, [*runs, *idle_runs])} A run is named {RUN_NAME}, "
-            "or by as many parts of that as tell it from others; `python -m reprise runs` lists them."
+            f"no run '{name}' in {suite}.{suggest_closest(name, [*runs, *idle_runs])} A run is named {RUN_NAME}, "
+            "or by enough of these parts to be unique; `python -m reprise runs` lists the runs."
         )
 
-    def why_idle(self, run: Run) -> str:
+    def idle_reason(self, run: Run) -> str:
         """Return the reason why this site does not produce a run."""
         model, suite_file = self.config.models[run.model], self.config.file
-        if self._is_whole_import(run.model):
-            return f"its answers were made elsewhere, for all of {run.benchmark}, and '{self.config.name}' is a part."
+        if self._is_unsampled_import(run.model):
+            return f"its answers are imported for all of {run.benchmark}, but suite '{self.config.name}' is a sample."
         if run.model not in self.models:
             if ADAPTERS[model.adapter].is_paid(model.settings) and not self.budget.permits(model.price):
                 price_state = "names no `price:`" if model.price is None else "names a `price:`"
                 return (
-                    f"its model is behind an API with a key and its file {price_state}, and "
-                    f"`{needed_budget(model.price)}:` in {suite_file} is 0."
+                    f"its model has a paid API, its file {price_state}, and `{get_budget_setting(model.price)}:` in "
+                    f"{suite_file} is 0."
                 )
             needs = f" (it needs {model.gpus} GPUs)" if model.gpus else ""
             return f"`run:` in {suite_file} does not select '{run.model}'{needs}."
         if not self.has_answers(run):
-            return f"its answers are imported, and none lie in {FOLDER / run.benchmark / run.model}/."
-        return f"no judge of {run.benchmark} runs here, or has rated it."
+            return f"its answers are imported, and {IMPORTS_FOLDER / run.benchmark / run.model}/ has none."
+        return f"no judge of {run.benchmark} runs here, and none has rated it."
 
     @cached_property
     def data_benchmarks(self) -> list[str]:

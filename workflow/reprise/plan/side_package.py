@@ -1,4 +1,4 @@
-"""Define what a side package (`reprise/config/side_packages.py`) adds to the plan of a suite that has its keys."""
+"""Define what a side package (`reprise/config/side_packages.py`) adds to the plan of a suite that uses it."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 from reprise.core.paths import Run
 from reprise.core.settings import Settings
 from reprise.models.keys import RunKey
-from reprise.plan.answers import Job
-from reprise.plan.rules import Asked
+from reprise.plan.answers import ModelJob
+from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
-from reprise.plan.states import Asking, States
+from reprise.plan.states import PendingJob, RunStates
 
 
-class SidePackage(Asked):
+class SidePackage(RuleInputs):
     """Base of the class `Package` of a side package, which also holds the input functions of its rules."""
 
     VERSIONS: ClassVar[Mapping[str, int]] = {}
@@ -29,15 +29,15 @@ class SidePackage(Asked):
 
     # Models that are queried in addition to those of the suite's runs
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[ModelJob]:
         """Yield the package's jobs that query a model."""
         yield from ()
 
-    def askings(self, states: States, benchmarks: Collection[str]) -> Iterator[Asking]:
+    def pending_jobs(self, states: RunStates, benchmarks: Collection[str]) -> Iterator[PendingJob]:
         """Yield the pending inference jobs of these benchmarks, with their reasons."""
         yield from ()
 
-    def outcome(self, targets: Sequence[str]) -> Iterator[str]:
+    def summarize_outcome(self, targets: Sequence[str]) -> Iterator[str]:
         """Yield a line for each result that the workflow produced for these targets, or for all of them."""
         yield from ()
 

@@ -1,8 +1,8 @@
 """Check that each model's job fits a cluster partition.
 
 Snakemake's plugin for Slurm only warns if a job fits no partition of its file. It then submits the job to the default
-partition, where it waits forever or is refused. The needs of models are therefore compared with the same file before
-jobs are planned.
+partition, where the job waits forever or is rejected. The needs of models are therefore compared with the same file
+before jobs are planned.
 """
 
 import re
@@ -17,37 +17,39 @@ from reprise.config.model import Model
 from reprise.config.problems import read
 from reprise.core.errors import UserError
 from reprise.core.log import log
-from reprise.core.paths import options_of, profile_file
-from reprise.core.settings import Settings, mistake
+from reprise.core.paths import parse_options, profile_file
+from reprise.core.settings import Settings, setting_error
 from reprise.core.yaml_files import load_yaml
 from reprise.plan.runs import Plan
-from reprise.plan.targets import asked_by, models_of
+from reprise.plan.targets import find_target_runs, list_models
 
 TRIGGERS, DEFAULT_TRIGGERS = "--rerun-triggers", ("code", "input", "mtime", "params", "software-env")
-EXECUTOR, PARTITIONS, GROUP_COMPONENTS = "executor", "slurm-partition-config", "group-components"
-LOOKS = re.compile(r"--dry-?run|--unlock|-[pqF]*n[pqF]*")
+EXECUTOR, PARTITION_CONFIG, GROUP_COMPONENTS = "executor", "slurm-partition-config", "group-components"
+JOBLESS_OPTION = re.compile(r"--dry-?run|--unlock|-[pqF]*n[pqF]*")
 # Format of times in the output of `generate-slurm-partition-config`, such as 2-12:00:00.
-TIME = re.compile(r"(?:(?P<days>\d+)-)?(?P<hours>\d+):(?P<minutes>\d\d):\d\d")
+SLURM_TIME = re.compile(r"(?:(?P<days>\d+)-)?(?P<hours>\d+):(?P<minutes>\d\d):\d\d")
 
 
 def _in_minutes(value: Any) -> Any:
     """Convert a time limit in Slurm's format to minutes."""
     if not isinstance(value, str):
         return value
-    time = TIME.fullmatch(value)
+    time = SLURM_TIME.fullmatch(value)
     if time is None:
-        raise mistake(f"should be minutes or days-hours:minutes:seconds, such as 2-12:00:00; found '{value[:60]}'.")
+        raise setting_error(
+            f"should be minutes or days-hours:minutes:seconds, such as 2-12:00:00; found '{value[:60]}'."
+        )
     return (24 * int(time["days"] or 0) + int(time["hours"])) * 60 + int(time["minutes"])
 
 
-class PartitionLimits(Settings, extra="ignore"):
-    """One partition. A limit that is omitted is none; without `max_gpu` it has no GPUs.
+class SlurmPartition(Settings, extra="ignore"):
+    """One partition. An omitted limit means no limit; without `max_gpu` the partition has no GPUs.
 
-    The file is the plugin's, so keys that only the plugin reads are allowed.
+    The file belongs to the plugin, so keys that only the plugin reads are allowed.
     """
 
     max_runtime: Annotated[int, BeforeValidator(_in_minutes)] | None = Field(None, ge=1)
-    """Longest time of a job, in minutes or as Slurm writes it."""
+    """Longest time of a job, in minutes or in Slurm's format."""
     max_mem_mb: int | None = Field(None, ge=1)
     """Memory of a node, in MB."""
     max_threads: int | None = Field(None, ge=1)
@@ -56,58 +58,58 @@ class PartitionLimits(Settings, extra="ignore"):
     """GPUs of a node."""
 
 
-class Site(Settings):
-    """The partitions, by name. A job goes to the one that it fits best; to one with GPUs only if it needs them."""
+class SlurmSite(Settings):
+    """The partitions by name. A job goes to the best fit, and to a partition with GPUs only if it needs them."""
 
-    partitions: dict[str, PartitionLimits] = Field(min_length=1)
+    partitions: dict[str, SlurmPartition] = Field(min_length=1)
     _runs_together: int = PrivateAttr(1)
 
-    def longest(self, gpus: int, *, is_shared: bool) -> int | None:
+    def max_minutes(self, gpus: int, *, is_shared: bool) -> int | None:
         """Return the longest time of a job in minutes, or None without a limit.
 
         A shared allocation divides its time among its runs.
         """
-        limit = self.most("max_runtime", gpus)
+        limit = self.max_limit("max_runtime", gpus)
         return max(1, limit // self._runs_together) if limit is not None and is_shared else limit
 
-    def for_gpus(self, count: int) -> dict[str, PartitionLimits]:
+    def partitions_for(self, count: int) -> dict[str, SlurmPartition]:
         """Return the partitions for this number of GPUs; jobs without GPUs avoid GPU partitions if possible."""
         cpu_only = {name: partition for name, partition in self.partitions.items() if not partition.max_gpu}
         suitable = {name: partition for name, partition in self.partitions.items() if partition.max_gpu >= count}
         return suitable if count else cpu_only or suitable
 
-    def most(self, limit: Literal["max_runtime", "max_mem_mb", "max_threads"], gpus: int) -> int | None:
+    def max_limit(self, limit: Literal["max_runtime", "max_mem_mb", "max_threads"], gpus: int) -> int | None:
         """Return the largest limit of the partitions for this number of GPUs, or None if one of them has no limit."""
-        limits = [getattr(partition, limit) for partition in self.for_gpus(gpus).values()]
+        limits = [getattr(partition, limit) for partition in self.partitions_for(gpus).values()]
         return None if None in limits else max(limits, default=None)
 
 
 # Eight cores decode clips about as fast as a GPU consumes them (docs/reference/inference.md).
-THREADS_OF_COPY = 8
+THREADS_PER_COPY = 8
 
 
-def threads_of(model: Model, copies: int = 1) -> int:
+def count_threads(model: Model, copies: int = 1) -> int:
     """Return the number of CPUs of a model's job; with GPUs, these CPUs prepare clips for the copies of the model."""
-    return max(model.threads, THREADS_OF_COPY * copies) if model.gpus else model.threads
+    return max(model.threads, THREADS_PER_COPY * copies) if model.gpus else model.threads
 
 
-def copies_of(model: Model) -> int:
+def count_copies(model: Model) -> int:
     """Return the largest number of copies of a model that its GPUs can hold."""
     return max(1, model.gpus // (model.gpus_per_copy or 1))
 
 
-def executor_of(arguments: Sequence[str]) -> str | None:
+def find_executor(arguments: Sequence[str]) -> str | None:
     """Return the executor that the call or its profile names, or None if jobs run in Snakemake's own processes."""
-    options = options_of(arguments)
+    options = parse_options(arguments)
     executor = options.get(f"--{EXECUTOR}", options.get("-e", _profile(arguments).get(EXECUTOR)))
     return None if executor in (None, "local") else str(executor)
 
 
-def partitions_file(arguments: Sequence[str]) -> Path | None:
+def find_partitions_file(arguments: Sequence[str]) -> Path | None:
     """Return the file of partitions if this call submits jobs to Slurm and its profile names one."""
-    if executor_of(arguments) != "slurm":
+    if find_executor(arguments) != "slurm":
         return None
-    path = options_of(arguments).get(f"--{PARTITIONS}", _profile(arguments).get(PARTITIONS))
+    path = parse_options(arguments).get(f"--{PARTITION_CONFIG}", _profile(arguments).get(PARTITION_CONFIG))
     return Path(path) if path else None
 
 
@@ -117,7 +119,7 @@ def _profile(arguments: Sequence[str]) -> dict[str, Any]:
     return (load_yaml(file) or {}) if file is not None else {}
 
 
-def rerun_triggers(arguments: Sequence[str]) -> Collection[str]:
+def find_rerun_triggers(arguments: Sequence[str]) -> Collection[str]:
     """Return the rerun triggers of a call to Snakemake, from its arguments, its profile or the defaults."""
     words = [word for argument in arguments for word in argument.split("=", 1)]
     is_option = [word.startswith(TRIGGERS[:9]) for word in words]  # Snakemake accepts abbreviated options.
@@ -129,15 +131,15 @@ def rerun_triggers(arguments: Sequence[str]) -> Collection[str]:
 
 def is_jobless(arguments: Sequence[str]) -> bool:
     """Return whether a call runs no jobs, as with a dry run or `--unlock`."""
-    return any(LOOKS.fullmatch(argument) for argument in arguments)
+    return any(JOBLESS_OPTION.fullmatch(argument) for argument in arguments)
 
 
-def site_of(arguments: Sequence[str]) -> Site | None:
+def load_site(arguments: Sequence[str]) -> SlurmSite | None:
     """Return the partitions that jobs are submitted to, or None if jobs run on this machine."""
-    file = partitions_file(arguments)
+    file = find_partitions_file(arguments)
     if file is None:
         return None
-    site = read(Site, file)
+    site = read(SlurmSite, file)
     site._runs_together = _runs_together(arguments)
     return site
 
@@ -149,43 +151,43 @@ def _runs_together(arguments: Sequence[str]) -> int:
     return max((int(count) for count in counts if count.isdecimal()), default=1)
 
 
-def check_models(plan: Plan, site: Site, targets: Sequence[str]) -> None:
+def check_models(plan: Plan, site: SlurmSite, targets: Sequence[str]) -> None:
     """Raise a UserError that names the models whose jobs fit no partition."""
-    slugs = [slug for slug in models_of(asked_by(plan, targets)) if slug not in plan.imports.models]
+    slugs = [slug for slug in list_models(find_target_runs(plan, targets)) if slug not in plan.imports.models]
     errors = [
         f"config/models/{slug}.yaml: {problem}"
         for slug in slugs
-        for problem in problems(plan.config.models[slug], site)
+        for problem in find_problems(plan.config.models[slug], site)
     ]
     if errors:
         advice = (
-            f"Correct the models' files, or the partitions in the file that the profile names by `{PARTITIONS}`. "
-            "What this site cannot run is skipped by `skip:` of the suite."
+            f"Correct the models' files, or the partitions in the file that the profile names by `{PARTITION_CONFIG}`. "
+            "To leave out models that this site cannot run, list them in `skip:` of the suite."
         )
         raise UserError("\n".join([*errors, advice]))
     for slug in slugs:
-        if warning := lack_of_time(plan.config.models[slug], site):
+        if warning := runtime_warning(plan.config.models[slug], site):
             log.warning(f"config/models/{slug}.yaml: {warning}")
 
 
-def lack_of_time(model: Model, site: Site) -> str:
+def runtime_warning(model: Model, site: SlurmSite) -> str:
     """Return a warning if runs that share an allocation each have less time than the model's file requests."""
-    exclusive, shared = (site.longest(model.gpus, is_shared=is_shared) for is_shared in (False, True))
-    if model.pieces > 1 or exclusive is None or shared is None or shared >= min(exclusive, round(model.hours * 60)):
+    exclusive, shared = (site.max_minutes(model.gpus, is_shared=is_shared) for is_shared in (False, True))
+    if model.partitions > 1 or exclusive is None or shared is None or shared >= min(exclusive, round(model.hours * 60)):
         return ""
     return (
         f"hours: {model.hours:g}: {site._runs_together} runs share an allocation of {exclusive} minutes, so each has "
-        f"{shared}. What is cut off goes on when the allocation is submitted again; a smaller number at "
-        f"`{GROUP_COMPONENTS}` of the profile gives each run more."
+        f"{shared}. An interrupted run continues when the allocation is submitted again; a smaller number at "
+        f"`{GROUP_COMPONENTS}` of the profile gives each run more time."
     )
 
 
-def problems(model: Model, site: Site) -> Iterator[str]:
+def find_problems(model: Model, site: SlurmSite) -> Iterator[str]:
     """Yield the reasons why no partition can hold a model's job."""
-    partitions = site.for_gpus(model.gpus)
+    partitions = site.partitions_for(model.gpus)
     if not partitions:
         largest_gpus = max(partition.max_gpu for partition in site.partitions.values())
-        yield f"gpus: {model.gpus}: no partition has a node with so many; the most is max_gpu: {largest_gpus}."
+        yield f"gpus: {model.gpus}: no partition has a node with so many; the largest is max_gpu: {largest_gpus}."
         return
     names = f"partition{'s' * (len(partitions) > 1)} {', '.join(partitions)}"
     with_memory = [
@@ -194,10 +196,10 @@ def problems(model: Model, site: Site) -> Iterator[str]:
         if partition.max_mem_mb is None or model.memory_mb <= partition.max_mem_mb
     ]
     if not with_memory:
-        largest_memory = site.most("max_mem_mb", model.gpus)
-        yield f"memory_mb: {model.memory_mb}: the most of {names} is max_mem_mb: {largest_memory}."
+        largest_memory = site.max_limit("max_mem_mb", model.gpus)
+        yield f"memory_mb: {model.memory_mb}: the largest of {names} is max_mem_mb: {largest_memory}."
     elif not any(
-        partition.max_threads is None or threads_of(model) <= partition.max_threads for partition in with_memory
+        partition.max_threads is None or count_threads(model) <= partition.max_threads for partition in with_memory
     ):
         threads = max(partition.max_threads or 0 for partition in with_memory)
-        yield f"its job takes {threads_of(model)} CPUs: the most of {names} is max_threads: {threads}."
+        yield f"its job takes {count_threads(model)} CPUs: the largest of {names} is max_threads: {threads}."

@@ -9,59 +9,59 @@ from pathlib import Path
 from typing import Any
 
 from reprise.config.load import load
-from reprise.core.errors import UserError, faults_in_words
+from reprise.core.errors import UserError, raise_machine_errors
 from reprise.core.files import canonical_json
 from reprise.core.log import log
-from reprise.core.names import FIGURE, one_of
+from reprise.core.names import FIGURE, any_of_pattern
 from reprise.core.paths import RESULTS, WORKFLOW, settings_name
 from reprise.core.settings import Key, Settings
 from reprise.core.settings_text import settings_text
-from reprise.models.asking.pieces import NAME
+from reprise.models.inference.partitions import PARTITION_NAME
 from reprise.models.keys import RunKey
-from reprise.plan.answers import failed_answers, summary
+from reprise.plan.answers import find_failed_answers, summarize_failures
 from reprise.plan.builds import check_gpus
-from reprise.plan.rules.annotations import Annotations
-from reprise.plan.rules.inference import Inference
-from reprise.plan.rules.media import Media
-from reprise.plan.rules.report import Report
-from reprise.plan.rules.scores import Scores
-from reprise.plan.rules.tables import Figures, Tables
-from reprise.plan.rules.time import Time
+from reprise.plan.rules.annotations import AnnotationRules
+from reprise.plan.rules.inference import InferenceRules
+from reprise.plan.rules.media import MediaRules
+from reprise.plan.rules.report import ReportRules
+from reprise.plan.rules.scores import ScoreRules
+from reprise.plan.rules.tables import FigureRules, TableRules
+from reprise.plan.rules.temporal import TemporalRules
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
-from reprise.plan.site import Site, check_models, site_of
-from reprise.plan.states import outcome
-from reprise.plan.targets import check_profile, check_targets, targets_of, warn_of_models
+from reprise.plan.site import SlurmSite, check_models, load_site
+from reprise.plan.states import summarize_outcome
+from reprise.plan.targets import check_profile, check_targets, parse_targets, warn_about_models
 from reprise.plan.unrecorded import check_results
 
-WITHOUT_SETTINGS = (
-    "collected_table", "health", "join_pieces", "judgements", "preview", "serve_environment", "weights",
+STAGES_WITHOUT_SETTINGS = (
+    "collected_table", "health", "join_partitions", "judgements", "preview", "serve_environment", "weights",
 )  # fmt: skip
-"""Stages without own settings. Their version is a param next to the settings of runs or frames."""
+"""Stages without settings of their own. Their version is a param next to the settings of runs or frames."""
 
 
 class Rules:
     """Objects for the files of rules. Each has the settings of its stages and the input functions of its rules."""
 
-    def __init__(self, plan: Plan, site: Site | None = None) -> None:
-        self.annotations = Annotations(plan)
-        self.media = Media(plan)
-        self.inference = Inference(plan, site)
-        self.scores = Scores(plan)
-        self.tables = Tables(plan)
-        self.figures = Figures(plan)
-        self.time = Time(plan)
-        self.report = Report(plan)
+    def __init__(self, plan: Plan, site: SlurmSite | None = None) -> None:
+        self.annotations = AnnotationRules(plan)
+        self.media = MediaRules(plan)
+        self.inference = InferenceRules(plan, site)
+        self.scores = ScoreRules(plan)
+        self.tables = TableRules(plan)
+        self.figures = FigureRules(plan)
+        self.temporal = TemporalRules(plan)
+        self.report = ReportRules(plan)
         self.packages = plan.packages
 
     def settings_by_name(self, plan: Plan) -> Iterator[tuple[str, Settings]]:
         """Yield the settings of every job of the suite by name."""
         runs = RunKeys(plan)
-        for stage in WITHOUT_SETTINGS:
-            yield stage, runs.versioned(stage, Key())
+        for stage in STAGES_WITHOUT_SETTINGS:
+            yield stage, runs.add_versions(stage, Key())
         first_rules = (self.annotations, self.media, self.inference, self.scores)
         rule_settings = (
-            rules.keys(runs) for rules in (*first_rules, self.tables, self.figures, self.time, self.report)
+            rules.keys(runs) for rules in (*first_rules, self.tables, self.figures, self.temporal, self.report)
         )
         package_settings = (package.keys(runs) for package in self.packages.values())
         for name, settings in chain(*rule_settings, *package_settings):
@@ -75,79 +75,79 @@ def all_settings(plan: Plan) -> dict[str, Settings]:
     return dict(Rules(plan).settings_by_name(plan))
 
 
-def settings_of(config: Mapping[str, Any], name: str) -> Settings:
+def load_job_settings(config: Mapping[str, Any], name: str) -> Settings:
     """Return the settings of one job, which reads them from the configuration itself."""
     plan = Plan(load(Path(), dict(config)))
     return next(settings for job_name, settings in Rules(plan).settings_by_name(plan) if job_name == name)
 
 
 def load_suite(
-    overrides: dict[str, Any], arguments: Sequence[str] = (), *, within: str | None = None, rules_in: str = ""
-) -> "Suite":
+    overrides: dict[str, Any], arguments: Sequence[str] = (), *, module_name: str | None = None, rules_folder: str = ""
+) -> "SuiteRules":
     """Read the configuration and report all problems before jobs are planned.
 
     Args:
         overrides: Main settings of the call or of the module.
         arguments: Command line of Snakemake.
-        within: Name of the workflow as a module of another one, which may have its own targets.
-        rules_in: Folder of the rules that call this function.
+        module_name: Name of the workflow as a module of another one, which may have its own targets.
+        rules_folder: Folder of the rules that call this function.
 
     Raises:
         UserError: The configuration, the targets or existing results have problems.
     """
-    with faults_in_words():
-        _check_places(Path(rules_in).resolve())
-        source = "--config" if within is None else f"`config:` of module '{within}'"
+    with raise_machine_errors():
+        _check_folders(Path(rules_folder).resolve())
+        source = "--config" if module_name is None else f"`config:` of module '{module_name}'"
         plan = Plan(load(Path(), overrides, source), is_read_only=True)
-        if within is not None:
-            names = [name for name in _MODULES if name != within]
+        if module_name is not None:
+            names = [name for name in _MODULES if name != module_name]
             if names:
                 raise UserError(
-                    f"modules '{names[0]}' and '{within}' are both Reprise, and what people read in {RESULTS}/ belongs "
-                    "to one suite. Keep one of them here; run the other from its own Snakefile in another working "
-                    "directory (snakemake -d)."
+                    f"modules '{names[0]}' and '{module_name}' are both Reprise, but tables, figures and the report in "
+                    f"{RESULTS}/ belong to one suite. Keep one of them here, and run the other from its own Snakefile "
+                    "in another working directory (snakemake -d)."
                 )
-            _MODULES.append(within)
+            _MODULES.append(module_name)
         if "--target-jobs" in arguments:  # Snakemake calls itself for a job of this workflow.
-            return Suite(plan, overrides)
+            return SuiteRules(plan, overrides)
         check_profile(arguments)
-        targets = targets_of(arguments)
-        if within is None:
+        targets = parse_targets(arguments)
+        if module_name is None:
             check_targets(plan, targets)
-        if site := site_of(arguments):
+        if site := load_site(arguments):
             check_models(plan, site, targets)
         check_gpus(plan, targets, arguments)
-        warn_of_models(plan, targets)
-        plan.imports.warn_of_unused(plan.models)
+        warn_about_models(plan, targets)
+        plan.imports.warn_about_unused_files(plan.models)
         if "--unlock" not in arguments:
             check_results(plan, all_settings(plan), arguments)
-        if failed := failed_answers(plan):
-            log.warning(summary(failed))
-        return Suite(plan, overrides, targets, site)
+        if failed := find_failed_answers(plan):
+            log.warning(summarize_failures(failed))
+        return SuiteRules(plan, overrides, targets, site)
 
 
-def _check_places(rules: Path) -> None:
+def _check_folders(rules: Path) -> None:
     """Raise a UserError if the rules belong to another clone than the library, or nothing can be written here."""
     if not os.access(Path(), os.W_OK):
         raise UserError(
-            f"{Path().absolute()}: this working directory cannot be written, and results go there. Nothing was "
-            "changed. Let this user write there, or name another folder: snakemake -d <folder>."
+            f"{Path().absolute()}: no permission to write to this working directory, which holds the results. Nothing "
+            "was changed. Give this user write permission, or name another folder: snakemake -d <folder>."
         )
     if rules.name == "rules" and rules.is_dir() and rules.parents[1] != WORKFLOW:
         raise UserError(
-            f"the Snakefile is that of {rules.parents[1]}, and this Snakemake ({sys.executable}) has the library of "
-            f"{WORKFLOW}. Run the snakemake of the Snakefile's own environment, or name {WORKFLOW / 'Snakefile'}."
+            f"the Snakefile belongs to {rules.parents[1]}, but this Snakemake ({sys.executable}) uses the library of "
+            f"{WORKFLOW}. Run the snakemake of the Snakefile's own environment, or use {WORKFLOW / 'Snakefile'}."
         )
 
 
 _MODULES: list[str] = []  # names of this workflow as a module of the current Snakefile
 
 
-class Suite(Rules):
+class SuiteRules(Rules):
     """Suite with everything that the Snakemake rules call."""
 
     def __init__(
-        self, plan: Plan, overrides: Mapping[str, Any], targets: Sequence[str] = (), site: Site | None = None
+        self, plan: Plan, overrides: Mapping[str, Any], targets: Sequence[str] = (), site: SlurmSite | None = None
     ) -> None:
         super().__init__(plan, site)
         self._plan, self._overrides, self._targets = plan, overrides, targets
@@ -177,14 +177,16 @@ class Suite(Rules):
         """Return the pattern of each wildcard."""
         config = self._plan.config
         return {
-            "benchmark": one_of(config.benchmarks),
-            "protocol": one_of({name for spec in config.benchmarks.values() for name in spec.protocols}),
+            "benchmark": any_of_pattern(config.benchmarks),
+            "protocol": any_of_pattern({name for spec in config.benchmarks.values() for name in spec.protocols}),
             "sampling": config.main.pattern,
-            "model": one_of(config.models),
-            "judge": one_of(self._plan.judges()),
-            "environment": one_of(model.served_by.environment for model in config.models.values() if model.served_by),
+            "model": any_of_pattern(config.models),
+            "judge": any_of_pattern(self._plan.judges()),
+            "environment": any_of_pattern(
+                model.served_by.environment for model in config.models.values() if model.served_by
+            ),
             "shard": r"\d+",
-            "piece": NAME.pattern,
+            "partition": PARTITION_NAME.pattern,
             "table": r"table\d+",
             "figure": FIGURE.strip("^$"),
             "clip": r"[^/\s]+",
@@ -206,13 +208,13 @@ class Suite(Rules):
             self._texts[name] = settings_text(name, self._settings[name].model_dump(mode="json"))
         return self._texts[name]
 
-    def say_failures(self) -> None:
+    def log_failures(self) -> None:
         """Log a warning about failed answers."""
-        if failed := failed_answers(self._plan):
-            log.warning(summary(failed))
+        if failed := find_failed_answers(self._plan):
+            log.warning(summarize_failures(failed))
 
-    def say_outcome(self) -> None:
+    def log_outcome(self) -> None:
         """Log a summary of the finished workflow."""
-        self.say_failures()
-        for line in outcome(self._plan, self._targets):
+        self.log_failures()
+        for line in summarize_outcome(self._plan, self._targets):
             log.info(line)

@@ -1,27 +1,27 @@
 """Versions of the code that computes results. Raise one if its results change on purpose, with a line in CHANGELOG.md.
 
-A version is a param of each job of its stage. Raising it reruns that stage, while a refactoring reruns nothing.
+A version is a param of each job of its stage. Raising it reruns that stage; a refactoring alone reruns nothing.
 `tests/demo/test_versions.py` compares the demo's numbers with these versions and names the one to raise. The versions
 of benchmarks are in config/benchmarks/, those of adapters in `models/adapters.py`, those of synthetic worlds in
 `fetch/plugins.py`, and those of the stages of side packages in their `plan.py`.
 """
 
-DECODER = 2
+DECODER_VERSION = 2
 """Version of reading planned frames from a clip (`media/decoder.py`); part of the response cache's key."""
-STAGES = {
+STAGE_VERSIONS = {
     "agreement": 1,
     "annotations": 1,
     "clips": 3,
     "collected_table": 1,
     "data_statistics": 1,
-    "facts": 3,
+    "clip_metadata": 3,
     "figure": 1,
     "frames": 1,
     "health": 1,
     "import_answers": 1,
     "import_ratings": 1,
     "infer": 1,
-    "join_pieces": 1,
+    "join_partitions": 1,
     "judge_requests": 1,
     "judgements": 1,
     "metrics": 1,
@@ -36,8 +36,8 @@ STAGES = {
     "sources": 3,
     "table": 1,
     "tables_pdf": 1,
-    "time_all": 1,
-    "time_card": 1,
+    "temporal_profiles": 1,
+    "temporal_profile": 1,
     "verdicts": 1,
     "weights": 1,
 }

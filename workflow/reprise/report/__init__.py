@@ -1,1 +1,1 @@
-"""The report: a static site with the tables, the figures, a page for each run, and every item with its answers."""
+"""Build the report: a static site with tables, figures, a page for each run, and every item with its answers."""

@@ -1,35 +1,35 @@
-"""The files that the report is made from: those of a suite, and the report's fixed files and templates."""
+"""List the files that the report is built from: those of a suite, and the report's fixed files and templates."""
 
 from pathlib import Path
 
 from reprise.core.paths import (
     ALL,
     Results,
-    Scored,
+    ScoredRun,
     figure_file,
     reproduction_file,
     table_file,
-    time_file,
+    temporal_file,
 )
 from reprise.report.keys import ReportedRun, ReportKey
-from reprise.tables.published import published_file
+from reprise.tables.published import published_path
 from reprise.tables.render.html import CSS
 
 FIGURE_KINDS = ("svg", "png", "pdf", "csv")
-# The report has these files of each model's temporal profile; the profile of all models has no items.
-CARD_KINDS = (*FIGURE_KINDS, "items.csv")
+# Files of each model's temporal profile. The profile of all models has no list of items.
+PROFILE_KINDS = (*FIGURE_KINDS, "items.csv")
 SITE = Path(__file__).with_name("site")
 TEMPLATES = Path(__file__).with_name("templates")
 BROWSER = "items.html"
 
 
-def inputs(key: ReportKey, results: Results) -> list[Path]:
-    """Return the files of a suite that its report is made from."""
+def list_inputs(key: ReportKey, results: Results) -> list[Path]:
+    """Return the files of a suite that its report is built from."""
     paths = [results.folder / "sources" / "missing.md"]
     paths += [reproduction_file("html"), reproduction_file("csv")] if key.show_published else []
-    if key.time:
-        paths += [time_file(ALL, kind) for kind in FIGURE_KINDS]
-        paths += [time_file(model, kind) for model in key.time for kind in ("json", *CARD_KINDS)]
+    if key.temporal:
+        paths += [temporal_file(ALL, kind) for kind in FIGURE_KINDS]
+        paths += [temporal_file(model, kind) for model in key.temporal for kind in ("json", *PROFILE_KINDS)]
     for benchmark in key.benchmarks:
         name = benchmark.name
         for table in benchmark.tables:
@@ -37,9 +37,12 @@ def inputs(key: ReportKey, results: Results) -> list[Path]:
             paths += [results.statistics(name)] if table.statistics else []
         for figure in benchmark.figures:
             paths += [figure_file(name, figure, kind) for kind in FIGURE_KINDS]
-        paths += [published_file(name)] if key.show_published and benchmark.tables else []
+        paths += [published_path(name)] if key.show_published and benchmark.tables else []
         if benchmark.runs and benchmark.has_clips:
-            paths += [results.facts(name), *(results.ledger("clips", name, shard) for shard in range(key.shards))]
+            paths += [
+                results.clip_metadata(name),
+                *(results.manifest("clips", name, shard) for shard in range(key.shards)),
+            ]
         for run in benchmark.runs:
             scored = run.scored
             paths += [results.items(name), results.requests(name, scored.run.protocol), results.responses(scored.run)]
@@ -47,23 +50,24 @@ def inputs(key: ReportKey, results: Results) -> list[Path]:
             if scored.judge:
                 paths += [results.judge_requests(scored.run), results.judge_responses(scored.run, scored.judge)]
             paths.append(results.metrics(scored))
-            paths += [results.verdicts(scored.run, reader) for reader in readers_of(run)]
+            paths += [results.verdicts(scored.run, extractor) for extractor in extractors_of(run)]
             paths += problem_files(run, results)
     return paths
 
 
-def readers_of(run: ReportedRun) -> tuple[str, str]:
-    """Return the names of a run's verdicts, by the robust and the authors' reader, of its answers or its judge's."""
+def extractors_of(run: ReportedRun) -> tuple[str, str]:
+    """Return the names of a run's verdicts by the robust and the authors' extractor; a judge has names of its own."""
     return (run.judge, f"{run.judge}.authors") if run.judge else ("robust", "authors")
 
 
 def problem_files(run: ReportedRun, results: Results) -> list[Path]:
-    answer_problems = [results.import_problems(Scored(run.scored.run))] if run.imported else []
+    """Return the files with the problems of imported answers and ratings."""
+    answer_problems = [results.import_problems(ScoredRun(run.scored.run))] if run.imported else []
     return answer_problems + ([results.import_problems(run.scored)] if run.imported_ratings else [])
 
 
 def site_files() -> dict[str, Path]:
-    """Return the fixed files by name in the report; the item browser is at the top, its files are in `assets/`."""
+    """Return the fixed files by their names in the report: the item browser at the top, its files in `assets/`."""
     files = {"assets/tables.css": CSS}
     for path in sorted(SITE.rglob("*")):
         name = path.relative_to(SITE).as_posix()
@@ -72,5 +76,6 @@ def site_files() -> dict[str, Path]:
     return files
 
 
-def own_files() -> dict[str, Path]:
+def fixed_files() -> dict[str, Path]:
+    """Return the fixed files and the templates by name; the report's key has their digests."""
     return site_files() | {f"templates/{path.name}": path for path in sorted(TEMPLATES.glob("*.html"))}

@@ -1,4 +1,4 @@
-"""The items of a benchmark, their clips and the answers to them, as the item browser shows them."""
+"""Convert the items of a benchmark, their clips and their answers to the objects of the item browser."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import starmap
@@ -6,46 +6,49 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.prompts import FRAME_COUNT, FRAMES
+from reprise.benchmarks.prompts import FRAME_COUNT_MARKER, FRAMES_MARKER
 from reprise.benchmarks.registry import load_analyses, load_scores
-from reprise.benchmarks.scoring import with_analysed_groups
-from reprise.report.folder import ENCODE, display_text, finite, without_empty
+from reprise.benchmarks.scoring import add_analysis_groups
+from reprise.report.folder import ENCODE, display_text, finite_or_none, without_empty
 from reprise.report.runs import RunTables
 
-SHORT = 120
-SEARCHED = 4000  # characters of an item that a search covers
-PLACE = ["item_id", "role"]
-ANSWER = ("role", "text", "scores", "error", "message", "frames_shown", "tokens_in", "tokens_out")
-# The page shows scores and the authors' reader in any case, so these two names of readers are left empty.
-READ_BY = pl.col("read_by").replace(["score", "authors"], "").alias("by")
-VERDICT = ("value", "score", "right", "unparsed", "failed", "by", "reply")
+MAX_LABEL = 120
+MAX_SEARCH_TEXT = 4000  # characters of an item that the search covers
+REQUEST_COLUMNS = ["item_id", "role"]
+ANSWER_COLUMNS = ("role", "text", "scores", "error", "message", "frames_shown", "tokens_in", "tokens_out")
+# The page shows scores and the name of the authors' extractor anyway, so these two rules are left empty.
+EXTRACTED_BY = pl.col("extracted_by").replace(["score", "authors"], "").alias("extracted_by")
+VERDICT_COLUMNS = ("value", "score", "right", "unparsed", "failed", "extracted_by", "reply")
 
-Requests = Mapping[str, Mapping[str, list[dict[str, Any]]]]  # protocol -> item -> its questions
+Requests = Mapping[str, Mapping[str, list[dict[str, Any]]]]  # protocol -> item -> its requests
 Media = Callable[[Mapping[str, Any]], str]  # a clip's row of the manifest -> the address of its video
 
 
 class Items:
-    """The items of a benchmark, with the groups that contain them."""
+    """The items of a benchmark, with their groups."""
 
-    def __init__(self, benchmark: str, items: pl.DataFrame, facts: pl.DataFrame | None) -> None:
+    def __init__(self, benchmark: str, items: pl.DataFrame, clip_metadata: pl.DataFrame | None) -> None:
         self._table = items
         self.ids: list[str] = items["item_id"].to_list()
         self.tasks: list[str] = items["task"].unique(maintain_order=True).to_list()
         analyses = load_analyses(benchmark)
-        self.grouped = items.drop("texts") if analyses is None else with_analysed_groups(items, facts, analyses)
+        self.grouped = items.drop("texts") if analyses is None else add_analysis_groups(items, clip_metadata, analyses)
         """the items without texts, with the groups of analyses"""
-        # The groups that items name, and those with computed numbers.
+        # The groups in the column of the items, and those that the scores define.
         names = self.grouped["groups"].explode().drop_nulls().unique(maintain_order=True).to_list()
         members = {name: pl.col("groups").list.contains(name) for name in names} | dict(load_scores(benchmark).GROUPS)
         self.groups: dict[str, pl.Series] = {}  # group -> whether it contains each item
         for name in [name for name in members if name not in self.tasks]:
-            is_member = self.grouped.select("item_id", one=members[name])["one"].fill_null(False)
+            is_member = self.grouped.select("item_id", is_member=members[name])["is_member"].fill_null(False)
             if is_member.any():
                 self.groups[name] = is_member
 
     def index(self, clips: Mapping[str, int]) -> dict[str, Any]:
-        places = {task: index for index, task in enumerate(self.tasks)}
-        units = {unit: index for index, unit in enumerate(self._table["unit"].unique(maintain_order=True))}
+        """Return the columns that filter the items, with references to tasks, clusters, groups and clips by index."""
+        task_indices = {task: index for index, task in enumerate(self.tasks)}
+        cluster_indices = {
+            cluster: index for index, cluster in enumerate(self._table["cluster"].unique(maintain_order=True))
+        }
         members: list[list[int]] = [[] for _ in self.ids]
         for index, is_member in enumerate(self.groups.values()):
             for number in is_member.arg_true().to_list():
@@ -53,25 +56,25 @@ class Items:
         group_sets = {groups: index for index, groups in enumerate(dict.fromkeys(map(tuple, members)))}
         return {
             "id": [display_text(name) for name in self.ids],
-            "task": [places[task] for task in self._table["task"]],
-            "unit": [units[unit] for unit in self._table["unit"]],
-            "sets": list(group_sets),
-            "groups": [group_sets[tuple(groups)] for groups in members],  # the index of each item's set of groups
+            "task": [task_indices[task] for task in self._table["task"]],
+            "cluster": [cluster_indices[cluster] for cluster in self._table["cluster"]],
+            "group_sets": list(group_sets),
+            "group_set": [group_sets[tuple(groups)] for groups in members],  # index of each item's set of groups
             "clip": [clips[name] for name in self._table["clip_id"]],
         }
 
-    def short(self) -> Iterator[str]:
-        """Return the line of each item in the list."""
-        return starmap(_short, self._table.select("texts", "answer").iter_rows())
+    def labels(self) -> Iterator[str]:
+        """Return the label of each item in the list."""
+        return starmap(_label, self._table.select("texts", "answer").iter_rows())
 
-    def searched(self) -> dict[str, Any]:
-        """Return the text of each item that a search covers."""
+    def search_texts(self) -> dict[str, Any]:
+        """Return the lower-case text of each item that the search covers."""
         rows = self._table.select("texts", "answer").iter_rows()
         texts = ("\n".join([*(entry["text"] for entry in entries), answer]) for entries, answer in rows)
-        return {"text": [display_text(text)[:SEARCHED].lower() for text in texts]}
+        return {"text": [display_text(text)[:MAX_SEARCH_TEXT].lower() for text in texts]}
 
     def objects(self, requests: Requests) -> Iterator[dict[str, Any]]:
-        """Yield each item in full, without answers."""
+        """Yield each item as an object without its answers."""
         for row in self._table.iter_rows(named=True):
             yield without_empty(
                 {
@@ -88,39 +91,43 @@ class Items:
             )
 
 
-def questions(requests: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
+def group_requests(requests: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
+    """Return the requests of each item, with placeholders for its frames."""
     by_item: dict[str, list[dict[str, Any]]] = {}
     rows = requests.select("item_id", "role", "ask", "system", "prompt", "options", "expected").iter_rows()
     for item, role, ask, system, prompt, options, expected in rows:
-        question = {
+        request = {
             "role": role,
             "ask": ask,
-            "system": display_text(system.replace(FRAME_COUNT, "{frame_count}")),
-            "prompt": display_text(prompt.replace(FRAME_COUNT, "{frame_count}").replace(FRAMES, " {frames} ")),
+            "system": display_text(system.replace(FRAME_COUNT_MARKER, "{frame_count}")),
+            "prompt": display_text(
+                prompt.replace(FRAME_COUNT_MARKER, "{frame_count}").replace(FRAMES_MARKER, " {frames} ")
+            ),
             "options": [display_text(option) for option in options],
             "expected": display_text(expected),
         }
-        by_item.setdefault(item, []).append(without_empty(question))
+        by_item.setdefault(item, []).append(without_empty(request))
     return by_item
 
 
-def _short(texts: list[dict[str, str]], answer: str) -> str:
-    """Return one line that distinguishes an item from others: its first text."""
-    first = texts[0]["text"] if texts else answer
-    line = " ".join(display_text(first[: 4 * SHORT]).split())
-    return line if len(line) <= SHORT else f"{line[: SHORT - 3]}..."
+def _label(texts: list[dict[str, str]], answer: str) -> str:
+    """Return a one-line label of an item: the start of its first text, else its answer."""
+    text = texts[0]["text"] if texts else answer
+    line = " ".join(display_text(text[: 4 * MAX_LABEL]).split())
+    return line if len(line) <= MAX_LABEL else f"{line[: MAX_LABEL - 3]}..."
 
 
 class Clips:
-    """The clips of a benchmark's items, in the order of their first item."""
+    """The clips of a benchmark's items, in the order of the items."""
 
-    def __init__(self, items: pl.DataFrame, ledger: pl.DataFrame, facts: pl.DataFrame) -> None:
+    def __init__(self, items: pl.DataFrame, manifest: pl.DataFrame, clip_metadata: pl.DataFrame) -> None:
         self._ids: list[str] = items["clip_id"].unique(maintain_order=True).to_list()
-        self.places = {name: index for index, name in enumerate(self._ids)}
-        self._manifest = {row["clip_id"]: row for row in ledger.iter_rows(named=True)}
-        self._metadata = {row["clip_id"]: row for row in facts.iter_rows(named=True)}
+        self.positions = {name: index for index, name in enumerate(self._ids)}
+        self._manifest = {row["clip_id"]: row for row in manifest.iter_rows(named=True)}
+        self._metadata = {row["clip_id"]: row for row in clip_metadata.iter_rows(named=True)}
 
     def objects(self, media: Media) -> list[dict[str, Any]]:
+        """Return each clip as an object with its status and metadata."""
         clips = []
         for name in self._ids:
             row, metadata = (
@@ -146,45 +153,48 @@ class Clips:
     def frames(self, plan: pl.DataFrame) -> Iterator[dict[str, Any]]:
         """Yield the frames of a sampling for each clip, in the order in which a model gets them.
 
-        `at` is the time of each frame in its clip. `of` is the index of that clip if an ablation shows another clip.
+        `times` are the times of the frames in their clip. `source_clip` is the index of that clip if an ablation takes
+        the frames of another clip.
         """
         rows = {row["clip_id"]: row for row in plan.iter_rows(named=True)}
         for name in self._ids:
             row = rows.get(name, {"indices": [], "times_s": [], "note": ""})
             yield {
                 "indices": row["indices"],
-                "at": self._frame_times(row, [round(time, 3) for time in row["times_s"]]),
-                "of": self.places.get(row.get("shown_clip") or ""),
+                "times": self._frame_times(row, [round(time, 3) for time in row["times_s"]]),
+                "source_clip": self.positions.get(row.get("shown_clip") or ""),
                 "note": display_text(row["note"]),
             }
 
-    def _frame_times(self, row: Mapping[str, Any], moments: list[float]) -> list[float]:
-        """Return the time of each frame in its clip; later frames have later times in the plan."""
+    def _frame_times(self, row: Mapping[str, Any], plan_times: list[float]) -> list[float]:
+        """Return the time of each frame in its clip. The plan's times are sorted, an ablation's indices may not be."""
         if row.get("shown_clip"):
             fps = self._metadata.get(row["shown_clip"], {}).get("fps") or 1.0
             return [round(index / fps, 3) for index in row["indices"]]
         times: dict[int, float] = {}
-        for index, moment in zip(sorted(row["indices"]), moments, strict=True):
-            times.setdefault(index, moment)
+        for index, time in zip(sorted(row["indices"]), plan_times, strict=True):
+            times.setdefault(index, time)
         return [times[index] for index in row["indices"]]
 
 
-def encoded_answers(numbers: Mapping[str, int], run: RunTables, judge: str) -> dict[int, str]:
+def encode_answers(numbers: Mapping[str, int], run: RunTables, judge: str) -> dict[int, str]:
     """Return the answers to each item as JSON, by the item's number."""
     names = (judge, f"{judge}.authors") if judge else ("robust", "authors")
-    rows = run.responses.select("item_id", *ANSWER)
+    rows = run.responses.select("item_id", *ANSWER_COLUMNS)
     for name, verdicts in zip(names, (run.robust, run.authors), strict=True):
         if run.replies is None:
             verdicts = verdicts.with_columns(reply=pl.lit(""))
         else:
             verdicts = verdicts.join(run.replies.select("request_id", reply="text"), on="request_id", how="left")
-        columns = verdicts.with_columns(READ_BY).select(*PLACE, *VERDICT)
-        rows = rows.join(columns, on=PLACE, how="left", maintain_order="left", suffix=name)
+        columns = verdicts.with_columns(EXTRACTED_BY).select(*REQUEST_COLUMNS, *VERDICT_COLUMNS)
+        rows = rows.join(columns, on=REQUEST_COLUMNS, how="left", maintain_order="left", suffix=name)
     answers: dict[int, list[dict[str, Any]]] = {}
-    for item, role, text, scores, error, message, frames, tokens_in, tokens_out, *read_by in rows.iter_rows():
-        robust, authors = (_reading(*read_by[start : start + len(VERDICT)]) for start in (0, len(VERDICT)))
-        # The authors' reading is listed only if it differs.
-        readings = {names[0]: robust, names[1]: None if authors == robust else authors}
+    for item, role, text, scores, error, message, frames, tokens_in, tokens_out, *verdict_values in rows.iter_rows():
+        robust, authors = (
+            _extraction(*verdict_values[start : start + len(VERDICT_COLUMNS)]) for start in (0, len(VERDICT_COLUMNS))
+        )
+        # The authors' extraction is listed only if it differs.
+        extractions = {names[0]: robust, names[1]: None if authors == robust else authors}
         answer = {
             "role": role,
             "text": display_text(text),
@@ -194,21 +204,21 @@ def encoded_answers(numbers: Mapping[str, int], run: RunTables, judge: str) -> d
             "frames": frames,
             "tokens_in": tokens_in,
             "tokens_out": tokens_out,
-            "read": {name: reading for name, reading in readings.items() if reading is not None},
+            "extractions": {name: extraction for name, extraction in extractions.items() if extraction is not None},
         }
         answers.setdefault(numbers[item], []).append(without_empty(answer))
     return {number: ENCODE(item_answers) for number, item_answers in answers.items()}
 
 
-def _reading(value: str | None, score: float | None, *rest: Any) -> dict[str, Any] | None:
-    """Return the entries of a reading that have content; none if there is no reading."""
+def _extraction(value: str | None, score: float | None, *rest: Any) -> dict[str, Any] | None:
+    """Return the non-empty entries of an extraction; None if there is no verdict."""
     if value is None:
         return None
     *entries, reply = rest
     return without_empty(
-        dict(zip(VERDICT, (display_text(value), _rounded(score), *entries, display_text(reply)), strict=True))
+        dict(zip(VERDICT_COLUMNS, (display_text(value), _rounded(score), *entries, display_text(reply)), strict=True))
     )
 
 
 def _rounded(number: float | None) -> float | None:
-    return None if (finite_number := finite(number)) is None else round(finite_number, 6)
+    return None if (finite_number := finite_or_none(number)) is None else round(finite_number, 6)

@@ -1,10 +1,10 @@
-"""The key of the report: its benchmarks with their runs, tables and figures, and their labels."""
+"""Define the key of the report: its benchmarks with their runs, tables and figures, and their labels."""
 
 from typing import Literal
 
 from pydantic import Field
 
-from reprise.core.paths import Run, Scored
+from reprise.core.paths import Run, ScoredRun
 from reprise.core.settings import KeyPart
 from reprise.tables.keys import SuiteKey
 
@@ -14,19 +14,19 @@ def model_page(model: str) -> str:
 
 
 class ReportedRun(KeyPart):
-    """A run whose answers the report shows, as read by its readers or by one judge."""
+    """A run whose answers the report shows, as extracted by its extractors or by one judge."""
 
     run: str
     judge: str = ""
     label: str
-    imported: bool = False  # whether its answers were made elsewhere
-    imported_ratings: bool = False  # whether its judge's ratings were made elsewhere
-    reference: bool = False  # whether its model is a baseline, whose answers may look broken on purpose
-    views: dict[str, str] = Field({})  # temporal ablation -> the run with that ablation, also in the report
+    imported: bool = False  # whether its answers are imported predictions
+    imported_ratings: bool = False  # whether its judge's ratings are imported
+    reference: bool = False  # whether its model is a baseline, whose health is not checked
+    ablations: dict[str, str] = Field({})  # temporal ablation -> the run with that ablation, also in the report
 
     @property
-    def scored(self) -> Scored:
-        return Scored(Run.parse(self.run), self.judge)
+    def scored(self) -> ScoredRun:
+        return ScoredRun(Run.parse(self.run), self.judge)
 
     @property
     def page(self) -> str:
@@ -37,24 +37,24 @@ class ReportedRun(KeyPart):
         return model_page(self.scored.run.model)
 
     @property
-    def made(self) -> str:
-        """Return the name of the data that hold the provenance of its numbers."""
-        return f"{self.scored.run.benchmark}/made/{self.scored.name.replace('/', '.')}"
+    def provenance(self) -> str:
+        """Return the name of the data file with the provenance of its numbers."""
+        return f"{self.scored.run.benchmark}/provenance/{self.scored.name.replace('/', '.')}"
 
 
 class ReportedTable(KeyPart):
     name: str
-    statistics: bool = False  # whether it shows numbers of the data
+    statistics: bool = False  # whether it shows statistics of the data
 
 
 class Headline(KeyPart):
-    """The main number of a benchmark, and the conditions of its runs."""
+    """The main metric of a benchmark, with the protocol and sampling of the runs that it compares."""
 
     metric: str
     group: str
     title: str
     decimals: int
-    table: str | None  # the table with the benchmark's chance
+    table: str | None  # the table with the benchmark's chance level
     protocol: str
     sampling: str
 
@@ -62,10 +62,10 @@ class Headline(KeyPart):
 class ReportedBenchmark(KeyPart):
     name: str
     title: str
-    passing_on: str = ""  # what the licence of its videos says about redistributing clips
-    has_clips: bool  # whether this site processes its videos
-    forms: dict[str, str] = Field({})  # protocol -> form of question
-    rated_to: dict[str, int] = Field({})  # protocol whose answers a judge rates -> the best rating
+    redistribution: str = ""  # what the licence of its videos says about redistribution
+    has_clips: bool  # whether its videos are processed here
+    forms: dict[str, str] = Field({})  # protocol -> question form
+    rated_to: dict[str, int] = Field({})  # protocol with a judge -> the best rating
     headline: Headline | None = None
     runs: tuple[ReportedRun, ...] = ()
     tables: tuple[ReportedTable, ...] = ()
@@ -83,16 +83,16 @@ class ReportKey(SuiteKey):
     shards: int = Field(ge=1)
     show_published: bool
     overview: bool
-    time: tuple[str, ...] = ()
-    site: dict[str, str] = Field({})  # digests of the fixed files and the templates, which are not code
+    temporal: tuple[str, ...] = ()
+    site: dict[str, str] = Field({})  # name -> digest of the fixed files and the templates
     benchmarks: tuple[ReportedBenchmark, ...] = ()
 
-    def browsed(self) -> list[ReportedBenchmark]:
-        """Return the benchmarks with items to browse."""
+    def browsable_benchmarks(self) -> list[ReportedBenchmark]:
+        """Return the benchmarks whose items can be browsed, because they have runs."""
         return [benchmark for benchmark in self.benchmarks if benchmark.runs]
 
     def runs(self) -> list[ReportedRun]:
         return [run for benchmark in self.benchmarks for run in benchmark.runs]
 
-    def references(self) -> frozenset[str]:
+    def reference_models(self) -> frozenset[str]:
         return frozenset(run.scored.run.model for run in self.runs() if run.reference)

@@ -1,4 +1,4 @@
-"""The suite's tables in the report: the same numbers, each with a link to its items."""
+"""Build the suite's tables for the report, where each number links to its items."""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -15,55 +15,57 @@ from reprise.core.schemas import TIMINGS, read_table
 from reprise.core.settings import Settings
 from reprise.report.inputs import BROWSER, problem_files
 from reprise.report.keys import ReportedRun, ReportedTable, ReportKey
-from reprise.report.runs import Summary
-from reprise.tables.build import Builder, Link
+from reprise.report.runs import RunSummary
+from reprise.tables.builder import NumberLink, TableBuilder
 from reprise.tables.keys import OverviewKey, TableKey
-from reprise.tables.measured import read_metrics, read_problems
+from reprise.tables.measurements import read_metrics, read_problems
 from reprise.tables.overview import OverviewBuilder
-from reprise.tables.published import Published, published_file
+from reprise.tables.published import PublishedTable, published_path
 from reprise.tables.render import html
 
 
-def browser_at(state: Mapping[str, str]) -> str:
-    """Return the address of the item browser in a state, from the top of the report."""
+def browser_address(state: Mapping[str, str]) -> str:
+    """Return the address of the item browser in a state, relative to the top of the report."""
     return f"{BROWSER}#" + "&".join(f"{name}={quote(value, safe='')}" for name, value in state.items() if value)
 
 
 @dataclass(frozen=True)
 class Links:
-    """Links from numbers to their items, by the states of the item browser."""
+    """Create links from numbers to their items in the item browser."""
 
-    summaries: Mapping[str, Summary]
+    summaries: Mapping[str, RunSummary]
 
-    def behind(self, run: str, metric: str = "", group: str = "", show: str = "", *, made: bool = False) -> str:
-        """Return the address of a run's items in the item browser, from the top of the report.
+    def items_address(
+        self, run: str, metric: str = "", group: str = "", show: str = "", *, show_provenance: bool = False
+    ) -> str:
+        """Return the address of a run's items in the item browser, relative to the top of the report.
 
-        The address is empty for a run that the report does not have. A number without single items, such as a bias,
-        links to all items that it was computed from, and a number of the data to the counted items. With `made` the
-        browser also shows the provenance of the number.
+        The address is empty if the report does not have the run. A metric without values for single items, such as a
+        bias, links to all items of its group. A statistic of the data links to the counted items. With
+        `show_provenance` the browser also opens the provenance of the number.
         """
         benchmark, _, rest = run.partition("/")
-        is_of_data = rest == "data"  # counted from the benchmark's data, not from answers
+        is_statistic = rest == "data"  # computed from the benchmark's data, not from answers
         summaries = [
             summary
             for name, summary in self.summaries.items()
-            if name == run or (is_of_data and name.startswith(f"{benchmark}/"))
+            if name == run or (is_statistic and name.startswith(f"{benchmark}/"))
         ]
         if not summaries:
             return ""
         state = {
             "b": benchmark,
-            "run": "" if is_of_data else run,
-            "metric": metric if metric in summaries[0].metrics and not is_of_data else "",
+            "run": "" if is_statistic else run,
+            "metric": metric if metric in summaries[0].metrics and not is_statistic else "",
             "group": group if any(group in summary.groups for summary in summaries) else "",
             "show": show,
-            "made": f"{metric}/{group}" if made and not is_of_data else "",
+            "provenance": f"{metric}/{group}" if show_provenance and not is_statistic else "",
         }
-        return browser_at(state)
+        return browser_address(state)
 
 
 class RenderedTable(NamedTuple):
-    """A table with links, as HTML; the page around it has the suite's notice."""
+    """A table with links as HTML, without the suite's notice, which the page has."""
 
     heading: str
     anchor: str
@@ -74,52 +76,52 @@ class RenderedTable(NamedTuple):
 
 @dataclass(frozen=True)
 class LinkedTables:
-    """Builds the tables of a suite again, with links."""
+    """Build the tables of a suite with links."""
 
     key: ReportKey
     results: Results
     links: Links
     settings: Mapping[str, Settings]
 
-    def built(self, benchmark: str, table: ReportedTable) -> RenderedTable:
+    def build(self, benchmark: str, table: ReportedTable) -> RenderedTable:
         key = cast(TableKey, self.settings[settings_name("tables", benchmark, table.name)])
         statistics = [self.results.statistics(benchmark)] if table.statistics else []
         published = self._published(benchmark, table.name)
-        builder = Builder(key, self._metrics(key.runs, statistics), published, self._problems, self._link("../"))
+        builder = TableBuilder(key, self._metrics(key.runs, statistics), published, self._problems, self._link("../"))
         return self._render(builder, key.runs)
 
-    def overview(self) -> RenderedTable:
+    def build_overview(self) -> RenderedTable:
         key = cast(OverviewKey, self.settings[settings_name("tables", OVERVIEW)])
         runs = [run for part in key.parts for run in part.runs]
-        own_runs = {run.scored.run for run in self.key.runs() if not run.imported and run.scored.name in runs}
+        timed_runs = {run.scored.run for run in self.key.runs() if not run.imported and run.scored.name in runs}
         builder = OverviewBuilder(
             key,
             self._metrics(runs),
-            {name: self._published(name, main.table) for name, main in key.of_all.items()},
+            {name: self._published(name, main.table) for name, main in key.default_conditions.items()},
             self._problems,
-            {run.name: read_table(self.results.timings(run), TIMINGS) for run in sorted(own_runs)},
+            {run.name: read_table(self.results.timings(run), TIMINGS) for run in sorted(timed_runs)},
             self._link(""),
         )
         return self._render(builder, runs)
 
-    def _render(self, builder: Builder | OverviewBuilder, names: Container[str]) -> RenderedTable:
-        table = replace(builder.table(), notice="")
+    def _render(self, builder: TableBuilder | OverviewBuilder, names: Container[str]) -> RenderedTable:
+        table = replace(builder.build(), notice="")
         runs = [run for run in self.key.runs() if run.scored.name in names]
-        return RenderedTable(table.title, html.anchor(table), html.table_section(table), builder.tidy, runs)
+        return RenderedTable(table.title, html.table_anchor(table), html.render_section(table), builder.tidy_rows, runs)
 
     def _metrics(self, runs: Iterable[str], statistics: Sequence[Path] = ()) -> pl.DataFrame:
-        """Return the metrics in the order in which the table's job reads them."""
+        """Return the metrics in the order in which the table's stage reads them."""
         return read_metrics([*(self.results.folder / "metrics" / f"{run}.parquet" for run in runs), *statistics])
 
-    def _link(self, top: str) -> Link:
+    def _link(self, top: str) -> NumberLink:
         def link(run: str, metric: str, group: str) -> str:
-            address = self.links.behind(run, metric, group, made=True)
+            address = self.links.items_address(run, metric, group, show_provenance=True)
             return f"{top}{address}" if address else ""
 
         return link
 
-    def _published(self, benchmark: str, table: str | None) -> Published:
-        return Published(published_file(benchmark) if self.key.show_published else None, table)
+    def _published(self, benchmark: str, table: str | None) -> PublishedTable:
+        return PublishedTable(published_path(benchmark) if self.key.show_published else None, table)
 
     @cached_property
     def _problems(self) -> dict[str, Counter[str]]:

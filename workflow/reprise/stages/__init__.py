@@ -1,1 +1,1 @@
-"""The stages of the workflow: one module per rule, run by `python -m reprise.stages <stage>`."""
+"""Stages of the workflow: one module per rule, run by `python -m reprise.stages <stage>`."""

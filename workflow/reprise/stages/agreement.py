@@ -6,21 +6,21 @@ from reprise.core.paths import Results
 from reprise.core.schemas import ITEMS, VERDICTS, read_table
 from reprise.stages.command import In, Out
 from reprise.stages.table import write_formats
-from reprise.tables.judges import agreement_table, compare, tidy_rows
+from reprise.tables.judges import build_agreement_table, compare_judges, tidy_rows
 from reprise.tables.keys import AgreementKey
 
 
 def main(settings: AgreementKey, item_table: In[list[Path]], verdicts: In[list[Path]], tex: Out[Path]) -> None:
     results = Results(settings.suite)
-    units_of_items = {
-        path: read_table(path, ITEMS, without=("texts",)).select("item_id", "unit") for path in item_table
+    clusters_by_file = {
+        path: read_table(path, ITEMS, without=("texts",)).select("item_id", "cluster") for path in item_table
     }
     verdicts_by_judge = {}
     for path in verdicts:
-        run, _, judge = results.name_of(path).rpartition("/")
-        items = units_of_items[results.items(run.partition("/")[0])]
+        run, _, judge = results.get_run_name(path).rpartition("/")
+        items = clusters_by_file[results.items(run.partition("/")[0])]
         verdicts_by_judge[run, judge] = read_table(path, VERDICTS).join(
             items, on="item_id", how="left", maintain_order="left"
         )
-    comparisons = [compare(pair, verdicts_by_judge, settings.confidence) for pair in settings.pairs]
-    write_formats(agreement_table(settings, comparisons), list(tidy_rows(settings, comparisons)), tex)
+    comparisons = [compare_judges(pair, verdicts_by_judge, settings.confidence) for pair in settings.pairs]
+    write_formats(build_agreement_table(settings, comparisons), list(tidy_rows(settings, comparisons)), tex)

@@ -1,8 +1,8 @@
-"""The command of a stage: `python -m reprise.stages --store <folder> frames --settings '{...}' --facts ... --out ...`.
+"""Run the command of a stage: `python -m reprise.stages --store <folder> frames --settings '{...}' --out ...`.
 
 Its options are the parameters of `main` in the stage's module:
 
-    def main(settings: FramesKey, facts: In[Path], ledgers: In[list[Path]], store: Site[Store], out: Out[Path]):
+    def main(settings: FramesKey, manifests: In[list[Path]], store: Site[Store], out: Out[Path]):
 
 `In` marks files that the stage reads and `Out` files that it writes. `Site` marks options that are the same for all
 jobs of a machine and affect no result; these options precede the name of the stage. Settings are JSON, as the rule's
@@ -19,13 +19,20 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, recorded, seal_text, value_digest
+from reprise.core.files import file_digest, read_provenance, seal_text, value_digest
 from reprise.core.locks import locked
-from reprise.core.owner import end_with, find_owner
+from reprise.core.owner import exit_with_owner, find_owner
 from reprise.core.paths import RESULTS
-from reprise.core.provenance import SHORT, Provenance, is_moved, recording, replace_running, running
-from reprise.core.settings import validated
-from reprise.core.settings_text import DIGEST, content_of, name_of
+from reprise.core.provenance import (
+    INPUT_DIGEST_DIGITS,
+    Provenance,
+    get_current_provenance,
+    is_moved,
+    record_provenance,
+    set_current_provenance,
+)
+from reprise.core.settings import validate_settings
+from reprise.core.settings_text import DIGEST, parse_content, parse_name
 from reprise.core.store import store_on_node
 
 T = TypeVar("T")
@@ -35,16 +42,16 @@ Site = Annotated[T, "site"]
 RETRY = "retry"
 
 
-def run(words: Sequence[str], module: str = "reprise.stages", prefix: str = "") -> None:
+def run(arguments: Sequence[str], module: str = "reprise.stages", prefix: str = "") -> None:
     """Run a stage from its command line.
 
     Args:
-        words: The options of all jobs, the name of the stage, and its own options.
-        module: The package that contains the modules of stages.
-        prefix: A prefix of the stage's name in results, for a package beside the library.
+        arguments: Options of all jobs, the name of the stage, and its own options.
+        module: Package that contains the modules of stages.
+        prefix: Prefix of the stage's name in results, for a side package.
     """
-    end_with(find_owner())
-    site, stage_arguments = _site_options(words, module)
+    exit_with_owner(find_owner())
+    site, stage_arguments = _site_options(arguments, module)
     stage, main = stage_arguments[0], import_module(f"{module}.{stage_arguments[0]}").main
     annotations = {name: parameter.annotation for name, parameter in inspect.signature(main).parameters.items()}
     options = _options(f"{module} {stage}", annotations, stage_arguments[1:])
@@ -57,15 +64,15 @@ def run(words: Sequence[str], module: str = "reprise.stages", prefix: str = "") 
     provenance = Provenance(
         stage=f"{prefix}{stage}",
         settings={
-            name_of(options[name]): values[name].model_dump(mode="json")
+            parse_name(options[name]): values[name].model_dump(mode="json")
             for name, annotation in annotations.items()
             if _is_settings(annotation)
         },
         inputs=_digests(_marked("input", annotations, values)),
         retry=options[RETRY],
     )
-    _refuse_mixed(provenance)
-    with recording(provenance):
+    _check_inputs(provenance)
+    with record_provenance(provenance):
         main(**values)
         for path in _marked("output", annotations, values):
             if path.suffix != ".parquet":  # `write_table` records the provenance in the table.
@@ -74,7 +81,7 @@ def run(words: Sequence[str], module: str = "reprise.stages", prefix: str = "") 
 
 def _site_options(words: Sequence[str], module: str) -> tuple[dict[str, Any], list[str]]:
     parser = ArgumentParser(prog=f"python -m {module}")
-    parser.add_argument("--config", type=json.loads, default={}, help="the values of Snakemake's --config")
+    parser.add_argument("--config", type=json.loads, default={}, help="values of Snakemake's --config")
     parser.add_argument("--store", type=Path, required=True)
     parser.add_argument("--scratch", default="")
     parser.add_argument("--attempts", type=int, default=1)
@@ -117,17 +124,17 @@ def _value(option: Any, kind: Any, config: Mapping[str, Any]) -> Any:
     """Return an option as its stage expects it; shortened settings are read from the configuration."""
     if not hasattr(kind, "model_validate"):
         return option
-    name, content = name_of(option), content_of(option)
+    name, content = parse_name(option), parse_content(option)
     planned_digest = content.get(DIGEST)
     if planned_digest is None:
-        return validated(content, kind, f"settings of {name}")
-    from reprise.plan.suite import settings_of  # It plans the whole suite, which most jobs do not need.
+        return validate_settings(content, kind, f"settings of {name}")
+    from reprise.plan.suite import load_job_settings  # Most jobs need no plan of the suite.
 
-    settings = settings_of(config, name)
+    settings = load_job_settings(config, name)
     if value_digest(settings.model_dump(mode="json")) != planned_digest:
         raise UserError(
             f"{name}: the configuration was edited since this job was planned. Nothing was recorded: run the same "
-            "command again, which takes it as it is then."
+            "command again with the new configuration."
         )
     return settings
 
@@ -139,26 +146,26 @@ def _marked(mark: str, annotations: Mapping[str, Any], values: Mapping[str, Any]
             yield from values[name] if isinstance(values[name], list) else [values[name]]
 
 
-def also_reads(paths: Iterable[Path]) -> None:
-    """Record further inputs, which a stage finds by its settings because a command cannot list so many files."""
-    job = running()
+def record_inputs(paths: Iterable[Path]) -> None:
+    """Record further inputs, which a stage finds by its settings because they are too many for a command line."""
+    job = get_current_provenance()
     job = job._replace(inputs={**job.inputs, **_digests(paths)})
-    _refuse_mixed(job)
-    replace_running(job)
+    _check_inputs(job)
+    set_current_provenance(job)
 
 
 def _digests(paths: Iterable[Path]) -> dict[str, str]:
-    return {str(path): file_digest(path)[:SHORT] for path in paths if path.is_file()}
+    return {str(path): file_digest(path)[:INPUT_DIGEST_DIGITS] for path in paths if path.is_file()}
 
 
-def _refuse_mixed(job: Provenance) -> None:
+def _check_inputs(job: Provenance) -> None:
     """Raise an error if an input was made with other settings or other inputs than those of this job."""
     for path in map(Path, job.inputs):
-        provenance = recorded(path) or Provenance()
+        provenance = read_provenance(path) or Provenance()
         if path.parts[:1] == RESULTS.parts and is_moved(path, provenance):
             raise UserError(
-                f"{path}: made as {provenance.file}, and copied here. Nothing was recorded: delete {path}, then run "
-                "the same command again."
+                f"{path}: was made as {provenance.file} and copied. Nothing was recorded: delete {path}, then run the "
+                "same command again."
             )
         changed = [
             name for name, settings in provenance.settings.items() if job.settings.get(name, settings) != settings
@@ -166,6 +173,6 @@ def _refuse_mixed(job: Provenance) -> None:
         changed += [name for name, digest in provenance.inputs.items() if job.inputs.get(name, digest) != digest]
         if changed:
             raise UserError(
-                f"{path}: made from another {changed[0]} than the one that is used now. Nothing was recorded: delete "
+                f"{path}: was made from a different {changed[0]} than this job uses. Nothing was recorded: delete "
                 f"{path}, then run the same command again."
             )

@@ -5,58 +5,62 @@ from pathlib import Path
 import polars as pl
 
 from reprise.benchmarks.registry import load_analyses
-from reprise.benchmarks.scoring import with_analysed_groups
+from reprise.benchmarks.scoring import add_analysis_groups
 from reprise.config.figures import Distribution
 from reprise.core.paths import Results
-from reprise.core.schemas import CONSTRUCTION_STATISTICS, FACTS, ITEMS, VERDICTS, read_table
+from reprise.core.schemas import CLIP_METADATA, CONSTRUCTION_STATISTICS, ITEMS, VERDICTS, read_table
 from reprise.core.tabular import write_csv
-from reprise.figures.draw import draw
+from reprise.figures.canvas import save_figure
+from reprise.figures.draw import draw_figure
 from reprise.figures.keys import FigureKey
-from reprise.figures.style import save
 from reprise.stages.command import In, Out
-from reprise.tables.build import Builder
-from reprise.tables.measured import read_metrics, read_problems
-from reprise.tables.published import Published
+from reprise.tables.builder import TableBuilder
+from reprise.tables.measurements import read_metrics, read_problems
+from reprise.tables.published import PublishedTable
 
 
 def main(
     settings: FigureKey,
-    published: In[list[Path]],
+    published_values: In[list[Path]],
     metrics: In[list[Path]],
     statistics: In[list[Path]],
     problems: In[list[Path]],
     verdicts: In[list[Path]],
     item_table: In[list[Path]],
-    facts: In[list[Path]],
-    made: In[list[Path]],
+    clip_metadata: In[list[Path]],
+    construction_statistics: In[list[Path]],
     png: Out[Path],
 ) -> None:
-    results, paper_numbers = Results(settings.suite), next(iter(published), None)
+    results, published_file = Results(settings.suite), next(iter(published_values), None)
     numbers = read_metrics([*metrics, *statistics])
-    flaws = read_problems(problems, results)
+    import_problems = read_problems(problems, results)
     builders = [
-        Builder(key=part, metrics=numbers, published=Published(paper_numbers, part.table), problems=flaws)
+        TableBuilder(
+            key=part, metrics=numbers, published=PublishedTable(published_file, part.table), problems=import_problems
+        )
         for part in settings.parts
     ]
-    verdicts_of = {results.name_of(path): read_table(path, VERDICTS) for path in verdicts}
-    clip_metadata = pl.concat([pl.DataFrame(schema=FACTS), *(read_table(path, FACTS) for path in facts)])
+    verdicts_by_run = {results.get_run_name(path): read_table(path, VERDICTS) for path in verdicts}
+    metadata = pl.concat(
+        [pl.DataFrame(schema=CLIP_METADATA), *(read_table(path, CLIP_METADATA) for path in clip_metadata)]
+    )
     items = pl.concat([pl.DataFrame(schema=ITEMS), *(read_table(path, ITEMS) for path in item_table)])
     analyses = load_analyses(settings.benchmark)
     marks = settings.spec.marks if isinstance(settings.spec, Distribution) else None
-    drawing, rows = draw(
+    drawing, rows = draw_figure(
         settings,
         builders,
-        items=with_analysed_groups(items, clip_metadata, analyses) if analyses else items,
-        facts=clip_metadata,
-        verdicts=verdicts_of,
-        marks=Published(paper_numbers, marks.table) if marks else Published(None, ""),
-        made=pl.concat(
+        items=add_analysis_groups(items, metadata, analyses) if analyses else items,
+        clip_metadata=metadata,
+        verdicts=verdicts_by_run,
+        published=PublishedTable(published_file, marks.table) if marks else PublishedTable(None, ""),
+        construction_counts=pl.concat(
             [
                 pl.DataFrame(schema=CONSTRUCTION_STATISTICS),
-                *(read_table(path, CONSTRUCTION_STATISTICS) for path in made),
+                *(read_table(path, CONSTRUCTION_STATISTICS) for path in construction_statistics),
             ]
         ),
     )
     caption = f"{settings.notice} {settings.spec.caption}".strip()
-    save(drawing, png, {"title": f"{settings.spec.title} ({settings.origin})", "caption": caption})
+    save_figure(drawing, png, {"title": f"{settings.spec.title} ({settings.origin})", "caption": caption})
     write_csv(rows, png.with_suffix(".csv"))

@@ -6,9 +6,9 @@ import polars as pl
 
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, RESPONSES, read_table, write_table
-from reprise.core.settings import refuse_edited
+from reprise.core.settings import reject_edited
 from reprise.external import load_rating_importer
-from reprise.external.answers import ImportedAnswers, response_row, write_problems
+from reprise.external.answers import ImportedAnswers, build_response_row, write_problems
 from reprise.external.keys import ImportedRatingsKey
 from reprise.stages.command import In, Out
 
@@ -23,21 +23,21 @@ def main(
 ) -> None:
     answer_table = read_table(answers, ANSWERS)
     importer = load_rating_importer(settings.answers.benchmark)
-    assert importer is not None, "the configuration refuses ratings of a benchmark that has none"
+    assert importer is not None, "the configuration rejects ratings of a benchmark without an importer"
     imported = importer.read_ratings(files, read_table(item_table, ITEMS))
     planned_digests = {name: digest for files in settings.answers.files.values() for name, digest in files.items()}
-    refuse_edited({str(path): planned_digests[str(path)] for path in files})
-    table = replies(answer_table, imported, settings.key)
-    unrated = answer_table.filter((pl.col("reader") == "robust") & ~pl.col("item_id").is_in(list(imported.answers)))
+    reject_edited({str(path): planned_digests[str(path)] for path in files})
+    table = build_replies(answer_table, imported, settings.key)
+    unrated = answer_table.filter((pl.col("extractor") == "robust") & ~pl.col("item_id").is_in(list(imported.answers)))
     write_problems(imported.problems, unrated["item_id"].to_list(), problems)
     write_table(table, responses, RESPONSES)
-    log.info(
-        f"{len(imported.answers)} ratings, {unrated.height} answers without one; {len(imported.problems)} problems"
-    )
+    log.info(f"{len(imported.answers)} ratings, {unrated.height} unrated answers, {len(imported.problems)} problems")
 
 
-def replies(answers: pl.DataFrame, imported: ImportedAnswers, key: str) -> pl.DataFrame:
-    """Return one reply per rated answer; the answers that both readers extracted from an item share its rating."""
+def build_replies(answers: pl.DataFrame, imported: ImportedAnswers, key: str) -> pl.DataFrame:
+    """Return one reply per rated answer; the answers that both extractors extracted from an item share its rating."""
     rated = answers.filter(pl.col("item_id").is_in(list(imported.answers)))
-    rows = [response_row(answer, imported.answers[answer["item_id"]], key) for answer in rated.iter_rows(named=True)]
+    rows = [
+        build_response_row(answer, imported.answers[answer["item_id"]], key) for answer in rated.iter_rows(named=True)
+    ]
     return pl.DataFrame(rows, schema=RESPONSES)

@@ -6,28 +6,40 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
+from reprise.core.schemas import CLIP_MANIFEST, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS
-from reprise.models.asking.copies import model_on
-from reprise.models.asking.job import Asking
-from reprise.models.asking.journal import Failures, Journal, Work, asking_alone, failures_path, journal_path
-from reprise.models.asking.money.prices import Budget, Price
-from reprise.models.asking.outcomes import Model
-from reprise.models.asking.pieces import WHOLE, Piece
-from reprise.models.asking.workers import Copy
+from reprise.models.inference.copies import open_model
+from reprise.models.inference.job import InferenceJob
+from reprise.models.inference.money.prices import Budget, Price
+from reprise.models.inference.outcomes import QueryableModel
+from reprise.models.inference.partitions import WHOLE_RUN, Partition
+from reprise.models.inference.response_cache import (
+    ClipRequests,
+    Failures,
+    ResponseCache,
+    get_failures_path,
+    get_response_cache_path,
+    lock_response_cache,
+)
+from reprise.models.inference.workers import ModelCopy
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.stages.answers import write_answers
+from reprise.stages.clip_requests import (
+    filter_available_clips,
+    find_scored_options,
+    gather_clip_requests,
+    gather_text_requests,
+)
 from reprise.stages.command import In, Out, Site
-from reprise.stages.works import gather_text_work, gather_work, rows_of_available_clips, scored_options
 
 
 def main(
     settings: ModelRunKey,
     requests: In[Path],
     frames: In[list[Path]],
-    ledgers: In[list[Path]],
-    piece: list[str],
+    manifests: In[list[Path]],
+    partition_name: list[str],
     store: Site[Store],
     attempts: Site[int],
     budget: Site[list[float]],
@@ -36,58 +48,58 @@ def main(
     responses: Out[Path],
     timings: Out[Path],
 ) -> None:
-    partition = Piece.parse(piece[0]) if piece else WHOLE
+    partition = Partition.parse(partition_name[0]) if partition_name else WHOLE_RUN
     request_table = read_table(requests, REQUESTS)
     with_labels = ADAPTERS[settings.answers.adapter].reads_labels
     if frames:
-        manifest = pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers])
+        manifest = pl.concat([read_table(path, CLIP_MANIFEST) for path in manifests])
         plans = pl.concat([read_table(path, FRAME_PLAN) for path in frames])
-        works = gather_work(request_table, plans, manifest, store, partition, with_labels=with_labels)
+        batches = gather_clip_requests(request_table, plans, manifest, store, partition, with_labels=with_labels)
         # Use the whole run, so that the server has the same options in each partition.
-        options = scored_options(rows_of_available_clips(request_table, manifest))
+        options = find_scored_options(filter_available_clips(request_table, manifest))
     else:
-        works = gather_text_work(request_table, with_labels=with_labels)
-        options = scored_options(request_table)
-    with asking_alone(store, settings.key, partition):
-        journal = Journal(journal_path(store, settings.key))
-        failures = Failures(failures_path(store, settings.key), attempts)
+        batches = gather_text_requests(request_table, with_labels=with_labels)
+        options = find_scored_options(request_table)
+    with lock_response_cache(store, settings.key, partition):
+        cache = ResponseCache(get_response_cache_path(store, settings.key))
+        failures = Failures(get_failures_path(store, settings.key), attempts)
         is_needed = any(
-            journal.get(entry) is None and failures.is_due(entry) for work in works for entry in work.entries
+            cache.get(entry) is None and failures.should_send(entry) for batch in batches for entry in batch.entry_ids
         )
         server_log = log.with_suffix(".server.log")
-        with model_on(
+        with open_model(
             settings,
             store,
             threads,
             is_needed=is_needed,
             options=options,
-            budget=Budget.of(budget),
+            budget=Budget.from_numbers(budget),
             server_log=server_log,
-            clips=[work.clip for work in works],
+            clips=[batch.clip for batch in batches],
         ) as model:
-            response_rows, timing_rows = ask_all(works, model, journal, failures, settings, partition)
-        journal.sync()
+            response_rows, timing_rows = run_inference(batches, model, cache, failures, settings, partition)
+        cache.sync()
     answers, timing_table = pl.DataFrame(response_rows, schema=RESPONSES), pl.DataFrame(timing_rows, schema=TIMINGS)
     write_answers(answers, timing_table, request_table, (responses, timings), partition)
 
 
-def ask_all(
-    works: Sequence[Work],
-    model: Model | Sequence[Copy],
-    journal: Journal,
+def run_inference(
+    clip_requests: Sequence[ClipRequests],
+    model: QueryableModel | Sequence[ModelCopy],
+    response_cache: ResponseCache,
     failures: Failures,
     key: RunKey,
-    partition: Piece = WHOLE,
+    partition: Partition = WHOLE_RUN,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Run inference for pending requests with a model, or with its copies in parallel; return responses and timings."""
-    job = Asking(model if isinstance(model, Sequence) else [model], journal, failures, key, partition)
-    job.ask_due(works)
+    job = InferenceJob(model if isinstance(model, Sequence) else [model], response_cache, failures, key, partition)
+    job.send_pending(clip_requests)
     responses, timings = [], []
     price = key.price if isinstance(key, ModelRunKey) else None
-    for work in works:
-        timings.append(timing(work, job.asked[work.clip.clip_id], journal, price))
-        for request, digest, entry in zip(work.requests, work.digests, work.entries, strict=True):
-            answer = journal.get(entry) or failures.get(entry)
+    for batch in clip_requests:
+        timings.append(make_timing_row(batch, job.sent_counts[batch.clip.clip_id], response_cache, price))
+        for request, digest, entry in zip(batch.requests, batch.prompt_digests, batch.entry_ids, strict=True):
+            answer = response_cache.get(entry) or failures.get(entry)
             assert answer is not None
             responses.append(
                 {
@@ -108,23 +120,29 @@ def ask_all(
     return responses, timings
 
 
-def timing(work: Work, queried: int, journal: Journal, price: Price | None = None) -> dict[str, Any]:
+def make_timing_row(
+    clip_requests: ClipRequests, n_sent: int, response_cache: ResponseCache, price: Price | None = None
+) -> dict[str, Any]:
     """Return the time and the cost of the answers about a clip, including those of earlier jobs."""
-    cached = [response for entry in dict.fromkeys(work.entries) if (response := journal.known(entry)) is not None]
+    cached = [
+        response
+        for entry in dict.fromkeys(clip_requests.entry_ids)
+        if (response := response_cache.get_response(entry)) is not None
+    ]
     durations = [response.seconds for response in cached if response.seconds is not None]
-    usages = [response.answer.used for response in cached]
+    usages = [response.answer.token_usage for response in cached]
     return {
-        "clip_id": work.clip.clip_id,
-        "requests": len(work.requests),
+        "clip_id": clip_requests.clip.clip_id,
+        "requests": len(clip_requests.requests),
         "seconds": sum(durations) if len(durations) == len(cached) else None,
-        "resumed": len(work.requests) - queried,
-        "served": sorted({response.answer.served for response in cached} - {""}),
+        "resumed": len(clip_requests.requests) - n_sent,
+        "served": sorted({response.answer.served_model for response in cached} - {""}),
         "tokens_in": sum(usage.input for usage in usages),
         "tokens_out": sum(usage.output for usage in usages),
-        "usd": None if price is None else sum(map(price.usd, usages)),
+        "usd": None if price is None else sum(map(price.compute_usd, usages)),
         **{
             name: sum(times)
-            if (times := [response.parts[name] for response in cached if name in response.parts])
+            if (times := [response.step_seconds[name] for response in cached if name in response.step_seconds])
             else None
             for name in ("decode", "preprocess", "waiting", "encode")  # These are done once per clip.
         },

@@ -9,20 +9,29 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.asking import FreeAnswers, Question, request_row
+from reprise.benchmarks.annotations import to_items
 from reprise.benchmarks.keys import JudgeRequestsKey
 from reprise.benchmarks.prompts import Prompt
+from reprise.benchmarks.question_forms import AnswerSelector, Question, build_request_row
 from reprise.benchmarks.registry import load_answers
-from reprise.benchmarks.rows import items_of
 from reprise.core.log import log
-from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS, RESPONSES, read_of_key, read_table, table_of, write_table
+from reprise.core.schemas import (
+    ANSWERS,
+    ITEMS,
+    REQUESTS,
+    RESPONSES,
+    build_table,
+    read_table,
+    read_table_of_key,
+    write_table,
+)
+from reprise.extraction.extractors import DEFAULT_SCALE, EXTRACTORS, SCALES
+from reprise.extraction.rules import Rule, custom_rule
 from reprise.models.keys import RunKey
-from reprise.reading.readers import RATINGS, READERS, SCALES
-from reprise.reading.table import Row, own_row
 from reprise.stages.command import In, Out
-from reprise.stages.verdicts import verdicts
+from reprise.stages.verdicts import extract_verdicts
 
-UNREAD = "unread"  # The extraction table matched nothing.
+UNPARSED = "unparsed"  # No extraction rule matched.
 
 
 def main(
@@ -32,85 +41,85 @@ def main(
     requests: In[Path],
     responses: In[Path],
     answers: Out[Path],
-    asked: Out[Path],
+    judge_requests: Out[Path],
 ) -> None:
-    response_table = read_of_key(responses, RESPONSES, run_settings.key)
+    response_table = read_table_of_key(responses, RESPONSES, run_settings.key)
     items = read_table(item_table, ITEMS)
     prompt = settings.prompt
-    if settings.unread_only:
+    if settings.is_unparsed_only:
         questions = read_table(requests, REQUESTS, without=("system",))
-        extraction_rows = [own_row(**row.model_dump()) for row in (*settings.patterns, *run_settings.patterns)]
-        extracted = extract_answers(questions, response_table, run_settings.key, settings.reading, extraction_rows)
-        judge_request_table = requests_about_unparsed(extracted, questions, items, prompt, settings.max_tokens)
+        extra_rules = [custom_rule(**row.model_dump()) for row in (*settings.patterns, *run_settings.patterns)]
+        extracted = extract_answers(questions, response_table, run_settings.key, settings.extraction, extra_rules)
+        judge_request_table = build_unparsed_requests(extracted, questions, items, prompt, settings.max_tokens)
     else:
         questions = read_table(requests, REQUESTS, without=("system", "prompt"))
         find_answers = load_answers(settings.benchmark)[settings.form]
-        extracted = given_answers(
+        extracted = collect_answers(
             find_answers, items, questions, response_table, run_settings.key, SCALES[settings.rated_to]
         )
-        judge_request_table = judge_requests(extracted, items, prompt, settings.max_tokens)
+        judge_request_table = build_judge_requests(extracted, items, prompt, settings.max_tokens)
     write_table(extracted, answers, ANSWERS)
-    write_table(judge_request_table, asked, REQUESTS)
-    log.info(f"{judge_request_table.height} requests about {extracted.height} answers of both readers")
+    write_table(judge_request_table, judge_requests, REQUESTS)
+    log.info(f"{judge_request_table.height} requests about {extracted.height} answers of both extractors")
 
 
-def given_answers(
-    find_answers: FreeAnswers,
+def collect_answers(
+    find_answers: AnswerSelector,
     items: pl.DataFrame,
     requests: pl.DataFrame,
     responses: pl.DataFrame,
     key: str,
-    scale: Sequence[str] = RATINGS,
+    scale: Sequence[str] = DEFAULT_SCALE,
 ) -> pl.DataFrame:
-    """Return the answer to each item, as each reader extracts it from the model's reply."""
+    """Return the answer to each item, as each extractor extracts it from the model's reply."""
     joined = responses.join(
         requests.select("request_id", "clip_id"), on="request_id", how="left", maintain_order="left"
     )
     # A judge names the chosen option or, if a question has no options, rates the answer.
-    options_of = {
+    options_by_request = {
         (row["item_id"], row["role"]): {"replies": row["options"], "expected": row["expected"]}
         for row in requests.iter_rows(named=True)
         if row["options"]
     }
     rating = {"replies": list(scale), "expected": scale[-1]}
     rows: list[dict[str, Any]] = []
-    for reader in READERS:
-        for answer in find_answers(items, joined, reader):
+    for extractor in EXTRACTORS:
+        for answer in find_answers(items, joined, extractor):
             fields = {
-                "request_id": f"{answer.item_id}#{reader}",
-                "reader": reader,
+                "request_id": f"{answer.item_id}#{extractor}",
+                "extractor": extractor,
                 "key": key,
                 "value": "",
-                "read_by": "",
+                "extracted_by": "",
             }
-            rows.append(answer._asdict() | fields | options_of.get((answer.item_id, answer.role), rating))
-    return table_of(rows, ANSWERS)
+            rows.append(answer._asdict() | fields | options_by_request.get((answer.item_id, answer.role), rating))
+    return build_table(rows, ANSWERS)
 
 
 def extract_answers(
-    requests: pl.DataFrame, responses: pl.DataFrame, key: str, reading: str, extra_rows: Sequence[Row]
+    requests: pl.DataFrame, responses: pl.DataFrame, key: str, extraction_mode: str, extra_rules: Sequence[Rule]
 ) -> pl.DataFrame:
-    """Return each reader's extraction from the answers; a judge gets only those that `robust` cannot parse."""
+    """Return each extractor's extraction from the answers; a judge gets only those that `robust` cannot parse."""
     rows: list[dict[str, Any]] = []
-    for reader in READERS:
-        extracted = verdicts(requests, responses, reader, reading, extra_rows)
+    for extractor in EXTRACTORS:
+        extracted = extract_verdicts(requests, responses, extractor, extraction_mode, extra_rules)
         questions = requests.select("request_id", "options", "expected")
         joined = extracted.join(responses.select("request_id", "text", "error"), on="request_id", maintain_order="left")
         for row in joined.join(questions, on="request_id", maintain_order="left").iter_rows(named=True):
             rows.append(
                 {name: row[name] for name in ("item_id", "role", "text", "value", "expected", "key")}
-                | {"read_by": row["read_by"] or UNREAD}
+                | {"extracted_by": row["extracted_by"] or UNPARSED}
                 | {
-                    "request_id": f"{row['item_id']}.{row['role']}#{reader}",
-                    "reader": reader,
+                    "request_id": f"{row['item_id']}.{row['role']}#{extractor}",
+                    "extractor": extractor,
                     "replies": row["options"],
                 }
                 | {"error": row["error"] if row["failed"] else ""}
             )
-    return table_of(rows, ANSWERS)
+    return build_table(rows, ANSWERS)
 
 
-def requests_about_unparsed(
+def build_unparsed_requests(
     answers: pl.DataFrame, requests: pl.DataFrame, items: pl.DataFrame, prompt: Prompt, max_tokens: int
 ) -> pl.DataFrame:
     """Return one request per answer that `robust` cannot parse; its prompt has question, options and answer."""
@@ -119,14 +128,16 @@ def requests_about_unparsed(
     def texts(answer: Mapping[str, Any]) -> dict[str, str]:
         question = questions[answer["item_id"], answer["role"]]
         labelled = zip(question["options"], question["option_texts"] or [""] * len(question["options"]), strict=True)
-        listed = "\n".join(f"{option}: {text}".removesuffix(": ") for option, text in labelled)
-        return {"question": question["prompt"], "options": listed}
+        option_lines = "\n".join(f"{option}: {text}".removesuffix(": ") for option, text in labelled)
+        return {"question": question["prompt"], "options": option_lines}
 
-    unparsed = answers.filter((pl.col("reader") == "robust") & (pl.col("value") == ""))
-    return judge_requests(unparsed.filter(pl.col("text").str.strip_chars() != ""), items, prompt, max_tokens, texts)
+    unparsed = answers.filter((pl.col("extractor") == "robust") & (pl.col("value") == ""))
+    return build_judge_requests(
+        unparsed.filter(pl.col("text").str.strip_chars() != ""), items, prompt, max_tokens, texts
+    )
 
 
-def judge_requests(
+def build_judge_requests(
     answers: pl.DataFrame,
     items: pl.DataFrame,
     prompt: Prompt,
@@ -134,11 +145,11 @@ def judge_requests(
     texts: Callable[[Mapping[str, Any]], dict[str, str]] = lambda answer: {},
 ) -> pl.DataFrame:
     """Return one request per answer that did not fail, with its own texts beside those of its item."""
-    by_id = {item.item_id: item for item in items_of(items)}
+    by_id = {item.item_id: item for item in to_items(items)}
     rows: list[dict[str, Any]] = []
     for answer in answers.filter(pl.col("error") == "").iter_rows(named=True):
         item = by_id[answer["item_id"]]
         values = {**item.texts, "reference": item.answer, "candidate": answer["text"], **texts(answer)}
         question = Question(answer["role"], values, answer["replies"])
-        rows.append(request_row(answer["request_id"], item, question, prompt, "write", max_tokens))
-    return table_of(rows, REQUESTS)
+        rows.append(build_request_row(answer["request_id"], item, question, prompt, "write", max_tokens))
+    return build_table(rows, REQUESTS)

@@ -1,4 +1,4 @@
-"""Stage `judgements`: extract a rating or an option from a judge's replies to a run's answers, with each reader."""
+"""Stage `judgements`: extract a rating or an option from a judge's replies to a run's answers, with each extractor."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,12 +7,19 @@ from typing import Any
 import polars as pl
 
 from reprise.core.log import log
-from reprise.core.schemas import ANSWERS, RESPONSES, VERDICTS, read_of_key, write_table
+from reprise.core.schemas import ANSWERS, RESPONSES, VERDICTS, read_table_of_key, write_table
 from reprise.core.settings import Key
-from reprise.external import NO_ANSWER, RATED_ONLY
+from reprise.external import NO_ANSWER, RATING_WITHOUT_TEXT
+from reprise.extraction.extractors import (
+    DEFAULT_SCALE,
+    EXTRACTORS,
+    SCALES,
+    extract_answer,
+    extract_rating,
+    extract_rating_by_authors,
+)
+from reprise.extraction.rules import Extraction
 from reprise.models.keys import RunKey
-from reprise.reading.readers import RATINGS, READERS, SCALES, read_rating, read_rating_authors, read_text
-from reprise.reading.table import Reading
 from reprise.stages.command import In, Out
 
 
@@ -26,43 +33,45 @@ def main(
     authors: Out[Path],
     robust: Out[Path],
 ) -> None:
-    answer_table = read_of_key(answers, ANSWERS, run_settings.key)
-    reply_table = read_of_key(replies[0], RESPONSES, judge_settings.key)
-    for reader in READERS:
-        frame = judgements(answer_table, reply_table, reader, judge[0])
-        write_table(frame, {"authors": authors, "robust": robust}[reader], VERDICTS)
+    answer_table = read_table_of_key(answers, ANSWERS, run_settings.key)
+    reply_table = read_table_of_key(replies[0], RESPONSES, judge_settings.key)
+    for extractor in EXTRACTORS:
+        frame = extract_judgements(answer_table, reply_table, extractor, judge[0])
+        write_table(frame, {"authors": authors, "robust": robust}[extractor], VERDICTS)
         failed, unparsed = frame["failed"].sum(), frame["unparsed"].sum()
-        log.info(f"{reader}: {frame.height} answers; {failed} failed answers, {unparsed} failed judgements")
+        log.info(f"{extractor}: {frame.height} answers; {failed} failed answers, {unparsed} failed judgements")
 
 
-def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str, judge: str = "judge") -> pl.DataFrame:
+def extract_judgements(
+    answers: pl.DataFrame, replies: pl.DataFrame, extractor: str, judge: str = "judge"
+) -> pl.DataFrame:
     """Return one verdict per answer: its rating or option, a failed answer, or a failed judgement."""
     by_request = {row["request_id"]: row for row in replies.iter_rows(named=True)}
-    reader_answers = answers.filter(pl.col("reader") == reader)
+    extractor_answers = answers.filter(pl.col("extractor") == extractor)
     rows = [
-        _verdict(answer, by_request.get(answer["request_id"]), reader, judge)
-        for answer in reader_answers.iter_rows(named=True)
+        _verdict(answer, by_request.get(answer["request_id"]), extractor, judge)
+        for answer in extractor_answers.iter_rows(named=True)
     ]
     return pl.DataFrame(rows, schema=VERDICTS)
 
 
-def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str, judge: str) -> dict[str, Any]:
-    error, is_authors = answer["error"], reader == "authors"
-    # The reference harness scores a rated failure like any answer, and counts a blank answer as one without a rating.
-    is_rated_alone = reply is not None and (is_authors or error == RATED_ONLY)
-    has_answer = not error or is_rated_alone or (is_authors and error == NO_ANSWER)
-    extraction = Reading(answer["value"], answer["read_by"])
+def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, extractor: str, judge: str) -> dict[str, Any]:
+    error, is_authors = answer["error"], extractor == "authors"
+    # The reference harness scores a rated failure like any answer, and counts a blank answer as unrated.
+    has_rating_only = reply is not None and (is_authors or error == RATING_WITHOUT_TEXT)
+    has_answer = not error or has_rating_only or (is_authors and error == NO_ANSWER)
+    extraction = Extraction(answer["value"], answer["extracted_by"])
     if not extraction.value and reply is not None and has_answer and not reply["error"]:
-        extraction = read_reply(reply["text"], answer["replies"], reader)
+        extraction = extract_from_reply(reply["text"], answer["replies"], extractor)
         # Name the judge if it decided an unparsed answer; else add the row that parsed its reply.
-        extraction = extraction._replace(by=judge if answer["read_by"] else f"{judge}: {extraction.by}")
+        extraction = extraction._replace(rule=judge if answer["extracted_by"] else f"{judge}: {extraction.rule}")
     value = extraction.value
     return {
         "request_id": answer["request_id"],
         "item_id": answer["item_id"],
         "role": answer["role"],
         "value": value,
-        "read_by": extraction.by if value else "",
+        "extracted_by": extraction.rule if value else "",
         "score": float(value) if value and is_rated(answer["replies"]) else None,
         "right": bool(value) and value == answer["expected"],
         "unparsed": has_answer and not value,
@@ -76,15 +85,15 @@ def is_rated(replies: Sequence[str]) -> bool:
     return tuple(replies) in SCALES.values()
 
 
-def read_reply(reply: str, replies: Sequence[str], reader: str) -> Reading:
-    """Return the rating or the option that a reader extracts from a judge's reply.
+def extract_from_reply(reply: str, replies: Sequence[str], extractor: str) -> Extraction:
+    """Return the rating or the option that an extractor extracts from a judge's reply.
 
-    As in the authors' scorer, their reader takes the first character of an option, and it supports only ratings from 0
-    to 3.
+    As in the authors' scorer, their extractor takes the first character of an option, and it supports only ratings
+    from 0 to 3.
     """
     if not is_rated(replies):
-        return read_text(reply, replies, [], reader, "first_character")
-    if reader == "authors" and tuple(replies) == RATINGS:
-        rating = read_rating_authors(reply)
-        return Reading("" if rating is None else str(rating), reader)
-    return read_rating(reply, tuple(replies))
+        return extract_answer(reply, replies, [], extractor, "first_character")
+    if extractor == "authors" and tuple(replies) == DEFAULT_SCALE:
+        rating = extract_rating_by_authors(reply)
+        return Extraction("" if rating is None else str(rating), extractor)
+    return extract_rating(reply, tuple(replies))

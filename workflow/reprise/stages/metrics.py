@@ -8,33 +8,33 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.health import ANSWERS, REPLIES, health, read_by
-from reprise.benchmarks.human_ratings import agreement, read_ratings
+from reprise.benchmarks.annotations import flaw_metric_rows, select_items
+from reprise.benchmarks.health import ANSWERS, REPLIES, compute_extractor_shares, compute_health_metrics
+from reprise.benchmarks.human_ratings import measure_judge_error, read_ratings
 from reprise.benchmarks.keys import MetricsKey
 from reprise.benchmarks.registry import ScoresModule, load_analyses, load_scores
-from reprise.benchmarks.rows import chosen_items, flaw_numbers
-from reprise.benchmarks.scoring import Answered, Convention, in_group, with_analysed_groups
+from reprise.benchmarks.scoring import Convention, RunAnswers, add_analysis_groups, filter_group
 from reprise.core.log import log
 from reprise.core.schemas import (
-    FACTS,
+    CLIP_METADATA,
+    EXTRACTORS_DIFFER,
     FAILED_ANSWERS,
     ITEMS,
     METRICS,
-    READERS_DIFFER,
     REQUESTS,
     RESPONSES,
     VERDICTS,
-    read_of_key,
     read_table,
+    read_table_of_key,
     write_table,
 )
-from reprise.models.asking.reasons import REASONS
+from reprise.models.inference.reasons import FAILURE_REASONS
 from reprise.models.keys import RunKey
 from reprise.stages.command import In, Out
 from reprise.stats.measures import Measure
 
 IMPORTED = "import"
-# Each convention with its reader: the first is shown in tables, the second is compared with published numbers.
+# Each convention with its extractor: the first is shown in tables, the second is compared with published numbers.
 CONVENTIONS: tuple[tuple[Convention, str], ...] = (("fixed", "robust"), ("authors", "authors"))
 
 
@@ -50,77 +50,86 @@ def main(
     responses: In[Path],
     judge_requests: In[list[Path]],
     replies: In[list[Path]],
-    facts: In[list[Path]],
+    clip_metadata: In[list[Path]],
     metrics: Out[Path],
 ) -> None:
-    items = chosen_items(analysed_items(settings.benchmark, item_table, facts), settings.items)
+    items = select_items(read_analysed_items(settings.benchmark, item_table, clip_metadata), settings.items)
     if run_settings.answers.adapter == IMPORTED:
-        items = items_of_answered_tasks(items, read_table(robust, VERDICTS))
+        items = filter_answered_tasks(items, read_table(robust, VERDICTS))
     labels = {"run": run_settings.run, "judge": next(iter(judge), None), "key": run_settings.key}
     scores = load_scores(settings.benchmark)
     labelled_measures: list[tuple[Measure, dict[str, Any]]] = []
-    verdicts_of_readers: list[pl.DataFrame] = []
-    for convention, reader in CONVENTIONS:
-        verdicts = read_of_key({"robust": robust, "authors": authors}[reader], VERDICTS, run_settings.key)
-        verdicts_of_readers.append(verdicts)
-        measures = measured(scores, settings.form, items, verdicts, settings.level, convention)
+    verdicts_by_convention: list[pl.DataFrame] = []
+    for convention, extractor in CONVENTIONS:
+        verdicts = read_table_of_key({"robust": robust, "authors": authors}[extractor], VERDICTS, run_settings.key)
+        verdicts_by_convention.append(verdicts)
+        measures = compute_metrics(scores, settings.form, items, verdicts, settings.level, convention)
         for path in ratings:
             run, level, highest = run_settings.run, settings.level, settings.rated_to
-            human_ratings, is_part = read_ratings(path, run, highest), settings.is_part
-            measures += agreement(verdicts, items, human_ratings, run, level, convention, highest, is_part=is_part)
-        labelled_measures += [(measure, labels | {"convention": convention, "reader": reader}) for measure in measures]
-    fixed_labels = labels | dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
-    response_labels, (verdicts, *_) = fixed_labels | {"judge": None}, verdicts_of_readers
+            human_ratings = read_ratings(path, run, highest)
+            measures += measure_judge_error(
+                verdicts, items, human_ratings, run, level, convention, highest, is_sample=settings.is_sample
+            )
+        labelled_measures += [
+            (measure, labels | {"convention": convention, "extractor": extractor}) for measure in measures
+        ]
+    fixed_labels = labels | dict(zip(("convention", "extractor"), CONVENTIONS[0], strict=True))
+    response_labels, (verdicts, *_) = fixed_labels | {"judge": None}, verdicts_by_convention
     answer_verdicts = None if replies else verdicts  # Verdicts on judged answers describe the judge's replies.
     counts: list[tuple[Iterable[dict[str, Any]], dict[str, Any]]] = [
-        (flaw_numbers(items), fixed_labels),
-        ([readers_differ(*verdicts_of_readers)], fixed_labels),
-        (failed_answers([responses], "answers"), response_labels),
-        (failed_answers(replies, "replies"), fixed_labels),
-        (health_numbers([requests], [responses], answer_verdicts, ANSWERS), response_labels),
-        (read_by(verdicts), fixed_labels),
-        (health_numbers(judge_requests, replies, verdicts, REPLIES), fixed_labels),
+        (flaw_metric_rows(items), fixed_labels),
+        ([count_extractor_differences(*verdicts_by_convention)], fixed_labels),
+        (count_failed_answers([responses], "answers"), response_labels),
+        (count_failed_answers(replies, "replies"), fixed_labels),
+        (compute_health([requests], [responses], answer_verdicts, ANSWERS), response_labels),
+        (compute_extractor_shares(verdicts), fixed_labels),
+        (compute_health(judge_requests, replies, verdicts, REPLIES), fixed_labels),
     ]
     rows = [number | group_labels for numbers, group_labels in counts for number in numbers]
     rows += [
-        row_of(measure, scores.CHANCE.get(measure.metric)) | group_labels for measure, group_labels in labelled_measures
+        make_metric_row(measure, scores.CHANCE.get(measure.metric)) | group_labels
+        for measure, group_labels in labelled_measures
     ]
     frame = pl.DataFrame(rows, schema=METRICS)
     write_table(frame, metrics, METRICS)
     log.info(f"{frame.height} numbers")
 
 
-def analysed_items(benchmark: str, path: Path, facts: Sequence[Path]) -> pl.DataFrame:
+def read_analysed_items(benchmark: str, path: Path, clip_metadata: Sequence[Path]) -> pl.DataFrame:
     """Return all items without their texts, in the groups of the release and of the benchmark's analyses."""
     analyses = load_analyses(benchmark)
     if analyses is None:
         return read_table(path, ITEMS, without=("texts",))
-    metadata = pl.concat(read_table(facts_path, FACTS) for facts_path in facts) if facts else None
-    return with_analysed_groups(read_table(path, ITEMS), metadata, analyses)
+    metadata = (
+        pl.concat(read_table(metadata_path, CLIP_METADATA) for metadata_path in clip_metadata)
+        if clip_metadata
+        else None
+    )
+    return add_analysis_groups(read_table(path, ITEMS), metadata, analyses)
 
 
-def items_of_answered_tasks(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+def filter_answered_tasks(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return the items of tasks with any verdict; imported predictions miss no clip, so other tasks had no requests."""
     tasks = items.join(verdicts, on="item_id", how="semi")["task"].unique()
     return items.filter(pl.col("task").is_in(tasks.to_list()))
 
 
-def readers_differ(robust: pl.DataFrame, authors: pl.DataFrame) -> dict[str, Any]:
+def count_extractor_differences(robust: pl.DataFrame, authors: pl.DataFrame) -> dict[str, Any]:
     both = robust.join(authors, on="request_id", suffix="_authors")
     differing = both.filter(pl.col("value") != pl.col("value_authors")).height
-    counts = {"asked": both.height, "scored": both.height} | dict.fromkeys(("failed", "unparsed", "missing"), 0)
-    return {"metric": READERS_DIFFER, "group": "answers", "value": float(differing), **counts}
+    counts = {"requested": both.height, "scored": both.height} | dict.fromkeys(("failed", "unparsed", "missing"), 0)
+    return {"metric": EXTRACTORS_DIFFER, "group": "answers", "value": float(differing), **counts}
 
 
-def failed_answers(responses: Sequence[Path], group: str) -> Iterator[dict[str, Any]]:
+def count_failed_answers(responses: Sequence[Path], group: str) -> Iterator[dict[str, Any]]:
     """Yield how many answers of a model failed and why; nothing if none failed, or if they are imported."""
     for path in responses:
         answers = read_table(path, RESPONSES, without=RESPONSES.keys() - {"error", "message"})
-        failed = answers.filter(pl.col("error").is_in(list(REASONS)))
+        failed = answers.filter(pl.col("error").is_in(list(FAILURE_REASONS)))
         if failed.is_empty():
             continue
         reasons = Counter(failed["error"]).most_common()
-        counts = {"asked": answers.height, "failed": failed.height, "scored": answers.height - failed.height}
+        counts = {"requested": answers.height, "failed": failed.height, "scored": answers.height - failed.height}
         yield {
             "metric": FAILED_ANSWERS,
             "group": group,
@@ -132,17 +141,17 @@ def failed_answers(responses: Sequence[Path], group: str) -> Iterator[dict[str, 
         }
 
 
-def health_numbers(
+def compute_health(
     requests: Sequence[Path], responses: Sequence[Path], verdicts: pl.DataFrame | None, group: str
 ) -> Iterator[dict[str, Any]]:
     for request_path, response_path in zip(requests, responses, strict=True):
         request_table = read_table(request_path, REQUESTS, without=("system", "prompt", "option_texts"))
-        yield from health(
+        yield from compute_health_metrics(
             request_table, read_table(response_path, RESPONSES, without=("message", "key")), verdicts, group
         )
 
 
-def measured(
+def compute_metrics(
     scores: ScoresModule,
     form: str,
     items: pl.DataFrame,
@@ -152,18 +161,18 @@ def measured(
 ) -> list[Measure]:
     """Return every metric of a form by one convention; `missing` counts the items of a group without a request."""
     # Rank the clusters by name once, so that no metric has to sort them.
-    numbered = items.with_columns(pl.col("unit").rank("dense"))
-    measures = scores.SCORES[form].measure(Answered(numbered, verdicts, convention), level)
+    numbered = items.with_columns(pl.col("cluster").rank("dense"))
+    measures = scores.SCORES[form].compute_measures(RunAnswers(numbered, verdicts, convention), level)
     missing = items.join(verdicts, on="item_id", how="anti")
     groups = {measure.group for measure in measures if measure.missing is None}
-    missing_of = {group: in_group(missing, group, scores.GROUPS).height for group in groups}
+    missing_by_group = {group: filter_group(missing, group, scores.GROUPS).height for group in groups}
     return [
-        measure if measure.missing is not None else replace(measure, missing=missing_of[measure.group])
+        measure if measure.missing is not None else replace(measure, missing=missing_by_group[measure.group])
         for measure in measures
     ]
 
 
-def row_of(measure: Measure, chance: float | None) -> dict[str, Any]:
-    names = ("metric", "group", "value", "low", "high", "asked", "scored", "failed", "unparsed", "missing")
+def make_metric_row(measure: Measure, chance: float | None) -> dict[str, Any]:
+    names = ("metric", "group", "value", "low", "high", "requested", "scored", "failed", "unparsed", "missing")
     numbers = {name: getattr(measure, name) for name in names}
     return numbers if chance is None else numbers | {"p_chance": measure.p_above(chance / 100)}

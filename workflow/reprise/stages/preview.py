@@ -1,4 +1,4 @@
-"""Stage `preview`: draw one clip's frames under one sampling as a picture, to show what the model gets."""
+"""Stage `preview`: draw the frames of a clip that a sampling selects, as the model receives them."""
 
 import math
 from pathlib import Path
@@ -9,61 +9,63 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reprise.core.errors import UserError, suggestion
-from reprise.core.files import whole_file
+from reprise.core.errors import UserError, suggest_name
+from reprise.core.files import atomic_path
 from reprise.core.log import log
 from reprise.core.schemas import FRAME_PLAN, read_table
 from reprise.core.settings import Key
 from reprise.core.store import Store
-from reprise.media.decoder import as_grid, read_frames
+from reprise.media.decoder import arrange_grid, read_frames
 from reprise.media.keys import FramesKey
-from reprise.media.ledgers import clip_file, present_clips, readable
-from reprise.media.probe import packet_index
+from reprise.media.manifests import clip_file, read_available_clips, report_damage
+from reprise.media.probe import read_packet_index
 from reprise.stages.command import In, Out, Site
 
 Image = npt.NDArray[np.uint8]
-TILE_WIDTH, CAPTION, GAP, MOST_COLUMNS = 240, 22, 6, 8
-INK, PAPER = (30, 30, 30), 255
+TILE_WIDTH, CAPTION_HEIGHT, GAP, MAX_COLUMNS = 240, 22, 6, 8
+TEXT_COLOR, BACKGROUND = (30, 30, 30), 255
 
 
-def contact_sheet(path: Path, plan: dict[str, Any], title: str) -> Image:
-    """Return the planned frames in reading order, each above its number and time, or the picture of their grid."""
-    index = packet_index(path)
+def draw_contact_sheet(path: Path, plan: dict[str, Any], title: str) -> Image:
+    """Return the planned frames in order, each above its number and time, or the picture of their grid."""
+    index = read_packet_index(path)
     size = TILE_WIDTH, max(1, round(TILE_WIDTH * index.height / index.width))
     pictures = read_frames(path, plan["indices"], size)
-    columns = min(MOST_COLUMNS, max(1, math.ceil(math.sqrt(len(pictures)))))
+    columns = min(MAX_COLUMNS, max(1, math.ceil(math.sqrt(len(pictures)))))
     rows = max(1, math.ceil(len(pictures) / columns))
-    step_x, step_y = TILE_WIDTH + GAP, size[1] + CAPTION + GAP
-    grid = as_grid(pictures, *plan["grid"]) if plan["grid"] and plan["indices"] else None
+    step_x, step_y = TILE_WIDTH + GAP, size[1] + CAPTION_HEIGHT + GAP
+    grid = arrange_grid(pictures, *plan["grid"]) if plan["grid"] and plan["indices"] else None
     height, width = (rows * step_y, max(columns, 2) * step_x) if grid is None else grid.shape[:2]
-    sheet = np.full((height + 2 * CAPTION + GAP, width + (GAP if grid is None else 2 * GAP), 3), PAPER, np.uint8)
-    _write(sheet, title, GAP, CAPTION - 6)
-    _write(sheet, plan["note"] or f"{len(pictures)} frames", GAP, 2 * CAPTION - 6)
+    sheet = np.full(
+        (height + 2 * CAPTION_HEIGHT + GAP, width + (GAP if grid is None else 2 * GAP), 3), BACKGROUND, np.uint8
+    )
+    _write(sheet, title, GAP, CAPTION_HEIGHT - 6)
+    _write(sheet, plan["note"] or f"{len(pictures)} frames", GAP, 2 * CAPTION_HEIGHT - 6)
     if grid is not None:
-        sheet[2 * CAPTION : 2 * CAPTION + height, GAP : GAP + width] = grid
+        sheet[2 * CAPTION_HEIGHT : 2 * CAPTION_HEIGHT + height, GAP : GAP + width] = grid
         return sheet
     for position, (picture, number, moment) in enumerate(zip(pictures, plan["indices"], plan["times_s"], strict=True)):
-        left, top = GAP + position % columns * step_x, 2 * CAPTION + position // columns * step_y
+        left, top = GAP + position % columns * step_x, 2 * CAPTION_HEIGHT + position // columns * step_y
         sheet[top : top + size[1], left : left + size[0]] = picture
-        _write(sheet, f"{number}  {moment:.2f} s", left, top + size[1] + CAPTION - 6)
+        _write(sheet, f"{number}  {moment:.2f} s", left, top + size[1] + CAPTION_HEIGHT - 6)
     return sheet
 
 
 def write_sheet(sheet: Image, target: Path) -> None:
     _, content = cv2.imencode(".png", cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))
-    with whole_file(target) as temporary:
+    with atomic_path(target) as temporary:
         temporary.write_bytes(content.tobytes())
 
 
 def _write(sheet: Image, text: str, left: int, baseline: int) -> None:
     ascii_text = text.encode("ascii", "replace").decode()
-    cv2.putText(sheet, ascii_text, (left, baseline), cv2.FONT_HERSHEY_SIMPLEX, 0.45, INK, 1, cv2.LINE_AA)
+    cv2.putText(sheet, ascii_text, (left, baseline), cv2.FONT_HERSHEY_SIMPLEX, 0.45, TEXT_COLOR, 1, cv2.LINE_AA)
 
 
 def _row(frame: pl.DataFrame, clip_id: str, location: str) -> dict[str, Any]:
     matches = frame.filter(pl.col("clip_id") == clip_id)
     if matches.is_empty():
-        raise UserError(f"{location}: clip '{clip_id}' not found.{suggestion(clip_id, frame['clip_id'])}")
+        raise UserError(f"{location}: clip '{clip_id}' not found.{suggest_name(clip_id, frame['clip_id'])}")
     return dict(matches.row(0, named=True))
 
 
@@ -71,18 +73,18 @@ def main(
     settings: FramesKey,
     version: Key,
     frames: In[Path],
-    ledgers: In[list[Path]],
+    manifests: In[list[Path]],
     store: Site[Store],
     clip: str,
     out: Out[Path],
 ) -> None:
     rule = settings.rule
     plan = _row(read_table(frames, FRAME_PLAN), clip, str(frames))
-    clip_row = _row(present_clips(ledgers), plan["shown_clip"] or clip, "the clip ledgers")
-    parameters = {**rule, **rule.get("view", {})}
-    details = ", ".join(f"{key}={value}" for key, value in parameters.items() if key not in ("rule", "view"))
+    clip_row = _row(read_available_clips(manifests), plan["shown_clip"] or clip, "the manifests of clips")
+    parameters = {**rule, **rule.get("transform", {})}
+    details = ", ".join(f"{key}={value}" for key, value in parameters.items() if key not in ("rule", "transform"))
     path = clip_file(store, clip_row)
-    with readable(path):
-        sheet = contact_sheet(path, plan, f"{clip}   {rule['rule']} {details}")
+    with report_damage(path):
+        sheet = draw_contact_sheet(path, plan, f"{clip}   {rule['rule']} {details}")
     write_sheet(sheet, out)
     log.info(f"{len(plan['indices'])} frames in {out}")

@@ -10,14 +10,14 @@ from reprise.core.store import Store
 from reprise.plan.runs import Plan
 from reprise.plan.suite import all_settings
 from reprise.report.build import build
-from reprise.report.inputs import inputs
+from reprise.report.inputs import list_inputs
 from reprise.report.keys import ReportKey
-from reprise.stages.command import Out, Site, also_reads
+from reprise.stages.command import Out, Site, record_inputs
 
 
 def main(settings: ReportKey, config: Site[dict[str, Any]], store: Site[Store], page: Out[Path]) -> None:
     settings_of_jobs = all_settings(Plan(load(Path(), config)))
     results = Results(settings.suite)
-    also_reads(inputs(settings, results))
+    record_inputs(list_inputs(settings, results))
     build(settings, results, store, page.parent, settings_of_jobs)
     log.info(f"{len(settings.runs())} runs; open {page}")

@@ -4,24 +4,30 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.core.files import sealed_text, write_sealed
-from reprise.core.plain import of_cell
+from reprise.core.files import verify_sealed_text, write_sealed
+from reprise.core.plain import unescape_cell
 from reprise.core.tabular import write_csv
 from reprise.stages.command import In, Out
-from reprise.tables.build import TIDY
+from reprise.tables.builder import TIDY_SCHEMA
 from reprise.tables.keys import ReproductionKey
-from reprise.tables.render import collect, render
+from reprise.tables.render import combine_tables, render
 from reprise.tables.reproduction import Reproduction
 
 
 def main(settings: ReproductionKey, tables: In[list[Path]], md: Out[Path]) -> None:
-    rows = pl.concat([pl.DataFrame(schema=TIDY), *(pl.read_csv(sealed_text(path), schema=TIDY) for path in tables)])
-    reproduction = Reproduction(
-        settings, rows.with_columns(pl.col(pl.String).map_elements(of_cell, return_dtype=pl.String))
+    rows = pl.concat(
+        [
+            pl.DataFrame(schema=TIDY_SCHEMA),
+            *(pl.read_csv(verify_sealed_text(path), schema=TIDY_SCHEMA) for path in tables),
+        ]
     )
-    built_tables = reproduction.tables()
+    reproduction = Reproduction(
+        settings, rows.with_columns(pl.col(pl.String).map_elements(unescape_cell, return_dtype=pl.String))
+    )
+    built_tables = reproduction.build_tables()
     for form in ("md", "html"):
         write_sealed(
-            md.with_suffix(f".{form}"), collect("Reproduction", [render(table, form) for table in built_tables], form)
+            md.with_suffix(f".{form}"),
+            combine_tables("Reproduction", [render(table, form) for table in built_tables], form),
         )
-    write_csv(reproduction.rows(), md.with_suffix(".csv"))
+    write_csv(reproduction.to_frame(), md.with_suffix(".csv"))

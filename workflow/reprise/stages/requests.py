@@ -2,22 +2,22 @@
 
 from pathlib import Path
 
-from reprise.benchmarks.asking import request_table
+from reprise.benchmarks.annotations import has_only_short_texts, select_items
 from reprise.benchmarks.keys import RequestsKey
+from reprise.benchmarks.question_forms import build_requests
 from reprise.benchmarks.registry import load_questions
-from reprise.benchmarks.rows import are_short, chosen_items
 from reprise.core.log import log
 from reprise.core.schemas import ITEMS, REQUESTS, read_table, write_table
 from reprise.stages.command import In, Out
 
 
 def main(settings: RequestsKey, item_table: In[Path], out: Out[Path]) -> None:
-    selected_items = chosen_items(read_table(item_table, ITEMS), settings.items)
-    items = selected_items.filter(are_short(settings.text_chars_max))
+    selected_items = select_items(read_table(item_table, ITEMS), settings.items)
+    items = selected_items.filter(has_only_short_texts(settings.text_chars_max))
     form = load_questions(settings.benchmark).FORMS[settings.form]
-    frame = request_table(form, items, settings.prompt, settings.ask, settings.max_tokens)
+    frame = build_requests(form, items, settings.prompt, settings.ask, settings.max_tokens)
     write_table(frame, out, REQUESTS)
     log.info(f"{frame.height} requests about {items.height} items")
     if items.height < selected_items.height:
         dropped = selected_items.height - items.height
-        log.info(f"{dropped} items not asked: a text of more than {settings.text_chars_max} characters")
+        log.info(f"{dropped} items without requests: a text has more than {settings.text_chars_max} characters")

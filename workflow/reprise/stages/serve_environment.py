@@ -6,10 +6,10 @@ from pathlib import Path
 from reprise.core.files import write_sealed
 from reprise.core.settings import Key
 from reprise.core.store import Store
-from reprise.models.remote.serving.environment import build
+from reprise.models.remote.serving.environment import install_environment
 from reprise.stages.command import In, Out, Site
 
 
 def main(version: Key, environment: str, pins: In[list[Path]], store: Site[Store], out: Out[Path]) -> None:
-    folder = build(environment, store)
+    folder = install_environment(environment, store)
     write_sealed(out, json.dumps({"environment": environment, "folder": str(folder)}) + "\n")

@@ -9,19 +9,19 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.errors import UserError, path_of, stop_on_fault
+from reprise.core.errors import UserError, get_error_path, stop_on_fault
 from reprise.core.files import file_digest, value_digest
 from reprise.core.log import log
-from reprise.core.names import shard_of
+from reprise.core.names import compute_shard
 from reprise.core.plain import plain
 from reprise.core.schemas import CLIPS, SOURCES, read_table, write_table
 from reprise.core.store import Store
 from reprise.fetch.keys import SourcesKey
 from reprise.fetch.local import copy_file
-from reprise.fetch.outcome import TRANSIENT, Fetched, Fetcher, FetchError
-from reprise.fetch.records import Record, read_record, write_record
-from reprise.fetch.release_files import ReleaseFiles, with_release_files
-from reprise.fetch.routes import fetcher_for
+from reprise.fetch.outcome import TRANSIENT, FetchedFile, Fetcher, FetchError
+from reprise.fetch.records import FetchRecord, read_record, write_record
+from reprise.fetch.release_files import ReleaseFiles, add_release_files
+from reprise.fetch.routes import create_fetcher
 from reprise.media.decoder import count_decodable
 from reprise.media.errors import MediaError
 from reprise.media.opening import check_picture
@@ -29,25 +29,27 @@ from reprise.media.settings import DEFAULT_LIMITS, Limits
 from reprise.stages.command import In, Out, Site
 
 # Each run of the shard checks these sources again, because the limits may have changed.
-LIMITED = {"too_large", "too_many_pixels", "too_long"}
+LIMIT_STATUSES = {"too_large", "too_many_pixels", "too_long"}
 # A retry may repair a damaged download, but not a damaged local file.
-DAMAGED = {"truncated", "corrupt", "empty", "not_media", "no_frames"}
+DAMAGE_STATUSES = {"truncated", "corrupt", "empty", "not_media", "no_frames"}
 IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp"}
 
 
-SourceOfUnit = tuple[str, str]  # A source and its unit.
+ClusteredSource = tuple[str, str]  # id of a source and its cluster
 
 
-def sources_of_shard(clips: pl.DataFrame, shard: int, shards: int) -> list[SourceOfUnit]:
+def select_shard_sources(clips: pl.DataFrame, shard: int, shards: int) -> list[ClusteredSource]:
     """Return the sources of a shard's clips: one video each, or the still images of a pseudo-clip."""
-    shard_clips = clips.filter(pl.Series([shard_of(unit, shards) == shard for unit in clips["unit"]], dtype=pl.Boolean))
+    shard_clips = clips.filter(
+        pl.Series([compute_shard(cluster, shards) == shard for cluster in clips["cluster"]], dtype=pl.Boolean)
+    )
     names = pl.when(pl.col("kind") == "images").then("parts").otherwise(pl.concat_list("source_id"))
-    pairs = shard_clips.select(names.alias("source_id"), "unit").explode("source_id").unique()
+    pairs = shard_clips.select(names.alias("source_id"), "cluster").explode("source_id").unique()
     return sorted(pairs.filter(pl.col("source_id") != "").iter_rows())
 
 
 def fetch_shard(
-    sources: Sequence[SourceOfUnit], fetcher: Fetcher, store: Store, limits: Limits = DEFAULT_LIMITS
+    sources: Sequence[ClusteredSource], fetcher: Fetcher, store: Store, limits: Limits = DEFAULT_LIMITS
 ) -> pl.DataFrame:
     """Return one manifest row per source; a failure of one source does not stop the others."""
     pending = [name for name, _ in sources if _final_outcome(name, fetcher, store) is None]
@@ -58,56 +60,56 @@ def fetch_shard(
         log.info(f"{len(pending)} sources to fetch, about {size / 1e9:.2f} GB; {free / 1e9:.2f} GB free")
         if size > free:
             raise UserError(
-                f"store '{store.root}': about {size / 1e9:.2f} GB wanted for {len(pending)} sources of this shard, "
-                f"{free / 1e9:.2f} GB free. Make room (python -m reprise store --prune), or set `store:` to a larger "
+                f"store '{store.root}': about {size / 1e9:.2f} GB needed for {len(pending)} sources of this shard, "
+                f"{free / 1e9:.2f} GB free. Free space (python -m reprise store --prune), or set `store:` to a larger "
                 "disk."
             )
     rows = []
-    for name, unit in sources:
+    for name, cluster in sources:
         record = fetch_source(name, fetcher, store, limits)
         if record.status != "ok":
             log.info(f"{name}: {record.status}: {record.message}")
         outcome = record.model_dump(include={"status", "attempts", "object", "sha256", "bytes", "message"})
-        rows.append({"source_id": name, "unit": unit, "transient": record.is_transient, **outcome})
+        rows.append({"source_id": name, "cluster": cluster, "transient": record.is_transient, **outcome})
     return pl.DataFrame(rows, schema=SOURCES)
 
 
-def fetch_source(source_id: str, fetcher: Fetcher, store: Store, limits: Limits = DEFAULT_LIMITS) -> Record:
+def fetch_source(source_id: str, fetcher: Fetcher, store: Store, limits: Limits = DEFAULT_LIMITS) -> FetchRecord:
     """Return the recorded outcome of a source if it is final, else the outcome of another attempt."""
     record = _final_outcome(source_id, fetcher, store)
     if record is None:
-        asked_as = fetcher.identity(source_id)
-        with store.alone(value_digest(asked_as)):
+        identity = fetcher.identity(source_id)
+        with store.lock_exclusively(value_digest(identity)):
             # Another job that shares the store may have fetched it meanwhile.
-            record = _final_outcome(source_id, fetcher, store) or _try(source_id, asked_as, fetcher, store, limits)
-    if record.status != "ok" or record.was_accepted_under(limits):
+            record = _final_outcome(source_id, fetcher, store) or _try(source_id, identity, fetcher, store, limits)
+    if record.status != "ok" or record.is_within(limits):
         return record
-    try:  # Limits may be stricter than before; the store keeps a refused file for other runs.
-        check_decodes(store.checked(record.object, record.sha256, f"source {source_id}"), limits)
+    try:  # Limits may be stricter than before; the store keeps a rejected file for other runs.
+        check_decodes(store.verify_object(record.object, record.sha256, f"source {source_id}"), limits)
     except MediaError as error:
         stop_on_fault(error, store.root)
-        return _failure(record.asked_as, error.status, error.message, record.attempts, is_remote=False)
+        return _failure(record.identity, error.status, error.message, record.attempts, is_remote=False)
     accepted = record.model_copy(update={"limits": limits})
-    write_record(store, value_digest(record.asked_as), accepted)
+    write_record(store, value_digest(record.identity), accepted)
     return accepted
 
 
-def _try(source_id: str, asked_as: Any, fetcher: Fetcher, store: Store, limits: Limits) -> Record:
-    identity_digest = value_digest(asked_as)
+def _try(source_id: str, identity: Any, fetcher: Fetcher, store: Store, limits: Limits) -> FetchRecord:
+    identity_digest = value_digest(identity)
     earlier_record = read_record(store, identity_digest)
     attempts = earlier_record.attempts if earlier_record and earlier_record.status != "ok" else 0
     scratch = store.scratch(identity_digest)
     scratch.mkdir(parents=True, exist_ok=True)
     try:
         fetched = fetcher.fetch(source_id, scratch)
-        if fetched.is_borrowed:
-            fetched = _copied(fetched, asked_as, scratch)
+        if fetched.is_external:
+            fetched = _copy_to_scratch(fetched, identity, scratch)
         check_decodes(fetched.path, limits)
         if fetched.subtitles is not None:
             store.keep_file(fetched.subtitles, "sources", identity_digest, ".vtt")
         path_in_store = store.keep_file(fetched.path, "sources", identity_digest, fetched.path.suffix.lower() or ".mp4")
-        record = Record(
-            asked_as=asked_as,
+        record = FetchRecord(
+            identity=identity,
             status="ok",
             attempts=attempts + 1,
             object=str(path_in_store.relative_to(store.root)),
@@ -122,13 +124,13 @@ def _try(source_id: str, asked_as: Any, fetcher: Fetcher, store: Store, limits: 
             stop_on_fault(OSError(errno.ENOSPC, error.message, str(store.root)))
         # These two statuses say nothing about the source.
         attempts_made = attempts + (error.status not in {"stopped", "changed"})
-        record = _failure(asked_as, error.status, error.message, attempts_made, fetcher.is_remote)
+        record = _failure(identity, error.status, error.message, attempts_made, fetcher.is_remote)
     except OSError as error:
         stop_on_fault(error, store.root)
-        path = path_of(error)
+        path = get_error_path(error)
         if path is not None and path.is_relative_to(store.root / "sources"):
             raise  # An error of the store says nothing about the source.
-        record = _failure(asked_as, "unreadable", error.strerror or str(error), attempts + 1, fetcher.is_remote)
+        record = _failure(identity, "unreadable", error.strerror or str(error), attempts + 1, fetcher.is_remote)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     write_record(store, identity_digest, record)
@@ -142,29 +144,33 @@ def check_decodes(path: Path, limits: Limits = DEFAULT_LIMITS) -> None:
     count_decodable(path, limits)
 
 
-def _final_outcome(source_id: str, fetcher: Fetcher, store: Store) -> Record | None:
+def _final_outcome(source_id: str, fetcher: Fetcher, store: Store) -> FetchRecord | None:
     """Return the recorded outcome if no attempt is needed; None if one is.
 
     No attempt is needed for a source that is in the store, permanently gone, tried often enough, or not found.
     """
     try:
-        asked_as = fetcher.identity(source_id)
+        identity = fetcher.identity(source_id)
     except FetchError as error:
         return _failure(source_id, error.status, error.message, 1, fetcher.is_remote)
     except OSError as error:
         stop_on_fault(error, store.root)
         return _failure(source_id, "unreadable", error.strerror or str(error), 1, fetcher.is_remote)
-    record = read_record(store, value_digest(asked_as))
-    if record is None or record.status in LIMITED or (record.is_transient and record.attempts < fetcher.attempts):
+    record = read_record(store, value_digest(identity))
+    if (
+        record is None
+        or record.status in LIMIT_STATUSES
+        or (record.is_transient and record.attempts < fetcher.attempts)
+    ):
         return None
     return record
 
 
-def _copied(fetched: Fetched, asked_as: Any, scratch: Path) -> Fetched:
-    """Return copies of a user's files, which nobody changes while they are checked; only those bytes are kept."""
+def _copy_to_scratch(fetched: FetchedFile, identity: Any, scratch: Path) -> FetchedFile:
+    """Return copies of a user's files, so that an edit during the check has no effect on the stored bytes."""
     copy = scratch / fetched.path.name
     copy_file(fetched.path, copy)
-    if ["file", file_digest(copy)] != asked_as:
+    if ["file", file_digest(copy)] != identity:
         raise FetchError(
             "changed", f"{fetched.path.name}: changed while it was copied, or damaged since it was written"
         )
@@ -174,13 +180,13 @@ def _copied(fetched: Fetched, asked_as: Any, scratch: Path) -> Fetched:
     return replace(fetched, path=copy, subtitles=scratch / fetched.subtitles.name)
 
 
-def _failure(asked_as: Any, status: str, message: str, attempts: int, is_remote: bool) -> Record:
-    return Record(
-        asked_as=asked_as,
+def _failure(identity: Any, status: str, message: str, attempts: int, is_remote: bool) -> FetchRecord:
+    return FetchRecord(
+        identity=identity,
         status=status,
         attempts=attempts,
         message=plain(message),
-        is_transient=status in TRANSIENT or (is_remote and status in DAMAGED),
+        is_transient=status in TRANSIENT or (is_remote and status in DAMAGE_STATUSES),
     )
 
 
@@ -192,11 +198,11 @@ def main(
     store: Site[Store],
     out: Out[Path],
 ) -> None:
-    shard_sources = sources_of_shard(read_table(clips, CLIPS), shard, settings.shards)
-    release_files = ReleaseFiles.listed_in(release, store)
+    shard_sources = select_shard_sources(read_table(clips, CLIPS), shard, settings.shards)
+    release_files = ReleaseFiles.from_release(release, store)
     manifest = pl.DataFrame(schema=SOURCES)
     if shard_sources:
-        fetcher = with_release_files(fetcher_for(settings.route, store), release_files)
+        fetcher = add_release_files(create_fetcher(settings.route, store), release_files)
         manifest = fetch_shard(shard_sources, fetcher, store, settings.limits)
     write_table(manifest, out, SOURCES)
     fetched = manifest.filter(pl.col("status") == "ok").height

@@ -10,33 +10,33 @@ from reprise.core.files import write_sealed
 from reprise.core.paths import Results
 from reprise.core.tabular import write_csv
 from reprise.stages.command import In, Out
-from reprise.tables.build import TIDY, Builder
+from reprise.tables.builder import TIDY_SCHEMA, TableBuilder
 from reprise.tables.keys import TableKey
-from reprise.tables.measured import read_metrics, read_problems
-from reprise.tables.published import Published
+from reprise.tables.measurements import read_metrics, read_problems
+from reprise.tables.published import PublishedTable
 from reprise.tables.render import FORMATS, render
 from reprise.tables.render.table import Table
 
 
 def main(
     settings: TableKey,
-    published: In[list[Path]],
+    published_values: In[list[Path]],
     metrics: In[list[Path]],
     statistics: In[list[Path]],
     problems: In[list[Path]],
     tex: Out[Path],
 ) -> None:
-    builder = Builder(
+    builder = TableBuilder(
         key=settings,
         metrics=read_metrics([*metrics, *statistics]),
-        published=Published(next(iter(published), None), settings.table),
+        published=PublishedTable(next(iter(published_values), None), settings.table),
         problems=read_problems(problems, Results(settings.suite)),
     )
-    write_formats(builder.table(), builder.tidy, tex)
+    write_formats(builder.build(), builder.tidy_rows, tex)
 
 
 def write_formats(table: Table, tidy: Sequence[Mapping[str, Any]], out: Path) -> None:
-    """Write a table in every format, and its tidy rows beside it."""
+    """Write a table in every format, and its tidy rows as csv."""
     for form in FORMATS:
         write_sealed(out.with_suffix(f".{form}"), render(table, form))
-    write_csv(pl.DataFrame(tidy, schema=TIDY), out.with_suffix(".csv"))
+    write_csv(pl.DataFrame(tidy, schema=TIDY_SCHEMA), out.with_suffix(".csv"))

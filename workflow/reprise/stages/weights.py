@@ -9,7 +9,7 @@ from reprise.core.log import log
 from reprise.core.settings import Key
 from reprise.core.store import Store
 from reprise.fetch.hub import fetch_snapshot
-from reprise.models.local.weights import patterns_of, record_files, snapshot_folder
+from reprise.models.local.weights import get_file_patterns, record_file_digests, snapshot_folder
 from reprise.stages.command import Out, Site
 
 
@@ -23,10 +23,10 @@ def main(
     store: Site[Store],
     out: Out[Path],
 ) -> None:
-    patterns = patterns_of(code == "fetched", files)
+    patterns = get_file_patterns(code == "fetched", files)
     if revision == "unpinned":
         raise UserError(
-            f"config/models/{model}.yaml: revision: is 'unpinned', so these weights cannot be named. "
+            f"config/models/{model}.yaml: revision: is 'unpinned', so these weights have no identity. "
             f"Run `python -m reprise pin {model}` with network access first."
         )
     folder = snapshot_folder(repo, revision, store)
@@ -34,14 +34,13 @@ def main(
     missing = [pattern for pattern in files if not any(folder.glob(pattern))]
     if missing:
         raise UserError(
-            f"config/models/{model}.yaml: served_by.files: {repo}@{revision} holds no {', '.join(missing)}. "
-            "Correct them."
+            f"config/models/{model}.yaml: served_by.files: {repo}@{revision} has no {', '.join(missing)}. Correct them."
         )
     if not files and not any(folder.glob("*.safetensors")):
         raise UserError(
-            f"config/models/{model}.yaml: repo: {repo}@{revision} holds no *.safetensors. "
-            "Only safetensors weights are loaded; name a repository that has them."
+            f"config/models/{model}.yaml: repo: {repo}@{revision} has no *.safetensors. "
+            "Only safetensors weights are supported; choose a repository that has them."
         )
-    record_files(folder, store, files)
+    record_file_digests(folder, store, files)
     write_sealed(out, json.dumps({"repo": repo, "revision": revision, "folder": str(folder)}) + "\n")
     log.info(f"{repo}@{revision} is in {folder}")

@@ -71,7 +71,7 @@ class BoundedMean:
 
     def interval(self, level: float) -> Interval:
         """Return both bounds; each one errs with half of the probability that the level leaves."""
-        return Interval(self.lower(level), 1.0 - self.mirrored().lower(level))
+        return Interval(self.lower(level), 1.0 - self.complement().lower(level))
 
     def lower(self, level: float) -> float:
         """Return the lower bound of the interval."""
@@ -88,7 +88,7 @@ class BoundedMean:
         """
         return 1.0 if self.value <= 0 else beta_cdf(chance, *self._beta(level))
 
-    def mirrored(self) -> "BoundedMean":
+    def complement(self) -> "BoundedMean":
         """Return the mean of 1 minus the values."""
         rows = self.rows._replace(mixed=-self.rows.mixed)
         return BoundedMean(1.0 - self.value, -self.deviations, self.weights, rows)
@@ -124,16 +124,16 @@ class BoundedMean:
 class Difference:
     """One mean minus another over the same clusters."""
 
-    ahead: BoundedMean
-    behind: BoundedMean
+    first: BoundedMean
+    second: BoundedMean
 
     def interval(self, level: float) -> Interval:
         """Combine the distances to the bounds of both means like independent errors.
 
         A negative correlation over clusters widens the interval.
         """
-        ahead, behind = self.ahead.interval(level), self.behind.interval(level)
-        ahead_deviations, behind_deviations = self.ahead.deviations, self.behind.deviations
+        ahead, behind = self.first.interval(level), self.second.interval(level)
+        ahead_deviations, behind_deviations = self.first.deviations, self.second.deviations
         scale = sqrt(float(ahead_deviations @ ahead_deviations) * float(behind_deviations @ behind_deviations))
         # Only a correlation that widens the interval counts; a few clusters do not prove one that narrows it.
         correlation = min(0.0, float(ahead_deviations @ behind_deviations) / scale) if scale > 0 else 0.0
@@ -141,9 +141,9 @@ class Difference:
         def combined(first_distance: float, second_distance: float) -> float:
             return sqrt(first_distance**2 + second_distance**2 - 2 * correlation * first_distance * second_distance)
 
-        value = self.ahead.value - self.behind.value
-        lower_distance = combined(self.ahead.value - ahead.low, behind.high - self.behind.value)
-        upper_distance = combined(ahead.high - self.ahead.value, self.behind.value - behind.low)
+        value = self.first.value - self.second.value
+        lower_distance = combined(self.first.value - ahead.low, behind.high - self.second.value)
+        upper_distance = combined(ahead.high - self.first.value, self.second.value - behind.low)
         return Interval(max(-1.0, value - lower_distance), min(1.0, value + upper_distance))
 
 

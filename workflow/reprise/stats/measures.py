@@ -23,12 +23,12 @@ class Measure:
     value: float | None
     low: float | None
     high: float | None
-    asked: int
+    requested: int
     scored: int
     failed: int
     unparsed: int
     missing: int | None = None
-    """samples that were never queried, if a sample is more than one item; if None, items are counted"""
+    """samples without a request, if a sample is more than one item; if None, items are counted"""
     estimate: BoundedMean | Difference | None = None
     """estimate behind the interval, on a scale from 0 to 1"""
 
@@ -41,29 +41,29 @@ class Measure:
         return self.estimate.p_above(chance, 1 - 2 * ALPHA) if isinstance(self.estimate, BoundedMean) else None
 
 
-def first(ratios: Ratios) -> Ratios:
+def take_first(ratios: Ratios) -> Ratios:
     """Return the first ratio of each row, for a metric that is a single ratio."""
     return ratios[:, 0]
 
 
-def difference(ratios: Ratios) -> Ratios:
+def subtract_second(ratios: Ratios) -> Ratios:
     """Return the first ratio minus the second."""
     return ratios[:, 0] - ratios[:, 1]
 
 
-def mean(ratios: Ratios) -> Ratios:
+def average(ratios: Ratios) -> Ratios:
     """Return the mean of the ratios."""
     means: Ratios = ratios.mean(axis=1)
     return means
 
 
-def measure(
+def compute_measure(
     metric: str,
     group: str,
     rows: pl.DataFrame,
     ratios: Sequence[tuple[pl.Series, pl.Series]],
     level: float,
-    combine: Callable[[Ratios], Ratios] = first,
+    combine: Callable[[Ratios], Ratios] = take_first,
     scale: float = 100,
     limits: tuple[float, float] = (0, 1),
 ) -> Measure:
@@ -72,7 +72,7 @@ def measure(
     Args:
         metric: Name of the metric.
         group: Name of the group.
-        rows: One row per sample, with the columns `unit`, `failed` and `unparsed`.
+        rows: One row per sample, with the columns `cluster`, `failed` and `unparsed`.
         ratios: Numerator and denominator of each ratio, row by row.
         level: Confidence level of the interval.
         combine: The function of the ratios.
@@ -85,7 +85,7 @@ def measure(
     minimum, span = limits[0], limits[1] - limits[0]
     pairs = zip(columns[0::2], columns[1::2], strict=True)
     bounded_ratios = [((numerator - minimum * denominator) / span, denominator) for numerator, denominator in pairs]
-    estimate = clustered_estimate(bounded_ratios, rows["unit"].to_numpy(), combine) if is_defined else None
+    estimate = clustered_estimate(bounded_ratios, rows["cluster"].to_numpy(), combine) if is_defined else None
     interval = estimate.interval(level) if estimate else None
     offset = 0.0 if isinstance(estimate, Difference) else minimum
     failed = int(rows["failed"].sum())
@@ -96,7 +96,7 @@ def measure(
         scale * float(combine(totals[:, 0::2] / totals[:, 1::2])[0]) if is_defined else None,
         scale * (offset + span * interval.low) if interval else None,
         scale * (offset + span * interval.high) if interval else None,
-        asked=rows.height,
+        requested=rows.height,
         scored=rows.height - failed - unparsed,
         failed=failed,
         unparsed=unparsed,
@@ -104,6 +104,6 @@ def measure(
     )
 
 
-def ones(rows: pl.DataFrame) -> pl.Series:
+def unit_weights(rows: pl.DataFrame) -> pl.Series:
     """Return a denominator that counts every row."""
     return pl.Series([1.0]).new_from_index(0, rows.height)

@@ -1,4 +1,4 @@
-"""Compare two models on the items that both were queried about."""
+"""Compare two models on the items that both have answered."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ def sign_flip_p(differences: ArrayLike, clusters: ArrayLike, *, draws: int = 200
     sums = sums_in_fixed_order(rows, cluster_of_row, len(names))
     sums = sums[sums != 0]
     if is_whole(sums) and len(sums) * np.abs(sums).sum() <= MAX_EXACT_STEPS:
-        return whole_flips_p(sums)
+        return exact_integer_p(sums)
     observed = abs(float(sums.sum()))
     threshold = observed - ROUNDING * float(np.abs(sums).sum())
     if 2 ** len(sums) <= draws:
@@ -104,7 +104,7 @@ def sign_flip_p(differences: ArrayLike, clusters: ArrayLike, *, draws: int = 200
     return (1 + extreme) / (1 + draws)
 
 
-def holm(ps: Sequence[float]) -> list[float]:
+def adjust_holm(ps: Sequence[float]) -> list[float]:
     """Adjust p-values for their number by Holm's method, so that each can be compared with alpha on its own."""
     adjusted, largest = [0.0] * len(ps), 0.0
     for rank, index in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
@@ -113,7 +113,7 @@ def holm(ps: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def whole_flips_p(sums: FloatArray) -> float:
+def exact_integer_p(sums: FloatArray) -> float:
     """Return the probability that whole numbers with random signs sum to a total at least as far from 0 as theirs.
 
     The distribution of the total is built by adding one number at a time.

@@ -1,4 +1,4 @@
-"""The keys of tables: their specification, and the runs that provide their numbers."""
+"""Settings of tables: their specification, and the runs that provide their numbers."""
 
 from pydantic import Field
 
@@ -22,16 +22,16 @@ class TableKey(SuiteKey):
     spec: TableSpec
     forms: dict[str, str]  # protocol -> form of question
     frames_min: dict[str, dict[str, int]] = Field({})
-    """protocol -> metric -> the fewest frames that can show what it asks about"""
+    """protocol -> metric -> minimum number of frames with which its questions can be answered"""
     frames: dict[str, int] = Field({})  # sampling -> its number of frames, if it is the same for every clip
     runs: tuple[str, ...]  # runs whose numbers are computed here, each with its judge if answers are judged
-    imported: tuple[str, ...] = ()  # runs with imported answers or ratings
+    imported_runs: tuple[str, ...] = ()  # runs with imported answers or ratings
     judge_order: tuple[str, ...] = ()  # judges by preference; a cell shows the first one that rated its run
-    unjudged: tuple[str, ...] = ()  # runs that no judge has rated
-    judged: tuple[str, ...] = ()  # protocols whose answers are judged
+    unjudged_runs: tuple[str, ...] = ()  # runs that no judge has rated
+    judged_protocols: tuple[str, ...] = ()  # protocols whose answers are judged
     judges: dict[str, str] = Field({})  # judge -> label
     abbreviations: dict[str, str] = Field({})
-    references: tuple[str, ...] = ()  # models that no table marks as best
+    reference_models: tuple[str, ...] = ()  # models that no table marks as best
     quantised: dict[str, str] = Field({})  # model with quantised weights -> method of quantisation
     missing_share_max: float
     failed_share_max: float
@@ -41,11 +41,11 @@ class OverviewKey(Key):
     suite: str
     confidence: float
     parts: tuple[TableKey, ...]  # a table for each benchmark, with the same rows
-    of_all: dict[str, Overview]  # benchmark -> the default conditions of all models
+    default_conditions: dict[str, Overview]  # benchmark -> the default conditions of all models
     gpus: dict[str, int]
 
 
-class Title(KeyPart):
+class TableTitle(KeyPart):
     """Identifies a table: `velociti/table3`, VELOCITI, `Table 3`, and its title."""
 
     table: str
@@ -56,8 +56,8 @@ class Title(KeyPart):
 
 class ReproductionKey(SuiteKey):
     confidence: float
-    titles: tuple[Title, ...]
-    judges_of_paper: dict[str, str] = Field({})  # table -> the judge of the paper's numbers
+    titles: tuple[TableTitle, ...]
+    paper_judges: dict[str, str] = Field({})  # table -> the judge of the paper's numbers
     judges: dict[str, str] = Field({})
     conditions: dict[str, tuple[str, ...]] = Field({})  # run -> the conditions of its answers
 

@@ -1,55 +1,55 @@
-"""The papers' numbers, as transcribed in `resources/published/<paper>.csv`."""
+"""Read the papers' numbers, which are transcribed in `resources/published/<paper>.csv`."""
 
 import re
 from pathlib import Path
 from typing import NamedTuple
 
 from reprise.core.errors import UserError
-from reprise.core.paths import located
-from reprise.core.tabular import csv_rows
+from reprise.core.paths import locate
+from reprise.core.tabular import read_csv_rows
 
 COLUMNS = ("paper", "table", "row", "frames", "group", "metric", "value")
 
 
-def published_file(benchmark: str) -> Path:
-    return located(f"resources/published/{benchmark}.csv")
+def published_path(benchmark: str) -> Path:
+    return locate(f"resources/published/{benchmark}.csv")
 
 
-class Printed(NamedTuple):
+class PublishedNumber(NamedTuple):
     """A number as a paper prints it: 1.60 has two decimals."""
 
     value: float
     decimals: int
 
     @classmethod
-    def of(cls, text: str) -> "Printed":
+    def parse(cls, text: str) -> "PublishedNumber":
         return cls(float(text), len(text.partition(".")[2]))
 
 
-class Published:
+class PublishedTable:
     """A table's published values by row, frames, group and metric; empty if the suite does not show them."""
 
     def __init__(self, path: Path | None, table: str | None) -> None:
-        self._values: dict[tuple[str, str, str, str], Printed] = {}
+        self._values: dict[tuple[str, str, str, str], PublishedNumber] = {}
         if path is not None and not path.is_file():
-            raise UserError(f"{path}: no such file; it holds the paper's published numbers.")
-        for number, row in enumerate(csv_rows(path, COLUMNS) if path else (), start=2):
+            raise UserError(f"{path}: no such file. The paper's published numbers belong there.")
+        for number, row in enumerate(read_csv_rows(path, COLUMNS) if path else (), start=2):
             if not re.fullmatch(r"-?\d+(\.\d+)?", row["value"]):
                 raise UserError(
-                    f"{path}: line {number}: value '{row['value']}' is not a number. Write a plain one such as "
-                    "43.1, or leave the line out if the paper prints none."
+                    f"{path}: line {number}: value '{row['value']}' is not a number. Write a plain number such as "
+                    "43.1, or remove the line if the paper prints none."
                 )
             identity = (row["row"], row["frames"], row["group"], row["metric"])
             if row["table"] == table and identity in self._values:
                 raise UserError(
-                    f"{path}: line {number}: {table} has {identity} (row, frames, group, metric) already. "
-                    "Tell the rows apart, or remove one."
+                    f"{path}: line {number}: {table} has {identity} (row, frames, group, metric) twice. "
+                    "Change one of the lines or remove it."
                 )
             if row["table"] == table:
-                self._values[identity] = Printed.of(row["value"])
+                self._values[identity] = PublishedNumber.parse(row["value"])
 
-    def get(self, row: str, frames: str | None, group: str, metric: str) -> Printed | None:
-        """Return a value; a row that names no frames takes the only value there is."""
+    def get(self, row: str, frames: str | None, group: str, metric: str) -> PublishedNumber | None:
+        """Return a value; a row without a number of frames gets the only value, if there is just one."""
         if frames is not None:
             return self._values.get((row, frames, group, metric))
         matches = [
@@ -57,5 +57,5 @@ class Published:
         ]
         return matches[0] if len(matches) == 1 else None
 
-    def of_metric(self, metric: str) -> list[tuple[str, float]]:
+    def metric_values(self, metric: str) -> list[tuple[str, float]]:
         return [(identity[0], printed.value) for identity, printed in self._values.items() if identity[3] == metric]

@@ -1,4 +1,4 @@
-"""Verdicts on every number that was computed here or imported and that a paper also prints, by paper and table."""
+"""Compare every measured number with the paper's number, and summarise the verdicts by paper and table."""
 
 import math
 from collections import Counter
@@ -8,17 +8,17 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from reprise.tables.keys import ReproductionKey, Title
-from reprise.tables.published import Printed
+from reprise.tables.keys import ReproductionKey, TableTitle
+from reprise.tables.published import PublishedNumber
 from reprise.tables.render import table as rendered
 
 VerdictName = Literal["agrees", "differs", "not comparable"]
-NAMES: tuple[VerdictName, ...] = ("agrees", "differs", "not comparable")
-PLACE = ("table", "section", "row", "column", "metric", "group", "run", "judge")
-SCHEMA = pl.Schema(
+VERDICT_NAMES: tuple[VerdictName, ...] = ("agrees", "differs", "not comparable")
+IDENTITY_COLUMNS = ("table", "section", "row", "column", "metric", "group", "run", "judge")
+REPRODUCTION_SCHEMA = pl.Schema(
     {
-        **dict.fromkeys(PLACE, pl.String),
-        "reader": pl.String,
+        **dict.fromkeys(IDENTITY_COLUMNS, pl.String),
+        "extractor": pl.String,
         "ours": pl.Float64,
         "low": pl.Float64,
         "high": pl.Float64,
@@ -32,53 +32,54 @@ SCHEMA = pl.Schema(
     }
 )
 CAPTION = (
-    "Ours are the numbers by the authors' convention and reader, where they differ from those that tables show. A "
-    "number agrees if it differs from the paper's by at most the half of its interval on that side times the square "
-    "root of two, and half a unit of the paper's last digit: the answers behind the paper's number are not at hand, "
-    "so that the two cannot be paired, and it is taken to be as uncertain as ours. Of numbers that differ by chance "
-    "alone about one in {one_in} is called different. A count agrees if it prints the same."
+    "Our numbers use the authors' convention and extractor if these give other numbers than the tables show. The "
+    "paper's answers are not available, so the numbers cannot be paired; the paper's number is assumed to be as "
+    "uncertain as ours. A number agrees if it differs from the paper's by at most the half of its interval on that "
+    "side times the square root of two, plus half a unit of the paper's last digit. If numbers differ by chance "
+    "alone, about one in {one_in} has the verdict `differs`. A count agrees if it prints the same."
 )
 
 
-class Verdict(NamedTuple):
+class ReproductionVerdict(NamedTuple):
     name: VerdictName
-    why: str = ""
+    reason: str = ""
     difference: float | None = None
     tolerance: float | None = None  # the largest difference that still agrees
 
 
-def verdict(
+def compare_with_published(
     value: float | None,
     interval: tuple[float, float] | None,
-    paper: Printed,
+    published: PublishedNumber,
     *,
     is_exact: bool = False,
-    why_not: str = "",
-) -> Verdict:
-    """Compare a number of ours with the paper's.
+    obstacle: str = "",
+) -> ReproductionVerdict:
+    """Compare a measured number with the paper's.
 
     Both were measured on the same questions, but a paired comparison is impossible without the paper's answers. The
-    paper's number is taken to be independent of ours and as uncertain: by the half of our interval on its side. The
-    rounding of its last digit adds to the tolerance; for an exact number, such as a count, rounding is all of it.
+    paper's number is assumed to be independent of ours and equally uncertain: by the half of our interval on its side.
+    The rounding of its last digit adds to the tolerance; for an exact number, such as a count, it is the whole
+    tolerance.
     """
     if value is None:
-        return Verdict("not comparable", "nothing could be scored")
-    difference, tolerance = value - paper.value, 10.0**-paper.decimals / 2
-    if why_not:
-        return Verdict("not comparable", why_not, difference)
+        return ReproductionVerdict("not comparable", "no answer could be scored")
+    difference, tolerance = value - published.value, 10.0**-published.decimals / 2
+    if obstacle:
+        return ReproductionVerdict("not comparable", obstacle, difference)
     if interval is not None:
         low, high = interval
         tolerance += math.sqrt(2) * (value - low if difference > 0 else high - value)
     if abs(difference) < tolerance or math.isclose(abs(difference), tolerance):
-        return Verdict("agrees", "", difference, tolerance)
+        return ReproductionVerdict("agrees", "", difference, tolerance)
     if interval is None and not is_exact:
-        return Verdict("not comparable", "no interval of ours", difference)
-    return Verdict("differs", "", difference, tolerance)
+        return ReproductionVerdict("not comparable", "no interval", difference)
+    return ReproductionVerdict("differs", "", difference, tolerance)
 
 
-class Comparison(NamedTuple):
-    found: Mapping[str, Any]  # the number's row of the table's csv
-    verdict: Verdict
+class NumberComparison(NamedTuple):
+    row: Mapping[str, Any]  # the number's row of the table's csv
+    verdict: ReproductionVerdict
     conditions: tuple[str, ...]
 
 
@@ -87,60 +88,63 @@ class Reproduction:
 
     def __init__(self, key: ReproductionKey, tidy: pl.DataFrame) -> None:
         self._key = key
-        readings: dict[tuple[str, ...], dict[str, Any]] = {}
+        rows_by_identity: dict[tuple[str, ...], dict[str, Any]] = {}
         for row in tidy.filter(pl.col("published").is_not_null()).iter_rows(named=True):
-            place = tuple(row[name] or "" for name in PLACE)
-            if row["source"] != "published" and (place not in readings or row["reader"] == "authors"):
-                readings[place] = row
-        self.cells = [self._compare(row) for row in readings.values()]
+            identity = tuple(row[name] or "" for name in IDENTITY_COLUMNS)
+            if row["source"] != "published" and (identity not in rows_by_identity or row["extractor"] == "authors"):
+                rows_by_identity[identity] = row
+        self.comparisons = [self._compare(row) for row in rows_by_identity.values()]
 
-    def _compare(self, row: Mapping[str, Any]) -> Comparison:
+    def _compare(self, row: Mapping[str, Any]) -> NumberComparison:
         interval = None if row["low"] is None or row["high"] is None else (row["low"], row["high"])
-        paper = Printed(row["published"], row["published_decimals"])
-        our_judge = self._key.judges.get(row["judge"] or "", "")
-        their_judge = self._key.judges_of_paper.get(row["table"], "")
+        paper = PublishedNumber(row["published"], row["published_decimals"])
+        judge = self._key.judges.get(row["judge"] or "", "")
+        paper_judge = self._key.paper_judges.get(row["table"], "")
         # Case and punctuation of a judge's name vary between sources, so the comparison ignores them.
-        names = {"".join(filter(str.isalnum, judge.lower())) for judge in (our_judge, their_judge)}
-        is_judged_otherwise = len(names) == 2 and "" not in names
-        why_not = f"judged by {our_judge}, in the paper by {their_judge}" if is_judged_otherwise else ""
-        outcome = verdict(row["value"], interval, paper, is_exact=row["source"] == "data", why_not=why_not)
-        return Comparison(row, outcome, tuple(self._conditions(row)))
+        names = {"".join(filter(str.isalnum, name.lower())) for name in (judge, paper_judge)}
+        has_other_judge = len(names) == 2 and "" not in names
+        obstacle = f"judged by {judge}, in the paper by {paper_judge}" if has_other_judge else ""
+        is_exact = row["source"] == "data"
+        verdict = compare_with_published(row["value"], interval, paper, is_exact=is_exact, obstacle=obstacle)
+        return NumberComparison(row, verdict, tuple(self._conditions(row)))
 
     def _conditions(self, row: Mapping[str, Any]) -> Iterator[str]:
-        """Yield what a reader must know about a number to compare it."""
-        total = (row["asked"] or 0) + (row["missing"] or 0)
-        for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", "unread")):
+        """Yield the conditions of a number that matter for the comparison."""
+        total = (row["requested"] or 0) + (row["missing"] or 0)
+        for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", "unparsed")):
             if row[name]:
                 yield f"{row[name]} of {total} {words}"
-        if row["reader"] != "authors" and row["source"] != "data":
-            yield f"read by {row['reader']}, not as the authors read"
+        if row["extractor"] != "authors" and row["source"] != "data":
+            yield f"extracted by {row['extractor']}, not by authors"
         if row["source"] == "imported":
-            yield "answers made elsewhere"
+            yield "imported predictions"
         yield from self._key.conditions.get(row["run"] or "", ())
 
-    def rows(self) -> pl.DataFrame:
+    def to_frame(self) -> pl.DataFrame:
         rows = []
-        for row, outcome, conditions in self.cells:
+        for row, verdict, conditions in self.comparisons:
             verdict_columns = {
                 "ours": row["value"],
-                "verdict": outcome.name,
-                "why": outcome.why,
+                "verdict": verdict.name,
+                "why": verdict.reason,
                 "conditions": "; ".join(conditions),
             }
-            difference_columns = {"difference": outcome.difference, "tolerance": outcome.tolerance}
-            rows.append({name: row[name] for name in SCHEMA if name in row} | verdict_columns | difference_columns)
-        return pl.DataFrame(rows, schema=SCHEMA)
+            difference_columns = {"difference": verdict.difference, "tolerance": verdict.tolerance}
+            rows.append(
+                {name: row[name] for name in REPRODUCTION_SCHEMA if name in row} | verdict_columns | difference_columns
+            )
+        return pl.DataFrame(rows, schema=REPRODUCTION_SCHEMA)
 
-    def tables(self) -> list[rendered.Table]:
-        by_table: dict[str, list[Comparison]] = {title.table: [] for title in self._key.titles}
-        for cell in self.cells:
-            by_table[cell.found["table"]].append(cell)
+    def build_tables(self) -> list[rendered.Table]:
+        by_table: dict[str, list[NumberComparison]] = {title.table: [] for title in self._key.titles}
+        for comparison in self.comparisons:
+            by_table[comparison.row["table"]].append(comparison)
         details = (
             self._detail_table(title, by_table[title.table]) for title in self._key.titles if by_table[title.table]
         )
         return [self._summary_table(by_table), *details]
 
-    def _summary_table(self, by_table: Mapping[str, Sequence[Comparison]]) -> rendered.Table:
+    def _summary_table(self, by_table: Mapping[str, Sequence[NumberComparison]]) -> rendered.Table:
         rows: list[tuple[str, rendered.TableRow]] = []
         for paper in dict.fromkeys(title.paper for title in self._key.titles):
             cells_by_number = {
@@ -150,41 +154,43 @@ class Reproduction:
                 cells_by_number | {"All tables": list(chain.from_iterable(cells_by_number.values()))}
             ).items():
                 counts = Counter(cell.verdict.name for cell in cells)
-                numbers = (rendered.Number(count, 0) for count in (len(cells), *(counts[name] for name in NAMES)))
+                numbers = (
+                    rendered.TableNumber(count, 0) for count in (len(cells), *(counts[name] for name in VERDICT_NAMES))
+                )
                 rows.append((paper, rendered.TableRow(label, tuple(rendered.Cell((number,)) for number in numbers))))
         return rendered.Table(
             title="Reproduction",
             caption=CAPTION.format(one_in=round(1 / (1 - self._key.confidence))),
             label="tab:reproduction",
             stub="Table",
-            groups=(rendered.ColumnGroup(tuple(map(rendered.Column, ("numbers", *NAMES)))),),
-            sections=rendered.sections_of(rows),
+            groups=(rendered.ColumnGroup(tuple(map(rendered.TableColumn, ("numbers", *VERDICT_NAMES)))),),
+            sections=rendered.group_into_sections(rows),
             notice=self._key.notice,
             provenance=(f"Suite {self._key.suite} ({self._key.suite_title}).",),
         )
 
-    def _detail_table(self, title: Title, cells: Sequence[Comparison]) -> rendered.Table:
+    def _detail_table(self, title: TableTitle, cells: Sequence[NumberComparison]) -> rendered.Table:
         left_aligned = ("column", "verdict", "conditions")
         columns = ("column", "ours", "interval", "paper", "difference", "verdict", "conditions")
         return rendered.Table(
             title=title.title,
             origin=f"{title.paper}, {title.number}",
-            caption="Numbers of ours beside the paper's.",
+            caption="Our numbers beside the paper's.",
             label=f"tab:reproduction-{title.table.replace('/', '-').replace('_', '-')}",
             stub="Row",
             groups=(
                 rendered.ColumnGroup(
-                    tuple(rendered.Column(name, "left" if name in left_aligned else "right") for name in columns)
+                    tuple(rendered.TableColumn(name, "left" if name in left_aligned else "right") for name in columns)
                 ),
             ),
-            sections=rendered.sections_of((cell.found["section"] or "", _line(cell)) for cell in cells),
+            sections=rendered.group_into_sections((cell.row["section"] or "", _detail_row(cell)) for cell in cells),
             notice=self._key.notice,
         )
 
 
-def _line(cell: Comparison) -> rendered.TableRow:
+def _detail_row(comparison: NumberComparison) -> rendered.TableRow:
     """Return the row of one number, with as many decimals as the paper's, at least two."""
-    row, outcome = cell.found, cell.verdict
+    row, verdict = comparison.row, comparison.verdict
 
     def format_number(value: float | None, decimals: int = max(2, row["published_decimals"]), sign: str = "") -> str:
         return rendered.EN_DASH if value is None else f"{value:{sign}.{decimals}f}"
@@ -195,8 +201,8 @@ def _line(cell: Comparison) -> rendered.TableRow:
         format_number(row["value"]),
         rendered.EN_DASH if None in ends else " to ".join(map(format_number, ends)),
         format_number(row["published"], row["published_decimals"]),
-        format_number(outcome.difference, sign="+"),
-        f"{outcome.name}: {outcome.why}" if outcome.why else outcome.name,
-        "; ".join(cell.conditions),
+        format_number(verdict.difference, sign="+"),
+        f"{verdict.name}: {verdict.reason}" if verdict.reason else verdict.name,
+        "; ".join(comparison.conditions),
     )
-    return rendered.TableRow(row["row"], tuple(map(rendered.Text, texts)))
+    return rendered.TableRow(row["row"], tuple(map(rendered.TextCell, texts)))

@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from reprise.core.errors import stop_on_fault_of_ffmpeg
-from reprise.fetch.outcome import Fetched, Fetcher
+from reprise.fetch.outcome import FetchedFile, Fetcher
 from reprise.fetch.settings import Rehearsal
 from reprise.media.encode import concatenate
 from reprise.media.ffmpeg import BIT_EXACT, QUIET, ffmpeg_executable
@@ -26,14 +26,14 @@ def fetcher(settings: Rehearsal) -> Fetcher:
         is_joined = settings.joined is not None and fnmatchcase(source_id, settings.joined)
         return ["rehearsal", "joined" if is_joined else "film", film_number(source_id), [FILMS, SIZE, RATE, SECONDS]]
 
-    def fetch(source_id: str, folder: Path) -> Fetched:
+    def fetch(source_id: str, folder: Path) -> FetchedFile:
         number = film_number(source_id)
         first = render(number, folder / "first.mp4")
         if identity(source_id)[1] == "film":
-            return Fetched(first)
+            return FetchedFile(first)
         second = render((number + 1) % FILMS, folder / "second.mp4")
         concatenate(first, second, folder / "joined.mp4", ENCODE, Concat())
-        return Fetched(folder / "joined.mp4")
+        return FetchedFile(folder / "joined.mp4")
 
     return Fetcher(identity, fetch)
 

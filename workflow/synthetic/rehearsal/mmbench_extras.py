@@ -5,7 +5,7 @@ import io
 from pathlib import Path
 
 from reprise.benchmarks.mmbench_video.taxonomy import OTHER_VIDEO_SETS, SET_OPTIONS
-from reprise.benchmarks.mmbench_video.video_sets import CHOICE, COLUMNS, SCORING
+from reprise.benchmarks.mmbench_video.video_sets import ACCURACY_SCORING, COLUMNS, SCORING_COLUMN
 from reprise.core.files import write_text
 
 from synthetic.rehearsal.films import render
@@ -18,9 +18,9 @@ IMAGE_QUESTIONS = (1292, 1500)
 # "We randomly sample 1000 QAs" (section 3.2).
 QUESTIONS_PER_SET, VIDEOS_PER_SET = 1000, 6
 CAPABILITIES = ("who", "what", "where")
-# The runs whose answers people rated (section 4.4), the number of questions and the number of people.
+# The runs whose answers annotators rated (section 4.4), the number of questions and the number of annotators.
 RATED = ("mmbench_video/unpacked/spaced8/video-llava-7b", "mmbench_video/packed.low/interior8/gpt-4o")
-RATED_QUESTIONS, PEOPLE = 100, 2
+RATED_QUESTIONS, RATERS = 100, 2
 BEST = 3
 
 
@@ -39,8 +39,8 @@ def _write_set(folder: Path, dice: Dice, scoring: str) -> None:
     videos = [render(number, folder / f"{number}.mp4").name for number in range(VIDEOS_PER_SET)]
     buffer = io.StringIO()
     manifest = csv.writer(buffer, lineterminator="\n")
-    letters = SET_OPTIONS if scoring == CHOICE else ()
-    manifest.writerow((*COLUMNS, "capability", SCORING, *letters))
+    letters = SET_OPTIONS if scoring == ACCURACY_SCORING else ()
+    manifest.writerow((*COLUMNS, "capability", SCORING_COLUMN, *letters))
     for _ in range(QUESTIONS_PER_SET):
         event = clause(dice)
         question = f"{dice.pick(('What', 'Who'))} acts {dice.pick(WORDS['times'])}?"
@@ -54,4 +54,4 @@ def ratings(questions: int) -> list[tuple[str, str, int]]:
     """Return invented human ratings of two models' answers: run, question, rating."""
     dice = Dice(SEED, 30)
     indices = sorted(dice.sample(range(questions), RATED_QUESTIONS))
-    return [(run, str(index), dice.below(BEST + 1)) for run in RATED for index in indices for _ in range(PEOPLE)]
+    return [(run, str(index), dice.below(BEST + 1)) for run in RATED for index in indices for _ in range(RATERS)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from reprise.core.files import write_text
 
 from synthetic.rehearsal.mmbench_extras import write_extras
-from synthetic.rehearsal.words import SEED, WORDS, clause, dealt, identifier, sentence
+from synthetic.rehearsal.words import SEED, WORDS, clause, identifier, sentence, split_evenly
 from synthetic.toyworld.generate import Dice
 
 COLUMNS = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
@@ -40,7 +40,7 @@ def rows() -> list[list[object]]:
     extra = [dice.pick(weighted) for _ in range(QUESTIONS - len(ABILITIES))]
     abilities = dice.shuffled([*ABILITIES, *extra])
     table_rows: list[list[object]] = []
-    for video, count in zip(videos(), dealt(QUESTIONS, VIDEOS), strict=True):
+    for video, count in zip(videos(), split_evenly(QUESTIONS, VIDEOS), strict=True):
         kind = dice.pick(TYPES)
         for _ in range(count):
             labels = [abilities[len(table_rows)]]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from reprise.core.errors import unknown
+from reprise.core.errors import unknown_name_error
 
 from synthetic.rehearsal import mmbench_video, temporalbench, velociti, vinoground
 from synthetic.rehearsal.films import fetcher
@@ -20,5 +20,5 @@ WRITERS = {
 def write_release(benchmark: str, folder: Path) -> None:
     """Write a synthetic release of a benchmark, in its authors' layout and as large as the paper's."""
     if benchmark not in WRITERS:
-        raise unknown("benchmark of the rehearsal", benchmark, WRITERS, "release")
+        raise unknown_name_error("benchmark of the rehearsal", benchmark, WRITERS, "release")
     WRITERS[benchmark](folder)

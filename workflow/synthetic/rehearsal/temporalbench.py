@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from reprise.core.files import write_text
 
-from synthetic.rehearsal.words import SEED, Clause, clause, dealt, identifier, story
+from synthetic.rehearsal.words import SEED, Clause, clause, identifier, split_evenly, story
 from synthetic.toyworld.generate import Dice
 
 VIDEOS = {
@@ -77,7 +77,7 @@ def clips() -> list[Clip]:
     """Return the short videos with the question categories distributed over them."""
     dice = Dice(SEED, 3)
     categories = dice.shuffled([category for category, count in QUESTIONS.items() for _ in range(count)])
-    counts = iter(dice.shuffled(dealt(len(categories), sum(VIDEOS.values()))))
+    counts = iter(dice.shuffled(split_evenly(len(categories), sum(VIDEOS.values()))))
     short_videos = []
     for dataset, videos in VIDEOS.items():
         for number in range(videos):
@@ -143,7 +143,7 @@ def long_entries(short_videos: Sequence[Clip]) -> list[dict[str, str]]:
         for end in range(start + 2, len(members) + 1)
     ]
     entries = []
-    for span, count in zip(dice.sample(spans, LONG_VIDEOS), dealt(LONG_QUESTIONS, LONG_VIDEOS), strict=True):
+    for span, count in zip(dice.sample(spans, LONG_VIDEOS), split_evenly(LONG_QUESTIONS, LONG_VIDEOS), strict=True):
         options = [(index, text) for index, clip in enumerate(span) for _, text in clip.negatives]
         positives = [clip.caption for clip in span]
         questions = []

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from reprise.core.files import write_text
 
-from synthetic.rehearsal.words import SEED, clause, dealt, identifier, sentence, story
+from synthetic.rehearsal.words import SEED, clause, identifier, sentence, split_evenly, story
 from synthetic.toyworld.generate import Dice
 
 COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
@@ -52,7 +52,7 @@ def rows() -> list[tuple[str, str, str, str, str]]:
               for number in range(VIDEOS)]  # fmt: skip
     unique_rows: dict[tuple[str, str, str, str, str], None] = {}
     for test, size in SIZES.items():
-        for video, count in zip(dice.sample(videos, size.videos), dealt(size.samples, size.videos), strict=True):
+        for video, count in zip(dice.sample(videos, size.videos), split_evenly(size.samples, size.videos), strict=True):
             target = len(unique_rows) + count
             while len(unique_rows) < target:
                 unique_rows[test, video, _event(test, dice), *_captions(test, dice)] = None

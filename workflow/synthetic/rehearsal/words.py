@@ -74,6 +74,6 @@ def identifier(*parts: object) -> str:
     return sha256(" ".join(map(str, parts)).encode()).hexdigest()[:11]
 
 
-def dealt(total: int, parts: int) -> list[int]:
+def split_evenly(total: int, parts: int) -> list[int]:
     """Divide a total into this many parts as evenly as possible."""
     return [total // parts + (part < total % parts) for part in range(parts)]

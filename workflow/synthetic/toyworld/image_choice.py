@@ -56,8 +56,8 @@ class Question(NamedTuple):
 Maker = Callable[[Still, Dice], Question | None]
 
 
-def _others(dice: Dice, right: str, known: Sequence[str], count: int = 3) -> tuple[str, ...]:
-    return tuple(dice.sample([option for option in known if option != right], count))
+def _others(dice: Dice, right: str, options: Sequence[str], count: int = 3) -> tuple[str, ...]:
+    return tuple(dice.sample([option for option in options if option != right], count))
 
 
 def tone(still: Still, dice: Dice) -> Question:
@@ -187,7 +187,7 @@ def still_of(script: Script) -> Still:
     return Still(script, slot, scene, by_slot[slot])
 
 
-class Asked(NamedTuple):
+class StillQuestion(NamedTuple):
     """A question about a still, with its options in order."""
 
     image: int
@@ -197,7 +197,9 @@ class Asked(NamedTuple):
     coarse: str
 
 
-def asked(pictures: Sequence[Still], makers: Sequence[tuple[Maker, str, str]], seed: int) -> Iterator[Asked]:
+def still_questions(
+    pictures: Sequence[Still], makers: Sequence[tuple[Maker, str, str]], seed: int
+) -> Iterator[StillQuestion]:
     """Yield the questions of each still, with preference for the least used makers that fit."""
     counts = [0] * len(makers)
     for number, still in enumerate(pictures):
@@ -210,14 +212,14 @@ def asked(pictures: Sequence[Still], makers: Sequence[tuple[Maker, str, str]], s
                 counts[index] += 1
                 remaining -= 1
                 options = tuple(dice.shuffled((question.right, *question.wrong)))
-                yield Asked(number, question, options, fine, coarse)
+                yield StillQuestion(number, question, options, fine, coarse)
 
 
 def mmbench_rows(pictures: Sequence[Still]) -> list[list[str]]:
     """Return rows in the released format: only the first row of an image holds it, and later rows name that row."""
     rows: list[list[str]] = []
     holders: dict[int, str] = {}
-    for number, entry in enumerate(asked(pictures, MMBENCH, 4_000_000), start=1):
+    for number, entry in enumerate(still_questions(pictures, MMBENCH, 4_000_000), start=1):
         hint = "The picture shows shapes on a stage." if number % 5 == 0 else ""
         for turn in range(len(entry.options)):
             options = entry.options[turn:] + entry.options[:turn]
@@ -233,7 +235,7 @@ def mmbench_rows(pictures: Sequence[Still]) -> list[list[str]]:
 def mmstar_rows(pictures: Sequence[Still]) -> list[list[str]]:
     """Return rows in the released format, with the options in the question."""
     rows = []
-    for number, entry in enumerate(asked(pictures, MMSTAR, 5_000_000)):
+    for number, entry in enumerate(still_questions(pictures, MMSTAR, 5_000_000)):
         option_list = ", ".join(f"{letter}: {text}" for letter, text in zip(LETTERS, entry.options, strict=True))
         answer = LETTERS[entry.options.index(entry.question.right)]
         origin = json.dumps({"source": "toy world", "split": "val", "image_path": f"images/{entry.image}.png"})

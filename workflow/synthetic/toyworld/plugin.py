@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from reprise.core.errors import unknown
-from reprise.fetch.outcome import Fetched, Fetcher, safe_name
+from reprise.core.errors import unknown_name_error
+from reprise.fetch.outcome import FetchedFile, Fetcher, safe_name
 from reprise.fetch.plugins import PLUGINS
 from reprise.fetch.settings import Toyworld
 
@@ -21,7 +21,7 @@ WRITERS = {
 def write_release(benchmark: str, folder: Path) -> None:
     """Write the toy world's release of a benchmark, in its authors' layout."""
     if benchmark not in WRITERS:
-        raise unknown("benchmark of the toy world", benchmark, WRITERS, "release")
+        raise unknown_name_error("benchmark of the toy world", benchmark, WRITERS, "release")
     WRITERS[benchmark](folder)
     if benchmark == "temporalbench":
         annotated_clips.write_annotations(folder)
@@ -31,9 +31,9 @@ def fetcher(settings: Toyworld) -> Fetcher:
     """Return a fetcher that renders the toy world's videos. Its version is part of the identity of a source."""
     version = PLUGINS["toyworld"].version
 
-    def fetch(source_id: str, folder: Path) -> Fetched:
+    def fetch(source_id: str, folder: Path) -> FetchedFile:
         target = folder / safe_name("{source_id}.mp4", source_id)
         render_source(source_id, target)
-        return Fetched(target)
+        return FetchedFile(target)
 
     return Fetcher(lambda source_id: ["toyworld", version, source_id], fetch)

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 from reprise.core.errors import stop_on_fault_of_ffmpeg
-from reprise.core.files import whole_file
+from reprise.core.files import atomic_path
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 
 from synthetic.toyworld.poses import Pose, pose_at
@@ -151,7 +151,7 @@ def _encode_command(path: Path) -> list[str]:
 def write_video(work: Script | Source, path: Path) -> None:
     """Render a clip or a source to an mp4 file, atomically."""
     # The frames go through a file, because a pipe takes a few hundred bytes at a time and costs more than the drawing.
-    with whole_file(path) as temporary, TemporaryFile() as frames:
+    with atomic_path(path) as temporary, TemporaryFile() as frames:
         for frame in _frames(work):
             frames.write(frame.tobytes())
         frames.seek(0)

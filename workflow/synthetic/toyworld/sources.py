@@ -15,4 +15,4 @@ def load_source_script(source_id: str) -> Source:
         clips = source.clips()
         if source_id in clips:
             return Source(source_id, (Part(0, clips[source_id], is_clip=True),))
-    raise UserError(f"toy world: no source '{source_id}'. The releases name those that there are.")
+    raise UserError(f"toy world: no source '{source_id}'. The releases list all sources.")

@@ -29,7 +29,7 @@ class ReleaseRow(NamedTuple):
     neg: str
 
 
-def _drawn(test: str, script: Script, dice: Dice) -> list[Pair]:
+def _sample_pairs(test: str, script: Script, dice: Dice) -> list[Pair]:
     """Sample up to two different pairs of a test on a clip."""
     pairs: list[Pair] = []
     for _ in range(ATTEMPTS):
@@ -63,7 +63,7 @@ def clip_pairs(sources: Sequence[Source], seed: int) -> dict[str, list[Pair]]:
     pairs = _control_pairs(scripts, Dice(seed, 1_000_000))
     for number, (clip, script) in enumerate(scripts.items()):
         dice = Dice(seed, 2_000_000 + number)
-        pairs[clip] += [pair for test in TESTS if test != "control" for pair in _drawn(test, script, dice)]
+        pairs[clip] += [pair for test in TESTS if test != "control" for pair in _sample_pairs(test, script, dice)]
     return pairs
 
 

@@ -1,4 +1,4 @@
-"""What the tests of adapters share."""
+"""Fixtures of the tests of adapters."""
 
 from pathlib import Path
 
@@ -15,5 +15,5 @@ def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A LLaVA-OneVision that a test may change."""
+    """Return a LLaVA-OneVision checkpoint that a test may change."""
     return tiny.llava(tmp_path / "llava")

@@ -1,4 +1,4 @@
-"""A native class asked twice, by the adapter and by hand as its model card does it, and the frames that it was shown."""
+"""A native class that is queried twice, by the adapter and as in its model card, and the frames that reached it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,12 +9,12 @@ import numpy.typing as npt
 import torch
 from PIL import Image
 from reprise.media.decoder import read_frames
-from reprise.models.base import Answer, Clip, Request
+from reprise.models.base import Answer, ClipFrames, Request
 from reprise.models.local.transformers import TransformersAdapter
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
-from tests.unit.asked import request, spec
 from tests.unit.models.adapters.tiny_video import IMAGES, PATCH
+from tests.unit.requests import request, spec
 from tests.unit.videos import RATE, numbers
 
 FRAMES = 48
@@ -22,15 +22,15 @@ FRAMES = 48
 YES_NO = ("Yes", "No")
 QUESTION = "Does the red circle slide left quickly?"
 SPLIT = {"idefics2": slice(4, None, 5), "llama4": slice(4, None, 5)}
-"""The pictures that show a whole frame, where there are parts of it too."""
+"""pictures that contain a whole frame, for classes that also split frames"""
 SHAPES = {"molmo2": (4, 4), "minicpmv4_6": (8, 8)}
-"""Rows and columns of the patches of a frame, of classes that give frames as patches without a grid."""
+"""rows and columns of the patches of a frame, for classes that pass patches without a grid"""
 PARTS = {"minicpmv4_6": 3}
-"""Pictures of a frame, the first of which shows the whole."""
+"""number of pictures of a frame, the first of which is the whole frame"""
 
 
 class Native(NamedTuple):
-    """The same checkpoint twice: by the adapter, and by the library's own classes."""
+    """A checkpoint that is loaded twice: by the adapter, and by the classes of transformers."""
 
     name: str
     folder: Path
@@ -44,11 +44,11 @@ class Native(NamedTuple):
 
     @property
     def together(self) -> int:
-        """How many frames it looks at together."""
+        """Return how many frames the model merges."""
         return int(getattr(getattr(self.processor, "video_processor", None), "temporal_patch_size", 1))
 
-    def by_hand(self, clip: Clip, asked: Request) -> dict[str, Any]:
-        """What a model card's call gives the model."""
+    def by_hand(self, clip: ClipFrames, asked: Request) -> dict[str, Any]:
+        """Return the model inputs of the call in a model card."""
         frames = read_frames(clip.path, clip.indices) if clip.path else ()
         kinds = (["video"] if self.is_video else ["image"] * len(frames)) if len(frames) else []
         content = [*({"type": kind} for kind in kinds), {"type": "text", "text": asked.prompt}]
@@ -60,7 +60,7 @@ class Native(NamedTuple):
         pixels = {name: one.to(self.model.dtype) for name, one in made.items() if name.startswith("pixel_values")}
         return made | pixels
 
-    def _given(self, clip: Clip, frames: Any) -> dict[str, Any]:
+    def _given(self, clip: ClipFrames, frames: Any) -> dict[str, Any]:
         if not len(frames):
             return {}
         if not self.is_video:
@@ -71,8 +71,8 @@ class Native(NamedTuple):
         metadata = {"total_num_frames": FRAMES, "fps": RATE, "duration": FRAMES / RATE, "frames_indices": places}
         return {"videos": [frames], "video_metadata": [metadata], "do_sample_frames": False}
 
-    def ask(self, clip: Clip, asked: Request) -> tuple[Answer, dict[str, Any]]:
-        """The adapter's answer, and what it gave the model."""
+    def ask(self, clip: ClipFrames, asked: Request) -> tuple[Answer, dict[str, Any]]:
+        """Return the adapter's answer and its model inputs."""
         given: list[dict[str, Any]] = []
         note = lambda _, __, options: given.append(options)  # noqa: E731
         with self.adapter.model.register_forward_pre_hook(note, with_kwargs=True):
@@ -80,7 +80,7 @@ class Native(NamedTuple):
         return answer, given[0] if given else {}
 
     def seen(self, given: dict[str, Any]) -> list[int]:
-        """The numbers of the frames in what the model was given."""
+        """Return the numbers of the frames in the model inputs."""
         pixels = given.get("pixel_values_videos", given.get("pixel_values"))
         if pixels is None:
             return []
@@ -89,7 +89,7 @@ class Native(NamedTuple):
         return numbers(_pictures(self.name, pixels, given.get("video_grid_thw")))
 
     def shown(self, indices: tuple[int, ...]) -> list[int]:
-        """What it sees of a plan: the last frame is repeated where it looks at several together."""
+        """Return the frames that the model receives; the last one is repeated if the model merges several."""
         return [*indices, *[indices[-1]] * (-len(indices) % self.together)]
 
 
@@ -102,8 +102,8 @@ def load(
     return Native(name, made, adapter, model, AutoProcessor.from_pretrained(made))
 
 
-def check(native: Native, clip: Clip, *, system: str = "", question: str = QUESTION) -> Answer:
-    """The adapter's answer is that of the call by hand bit for bit, and the frames are those of the plan."""
+def check(native: Native, clip: ClipFrames, *, system: str = "", question: str = QUESTION) -> Answer:
+    """Check that the adapter's answer is bitwise that of the model card's call, with the frames of the plan."""
     asked = request(question, "score", YES_NO, system=system)
     expected = native.by_hand(clip, asked)
     with torch.inference_mode():
@@ -121,8 +121,8 @@ def check(native: Native, clip: Clip, *, system: str = "", question: str = QUEST
     return answer
 
 
-def check_words(native: Native, clip: Clip, *, system: str = "", tokens: int = 12) -> None:
-    """The adapter writes what `generate` writes on the call by hand."""
+def check_words(native: Native, clip: ClipFrames, *, system: str = "", tokens: int = 12) -> None:
+    """Check that the adapter's text is that of `generate` on the model card's inputs."""
     asked = request(QUESTION, "write", max_tokens=tokens, system=system)
     given = native.by_hand(clip, asked)
     length = given["input_ids"].shape[1]
@@ -134,7 +134,7 @@ def check_words(native: Native, clip: Clip, *, system: str = "", tokens: int = 1
 
 
 def _pictures(name: str, pixels: torch.Tensor, grid: torch.Tensor | None) -> npt.NDArray[np.uint8]:
-    """The frames (frames, height, width, 3) that a model's pixel tensor holds."""
+    """Return the frames in a model's pixel tensor, of shape (frames, height, width, 3)."""
     if grid is not None:
         time, rows, columns = grid[0].tolist()
         together = pixels.shape[-1] // (3 * PATCH * PATCH)
@@ -148,7 +148,7 @@ def _pictures(name: str, pixels: torch.Tensor, grid: torch.Tensor | None) -> npt
 
 
 def _pictures_of_patches(name: str, pixels: torch.Tensor, processor: Any) -> npt.NDArray[np.uint8]:
-    """The same of a tensor (frames, patches, numbers of a patch), or of all patches side by side."""
+    """Return the frames in a tensor of shape (frames, patches, numbers of a patch), or of concatenated patches."""
     rows, columns = SHAPES[name]
     if pixels.ndim == 4:
         patches = pixels[0].reshape(3, PATCH, -1, PATCH).permute(2, 1, 3, 0)

@@ -8,13 +8,13 @@ import torch
 from PIL import Image
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
-from reprise.models.base import Clip
+from reprise.models.base import ClipFrames
 from reprise.models.local.contrastive import ContrastiveAdapter, load_open_clip
 from safetensors.torch import load_file, save_file
 from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
 
-from tests.unit.asked import request, shown, spec
 from tests.unit.models.adapters import tiny
+from tests.unit.requests import request, shown, spec
 
 CAPTIONS = [
     "The red circle slides left quickly.",
@@ -25,13 +25,13 @@ INDICES = (0, 9, 20, 33)
 SIGLIP = Path("resources/demo/checkpoints/siglip")
 
 
-def given(folder: Path, clip: Clip) -> list[float]:
+def given(folder: Path, clip: ClipFrames) -> list[float]:
     answers = ContrastiveAdapter(spec(folder)).answers(clip, [request(text, "similarity") for text in CAPTIONS])
     return [answer.scores[0] for answer in answers]
 
 
 def pixels_of(folder: Path, video: Path) -> torch.Tensor:
-    """The frames as pictures through the checkpoint's own processor."""
+    """Return the frames as preprocessed by the checkpoint's own processor."""
     pictures = [Image.fromarray(frame) for frame in read_frames(video, INDICES)]
     found = AutoImageProcessor.from_pretrained(folder, backend="pil")(pictures, return_tensors="pt")["pixel_values"]
     return found.reshape(len(pictures), *found.shape[-3:])
@@ -75,7 +75,7 @@ def test_xclip_gives_the_logits_of_its_own_forward(video: Path, tmp_path: Path) 
 
 
 def reference(state: dict[str, torch.Tensor], prefix: str, x: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-    """OpenAI's residual attention blocks, by torch's own layer."""
+    """Compute OpenAI's residual attention blocks with torch's own layer."""
     names = {"attn.": "self_attn.", "ln_": "norm", "mlp.c_fc": "linear1", "mlp.c_proj": "linear2"}
     for number in range(2):
         layer = torch.nn.TransformerEncoderLayer(16, 2, 64, 0.0, "gelu", batch_first=True, norm_first=True)
@@ -126,10 +126,10 @@ def renamed(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize(("make", "message"), [
-    (lambda folder: tiny.xclip(folder, 8), r"takes 8 frames and its run's sampling shows 4\. Name a sampling of 8"),
-    (tiny.llama, "knows clip, siglip, xclip and open_clip checkpoints, found model_type 'llama'"),
+    (lambda folder: tiny.xclip(folder, 8), r"takes 8 frames, but the run's sampling selects 4\. Use a sampling of 8"),
+    (tiny.llama, "supports clip, siglip, xclip and open_clip checkpoints, found model_type 'llama'"),
     (lambda folder: tiny.open_clip(folder, vision_cfg={"timm_model_name": "x"}), "plain CLIP .*found timm_model_name"),
-    (renamed, r"not open_clip's layout of a CLIP: \d+ weights are missing .* are not known \(image_encoder"),
+    (renamed, r"not open_clip's layout of a CLIP: \d+ weights are missing .* are unknown \(image_encoder"),
 ])  # fmt: skip
 def test_what_cannot_be_compared_with_is_named(
     make: Callable[[Path], Path], message: str, tmp_path: Path, video: Path

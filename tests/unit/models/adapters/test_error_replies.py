@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.unit.asked import request
-from tests.unit.models.chat_server import Asked, Says, completion, well
+from tests.unit.models.chat_server import ReceivedRequest, ServerReply, completion, reply_correctly
 from tests.unit.models.vendor_servers import VENDORS, answer
+from tests.unit.requests import request
 
 ERROR = {"code": 502, "message": "stream broke"}
 Parts = list[dict[str, Any]]
@@ -20,29 +20,29 @@ def vendor(request: pytest.FixtureRequest) -> str:
 
 
 def parts_of(vendor: str, body: dict[str, Any]) -> Parts:
-    """A reply and what its answer consists of."""
+    """Return a reply and the parts of its answer."""
     if vendor == "anthropic":
         return [body, body["content"][0]]
     (answer,) = body["choices" if vendor == "openai" else "candidates"]
     return [body, answer, answer["message" if vendor == "openai" else "content"]]
 
 
-def changed(vendor: str, change: Callable[[Parts], None]) -> Callable[[Asked], Says]:
-    def says(asked: Asked) -> Says:
-        body = VENDORS[vendor].well(asked).body
+def changed(vendor: str, change: Callable[[Parts], None]) -> Callable[[ReceivedRequest], ServerReply]:
+    def respond(received: ReceivedRequest) -> ServerReply:
+        body = VENDORS[vendor].respond(received).body
         assert isinstance(body, dict)
         change(parts_of(vendor, body))
-        return Says(body)
+        return ServerReply(body)
 
-    return says
+    return respond
 
 
 @pytest.mark.parametrize("error", [ERROR, [ERROR], "stream broke"])
 @pytest.mark.parametrize("name", ["error", "errors"])
 @pytest.mark.parametrize("level", [0, 1, -1])
 def test_an_error_at_any_level_of_an_answer_leaves_none(vendor: str, level: int, name: str, error: Any) -> None:
-    found, asked = answer(vendor, changed(vendor, lambda parts: parts[level].update({name: error})), retries=1)
-    assert (found.error, found.text, len(asked)) == ("server_error", "", 2) and "stream broke" in found.message
+    found, received = answer(vendor, changed(vendor, lambda parts: parts[level].update({name: error})), retries=1)
+    assert (found.error, found.text, len(received)) == ("server_error", "", 2) and "stream broke" in found.message
 
 
 @pytest.mark.parametrize("empty", [{"code": None, "message": None}, {}, [], None, "", False])
@@ -52,10 +52,10 @@ def test_an_empty_error_is_none(vendor: str, empty: Any) -> None:
 
 
 def test_a_filter_that_failed_leaves_the_answer() -> None:
-    """As Azure says it, with the whole answer beside it."""
+    """As Azure reports it, in addition to the whole answer."""
     results = {"error": {"code": "content_filter_error", "message": "The contents are not filtered"}}
-    says = changed("openai", lambda parts: parts[1].update(content_filter_results=results))
-    assert answer("openai", says)[0].text == "this"
+    respond = changed("openai", lambda parts: parts[1].update(content_filter_results=results))
+    assert answer("openai", respond)[0].text == "this"
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,11 @@ def test_a_text_before_a_call_is_no_answer(by: str, change: Callable[[Parts], No
 
 @pytest.mark.parametrize("reason", ["network_error", "INTERNAL_ERROR", "failed", "timed_out", "deadline_exceeded"])
 @pytest.mark.filterwarnings("ignore:.* is not a valid FinishReason")
-def test_a_server_that_failed_in_its_own_words_is_asked_again(vendor: str, reason: str) -> None:
+def test_vendor_specific_failure_reasons_are_retried(vendor: str, reason: str) -> None:
     name = {"openai": "finish_reason", "anthropic": "stop_reason", "gemini": "finishReason"}[vendor]
     level = 0 if vendor == "anthropic" else 1
-    found, asked = answer(vendor, changed(vendor, lambda parts: parts[level].update({name: reason})), retries=1)
-    assert (found.error, len(asked)) == ("server_error", 2)
+    found, received = answer(vendor, changed(vendor, lambda parts: parts[level].update({name: reason})), retries=1)
+    assert (found.error, len(received)) == ("server_error", 2)
 
 
 @pytest.mark.parametrize(
@@ -89,24 +89,24 @@ def test_a_server_that_failed_in_its_own_words_is_asked_again(vendor: str, reaso
     ],
 )
 def test_an_error_of_the_server_is_none_of_the_question(vendor: str, error: dict[str, str]) -> None:
-    found, asked = answer(vendor, lambda _: Says({"error": error}), retries=1)
-    assert (found.error, len(asked)) == ("server_error", 2)
+    found, received = answer(vendor, lambda _: ServerReply({"error": error}), retries=1)
+    assert (found.error, len(received)) == ("server_error", 2)
 
 
 @pytest.mark.parametrize(
-    "says",
+    "server_reply",
     [
-        Says(b"busy", 503, {"Content-Encoding": "br"}),
-        Says(b"busy", 503, {"Content-Encoding": "gzip"}),
-        Says(gzip.compress(b"busy" * 99)[:-9], 503, {"Content-Encoding": "gzip"}),
-        Says(b"busy" * 300_000, 503),
-        Says(b"Request failed during generation", 424),
-        Says(b"locked", 423),
+        ServerReply(b"busy", 503, {"Content-Encoding": "br"}),
+        ServerReply(b"busy", 503, {"Content-Encoding": "gzip"}),
+        ServerReply(gzip.compress(b"busy" * 99)[:-9], 503, {"Content-Encoding": "gzip"}),
+        ServerReply(b"busy" * 300_000, 503),
+        ServerReply(b"Request failed during generation", 424),
+        ServerReply(b"locked", 423),
     ],
 )
-def test_an_error_that_cannot_be_read_is_what_its_status_says(vendor: str, says: Says) -> None:
-    found, asked = answer(vendor, lambda _: says, retries=1)
-    assert (found.error, len(asked)) == ("server_error", 2) and f"HTTP {says.status}" in found.message
+def test_an_error_that_cannot_be_read_is_what_its_status_says(vendor: str, server_reply: ServerReply) -> None:
+    found, received = answer(vendor, lambda _: server_reply, retries=1)
+    assert (found.error, len(received)) == ("server_error", 2) and f"HTTP {server_reply.status}" in found.message
 
 
 # --- scores -----------------------------------------------------------------------------------------------------------
@@ -115,15 +115,15 @@ SCORE = request("is it?", "score", ("Yes", "No"))
 
 
 def score(logprobs: tuple[float, float], **message: Any) -> Any:
-    def says(asked: Asked) -> Says:
-        if "logprob_token_ids" not in asked.body:
-            return well(asked)
-        pairs = zip(asked.body["logprob_token_ids"], logprobs, strict=True)
+    def respond(received: ReceivedRequest) -> ServerReply:
+        if "logprob_token_ids" not in received.body:
+            return reply_correctly(received)
+        pairs = zip(received.body["logprob_token_ids"], logprobs, strict=True)
         top = [{"token": f"token_id:{token}", "logprob": logprob} for token, logprob in pairs]
         first = {"token": "token_id:3", "logprob": -3.0, "top_logprobs": top}
-        return Says(completion(asked, logprobs={"content": [first]}, message=message))
+        return ServerReply(completion(received, logprobs={"content": [first]}, message=message))
 
-    return answer("openai", says, SCORE, scores="logprob_token_ids")[0]
+    return answer("openai", respond, SCORE, scores="logprob_token_ids")[0]
 
 
 def test_options_without_any_probability_are_no_tie() -> None:
@@ -134,6 +134,6 @@ def test_options_without_any_probability_are_no_tie() -> None:
 
 
 @pytest.mark.parametrize("name", ["reasoning", "reasoning_content", "reasoning_details", "thinking"])
-def test_a_score_behind_a_thought_is_none(name: str) -> None:
+def test_a_score_after_a_thought_is_not_a_score(name: str) -> None:
     assert score((-1.0, -2.0), **{name: "Let me see."}).error == "no_scores"
     assert score((-1.0, -2.0), **{name: None}).error == ""

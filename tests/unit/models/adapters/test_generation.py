@@ -11,7 +11,7 @@ import pytest
 import torch
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
-from reprise.models.base import Answer, Clip
+from reprise.models.base import Answer, ClipFrames
 from reprise.models.local.text import TextAdapter
 from reprise.models.local.transformers import TransformersAdapter
 from training.prompts import rendered
@@ -23,8 +23,8 @@ from transformers import (
     AutoTokenizer,
 )
 
-from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.adapters import tiny
+from tests.unit.requests import BLIND, request, shown, spec
 
 QUESTION, LENGTH = "the red circle slides left. who spins?", 12
 ASKED = request(QUESTION, "write", max_tokens=LENGTH)
@@ -43,16 +43,16 @@ OURS: dict[str, Any] = {
 
 
 class Plain(NamedTuple):
-    """A checkpoint as plain transformers asks it."""
+    """A checkpoint with the inputs of plain transformers."""
 
     folder: Path
     model: Any
     inputs: Mapping[str, Any]
     tokenizer: Any
-    clip: Clip
+    clip: ClipFrames
 
     def written(self, **settings: Any) -> Answer:
-        """What `generate` writes with these settings, greedily and without the checkpoint's own."""
+        """Return the greedy output of `generate` with these settings instead of the checkpoint's own."""
         with torch.inference_mode():
             ids = self.model.generate(**self.inputs, max_new_tokens=LENGTH, do_sample=False, **settings)[0]
         tokens_in = self.inputs["input_ids"].shape[1]
@@ -64,7 +64,7 @@ class Plain(NamedTuple):
 @pytest.fixture(scope="module")
 def llava(tmp_path_factory: pytest.TempPathFactory, video: Path) -> Plain:
     folder = tiny.llava(tmp_path_factory.mktemp("llava") / "m")
-    clip = replace(shown(video, (3, 17, 30)), questions=2)
+    clip = replace(shown(video, (3, 17, 30)), question_count=2)
     processor = AutoProcessor.from_pretrained(folder)
     frames = read_frames(video, clip.indices)
     inputs = dict(processor(text=[rendered(QUESTION)], videos=[frames], return_tensors="pt"))
@@ -73,7 +73,7 @@ def llava(tmp_path_factory: pytest.TempPathFactory, video: Path) -> Plain:
 
 @pytest.fixture(scope="module")
 def plains(llava: Plain, tmp_path_factory: pytest.TempPathFactory) -> list[Plain]:
-    """A video model, a decoder, and an encoder with a decoder."""
+    """Return a video model, a decoder-only model and an encoder-decoder model."""
     found = [llava]
     for make, kind in ((tiny.llama, AutoModelForCausalLM), (tiny.t5, AutoModelForSeq2SeqLM)):
         folder = make(tmp_path_factory.mktemp("text") / "m")
@@ -85,7 +85,7 @@ def plains(llava: Plain, tmp_path_factory: pytest.TempPathFactory) -> list[Plain
 
 
 def changed(plain: Plain, folder: Path, settings: Mapping[str, Any], *, in_config: bool = False) -> Path:
-    """The checkpoint with such settings, in the one file or, as older ones have them, in the other."""
+    """Copy the checkpoint with these settings in generation_config.json, or in config.json as in older checkpoints."""
     shutil.copytree(plain.folder, folder)
     file = folder / "generation_config.json"
     if in_config:
@@ -96,7 +96,7 @@ def changed(plain: Plain, folder: Path, settings: Mapping[str, Any], *, in_confi
 
 
 def fitted(name: str, plain: Plain) -> dict[str, Any]:
-    """A setting about tokens that this checkpoint writes; a least length beside an end that comes before it."""
+    """Return a setting about tokens that this checkpoint writes; a minimum length gets an earlier end token."""
     first = plain.model.generate(**plain.inputs, max_new_tokens=3, do_sample=False)[0][-3:].tolist()
     fitting = {"suppress_tokens": first[:1], "begin_suppress_tokens": first[:1], "bad_words_ids": [first[:2]], "eos_token_id": first[2]}  # fmt: skip
     beside = {"eos_token_id": first[2]} if name.startswith("min") else {}
@@ -104,7 +104,7 @@ def fitted(name: str, plain: Plain) -> dict[str, Any]:
 
 
 def asked_with(plain: Plain, folder: Path) -> list[Answer]:
-    """What each engine writes with this folder's settings."""
+    """Return the answer of each engine with this folder's settings."""
     if plain.clip is BLIND:
         return list(TextAdapter(spec(folder)).answers(plain.clip, [ASKED]))
     by = [TransformersAdapter(spec(folder, engine=engine)) for engine in ("plain", "shared")]
@@ -121,7 +121,7 @@ def test_what_shapes_the_likeliest_token_stays_in_every_engine(name: str, plains
 
 
 @pytest.mark.parametrize("in_config", [False, True])
-def test_how_it_is_searched_cached_and_returned_does_not(in_config: bool, plains: list[Plain], tmp_path: Path) -> None:
+def test_search_cache_and_return_settings_are_replaced(in_config: bool, plains: list[Plain], tmp_path: Path) -> None:
     # What transformers refuses in a config.json itself.
     settings = {name: value for name, value in OURS.items() if not in_config or name != "output_attentions"}
     for at, plain in enumerate(plains):
@@ -130,7 +130,9 @@ def test_how_it_is_searched_cached_and_returned_does_not(in_config: bool, plains
 
 
 @pytest.mark.parametrize("setting", [{"stop_strings": ["."]}, {"guidance_scale": 1.5}])
-def test_what_cannot_be_kept_is_refused_by_name(setting: dict[str, Any], llava: Plain, tmp_path: Path) -> None:
+def test_unsupported_generation_settings_are_rejected_by_name(
+    setting: dict[str, Any], llava: Plain, tmp_path: Path
+) -> None:
     folder = changed(llava, tmp_path / "m", setting)
     with pytest.raises(UserError, match=rf"/m: `{next(iter(setting))}` in generation_config\.json"):
         TransformersAdapter(spec(folder))

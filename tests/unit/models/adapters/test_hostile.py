@@ -14,9 +14,9 @@ import pytest
 from anthropic.types import ToolUseBlock
 from google.genai import types
 
-from tests.unit.models.chat_server import Asked, ChatServer, Says, completion
+from tests.unit.models.chat_server import ChatServer, ReceivedRequest, ServerReply, completion
 from tests.unit.models.raw_server import Connection, RawServer, replying, response
-from tests.unit.models.vendor_servers import VENDORS, answer, blind_answers, prompt_of
+from tests.unit.models.vendor_servers import VENDORS, answer, prompt_of, text_only_answers
 
 QUESTIONS = 12
 
@@ -26,13 +26,13 @@ def vendor(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def is_question(request: Asked) -> bool:
-    """A request for an answer, not for what the server says of itself."""
+def is_question(request: ReceivedRequest) -> bool:
+    """Return whether a request is for an answer, not for metadata of the server."""
     return ("messages" in request.body and "/tokenize" not in request.path) or "contents" in request.body
 
 
-def reply(vendor: str, request: Asked, **changes: Any) -> dict[str, Any]:
-    """The prompt's last word."""
+def reply(vendor: str, request: ReceivedRequest, **changes: Any) -> dict[str, Any]:
+    """Return a reply with the prompt's last word."""
     if not is_question(request):
         return {"data": []}
     prompt = prompt_of(request) if vendor == "gemini" else request.prompt
@@ -48,7 +48,7 @@ def doubled(vendor: str, connection: Connection) -> None:
 
 
 def doubled_late(vendor: str, connection: Connection) -> None:
-    """The copy comes when the client may have taken the connection for idle."""
+    """Send the copy when the client may consider the connection idle."""
     while (request := connection.read()) is not None:
         content = response(reply(vendor, request))
         connection.send(content)
@@ -57,7 +57,7 @@ def doubled_late(vendor: str, connection: Connection) -> None:
 
 
 def one_behind(vendor: str, connection: Connection) -> None:
-    """The copy comes with the next request, so that nothing was unread before."""
+    """Send the copy with the next request, so that no data was unread before."""
     copy = b""
     while (request := connection.read()) is not None:
         content = response(reply(vendor, request))
@@ -73,7 +73,7 @@ def doubled_in_chunks(vendor: str, connection: Connection) -> None:
 
 
 def of_another(vendor: str, connection: Connection) -> None:
-    """A reply to nobody's question follows."""
+    """Send a further reply that belongs to no request."""
     while (request := connection.read()) is not None:
         other = response(reply(vendor, request)).replace(b"say", b"SAY")
         connection.send(response(reply(vendor, request)) + other)
@@ -82,7 +82,7 @@ def of_another(vendor: str, connection: Connection) -> None:
 @pytest.mark.parametrize("serve", [doubled, doubled_late, one_behind, doubled_in_chunks, of_another])
 def test_a_reply_that_comes_twice_answers_no_other_question(vendor: str, serve: Callable[..., None]) -> None:
     with RawServer(lambda connection: serve(vendor, connection)) as server:
-        found = blind_answers(vendor, server.url, QUESTIONS, concurrency=2)
+        found = text_only_answers(vendor, server.url, QUESTIONS, concurrency=2)
     assert [one.text for one in found] == [str(at) for at in range(QUESTIONS)], [one.message for one in found]
     assert server.connections == len(server.requests), "no connection serves two requests"
     assert all(request.headers["connection"] == "close" for request in server.requests)
@@ -135,40 +135,40 @@ PARTS: dict[str, list[tuple[dict[str, Any], str, str]]] = {
     ("by", "changes", "outcome", "words"), [(by, *case) for by, cases in PARTS.items() for case in cases]
 )
 @pytest.mark.filterwarnings("ignore:.* is not a valid FinishReason")
-def test_a_part_of_an_answer_is_none(by: str, changes: dict[str, Any], outcome: str, words: str) -> None:
-    def says(request: Asked) -> Says:
+def test_an_incomplete_answer_is_not_an_answer(by: str, changes: dict[str, Any], outcome: str, words: str) -> None:
+    def respond(request: ReceivedRequest) -> ServerReply:
         own = {"text": "The answer is", **changes} if by == "openai" else changes
         made = VENDORS[by].reply(request, **({} if by == "gemini" else own))
         if by == "gemini":  # a reason that the SDK does not know cannot be made by it
             made["candidates"][0]["finishReason"] = own["finish_reason"]
-        return Says(made)
+        return ServerReply(made)
 
-    found, asked = answer(by, says, retries=1)
+    found, received = answer(by, respond, retries=1)
     assert (found.error, found.text) == (outcome, "") and words in found.message
     is_tried_again = outcome in ("server_error", "rate_limited")
-    assert len(asked) == 1 + is_tried_again
+    assert len(received) == 1 + is_tried_again
 
 
 @pytest.mark.parametrize("reason", ["stop", "STOP", "eos", "eos_token", "length", "end_turn", None])
 def test_an_end_that_servers_name_otherwise_is_one(reason: str | None) -> None:
-    def says(request: Asked) -> Says:
+    def respond(request: ReceivedRequest) -> ServerReply:
         made = completion(request, "B", finish_reason=reason)
         if reason is None:
             del made["choices"][0]["finish_reason"]
-        return Says(made)
+        return ServerReply(made)
 
-    assert answer("openai", says)[0].text == "B"
+    assert answer("openai", respond)[0].text == "B"
 
 
-def test_more_answers_than_asked_for_are_none() -> None:
-    def says(request: Asked) -> Says:
+def test_several_candidates_are_malformed() -> None:
+    def respond(request: ReceivedRequest) -> ServerReply:
         made = completion(request)
-        return Says(made | {"choices": [{**made["choices"][0], "index": at} for at in (1, 0)]})
+        return ServerReply(made | {"choices": [{**made["choices"][0], "index": at} for at in (1, 0)]})
 
-    found, _ = answer("openai", says)
+    found, _ = answer("openai", respond)
     assert found.error == "malformed" and "not 2" in found.message
     two = {"candidates": 2 * [{"content": {"parts": [{"text": "B"}]}, "finishReason": "STOP"}], "modelVersion": "toy-1"}
-    found, _ = answer("gemini", lambda _: Says(two))
+    found, _ = answer("gemini", lambda _: ServerReply(two))
     assert found.error == "malformed" and "2 candidates instead of 1" in found.message
 
 
@@ -188,21 +188,23 @@ OVERLOADED: list[Any] = [
 
 
 @pytest.mark.parametrize("body", OVERLOADED)
-def test_an_overloaded_server_is_asked_again_whatever_its_status(vendor: str, body: Any) -> None:
-    left = iter([Says(body)])
-    found, asked = answer(vendor, lambda request: next(left, None) or VENDORS[vendor].well(request), retries=1)
-    assert (found.text, found.error, len(asked)) == ("this", "", 2)
-    found, asked = answer(vendor, lambda _: Says(body))
-    assert found.error in ("server_error", "rate_limited") and "Engine overloaded" in found.message and len(asked) == 1
+def test_an_overloaded_server_is_retried_whatever_its_status(vendor: str, body: Any) -> None:
+    left = iter([ServerReply(body)])
+    found, received = answer(vendor, lambda request: next(left, None) or VENDORS[vendor].respond(request), retries=1)
+    assert (found.text, found.error, len(received)) == ("this", "", 2)
+    found, received = answer(vendor, lambda _: ServerReply(body))
+    assert (
+        found.error in ("server_error", "rate_limited") and "Engine overloaded" in found.message and len(received) == 1
+    )
 
 
 def test_an_error_beside_an_answer_leaves_none(vendor: str) -> None:
-    def says(request: Asked) -> Says:
-        return Says({**reply(vendor, request), "error": {"code": 502, "message": "stream broke"}})
+    def respond(request: ReceivedRequest) -> ServerReply:
+        return ServerReply({**reply(vendor, request), "error": {"code": 502, "message": "stream broke"}})
 
-    found, asked = answer(vendor, says, retries=1)
-    assert (found.error, found.text, len(asked)) == ("server_error", "", 2) and "stream broke" in found.message
-    found, _ = answer(vendor, lambda request: Says({**reply(vendor, request), "error": None}))
+    found, received = answer(vendor, respond, retries=1)
+    assert (found.error, found.text, len(received)) == ("server_error", "", 2) and "stream broke" in found.message
+    found, _ = answer(vendor, lambda request: ServerReply({**reply(vendor, request), "error": None}))
     assert found.text == "this", "an empty field reports nothing"
 
 
@@ -215,9 +217,9 @@ def test_an_error_beside_an_answer_leaves_none(vendor: str) -> None:
         ({"message": "no such field", "code": 422}, "bad_request"),
     ],
 )
-def test_an_error_of_the_question_is_not_asked_again(error: dict[str, Any], outcome: str) -> None:
-    found, asked = answer("openai", lambda _: Says({"error": error}), retries=3)
-    assert found.error == outcome and len(asked) == 1
+def test_an_error_of_the_request_is_not_retried(error: dict[str, Any], outcome: str) -> None:
+    found, received = answer("openai", lambda _: ServerReply({"error": error}), retries=3)
+    assert found.error == outcome and len(received) == 1
 
 
 # --- what is no HTTP, and what is no reply ---------------------------------------------------------------------------
@@ -233,10 +235,10 @@ PROTOCOL: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("case", PROTOCOL)
-def test_what_is_no_http_is_tried_again_and_named(vendor: str, case: str) -> None:
-    questions: list[Asked] = []
+def test_invalid_http_is_retried_and_named(vendor: str, case: str) -> None:
+    questions: list[ReceivedRequest] = []
 
-    def make(request: Asked, tries: int) -> bytes:
+    def make(request: ReceivedRequest, tries: int) -> bytes:
         body = json.dumps(reply(vendor, request)).encode()
         if not is_question(request):
             return response(body)
@@ -244,11 +246,11 @@ def test_what_is_no_http_is_tried_again_and_named(vendor: str, case: str) -> Non
         return PROTOCOL[case](body) if len(questions) <= tries else response(body)
 
     with RawServer(replying(lambda request: make(request, 1))) as server:
-        (found,) = blind_answers(vendor, server.url, 1, retries=1)
+        (found,) = text_only_answers(vendor, server.url, 1, retries=1)
     assert (found.text, found.error) == ("0", "")
     with RawServer(replying(lambda request: make(request, 9))) as server:
-        (found,) = blind_answers(vendor, server.url, 1)
-    assert found.error == "network" and "the server, or a proxy before it, sent no valid HTTP: " in found.message
+        (found,) = text_only_answers(vendor, server.url, 1)
+    assert found.error == "network" and "the server or a proxy sent invalid HTTP: " in found.message
     assert "Error" not in found.message, "no class of a library"
 
 
@@ -276,8 +278,8 @@ NO_REPLY: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("case", NO_REPLY)
-def test_what_is_no_reply_is_tried_again_and_named(vendor: str, case: str) -> None:
-    questions: list[Asked] = []
+def test_an_invalid_reply_is_retried_and_named(vendor: str, case: str) -> None:
+    questions: list[ReceivedRequest] = []
 
     def serve(connection: Connection) -> None:
         while (request := connection.read()) is not None:
@@ -289,7 +291,7 @@ def test_what_is_no_reply_is_tried_again_and_named(vendor: str, case: str) -> No
                 return
 
     with RawServer(serve) as server:
-        (found,) = blind_answers(vendor, server.url, 1, retries=1)
+        (found,) = text_only_answers(vendor, server.url, 1, retries=1)
     assert found.error in ("malformed", "network") and found.message
     assert len(questions) == 2
     if case == "a page":
@@ -311,7 +313,7 @@ READ: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("case", READ)
 def test_what_is_unusual_and_right_is_read(vendor: str, case: str) -> None:
     with RawServer(replying(lambda request: READ[case](json.dumps(reply(vendor, request)).encode()))) as server:
-        (found,) = blind_answers(vendor, server.url, 1)
+        (found,) = text_only_answers(vendor, server.url, 1)
     assert (found.text, found.error) == ("0", "")
 
 
@@ -319,21 +321,21 @@ def test_what_is_unusual_and_right_is_read(vendor: str, case: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "says",
+    "server_reply",
     [
-        Says({"error": "cuda kaput"}, 500),
-        Says({"error": {"message": "cuda kaput"}}, 500),
-        Says({"error": {"msg": "cuda kaput", "code": 7}}, 500),
-        Says({"detail": [{"loc": ["body"], "msg": "cuda kaput"}]}, 500),
-        Says({"message": "cuda kaput"}, 500),
-        Says(b"cuda kaput", 500, {"Content-Type": "text/plain"}),
-        Says(b"<html><style>a {}</style><h1>cuda kaput</h1></html>", 500, {"Content-Type": "text/html"}),
-        Says({"error": {"message": "Provider error", "metadata": {"raw": "cuda kaput"}}}, 500),
-        Says(b"cuda kaput " + b"[" * 300_000, 500),
+        ServerReply({"error": "cuda kaput"}, 500),
+        ServerReply({"error": {"message": "cuda kaput"}}, 500),
+        ServerReply({"error": {"msg": "cuda kaput", "code": 7}}, 500),
+        ServerReply({"detail": [{"loc": ["body"], "msg": "cuda kaput"}]}, 500),
+        ServerReply({"message": "cuda kaput"}, 500),
+        ServerReply(b"cuda kaput", 500, {"Content-Type": "text/plain"}),
+        ServerReply(b"<html><style>a {}</style><h1>cuda kaput</h1></html>", 500, {"Content-Type": "text/html"}),
+        ServerReply({"error": {"message": "Provider error", "metadata": {"raw": "cuda kaput"}}}, 500),
+        ServerReply(b"cuda kaput " + b"[" * 300_000, 500),
     ],
 )
-def test_the_servers_own_words_are_kept(vendor: str, says: Says) -> None:
-    found, _ = answer(vendor, lambda _: says)
+def test_the_servers_message_is_kept(vendor: str, server_reply: ServerReply) -> None:
+    found, _ = answer(vendor, lambda _: server_reply)
     assert found.error == "server_error" and found.message.startswith("HTTP 500: ") and "cuda kaput" in found.message
     assert "style" not in found.message and len(found.message) <= 303
 
@@ -342,21 +344,23 @@ def test_the_servers_own_words_are_kept(vendor: str, says: Says) -> None:
 def test_a_date_to_wait_for_is_waited_for(vendor: str, status: int) -> None:
     times: list[float] = []
 
-    def says(request: Asked) -> Says:
+    def respond(request: ReceivedRequest) -> ServerReply:
         times.append(time.monotonic())
         if len(times) > 1:
-            return VENDORS[vendor].well(request)
+            return VENDORS[vendor].respond(request)
         date = formatdate(time.time() + 3, usegmt=True)  # dates are of whole seconds
-        return Says({"error": {"message": "later"}}, status, {"Retry-After": date})
+        return ServerReply({"error": {"message": "later"}}, status, {"Retry-After": date})
 
-    found, _ = answer(vendor, says, retries=1)
+    found, _ = answer(vendor, respond, retries=1)
     assert found.text == "this" and times[1] - times[0] >= 1.9
 
 
 def test_a_wait_that_is_too_long_is_named(vendor: str) -> None:
-    later = Says({"error": {"message": "later"}}, 429, {"Retry-After": formatdate(time.time() + 7200, usegmt=True)})
-    found, asked = answer(vendor, lambda _: later, retries=5)
-    assert found.error == "rate_limited" and len(asked) == 1
+    later = ServerReply(
+        {"error": {"message": "later"}}, 429, {"Retry-After": formatdate(time.time() + 7200, usegmt=True)}
+    )
+    found, received = answer(vendor, lambda _: later, retries=5)
+    assert found.error == "rate_limited" and len(received) == 1
     assert found.message.startswith("later; it asks to wait 7") and found.message.endswith(" s")
 
 
@@ -372,7 +376,7 @@ def test_a_connection_that_is_dropped_at_once_is_tried_again(vendor: str) -> Non
             connection.send(response(reply(vendor, request)))
 
     with RawServer(serve) as server:
-        (found,) = blind_answers(vendor, server.url, 1, retries=3)
+        (found,) = text_only_answers(vendor, server.url, 1, retries=3)
     assert (found.text, found.error) == ("0", "")
 
 
@@ -381,6 +385,6 @@ def test_the_key_goes_nowhere_else(vendor: str, monkeypatch: pytest.MonkeyPatch)
     with ChatServer() as elsewhere:
         for status in (301, 302, 303, 307, 308):
             place = f"{elsewhere.url}/x"
-            found, _ = answer(vendor, lambda _, to=(status, place): Says({}, to[0], {"Location": to[1]}), key="VENDOR_API_KEY")  # fmt: skip
-            assert found.error == "bad_request" and "nothing is sent" in found.message
-        assert elsewhere.asked == elsewhere.looked_at == []
+            found, _ = answer(vendor, lambda _, to=(status, place): ServerReply({}, to[0], {"Location": to[1]}), key="VENDOR_API_KEY")  # fmt: skip
+            assert found.error == "bad_request" and "does not follow" in found.message
+        assert elsewhere.received == elsewhere.metadata_requests == []

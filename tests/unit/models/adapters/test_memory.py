@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 import torch
-from reprise.models.base import AnswerError, Ready
-from reprise.models.local.memory import CopyLimit, room_for_copies
+from reprise.models.base import AnswerError, PreparedClip
+from reprise.models.local.memory import CopyLimit, compute_copy_budget
 from reprise.models.local.transformers import TransformersAdapter
 from transformers import DynamicCache
 
-from tests.unit.asked import request, shown, spec
+from tests.unit.requests import request, shown, spec
 
 START = "Carefully watch the video. Here is a caption: "
 QUESTIONS = [
@@ -26,7 +26,7 @@ GB = 10**9
 
 
 class SmallDevice:
-    """A decoder on a device that holds so many rows of a batch; notes the tensors of the batches that did not fit."""
+    """A decoder on a device with room for some rows of a batch; it records the tensors of batches that did not fit."""
 
     def __init__(self, model: Any, most: int) -> None:
         self.most, self.failed = most, 0
@@ -63,7 +63,7 @@ def test_a_batch_that_does_not_fit_is_released_and_later_ones_are_smaller(
     small = SmallDevice(adapter.model, most=2)
     for clip, answers in zip(clips, expected, strict=True):
         prepared = adapter.preparer.prepare(clip, adapter.preparer.read(clip), tuple(asked))
-        found = adapter.clip_of(Ready(prepared, {})).together(asked)
+        found = adapter.get_encoded_clip(PreparedClip(prepared, {})).answer_all(asked)
         assert [one.text for one in found] == [one.text for one in answers]
         for one, other in zip(found, answers, strict=True):
             assert one.scores == pytest.approx(other.scores, abs=1e-5)
@@ -75,9 +75,9 @@ def test_a_question_that_does_not_fit_alone_fails(folder: Path, video: Path) -> 
     adapter, clip = adapter_of(folder), shown(video, (3, 17, 30, 40))
     list(adapter.answers(clip, QUESTIONS))
     SmallDevice(adapter.model, most=0)
-    assert adapter.asked is not None
+    assert adapter.current_clip is not None
     with pytest.raises(AnswerError, match="out_of_memory: CUDA out of memory"):
-        adapter.asked.together(QUESTIONS)
+        adapter.current_clip.answer_all(QUESTIONS)
 
 
 @pytest.mark.parametrize(("free", "reserved", "allocated", "room"), [
@@ -91,7 +91,7 @@ def test_copies_take_half_of_what_is_free(
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free, 80 * GB))
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: reserved)
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: allocated)
-    assert room_for_copies(torch.device("cuda", 1)) == room
+    assert compute_copy_budget(torch.device("cuda", 1)) == room
 
 
 def test_a_cache_on_several_devices_is_copied_as_often_as_the_fullest_one_allows(
@@ -102,11 +102,11 @@ def test_a_cache_on_several_devices_is_copied_as_often_as_the_fullest_one_allows
         cache.update(*(torch.zeros(1, 1, 2**20, 4, device=device) for _ in range(2)), layer_idx=layer)
     # 2 x 32 MiB on the first device and 32 MiB on the second, which both have 1 GiB for copies.
     limit = CopyLimit()
-    assert limit.copies(cache) == 16
-    limit.lower(cache, 16)
-    assert limit.copies(cache) == 8
-    limit.lower(cache, 1)
-    assert limit.copies(cache) == 1
+    assert limit.max_copies(cache) == 16
+    limit.record_failure(cache, 16)
+    assert limit.max_copies(cache) == 8
+    limit.record_failure(cache, 1)
+    assert limit.max_copies(cache) == 1
 
 
 @pytest.mark.parametrize(("before", "after"), [

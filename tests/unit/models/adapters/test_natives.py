@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.models.local.examine import differences
+from reprise.models.local.checks import find_incompatibilities
 from reprise.models.local.transformers import TransformersAdapter
 from tokenizers.processors import TemplateProcessing
 from transformers import AutoProcessor
 
-from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.adapters.natives import QUESTION, YES_NO, Native, check, check_words, load
 from tests.unit.models.adapters.tiny import llava
 from tests.unit.models.adapters.tiny_video import IMAGES, MORE, VIDEO
+from tests.unit.requests import BLIND, request, shown, spec
 
 MADE = {**VIDEO, **IMAGES, **MORE}
 EIGHT = (1, 7, 7, 19, 43, 31, 37, 25)
@@ -24,14 +24,14 @@ def native(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return load(request.param, MADE[request.param], tmp_path_factory.mktemp("native") / request.param)
 
 
-def test_a_class_is_shown_the_frames_of_the_plan_and_answers_as_by_hand(native: Native, video: Path) -> None:
+def test_a_class_receives_the_planned_frames_and_gives_the_reference_answer(native: Native, video: Path) -> None:
     for indices in ((21,), EIGHT):
         check(native, shown(video, indices))
 
 
 @pytest.mark.parametrize("name", ["llava_onevision", "qwen2_vl"])
 def test_scores_and_words_are_those_of_the_call_by_hand(name: str, video: Path, tmp_path: Path) -> None:
-    """With a system text, of a blind question too."""
+    """This includes a system text, and a text-only question."""
     native = load(name, MADE[name], tmp_path / name)
     for clip in (shown(video, EIGHT), BLIND):
         scores = check(native, clip, system="Be brief.").scores
@@ -45,7 +45,7 @@ def test_weights_and_frames_have_the_type_that_the_file_names(dtype: str, video:
 
 
 def begun(template: str) -> Callable[[Path], Path]:
-    """A checkpoint whose tokenizer writes a token that begins a text, and whose template may write it too."""
+    """Return a function that makes a checkpoint whose tokenizer, and maybe its template, adds a first token."""
 
     def make(folder: Path) -> Path:
         processor = AutoProcessor.from_pretrained(llava(folder))
@@ -71,15 +71,17 @@ def test_the_token_that_begins_a_text_comes_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ["plain", "shared"])
 @pytest.mark.parametrize("name", ["ernie4_5_vl_moe", "llama4"])
-def test_what_belongs_to_a_question_is_made_for_each(name: str, engine: str, tmp_path: Path, video: Path) -> None:
+def test_inputs_of_a_question_are_prepared_for_each_question(
+    name: str, engine: str, tmp_path: Path, video: Path
+) -> None:
     native = load(name, MADE[name], tmp_path / name, engine=engine)
     for question in ("who?", "the red circle slides left. who spins?"):
         check(native, shown(video, EIGHT), question=question)
 
 
-def test_a_class_that_cannot_be_shown_to_see_is_refused_by_its_reason(tmp_path: Path) -> None:
+def test_an_unsupported_class_is_rejected_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "mllama"}')
-    (reason,) = differences("transformers", spec(tmp_path))
-    assert "a model of type mllama is not asked here: it looks at frames by cross attention" in reason
+    (reason,) = find_incompatibilities("transformers", spec(tmp_path))
+    assert "models of type mllama are not supported: they receive frames by cross attention" in reason
     with pytest.raises(UserError, match="by cross attention"):
         TransformersAdapter(spec(tmp_path))

@@ -16,9 +16,17 @@ from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
 from reprise.models.remote.adapter import MAX_REPLY_BYTES
 
-from tests.unit.asked import shown
-from tests.unit.models.chat_server import FRAME_TOKENS, MODEL, TEXT_TOKENS, Asked, ChatServer, Says, error
+from tests.unit.models.chat_server import (
+    FRAME_TOKENS,
+    MODEL,
+    TEXT_TOKENS,
+    ChatServer,
+    ReceivedRequest,
+    ServerReply,
+    error,
+)
 from tests.unit.models.vendor_servers import VENDORS, answer, anthropic_error, gemini_error, thought
+from tests.unit.requests import shown
 
 
 @pytest.fixture(params=VENDORS)
@@ -28,15 +36,15 @@ def vendor(request: pytest.FixtureRequest) -> str:
 
 def test_frames_are_those_of_the_plan_and_lossless(vendor: str, video: Path) -> None:
     indices = (3, 40, 40, 17)
-    found, asked = answer(vendor, VENDORS[vendor].well, clip=shown(video, indices))
-    sent = [np.asarray(Picture.open(BytesIO(image))) for image in VENDORS[vendor].images(asked[-1])]
+    found, received = answer(vendor, VENDORS[vendor].respond, clip=shown(video, indices))
+    sent = [np.asarray(Picture.open(BytesIO(image))) for image in VENDORS[vendor].images(received[-1])]
     assert np.array_equal(np.stack(sent), read_frames(video, indices))
-    assert (found.text, found.frames_shown, found.served) == ("this", 4, MODEL)
+    assert (found.text, found.frames_shown, found.served_model) == ("this", 4, MODEL)
     assert (found.tokens_in, found.tokens_out) == (TEXT_TOKENS + 4 * FRAME_TOKENS, 1)
 
 
 def cases(table: dict[str, list[Any]]) -> list[Any]:
-    """The rows of all vendors."""
+    """Return the rows of all vendors."""
     return [(vendor, *row) for vendor, rows in table.items() for row in rows]
 
 
@@ -47,7 +55,7 @@ NO_ANSWER: dict[str, list[Any]] = {
         ({"text": None, "message": {"refusal": "I cannot say."}}, "refused", "I cannot say."),
         ({"text": "So", "finish_reason": "content_filter"}, "content_filter", "content_filter"),
         ({"model": "toy-2"}, "other_model", "'toy-2' answered, not 'toy-1'"),
-        ({"text": "lone \ud800"}, "malformed", "no chat completion"),
+        ({"text": "lone \ud800"}, "malformed", "invalid chat completion"),
     ],
     "anthropic": [
         ({"model": "toy-2"}, "other_model", "'toy-2' answered, not 'toy-1'"),
@@ -66,8 +74,8 @@ NO_ANSWER: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize(("by", "reply", "outcome", "words"), cases(NO_ANSWER))
-def test_what_is_no_answer_has_a_name(by: str, reply: dict[str, Any], outcome: str, words: str) -> None:
-    found, _ = answer(by, lambda asked: Says(VENDORS[by].reply(asked, **reply)))
+def test_missing_answers_have_a_named_reason(by: str, reply: dict[str, Any], outcome: str, words: str) -> None:
+    found, _ = answer(by, lambda received: ServerReply(VENDORS[by].reply(received, **reply)))
     assert found.error == outcome and words in found.message and found.text == ""
 
 
@@ -95,77 +103,79 @@ ERRORS: dict[str, list[Any]] = {
 
 
 OF_ALL = [
-    (Says(b"<html>", 502), "server_error"),
-    (Says(b"<html>busy</html>"), "malformed"),
-    (Says(b"", delay=5), "timeout"),
-    (Says(b"{", drips=True), "timeout"),  # the deadline is of a whole reply
-    (Says({"choices": "many words"}, is_cut=True), "network"),
+    (ServerReply(b"<html>", 502), "server_error"),
+    (ServerReply(b"<html>busy</html>"), "malformed"),
+    (ServerReply(b"", delay=5), "timeout"),
+    (ServerReply(b"{", is_endless=True), "timeout"),  # the deadline is of a whole reply
+    (ServerReply({"choices": "many words"}, is_truncated=True), "network"),
 ]
 
 
-@pytest.mark.parametrize(("by", "says", "outcome"), cases({by: [*ERRORS[by], *OF_ALL] for by in VENDORS}))
-def test_an_error_of_the_server_has_a_name(by: str, says: Says, outcome: str) -> None:
-    found, asked = answer(by, lambda _: says, timeout_s=1.5)
-    assert found.error == outcome and len(asked) == 1
+@pytest.mark.parametrize(("by", "server_reply", "outcome"), cases({by: [*ERRORS[by], *OF_ALL] for by in VENDORS}))
+def test_an_error_of_the_server_has_a_name(by: str, server_reply: ServerReply, outcome: str) -> None:
+    found, received = answer(by, lambda _: server_reply, timeout_s=1.5)
+    assert found.error == outcome and len(received) == 1
 
 
 MISTAKES: dict[str, list[Any]] = {
     "openai": [
-        (error(401, "invalid_api_key"), "refuses the key"),
+        (error(401, "invalid_api_key"), "rejects the key"),
         (error(429, "insufficient_quota"), "has no credit left"),
-        (error(403, "unsupported_country_region_territory"), "this region none"),
-        (Says(b"Not Found", 404), "does not know the model or the address"),
+        (error(403, "unsupported_country_region_territory"), "not available in this region"),
+        (ServerReply(b"Not Found", 404), "does not know the model or the address"),
     ],
     "anthropic": [
-        (anthropic_error(401, "authentication_error"), "refuses the key"),
+        (anthropic_error(401, "authentication_error"), "rejects the key"),
         (anthropic_error(400, "invalid_request_error", "Your credit balance is too low"), "no credit left"),
     ],
     "gemini": [
-        (gemini_error(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."), "refuses the key"),
-        (gemini_error(400, "X", "User location is not supported for the API use."), "this region"),
+        (gemini_error(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."), "rejects the key"),
+        (gemini_error(400, "X", "User location is not supported for the API use."), "in this region"),
         (gemini_error(429, details=[{"violations": [{"quotaId": "RequestsPerDay"}]}]), "no credit left"),
         (gemini_error(404, "NOT_FOUND", "models/toy-1 is not found"), "does not know the model"),
     ],
 }
 
 
-@pytest.mark.parametrize(("by", "says", "words"), cases(MISTAKES))
-def test_what_no_question_could_pass_ends_the_job(by: str, says: Says, words: str) -> None:
+@pytest.mark.parametrize(("by", "server_reply", "words"), cases(MISTAKES))
+def test_configuration_errors_end_the_job(by: str, server_reply: ServerReply, words: str) -> None:
     with pytest.raises(UserError, match=rf"(?s)the server .*{words}.*model 'toy-1'.*Answers so far are kept"):
-        answer(by, lambda _: says)
+        answer(by, lambda _: server_reply)
 
 
 # --- how far a reply is read -------------------------------------------------------------------------------------------
 BOMB = gzip.compress(bytes(64 * MAX_REPLY_BYTES))
-REFUSED: dict[str, tuple[Says, str]] = {
-    "without end": (Says(bytes(2 * MAX_REPLY_BYTES), drips=True), "a reply of more than 1,000,000 bytes"),
-    "a bomb": (Says(BOMB, headers={"Content-Encoding": "gzip"}), "a reply of more than 1,000,000 bytes when it is unpacked"),
-    "another packing": (Says(b"{}", headers={"Content-Encoding": "br"}), "a reply that is packed by 'br'"),
+REFUSED: dict[str, tuple[ServerReply, str]] = {
+    "without end": (ServerReply(bytes(2 * MAX_REPLY_BYTES), is_endless=True), "a reply of more than 1,000,000 bytes"),
+    "a bomb": (ServerReply(BOMB, headers={"Content-Encoding": "gzip"}), "a reply of more than 1,000,000 bytes when it is unpacked"),
+    "another packing": (ServerReply(b"{}", headers={"Content-Encoding": "br"}), "a reply that is packed by 'br'"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_reply_is_read_no_further_than_its_largest_size(case: str, vendor: str) -> None:
-    says, words = REFUSED[case]
-    found, asked = answer(vendor, lambda _: says, retries=2)
+    server_reply, words = REFUSED[case]
+    found, received = answer(vendor, lambda _: server_reply, retries=2)
     assert found.error == "malformed" and words in found.message
-    assert len(asked) == 1, "it is not asked for again"
+    assert len(received) == 1, "it is not asked for again"
 
 
 def test_a_redirect_is_a_failure_that_names_where_it_points(vendor: str) -> None:
     with ChatServer() as elsewhere:
         place = elsewhere.url.replace("/v1", "/x")
-        found, asked = answer(vendor, lambda _: Says({}, 307, {"Location": f"{place}?key=sk-secret"}), retries=2)
-        assert elsewhere.asked == [] and len(asked) == 1
+        found, received = answer(
+            vendor, lambda _: ServerReply({}, 307, {"Location": f"{place}?key=sk-secret"}), retries=2
+        )
+        assert elsewhere.received == [] and len(received) == 1
     assert found.error == "bad_request" and "sk-secret" not in found.message
-    assert f"HTTP 307: the server points to {place}, where nothing is sent" in found.message
+    assert f"HTTP 307: the server redirects to {place}, which Reprise does not follow" in found.message
 
 
 def test_a_packed_reply_is_read(vendor: str) -> None:
-    def says(asked: Asked) -> Says:
-        packed = zlib.compress(json.dumps(VENDORS[vendor].reply(asked)).encode())
-        return Says(packed, headers={"Content-Encoding": "deflate"})
+    def respond(received: ReceivedRequest) -> ServerReply:
+        packed = zlib.compress(json.dumps(VENDORS[vendor].reply(received)).encode())
+        return ServerReply(packed, headers={"Content-Encoding": "deflate"})
 
-    found, asked = answer(vendor, says)
+    found, received = answer(vendor, respond)
     assert not found.error and found.text
-    assert asked[0].headers["accept-encoding"] == "gzip, deflate"
+    assert received[0].headers["accept-encoding"] == "gzip, deflate"

@@ -9,13 +9,13 @@ import pytest
 import torch
 from accelerate import dispatch_model
 from reprise.models.base import Answer, ModelSpec
-from reprise.models.local.devices import allowance, needed
+from reprise.models.local.device_memory import compute_max_reserve, estimate_memory
 from reprise.models.local.text import TextAdapter
-from reprise.models.local.transformers import PROVEN, Prefix, TransformersAdapter
+from reprise.models.local.transformers import VERIFIED_MODEL_TYPES, PrefixCache, TransformersAdapter
 
-from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.adapters import tiny, tiny_video
 from tests.unit.models.adapters.tiny_video import IMAGES, MORE, VIDEO
+from tests.unit.requests import BLIND, request, shown, spec
 
 START = "Carefully watch the video. Here is a caption: "
 CAPTIONS = ("the red circle slides left.", "who spins? a square", "1 jump", '"blue"')
@@ -27,7 +27,7 @@ FAMILIES = {**VIDEO, **IMAGES, "glm46v": MORE["glm46v"]}
 
 
 class Engines:
-    """A checkpoint that is asked in both ways."""
+    """A checkpoint that is loaded with both engines."""
 
     def __init__(self, folder: Path) -> None:
         plain, shared = (replace(spec(folder, engine=engine), prompt_start=START) for engine in ("plain", "shared"))
@@ -40,7 +40,7 @@ def engines(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def assert_close(found: list[Answer], wanted: list[Answer]) -> None:
-    """Scores differ by rounding alone, texts and all else are the same."""
+    """Check that scores differ only by rounding errors, and everything else is the same."""
     assert [replace(one, scores=()) for one in found] == [replace(one, scores=()) for one in wanted]
     assert not any(one.error for one in found)
     for one, other in zip(found, wanted, strict=True):
@@ -51,25 +51,27 @@ def test_both_engines_give_the_same_numbers_and_tokens_and_no_question_alters_an
     engines: Engines, video: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind = engines.shared.model.config.model_type
-    monkeypatch.setattr(Prefix, "rows", lambda *_: 3)  # so that the second batch is filled up
+    monkeypatch.setattr(PrefixCache, "choose_batch_size", lambda *_: 3)  # so that the second batch is filled up
     for clip in (shown(video, INDICES), shown(video, OTHERS[:1])):
         for asked in (QUESTIONS, TEXTS):
             found, plain = (list(one.answers(clip, asked)) for one in (engines.shared, engines.plain))
             assert_close(found, plain)
-            assert engines.shared.asked is not None and (engines.shared.asked.prefix is not None) == (kind in PROVEN)
-            assert_close(engines.shared.asked.together(asked), plain)  # scores too, as on a GPU
+            assert engines.shared.current_clip is not None and (engines.shared.current_clip.prefix is not None) == (
+                kind in VERIFIED_MODEL_TYPES
+            )
+            assert_close(engines.shared.current_clip.answer_all(asked), plain)  # scores too, as on a GPU
             # As in a job that goes on where another was ended.
-            rest = replace(clip, questions=len(asked))
+            rest = replace(clip, question_count=len(asked))
             assert [answer for one in asked[::-1] for answer in engines.shared.answers(rest, [one])] == found[::-1]
-    only = replace(shown(video, INDICES), questions=1)  # the only question of a run about a clip is read at once
+    only = replace(shown(video, INDICES), question_count=1)  # the only question of a run about a clip is read at once
     assert_close(list(engines.shared.answers(only, QUESTIONS[:1])), list(engines.plain.answers(only, QUESTIONS[:1])))
-    assert engines.shared.asked is not None and engines.shared.asked.prefix is None
+    assert engines.shared.current_clip is not None and engines.shared.current_clip.prefix is None
     assert_close(list(engines.shared.answers(BLIND, TEXTS)), list(engines.plain.answers(BLIND, TEXTS)))
 
 
 def test_frames_are_encoded_once_a_clip(engines: Engines, video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kind, looked = type(engines.shared.model.model), []
-    is_video = engines.shared.preparer.processor.mode == "video" and hasattr(kind, "get_video_features")
+    is_video = engines.shared.preparer.processor.frame_mode == "video" and hasattr(kind, "get_video_features")
     name = "get_video_features" if is_video else "get_image_features"
     look = getattr(kind, name)
     monkeypatch.setattr(kind, name, lambda *given, **named: looked.append(1) or look(*given, **named))
@@ -85,9 +87,9 @@ def test_frames_are_encoded_once_a_clip(engines: Engines, video: Path, monkeypat
 
 
 def spread(one: ModelSpec, share: float) -> ModelSpec:
-    """The same with room for a share of the weights in memory, and for all of them on the disk."""
-    weights = needed(one.weights, one.dtype, None).weights
-    beside = allowance(weights // 2)
+    """Return the spec with room for a share of the weights in memory, and for all of them on disk."""
+    weights = estimate_memory(one.weights, one.dtype, None).weights
+    beside = compute_max_reserve(weights // 2)
     return replace(one, memory={"cpu": beside + int(weights * share), "disk": beside + 2 * weights})
 
 
@@ -105,8 +107,8 @@ def test_a_model_in_parts_answers_as_a_whole_one_bit_for_bit(
         assert list(parts.answers(clip, asked)) == list(one.answers(clip, asked))
     if kind is TransformersAdapter:
         assert set(parts.model.hf_device_map.values()) == {"cpu", "disk"}
-        monkeypatch.setattr(Prefix, "rows", lambda *_: 3)  # in batches, as on a GPU
-        assert parts.asked.together(asked) == one.asked.together(asked)
+        monkeypatch.setattr(PrefixCache, "choose_batch_size", lambda *_: 3)  # in batches, as on a GPU
+        assert parts.current_clip.answer_all(asked) == one.current_clip.answer_all(asked)
 
 
 def on_two_devices(model: Any) -> list[str]:
@@ -132,7 +134,7 @@ def on_two_devices(model: Any) -> list[str]:
     return ended
 
 
-@pytest.mark.parametrize("family", sorted(FAMILIES.keys() & PROVEN))
+@pytest.mark.parametrize("family", sorted(FAMILIES.keys() & VERIFIED_MODEL_TYPES))
 def test_scores_of_a_model_on_two_devices_are_selected_where_it_ends(
     family: str, tmp_path: Path, video: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +145,6 @@ def test_scores_of_a_model_on_two_devices_are_selected_where_it_ends(
     list(adapter.answers(clip, QUESTIONS))
     ended = on_two_devices(adapter.model)
     (alone, *_) = adapter.answers(other, QUESTIONS)
-    assert adapter.asked is not None and adapter.asked.prefix is not None
-    together = adapter.asked.together(QUESTIONS)
+    assert adapter.current_clip is not None and adapter.current_clip.prefix is not None
+    together = adapter.current_clip.answer_all(QUESTIONS)
     assert set(ended) == {"meta"} and {len(alone.scores)} == {len(one.scores) for one in together} == {2}

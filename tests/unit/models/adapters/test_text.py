@@ -9,9 +9,9 @@ import torch
 from reprise.core.errors import UserError
 from reprise.models.base import Answer, ModelSpec, Request
 from reprise.models.local import checkpoints
-from reprise.models.local.checkpoints import load_model, use_threads
-from reprise.models.local.devices import needed
-from reprise.models.local.examine import differences
+from reprise.models.local.checkpoints import load_model, set_thread_count
+from reprise.models.local.checks import find_incompatibilities
+from reprise.models.local.device_memory import estimate_memory
 from reprise.models.local.text import TextAdapter
 from transformers import (
     AutoModelForCausalLM,
@@ -21,8 +21,8 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from tests.unit.asked import BLIND, request, spec
 from tests.unit.models.adapters import tiny
+from tests.unit.requests import BLIND, request, spec
 
 TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }} {{ message['content'] }}<|im_end|>{% endfor %}"
@@ -58,8 +58,8 @@ def test_a_decoder_scores_over_its_whole_vocabulary(
 
 @pytest.mark.parametrize(("small", "threads"), [(10**3, 2), (10**9, 1)])
 def test_small_models_get_one_thread(small: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "WEIGHTS_OF_ONE_THREAD", small)
-    use_threads(replace(spec(tiny.llama(tmp_path / "model")), threads=2))
+    monkeypatch.setattr(checkpoints, "SINGLE_THREAD_MAX_WEIGHTS", small)
+    set_thread_count(replace(spec(tiny.llama(tmp_path / "model")), threads=2))
     assert torch.get_num_threads() == threads
 
 
@@ -110,31 +110,31 @@ def test_weights_are_quantised_on_loading(quantised: str, most: float, whole: to
     found = scores(spec(WORDS, quantised=quantised))
     assert 0 < (found / whole - 1).abs().max() < most
     model = load_model(AutoModelForCausalLM, spec(WORDS, quantised=quantised))
-    need = needed(WORDS, "float32", quantised).weights
+    need = estimate_memory(WORDS, "float32", quantised).weights
     # What nf4 keeps beside its numbers is not in the library's count.
     assert need - need // 14 <= model.get_memory_footprint() <= need + 1024
 
 
-def test_a_checkpoint_that_is_quantised_is_known_and_named(tmp_path: Path) -> None:
+def test_a_quantised_checkpoint_is_detected_and_named(tmp_path: Path) -> None:
     folder = tmp_path / "q"
     load_model(AutoModelForCausalLM, spec(WORDS, quantised="int8")).save_pretrained(folder)
     AutoTokenizer.from_pretrained(WORDS).save_pretrained(folder)
-    with pytest.raises(UserError, match="are quantised by bitsandbytes. Write `quantised: bitsandbytes` below"):
+    with pytest.raises(UserError, match="are quantised by bitsandbytes. Set `settings.quantised: bitsandbytes`"):
         TextAdapter(spec(folder))
     loaded, quantised = scores(spec(folder, quantised="bitsandbytes")), scores(spec(WORDS, quantised="int8"))
     torch.testing.assert_close(loaded, quantised, rtol=1e-5, atol=0)  # their layout differs, and with it the last bit
-    assert needed(folder, "float32", "bitsandbytes").weights == pytest.approx(
-        needed(WORDS, "float32", "int8").weights, rel=0.03
+    assert estimate_memory(folder, "float32", "bitsandbytes").weights == pytest.approx(
+        estimate_memory(WORDS, "float32", "int8").weights, rel=0.03
     )
 
 
 @pytest.mark.parametrize(("stated", "quantised", "message"), [
-    (None, "gptq", r"`settings\.quantised: gptq` is in the model's file, and .* no quantization_config\. Remove"),
-    ("gptq", None, "are quantised by gptq. Write `quantised: gptq`"),
-    ("gptq", "gptq", r"needs optimum and gptqmodel, not installed here\. Run: pip install optimum gptqmodel"),
-    ("spqr", None, r"are quantised by spqr\. .* can be loaded are quantised by awq, bitsandbytes, "),
+    (None, "gptq", r"the model's file has `settings\.quantised: gptq`, but .* no quantization_config\. Remove"),
+    ("gptq", None, "are quantised by gptq. Set `settings.quantised: gptq`"),
+    ("gptq", "gptq", r"needs optimum and gptqmodel, which is not installed\. Run: pip install optimum gptqmodel"),
+    ("spqr", None, r"are quantised by spqr\. .* Supported methods: awq, bitsandbytes, "),
 ])  # fmt: skip
-def test_what_the_file_and_the_checkpoint_say_must_agree(
+def test_the_quantisation_of_file_and_checkpoint_must_agree(
     stated: str | None, quantised: str | None, message: str, tmp_path: Path
 ) -> None:
     folder = tiny.llama(tmp_path / "m")
@@ -145,4 +145,4 @@ def test_what_the_file_and_the_checkpoint_say_must_agree(
         TextAdapter(one)
     if "pip install" not in message:  # named before any weights are fetched
         (folder / "model.safetensors").unlink()
-        assert str(caught.value) in differences("text", one)
+        assert str(caught.value) in find_incompatibilities("text", one)

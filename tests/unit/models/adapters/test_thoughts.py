@@ -9,21 +9,21 @@ import pytest
 from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.core.store import Store
-from reprise.models.asking.job import _is_cut
-from reprise.models.asking.journal import Failures, Journal, Work
-from reprise.models.asking.lazy import LazyModel
-from reprise.models.base import Adapter, Answer, Clip, Request
-from reprise.models.local.examine import differences, notes
+from reprise.models.base import Adapter, Answer, ClipFrames, Request
+from reprise.models.inference.job import _is_truncated
+from reprise.models.inference.lazy import LazyModel
+from reprise.models.inference.response_cache import ClipRequests, Failures, ResponseCache
+from reprise.models.local.checks import collect_notes, find_incompatibilities
 from reprise.models.local.text import TextAdapter
 from reprise.models.local.transformers import TransformersAdapter
 from reprise.models.settings import TransformersSettings
-from reprise.models.thoughts import behind_thought
-from reprise.stages.infer import ask_all
+from reprise.models.thoughts import strip_thought
+from reprise.stages.infer import run_inference
 from transformers import AutoModelForCausalLM, AutoProcessor, AutoTokenizer
 
-from tests.unit.asked import BLIND, request, run_key, spec
 from tests.unit.models.adapters import tiny
 from tests.unit.models.adapters.tiny_video import CHATML, chat
+from tests.unit.requests import BLIND, request, run_key, spec
 
 QUESTION = "the red circle slides left. who spins?"
 YES_NO = ("Yes", "No")
@@ -41,7 +41,7 @@ def sound(folder: Path, adapter: str = "text") -> Path:
 
 
 def thinking(folder: Path, part: Any = AutoTokenizer) -> Path:
-    """The same checkpoint with a template that opens a thought, as those of Qwen3-VL-Thinking and Qwen3.5 do."""
+    """Copy a checkpoint with a template that opens a thought, like those of Qwen3-VL-Thinking and Qwen3.5."""
     copy = shutil.copytree(folder, folder.with_name("thinking"))
     prepares, end = part.from_pretrained(copy), "{% endif %}"
     prepares.chat_template = prepares.chat_template.rpartition(end)[0] + THINKS + end
@@ -54,7 +54,7 @@ def answer(model: Adapter, asked: Request) -> Answer:
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
-def test_a_score_is_refused_where_the_template_opens_a_thought_and_right_without(adapter: str, tmp_path: Path) -> None:
+def test_scores_are_rejected_if_the_template_opens_a_thought(adapter: str, tmp_path: Path) -> None:
     kind, part = ADAPTERS[adapter]
     plain = sound(tmp_path / "plain", adapter)
     folder = thinking(plain, part)
@@ -63,12 +63,12 @@ def test_a_score_is_refused_where_the_template_opens_a_thought_and_right_without
     told = kind(replace(spec(folder, template_arguments={"enable_thinking": False}), options=(YES_NO,)))
     for asked in (SCORE, WRITE):
         assert answer(told, asked) == answer(kind(spec(plain)), asked)
-    message = "the thought did not end within 8 tokens. Set settings.max_tokens in the model's file"
+    message = "the thought did not end within 8 tokens. Raise settings.max_tokens in the model's file"
     assert answer(kind(spec(folder)), WRITE) == Answer(error="still_thinking", message=message)
 
 
 @pytest.mark.parametrize("is_special", [False, True])
-def test_an_answer_is_read_behind_its_thought(is_special: bool, tmp_path: Path) -> None:
+def test_the_thought_is_removed_from_an_answer(is_special: bool, tmp_path: Path) -> None:
     folder = thinking(sound(tmp_path / "m"))
     words = AutoTokenizer.from_pretrained(folder)
     words.add_tokens(["</think>"], special_tokens=is_special)
@@ -78,7 +78,7 @@ def test_an_answer_is_read_behind_its_thought(is_special: bool, tmp_path: Path) 
     inputs = words(text, add_special_tokens=False, return_tensors="pt")
 
     def written(tokens: int) -> list[int]:
-        """The tokens that plain transformers writes."""
+        """Return the tokens that plain transformers writes."""
         model = AutoModelForCausalLM.from_pretrained(folder).eval()
         ids = model.generate(**inputs, max_new_tokens=tokens, do_sample=False)[0]
         return [int(one) for one in ids[inputs["input_ids"].shape[1] :]]
@@ -98,7 +98,7 @@ def test_an_answer_is_read_behind_its_thought(is_special: bool, tmp_path: Path) 
     ("<think>a", False, None), ("  <think>", False, None), ("I think so", False, "I think so"), ("a</think>", True, ""),
 ])  # fmt: skip
 def test_where_a_thought_ends(text: str, is_open: bool, expected: str | None) -> None:
-    assert behind_thought(text, is_open=is_open) == expected
+    assert strip_thought(text, opens_thought=is_open) == expected
 
 
 # --- what options hold -------------------------------------------------------------------------------------------
@@ -107,35 +107,35 @@ def test_where_a_thought_ends(text: str, is_open: bool, expected: str | None) ->
 def asked(folder: Path, where: Path, clips: int, ask: str = "score", **serving: Any) -> list[dict[str, Any]]:
     key = run_key("text", checkpoint=str(folder)).model_copy(update={"serving": serving})
     questions = tuple(request(f"does {word} slide?", ask, YES_NO) for word in ("it", "he", "red", "blue", "who"))
-    works = [Work(Clip(str(at), None, (), ()), f"r{at}", questions) for at in range(clips)]
+    works = [ClipRequests(ClipFrames(str(at), None, (), ()), f"r{at}", questions) for at in range(clips)]
     with LazyModel(key, Store(where), 1) as model:
-        rows, _ = ask_all(works, model, Journal(where / "j"), Failures(where / "f", 3), key)
+        rows, _ = run_inference(works, model, ResponseCache(where / "j"), Failures(where / "f", 3), key)
     return rows
 
 
-def test_a_run_ends_early_where_the_options_hold_too_little(tmp_path: Path) -> None:
+def test_a_run_aborts_if_the_options_have_too_little_probability(tmp_path: Path) -> None:
     folder = sound(tmp_path / "m")
     message = (
-        r"^b/p/s/m: the options hold [\d.e-]+ % of the probability of an answer's first token, in the mean of the first 8 "
-        r"questions; at least 50 % are wanted.*See `reprise check`"
+        r"^b/p/s/m: the options have [\d.e-]+ % of the probability of the first token, averaged over the first 8 "
+        r"requests; scores need at least 50 %.*see `reprise check`"
     )
     with pytest.raises(UserError, match=message):
         asked(folder, tmp_path, 9)
-    assert len(Journal(tmp_path / "j")) == 10, "two clips of nine"
+    assert len(ResponseCache(tmp_path / "j")) == 10, "two clips of nine"
     before = (tmp_path / "j").read_bytes()
     with pytest.raises(UserError, match=message):  # what is known is not asked again to find that out
         asked(folder, tmp_path, 9)
     assert (tmp_path / "j").read_bytes() == before
-    with pytest.raises(UserError, match="in the mean of the first 5 questions"):
+    with pytest.raises(UserError, match="averaged over the first 5 requests"):
         asked(folder, tmp_path / "few", 1)
     rows = asked(folder, tmp_path, 9, option_share=0.0)
     assert len(rows) == 45
     assert asked(folder, tmp_path, 9) == rows, "of a run that is answered nothing is left to be saved"
 
 
-def test_a_run_ends_early_where_answers_are_cut_before_an_option(tmp_path: Path) -> None:
-    """A thought that nothing shows to be one, as a server without a parser of thoughts gives it."""
-    message = r"^b/p/s/m: 100 % of the answers to the first 8 questions were cut before they name an option; 50 % must"
+def test_a_run_aborts_if_answers_are_truncated_before_an_option(tmp_path: Path) -> None:
+    """The thought is unmarked, as from a server without a reasoning parser."""
+    message = r"^b/p/s/m: 100 % of the answers to the first 8 requests were truncated before they named an option; at least 50 %"
     folder = sound(tmp_path / "m")
     with pytest.raises(UserError, match=message):
         asked(folder, tmp_path, 9, "choose")
@@ -146,8 +146,8 @@ def test_a_run_ends_early_where_answers_are_cut_before_an_option(tmp_path: Path)
     ("Let me consider A.", 8, True), ("Alright, B", 8, True), ("", 8, True), ("Let me see: A", 7, False),
     ("A. The red circle", 8, False), ("**(b)** since", 8, False), (" A", 8, False),
 ])  # fmt: skip
-def test_what_counts_as_cut_before_an_option(text: str, tokens: int, expected: bool) -> None:
-    assert _is_cut(request("which?", "choose", ("A", "B")), Answer(text, tokens_out=tokens)) == expected
+def test_what_counts_as_truncated_before_an_option(text: str, tokens: int, expected: bool) -> None:
+    assert _is_truncated(request("which?", "choose", ("A", "B")), Answer(text, tokens_out=tokens)) == expected
 
 
 # --- what a check says of the files ------------------------------------------------------------------------------
@@ -155,13 +155,13 @@ def test_what_counts_as_cut_before_an_option(text: str, tokens: int, expected: b
 
 def test_files_and_settings_without_use_are_named(tmp_path: Path) -> None:
     folder = thinking(tiny.llava(tmp_path / "m"), AutoProcessor)
-    assert list(differences("transformers", spec(folder))) == []
+    assert list(find_incompatibilities("transformers", spec(folder))) == []
     tiny.change(folder / "generation_config.json", repetition_penalty=1.1, top_k=3, do_sample=True)
     (folder / "lora").mkdir()
     for name in ("pytorch_model.bin", "mm_projector.bin", "optimizer.pt", "lora/a.pt", "modeling.py"):
         (folder / name).touch()
     tiny.change(folder / "config.json", auto_map={"AutoModel": "modeling.X"})
-    found = "\n".join(notes(spec(folder)))
+    found = "\n".join(collect_notes(spec(folder)))
     assert "kept: repetition_penalty: 1.1 (" in found and "not used: do_sample: True, top_k: 3 (" in found
     assert "lora/a.pt, mm_projector.bin, modeling.py, pytorch_model.bin\n" in found and "optimizer" not in found
     assert "the chat template opens one" in found
@@ -171,9 +171,9 @@ def test_files_and_settings_without_use_are_named(tmp_path: Path) -> None:
 def test_an_adapter_beside_a_model_is_refused(adapter: str, tmp_path: Path) -> None:
     folder = sound(tmp_path / "m", adapter)
     (folder / "adapter_config.json").write_text("[]")
-    (found,) = differences(adapter, spec(folder))
-    assert "/adapter_config.json: a LoRA adapter, which is not applied here" in found
-    with pytest.raises(UserError, match="a LoRA adapter"):
+    (found,) = find_incompatibilities(adapter, spec(folder))
+    assert "/adapter_config.json: LoRA adapters are not supported" in found
+    with pytest.raises(UserError, match="LoRA adapters are not supported"):
         ADAPTERS[adapter][0](spec(folder))
 
 
@@ -188,16 +188,14 @@ def test_an_adapter_beside_a_model_is_refused(adapter: str, tmp_path: Path) -> N
 def test_a_file_of_an_unknown_form_is_a_message(file: str, content: str, tmp_path: Path) -> None:
     folder = tiny.llava(tmp_path / "m")
     (folder / file).write_text(content)
-    found = list(differences("transformers", spec(folder)))
+    found = list(find_incompatibilities("transformers", spec(folder)))
     assert found and str(folder) in found[0]
     with pytest.raises(UserError, match=str(folder)):
         TransformersAdapter(spec(folder))
 
 
 def test_arguments_that_the_workflow_gives_itself_are_refused() -> None:
-    with pytest.raises(
-        ValidationError, match="tokenize: not here; the protocol, other settings or the workflow say so"
-    ):
+    with pytest.raises(ValidationError, match="tokenize: set by the protocol, by other settings or by the workflow"):
         TransformersSettings.model_validate({"template_arguments": {"tokenize": True}})
     assert TransformersSettings().model_dump().keys() == {
         "frames", "min_pixels", "max_pixels", "total_pixels", "engine", "quantised",

@@ -15,16 +15,16 @@ from pydantic import ValidationError
 from reprise.config.model import Model
 from reprise.core.errors import UserError
 from reprise.media.decoder import Footage, read_footage
-from reprise.models.asking.outcomes import ask
 from reprise.models.base import AnswerError
-from reprise.models.local.checkpoints import context_of
+from reprise.models.inference.outcomes import run_requests
+from reprise.models.local.checkpoints import get_context_length
 from reprise.models.local.clip_inputs import ClipProcessor
 from reprise.models.local.transformers import TransformersAdapter
 from safetensors.torch import load_file, save_file
 from transformers import LlamaConfig, Qwen3VLVideoProcessor
 
-from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.adapters import tiny, tiny_video
+from tests.unit.requests import BLIND, request, shown, spec
 
 QUESTION = "Does the red circle slide left quickly?"
 YES_NO = ("Yes", "No")
@@ -41,7 +41,7 @@ def test_a_class_that_takes_both_shows_frames_as_its_file_says(folder: Path, vid
     as_images = ClipProcessor(spec(folder, frames="images")).prepare(footage)
     assert as_video.tensors["pixel_values_videos"].shape[:2] == (1, len(INDICES))
     assert as_images.tensors["pixel_values"].shape[0] == len(INDICES)
-    assert as_images.placeholders > as_video.placeholders, "a video's frames are pooled"
+    assert as_images.placeholder_count > as_video.placeholder_count, "a video's frames are pooled"
     (answer,) = TransformersAdapter(spec(folder, frames="images")).answers(shown(video, INDICES), [SCORE])
     assert answer.frames_shown == len(INDICES)
 
@@ -49,7 +49,7 @@ def test_a_class_that_takes_both_shows_frames_as_its_file_says(folder: Path, vid
 # --- what is not the plan ----------------------------------------------------------------------------------------
 
 
-def test_a_processor_that_chooses_frames_whatever_it_is_told_fails_the_question(
+def test_a_processor_that_ignores_the_frame_plan_fails_the_request(
     tmp_path: Path, video: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decode = Qwen3VLVideoProcessor._decode_and_sample_videos
@@ -58,16 +58,16 @@ def test_a_processor_that_chooses_frames_whatever_it_is_told_fails_the_question(
         return [video[:2] for video in videos], decode(self, videos, **options)[1]
 
     monkeypatch.setattr(Qwen3VLVideoProcessor, "_decode_and_sample_videos", chosen)
-    with pytest.raises(AnswerError, match="not_shown: 4 frames are 2 pictures, 1 came out of Qwen3VLProcessor"):
+    with pytest.raises(AnswerError, match="not_shown: 4 frames are 2 pictures, but Qwen3VLProcessor returned 1"):
         TransformersAdapter(spec(tiny_video.qwen3_vl(tmp_path / "m"))).answers(shown(video, INDICES), [SCORE])
 
 
-def test_a_question_that_names_the_models_own_marks_fails_alone(folder: Path, video: Path) -> None:
+def test_only_a_question_with_placeholder_markers_fails(folder: Path, video: Path) -> None:
     processor = ClipProcessor(spec(folder))
     inputs = processor.prepare(read_footage(video, INDICES))
-    assert processor.ask(SCORE, inputs)
-    with pytest.raises(AnswerError, match=r"not_shown: the prompt has 2 marks <video>, 1 are for frames"):
-        processor.ask(request("What is <video> here?", "score", YES_NO), inputs)
+    assert processor.build_question_inputs(SCORE, inputs)
+    with pytest.raises(AnswerError, match=r"not_shown: the prompt has 2 markers <video> instead of 1"):
+        processor.build_question_inputs(request("What is <video> here?", "score", YES_NO), inputs)
 
 
 def test_a_prompt_beyond_the_context_fails_and_says_how_long_it_is(folder: Path, video: Path) -> None:
@@ -75,11 +75,13 @@ def test_a_prompt_beyond_the_context_fails_and_says_how_long_it_is(folder: Path,
     tiny.change(folder / "config.json", text_config=config["text_config"] | {"max_position_embeddings": 60})
     processor = ClipProcessor(spec(folder))
     inputs = processor.prepare(read_footage(video, INDICES))
-    length = processor.ask(SCORE, inputs)["input_ids"].shape[1]
-    with pytest.raises(AnswerError, match=rf"beyond_context: {length} tokens and 40 to write; the model reads 60"):
-        processor.ask(request(QUESTION, "write", max_tokens=40), inputs)
-    with pytest.raises(AnswerError, match=r"tokens and 0 to write; the model reads 60"):
-        processor.ask(request(QUESTION * 9, "score", YES_NO), inputs)
+    length = processor.build_question_inputs(SCORE, inputs)["input_ids"].shape[1]
+    with pytest.raises(
+        AnswerError, match=rf"beyond_context: {length} prompt tokens and 40 new tokens exceed the context length of 60"
+    ):
+        processor.build_question_inputs(request(QUESTION, "write", max_tokens=40), inputs)
+    with pytest.raises(AnswerError, match=r"tokens and 0 new tokens exceed the context length of 60"):
+        processor.build_question_inputs(request(QUESTION * 9, "score", YES_NO), inputs)
 
 
 @pytest.mark.parametrize(("scaling", "context"), [
@@ -89,7 +91,7 @@ def test_a_prompt_beyond_the_context_fails_and_says_how_long_it_is(folder: Path,
     ({"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0, "original_max_position_embeddings": 1024}, 4096),
 ])  # fmt: skip
 def test_scaled_positions_reach_further(scaling: dict[str, Any], context: int) -> None:
-    assert context_of(LlamaConfig(max_position_embeddings=4096, rope_parameters=scaling)) == context
+    assert get_context_length(LlamaConfig(max_position_embeddings=4096, rope_parameters=scaling)) == context
 
 
 # --- limits of pixels --------------------------------------------------------------------------------------------
@@ -114,14 +116,14 @@ def test_limits_of_pixels_are_those_of_a_frame(
 def test_a_class_of_one_size_has_no_limits_of_pixels(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"settings\.max_pixels: .* LlavaOnevisionVideoProcessor has a fixed size\."):
         TransformersAdapter(spec(tiny.llava(tmp_path / "video"), max_pixels=9999))
-    with pytest.raises(UserError, match=r"settings\.min_pixels: .* it is shown images\. Remove min_pixels, max_pixels"):
+    with pytest.raises(UserError, match=r"settings\.min_pixels: .* it receives images\. Remove min_pixels, max_pixels"):
         TransformersAdapter(spec(tiny_video.llava_1_5(tmp_path / "images"), min_pixels=1, max_pixels=9))
 
 
 @pytest.mark.parametrize(("settings", "message"), [
     ({"max_pixel": 9}, r"unknown key\. Did you mean 'max_pixels'\?"),
-    ({"total_pixels": 9}, "total_pixels needs min_pixels and max_pixels beside it"),
-    ({"min_pixels": 9, "max_pixels": 8}, "min_pixels 9 is more than max_pixels 8"),
+    ({"total_pixels": 9}, "total_pixels requires min_pixels and max_pixels"),
+    ({"min_pixels": 9, "max_pixels": 8}, "min_pixels 9 is greater than max_pixels 8"),
 ])  # fmt: skip
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
@@ -147,7 +149,9 @@ def test_a_system_text_is_read_once_whatever_the_template_does(instead: str, fol
     changed = ClipProcessor(spec(folder))
 
     def read_by(processor: ClipProcessor, system: str, prompt: str) -> str:
-        ids = processor.ask(request(prompt, "score", YES_NO, system=system), processor.prepare(None))["input_ids"]
+        ids = processor.build_question_inputs(request(prompt, "score", YES_NO, system=system), processor.prepare(None))[
+            "input_ids"
+        ]
         return str(processor.processor.tokenizer.decode(ids[0]))
 
     assert read_by(changed, "Be brief.", QUESTION) == read_by(plain, "", f"Be brief.\n\n{QUESTION}")
@@ -189,7 +193,9 @@ def test_numbers_that_are_not_finite_fail_their_question_alone(kind: str, folder
         [request(QUESTION, kind, YES_NO), request("Who is spinning slowly?", kind, YES_NO)],
     )
     for clip, error in ((shown(video, INDICES), "not_finite"), (BLIND, "")):  # only frames reach that weight
-        assert {one.request: one.answer.error for one in ask(adapter, clip, asked)} == dict.fromkeys(asked, error)
+        assert {one.request: one.answer.error for one in run_requests(adapter, clip, asked)} == dict.fromkeys(
+            asked, error
+        )
 
 
 def language_model(at: Path) -> None:
@@ -226,17 +232,17 @@ def no_projector(at: Path) -> None:
     (lambda at: (at / "chat_template.jinja").unlink(), r"checkpoint has no chat template\. Add the chat_template\.jinja"),
     (lambda at: (at / "processor_config.json").unlink(), "AutoProcessor cannot load this checkpoint: .* image processor"),
     (lambda at: (at / "model.safetensors").unlink(), "AutoModelForImageTextToText cannot .* no file named model.safet"),
-    (lambda at: os.truncate(at / "model.safetensors", 5000), "damaged or cut short: .* invalid header length"),
+    (lambda at: os.truncate(at / "model.safetensors", 5000), "damaged or truncated: .* invalid header length"),
     (lambda at: tiny.change(at / "config.json", model_type="nosuch"), "cannot load .* `nosuch` .* Correct .*`adapter`"),
-    (language_model, "needs a processor for text and video, found a .* A language model has `adapter: text`"),
+    (language_model, "needs a processor for text and video, found a .* Use `adapter: text`"),
     (no_marks, "neither as a video nor as images"),
-    (several_tokens, r"'Yes' is \['_', 'Yes'\], .*; a score needs options that are one token each\. Ask"),
-    (one_token, r"'Yes' and 'No' are the same token \(\d+\), so that their scores are always equal\. Ask"),
-    (unknown_token, r"its vocabulary has no token 'Yes'\. Ask"),
+    (several_tokens, r"'Yes' is \['_', 'Yes'\], .*; a score needs options of one token each\. Use"),
+    (one_token, r"'Yes' and 'No' are the same token \(\d+\), so their scores are always equal\. Use"),
+    (unknown_token, r"its vocabulary has no token 'Yes'\. Use"),
     (no_projector, r"4 weights of LlavaOnevisionForConditionalGeneration are not in its files.*: .*linear_1\.bias.* 1 more"),
 ])  # fmt: skip
-def test_a_checkpoint_that_cannot_be_asked_is_named(spoil: Callable[[Path], Any], message: str, folder: Path) -> None:
+def test_an_unusable_checkpoint_is_named(spoil: Callable[[Path], Any], message: str, folder: Path) -> None:
     spoil(folder)
     with pytest.raises(UserError, match=message) as caught:
-        TransformersAdapter(replace(spec(folder), shows_frames=True, options=(YES_NO,)))
+        TransformersAdapter(replace(spec(folder), has_frames=True, options=(YES_NO,)))
     assert str(caught.value).startswith(str(folder)) and "\n" not in str(caught.value)

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 import torch
-from reprise.models.local import vision
+from reprise.models.local import vision_attention
 from reprise.models.local.transformers import TransformersAdapter
-from reprise.models.local.vision import batch_vision_attention
+from reprise.models.local.vision_attention import batch_vision_attention
 from transformers import AutoModelForImageTextToText
 
-from tests.unit.asked import spec
 from tests.unit.models.adapters.tiny_video import MORE, VIDEO
+from tests.unit.requests import spec
 
 PACKED = {
     name: {**VIDEO, **MORE}[name] for name in ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "glm4v", "glm46v", "video_llama_3")
@@ -22,7 +22,7 @@ GRIDS = torch.tensor([[8, 14, 22], [3, 8, 8]])
 
 
 def encode(model: Any, grids: torch.Tensor = GRIDS) -> tuple[list[Any], list[tuple[int, ...]]]:
-    """Encode videos of these grids; return the features and the shape of the queries of each call of attention."""
+    """Encode videos of these grids; return the features and the query shape of each attention call."""
     shapes: list[tuple[int, ...]] = []
     attend = torch.nn.functional.scaled_dot_product_attention
 
@@ -60,7 +60,7 @@ def test_windows_of_one_length_are_attended_to_at_once(model: Any) -> None:
     assert model.config.get_text_config()._attn_implementation == "sdpa"
 
 
-def test_a_model_that_is_asked_attends_to_its_windows_at_once(tmp_path: Path) -> None:
+def test_an_adapter_batches_the_windows_of_its_model(tmp_path: Path) -> None:
     adapter = TransformersAdapter(spec(PACKED["qwen2_5_vl"](tmp_path / "m")))
     _, shapes = encode(adapter.model)
     assert len(shapes) <= 6 * LAYERS, "at most one call for each length of windows or frames"
@@ -86,7 +86,7 @@ def test_parts_that_are_more_than_a_kernel_takes_are_several_batches(
 ) -> None:
     batch_vision_attention(model)
     expected, few = encode(model)
-    monkeypatch.setattr(vision, "MOST_PARTS", 3)
+    monkeypatch.setattr(vision_attention, "MAX_PARTS", 3)
     found, many = encode(model)
     assert len(many) > len(few) and max(shape[0] for shape in many) == 3
     for one, other in zip(found, expected, strict=True):

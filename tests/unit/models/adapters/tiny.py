@@ -1,4 +1,4 @@
-"""Tiny checkpoints of real classes with random weights, saved as a hub snapshot has them."""
+"""Tiny checkpoints of real classes with random weights, saved like hub snapshots."""
 
 import json
 import shutil
@@ -41,7 +41,7 @@ MANY_WORDS = 640
 
 
 def tokenizer(*, ends: bool = True, template: str | None = None) -> PreTrainedTokenizerFast:
-    """The toy world's words; with the token at which CLIP and T5 end a text."""
+    """Return the toy world's tokenizer, with the end token that CLIP and T5 add."""
     made = build_tokenizer()
     if ends:
         made.backend_tokenizer.post_processor = TemplateProcessing(
@@ -56,7 +56,7 @@ def ids_of(made: PreTrainedTokenizerFast) -> dict[str, int]:
 
 
 def save(folder: Path, make: Callable[[], Any], *parts: Any) -> Path:
-    """A model of fixed random weights with what prepares its inputs."""
+    """Save a model with fixed random weights, and its tokenizer and processors."""
     torch.manual_seed(1)
     model = make()
     torch.manual_seed(0)
@@ -72,7 +72,7 @@ MADE = TemporaryDirectory(prefix="checkpoints-")
 
 
 def once(make: Callable[..., Path]) -> Callable[..., Path]:
-    """A checkpoint that is made once a session; who asks for it is given a copy that may be changed."""
+    """Make a checkpoint once per session; each call returns a copy that may be changed."""
 
     @cache
     def made(*given: Any) -> Path:
@@ -136,14 +136,14 @@ def llama(folder: Path, template: str | None = None, vocabulary: int = VOCABULAR
 
 @once
 def llava(folder: Path) -> Path:
-    """A LLaVA-OneVision of the demo's shape with the template of the public checkpoints."""
+    """Make a LLaVA-OneVision of the demo's shape with the chat template of the public checkpoints."""
     words = build_tokenizer()
     size = ModelSize(vision_width=16, vision_inner=32, vision_layers=2, patch=16, width=32, inner=64, layers=2, heads=2, vocabulary=MANY_WORDS)
     return save(folder, lambda: build_model(size, words), build_processor(words, size.patch))
 
 
 def open_clip(folder: Path, **changes: Any) -> Path:
-    """A checkpoint in open_clip's layout, written by the original names and shapes."""
+    """Make a checkpoint in open_clip's layout, with the original names and shapes."""
     width, layers, embed = 16, 2, 12
     generator = torch.Generator().manual_seed(3)
 

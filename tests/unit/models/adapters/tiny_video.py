@@ -1,4 +1,4 @@
-"""Tiny checkpoints of every native class that `config/models` names, and of newer ones, with the library's processors."""
+"""Tiny checkpoints of every native class in `config/models`, and of newer ones, with the processors of transformers."""
 
 from collections.abc import Callable
 from functools import cache
@@ -28,7 +28,7 @@ OF_LLAVA = {"patch_size": PATCH, "vision_feature_select_strategy": "default", "n
 
 
 def chat(start: str, end: str, marks: dict[str, str]) -> str:
-    """A chat template with one mark for each kind of content."""
+    """Return a chat template with one marker for each kind of content."""
     parts = "".join(
         f"{{% {'elif' if at else 'if'} part['type'] == '{kind}' %}}{mark}"
         for at, (kind, mark) in enumerate(marks.items())
@@ -52,7 +52,7 @@ def _vocabulary() -> str:
 
 
 def words(marks: tuple[str, ...] = (), template: str | None = None, **named: str) -> Any:
-    """The toy world's words with the marks of a family, some of which its tokenizer knows by a name."""
+    """Return the toy world's tokenizer with the markers of a model family, some of which have names."""
     from tokenizers import Tokenizer
 
     made = hf.PreTrainedTokenizerFast(
@@ -68,7 +68,7 @@ def native(
     folder: Path, kind: str, made: Any, text: dict[str, Any], vision: dict[str, Any], config: dict[str, Any],
     processor: dict[str, Any],
 ) -> Path:  # fmt: skip
-    """A checkpoint of a class; `<...>` in its configuration stands for the number of that token."""
+    """Make a checkpoint of a class; `<...>` in its configuration is replaced by the id of that token."""
     numbered = {
         name: made.convert_tokens_to_ids(value) if isinstance(value, str) and value[0] == "<" else value
         for name, value in config.items()
@@ -187,7 +187,7 @@ def glm46v(folder: Path) -> Path:
 
 
 def ernie(folder: Path) -> Path:
-    """ERNIE-4.5-VL: which expert sees a token is said by a tensor as long as the question."""
+    """Make an ERNIE-4.5-VL, which selects the expert of each token by a tensor as long as the question."""
     named = {f"{of}_{part}token": f"<|{of.upper()}_{part.upper()}|>" for of in ("image", "video") for part in ("", "start_", "end_")}
     marks = {of: "".join(named[f"{of}_{part}token"] for part in ("start_", "", "end_")) for of in ("image", "video")}
     text = {
@@ -201,7 +201,7 @@ def ernie(folder: Path) -> Path:
 
 
 def molmo2(folder: Path) -> Path:
-    """Frames as patches without a grid."""
+    """Make a Molmo2, which passes frames as patches without a grid."""
     config = {
         "image_start_token_id": "<im_start>", "image_end_token_id": "<im_end>", "low_res_image_start_token_id": "<low_res_im_start>",
         "image_patch_id": "<im_patch>", "frame_start_token_id": "<frame_start>", "frame_end_token_id": "<frame_end>",
@@ -220,7 +220,7 @@ def molmo2(folder: Path) -> Path:
 
 
 def minicpmv4_6(folder: Path) -> Path:
-    """Pictures side by side."""
+    """Make a MiniCPM-V, which concatenates pictures."""
     made = words(
         (), chat(*CHATML, {"video": "<video>", "image": "<image_pad>"}), image_token="<image_pad>", video_token="<video>",
         image_start_token="<image>", image_end_token="</image>", slice_start_token="<slice>", slice_end_token="</slice>",
@@ -237,7 +237,7 @@ def minicpmv4_6(folder: Path) -> Path:
 
 
 def llama4(folder: Path) -> Path:
-    """Pixels in half precision."""
+    """Make a Llama 4, which has pixels in half precision."""
     marks = ("<|image|>", "<|image_start|>", "<|image_end|>", "<|patch|>", "<|tile_x_separator|>", "<|tile_y_separator|>")
     made = words(marks, chat(*CHATML, {"image": "<|image|>"}))
     text = {

@@ -1,4 +1,4 @@
-"""Environments whose engine is the stand-in, so that a server is a real process in a moment."""
+"""Environments with a fake engine, so that a server starts as a real process within moments."""
 
 import shlex
 import sys
@@ -9,17 +9,23 @@ import psutil
 from reprise.core.files import write_record
 from reprise.core.store import Store
 from reprise.models.remote.serving.environment import environment_folder, pins_file
-from reprise.models.remote.serving.host import Host
-from reprise.models.remote.serving.settings import Hosting, ServedBy, Serving, hosting_of, serving_of
+from reprise.models.remote.serving.host import ServerProcess
+from reprise.models.remote.serving.settings import (
+    LaunchSettings,
+    ServerSettings,
+    ServingKey,
+    build_launch_settings,
+    build_serving_key,
+)
 
 ENVIRONMENT, NAME = "toy", "toy@1"
 OWN = shlex.quote(sys.executable)
-"""this environment's Python, and the stand-in as another one's"""
+"""Python of the tests' environment"""
 STAND_IN = f"{OWN} {shlex.quote(str(Path(__file__).with_name('stand_in.py')))}"
 
 
 def make_environment(root: Path, store: Store, python: str = STAND_IN) -> None:
-    """An environment that is whole; the file that pins it lies below this folder, as in a clone."""
+    """Create a complete environment; the file with its pins is below this folder, as in a clone."""
     pins = root / pins_file(ENVIRONMENT)
     pins.parent.mkdir(parents=True, exist_ok=True)
     pins.write_text("vllm==0.0.1\n")
@@ -31,54 +37,54 @@ def make_environment(root: Path, store: Store, python: str = STAND_IN) -> None:
     write_record(folder.with_suffix(".json"), {})
 
 
-def host_in(root: Path, served: tuple[Serving, Hosting]) -> Host:
-    """A server of a clone, with weights and a log of its own."""
+def host_in(root: Path, served: tuple[ServingKey, LaunchSettings]) -> ServerProcess:
+    """Return the server of a clone, with its own weights and log."""
     (root / "weights").mkdir(exist_ok=True)
     places = {"weights": root / "weights", "store": Store(root / "store"), "log_file": root / "logs/run.server.log"}
-    return Host(*served, name=NAME, **places)
+    return ServerProcess(*served, name=NAME, **places)
 
 
-def served_by(pids: Path, how: str = "", minutes: float = 1) -> tuple[Serving, Hosting]:
-    """A stand-in that does as it is told, and writes its processes down."""
-    served = ServedBy(
+def served_by(pids: Path, how: str = "", minutes: float = 1) -> tuple[ServingKey, LaunchSettings]:
+    """Return the settings of a fake engine with this behaviour, which records its process ids."""
+    served = ServerSettings(
         engine="vllm",
         environment=ENVIRONMENT,
         start_minutes=minutes,
         variables={"VLLM_STAND_IN": how, "VLLM_PIDS": str(pids)},
     )
-    serving = serving_of(served, "0" * 64, dtype="float32", trust_remote_code=False, is_video=False)
-    return serving, hosting_of(served, gpus=0)
+    serving = build_serving_key(served, "0" * 64, dtype="float32", trust_remote_code=False, is_video=False)
+    return serving, build_launch_settings(served, gpus=0)
 
 
-def served_by_program(answer_minutes: float = 1, scores: str | None = None) -> tuple[Serving, Hosting]:
-    """The program `own.py` in the environment of the tests."""
-    served = ServedBy(
-        engine="program", program="own.py", environment=ENVIRONMENT, answer_minutes=answer_minutes,
+def served_by_runner(answer_minutes: float = 1, scores: str | None = None) -> tuple[ServingKey, LaunchSettings]:
+    """Return the settings of the model runner `own.py` in the environment of the tests."""
+    served = ServerSettings(
+        engine="runner", runner="own.py", environment=ENVIRONMENT, answer_minutes=answer_minutes,
     )  # fmt: skip
     how = {"dtype": "float32", "trust_remote_code": False, "is_video": True, "scores": scores}
-    return serving_of(served, "0" * 64, **how), hosting_of(served, gpus=0)
+    return build_serving_key(served, "0" * 64, **how), build_launch_settings(served, gpus=0)
 
 
 def processes(pids: Path) -> list[int]:
-    """The server and what it started."""
+    """Return the process ids of the server and of its worker."""
     end = time.monotonic() + 20
     while not pids.is_file() or len(pids.read_text().split()) < 2:
         assert time.monotonic() < end, "no server was started"
         time.sleep(0.02)
-    return [int(one) for one in pids.read_text().split()]
+    return [int(pid) for pid in pids.read_text().split()]
 
 
-def are_gone(found: list[int]) -> bool:
-    """Whether these processes end soon."""
+def have_ended(pids: list[int]) -> bool:
+    """Return whether these processes end soon."""
     end = time.monotonic() + 20
-    while any(map(_runs, found)):
+    while any(map(_is_running, pids)):
         if time.monotonic() > end:
             return False
         time.sleep(0.02)
     return True
 
 
-def _runs(pid: int) -> bool:
+def _is_running(pid: int) -> bool:
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

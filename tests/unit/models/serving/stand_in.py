@@ -1,4 +1,4 @@
-"""A program that stands in for an engine: it takes vLLM's command line, and serves as VLLM_STAND_IN says.
+"""A fake engine with the command line of vLLM; VLLM_STAND_IN selects its behaviour.
 
 Run as a file by `make_environment`, without any package of the project's environment.
 """
@@ -13,7 +13,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[4]))
 
-from tests.unit.models.chat_server import Asked, ChatServer, Says, error, introduced, seeing
+from tests.unit.models.chat_server import (
+    ChatServer,
+    ReceivedRequest,
+    ServerReply,
+    describe_server,
+    error,
+    reply_by_frames,
+)
 
 SLEEP = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
 
@@ -31,26 +38,26 @@ def main() -> None:
     if how == "sleeps":
         time.sleep(600)
 
-    def introduces(asked: Asked) -> Says:
-        if asked.path == "/version":
-            return introduced(asked)
-        if not is_known(asked):
+    def describe(received: ReceivedRequest) -> ServerReply:
+        if received.path == "/version":
+            return describe_server(received)
+        if not is_known(received):
             return error(401, message="Unauthorized")
-        return Says({"object": "list", "data": [{"id": "another" if how == "another" else name}]})
+        return ServerReply({"object": "list", "data": [{"id": "another" if how == "another" else name}]})
 
-    def says(asked: Asked) -> Says:
-        if not is_known(asked):
+    def respond(received: ReceivedRequest) -> ServerReply:
+        if not is_known(received):
             return error(401, message="Unauthorized")
-        return replace(seeing(asked), delay=0.05)
+        return replace(reply_by_frames(received), delay=0.05)
 
-    with ChatServer(says, int(given["--port"])) as server:
-        server.introduces = introduces
+    with ChatServer(respond, int(given["--port"])) as server:
+        server.describe = describe
         print("ready", flush=True)
         signal.pause()
 
 
-def is_known(asked: Asked) -> bool:
-    return asked.headers.get("authorization") == f"Bearer {os.environ['VLLM_API_KEY']}"
+def is_known(received: ReceivedRequest) -> bool:
+    return received.headers.get("authorization") == f"Bearer {os.environ['VLLM_API_KEY']}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The environment of a server: made from a folder of wheels without a network, once, and again where a kill left half."""
+"""Environments of servers, installed from wheels without a network, once, and again after a kill."""
 
 import os
 import subprocess
@@ -9,13 +9,19 @@ from pathlib import Path
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
-from reprise.models.remote.serving.environment import build, environment_folder, named_versions, pins_file, python_of
+from reprise.models.remote.serving.environment import (
+    environment_folder,
+    find_python,
+    install_environment,
+    pins_file,
+    read_versions,
+)
 
 NAME = "toy"
 
 
 def wheel(folder: Path, name: str, version: str) -> None:
-    """A package of one module that knows its version."""
+    """Write a wheel with one module that contains its version."""
     info = f"{name}-{version}.dist-info"
     files = {
         f"{name}.py": f"version = '{version}'\n",
@@ -30,7 +36,7 @@ def wheel(folder: Path, name: str, version: str) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """A clone whose wheels lie in a folder."""
+    """Return the store of a clone whose wheels are in a folder."""
     (tmp_path / "wheels").mkdir()
     (tmp_path / "envs").mkdir()
     wheel(tmp_path / "wheels", "vllm", "0.0.1")
@@ -47,7 +53,7 @@ MODULE = "said = 'by the authors'\n"
 
 @pytest.fixture
 def commit(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A commit of a repository that git finds on this machine in place of the address; its branch went on since."""
+    """Return a commit of a local repository that replaces the URL; its branch has a later commit."""
     origin = tmp_path / "origin"
     (origin / "code").mkdir(parents=True)
     (origin / "code" / "their_model.py").write_text(MODULE)
@@ -73,49 +79,53 @@ def commit(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str
     return found
 
 
-def test_what_is_pinned_is_installed_once_and_nothing_beside_it(
+def test_only_pinned_packages_are_installed_and_only_once(
     store: Store, commit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Packages, a repository at its commit, and the Python that the file names."""
+    """This covers packages, a repository at a commit, and the Python version of the file."""
     pins = f"vllm==0.0.1  # and its reason\nmodel @ git+{URL}@{commit}#subdirectory=code  # of the paper\n"
     pins_file(NAME).write_text(pins)
     own = environment_folder(pins_file(NAME), store)
     pins_file(NAME).write_text(f"# the engine\npython==3.5\n{pins}")
     with pytest.raises(
-        UserError, match=r"envs/toy\.txt: it needs Python 3\.5, and no python3\.5 is found\. Install it"
+        UserError, match=r"envs/toy\.txt: requires Python 3\.5, but python3\.5 was not found\. Install it"
     ):
-        build(NAME, store)
+        install_environment(NAME, store)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python3.5").symlink_to(sys.executable)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     pins_file(NAME).write_text("python==3.5\nvllm==0.0.2\n")
-    with pytest.raises(UserError, match=r"its packages could not be installed: .*vllm==0\.0\.2.*Without one, put"):
-        build(NAME, store)
+    with pytest.raises(
+        UserError, match=r"the packages could not be installed: .*vllm==0\.0\.2.*Without a network, put"
+    ):
+        install_environment(NAME, store)
     pins_file(NAME).write_text(f"# the engine\npython==3.5\n{pins}")
     folder = environment_folder(pins_file(NAME), store)
     (folder / "bin").mkdir(parents=True)
     (folder / "half").touch()  # of a job that was killed
-    with pytest.raises(UserError, match="whose rule serve_environment makes it"):
-        python_of(NAME, store)
-    assert build(NAME, store) == folder != own and not (folder / "half").exists()
+    with pytest.raises(UserError, match="whose rule serve_environment installs it"):
+        find_python(NAME, store)
+    assert install_environment(NAME, store) == folder != own and not (folder / "half").exists()
     assert (folder / "bin" / "python3.5").exists()
     program = "import vllm, their_model; print(vllm.version, their_model.said)"
-    said = subprocess.run([python_of(NAME, store), "-Ic", program], capture_output=True, text=True)
+    said = subprocess.run([find_python(NAME, store), "-Ic", program], capture_output=True, text=True)
     assert said.stdout == "0.0.1 by the authors\n"
-    assert named_versions(pins_file(NAME)) == {"vllm": "0.0.1", "model": commit}
+    assert read_versions(pins_file(NAME)) == {"vllm": "0.0.1", "model": commit}
     (folder / "mark").touch()
-    assert build(NAME, store) == folder and (folder / "mark").exists(), "it is there"
+    assert install_environment(NAME, store) == folder and (folder / "mark").exists(), (
+        "an installed environment is not installed again"
+    )
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (f"model @ git+{URL}", r"line 1: 'model @ .*' is no pin\. Write .*@<40 digits of a commit>"),
-        (f"model @ git+{URL}@{40 * 'a'}#subdirectory=../x", "is no pin"),
-        (f"model @ git+https://me:secret@code.example/x@{40 * 'a'}", "is no pin"),
+        (f"model @ git+{URL}", r"line 1: 'model @ .*' is not a pin\. Write .*@<40 digits of a commit>"),
+        (f"model @ git+{URL}@{40 * 'a'}#subdirectory=../x", "is not a pin"),
+        (f"model @ git+https://me:secret@code.example/x@{40 * 'a'}", "is not a pin"),
     ],
 )  # fmt: skip
 def test_a_repository_without_a_commit_is_refused(store: Store, line: str, message: str) -> None:
     pins_file(NAME).write_text(f"{line}\n")
     with pytest.raises(UserError, match=message):
-        build(NAME, store)
+        install_environment(NAME, store)

@@ -1,9 +1,9 @@
-"""The root cause of a failed start, in logs of several processes."""
+"""Root causes of failed starts, in logs of several processes."""
 
 from pathlib import Path
 
 import pytest
-from reprise.models.remote.serving.failures import root_cause
+from reprise.models.remote.serving.log_errors import find_root_cause
 
 REAL = Path(__file__).with_name("failed_start.log").read_text()
 """of vLLM 0.32 with weights of other names, shortened"""
@@ -52,10 +52,10 @@ PYDANTIC = traceback(
     (POINTER, "RuntimeError: Engine core initialization failed."),
     (traceback("AssertionError"), "AssertionError"),
 ])  # fmt: skip
-def test_the_cause_is_found_wherever_it_stands(lines: list[str], cause: str) -> None:
-    found = root_cause("\n".join([*lines, "x" * 1000, ""]))
+def test_the_root_cause_is_found(lines: list[str], cause: str) -> None:
+    found = find_root_cause("\n".join([*lines, "x" * 1000, ""]))
     assert found is not None and found.startswith(cause)
 
 
 def test_a_log_without_a_traceback_has_none() -> None:
-    assert root_cause("loading the weights\nRuntimeError: not of this class\n") is None
+    assert find_root_cause("loading the weights\nRuntimeError: not of this class\n") is None

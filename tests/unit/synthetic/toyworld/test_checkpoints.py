@@ -13,7 +13,7 @@ from training.batches import sample_times
 from training.measure import Checkpoint
 from training.prompts import REPOSITORY, prompts
 
-from tests.unit.asked import BLIND, request, spec
+from tests.unit.requests import BLIND, request, spec
 
 FOLDER = REPOSITORY / "resources" / "demo" / "checkpoints"
 NAMES = {"llava-ov-early": 5_000_000, "llava-ov-late": 5_000_000, "siglip": 2_500_000, "qwen2-text": 2_500_000}
@@ -28,7 +28,7 @@ def test_a_checkpoint_is_small_and_holds_no_pickle(name: str) -> None:
     assert {path.suffix for path in files} <= {".safetensors", ".json", ".jinja"}
 
 
-def test_without_the_video_none_can_tell() -> None:
+def test_without_the_video_scores_are_at_chance() -> None:
     """Nor have the fixed sentences of the prompts changed since training, which are one token each."""
     late, text = Checkpoint(FOLDER / "llava-ov-late"), TextAdapter(spec(FOLDER / "qwen2-text"))
     asked = [TEMPLATE.format(caption=caption(*script.events[0].deed)) for script in list(scripts().values())[:12]]
@@ -44,7 +44,10 @@ def test_the_dual_encoder_knows_who_is_in_a_clip() -> None:
     """How often the true caption is closer, of captions that differ in that; the tutorial has what the others know."""
     encoder, right = load_encoder(spec(FOLDER / "siglip")), []
     for clip, pairs in list(clip_pairs(evaluation_sources(), EVALUATION_SEED).items())[:24]:
-        seen = encoder.clip(np.stack([render_frame(scripts()[clip], t) for t in sample_times(10)]))
+        seen = encoder.encode_clip(np.stack([render_frame(scripts()[clip], t) for t in sample_times(10)]))
         asked = [pair for pair in pairs if pair.test in ("control", "agent_random")]
-        right += [encoder.similarity(seen, pair.pos)[0] > encoder.similarity(seen, pair.neg)[0] for pair in asked]
+        right += [
+            encoder.compute_similarity(seen, pair.pos)[0] > encoder.compute_similarity(seen, pair.neg)[0]
+            for pair in asked
+        ]
     assert np.mean(right) >= 0.8

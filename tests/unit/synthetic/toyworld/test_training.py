@@ -37,7 +37,7 @@ from training.tasks import MIX, REASON, Sample, Segment
 from training.tokenizer import build_tokenizer, save_tokenizer
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
-from tests.unit.asked import BLIND, request, spec
+from tests.unit.requests import BLIND, request, spec
 
 # --- what training says and shows ------------------------------------------------------------------------------------
 

@@ -110,7 +110,7 @@ def test_a_pair_of_vinoground_is_true_of_its_own_videos_in_the_words_of_each_oth
     vinoground.write_release(tmp_path)
     rows = list(csv.DictReader((tmp_path / "vinoground.csv").read_text().splitlines()))
     counts = Counter(name for row in rows for name in (row["major"], *row["minor"].rstrip(";").split(";")) if name)
-    assert set(counts) == {*taxonomy.MAJOR, *taxonomy.MINOR} and min(counts.values()) >= 5
+    assert set(counts) == {*taxonomy.MAJOR_CATEGORIES, *taxonomy.MINOR_CATEGORIES} and min(counts.values()) >= 5
     for row in rows:
         pos, neg = (
             scripts()[f"v_{row[f'{half}_vid']}_seg_{row[f'{half}_start']}_{row[f'{half}_end']}"]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.tables.render import FORMATS, collect, render, terminal
-from reprise.tables.render.latex_document import document, figure, print_document, too_large
+from reprise.tables.render import FORMATS, combine_tables, render, terminal
+from reprise.tables.render.latex_document import build_document, build_figure, compile_pdf, find_oversized
 from reprise.tables.render.table import TableRow
 
 from tests.unit.tables.render import render_examples as examples
@@ -23,12 +23,12 @@ EXAMPLES = {"full": full_table, "other": other_table, "hostile": hostile_table, 
 
 def rendered(name: str, form: str) -> str:
     table = EXAMPLES[name]()
-    return terminal.render(table, 100, terminal.Print()) if form == "txt" else render(table, form)
+    return terminal.render(table, 100, terminal.TerminalStyle()) if form == "txt" else render(table, form)
 
 
 @pytest.mark.parametrize("form", [*FORMATS, "txt"])
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_a_table_is_as_it_was(name: str, form: str) -> None:
+def test_a_table_equals_its_snapshot(name: str, form: str) -> None:
     text, path = rendered(name, form), SNAPSHOTS / f"{name}.{form}"
     if os.environ.get("REPRISE_UPDATE_SNAPSHOTS") == "1":
         path.write_text(text, encoding="utf-8")
@@ -52,17 +52,17 @@ def test_hostile_texts_stay_texts() -> None:
 @pytest.mark.parametrize("form", FORMATS)
 def test_pages_of_several_tables_are_one(form: str) -> None:
     parts = [render(table, form) for table in (full_table(), other_table())]
-    joined = collect("Tables <5>", parts, form)
+    joined = combine_tables("Tables <5>", parts, form)
     if form == "html":
         assert [joined.count(tag) for tag in ("<!DOCTYPE html>", "<main>", "<style>", "<table>")] == [1, 1, 1, 2]
         assert "<h1>Tables &lt;5&gt;</h1>" in joined and "://" not in joined and "@import" not in joined
-        assert collect("A", [joined, joined], form).count("<table>") == 4
+        assert combine_tables("A", [joined, joined], form).count("<table>") == 4
     else:
         assert joined.endswith("\n".join(parts))
         assert joined.splitlines()[0] == {"tex": "% Tables <5>", "md": "## Tables &lt;5&gt;"}[form]
 
 
-def test_a_long_table_of_latex_goes_on_in_further_floats() -> None:
+def test_a_long_latex_table_continues_in_further_floats() -> None:
     rows = [TableRow(f"m{index}", (cell(index),)) for index in range(80)]
     source = render(replace(small_table(*rows), notes=("Last.",)), "tex")
     assert source.count(r"\begin{table}") == source.count("Model & Avg") == 3 and source.count("Last.") == 1
@@ -71,12 +71,12 @@ def test_a_long_table_of_latex_goes_on_in_further_floats() -> None:
 
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
-STYLED = terminal.Print(styled=True, coloured=True)
+STYLED = terminal.TerminalStyle(is_styled=True, is_coloured=True)
 
 
 @pytest.mark.parametrize("width", [40, 120, 300])
-@pytest.mark.parametrize("look", [terminal.Print(), STYLED])
-def test_every_width_shows_every_number(width: int, look: terminal.Print) -> None:
+@pytest.mark.parametrize("look", [terminal.TerminalStyle(), STYLED])
+def test_every_width_shows_every_number(width: int, look: terminal.TerminalStyle) -> None:
     shown = ESCAPE.sub("", terminal.render(full_table(), width, look))
     assert max(map(len, shown.splitlines())) <= width
     for number in ("94.9", "49.1", "80.0", "78.0", "78.4", "−10.3", "79.9"):
@@ -85,12 +85,15 @@ def test_every_width_shows_every_number(width: int, look: terminal.Print) -> Non
     assert "Quantised to 4 bits." in " ".join(shown.split()) and "Missing clips: 3 of 900." in " ".join(shown.split())
 
 
-def test_print_is_the_terminals_own_or_a_sign_that_the_legend_explains() -> None:
-    plain, styled = terminal.render(full_table(), 200, terminal.Print()), terminal.render(full_table(), 200, STYLED)
+def test_styles_are_the_terminals_or_signs_that_the_legend_explains() -> None:
+    plain, styled = (
+        terminal.render(full_table(), 200, terminal.TerminalStyle()),
+        terminal.render(full_table(), 200, STYLED),
+    )
     assert "[99.2]" in plain and "[Bold]: best" in plain and "\x1b" not in plain
     assert "\x1b[1m99.2\x1b[0m" in styled and "\x1b[1;36mSubset\x1b[0m" in styled
     assert "\x1b[1;31mvelociti/entail/fps1/ov looks broken" in styled
-    assert "\x1b[1mSubset" in terminal.render(full_table(), 200, terminal.Print(styled=True)), (
+    assert "\x1b[1mSubset" in terminal.render(full_table(), 200, terminal.TerminalStyle(is_styled=True)), (
         "no colour where none is wanted"
     )
 
@@ -113,25 +116,25 @@ Overfull \hbox (4.9pt too wide) in alignment at lines 200--210
 """
 
 
-def test_what_is_too_large_is_named_by_table_and_size() -> None:
-    assert list(too_large(LOG)) == [
+def test_oversized_tables_are_named_with_their_excess() -> None:
+    assert list(find_oversized(LOG)) == [
         ("velociti/table2", 147.3215, "wide"),
         ("velociti/table2", 58.09, "high"),
         ("vinoground/table8", 7.0, "high"),
     ]
 
 
-def test_each_table_has_pages_of_its_own_and_the_packages_that_the_manual_names() -> None:
-    source = document({"a/table1": "one\n", "b/table2": "two\n"})
+def test_each_table_has_its_own_pages_and_the_documented_packages() -> None:
+    source = build_document({"a/table1": "one\n", "b/table2": "two\n"})
     assert source.count(r"\clearpage") == 2
     assert source.index("Reprise table: a/table1") < source.index("one") < source.index("Reprise table: b/table2")
     packages = r"\usepackage{booktabs,graphicx,pdflscape}"
     assert packages in source and packages in Path("docs/reference/tables.md").read_text()
-    shown = figure("figure0.pdf", r"50% \input{x}").strip()
+    shown = build_figure("figure0.pdf", r"50% \input{x}").strip()
     assert shown == r"\reprisefigure{figure0.pdf}{50\% \textbackslash{}input\{x\}}"
 
 
-def test_what_stops_latex_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reason_of_a_latex_failure_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stand-in for an installation that lacks a package."""
     program = tmp_path / "bin" / "pdflatex"
     program.parent.mkdir()
@@ -139,5 +142,5 @@ def test_what_stops_latex_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     program.write_text(f"#!/bin/sh\ncat > tables.log << 'END'\n{problem}\nEND\nexit 1\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:/bin:/usr/bin")
-    with pytest.raises(UserError, match=f"stopped: {problem[2:]} Needed packages: booktabs,"):
-        print_document(document({}), tmp_path)
+    with pytest.raises(UserError, match=f"failed: {problem[2:]} Install the packages booktabs,"):
+        compile_pdf(build_document({}), tmp_path)

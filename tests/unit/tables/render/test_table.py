@@ -2,8 +2,17 @@
 
 from dataclasses import replace
 
-from reprise.tables.render.layout import Marks, _letter, lay_out
-from reprise.tables.render.table import Better, Number, Section, TableRow, Text, compared, format_value, mark_best
+from reprise.tables.render.layout import Superscripts, _footnote_letter, compute_layout
+from reprise.tables.render.table import (
+    BestRule,
+    TableNumber,
+    TableRow,
+    TableSection,
+    TextCell,
+    format_comparison,
+    format_value,
+    mark_best,
+)
 
 from tests.unit.tables.render.render_examples import cell, small_table
 
@@ -13,21 +22,25 @@ def test_how_values_and_comparisons_print() -> None:
     assert {key: format_value(*key) for key in plain} == plain and format_value(float("nan"), 1) == "NaN"
     signed = {3.6: "+3.6", -0.04: "+0.0", None: "–"}
     assert {value: format_value(value, 1, signed=True) for value in signed} == signed
-    assert compared(Number(78.04, published=78.4)) == ("78.4", "−0.4")
-    assert compared(Number(1.04, published=0.96)) == ("1.0", "+0.0"), "as the printed values differ"
-    assert compared(Number(-3.6, signed=True, published=2.0)) == ("+2.0", "−5.6")
-    nothing = (Number(78.0), Number(None, published=78.0), Number(78.0, published=78.0, state="published"))
-    assert list(map(compared, nothing)) == [None] * 3
+    assert format_comparison(TableNumber(78.04, published=78.4)) == ("78.4", "−0.4")
+    assert format_comparison(TableNumber(1.04, published=0.96)) == ("1.0", "+0.0"), "as the printed values differ"
+    assert format_comparison(TableNumber(-3.6, signed=True, published=2.0)) == ("+2.0", "−5.6")
+    nothing = (
+        TableNumber(78.0),
+        TableNumber(None, published=78.0),
+        TableNumber(78.0, published=78.0, state="published"),
+    )
+    assert list(map(format_comparison, nothing)) == [None] * 3
 
 
-def marks_of(*values: float | None, better: Better = "highest", **rows: TableRow) -> list[str]:
+def marks_of(*values: float | None, better: BestRule = "highest", **rows: TableRow) -> list[str]:
     """`1` for the best of some rows, `2` for the second best."""
     table = small_table(*(TableRow("m", (cell(value),)) for value in values), *rows.values())
-    table = replace(table, sections=(*table.sections, Section((TableRow("alone", (cell(1),)),))))
+    table = replace(table, sections=(*table.sections, TableSection((TableRow("alone", (cell(1),)),))))
     first, alone = mark_best(table, 0, better).sections
-    assert not any(one.best for row in alone.rows for one in row.cells[0].numbers)  # type: ignore[union-attr]
+    assert not any(one.is_best for row in alone.rows for one in row.cells[0].numbers)  # type: ignore[union-attr]
     numbers = [row.cells[0].numbers[0] for row in first.rows]  # type: ignore[union-attr]
-    return ["1" if number.best else "2" if number.second else "" for number in numbers]
+    return ["1" if number.is_best else "2" if number.is_second_best else "" for number in numbers]
 
 
 def test_best_and_second_best() -> None:
@@ -41,23 +54,23 @@ def test_best_and_second_best() -> None:
     assert {values: marks_of(*values) for values in highest} == highest, "the worst is no second, zero no achievement"
 
 
-def test_who_competes() -> None:
-    human = TableRow("Human", (cell(99),), reference=True)
+def test_which_rows_compete() -> None:
+    human = TableRow("Human", (cell(99),), is_reference=True)
     incomplete = TableRow("incomplete", (cell(97, state="incomplete"),))
     published = TableRow("published", (cell(98, state="published"),))
     imported = TableRow("imported", (cell(60, state="imported"),))
     assert marks_of(50, 40, human=human, incomplete=incomplete, imported=imported) == ["2", "", "", "", "1"]
     assert marks_of(60, 50, published=published) == ["2", "", "1"]
-    words = TableRow("words", (Text("-"),))
+    words = TableRow("words", (TextCell("-"),))
     both = [TableRow("a", (cell(50, 9),)), TableRow("b", (cell(60, 1),)), words]
     first, second, _ = mark_best(small_table(*both), 0).rows()
-    best = [[number.best for number in row.cells[0].numbers] for row in (first, second)]  # type: ignore[union-attr]
+    best = [[number.is_best for number in row.cells[0].numbers] for row in (first, second)]  # type: ignore[union-attr]
     assert best == [[False, False], [True, False]], "of several numbers in a cell the first"
 
 
 def test_footnotes_have_letters_in_reading_order() -> None:
     rows = [TableRow(str(at), (cell(1),), notes=notes) for at, notes in enumerate([("x",), ("y", "x")])]
-    found = lay_out(small_table(*rows))
-    assert [row.label[1:] for row in found.sections[0].rows] == [(Marks(("a",)),), (Marks(("a", "b")),)]
+    found = compute_layout(small_table(*rows))
+    assert [row.label[1:] for row in found.sections[0].rows] == [(Superscripts(("a",)),), (Superscripts(("a", "b")),)]
     assert found.footnotes == (("a", "x"), ("b", "y"))
-    assert [_letter(index) for index in (0, 25, 26, 51, 52, 701)] == ["a", "z", "aa", "az", "ba", "zz"]
+    assert [_footnote_letter(index) for index in (0, 25, 26, 51, 52, 701)] == ["a", "z", "aa", "az", "ba", "zz"]

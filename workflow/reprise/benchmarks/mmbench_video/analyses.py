@@ -3,20 +3,20 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from reprise.benchmarks.mmbench_video.taxonomy import LEAF, LEAVES, OWN_NAME, SETS
-from reprise.benchmarks.rows import Item
-from reprise.benchmarks.scoring import Analyses, Facts, Range, range_of
+from reprise.benchmarks.annotations import Item
+from reprise.benchmarks.mmbench_video.taxonomy import BENCHMARK_NAME, LEAF_TAG, LEAVES, SETS
+from reprise.benchmarks.scoring import AnalysisGroups, MetadataByClip, Range, find_range_group
 
 LEAF_GROUPS = {leaf: leaf.lower().replace(" ", "_").replace("-", "_") for leaves in LEAVES.values() for leaf in leaves}
 """leaf ability -> its group"""
-DURATIONS = (
+DURATION_RANGES = (
     Range("seconds_to_60", 0, 60),
     Range("seconds_to_120", 60, 120),
     Range("seconds_to_180", 120, 180),
     Range("seconds_to_240", 180, 240),
     Range("seconds_above_240", 240),
 )
-SHOTS = (
+SHOT_RANGES = (
     Range("shots_to_10", 0, 10),
     Range("shots_to_20", 10, 20),
     Range("shots_to_30", 20, 30),
@@ -28,36 +28,39 @@ QUESTION_TYPES = {
     "is_are": ("is", "are", "was", "were"),
     "does_do": ("does", "do", "did"),
 }
-"""question type -> its question words; the types are the paper's nine, the words are this project's"""
+"""question type -> its question words; the nine types are the paper's, the words are this project's"""
 OTHER_TYPE = "other_type"
-ANALYSED = (
+ANALYSIS_GROUPS = (
     *LEAF_GROUPS.values(),
-    *(range_.group for range_ in (*DURATIONS, *SHOTS)),
+    *(range_.group for range_ in (*DURATION_RANGES, *SHOT_RANGES)),
     *QUESTION_TYPES,
     OTHER_TYPE,
 )
 """the groups of the analyses"""
-TYPE_OF_WORD = {word: group for group, words in QUESTION_TYPES.items() for word in words}
+TYPE_BY_WORD = {word: group for group, words in QUESTION_TYPES.items() for word in words}
 
 
-def _groups_of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]]:
+def _groups_of_items(items: Sequence[Item], clip_metadata: MetadataByClip) -> Mapping[str, Sequence[str]]:
     """Return the groups of each question about a video: abilities, ranges of its clip, and question type."""
     groups_by_item = {}
     for item in items:
-        if OWN_NAME in item.groups or SETS in item.groups:
-            groups_by_item[item.item_id] = [question_type(item.texts["question"])]
-        if OWN_NAME in item.groups:
-            leaves = [LEAF_GROUPS[tag.text] for tag in item.tags if tag.name == LEAF]
-            clip_facts = facts.get(item.clip_id, {})
-            ranges = [*range_of(clip_facts.get("duration_s"), DURATIONS), *range_of(clip_facts.get("shots"), SHOTS)]
+        if BENCHMARK_NAME in item.groups or SETS in item.groups:
+            groups_by_item[item.item_id] = [classify_question(item.texts["question"])]
+        if BENCHMARK_NAME in item.groups:
+            leaves = [LEAF_GROUPS[tag.text] for tag in item.tags if tag.name == LEAF_TAG]
+            metadata = clip_metadata.get(item.clip_id, {})
+            ranges = [
+                *find_range_group(metadata.get("duration_s"), DURATION_RANGES),
+                *find_range_group(metadata.get("shots"), SHOT_RANGES),
+            ]
             groups_by_item[item.item_id] = [*leaves, *ranges, *groups_by_item[item.item_id]]
     return groups_by_item
 
 
-def question_type(question: str) -> str:
+def classify_question(question: str) -> str:
     """Return the type of the first question word at any position; the paper does not define how it assigns types."""
     words = re.findall(r"[a-z]+", question.lower())
-    return next((TYPE_OF_WORD[word] for word in words if word in TYPE_OF_WORD), OTHER_TYPE)
+    return next((TYPE_BY_WORD[word] for word in words if word in TYPE_BY_WORD), OTHER_TYPE)
 
 
-ANALYSES = Analyses(frozenset(ANALYSED), _groups_of_items, needs_facts=True)
+ANALYSES = AnalysisGroups(frozenset(ANALYSIS_GROUPS), _groups_of_items, needs_clip_metadata=True)

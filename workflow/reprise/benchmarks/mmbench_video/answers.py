@@ -8,19 +8,19 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.asking import UNREADABLE, FreeAnswer, answers_as_given
+from reprise.benchmarks.annotations import group_by_key, to_items
 from reprise.benchmarks.mmbench_video.taxonomy import is_complete
-from reprise.benchmarks.rows import grouped, items_of
+from reprise.benchmarks.question_forms import UNREADABLE, FreeFormAnswer, select_all_answers
 
-PAIR = re.compile(r"""(["'])(\w+)\1\s*:\s*(["'])(.*?)(?<!\\)\3\s*(?=[,}\n]|\Z)""", re.DOTALL)
+KEY_VALUE_PAIR = re.compile(r"""(["'])(\w+)\1\s*:\s*(["'])(.*?)(?<!\\)\3\s*(?=[,}\n]|\Z)""", re.DOTALL)
 
 
-def unpack(items: pl.DataFrame, responses: pl.DataFrame, reader: str) -> list[FreeAnswer]:
+def unpack(items: pl.DataFrame, responses: pl.DataFrame, extractor: str) -> list[FreeFormAnswer]:
     """Split each reply into the answers to its video's questions."""
     by_clip = {row["clip_id"]: row for row in responses.iter_rows(named=True)}
-    answered_items = items_of(items.filter(pl.col("clip_id").is_in(list(by_clip))))
-    items_by_clip = grouped(filter(is_complete, answered_items), lambda item: item.clip_id)
-    split_reply = split_as_authors if reader == "authors" else split_robustly
+    answered_items = to_items(items.filter(pl.col("clip_id").is_in(list(by_clip))))
+    items_by_clip = group_by_key(filter(is_complete, answered_items), lambda item: item.clip_id)
+    split_reply = split_as_authors if extractor == "authors" else split_robustly
     answers = []
     for clip_id, members in items_by_clip.items():
         indices = [item.item_id for item in members]
@@ -28,7 +28,7 @@ def unpack(items: pl.DataFrame, responses: pl.DataFrame, reader: str) -> list[Fr
         texts = {} if error else split_reply(reply, indices)
         for index in indices:
             unreadable = "" if index in texts else UNREADABLE
-            answers.append(FreeAnswer(index, "packed", texts.get(index, ""), error or unreadable))
+            answers.append(FreeFormAnswer(index, "packed", texts.get(index, ""), error or unreadable))
     return answers
 
 
@@ -58,7 +58,7 @@ def split_robustly(text: str, indices: Sequence[str]) -> dict[str, str]:
     if "{" not in text:
         return {indices[0]: text} if len(indices) == 1 and text.strip() else {}
     merged = {key: value for mapping in _json_objects(text) for key, value in mapping.items()}
-    pairs = {key: value for _, key, _, value in PAIR.findall(text)}
+    pairs = {key: value for _, key, _, value in KEY_VALUE_PAIR.findall(text)}
     for mapping in (merged, _literal(text), pairs):
         by_name = {str(key).strip(): value for key, value in mapping.items()}
         numbered_names = {index: f"I{position}" for position, index in enumerate(indices, start=1)}
@@ -99,4 +99,4 @@ def _as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-ANSWERS = {"unpacked": answers_as_given, "packed": unpack}
+ANSWERS = {"unpacked": select_all_answers, "packed": unpack}

@@ -4,73 +4,74 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from reprise.benchmarks.counting import DataStatistics, Number
+from reprise.benchmarks.annotations import select_items, to_items
+from reprise.benchmarks.data_statistics import DataStatistics, Statistic
 from reprise.benchmarks.mmbench_video.taxonomy import (
     ALL,
-    GROUPS_OF,
-    LEAF,
+    BENCHMARK_NAME,
+    GROUPS_BY_DATA_SET,
+    LEAF_TAG,
     MMBENCH,
     MMSTAR,
-    OWN_NAME,
-    option_texts,
-    other_sets,
+    list_other_sets,
+    options_by_letter,
 )
-from reprise.benchmarks.rows import chosen_items, items_of
 from reprise.stats.chance import chance_all_right
 
 TEXT_METRICS = ("capabilities", "question_words_mean", "question_words_std", "answer_words_mean", "answer_words_std")
 VIDEO_METRICS = ("duration_s_mean", "duration_s_std", "shots_mean", "shots_std")
 
 
-def _data_numbers(table: pl.DataFrame, clips: pl.DataFrame) -> list[Number]:
+def _data_numbers(table: pl.DataFrame, clips: pl.DataFrame) -> list[Statistic]:
     """Compute Table 1 (abilities that a set names, words of questions and answers) and the counts behind Table 4."""
     numbers = []
     for name, group in _sets(table):
-        items = items_of(chosen_items(table, name))
-        numbers.append(Number("videos", group, len({item.clip_id for item in items})))
-        numbers.append(Number("questions", group, len(items)))
-        if leaves := {tag.text for item in items for tag in item.tags if tag.name == LEAF}:
-            numbers.append(Number("capabilities", group, len(leaves)))
+        items = to_items(select_items(table, name))
+        numbers.append(Statistic("videos", group, len({item.clip_id for item in items})))
+        numbers.append(Statistic("questions", group, len(items)))
+        if leaves := {tag.text for item in items for tag in item.tags if tag.name == LEAF_TAG}:
+            numbers.append(Statistic("capabilities", group, len(leaves)))
         numbers += _spread("question_words", group, [len(item.texts["question"].split()) for item in items])
         numbers += _spread("answer_words", group, [len(item.answer.split()) for item in items])
     return [*numbers, *_image_numbers(table)]
 
 
-def _image_numbers(table: pl.DataFrame) -> list[Number]:
+def _image_numbers(table: pl.DataFrame) -> list[Statistic]:
     """Count questions by group, and compute chance: 1/k for k options, and (1/k)^k under all their rotations."""
     numbers = []
     for data_set, form in ((MMBENCH, "circular"), (MMSTAR, "choice")):
-        for group in GROUPS_OF[data_set]:
-            counts = [len(option_texts(item)) for item in items_of(chosen_items(table, group))]
+        for group in GROUPS_BY_DATA_SET[data_set]:
+            counts = [len(options_by_letter(item)) for item in to_items(select_items(table, group))]
             chance = chance_all_right([[count] * (count if form == "circular" else 1) for count in counts])
             if chance is not None:
-                numbers.append(Number("questions", group, len(counts)))
-                numbers.append(Number(f"chance.{form}.accuracy", group, 100 * chance))
+                numbers.append(Statistic("questions", group, len(counts)))
+                numbers.append(Statistic(f"chance.{form}.accuracy", group, 100 * chance))
     return numbers
 
 
-def _video_numbers(items: pl.DataFrame, facts: pl.DataFrame) -> list[Number]:
+def _video_numbers(items: pl.DataFrame, clip_metadata: pl.DataFrame) -> list[Statistic]:
     """Compute the durations and shot counts of Table 1 for the videos whose files are present."""
     numbers = []
     for name, group in _sets(items):
-        set_facts = facts.filter(pl.col("clip_id").is_in(chosen_items(items, name)["clip_id"].unique().to_list()))
-        numbers += _spread("duration_s", group, set_facts["duration_s"].to_list())
-        numbers += _spread("shots", group, set_facts["shots"].to_list())
+        clip_ids = select_items(items, name)["clip_id"].unique().to_list()
+        set_metadata = clip_metadata.filter(pl.col("clip_id").is_in(clip_ids))
+        numbers += _spread("duration_s", group, set_metadata["duration_s"].to_list())
+        numbers += _spread("shots", group, set_metadata["shots"].to_list())
     return numbers
 
 
 def _sets(items: pl.DataFrame) -> list[tuple[str, str]]:
     """Return the names of the sets of videos in a release, with the groups of their numbers."""
-    return [(OWN_NAME, ALL), *((name, name) for name in other_sets(items))]
+    return [(BENCHMARK_NAME, ALL), *((name, name) for name in list_other_sets(items))]
 
 
-def _spread(name: str, group: str, values: Sequence[float]) -> list[Number]:
+def _spread(name: str, group: str, values: Sequence[float]) -> list[Statistic]:
     """Return mean and population standard deviation; the paper does not say which deviation it uses."""
     if not values:
         return []
     mean = sum(values) / len(values)
     deviation = (sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5
-    return [Number(f"{name}_mean", group, mean), Number(f"{name}_std", group, deviation)]
+    return [Statistic(f"{name}_mean", group, mean), Statistic(f"{name}_std", group, deviation)]
 
 
 STATISTICS = DataStatistics(

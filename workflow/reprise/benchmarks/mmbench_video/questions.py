@@ -1,20 +1,20 @@
-"""Build MMBench-Video's questions: all of a video at once or each alone, and multiple choice for other data sets."""
+"""Build MMBench-Video's questions: all of a video in one request or one each; multiple choice for other data sets."""
 
 import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from reprise.benchmarks.asking import EachClip, EachItem, Question
-from reprise.benchmarks.mmbench_video.taxonomy import SET_OPTIONS, is_complete, option_texts
-from reprise.benchmarks.rows import Item
+from reprise.benchmarks.annotations import Item
+from reprise.benchmarks.mmbench_video.taxonomy import SET_OPTIONS, is_complete, options_by_letter
+from reprise.benchmarks.question_forms import PerClipForm, PerItemForm, Question
 
 
-def unpacked(item: Item) -> Iterator[Question]:
+def build_unpacked(item: Item) -> Iterator[Question]:
     """Yield the question of one item."""
     yield Question("unpacked", _placeholder_values(item), expected=item.answer)
 
 
-def packed(items: Sequence[Item]) -> Question:
+def build_packed(items: Sequence[Item]) -> Question:
     """Return one question that lists all questions of a video by index.
 
     The reference harness escapes characters beyond ASCII, so both spellings are available to the prompt.
@@ -34,21 +34,21 @@ def _placeholder_values(item: Item) -> dict[str, str]:
     return {**item.texts, "subtitles": f"\nSubtitle: {subtitles}" if subtitles else ""}
 
 
-def choice_of_set(item: Item) -> Iterator[Question]:
+def build_set_choice(item: Item) -> Iterator[Question]:
     """Yield the multiple-choice question about a video of another set, with its options in the released order."""
     options = {letter: item.texts[letter] for letter in SET_OPTIONS if letter in item.texts}
     values = _placeholder_values(item) | {"options": _option_lines(options)}
     yield Question("choice", values, list(options), list(options.values()), item.answer)
 
 
-def rotations(item: Item, are_all: bool) -> Iterator[Question]:
+def build_rotations(item: Item, all_rotations: bool) -> Iterator[Question]:
     """Yield a question about an image once for every rotation of its options, or once in the released order.
 
     In rotation `shift`, the option at position i + shift moves to position i; the letters stay.
     """
-    options, hint = option_texts(item), item.texts.get("hint")
+    options, hint = options_by_letter(item), item.texts.get("hint")
     letters, texts = list(options), list(options.values())
-    for shift in range(len(letters) if are_all else 1):
+    for shift in range(len(letters) if all_rotations else 1):
         rotated_texts = texts[shift:] + texts[:shift]
         values = {
             "question": item.texts["question"],
@@ -66,9 +66,9 @@ def _option_lines(options: dict[str, str]) -> str:
 
 
 FORMS = {
-    "unpacked": EachItem(unpacked, is_complete),
-    "packed": EachClip(packed, is_complete),
-    "set_choice": EachItem(choice_of_set),
-    "circular": EachItem(partial(rotations, are_all=True)),
-    "choice": EachItem(partial(rotations, are_all=False)),
+    "unpacked": PerItemForm(build_unpacked, is_complete),
+    "packed": PerClipForm(build_packed, is_complete),
+    "set_choice": PerItemForm(build_set_choice),
+    "circular": PerItemForm(partial(build_rotations, all_rotations=True)),
+    "choice": PerItemForm(partial(build_rotations, all_rotations=False)),
 }

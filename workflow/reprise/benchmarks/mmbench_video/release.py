@@ -7,43 +7,43 @@ from pathlib import Path
 
 import polars as pl
 
+from reprise.benchmarks.annotations import AnnotatedClip, Annotations, ClipSource, Flaws, Item, Tag, iterate_entries
 from reprise.benchmarks.mmbench_video.taxonomy import (
+    BENCHMARK_NAME,
     CATEGORIES,
-    GROUPS_OF,
-    GROUPS_TAKEN,
-    HALVES,
-    L2_OF,
-    LEAF,
+    GROUPS_BY_DATA_SET,
+    L1_GROUPS,
+    L2_BY_LEAF,
+    LEAF_TAG,
     LEAVES,
     LETTERS,
     MMBENCH,
     MMSTAR,
-    OPTIONS,
-    OWN_NAME,
+    OPTION_COUNT_TAG,
+    RESERVED_GROUPS,
     ROTATION_STEP,
     SUBTITLED,
 )
-from reprise.benchmarks.mmbench_video.video_sets import set_of
-from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Flaws, Item, Tag, entries_of
-from reprise.core.errors import UserError, suggestion
-from reprise.core.tabular import only_table, read_rows, require_columns
-from reprise.fetch.release_files import owner_of, release_source
-from reprise.media.subtitles import as_prompt, read_vtt
+from reprise.benchmarks.mmbench_video.video_sets import read_video_set
+from reprise.core.errors import UserError, suggest_name
+from reprise.core.tabular import get_single_table, read_rows, require_columns
+from reprise.fetch.release_files import find_image_owner, release_source
+from reprise.media.subtitles import format_as_prompt, read_vtt
 
 # Image benchmark -> prefix of the file name of its released table.
 IMAGE_TABLES = {MMBENCH: "MMBench_", MMSTAR: "MMStar"}
 COLUMNS = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
 IMAGE_COLUMNS = ("index", "question", "image", "answer")
-BETWEEN = r"[,\n]\s*"
-LISTED = re.compile(
-    rf"(?P<question>.*?)\s*Options:\s*A[:.](?P<A>.*?)(?:{BETWEEN}B[:.](?P<B>.*?)(?:{BETWEEN}C[:.](?P<C>.*?)"
-    rf"(?:{BETWEEN}D[:.](?P<D>.*?)(?:{BETWEEN}E[:.].*)?)?)?)?",
+OPTION_SEPARATOR = r"[,\n]\s*"
+INLINE_OPTIONS = re.compile(
+    rf"(?P<question>.*?)\s*Options:\s*A[:.](?P<A>.*?)(?:{OPTION_SEPARATOR}B[:.](?P<B>.*?)(?:{OPTION_SEPARATOR}C[:.](?P<C>.*?)"
+    rf"(?:{OPTION_SEPARATOR}D[:.](?P<D>.*?)(?:{OPTION_SEPARATOR}E[:.].*)?)?)?)?",
     re.DOTALL,
 )
 """question that lists its options in its text"""
 
 
-def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
+def read_release(files: Sequence[Path], clips: ClipSource, options: Mapping[str, object]) -> Annotations:
     """Read `MMBench-Video.tsv` and the `<video>.vtt` files beside it; the videos are released files.
 
     The release may also contain the image tables of MMBench and MMStar, and manifests `sets/<set>.csv` of other videos.
@@ -55,9 +55,9 @@ def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, 
         matches = [path for path in files if path.suffix == ".tsv" and path.name.startswith(prefix)]
         if len(matches) > 1:
             names = ", ".join(path.name for path in matches)
-            raise UserError(f"release: expected one table {prefix}*.tsv, found {names}. Keep the one to be asked.")
+            raise UserError(f"release: expected one table {prefix}*.tsv, found {names}. Remove all but one.")
         annotations += [read_images(path, name) for path in matches]
-    annotations += [set_of(read_rows(path), path, GROUPS_TAKEN) for path in files if path.suffix == ".csv"]
+    annotations += [read_video_set(read_rows(path), path, RESERVED_GROUPS) for path in files if path.suffix == ".csv"]
     return Annotations(
         [clip for part in annotations for clip in part.clips], [item for part in annotations for item in part.items]
     )
@@ -65,51 +65,57 @@ def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, 
 
 def _read_videos(files: Sequence[Path]) -> Annotations:
     """Read the questions about long videos, with the subtitles of their videos."""
-    path = only_table([file for file in files if file.name.startswith("MMBench-Video")], COLUMNS)
+    path = get_single_table([file for file in files if file.name.startswith("MMBench-Video")], COLUMNS)
     rows = require_columns(read_rows(path), COLUMNS, path)
-    subtitles = {file.stem: as_prompt(read_vtt(file)) for file in files if file.suffix == ".vtt"}
+    subtitles = {file.stem: format_as_prompt(read_vtt(file)) for file in files if file.suffix == ".vtt"}
     flaws = Flaws()
     items = [
         _item(row, location, flaws, subtitles.get(row["video"], ""))
-        for location, row in entries_of(rows, path, "index", required=("video",))
+        for location, row in iterate_entries(rows, path, "index", required=("video",))
     ]
     videos = rows["video"].cast(pl.String).unique(maintain_order=True)
-    return Annotations([Clip(f"{video}.whole", video, "whole", video) for video in videos], items)
+    return Annotations([AnnotatedClip(f"{video}.whole", video, "whole", video) for video in videos], items)
 
 
 def _item(row: Mapping[str, str], location: str, flaws: Flaws, subtitles: str) -> Item:
-    """Return the item of a question. A flawed question is logged, counted and kept, so that no score hides it."""
+    """Return the item of a question. A flawed question is logged, counted and kept, so no score hides it."""
     try:
         literal = ast.literal_eval(row["dimensions"])  # literal_eval runs no code from the release.
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         literal = None
     dimensions = [str(leaf) for leaf in literal] if isinstance(literal, list) else []
-    leaves = [leaf for leaf in dimensions if leaf in L2_OF]
+    leaves = [leaf for leaf in dimensions if leaf in L2_BY_LEAF]
     entry = f"question {row['index']}"
     for column in ("question", "answer"):
         if not row[column].strip():
-            flaws.add(entry, location, f"'{column}' is empty, so it is not asked and counts as missing")
+            flaws.add(entry, location, f"'{column}' is empty, so no request is sent and the item counts as missing")
     for leaf in dimensions:
-        if leaf not in L2_OF:
-            flaws.add(entry, location, f"dimension '{leaf}' is unknown and counts nowhere.{suggestion(leaf, L2_OF)}")
+        if leaf not in L2_BY_LEAF:
+            flaws.add(
+                entry,
+                location,
+                f"dimension '{leaf}' is unknown and counts in no group.{suggest_name(leaf, L2_BY_LEAF)}",
+            )
     if not dimensions:
         cell = row["dimensions"][:80]
         flaws.add(
-            entry, location, f"dimensions: found {cell!r}, expected a list such as ['OCR']; it counts in no group"
+            entry,
+            location,
+            f"dimensions: found {cell!r}, expected a list such as ['OCR']; the question counts in no group",
         )
-    coarse = {L2_OF[leaf] for leaf in leaves}
-    groups = [OWN_NAME, *(name for name in LEAVES if name in coarse)]
-    groups += [half for half, members in HALVES.items() if coarse & set(members)]
+    coarse = {L2_BY_LEAF[leaf] for leaf in leaves}
+    groups = [BENCHMARK_NAME, *(name for name in LEAVES if name in coarse)]
+    groups += [half for half, members in L1_GROUPS.items() if coarse & set(members)]
     return Item(
         item_id=row["index"],
         clip_id=f"{row['video']}.whole",
-        unit=row["video"],
+        cluster=row["video"],
         task=row["video_type"],
         texts={"question": row["question"], "subtitles": subtitles},
         answer=row["answer"],
         groups=[*groups, *([SUBTITLED] if subtitles else [])],
-        tags=[Tag(LEAF, leaf) for leaf in leaves],
-        flaws=flaws.of(entry),
+        tags=[Tag(LEAF_TAG, leaf) for leaf in leaves],
+        flaws=flaws.get(entry),
     )
 
 
@@ -120,21 +126,23 @@ def read_images(path: Path, data_set: str) -> Annotations:
     category_columns = [name for name in rows.columns if name.lower().replace("_", "-") == "l2-category"]
     category = "category" if data_set == MMSTAR else next(iter(category_columns), "l2-category")
     require_columns(rows, (*IMAGE_COLUMNS, category), path)
-    clips: dict[str, Clip] = {}
+    clips: dict[str, AnnotatedClip] = {}
     items = []
     flaws = Flaws()
     for number, row in enumerate(rows.cast(pl.String).fill_null("").iter_rows(named=True), start=1):
         if data_set == MMBENCH and row["index"].isdigit() and int(row["index"]) >= ROTATION_STEP:
             continue  # Rotations are generated from the first row, so the released ones are skipped.
-        unit = f"{data_set}-{owner_of(row['index'], row['image'])}"
-        image = release_source(path.name, unit.removeprefix(f"{data_set}-"))
-        clips[unit] = Clip(f"{unit}.still", unit, "images", parts=[image])
+        cluster = f"{data_set}-{find_image_owner(row['index'], row['image'])}"
+        image = release_source(path.name, cluster.removeprefix(f"{data_set}-"))
+        clips[cluster] = AnnotatedClip(f"{cluster}.still", cluster, "images", parts=[image])
         location = f"{path}: row {number} ({row['index']})"
-        items.append(_image_item(row, row[category].strip(), data_set, unit, location, flaws))
+        items.append(_image_item(row, row[category].strip(), data_set, cluster, location, flaws))
     return Annotations(list(clips.values()), items)
 
 
-def _image_item(row: Mapping[str, str], category: str, data_set: str, unit: str, location: str, flaws: Flaws) -> Item:
+def _image_item(
+    row: Mapping[str, str], category: str, data_set: str, cluster: str, location: str, flaws: Flaws
+) -> Item:
     """Return the item of a question about an image. A wrong category or answer is logged, counted and kept."""
     question, options = _question_and_options(row)
     if len(options) < 2:
@@ -149,19 +157,19 @@ def _image_item(row: Mapping[str, str], category: str, data_set: str, unit: str,
         flaw = f"category '{category}' is not one of {allowed}; the question counts in none of them"
         flaws.add(entry, location, flaw)
     if answer not in options:
-        flaw = f"answer '{row['answer']}' is none of its options {', '.join(options)}; no answer to it is right"
+        flaw = f"answer '{row['answer']}' is none of the options {', '.join(options)}; every response counts as wrong"
         flaws.add(entry, location, flaw)
     group = CATEGORIES[data_set].get(category.lower())
     return Item(
         item_id=entry,
-        clip_id=f"{unit}.still",
-        unit=unit,
+        clip_id=f"{cluster}.still",
+        cluster=cluster,
         task=data_set,
         texts={"question": question, "hint": row.get("hint", "").strip(), **options},
         answer=answer if answer in options else "",
-        groups=[data_set, GROUPS_OF[data_set][-1], *([group] if group else [])],
-        tags=[Tag(OPTIONS, str(len(options)))],
-        flaws=flaws.of(entry),
+        groups=[data_set, GROUPS_BY_DATA_SET[data_set][-1], *([group] if group else [])],
+        tags=[Tag(OPTION_COUNT_TAG, str(len(options)))],
+        flaws=flaws.get(entry),
     )
 
 
@@ -170,7 +178,7 @@ def _question_and_options(row: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     options = {letter: row[letter].strip() for letter in LETTERS if row.get(letter, "").strip()}
     if options:
         return row["question"], options
-    match = LISTED.fullmatch(row["question"])
+    match = INLINE_OPTIONS.fullmatch(row["question"])
     if match is None:
         return row["question"], {}
     return match["question"], {letter: match[letter].strip() for letter in LETTERS if match[letter] is not None}

@@ -5,134 +5,137 @@ from functools import partial
 
 import polars as pl
 
-from reprise.benchmarks.mmbench_video.analyses import ANALYSED
-from reprise.benchmarks.mmbench_video.taxonomy import GROUPS as RELEASED_GROUPS
+from reprise.benchmarks.annotations import is_in, select_items, tag_text_expr
+from reprise.benchmarks.mmbench_video.analyses import ANALYSIS_GROUPS
 from reprise.benchmarks.mmbench_video.taxonomy import (
-    GROUPS_OF,
-    HALVES,
+    BENCHMARK_NAME,
+    GROUPS_BY_DATA_SET,
+    L1_GROUPS,
     LEAVES,
     MMBENCH,
     MMSTAR,
-    OPTIONS,
+    OPTION_COUNT_TAG,
     OVERALL,
-    OWN_NAME,
     SCORINGS,
-    other_sets,
+    list_other_sets,
 )
-from reprise.benchmarks.rows import chosen_items, is_in, tag_text
-from reprise.benchmarks.scoring import SAMPLE, Answered, Scores, groups_there, in_group
-from reprise.stats.measures import Measure, measure, ones
+from reprise.benchmarks.mmbench_video.taxonomy import GROUPS as RELEASED_GROUPS
+from reprise.benchmarks.scoring import SAMPLE_COLUMNS, RunAnswers, Scoring, filter_group, nonempty_groups
+from reprise.stats.measures import Measure, compute_measure, unit_weights
 
-GROUPS = RELEASED_GROUPS | {name: is_in(name) for name in ANALYSED}
+GROUPS = RELEASED_GROUPS | {name: is_in(name) for name in ANALYSIS_GROUPS}
 CHANCE: dict[str, float | None] = {"accuracy": None}
 # `mae` compares a judge with human ratings if the user supplies them.
 METRICS = frozenset({"mean", "valid", "original_score", "normalized_score", "mae"})
-BEST = 3
-BEST_BY_SCORING = {SCORINGS["0 to 5"]: 5}
-"""group of a scoring -> its highest rating, if it is not BEST"""
-# Number of rotations in which a question about an image is queried.
-ALL_ROTATIONS, ONE_ROTATION = tag_text(OPTIONS).cast(pl.UInt32), pl.lit(1)
+MAX_RATING = 3
+MAX_RATING_BY_SCORING = {SCORINGS["0 to 5"]: 5}
+"""group of a scoring -> its highest rating, if it is not MAX_RATING"""
+# Number of requests about one image question: one per rotation of its options.
+ALL_ROTATIONS, ONE_ROTATION = tag_text_expr(OPTION_COUNT_TAG).cast(pl.UInt32), pl.lit(1)
 
 
-def _rating_measures(form: str, answered: Answered, level: float) -> list[Measure]:
+def _rating_measures(form: str, run_answers: RunAnswers, level: float) -> list[Measure]:
     """Compute mean ratings: `mean` (the paper's ALL) counts failed answers as 0, `valid` leaves them out.
 
     The `authors` convention differs for failed unpacked answers. The reference harness sends their failure message to
     the judge like an answer, so they count in `valid` with rating 0.
     """
-    rows = answered.rows()
-    keeps_failed = answered.convention == "authors" and form == "unpacked"
+    rows = run_answers.rows()
+    keeps_failed = run_answers.convention == "authors" and form == "unpacked"
     is_counted = rows["score"].is_not_null() | (rows["failed"] if keeps_failed else False)
-    rows = rows.with_columns(given=is_counted.cast(pl.Float64), score=rows["score"].fill_null(0.0))
+    rows = rows.with_columns(counted=is_counted.cast(pl.Float64), score=rows["score"].fill_null(0.0))
     measures = []
-    rating_measure = partial(measure, level=level, limits=(0, BEST), scale=1)
-    sets = other_sets(answered.items)
-    for group in () if sets else (*LEAVES, *HALVES, OVERALL, *groups_there(rows, ANALYSED)):
-        members = in_group(rows, group, GROUPS)
-        counted_scores, is_counted = members["score"] * members["given"], members["given"]
-        measures.append(rating_measure("mean", group, members, [(members["score"], ones(members))]))
-        measures.append(rating_measure("valid", group, members, [(counted_scores, is_counted)]))
-    for group in sets or [OWN_NAME]:
-        members = in_group(rows, group, GROUPS)
+    rating_measure = partial(compute_measure, level=level, limits=(0, MAX_RATING), scale=1)
+    sets = list_other_sets(run_answers.items)
+    for group in () if sets else (*LEAVES, *L1_GROUPS, OVERALL, *nonempty_groups(rows, ANALYSIS_GROUPS)):
+        members = filter_group(rows, group, GROUPS)
+        counted = members["counted"]
+        measures.append(rating_measure("mean", group, members, [(members["score"], unit_weights(members))]))
+        measures.append(rating_measure("valid", group, members, [(members["score"] * counted, counted)]))
+    for group in sets or [BENCHMARK_NAME]:
+        members = filter_group(rows, group, GROUPS)
         measures += _set_measures(group, members, members["score"], _max_rating(members), level)
     return measures
 
 
 def _max_rating(rows: pl.DataFrame) -> int:
     """Return the highest rating that these answers can have; all questions of a set have the same scoring."""
-    return next((best for group, best in BEST_BY_SCORING.items() if not chosen_items(rows, group).is_empty()), BEST)
+    ratings = (rating for group, rating in MAX_RATING_BY_SCORING.items() if not select_items(rows, group).is_empty())
+    return next(ratings, MAX_RATING)
 
 
-def _set_measures(group: str, rows: pl.DataFrame, scores: pl.Series, best: int, level: float) -> list[Measure]:
+def _set_measures(group: str, rows: pl.DataFrame, scores: pl.Series, max_score: int, level: float) -> list[Measure]:
     """Compute Table 2: the mean score, and the mean score scaled to 0 to 100."""
-    ratios = [(scores, ones(rows))]
+    ratios = [(scores, unit_weights(rows))]
     return [
-        measure(metric, group, rows, ratios, level=level, limits=(0, best), scale=scale)
-        for metric, scale in (("original_score", 1), ("normalized_score", 100 / best))
+        compute_measure(metric, group, rows, ratios, level=level, limits=(0, max_score), scale=scale)
+        for metric, scale in (("original_score", 1), ("normalized_score", 100 / max_score))
     ]
 
 
-def _outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
+def _outcomes(run_answers: RunAnswers) -> dict[str, pl.DataFrame]:
     """Return the rating of every question as a share of the highest rating."""
-    rating_share = pl.col("score").fill_null(0.0) / _max_rating(answered.items)
-    return {"mean": answered.rows().select("item_id", "unit", task=pl.lit(OVERALL), right=rating_share)}
+    rating_share = pl.col("score").fill_null(0.0) / _max_rating(run_answers.items)
+    return {"mean": run_answers.rows().select("item_id", "cluster", task=pl.lit(OVERALL), right=rating_share)}
 
 
-def _choice_measures(answered: Answered, level: float) -> list[Measure]:
+def _choice_measures(run_answers: RunAnswers, level: float) -> list[Measure]:
     """Compute the share of right answers to each set's questions; failed and unparsed answers are wrong."""
     measures = []
-    for name in other_sets(answered.items):
-        rows = in_group(answered.rows(), name, GROUPS)
+    for name in list_other_sets(run_answers.items):
+        rows = filter_group(run_answers.rows(), name, GROUPS)
         measures += _set_measures(name, rows, rows["right"].cast(pl.Float64), 1, level)
     return measures
 
 
-def _image_measures(data_set: str, rotation_count: pl.Expr, answered: Answered, level: float) -> list[Measure]:
+def _image_measures(data_set: str, rotation_count: pl.Expr, run_answers: RunAnswers, level: float) -> list[Measure]:
     """Compute the share of questions answered right, by category and overall, for groups in the release."""
-    rows, measures = _image_rows(rotation_count, answered), []
-    for group in GROUPS_OF[data_set]:
-        if not chosen_items(answered.items, group).is_empty():
-            members = chosen_items(rows, group)
-            measures.append(measure("accuracy", group, members, [(members["right"], ones(members))], level))
+    rows, measures = _image_rows(rotation_count, run_answers), []
+    for group in GROUPS_BY_DATA_SET[data_set]:
+        if not select_items(run_answers.items, group).is_empty():
+            members = select_items(rows, group)
+            measures.append(
+                compute_measure("accuracy", group, members, [(members["right"], unit_weights(members))], level)
+            )
     return measures
 
 
-def _image_rows(rotation_count: pl.Expr, answered: Answered) -> pl.DataFrame:
+def _image_rows(rotation_count: pl.Expr, run_answers: RunAnswers) -> pl.DataFrame:
     """Return one row per queried question, right if every rotation is right and failed if a rotation has no answer.
 
     The reference harness considers only rotations in its file of answers, and only questions whose rotation 0 is there.
     """
-    by_item = answered.verdicts.group_by("item_id", maintain_order=True).agg(
+    by_item = run_answers.verdicts.group_by("item_id", maintain_order=True).agg(
         pl.col("right").all(),
         pl.col("failed", "unparsed").any(),
-        turns=pl.len(),
-        is_begun=(pl.col("role") == "rotation0").any(),
+        rotations=pl.len(),
+        has_first_rotation=(pl.col("role") == "rotation0").any(),
     )
-    rows = answered.items.join(by_item, on="item_id", how="inner", maintain_order="left")
-    if answered.convention == "authors":
-        return rows.filter(pl.col("is_begun"))
-    is_incomplete = pl.col("turns") < rotation_count
+    rows = run_answers.items.join(by_item, on="item_id", how="inner", maintain_order="left")
+    if run_answers.convention == "authors":
+        return rows.filter(pl.col("has_first_rotation"))
+    is_incomplete = pl.col("rotations") < rotation_count
     return rows.with_columns(right=pl.col("right") & ~is_incomplete, failed=pl.col("failed") | is_incomplete)
 
 
-def _image_outcomes(rotation_count: pl.Expr, answered: Answered) -> dict[str, pl.DataFrame]:
+def _image_outcomes(rotation_count: pl.Expr, run_answers: RunAnswers) -> dict[str, pl.DataFrame]:
     """Return the outcome of every question about an image."""
-    return {"accuracy": _image_rows(rotation_count, answered).select(SAMPLE)}
+    return {"accuracy": _image_rows(rotation_count, run_answers).select(SAMPLE_COLUMNS)}
 
 
 SCORES = {
     **{
-        form: Scores(METRICS, partial(_rating_measures, form), _outcomes, "mean", best=BEST)
+        form: Scoring(METRICS, partial(_rating_measures, form), _outcomes, "mean", max_score=MAX_RATING)
         for form in ("unpacked", "packed")
     },
-    "set_choice": Scores(
+    "set_choice": Scoring(
         frozenset({"original_score", "normalized_score"}),
         _choice_measures,
-        lambda answered: {"original_score": answered.rows().select(SAMPLE)},
+        lambda run_answers: {"original_score": run_answers.rows().select(SAMPLE_COLUMNS)},
         "original_score",
     ),
     **{
-        form: Scores(
+        form: Scoring(
             frozenset({"accuracy"}),
             partial(_image_measures, data_set, rotation_count),
             partial(_image_outcomes, rotation_count),
@@ -143,10 +146,10 @@ SCORES = {
 }
 
 
-def mean_ratings(verdicts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def average_ratings(verdicts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Return the mean rating of every question over the runs.
 
-    A failed answer counts as 0, so that no failure makes a question look static.
+    A failed answer counts as 0, so a failure never makes a question look static.
     """
     ratings = pl.concat(verdicts).select("item_id", pl.col("score").fill_null(0.0).alias("rating"))
     return ratings.group_by("item_id", maintain_order=True).agg(pl.col("rating").sum() / len(verdicts))

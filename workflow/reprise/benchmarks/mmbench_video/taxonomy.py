@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from reprise.benchmarks.rows import ALL_ITEMS, Item, chosen_items, is_in
+from reprise.benchmarks.annotations import ALL_ITEMS, Item, is_in, select_items
 
 # The group of all questions about other sets of videos. Each set also has a group with its own name.
 SETS = "sets"
@@ -29,18 +29,18 @@ LEAVES = {
     "csr": ("Common Sense Reasoning",),
     "tr": ("Counterfactual Reasoning", "Causal Reasoning", "Future Prediction"),
 }
-HALVES = {"perception": ("cp", "fp_s", "fp_c", "hl"), "reasoning": ("lr", "ar", "rr", "csr", "tr")}
-L2_OF = {leaf: l2 for l2, leaves in LEAVES.items() for leaf in leaves}
+L1_GROUPS = {"perception": ("cp", "fp_s", "fp_c", "hl"), "reasoning": ("lr", "ar", "rr", "csr", "tr")}
+L2_BY_LEAF = {leaf: l2 for l2, leaves in LEAVES.items() for leaf in leaves}
 OVERALL = "overall"
 ALL = "all"
-OWN_NAME = "mmbench_video"
+BENCHMARK_NAME = "mmbench_video"
 OTHER_VIDEO_SETS = dict.fromkeys(("msvd", "tgif", "msrvtt", "activitynet"), "0 to 5") | dict.fromkeys(
     ("egoschema", "video_mme", "next_gqa"), "accuracy"
 )
 """set of videos in Tables 1 and 2 -> its scoring in the paper; without a manifest, tables show published numbers"""
 SUBTITLED = "subtitled"
 """questions about videos that come with subtitles"""
-LEAF = "leaf"
+LEAF_TAG = "leaf"
 """tag of an ability that a question tests; a question may have several"""
 
 # Data set of images -> category in its released table -> group in Table 4.
@@ -63,21 +63,24 @@ CATEGORIES = {
         "science & technology": "mmstar_st",
     },
 }
-GROUPS_OF = {name: (*groups.values(), f"{name}_overall") for name, groups in CATEGORIES.items()}
+GROUPS_BY_DATA_SET = {name: (*groups.values(), f"{name}_overall") for name, groups in CATEGORIES.items()}
 """data set of images -> its groups; the last group contains all of its questions"""
 LETTERS = ("A", "B", "C", "D")
-OPTIONS = "options"
+OPTION_COUNT_TAG = "options"
 """tag with the number of options of a question about an image, which is also its number of rotations"""
 # MMBench's released tables have one row per rotation. Indices of consecutive rotations differ by this number.
 ROTATION_STEP = 1_000_000
 
 GROUPS = (
-    {name: is_in(name) for name in (*HALVES["perception"], "perception", *HALVES["reasoning"], "reasoning")}
+    {name: is_in(name) for name in (*L1_GROUPS["perception"], "perception", *L1_GROUPS["reasoning"], "reasoning")}
     | {OVERALL: ALL_ITEMS, ALL: ALL_ITEMS}
-    | {name: is_in(name) for name in (OWN_NAME, *OTHER_VIDEO_SETS, *GROUPS_OF[MMBENCH], *GROUPS_OF[MMSTAR])}
+    | {
+        name: is_in(name)
+        for name in (BENCHMARK_NAME, *OTHER_VIDEO_SETS, *GROUPS_BY_DATA_SET[MMBENCH], *GROUPS_BY_DATA_SET[MMSTAR])
+    }
 )
 # Reserved names, which no set of other videos can have.
-GROUPS_TAKEN = tuple(sorted({*GROUPS, SETS, *SCORINGS.values(), SUBTITLED} - set(OTHER_VIDEO_SETS)))
+RESERVED_GROUPS = tuple(sorted({*GROUPS, SETS, *SCORINGS.values(), SUBTITLED} - set(OTHER_VIDEO_SETS)))
 
 
 def is_complete(item: Item) -> bool:
@@ -85,11 +88,11 @@ def is_complete(item: Item) -> bool:
     return bool(item.texts["question"].strip() and item.answer.strip())
 
 
-def other_sets(items: pl.DataFrame) -> list[str]:
+def list_other_sets(items: pl.DataFrame) -> list[str]:
     """Return the names of the other sets of videos among the items."""
-    return chosen_items(items, SETS)["task"].unique(maintain_order=True).to_list()
+    return select_items(items, SETS)["task"].unique(maintain_order=True).to_list()
 
 
-def option_texts(item: Item) -> dict[str, str]:
+def options_by_letter(item: Item) -> dict[str, str]:
     """Map each letter to the option of a question about an image."""
     return {letter: text for letter, text in item.texts.items() if letter in LETTERS}

@@ -4,47 +4,47 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from reprise.benchmarks.counting import DataStatistics, Number
-from reprise.benchmarks.rows import Item, flaws_of, grouped, items_of
+from reprise.benchmarks.annotations import Item, group_by_key, list_flaws, to_items
+from reprise.benchmarks.data_statistics import DataStatistics, Statistic
 from reprise.benchmarks.temporalbench.option_sets import caption_pair
-from reprise.benchmarks.temporalbench.taxonomy import DATASETS, GROUPS, GROUPS_OF_TASK, OVERALL
+from reprise.benchmarks.temporalbench.taxonomy import DATASETS, GROUPS, GROUPS_BY_TASK, OVERALL
 from reprise.stats.chance import chance_all_above, chance_all_right
 
 
-def _numbers(items: pl.DataFrame, clips: pl.DataFrame) -> list[Number]:
+def _numbers(items: pl.DataFrame, clips: pl.DataFrame) -> list[Statistic]:
     """Count videos and words of captions (Table 1) and questions (Table 5), and compute chance."""
     short = items.filter(pl.col("task") == "short")
     numbers = []
-    for group in GROUPS_OF_TASK["short"]:
+    for group in GROUPS_BY_TASK["short"]:
         rows = short.filter(GROUPS[group])
-        numbers += [Number("samples", group, rows["clip_id"].n_unique()), Number("questions", group, rows.height)]
+        numbers += [Statistic("samples", group, rows["clip_id"].n_unique()), Statistic("questions", group, rows.height)]
     mean_words = {dataset: _mean_words(short.filter(GROUPS[dataset])) for dataset in DATASETS}
     available_means = {dataset: count for dataset, count in mean_words.items() if count is not None}
-    numbers += [Number("words", dataset, count) for dataset, count in available_means.items()]
+    numbers += [Statistic("words", dataset, count) for dataset, count in available_means.items()]
     if available_means:
-        numbers.append(Number("words", OVERALL, sum(available_means.values()) / len(available_means)))
-    numbers.append(Number("flawed", OVERALL, len(flaws_of(items))))
+        numbers.append(Statistic("words", OVERALL, sum(available_means.values()) / len(available_means)))
+    numbers.append(Statistic("flawed", OVERALL, len(list_flaws(items))))
     for form, task, guess in GUESSES:
-        numbers += _chance(f"chance.{form}.mba", items.filter(pl.col("task") == task), GROUPS_OF_TASK[task], guess)
+        numbers += _chance(f"chance.{form}.mba", items.filter(pl.col("task") == task), GROUPS_BY_TASK[task], guess)
     return numbers
 
 
 def _mean_words(rows: pl.DataFrame) -> float | None:
     """Return the mean number of words of the videos' positive captions; None without captions."""
-    captions = {item.clip_id: pair[0] for item in items_of(rows) if (pair := caption_pair(item))}
+    captions = {item.clip_id: pair[0] for item in to_items(rows) if (pair := caption_pair(item))}
     return sum(len(text.split()) for text in captions.values()) / len(captions) if captions else None
 
 
 def _chance(
     metric: str, items: pl.DataFrame, groups: Sequence[str], guess: Callable[[list[list[Item]]], float | None]
-) -> list[Number]:
+) -> list[Statistic]:
     """Compute chance for each group that has videos."""
     numbers = []
     for group in groups:
-        videos = grouped(items_of(items.filter(GROUPS[group])), lambda item: item.clip_id)
+        videos = group_by_key(to_items(items.filter(GROUPS[group])), lambda item: item.clip_id)
         chance = guess(list(videos.values()))
         if chance is not None:
-            numbers.append(Number(metric, group, 100 * chance))
+            numbers.append(Statistic(metric, group, 100 * chance))
     return numbers
 
 

@@ -1,4 +1,4 @@
-"""Build option sets in which the right caption is, or is not, the one that the others resemble (paper, section 3.3).
+"""Build option sets whose wrong captions resemble the right one, or one of its negatives (paper, section 3.3).
 
 The paper's negatives of a negative are not released. They are built from released negatives: two negatives that edit a
 caption at different places combine to a text that has both edits.
@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import pairwise, permutations
 from typing import NamedTuple
 
-from reprise.benchmarks.rows import Item
+from reprise.benchmarks.annotations import Item
 
 LETTERS = ("A", "B", "C", "D")
 # The names of the four options. They all resemble the right caption `c`, or all resemble its negative `n1_c`.
@@ -37,7 +37,7 @@ class Edit(NamedTuple):
     words: tuple[str, ...]
 
 
-def edits(caption: str, negative: str) -> list[Edit]:
+def find_edits(caption: str, negative: str) -> list[Edit]:
     """Return the word-level edits that turn a caption into its negative."""
     old, new = caption.split(), negative.split()
     codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
@@ -48,9 +48,9 @@ def edits(caption: str, negative: str) -> list[Edit]:
     ]
 
 
-def combined_caption(caption: str, first: str, second: str) -> str | None:
+def combine_edits(caption: str, first: str, second: str) -> str | None:
     """Apply the edits of two negatives to their caption; return None if the edits touch or overlap."""
-    all_edits = sorted([*edits(caption, first), *edits(caption, second)])
+    all_edits = sorted([*find_edits(caption, first), *find_edits(caption, second)])
     if any(left.end >= right.start for left, right in pairwise(all_edits)):
         return None
     words = caption.split()
@@ -59,13 +59,13 @@ def combined_caption(caption: str, first: str, second: str) -> str | None:
     return " ".join(words)
 
 
-def captions_of(caption: str, negatives: Sequence[str]) -> dict[str, str] | None:
+def build_set_captions(caption: str, negatives: Sequence[str]) -> dict[str, str] | None:
     """Return the texts of both option sets, from the first negatives that combine; None if none do."""
     for first in negatives:
         combinations = [
             (partner, combination)
             for partner in negatives
-            if (combination := combined_caption(caption, first, partner)) is not None
+            if (combination := combine_edits(caption, first, partner)) is not None
         ]
         if len(combinations) >= 2:
             (second, second_of_first), (third, third_of_first) = combinations[:2]

@@ -3,36 +3,36 @@
 from collections.abc import Iterator
 from functools import partial
 
-from reprise.benchmarks.asking import EachItem, Question
-from reprise.benchmarks.rows import Item
+from reprise.benchmarks.annotations import Item
+from reprise.benchmarks.question_forms import PerItemForm, Question
 from reprise.benchmarks.temporalbench.option_sets import LETTERS, OPTION_SETS, names_by_letter
 from reprise.core.log import log
 
 CAPTIONS = ("A", "B")
 
 
-def released(role: str, item: Item) -> Iterator[Question]:
+def build_released(role: str, item: Item) -> Iterator[Question]:
     """Yield the released question about an item."""
     option_texts = [item.texts[letter] for letter in CAPTIONS if letter in item.texts]
     yield Question(role, item.texts, CAPTIONS, option_texts, item.answer)
 
 
-def description(item: Item) -> Iterator[Question]:
+def build_description(item: Item) -> Iterator[Question]:
     """Yield the request for a caption of the video."""
     yield Question("caption", item.texts, expected=item.answer)
 
 
-def similarities(item: Item) -> Iterator[Question]:
-    """Yield one similarity query for each caption of a question; nothing if the question's text has no captions."""
+def build_similarities(item: Item) -> Iterator[Question]:
+    """Yield one similarity request for each caption of a question; nothing if its text has no captions."""
     if not set(CAPTIONS) <= item.texts.keys():
-        log.info(f"{item.item_id}: its text shows no captions A and B, so it cannot be asked by similarity")
+        log.info(f"{item.item_id}: no captions A and B in its text, so no similarity request is sent")
         return
     for letter in CAPTIONS:
         expected = "match" if letter == item.answer else ""
         yield Question(letter, {"caption": item.texts[letter]}, ["match"], expected=expected)
 
 
-def four_captions(role: str, item: Item) -> Iterator[Question]:
+def build_four_captions(role: str, item: Item) -> Iterator[Question]:
     """Yield the question which of four captions is right."""
     option_texts = [item.texts[name] for name in names_by_letter(item.item_id, role).values()]
     values = {f"caption_{letter.lower()}": text for letter, text in zip(LETTERS, option_texts, strict=True)}
@@ -40,10 +40,10 @@ def four_captions(role: str, item: Item) -> Iterator[Question]:
 
 
 FORMS = {
-    "short": EachItem(partial(released, "short")),
-    "long": EachItem(partial(released, "long")),
-    "short_similarity": EachItem(similarities),
-    "long_similarity": EachItem(similarities),
-    "caption": EachItem(description),
-    **{name: EachItem(partial(four_captions, name)) for name in OPTION_SETS},
+    "short": PerItemForm(partial(build_released, "short")),
+    "long": PerItemForm(partial(build_released, "long")),
+    "short_similarity": PerItemForm(build_similarities),
+    "long_similarity": PerItemForm(build_similarities),
+    "caption": PerItemForm(build_description),
+    **{name: PerItemForm(partial(build_four_captions, name)) for name in OPTION_SETS},
 }

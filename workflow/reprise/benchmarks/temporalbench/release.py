@@ -7,8 +7,16 @@ from typing import Literal
 
 import polars as pl
 
-from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Flaws, Item, entries_of, grouped
-from reprise.benchmarks.temporalbench.option_sets import SET_NAMES, caption_pair, captions_of
+from reprise.benchmarks.annotations import (
+    AnnotatedClip,
+    Annotations,
+    ClipSource,
+    Flaws,
+    Item,
+    group_by_key,
+    iterate_entries,
+)
+from reprise.benchmarks.temporalbench.option_sets import SET_NAMES, build_set_captions, caption_pair
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES, CENTRAL, DATASETS
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows, require_columns
@@ -23,9 +31,9 @@ VIDEO = re.compile(r"^(?:(?:short|long)_video/)?(?P<name>.+)\.\w+$")
 SPAN = re.compile(r"^(?P<source>.+)_start_(?P<start>\d+(?:\.\d+)?)_end_(?P<end>\d+(?:\.\d+)?)$")
 
 
-def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
+def read_release(files: Sequence[Path], clips: ClipSource, options: Mapping[str, object]) -> Annotations:
     """Read the three released files, and build option sets from the questions about short videos."""
-    clips_by_id: dict[str, Clip] = {}
+    clips_by_id: dict[str, AnnotatedClip] = {}
     items: list[Item] = []
     flaws = Flaws()
     paths: dict[str, Path] = {}
@@ -33,10 +41,13 @@ def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, 
         matches = [path for path in files if name_part in path.name]
         if len(matches) != 1:
             names = ", ".join(path.name for path in files) or "nothing"
-            raise UserError(f"release: expected one file named *{name_part}*, found {len(matches)} in {names}.")
+            raise UserError(
+                f"release: expected one file named *{name_part}*, found {len(matches)} in {names}. "
+                "Keep one file per task."
+            )
         paths[task] = matches[0]
     for task, path in paths.items():
-        for location, row in entries_of(_rows(path, task), path, "idx"):
+        for location, row in iterate_entries(_rows(path, task), path, "idx"):
             clip = _clip(row["video_name"], task, location, clips)
             clips_by_id[clip.clip_id] = clip
             items.append(_item(row, task, clip, location, flaws, clips))
@@ -66,30 +77,32 @@ def _with_columns(rows: pl.DataFrame, required: Sequence[str], path: Path) -> pl
     return require_columns(rows, required, path).cast(pl.String)
 
 
-def _clip(video_name: str, task: str, location: str, clips: ClipsFrom) -> Clip:
-    """Return the clip that a file name describes. Clips share a unit if their names give the same source video."""
+def _clip(video_name: str, task: str, location: str, clips: ClipSource) -> AnnotatedClip:
+    """Return the clip that a file name describes. Clips share a cluster if their names give the same source video."""
     video = VIDEO.match(video_name)
     if video is None:
-        raise UserError(f"{location}: video_name '{video_name}' names no video file.")
+        raise UserError(f"{location}: video_name '{video_name}' is not the name of a video file. Correct it.")
     length, name = "long" if task == "long" else "short", video["name"]
     span = SPAN.match(name)
     if span is None and clips == "ids":
         raise UserError(
             f"{location}: video_name '{video_name}' does not end in _start_<s>_end_<s>, so it cannot be cut from "
-            "its source. Use `clips: release` in the suite to take the released files."
+            "its source. Use `clips: release` in the suite to use the released files."
         )
     if span is None:
-        return Clip(f"{name}.{length}", name, "whole", video_name if clips == "release" else Path(name).name)
-    unit, start, end = span["source"], span["start"], span["end"]
-    clip_id = f"{unit}.{length}-{start}-{end}"
+        return AnnotatedClip(f"{name}.{length}", name, "whole", video_name if clips == "release" else Path(name).name)
+    cluster, start, end = span["source"], span["start"], span["end"]
+    clip_id = f"{cluster}.{length}-{start}-{end}"
     if clips == "release":
-        return Clip(clip_id, unit, "whole", video_name)
+        return AnnotatedClip(clip_id, cluster, "whole", video_name)
     kind: Literal["segment", "trim"] = "segment" if length == "long" else "trim"
-    return Clip(clip_id, unit, kind, Path(unit).name, float(start), float(end))
+    return AnnotatedClip(clip_id, cluster, kind, Path(cluster).name, float(start), float(end))
 
 
-def _item(row: Mapping[str, str], task: str, clip: Clip, location: str, flaws: Flaws, clips: ClipsFrom) -> Item:
-    """Return the item of an entry. A flawed entry is logged, counted and kept, so that no score hides it.
+def _item(
+    row: Mapping[str, str], task: str, clip: AnnotatedClip, location: str, flaws: Flaws, clips: ClipSource
+) -> Item:
+    """Return the item of an entry. A flawed entry is logged, counted and kept, so no score hides it.
 
     The user's own clips belong to none of the paper's data sets, which is no flaw.
     """
@@ -102,7 +115,7 @@ def _item(row: Mapping[str, str], task: str, clip: Clip, location: str, flaws: F
         texts |= {"A": option_match["a"], "B": option_match["b"]}
     messages = []
     if task != "caption" and answer not in ("A", "B"):
-        messages.append(f"ground truth '{row['GT']}' is neither A nor B, so no answer to it is right")
+        messages.append(f"ground truth '{row['GT']}' is neither A nor B, so every response counts as wrong")
     if task == "caption" and not answer.strip():
         messages.append("the reference caption is empty")
     if task == "short" and not category:
@@ -115,16 +128,16 @@ def _item(row: Mapping[str, str], task: str, clip: Clip, location: str, flaws: F
     return Item(
         item_id=f"{task}/{row['idx']}",
         clip_id=clip.clip_id,
-        unit=clip.unit,
+        cluster=clip.cluster,
         task=task,
         texts=texts,
         answer=answer if task == "caption" or answer in ("A", "B") else "",
         groups=groups,
-        flaws=flaws.of(row["idx"]),
+        flaws=flaws.get(row["idx"]),
     )
 
 
-def _central_items(items: Sequence[Item], option_set_paths: Sequence[Path], clips: ClipsFrom) -> Iterator[Item]:
+def _central_items(items: Sequence[Item], option_set_paths: Sequence[Path], clips: ClipSource) -> Iterator[Item]:
     """Yield the items with option sets, from the release's own file if it has one.
 
     The authors' release has no such file: a short video gets an item here if its negatives combine to both option sets.
@@ -133,16 +146,16 @@ def _central_items(items: Sequence[Item], option_set_paths: Sequence[Path], clip
         rows = _with_columns(read_rows(path), ("video_name", *SET_NAMES), path)
         for number, row in enumerate(rows.iter_rows(named=True), start=1):
             clip = _clip(row["video_name"], "short", f"{path}: entry {number}", clips)
-            yield _central_item(clip.clip_id, clip.unit, {name: row[name] for name in SET_NAMES})
+            yield _central_item(clip.clip_id, clip.cluster, {name: row[name] for name in SET_NAMES})
     short = [item for item in items if item.task == "short" and not option_set_paths]
-    for clip_id, members in grouped(short, lambda item: item.clip_id).items():
+    for clip_id, members in group_by_key(short, lambda item: item.clip_id).items():
         pairs = [pair for item in members if (pair := caption_pair(item)) is not None]
         caption = pairs[0][0] if pairs else ""
-        texts = captions_of(caption, [negative for positive, negative in pairs if positive == caption])
+        texts = build_set_captions(caption, [negative for positive, negative in pairs if positive == caption])
         if texts is not None:
-            yield _central_item(clip_id, members[0].unit, texts)
+            yield _central_item(clip_id, members[0].cluster, texts)
 
 
-def _central_item(clip_id: str, unit: str, texts: Mapping[str, str]) -> Item:
+def _central_item(clip_id: str, cluster: str, texts: Mapping[str, str]) -> Item:
     """Return the item whose texts are the captions of both option sets."""
-    return Item(f"{CENTRAL}/{clip_id}", clip_id, unit, CENTRAL, texts, texts["c"], groups=[CENTRAL])
+    return Item(f"{CENTRAL}/{clip_id}", clip_id, cluster, CENTRAL, texts, texts["c"], groups=[CENTRAL])

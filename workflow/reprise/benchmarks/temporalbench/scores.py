@@ -11,32 +11,32 @@ from typing import TypeAlias
 
 import polars as pl
 
-from reprise.benchmarks.rows import is_in
-from reprise.benchmarks.scoring import SAMPLE, Answered, Scores, groups_there, in_group
-from reprise.benchmarks.temporalbench.analyses import ANALYSED
+from reprise.benchmarks.annotations import is_in
+from reprise.benchmarks.scoring import SAMPLE_COLUMNS, RunAnswers, Scoring, filter_group, nonempty_groups
+from reprise.benchmarks.temporalbench.analyses import ANALYSIS_GROUPS
 from reprise.benchmarks.temporalbench.option_sets import OPTION_SETS, names_by_letter
-from reprise.benchmarks.temporalbench.taxonomy import CHOICES, GROUPS_OF_TASK, OVERALL
+from reprise.benchmarks.temporalbench.taxonomy import CHOICES, GROUPS_BY_TASK, OVERALL
 from reprise.benchmarks.temporalbench.taxonomy import GROUPS as RELEASED_GROUPS
 from reprise.stats.caption_scores import ORDERS, bleu, bleu_columns, cider, rouge_l
-from reprise.stats.measures import Measure, measure, ones
+from reprise.stats.measures import Measure, compute_measure, unit_weights
 
 CHANCE: dict[str, float | None] = {"ba": 50.0, "mba": None, "share": 25.0}
-GROUPS = RELEASED_GROUPS | {name: is_in(name) for name in ANALYSED}
+GROUPS = RELEASED_GROUPS | {name: is_in(name) for name in ANALYSIS_GROUPS}
 CAPTION_METRICS = ("similarity", "cider", "rouge", *(f"bleu_{order}" for order in ORDERS))
 CAPTION_LIMITS = {"similarity": (-1, 1), "cider": (0, 10), "rouge": (0, 1)}
 
-Rows: TypeAlias = Callable[[Answered], pl.DataFrame]
-"""Returns one row per queried item, with its answer: value, score, right, unparsed, failed."""
+RowBuilder: TypeAlias = Callable[[RunAnswers], pl.DataFrame]
+"""Run answers -> one row per requested item, with its answer: value, score, right, unparsed, failed."""
 
 
-def _closer_captions(answered: Answered) -> pl.DataFrame:
+def _closer_captions(run_answers: RunAnswers) -> pl.DataFrame:
     """Take the caption with the larger similarity as the answer; a tie has no answer and is wrong."""
-    verdicts = answered.verdicts
+    verdicts = run_answers.verdicts
     halves = [verdicts.filter(pl.col("role") == letter).select("item_id", "score", "failed") for letter in ("A", "B")]
     joined = halves[0].join(halves[1], on="item_id", how="inner", suffix="_b")
     margin = (pl.col("score") - pl.col("score_b")).fill_null(0.0)
     value = pl.when(margin > 0).then(pl.lit("A")).when(margin < 0).then(pl.lit("B")).otherwise(pl.lit(""))
-    return answered.items.join(joined, on="item_id", how="inner", maintain_order="left").with_columns(
+    return run_answers.items.join(joined, on="item_id", how="inner", maintain_order="left").with_columns(
         value=value,
         right=(value == pl.col("answer")) & (value != ""),
         unparsed=pl.lit(False),
@@ -44,49 +44,54 @@ def _closer_captions(answered: Answered) -> pl.DataFrame:
     )
 
 
-def _counted_rows(rows_of: Rows, answered: Answered) -> pl.DataFrame:
+def _counted_rows(rows_of: RowBuilder, run_answers: RunAnswers) -> pl.DataFrame:
     """Return the rows that count under the run's convention."""
-    rows = rows_of(answered)
-    return rows if answered.convention == "fixed" else rows.filter(~pl.col("failed"))
+    rows = rows_of(run_answers)
+    return rows if run_answers.convention == "fixed" else rows.filter(~pl.col("failed"))
 
 
 def _video_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """Return one row per video, which is right if all of its questions are."""
     return rows.group_by("clip_id", maintain_order=True).agg(
-        pl.col("unit", "task").first(), pl.col("right").all(), pl.col("unparsed", "failed").any()
+        pl.col("cluster", "task").first(), pl.col("right").all(), pl.col("unparsed", "failed").any()
     )
 
 
-def _accuracy_measures(rows_of: Rows, groups: Sequence[str], answered: Answered, level: float) -> list[Measure]:
+def _accuracy_measures(
+    rows_of: RowBuilder, groups: Sequence[str], run_answers: RunAnswers, level: float
+) -> list[Measure]:
     """Compute binary accuracy over questions, and multiple binary accuracy over videos."""
-    rows = _counted_rows(rows_of, answered)
-    missing_items = answered.items.join(answered.verdicts, on="item_id", how="anti")
+    rows = _counted_rows(rows_of, run_answers)
+    missing_items = run_answers.items.join(run_answers.verdicts, on="item_id", how="anti")
     measures = []
-    for group in (*groups, *groups_there(rows, ANALYSED)):
-        members = in_group(rows, group, GROUPS)
-        measures.append(measure("ba", group, members, [(members["right"], ones(members))], level))
+    for group in (*groups, *nonempty_groups(rows, ANALYSIS_GROUPS)):
+        members = filter_group(rows, group, GROUPS)
+        measures.append(compute_measure("ba", group, members, [(members["right"], unit_weights(members))], level))
         videos = _video_rows(members)
-        ratio = (videos["right"], ones(videos))
-        missing = in_group(missing_items, group, GROUPS)["clip_id"].n_unique()
-        measures.append(replace(measure("mba", group, videos, [ratio], level), missing=missing))
+        ratio = (videos["right"], unit_weights(videos))
+        missing = filter_group(missing_items, group, GROUPS)["clip_id"].n_unique()
+        measures.append(replace(compute_measure("mba", group, videos, [ratio], level), missing=missing))
     return measures
 
 
-def _accuracy_outcomes(rows_of: Rows, answered: Answered) -> dict[str, pl.DataFrame]:
+def _accuracy_outcomes(rows_of: RowBuilder, run_answers: RunAnswers) -> dict[str, pl.DataFrame]:
     """Return the outcomes of both accuracies, per question and per video."""
-    rows = _counted_rows(rows_of, answered)
-    return {"ba": rows.select(SAMPLE), "mba": _video_rows(rows).rename({"clip_id": "item_id"}).select(SAMPLE)}
+    rows = _counted_rows(rows_of, run_answers)
+    return {
+        "ba": rows.select(SAMPLE_COLUMNS),
+        "mba": _video_rows(rows).rename({"clip_id": "item_id"}).select(SAMPLE_COLUMNS),
+    }
 
 
-def _caption_measures(answered: Answered, level: float) -> list[Measure]:
+def _caption_measures(run_answers: RunAnswers, level: float) -> list[Measure]:
     """Compute the seven caption scores.
 
     A failed caption scores 0. An empty one does too, except for the similarity under the `authors` convention.
     """
-    rows = _counted_rows(Answered.rows, answered)
+    rows = _counted_rows(RunAnswers.rows, run_answers)
     captions, references = rows["value"].to_list(), rows["answer"].to_list()
     similarity = rows["score"].fill_null(0.0)
-    if answered.convention == "fixed":
+    if run_answers.convention == "fixed":
         similarity = similarity * (~rows["unparsed"]).cast(pl.Float64)
     rouges = [rouge_l(caption, reference) for caption, reference in zip(captions, references, strict=True)]
     means = {
@@ -95,42 +100,42 @@ def _caption_measures(answered: Answered, level: float) -> list[Measure]:
         "rouge": pl.Series(rouges, dtype=pl.Float64),
     }
     measures = [
-        measure(name, OVERALL, rows, [(values, ones(rows))], level, limits=CAPTION_LIMITS[name])
+        compute_measure(name, OVERALL, rows, [(values, unit_weights(rows))], level, limits=CAPTION_LIMITS[name])
         for name, values in means.items()
     ]
     columns = bleu_columns(captions, references)
-    return measures + [measure(f"bleu_{n}", OVERALL, rows, columns, level, bleu(n)) for n in ORDERS]
+    return measures + [compute_measure(f"bleu_{n}", OVERALL, rows, columns, level, bleu(n)) for n in ORDERS]
 
 
-def _share_measures(form: str, answered: Answered, level: float) -> list[Measure]:
+def _share_measures(form: str, run_answers: RunAnswers, level: float) -> list[Measure]:
     """Compute how often the right caption was chosen, and how often its first negative."""
-    rows = _counted_rows(Answered.rows, answered)
+    rows = _counted_rows(RunAnswers.rows, run_answers)
     values = zip(rows["item_id"], rows["value"], strict=True)
     choices = pl.Series([names_by_letter(item_id, form).get(value, "") for item_id, value in values], dtype=pl.String)
-    return [measure("share", name, rows, [(choices == name, ones(rows))], level) for name in CHOICES]
+    return [compute_measure("share", name, rows, [(choices == name, unit_weights(rows))], level) for name in CHOICES]
 
 
 SCORES = {
     **{
-        form: Scores(
+        form: Scoring(
             frozenset({"ba", "mba"}),
-            partial(_accuracy_measures, rows_of, GROUPS_OF_TASK[form.split("_")[0]]),
+            partial(_accuracy_measures, rows_of, GROUPS_BY_TASK[form.split("_")[0]]),
             partial(_accuracy_outcomes, rows_of),
             "mba",
         )
         for form, rows_of in (
-            ("short", Answered.rows),
-            ("long", Answered.rows),
+            ("short", RunAnswers.rows),
+            ("long", RunAnswers.rows),
             ("short_similarity", _closer_captions),
             ("long_similarity", _closer_captions),
         )
     },
-    "caption": Scores(frozenset(CAPTION_METRICS), _caption_measures),
+    "caption": Scoring(frozenset(CAPTION_METRICS), _caption_measures),
     **{
-        form: Scores(
+        form: Scoring(
             frozenset({"share"}),
             partial(_share_measures, form),
-            lambda answered: {"share": _counted_rows(Answered.rows, answered).select(SAMPLE)},
+            lambda run_answers: {"share": _counted_rows(RunAnswers.rows, run_answers).select(SAMPLE_COLUMNS)},
             "share",
         )
         for form in OPTION_SETS

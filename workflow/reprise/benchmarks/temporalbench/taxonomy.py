@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from reprise.benchmarks.rows import ALL_ITEMS, is_in
+from reprise.benchmarks.annotations import ALL_ITEMS, is_in
 
 DATASETS = ("activitynet", "charades", "finegym", "movie_description", "oops", "coin", "egoexo4d")
 # The paper's Table 7 has four of the five data sets that the released long videos come from.
@@ -27,7 +27,7 @@ GROUPS = (
     | {name: is_in(name) for name in (*DATASETS, *CATEGORIES.values())}
     | dict.fromkeys(CHOICES, ALL_ITEMS)
 )
-GROUPS_OF_TASK = {
+GROUPS_BY_TASK = {
     "short": (OVERALL, *DATASETS, *CATEGORIES.values()),
     "long": (OVERALL, LONG_FOUR, *DATASETS),
 }

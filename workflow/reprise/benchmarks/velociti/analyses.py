@@ -7,8 +7,8 @@ only the names of the groups, so the assignment of verbs is this project's. Othe
 import re
 from collections.abc import Mapping, Sequence
 
-from reprise.benchmarks.rows import Item
-from reprise.benchmarks.scoring import Analyses, Facts
+from reprise.benchmarks.annotations import Item
+from reprise.benchmarks.scoring import AnalysisGroups, MetadataByClip
 
 FACETS = {
     "agent": ("agent_random", "agent_bind", "coref"),
@@ -60,17 +60,17 @@ def _forms(verb: str) -> set[str]:
     return {third_person, f"{stem}ing", f"{verb}{verb[-1]}ing"}
 
 
-_GROUP_OF = {form: group for group, verbs in VERBS.items() for verb in verbs.split() for form in _forms(verb)}
+_GROUP_BY_FORM = {form: group for group, verbs in VERBS.items() for verb in verbs.split() for form in _forms(verb)}
 
 
 def verb_groups(caption: str) -> list[str]:
     """Return the groups of the verbs in a caption."""
-    return sorted({_GROUP_OF[word] for word in re.findall("[a-z]+", caption.lower()) if word in _GROUP_OF})
+    return sorted({_GROUP_BY_FORM[word] for word in re.findall("[a-z]+", caption.lower()) if word in _GROUP_BY_FORM})
 
 
-def _groups_of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]]:
+def _groups_of_items(items: Sequence[Item], clip_metadata: MetadataByClip) -> Mapping[str, Sequence[str]]:
     """Return the groups of each sample, by the verbs in its right caption."""
     return {item.item_id: verb_groups(item.texts.get("positive", "")) for item in items}
 
 
-ANALYSES = Analyses(frozenset({*FACETS, *VERBS}), _groups_of_items)
+ANALYSES = AnalysisGroups(frozenset({*FACETS, *VERBS}), _groups_of_items)

@@ -2,20 +2,20 @@
 
 import polars as pl
 
-from reprise.benchmarks.counting import DataStatistics, Number
-from reprise.benchmarks.rows import chosen_items
+from reprise.benchmarks.annotations import select_items
+from reprise.benchmarks.data_statistics import DataStatistics, Statistic
 from reprise.benchmarks.velociti.taxonomy import CONTROL, SUBSET, TESTS
 
 
-def _numbers(items: pl.DataFrame, clips: pl.DataFrame) -> list[Number]:
+def _numbers(items: pl.DataFrame, clips: pl.DataFrame) -> list[Statistic]:
     """Count the videos, samples and subset samples of each test (Table 11)."""
     numbers = []
     for test in (CONTROL, *TESTS):
         rows = items.filter(pl.col("task") == test)
         numbers += [
-            Number("videos", test, rows["clip_id"].n_unique()),
-            Number("samples", test, rows.height),
-            Number("subset", test, chosen_items(rows, SUBSET).height),
+            Statistic("videos", test, rows["clip_id"].n_unique()),
+            Statistic("samples", test, rows.height),
+            Statistic("subset", test, select_items(rows, SUBSET).height),
         ]
     return numbers
 

@@ -1,9 +1,9 @@
-"""Build VELOCITI's questions: each caption of an item alone, or both captions in both orders."""
+"""Build VELOCITI's questions: one per caption of an item, or one per order of both captions."""
 
 from collections.abc import Iterator
 
-from reprise.benchmarks.asking import EachItem, Question
-from reprise.benchmarks.rows import Item
+from reprise.benchmarks.annotations import Item
+from reprise.benchmarks.question_forms import PerItemForm, Question
 
 YES_NO = ("Yes", "No")
 LETTERS = ("A", "B")
@@ -14,19 +14,19 @@ def has_captions(item: Item) -> bool:
     return all(item.texts[name].strip() for name in ("positive", "negative"))
 
 
-def entailment(item: Item) -> Iterator[Question]:
+def build_entailment(item: Item) -> Iterator[Question]:
     """Yield, for each caption, the question whether it is true of the clip."""
     yield Question("pos", {"caption": item.texts["positive"]}, YES_NO, expected="Yes")
     yield Question("neg", {"caption": item.texts["negative"]}, YES_NO, expected="No")
 
 
-def similarity(item: Item) -> Iterator[Question]:
-    """Yield a similarity query for each caption."""
+def build_similarity(item: Item) -> Iterator[Question]:
+    """Yield a similarity request for each caption."""
     yield Question("pos", {"caption": item.texts["positive"]}, ["match"], expected="match")
     yield Question("neg", {"caption": item.texts["negative"]}, ["match"])
 
 
-def multiple_choice(item: Item) -> Iterator[Question]:
+def build_multiple_choice(item: Item) -> Iterator[Question]:
     """Yield the question which caption is true of the clip, in both orders of the captions."""
     positive, negative = item.texts["positive"], item.texts["negative"]
     for role, expected, captions in (("a", "A", (positive, negative)), ("b", "B", (negative, positive))):
@@ -34,7 +34,7 @@ def multiple_choice(item: Item) -> Iterator[Question]:
 
 
 FORMS = {
-    "entail": EachItem(entailment, has_captions),
-    "similarity": EachItem(similarity, has_captions),
-    "mc": EachItem(multiple_choice, has_captions),
+    "entail": PerItemForm(build_entailment, has_captions),
+    "similarity": PerItemForm(build_similarity, has_captions),
+    "mc": PerItemForm(build_multiple_choice, has_captions),
 }

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import polars as pl
 
-from reprise.benchmarks.rows import grouped
+from reprise.benchmarks.annotations import group_by_key
 from reprise.core.errors import UserError
-from reprise.core.tabular import csv_rows
+from reprise.core.tabular import read_csv_rows
 
 LIST_COLUMNS = ("test_name", "video_id", "event", "captions")
 
@@ -21,7 +21,7 @@ def captions_digest(first: str, second: str) -> str:
     return hashlib.sha256(normalized.encode()).hexdigest()[:16]
 
 
-def rows_in_subset(rows: pl.DataFrame, columns: Sequence[str], subset: object) -> list[bool]:
+def match_subset(rows: pl.DataFrame, columns: Sequence[str], subset: object) -> list[bool]:
     """Return for each row (test, video, event, positive, negative) whether it is in the subset."""
     values = list(rows.select(columns).iter_rows())
     if subset is None:
@@ -38,8 +38,8 @@ def _match_list(values: Sequence[tuple[str, ...]], path: Path) -> list[bool]:
     A row whose captions were edited since is matched by video and event, if that match is unique.
     """
     if not path.is_file():
-        raise UserError(f"{path}: no such file; the suite names it as the list of the subset.")
-    entries = [tuple(row.values()) for row in csv_rows(path, LIST_COLUMNS)]
+        raise UserError(f"{path}: no such file. The suite's `subset` names it; correct the path or create the list.")
+    entries = [tuple(row.values()) for row in read_csv_rows(path, LIST_COLUMNS)]
     by_captions = Counter((test, video, digest) for test, video, _, digest in entries)
     matches = []
     for test, video, _, positive, negative in values:
@@ -60,6 +60,6 @@ def _match_list(values: Sequence[tuple[str, ...]], path: Path) -> list[bool]:
 def _sample_rows(values: Sequence[tuple[str, ...]], per_test: int, seed: int) -> list[bool]:
     """Select the rows of each test with the smallest seeded digests, independent of the order of the rows."""
     digests = [hashlib.sha256("\n".join((str(seed), *value)).encode()).hexdigest() for value in values]
-    by_test = grouped(range(len(values)), lambda index: values[index][0])
+    by_test = group_by_key(range(len(values)), lambda index: values[index][0])
     sampled = {index for indices in by_test.values() for index in sorted(indices, key=digests.__getitem__)[:per_test]}
     return [index in sampled for index in range(len(values))]

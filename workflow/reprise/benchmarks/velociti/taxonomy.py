@@ -7,11 +7,11 @@ CONTROL = "control"
 TESTS = ("agent_random", "agent_bind", "coref", "action_adv", "action_manner", "action_bind", "chrono")
 """the seven tests in the average, which excludes the control"""
 SUBSET = "subset"
-ENDING = re.compile(r"\.(?:mp4|mkv|webm|avi)$")
+VIDEO_SUFFIX = re.compile(r"\.(?:mp4|mkv|webm|avi)$")
 """file extension of a video"""
 
 
-def event_id(test: str, video: str, event: str) -> str:
+def build_event_id(test: str, video: str, event: str) -> str:
     """Return the prefix of the ids of an event's samples.
 
     It contains the test, the video and the event: `Ev3`, or `Ev1-Ev2` for a list of events.
@@ -20,4 +20,5 @@ def event_id(test: str, video: str, event: str) -> str:
         names = ast.literal_eval(event)  # literal_eval runs no code from the release.
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         names = None
-    return f"{test}/{ENDING.sub('', video)}/{'-'.join(map(str, names)) if isinstance(names, list) else event or 'Ev'}"
+    name = "-".join(map(str, names)) if isinstance(names, list) else event or "Ev"
+    return f"{test}/{VIDEO_SUFFIX.sub('', video)}/{name}"

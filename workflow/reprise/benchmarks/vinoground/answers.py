@@ -1,5 +1,5 @@
 """Select Vinoground's answers for a judge, which extracts the chosen option from an answer's reasoning."""
 
-from reprise.benchmarks.asking import answers_as_given
+from reprise.benchmarks.question_forms import select_all_answers
 
-ANSWERS = {"questions": answers_as_given}
+ANSWERS = {"questions": select_all_answers}

@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 import polars as pl
 
-from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Flaws, Item, Tag, entries_of
-from reprise.benchmarks.vinoground.taxonomy import HALF, HALVES, LETTERS, MAJOR, MINOR
+from reprise.benchmarks.annotations import AnnotatedClip, Annotations, ClipSource, Flaws, Item, Tag, iterate_entries
+from reprise.benchmarks.vinoground.taxonomy import LETTERS, MAJOR_CATEGORIES, MINOR_CATEGORIES, POLARITIES, POLARITY_TAG
 from reprise.core.errors import UserError
 from reprise.core.files import text_digest
-from reprise.core.plain import number_in
-from reprise.core.tabular import only_table, read_rows, require_columns
+from reprise.core.plain import parse_number
+from reprise.core.tabular import get_single_table, read_rows, require_columns
 
-FIELDS = ("index", "major", "minor", "pos_cap", "neg_cap")
-SPANS = ("pos_vid", "pos_start", "pos_end", "neg_vid", "neg_start", "neg_end")
-YOUTUBE = r"(?P<video>[A-Za-z0-9_-]{11})"
-LINK = re.compile(rf"(?:youtu\.be/|[?&]v=|/embed/|/shorts/){YOUTUBE}(?![A-Za-z0-9_-])")
+PAIR_FIELDS = ("index", "major", "minor", "pos_cap", "neg_cap")
+SPAN_FIELDS = ("pos_vid", "pos_start", "pos_end", "neg_vid", "neg_start", "neg_end")
+YOUTUBE_ID = r"(?P<video>[A-Za-z0-9_-]{11})"
+YOUTUBE_LINK = re.compile(rf"(?:youtu\.be/|[?&]v=|/embed/|/shorts/){YOUTUBE_ID}(?![A-Za-z0-9_-])")
 QUESTION_FIELDS = ("idx", "video_name", "question", "GT")
 SEGMENTS = ("First segment (before black frame)", "Second segment (after black frame)")
 # The wording of section 4.2 of the paper, for a release without question files.
@@ -28,7 +28,7 @@ VIDEO_QUESTION = (
 )
 
 
-class Question(NamedTuple):
+class PairQuestion(NamedTuple):
     """One of a pair's four questions, with empty texts if the release lacks it."""
 
     text: str = ""
@@ -36,69 +36,78 @@ class Question(NamedTuple):
     video: str = ""
 
 
-Questions = dict[tuple[str, str], Question]
+PairQuestions = dict[tuple[str, str], PairQuestion]
 """(index, half) -> question"""
 
 
-def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
+def read_release(files: Sequence[Path], clips: ClipSource, options: Mapping[str, object]) -> Annotations:
     """Build four items per pair: each video with both captions, each caption with the concatenation of both videos.
 
     Released questions are used unchanged. Without them, the paper's wording is filled in. A seeded shuffle of captions
     and segments then makes both answers right equally often.
     """
     if options.get("subset"):
-        raise UserError("Vinoground has no subset: remove `subset` from the suite's entry.")
+        raise UserError("Vinoground has no subset. Remove `subset` from the suite's entry.")
     flaws = Flaws()
-    rows = _rows(files, FIELDS + (() if clips == "release" else SPANS), clips, options, flaws)
+    rows = _rows(files, PAIR_FIELDS + (() if clips == "release" else SPAN_FIELDS), clips, options, flaws)
     seed = options.get("seed", "0")
     text_questions = _released(files, "textscore", rows, flaws) or _written("text", rows, seed)
     video_questions = _released(files, "videoscore", rows, flaws) or _written("video", rows, seed)
-    all_clips: list[Clip] = []
+    all_clips: list[AnnotatedClip] = []
     items: list[Item] = []
     for row in rows:
         index = row["index"]
         # The order of the halves in the concatenation follows from the ground truth of the questions about it.
-        truths = {half: video_questions[index, half].answer for half in HALVES if video_questions[index, half].answer}
-        orders = [HALVES if (half == "pos") == (truth == "A") else HALVES[::-1] for half, truth in truths.items()]
+        truths = {
+            half: video_questions[index, half].answer for half in POLARITIES if video_questions[index, half].answer
+        }
+        orders = [
+            POLARITIES if (half == "pos") == (truth == "A") else POLARITIES[::-1] for half, truth in truths.items()
+        ]
         if len(set(orders)) > 1:
             flaw = f"both captions have the ground truth '{truths['pos']}', but only one of them fits that segment"
             flaws.add(f"pair {index}", f"pair {index}", f"videoscore: {flaw}")
-        order = orders[0] if orders else HALVES
+        order = orders[0] if orders else POLARITIES
         concat_id = f"{index}.{'-'.join(order)}"
-        halves = [clip for half in HALVES if (clip := _half_clip(row, half, clips, text_questions[index, half].video))]
+        halves = [
+            clip for half in POLARITIES if (clip := _half_clip(row, half, clips, text_questions[index, half].video))
+        ]
         concat_video = (
             "" if clips != "release" else video_questions[index, "pos"].video or video_questions[index, "neg"].video
         )
         all_clips += halves
-        if len(halves) == len(HALVES):
+        if len(halves) == len(POLARITIES):
             all_clips.append(
-                Clip(concat_id, index, "concat", concat_video, parts=[f"{index}.{half}" for half in order])
+                AnnotatedClip(concat_id, index, "concat", concat_video, parts=[f"{index}.{half}" for half in order])
             )
-        for half in HALVES:
+        for half in POLARITIES:
             items.append(_item(row, half, "text", text_questions[index, half], f"{index}.{half}", flaws))
             items.append(_item(row, half, "video", video_questions[index, half], concat_id, flaws))
     return Annotations(all_clips, items)
 
 
 def _rows(
-    files: Sequence[Path], fields: Sequence[str], clips: ClipsFrom, options: Mapping[str, object], flaws: Flaws
+    files: Sequence[Path], fields: Sequence[str], clips: ClipSource, options: Mapping[str, object], flaws: Flaws
 ) -> list[dict[str, str]]:
     """Return the rows of the pairs' table; `options` map this project's column names to those of the release."""
     names = {str(options.get(field, field)): field for field in fields}
-    path = only_table(files, list(names))
+    path = get_single_table(files, list(names))
     frame = require_columns(read_rows(path), list(names), path).rename(names).cast(pl.String)
     rows = []
-    for location, row in entries_of(frame.with_columns(pl.all().str.strip_chars()), path, "index"):
+    for location, row in iterate_entries(frame.with_columns(pl.all().str.strip_chars()), path, "index"):
         rows.append(row)
         may_be_empty = {"major", "minor"}
         if clips == "files":  # An empty span means the whole file.
-            spans = [(f"{half}_start", f"{half}_end") for half in HALVES]
+            spans = [(f"{half}_start", f"{half}_end") for half in POLARITIES]
             may_be_empty |= {field for span in spans if not any(row[field] for field in span) for field in span}
         for field in fields:
             if not row[field] and field not in may_be_empty:
-                flaw = f"'{field}' is empty: half of the pair is missing, and what needs it is not asked"
+                flaw = f"'{field}' is empty: half of the pair is missing, and no request that needs it is sent"
                 flaws.add(f"pair {row['index']}", location, flaw)
-        for kind, categories, allowed in (("major", [row["major"]], MAJOR), ("minor", _minors(row), MINOR)):
+        for kind, categories, allowed in (
+            ("major", [row["major"]], MAJOR_CATEGORIES),
+            ("minor", _minors(row), MINOR_CATEGORIES),
+        ):
             for name in categories:
                 if name not in allowed:
                     flaw = (
@@ -113,91 +122,95 @@ def _minors(row: Mapping[str, str]) -> list[str]:
     return [name.strip() for name in row["minor"].split(";") if name.strip()]
 
 
-def _released(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str, str]], flaws: Flaws) -> Questions:
+def _released(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str, str]], flaws: Flaws) -> PairQuestions:
     """Return the released questions of one kind, or nothing if there are none. A missing half is kept with a flaw."""
     path = next((path for path in files if path.name == f"vinoground_{kind}.json"), None)
     if path is None:
         return {}
     indices = {row["index"] for row in rows}
-    questions: Questions = {}
-    for location, entry in entries_of(require_columns(read_rows(path), QUESTION_FIELDS, path), path, "idx"):
+    questions: PairQuestions = {}
+    for location, entry in iterate_entries(require_columns(read_rows(path), QUESTION_FIELDS, path), path, "idx"):
         match = re.fullmatch(r"(.+)_(pos|neg)", entry["idx"])
         if match is None or match[1] not in indices:
             raise UserError(f"{location}: idx '{entry['idx']}' is not <index>_pos or <index>_neg of the table's pairs.")
         answer = entry["GT"]
         if answer not in LETTERS:
-            flaw = f"{kind}: ground truth '{answer}' is neither A nor B, so no answer to it is right"
+            flaw = f"{kind}: ground truth '{answer}' is neither A nor B, so every response counts as wrong"
             flaws.add(f"pair {match[1]}", f"{location} ({entry['idx']})", flaw)
         video = str(Path(entry["video_name"]).with_suffix(""))
-        questions[match[1], match[2]] = Question(entry["question"], answer if answer in LETTERS else "", video)
+        questions[match[1], match[2]] = PairQuestion(entry["question"], answer if answer in LETTERS else "", video)
     nonempty = {key for key, question in questions.items() if question.text.strip()}
-    for key in sorted({(index, half) for index in indices for half in HALVES} - nonempty):
+    for key in sorted({(index, half) for index in indices for half in POLARITIES} - nonempty):
         flaws.add(f"pair {key[0]}", str(path), f"{kind}: no question '{'_'.join(key)}'; its pair counts as missing")
-        questions[key] = Question()
+        questions[key] = PairQuestion()
     return questions
 
 
-def _written(kind: str, rows: Sequence[Mapping[str, str]], seed: object) -> Questions:
+def _written(kind: str, rows: Sequence[Mapping[str, str]], seed: object) -> PairQuestions:
     """Generate the paper's questions about captions, or about segments.
 
-    In half of the pairs, selected by seed and index alone, the positive one comes first.
+    In half of the pairs, the positive one comes first; the seed and the index alone select these pairs.
     """
     shuffled = sorted((row["index"] for row in rows), key=lambda index: text_digest(f"{kind} {seed}\n{index}"))
     pos_first = set(shuffled[: len(rows) // 2])
-    questions: Questions = {}
+    questions: PairQuestions = {}
     for row in rows:
         index = row["index"]
         captions = (row["pos_cap"], row["neg_cap"])
         a, b = captions if index in pos_first else captions[::-1]
-        for half in HALVES:
+        for half in POLARITIES:
             caption = row[f"{half}_cap"]
             answer = LETTERS[(half == "pos") != (index in pos_first)]
             if kind == "text":
-                questions[index, half] = Question(TEXT_QUESTION.format(a=a, b=b), answer) if a and b else Question()
+                questions[index, half] = (
+                    PairQuestion(TEXT_QUESTION.format(a=a, b=b), answer) if a and b else PairQuestion()
+                )
             else:
                 questions[index, half] = (
-                    Question(VIDEO_QUESTION.format(caption=caption), answer) if caption else Question()
+                    PairQuestion(VIDEO_QUESTION.format(caption=caption), answer) if caption else PairQuestion()
                 )
     return questions
 
 
-def _half_clip(row: Mapping[str, str], half: str, clips: ClipsFrom, video: str) -> Clip | None:
+def _half_clip(row: Mapping[str, str], half: str, clips: ClipSource, video: str) -> AnnotatedClip | None:
     """Return one video of a pair: cut from its source, a released file, or a user's file, cut if the row has a span.
 
     Return None if the row names no video, or only one end of its span.
     """
     index, clip_id = row["index"], f"{row['index']}.{half}"
     if clips == "release":
-        return Clip(clip_id, index, "whole", video or f"vinoground_videos/{index}_{half}")
+        return AnnotatedClip(clip_id, index, "whole", video or f"vinoground_videos/{index}_{half}")
     name, start, end = (row[f"{half}_{part}"] for part in ("vid", "start", "end"))
     is_whole = clips == "files" and not start and not end
     if not name or not (is_whole or (start and end)):
         return None
     if is_whole:
-        return Clip(clip_id, index, "whole", name)
+        return AnnotatedClip(clip_id, index, "whole", name)
     if clips == "ids":
-        match = LINK.search(name) or re.fullmatch(YOUTUBE, name)
+        match = YOUTUBE_LINK.search(name) or re.fullmatch(YOUTUBE_ID, name)
         if match is None:
-            raise UserError(f"video '{name}': expected a YouTube id of 11 characters, or a link with one.")
+            raise UserError(
+                f"video '{name}' of clip '{clip_id}': expected a YouTube id of 11 characters, or a link with one."
+            )
         name = match["video"]
     start_s, end_s = _seconds(start, row[f"{half}_vid"]), _seconds(end, row[f"{half}_vid"])
     if not 0 <= start_s < end_s:
-        raise UserError(f"clip '{clip_id}': its start {start_s:g} s is not before its end {end_s:g} s.")
-    return Clip(clip_id, index, "trim", name, start_s, end_s)
+        raise UserError(f"clip '{clip_id}': start {start_s:g} s is not before end {end_s:g} s. Correct its span.")
+    return AnnotatedClip(clip_id, index, "trim", name, start_s, end_s)
 
 
 def _seconds(value: str, video: str) -> float:
     """Parse a time such as `12`, `12.5`, `1:02` or `1:00:02` to seconds."""
     total = 0.0
     for part in value.split(":"):
-        seconds = number_in(part)
+        seconds = parse_number(part)
         if seconds is None or seconds < 0:
             raise UserError(f"video '{video}': '{value}' is not a time; expected seconds or [h:]m:s.")
         total = total * 60 + seconds
     return total
 
 
-def _item(row: Mapping[str, str], half: str, task: str, question: Question, clip_id: str, flaws: Flaws) -> Item:
+def _item(row: Mapping[str, str], half: str, task: str, question: PairQuestion, clip_id: str, flaws: Flaws) -> Item:
     """Return the item of one question of a pair."""
     a, b = SEGMENTS if task == "video" else (row["pos_cap"], row["neg_cap"])
     if task == "text" and (half == "pos") != (question.answer == "A"):
@@ -205,11 +218,15 @@ def _item(row: Mapping[str, str], half: str, task: str, question: Question, clip
     return Item(
         item_id=f"{row['index']}_{half}/{task}",
         clip_id=clip_id,
-        unit=row["index"],
+        cluster=row["index"],
         task=task,
         texts={"question": question.text, "a": a, "b": b, "pos": row["pos_cap"], "neg": row["neg_cap"]},
         answer=question.answer,
-        groups=list(dict.fromkeys(name for name in (row["major"], *_minors(row)) if name in (*MAJOR, *MINOR))),
-        tags=[Tag(HALF, half)],
-        flaws=flaws.of(f"pair {row['index']}"),
+        groups=list(
+            dict.fromkeys(
+                name for name in (row["major"], *_minors(row)) if name in (*MAJOR_CATEGORIES, *MINOR_CATEGORIES)
+            )
+        ),
+        tags=[Tag(POLARITY_TAG, half)],
+        flaws=flaws.get(f"pair {row['index']}"),
     )

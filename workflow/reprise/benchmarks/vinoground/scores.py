@@ -7,62 +7,65 @@ from typing import TypeAlias
 
 import polars as pl
 
-from reprise.benchmarks.rows import is_in
-from reprise.benchmarks.scoring import Answered, Scores, groups_there
-from reprise.benchmarks.vinoground.analyses import ANALYSED
-from reprise.benchmarks.vinoground.taxonomy import ALL, HALVES
+from reprise.benchmarks.annotations import is_in
+from reprise.benchmarks.scoring import RunAnswers, Scoring, nonempty_groups
+from reprise.benchmarks.vinoground.analyses import ANALYSIS_GROUPS
+from reprise.benchmarks.vinoground.taxonomy import ALL, POLARITIES
 from reprise.benchmarks.vinoground.taxonomy import GROUPS as CATEGORIES
 from reprise.stats.chance import chance_pair_similarities
-from reprise.stats.measures import Measure, measure, ones
+from reprise.stats.measures import Measure, compute_measure, unit_weights
 
-GROUPS = CATEGORIES | {name: is_in(name) for name in ANALYSED}
+GROUPS = CATEGORIES | {name: is_in(name) for name in ANALYSIS_GROUPS}
 METRICS = ("text", "video", "group")
 # As in the paper, chance is the score of four random similarities.
 CHANCE: dict[str, float | None] = {name: 100 * value for name, value in chance_pair_similarities().items()}
 GROUP_CHANCE = 100 / 2**4
 """group score of random answers to four two-way questions"""
 
-ROLES = {task: [f"{task}_{half}" for half in HALVES] for task in ("text", "video")}
+ROLES = {task: [f"{task}_{half}" for half in POLARITIES] for task in ("text", "video")}
 ALL_ROLES = [role for roles in ROLES.values() for role in roles]
 
-Pairs: TypeAlias = Callable[[Answered], pl.DataFrame]
-"""Returns one row per pair: for each metric, whether it was queried, is right, failed, or was unparsed."""
+PairBuilder: TypeAlias = Callable[[RunAnswers], pl.DataFrame]
+"""Run answers -> one row per pair: for each metric, whether it was requested, is right, failed, or was unparsed."""
 
 
-def _measures(pairs_of: Pairs, answered: Answered, level: float) -> list[Measure]:
+def _measures(pairs_of: PairBuilder, run_answers: RunAnswers, level: float) -> list[Measure]:
     """Compute text, video and group score over all pairs, and over each category and range of the analyses."""
-    pairs = pairs_of(answered)
+    pairs = pairs_of(run_answers)
     measures = []
-    for group in (*CATEGORIES, *groups_there(pairs, ANALYSED)):
+    for group in (*CATEGORIES, *nonempty_groups(pairs, ANALYSIS_GROUPS)):
         members = pairs.filter(GROUPS[group])
         for metric in METRICS:
-            rows = members.filter(f"{metric}_asked").with_columns(
+            rows = members.filter(f"{metric}_requested").with_columns(
                 failed=pl.col(f"{metric}_failed"), unparsed=pl.col(f"{metric}_unparsed")
             )
-            score = measure(metric, group, rows, [(rows[f"{metric}_right"], ones(rows))], level)
+            score = compute_measure(metric, group, rows, [(rows[f"{metric}_right"], unit_weights(rows))], level)
             measures.append(replace(score, missing=members.height - rows.height))
     return measures
 
 
-def _outcomes(pairs_of: Pairs, answered: Answered) -> dict[str, pl.DataFrame]:
+def _outcomes(pairs_of: PairBuilder, run_answers: RunAnswers) -> dict[str, pl.DataFrame]:
     """Return the outcomes of the three scores, one row per pair."""
-    pairs = pairs_of(answered)
+    pairs = pairs_of(run_answers)
     return {
-        metric: pairs.filter(f"{metric}_asked").select(
-            pl.col("unit").alias("item_id"), "unit", pl.lit(ALL).alias("task"), pl.col(f"{metric}_right").alias("right")
+        metric: pairs.filter(f"{metric}_requested").select(
+            pl.col("cluster").alias("item_id"),
+            "cluster",
+            pl.lit(ALL).alias("task"),
+            pl.col(f"{metric}_right").alias("right"),
         )
         for metric in METRICS
     }
 
 
-def _by_questions(answered: Answered) -> pl.DataFrame:
+def _by_questions(run_answers: RunAnswers) -> pl.DataFrame:
     """Score pairs by their four questions.
 
     Under the `authors` convention every pair of the table counts, and a question without an answer is wrong. If such a
-    question aborts the text score, the pair's video score is lost too.
+    question aborts the text score, the pair gets no video score either.
     """
-    pairs = _pair_rows(answered, ALL_ROLES)
-    pairs = _apply_authors_rules(pairs) if answered.convention == "authors" else pairs
+    pairs = _pair_rows(run_answers, ALL_ROLES)
+    pairs = _apply_authors_rules(pairs) if run_answers.convention == "authors" else pairs
     roles = {**ROLES, "group": ALL_ROLES}
     right = {
         metric: pl.all_horizontal(f"{role}_right" for role in roles[metric]).fill_null(False) for metric in METRICS
@@ -70,9 +73,9 @@ def _by_questions(answered: Answered) -> pl.DataFrame:
     return pairs.with_columns(_metric_columns(right, roles))
 
 
-def _by_similarities(answered: Answered) -> pl.DataFrame:
+def _by_similarities(run_answers: RunAnswers) -> pl.DataFrame:
     """Score pairs by four similarities, as Winoground defines the scores; a tie is not larger, so it is wrong."""
-    roles = [f"{video}_{caption}" for video in HALVES for caption in HALVES]
+    roles = [f"{video}_{caption}" for video in POLARITIES for caption in POLARITIES]
 
     def is_larger(first: str, second: str) -> pl.Expr:
         return (pl.col(f"{first}_score") > pl.col(f"{second}_score")).fill_null(False)
@@ -80,32 +83,32 @@ def _by_similarities(answered: Answered) -> pl.DataFrame:
     text = is_larger("pos_pos", "pos_neg") & is_larger("neg_neg", "neg_pos")
     video = is_larger("pos_pos", "neg_pos") & is_larger("neg_neg", "pos_neg")
     right = {"text": text, "video": video, "group": text & video}
-    return _pair_rows(answered, roles).with_columns(_metric_columns(right, dict.fromkeys(METRICS, roles)))
+    return _pair_rows(run_answers, roles).with_columns(_metric_columns(right, dict.fromkeys(METRICS, roles)))
 
 
 def _metric_columns(right: Mapping[str, pl.Expr], roles: Mapping[str, Sequence[str]]) -> Iterator[pl.Expr]:
-    """Yield, for each metric, the columns `right`, `asked`, `failed` and `unparsed`, prefixed with the metric's name.
+    """Yield, for each metric, the columns `right`, `requested`, `failed` and `unparsed`, prefixed with its name.
 
-    `asked` is true if all of the metric's questions were queried.
+    `requested` is true if a request was sent for each of the metric's questions.
     """
     for metric in METRICS:
         yield right[metric].alias(f"{metric}_right")
-        is_queried = pl.all_horizontal(pl.col(f"{role}_failed").is_not_null() for role in roles[metric])
-        yield is_queried.alias(f"{metric}_asked")
+        is_requested = pl.all_horizontal(pl.col(f"{role}_failed").is_not_null() for role in roles[metric])
+        yield is_requested.alias(f"{metric}_requested")
         for state in ("failed", "unparsed"):
             has_state = pl.any_horizontal(f"{role}_{state}" for role in roles[metric])
             yield has_state.fill_null(False).alias(f"{metric}_{state}")
 
 
-def _pair_rows(answered: Answered, roles: Sequence[str]) -> pl.DataFrame:
-    """Return one row per pair with the verdicts of its roles; they are null for questions that were never queried."""
-    items = answered.items
-    pairs = items.select("unit", "groups").unique("unit", keep="first", maintain_order=True)
-    answers = answered.verdicts.join(items.select("item_id", "unit"), on="item_id", how="inner")
+def _pair_rows(run_answers: RunAnswers, roles: Sequence[str]) -> pl.DataFrame:
+    """Return one row per pair with the verdicts of its roles; they are null for questions without a request."""
+    items = run_answers.items
+    pairs = items.select("cluster", "groups").unique("cluster", keep="first", maintain_order=True)
+    answers = run_answers.verdicts.join(items.select("item_id", "cluster"), on="item_id", how="inner")
     for role in roles:
         columns = [pl.col(part).alias(f"{role}_{part}") for part in ("right", "score", "failed", "unparsed")]
-        role_verdicts = answers.filter(pl.col("role") == role).select("unit", *columns)
-        pairs = pairs.join(role_verdicts, on="unit", how="left", maintain_order="left")
+        role_verdicts = answers.filter(pl.col("role") == role).select("cluster", *columns)
+        pairs = pairs.join(role_verdicts, on="cluster", how="left", maintain_order="left")
     return pairs
 
 
@@ -126,8 +129,8 @@ def _apply_authors_rules(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 SCORES = {
-    form: Scores(
-        frozenset(METRICS), partial(_measures, pairs_of), partial(_outcomes, pairs_of), "group", guessed=guessed
+    form: Scoring(
+        frozenset(METRICS), partial(_measures, pairs_of), partial(_outcomes, pairs_of), "group", chance=guessed
     )
     for form, pairs_of, guessed in (
         ("questions", _by_questions, {"group": GROUP_CHANCE}),

@@ -1,4 +1,4 @@
-"""Model inputs that a processor makes of a clip and its questions, and the check that they hold the plan's frames.
+"""Model inputs that a processor makes from a clip and its questions, and the check that they contain the plan's frames.
 
 The module needs the processor and the configuration of a checkpoint, but not its weights, so another process can
 prepare clips ahead.
@@ -20,17 +20,17 @@ from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.media.decoder import Footage
 from reprise.models.base import AnswerError, ModelSpec, Request
-from reprise.models.local.checkpoints import check_length, context_of, load_part, load_processor
+from reprise.models.local.checkpoints import check_context_length, get_context_length, load_part, load_processor
 from reprise.models.settings import TransformersSettings
-from reprise.models.thoughts import opens_thought
+from reprise.models.thoughts import has_open_thought
 
 VIDEO, IMAGES = "video", "images"
-KINDS = {VIDEO: "video", IMAGES: "image"}
-"""Mode of showing frames -> the type of its message parts in a chat template."""
+PROCESSOR_PREFIXES = {VIDEO: "video", IMAGES: "image"}
+"""how frames are passed -> the type of their message parts in a chat template"""
 TOKEN_TYPE_INPUTS = ("mm_token_type_ids", "token_type_ids")
 TEXT_INPUTS = ("input_ids", "attention_mask", *TOKEN_TYPE_INPUTS)
-SYSTEM, USER = "The system text.", "The question."
-PLACEHOLDERS = ("image_token_id", "video_token_id", "image_token_index", "video_token_index")
+PROBE_SYSTEM, PROBE_PROMPT = "The system text.", "The question."
+PLACEHOLDER_TOKEN_KEYS = ("image_token_id", "video_token_id", "image_token_index", "video_token_index")
 
 
 @dataclass(frozen=True)
@@ -43,21 +43,21 @@ class ClipInputs:
     """model inputs other than a question's tokens"""
     replacements: tuple[str, ...] = ()
     """text that replaces the marker of the video, or of each image, in a question"""
-    placeholders: int = 0
+    placeholder_count: int = 0
     """number of tokens of a question that the clip's embeddings replace"""
-    types: tuple[str, ...] = ()
+    token_type_inputs: tuple[str, ...] = ()
     """names of the inputs that tell for each token whether it is a placeholder"""
     footage: Footage | None = None
     """the frames, for a processor that cannot prepare a clip separately from a question"""
 
 
-class Template:
+class ChatTemplate:
     """A checkpoint's chat template, which renders questions. It logs once what the template does not support."""
 
     def __init__(self, processor: Any, arguments: Mapping[str, Any]) -> None:
         self._processor, self._arguments = processor, dict(arguments)
         try:
-            self._render("", USER, ())
+            self._render("", PROBE_PROMPT, ())
         except Exception as error:  # a template's code may raise any error
             tokenizer = getattr(processor, "tokenizer", processor)
             raise UserError(
@@ -65,10 +65,10 @@ class Template:
                 f"tokenizer_config.json) cannot render a question: {type(error).__name__}: {error}. Correct it, or use "
                 "a revision whose template works."
             ) from error
-        count = self.count(SYSTEM, SYSTEM)
+        count = self.count_occurrences(PROBE_SYSTEM, PROBE_SYSTEM)
         self._prints_system = count == 1
         if count != 1:
-            log.info(f"the chat template prints the system text {count} times: it is put before the question instead")
+            log.info(f"the chat template prints the system text {count} times; it is put before the question instead")
 
     def render(self, system: str, prompt: str, visuals: Sequence[str] = ()) -> str:
         """Return the text that the model reads: `visuals`, such as `video` or several times `image`, then the question.
@@ -79,10 +79,10 @@ class Template:
             system, prompt = "", f"{system}\n\n{prompt}"
         return self._render(system, prompt, visuals)
 
-    def count(self, text: str, system: str = "", visuals: Sequence[str] = ()) -> int:
+    def count_occurrences(self, text: str, system: str = "", visuals: Sequence[str] = ()) -> int:
         """Return how often a text occurs in a rendered question; 0 if the template rejects the parts."""
         try:
-            return self._render(system, USER, visuals).count(text)
+            return self._render(system, PROBE_PROMPT, visuals).count(text)
         except Exception:  # a template's code may raise any error
             return 0
 
@@ -96,43 +96,45 @@ class Template:
 
 
 class ClipProcessor:
-    """Prepare clips with `prepare`, and each question about a clip with `ask`, by the processor of a checkpoint."""
+    """Prepares clips, and each question about a clip, with the processor of a checkpoint."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._settings = settings = TransformersSettings.model_validate(spec.settings)
         self.processor, config = load_processor(spec), load_part(AutoConfig, spec)
         self._video_processor: Any = getattr(self.processor, "video_processor", None)
-        self._template = Template(self.processor, settings.template_arguments)
-        self.opens_thought = opens_thought(self._template.render("", ""))
-        self._placeholders = [number for name in PLACEHOLDERS if isinstance(number := getattr(config, name, None), int)]
-        self.context = context_of(config.get_text_config())
+        self._template = ChatTemplate(self.processor, settings.template_arguments)
+        self.opens_thought = has_open_thought(self._template.render("", ""))
+        self._placeholders = [
+            number for name in PLACEHOLDER_TOKEN_KEYS if isinstance(number := getattr(config, name, None), int)
+        ]
+        self.context_length = get_context_length(config.get_text_config())
         if settings != TransformersSettings():  # raise a UserError early if the checkpoint does not support them
-            size_for(settings, self._video_processor if self.mode == VIDEO else None, 1)
+            build_size_arguments(settings, self._video_processor if self.frame_mode == VIDEO else None, 1)
 
     @cached_property
-    def mode(self) -> str:
-        """Return how frames are shown, as in the settings.
+    def frame_mode(self) -> str:
+        """Return how frames are passed to the model, as in the settings.
 
         By default they are a video if the checkpoint supports it, else images.
         """
         setting = self._settings.frames
-        for mode in ([setting] if setting else KINDS) if self._placeholders else ():
-            kind, visuals = KINDS[mode], [KINDS[mode]] * (1 if mode == VIDEO else 2)
+        for mode in ([setting] if setting else PROCESSOR_PREFIXES) if self._placeholders else ():
+            kind, visuals = PROCESSOR_PREFIXES[mode], [PROCESSOR_PREFIXES[mode]] * (1 if mode == VIDEO else 2)
             token = getattr(self.processor, f"{kind}_token", None)
             has_processor = getattr(self.processor, f"{kind}_processor", None) is not None
-            if has_processor and token and self._template.count(token, visuals=visuals) == len(visuals):
+            if has_processor and token and self._template.count_occurrences(token, visuals=visuals) == len(visuals):
                 return mode
-        content = f"frames as {setting}" if setting else "frames, neither as a video nor as images"
+        modes = f"frames as {setting}" if setting else "frames, neither as a video nor as images"
         raise UserError(
             f"{self.processor.tokenizer.name_or_path}: {type(self.processor).__name__} and its chat template do not "
-            f"show the model {content}. Use a checkpoint or a revision that does, correct `settings.frames` in the "
-            "model's file, or ask this model by `sampling: none`."
+            f"show the model {modes}. Use a checkpoint or revision that does, correct `settings.frames` in the model's "
+            "file, or use `sampling: none` for this model."
         )
 
     @cached_property
     def _is_separable(self) -> bool:
         """Return whether a clip can be prepared without a question, as with nearly all of the library's processors."""
-        name = f"replace_{KINDS[self.mode]}_token"
+        name = f"replace_{PROCESSOR_PREFIXES[self.frame_mode]}_token"
         return getattr(type(self.processor), name) is not getattr(ProcessorMixin, name)
 
     # --- a clip --------------------------------------------------------------------------------------------------
@@ -153,8 +155,8 @@ class ClipProcessor:
                 name: torch.as_tensor(value) for name, value in output.items() if name not in self._question_inputs
             },
             replacements=tuple(offset["replacement"] for offset in offsets),
-            placeholders=self._count_placeholders(output["input_ids"]),
-            types=tuple(name for name in TOKEN_TYPE_INPUTS if name in output),
+            placeholder_count=self._count_placeholders(output["input_ids"]),
+            token_type_inputs=tuple(name for name in TOKEN_TYPE_INPUTS if name in output),
         )
         if self._is_separable:
             tokens, names = self._tokenize(text, inputs), [name for name in output if name in self._question_inputs]
@@ -180,7 +182,7 @@ class ClipProcessor:
 
     def _process(self, text: str, footage: Footage, **options: Any) -> dict[str, Any]:
         images = {"images": [Image.fromarray(frame) for frame in footage.frames]}
-        visuals = images if self.mode == IMAGES else self._padded_video_arguments(footage)
+        visuals = images if self.frame_mode == IMAGES else self._padded_video_arguments(footage)
         return dict(
             self.processor(text=[text], return_tensors="pt", **visuals, **self._special_tokens(text), **options)
         )
@@ -195,7 +197,7 @@ class ClipProcessor:
         if last + 1 < self._frames_per_picture:
             indices = [min(index, last) for index in range(self._frames_per_picture)]
             footage = footage._replace(
-                frames=footage.frames[indices], places=tuple(footage.places[index] for index in indices)
+                frames=footage.frames[indices], frame_indices=tuple(footage.frame_indices[index] for index in indices)
             )
         return self._video_arguments(footage)
 
@@ -203,17 +205,20 @@ class ClipProcessor:
         # The metadata tells where the frames are in their clip. Without it, processors assume 24 frames per second, and
         # models with temporal positions compress the clip.
         metadata = {
-            "total_num_frames": footage.total,
-            "fps": footage.rate,
-            "duration": footage.total / footage.rate,
-            "frames_indices": list(footage.places),  # a copy, because some classes append to it
+            "total_num_frames": footage.total_frames,
+            "fps": footage.fps,
+            "duration": footage.total_frames / footage.fps,
+            "frames_indices": list(footage.frame_indices),  # a copy, because some classes append to it
         }
-        options = {"do_sample_frames": False, **size_for(self._settings, self._video_processor, len(footage.frames))}
+        options = {
+            "do_sample_frames": False,
+            **build_size_arguments(self._settings, self._video_processor, len(footage.frames)),
+        }
         return {"videos": [footage.frames], "video_metadata": [metadata], **options}
 
     @cached_property
     def _temporal_patch_size(self) -> int:
-        return int(getattr(self._video_processor, "temporal_patch_size", 1)) if self.mode == VIDEO else 1
+        return int(getattr(self._video_processor, "temporal_patch_size", 1)) if self.frame_mode == VIDEO else 1
 
     @cached_property
     def _frames_per_picture(self) -> int:
@@ -224,7 +229,7 @@ class ClipProcessor:
         stated = self._temporal_patch_size
         if stated == 1:
             return 1
-        return stated // pictures_in(
+        return stated // count_pictures(
             self._video_processor(**self._video_arguments(self._black_footage(stated)), return_tensors="pt")
         )
 
@@ -232,10 +237,10 @@ class ClipProcessor:
         """Check that the processed pictures are those of the frames: as many for each frame as for a single one."""
         frames, frames_per_picture = len(footage.frames), self._frames_per_picture
         expected = -(-frames // frames_per_picture)
-        if self.mode == IMAGES or sizes_in(output) is not None:
-            single = footage._replace(frames=footage.frames[:1], places=footage.places[:1])
-            expected *= pictures_in(self._process(self._text("", "", 1), single))
-        count = pictures_in(output)
+        if self.frame_mode == IMAGES or get_picture_sizes(output) is not None:
+            single = footage._replace(frames=footage.frames[:1], frame_indices=footage.frame_indices[:1])
+            expected *= count_pictures(self._process(self._text("", "", 1), single))
+        count = count_pictures(output)
         # If the model itself merges several pictures, its processor may pad them with the last one.
         padded = (
             -(-expected // self._temporal_patch_size) * self._temporal_patch_size
@@ -245,10 +250,10 @@ class ClipProcessor:
         if count not in (expected, padded) or count == 0 or self._count_placeholders(output["input_ids"]) == 0:
             raise AnswerError(
                 "not_shown",
-                f"{frames} frames are {expected} pictures, {count} came out of {type(self.processor).__name__}",
+                f"{frames} frames are {expected} pictures, but {type(self.processor).__name__} returned {count}",
             )
 
-    def end_of_clip(self, ids: Any) -> int:
+    def find_clip_end(self, ids: Any) -> int:
         """Return the number of tokens of a question up to and including the last placeholder of the clip."""
         positions = torch.isin(ids[0], torch.tensor(self._placeholders)).nonzero()
         return int(positions[-1]) + 1 if len(positions) else 0
@@ -258,37 +263,41 @@ class ClipProcessor:
 
     # --- a question ----------------------------------------------------------------------------------------------
 
-    def ask(self, request: Request, clip: ClipInputs) -> dict[str, Any]:
+    def build_question_inputs(self, request: Request, clip: ClipInputs) -> dict[str, Any]:
         """Return the model inputs for a question: its tokens and, if they are not in `clip`, the frames."""
         text = self._text(request.system, request.prompt, clip.frames)
         inputs = self._tokenize(text, clip) if clip.footage is None else self._process(text, clip.footage)
         placeholders, length = self._count_placeholders(inputs["input_ids"]), int(inputs["input_ids"].shape[1])
-        if placeholders != clip.placeholders:
+        if placeholders != clip.placeholder_count:
             raise AnswerError(
-                "not_shown", f"{placeholders} tokens of the prompt stand for frames, {clip.placeholders} are needed"
+                "not_shown",
+                f"the prompt has {placeholders} placeholder tokens for frames instead of {clip.placeholder_count}",
             )
-        check_length(length, self.limit(request), self.context)
+        check_context_length(length, self.resolve_max_tokens(request), self.context_length)
         return inputs
 
-    def limit(self, request: Request) -> int:
+    def resolve_max_tokens(self, request: Request) -> int:
         """Return the maximum number of new tokens; 0 if the answer is the first token's probabilities."""
         return 0 if request.ask == "score" else self._settings.max_tokens or request.max_tokens
 
     def _text(self, system: str, prompt: str, frames: int) -> str:
         if frames == 0:
             return self._template.render(system, prompt)
-        return self._template.render(system, prompt, ["video"] if self.mode == VIDEO else ["image"] * frames)
+        return self._template.render(system, prompt, ["video"] if self.frame_mode == VIDEO else ["image"] * frames)
 
     def _tokenize(self, text: str, clip: ClipInputs) -> dict[str, Any]:
         """Tokenize a text as the processor's own call does, with the clip's parts in place of their markers."""
         if not clip.frames:
             return dict(self.processor(text=[text], return_tensors="pt", **self._special_tokens(text)))
-        marker, expected = getattr(self.processor, f"{KINDS[self.mode]}_token"), len(clip.replacements)
+        marker, expected = (
+            getattr(self.processor, f"{PROCESSOR_PREFIXES[self.frame_mode]}_token"),
+            len(clip.replacements),
+        )
         if text.count(marker) != expected:
             raise AnswerError(
-                "not_shown", f"the prompt has {text.count(marker)} marks {marker}, {expected} are for frames"
+                "not_shown", f"the prompt has {text.count(marker)} markers {marker} instead of {expected}"
             )
-        parts = {f"{KINDS[self.mode]}s_replacements": list(clip.replacements)}
+        parts = {f"{PROCESSOR_PREFIXES[self.frame_mode]}s_replacements": list(clip.replacements)}
         (text,), _ = self.processor.get_text_with_replacements([text], **parts)
         options = {
             **getattr(self.processor, "text_kwargs", {}),
@@ -296,8 +305,10 @@ class ClipProcessor:
             "return_tensors": None,
         }
         inputs = dict(self.processor.tokenizer([text], **options))
-        if clip.types:
-            inputs |= dict.fromkeys(clip.types, self.processor.create_mm_token_type_ids(inputs["input_ids"]))
+        if clip.token_type_inputs:
+            inputs |= dict.fromkeys(
+                clip.token_type_inputs, self.processor.create_mm_token_type_ids(inputs["input_ids"])
+            )
         return {name: torch.as_tensor(value) for name, value in inputs.items()}
 
     def _special_tokens(self, text: str) -> dict[str, bool]:
@@ -309,7 +320,7 @@ class ClipProcessor:
 # --- pixels --------
 
 # Class of a video processor -> whether its minimum and its maximum of pixels count all frames together, or one frame.
-LIMITED = {
+PIXEL_LIMIT_SCOPES = {
     "Qwen2VLVideoProcessor": (False, False),
     "VideoLlama3VideoProcessor": (False, True),
     "Qwen3VLVideoProcessor": (True, True),
@@ -318,7 +329,7 @@ LIMITED = {
 }
 
 
-def size_for(settings: TransformersSettings, video_processor: Any, frames: int) -> dict[str, Any]:
+def build_size_arguments(settings: TransformersSettings, video_processor: Any, frames: int) -> dict[str, Any]:
     """Return arguments that limit the pixels of a clip; raise a UserError if the processor would ignore them."""
     options: dict[str, Any] = {}
     if getattr(video_processor, "cap_pixels_per_frame", False) is None:
@@ -327,13 +338,12 @@ def size_for(settings: TransformersSettings, video_processor: Any, frames: int) 
     kind = type(video_processor).__name__
     if not limits:
         return options
-    if kind not in LIMITED:
-        reason = f"{kind} has a fixed size" if video_processor is not None else "it is shown images"
+    if kind not in PIXEL_LIMIT_SCOPES:
+        reason = f"{kind} has a fixed size" if video_processor is not None else "it receives images"
         raise UserError(
-            f"settings.{limits[0]}: this model has no limits of pixels: {reason}. "
-            f"Remove {', '.join(limits)} from its file."
+            f"settings.{limits[0]}: this model has no pixel limits: {reason}. Remove {', '.join(limits)} from its file."
         )
-    default_size, (is_min_total, is_max_total) = video_processor.size, LIMITED[kind]
+    default_size, (is_min_total, is_max_total) = video_processor.size, PIXEL_LIMIT_SCOPES[kind]
     min_pixels = settings.min_pixels and settings.min_pixels * (frames if is_min_total else 1)
     max_pixels = settings.max_pixels
     if settings.total_pixels is not None and max_pixels is not None and settings.min_pixels is not None:
@@ -346,7 +356,7 @@ def size_for(settings: TransformersSettings, video_processor: Any, frames: int) 
     return options | {"size": size}
 
 
-def pictures_in(output: Mapping[str, Any]) -> int:
+def count_pictures(output: Mapping[str, Any]) -> int:
     """Return how many pictures a processor made of frames; 0 if it made none, or fewer or more than it states."""
     pixels = output.get("pixel_values_videos", output.get("pixel_values"))
     if pixels is None:
@@ -354,7 +364,7 @@ def pictures_in(output: Mapping[str, Any]) -> int:
     grid = output.get("video_grid_thw", output.get("image_grid_thw"))
     if grid is not None:
         return int(grid[:, 0].sum()) if len(pixels) == int(grid.prod(-1).sum()) else 0
-    sizes = sizes_in(output)
+    sizes = get_picture_sizes(output)
     if sizes is not None:  # all pictures are concatenated side by side
         return len(sizes) if pixels.shape[-1] == int(sizes.prod(-1).sum()) * pixels.shape[-2] else 0
     if pixels.ndim == 3:  # each picture is divided into patches
@@ -362,6 +372,6 @@ def pictures_in(output: Mapping[str, Any]) -> int:
     return math.prod(pixels.shape[:-3])
 
 
-def sizes_in(output: Mapping[str, Any]) -> Any:
+def get_picture_sizes(output: Mapping[str, Any]) -> Any:
     """Return the sizes of pictures that a processor put side by side; some may be parts of a frame."""
     return output.get("target_sizes_videos", output.get("target_sizes"))

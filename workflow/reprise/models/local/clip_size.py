@@ -8,21 +8,21 @@ import numpy as np
 from reprise.media.decoder import Footage
 from reprise.media.errors import MediaError
 from reprise.media.probe import open_video
-from reprise.models.base import AnswerError, Clip, LargestClip, ModelSpec
+from reprise.models.base import AnswerError, ClipFrames, LargestClip, ModelSpec
 from reprise.models.local.clip_inputs import ClipProcessor
-from reprise.models.local.devices import ClipSize
-from reprise.models.local.weights import vision_configuration
+from reprise.models.local.device_memory import ClipSize
+from reprise.models.local.weights import read_vision_config
 
 # Number of clips whose files are opened for the frame size, and an allowance for prompt tokens besides the clip's.
-MAX_OPENED, TEXT_TOKENS = 64, 1024
+MAX_OPENED_CLIPS, PROMPT_TOKEN_ALLOWANCE = 64, 1024
 
 
-def largest_clip(clips: Sequence[Clip]) -> LargestClip:
+def find_largest_clip(clips: Sequence[ClipFrames]) -> LargestClip:
     """Return the largest number of pictures of a clip, and the largest height and width in a sample of the files."""
     with_frames = [clip for clip in clips if clip.path is not None and clip.indices]
-    max_pictures = max((clip.pictures for clip in with_frames), default=0)
+    max_pictures = max((clip.picture_count for clip in with_frames), default=0)
     heights, widths = [0], [0]
-    for clip in with_frames[:: max(1, len(with_frames) // MAX_OPENED)]:
+    for clip in with_frames[:: max(1, len(with_frames) // MAX_OPENED_CLIPS)]:
         rows, columns = clip.grid or (1, 1)
         try:
             assert clip.path is not None
@@ -30,29 +30,31 @@ def largest_clip(clips: Sequence[Clip]) -> LargestClip:
                 heights.append(stream.height * rows)
                 widths.append(stream.width * columns)
         except MediaError:
-            continue  # the questions about this clip will report the failure
+            continue  # the requests about this clip will report the failure
     return LargestClip(max_pictures if max(heights) else 0, max(heights), max(widths))
 
 
-def clip_size(spec: ModelSpec, processor: ClipProcessor) -> ClipSize | None:
+def compute_clip_size(spec: ModelSpec, processor: ClipProcessor) -> ClipSize | None:
     """Return the input size of the run's largest clip; None if no clip is specified or it cannot be prepared."""
-    if spec.largest is None:
+    if spec.largest_clip is None:
         return None
-    frames, height, width = spec.largest
+    frames, height, width = spec.largest_clip
     if not frames:
-        return ClipSize(TEXT_TOKENS)
+        return ClipSize(PROMPT_TOKEN_ALLOWANCE)
     black = np.zeros((frames, height, width, 3), np.uint8)
     try:
         inputs = processor.prepare(Footage(black, tuple(range(frames)), 1.0, frames))
     except AnswerError:  # each question will fail with the same error
         return None
     pixels = sum(math.prod(value.shape) for name, value in inputs.tensors.items() if name.startswith("pixel_values"))
-    vision = vision_configuration(spec.weights)
+    vision = read_vision_config(spec.weights)
     patch = vision.get("patch_size")
     patch_numbers = 3 * int(patch) ** 2 * int(vision.get("temporal_patch_size") or 1) if isinstance(patch, int) else 0
-    return ClipSize(inputs.placeholders + TEXT_TOKENS, pixels // patch_numbers if patch_numbers else 0, pixels)
+    return ClipSize(
+        inputs.placeholder_count + PROMPT_TOKEN_ALLOWANCE, pixels // patch_numbers if patch_numbers else 0, pixels
+    )
 
 
-def clip_size_of(spec: ModelSpec) -> ClipSize | None:
-    """Return the same as `clip_size` when no processor is loaded yet."""
-    return clip_size(spec, ClipProcessor(spec)) if spec.largest is not None else None
+def compute_largest_clip_size(spec: ModelSpec) -> ClipSize | None:
+    """Return the same as `compute_clip_size`, with a processor that is loaded for this call."""
+    return compute_clip_size(spec, ClipProcessor(spec)) if spec.largest_clip is not None else None

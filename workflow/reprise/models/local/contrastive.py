@@ -26,17 +26,17 @@ from transformers import (
 )
 
 from reprise.core.errors import UserError
-from reprise.models.base import Answer, Clip, ModelSpec, Ready, Request
+from reprise.models.base import Answer, ClipFrames, ModelSpec, PreparedClip, Request
 from reprise.models.local.checkpoints import (
     answer_or_error,
-    dtype_of,
     inference,
     load_model,
     load_part,
-    placing,
-    use_threads,
+    plan_device_map,
+    resolve_dtype,
+    set_thread_count,
 )
-from reprise.models.local.frames import FramesPreparer
+from reprise.models.local.frames_preparer import FramesPreparer
 
 FRAMES_PER_BATCH = 32
 
@@ -45,30 +45,30 @@ class ContrastiveAdapter:
     """An adapter that encodes a clip once and compares every caption with it."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        use_threads(spec)
+        set_thread_count(spec)
         self.preparer = FramesPreparer(spec)
         self._encoder = load_encoder(spec)
 
     def begin(self, spec: ModelSpec) -> None:
         """Do nothing, since the adapter does not depend on the run."""
 
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
-        return self.answers_about(Ready(self.preparer.read(clip), {}), requests)
+    def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
+        return self.answers_about(PreparedClip(self.preparer.read(clip), {}), requests)
 
-    def answers_about(self, ready: Ready, requests: Sequence[Request]) -> Iterator[Answer]:
-        frames, start = ready.value, time.monotonic()
+    def answers_about(self, prepared_clip: PreparedClip, requests: Sequence[Request]) -> Iterator[Answer]:
+        frames, start = prepared_clip.inputs, time.monotonic()
         with inference():
-            encoded_clip = self._encoder.clip(frames)
-        ready.seconds["encode"] = time.monotonic() - start
+            encoded_clip = self._encoder.encode_clip(frames)
+        prepared_clip.step_seconds["encode"] = time.monotonic() - start
         for request in requests:
             yield answer_or_error(partial(self._answer, request, encoded_clip, len(frames)))
 
     def _answer(self, request: Request, encoded_clip: Any, frames: int) -> Answer:
-        similarity, tokens = self._encoder.similarity(encoded_clip, request.prompt)
+        similarity, tokens = self._encoder.compute_similarity(encoded_clip, request.prompt)
         return Answer(scores=(similarity,), frames_shown=frames, tokens_in=tokens)
 
 
-class FrameMean:
+class MeanPoolingEncoder:
     """CLIP and SigLIP: the cosine of the caption's feature and the mean of the frames' features.
 
     As in VELOCITI's code, the features are averaged without normalisation and the mean is scaled to unit length.
@@ -77,24 +77,24 @@ class FrameMean:
     def __init__(self, model: Any, images: Any, tokenizer: Any) -> None:
         self.model, self._images, self._tokenizer = model, images, tokenizer
 
-    def clip(self, frames: "np.ndarray") -> Any:
+    def encode_clip(self, frames: "np.ndarray") -> Any:
         features = [
             self.model.get_image_features(pixel_values=batch).pooler_output
-            for batch in self.pixels(frames).split(FRAMES_PER_BATCH)
+            for batch in self.preprocess(frames).split(FRAMES_PER_BATCH)
         ]
         return _normalize(torch.cat(features).double().mean(0))
 
-    def similarity(self, clip: Any, caption: str) -> tuple[float, int]:
+    def compute_similarity(self, clip: Any, caption: str) -> tuple[float, int]:
         """Return the similarity of a caption to a clip, and the number of its tokens."""
-        ids = self.ids(caption)
+        ids = self.tokenize(caption)
         feature = self.model.get_text_features(input_ids=ids).pooler_output[0]
         return (clip @ _normalize(feature.double())).item(), int(ids.shape[1])
 
-    def pixels(self, frames: "np.ndarray") -> Any:
+    def preprocess(self, frames: "np.ndarray") -> Any:
         pixels = self._images(list(frames), return_tensors="pt")["pixel_values"]
         return pixels.reshape(len(frames), *pixels.shape[-3:]).to(self.model.device, self.model.dtype)
 
-    def ids(self, caption: str) -> Any:
+    def tokenize(self, caption: str) -> Any:
         """Return a caption's tokens, truncated to the model's limit.
 
         SigLIP was trained on texts padded to that length.
@@ -105,27 +105,27 @@ class FrameMean:
         return encoded["input_ids"].to(self.model.device)
 
 
-class VideoConditioned(FrameMean):
+class XClipEncoder(MeanPoolingEncoder):
     """X-CLIP: a fixed number of frames that attend to one another, and captions conditioned on the clip.
 
     It calls the parts of the model's own forward pass, so that a clip is encoded once; the similarity is the model's
     logit.
     """
 
-    def clip(self, frames: "np.ndarray") -> Any:
+    def encode_clip(self, frames: "np.ndarray") -> Any:
         model, expected = self.model, int(self.model.config.vision_config.num_frames)
         if len(frames) != expected:
             raise UserError(
-                f"this X-CLIP takes {expected} frames and its run's sampling shows {len(frames)}. "
-                f"Name a sampling of {expected} frames."
+                f"this X-CLIP takes {expected} frames, but the run's sampling selects {len(frames)}. "
+                f"Use a sampling of {expected} frames."
             )
-        vision = model.vision_model(pixel_values=self.pixels(frames))
+        vision = model.vision_model(pixel_values=self.preprocess(frames))
         feature = model.mit(model.visual_projection(vision[1])[None])[1]
         patches = model.prompts_visual_layernorm(vision[0][:, 1:]) @ model.prompts_visual_projection
         return _normalize(feature[0].double()), patches.mean(0, keepdim=True)
 
-    def similarity(self, clip: Any, caption: str) -> tuple[float, int]:
-        (feature, patches), model, ids = clip, self.model, self.ids(caption)
+    def compute_similarity(self, clip: Any, caption: str) -> tuple[float, int]:
+        (feature, patches), model, ids = clip, self.model, self.tokenize(caption)
         text = model.get_text_features(input_ids=ids).pooler_output[None]
         text = text + model.prompts_generator(text, patches)
         logit = model.logit_scale.exp().double() * (feature @ _normalize(text[0, 0].double()))
@@ -136,21 +136,21 @@ def _normalize(feature: Any) -> Any:
     return feature / feature.norm()
 
 
-ENCODERS = {"clip": FrameMean, "siglip": FrameMean, "xclip": VideoConditioned}
+ENCODERS = {"clip": MeanPoolingEncoder, "siglip": MeanPoolingEncoder, "xclip": XClipEncoder}
 
 
-def load_encoder(spec: ModelSpec) -> FrameMean:
+def load_encoder(spec: ModelSpec) -> MeanPoolingEncoder:
     """Load the encoder of a folder, with the class that its configuration names."""
-    if (spec.weights / CONFIG).is_file():
-        placing(spec)  # check that it fits and that no file is truncated
+    if (spec.weights / OPEN_CLIP_CONFIG).is_file():
+        plan_device_map(spec)  # check that it fits and that no file is truncated
         model, images = load_open_clip(spec.weights, spec.device)
-        model = model.to(dtype=dtype_of(spec)).eval()
+        model = model.to(dtype=resolve_dtype(spec)).eval()
         model.set_attn_implementation(spec.attention)
     else:
         config = load_part(AutoConfig, spec)
         if config.model_type not in ENCODERS:
             raise UserError(
-                f"{spec.folder}: the contrastive adapter knows {', '.join(ENCODERS)} and open_clip checkpoints, "
+                f"{spec.folder}: the contrastive adapter supports {', '.join(ENCODERS)} and open_clip checkpoints, "
                 f"found model_type '{config.model_type}'."
             )
         model = load_model(AutoModel, spec)
@@ -161,13 +161,13 @@ def load_encoder(spec: ModelSpec) -> FrameMean:
 
 # --- open_clip's layout --------------------------------------------------------------------------------------------
 
-CONFIG, WEIGHTS = "open_clip_config.json", "open_clip_model.safetensors"
+OPEN_CLIP_CONFIG, OPEN_CLIP_WEIGHTS = "open_clip_config.json", "open_clip_model.safetensors"
 VISION_KEYS = {"image_size", "layers", "width", "patch_size", "head_width", "mlp_ratio"}
 TEXT_KEYS = {"context_length", "vocab_size", "width", "heads", "layers", "mlp_ratio"}
 MODEL_KEYS = {"embed_dim", "vision_cfg", "text_cfg", "quick_gelu"}
 
 # Prefixes of names in open_clip and in transformers, longer ones first.
-PREFIXES = (
+WEIGHT_PREFIXES = (
     ("visual.transformer.resblocks.", "vision_model.encoder.layers."),
     ("visual.class_embedding", "vision_model.embeddings.class_embedding"),
     ("visual.positional_embedding", "vision_model.embeddings.position_embedding.weight"),
@@ -182,7 +182,7 @@ PREFIXES = (
     ("text_projection", "text_projection.weight"),
     ("logit_scale", "logit_scale"),
 )
-LAYER_PARTS = (
+LAYER_WEIGHT_NAMES = (
     (".ln_1.", ".layer_norm1."),
     (".ln_2.", ".layer_norm2."),
     (".attn.out_proj.", ".self_attn.out_proj."),
@@ -191,21 +191,21 @@ LAYER_PARTS = (
 )
 PACKED_PROJECTION = re.compile(r"(?P<layer>.*)\.attn\.in_proj_(?P<part>weight|bias)")
 # Weights that open_clip multiplies from the right.
-TRANSPOSED = {"visual.proj", "text_projection"}
+TRANSPOSED_WEIGHTS = {"visual.proj", "text_projection"}
 
 
 def load_open_clip(folder: Path, device: str) -> tuple[Any, Any]:
     """Load open_clip weights into the CLIP of transformers on their device; return it with its image processor."""
-    stored = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    config = clip_config(stored["model_cfg"], folder / CONFIG)
+    stored = json.loads((folder / OPEN_CLIP_CONFIG).read_text(encoding="utf-8"))
+    config = build_clip_config(stored["model_cfg"], folder / OPEN_CLIP_CONFIG)
     with torch.device(device):
         model: Any = CLIPModel(config)
-    state = rename_weights(load_file(folder / WEIGHTS, device=device))
+    state = rename_weights(load_file(folder / OPEN_CLIP_WEIGHTS, device=device))
     missing, unexpected = model.load_state_dict(state, strict=False)
     if missing or unexpected:
         raise UserError(
-            f"{folder / WEIGHTS}: not open_clip's layout of a CLIP: {len(missing)} weights are missing "
-            f"({', '.join(missing[:3])}, ...), {len(unexpected)} are not known ({', '.join(unexpected[:3])}, ...)."
+            f"{folder / OPEN_CLIP_WEIGHTS}: not open_clip's layout of a CLIP: {len(missing)} weights are missing "
+            f"({', '.join(missing[:3])}, ...), {len(unexpected)} are unknown ({', '.join(unexpected[:3])}, ...)."
         )
     side = config.vision_config.image_size
     preprocessing = stored.get("preprocess_cfg", {})
@@ -221,12 +221,12 @@ def load_open_clip(folder: Path, device: str) -> tuple[Any, Any]:
     return model, images
 
 
-def clip_config(model_cfg: Mapping[str, Any], path: Path) -> Any:
+def build_clip_config(model_cfg: Mapping[str, Any], path: Path) -> Any:
     """Return the CLIP configuration of transformers; raise a UserError that lists keys of any other architecture."""
     vision, text = model_cfg["vision_cfg"], model_cfg["text_cfg"]
     extra = {*set(model_cfg) - MODEL_KEYS, *set(vision) - VISION_KEYS, *set(text) - TEXT_KEYS}
     if extra:
-        raise UserError(f"{path}: only plain CLIP towers are read, found {', '.join(sorted(extra))}.")
+        raise UserError(f"{path}: only plain CLIP towers are supported, found {', '.join(sorted(extra))}.")
     act = "quick_gelu" if model_cfg.get("quick_gelu") else "gelu"
     end = text["vocab_size"] - 1
     return CLIPConfig(
@@ -269,15 +269,15 @@ def rename_weights(state: Mapping[str, Any]) -> dict[str, Any]:
             for letter, part in zip("qkv", tensor.chunk(3), strict=True):
                 renamed[_rename(f"{packed['layer']}.self_attn.{letter}_proj.{packed['part']}")] = part
         else:
-            renamed[_rename(name)] = tensor.T if name in TRANSPOSED else tensor
+            renamed[_rename(name)] = tensor.T if name in TRANSPOSED_WEIGHTS else tensor
     return renamed
 
 
 def _rename(name: str) -> str:
-    for prefix, new_prefix in PREFIXES:
+    for prefix, new_prefix in WEIGHT_PREFIXES:
         if name.startswith(prefix):
             name = new_prefix + name.removeprefix(prefix)
-            for part, new_part in LAYER_PARTS:
+            for part, new_part in LAYER_WEIGHT_NAMES:
                 name = name.replace(part, new_part)
             return name
     return name

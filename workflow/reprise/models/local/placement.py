@@ -12,52 +12,52 @@ from typing import Any, NamedTuple
 from reprise.models.local.torch_setup import torch
 
 from reprise.core.errors import UserError
-from reprise.models.local.devices import GB, LAYER, LEFT
+from reprise.models.local.device_memory import GB, LAYER_PATTERN, UNQUANTISED_PATTERN
 
 # Bisection steps for the share to which devices are filled, down to a 65,536th.
-STEPS = 16
+BISECTION_STEPS = 16
 
 
-class Part(NamedTuple):
+class ModelPart(NamedTuple):
     """A part of a model that stays on one device."""
 
     name: str
     bytes: float
-    beside: str
+    tied_part: str
     """the part that this one shares weights with, so that both are on one device; empty for most parts"""
 
 
-def device_map(
-    model: Any, weights: int, width: int, rooms: Mapping[int | str, int], checkpoint: object
+def build_device_map(
+    model: Any, weights: int, dtype_bytes: int, max_memory: Mapping[int | str, int], checkpoint: object
 ) -> dict[str, int | str]:
     """Return the device of each part of a model on `meta`; raise a UserError if a device would exceed its room.
 
     Args:
         model: the model, whose parts have shapes but no numbers.
         weights: bytes that the model takes on its devices, quantised or not.
-        width: bytes of a number that is not quantised.
-        rooms: bytes that weights may take on each device, in the order in which the model passes through them.
+        dtype_bytes: bytes of a number that is not quantised.
+        max_memory: bytes that weights may take on each device, in the order in which the model uses them.
         checkpoint: the checkpoint, for the message.
     """
-    parts = parts_of(model, weights, width)
-    devices = list(rooms)
+    parts = list_parts(model, weights, dtype_bytes)
+    devices = list(max_memory)
     low, high = 0.0, 1.0
-    places = _fill_devices(parts, [rooms[device] for device in devices])
+    places = _fill_devices(parts, [max_memory[device] for device in devices])
     if places is None:
         raise UserError(
             f"{checkpoint}: too little memory: its layers cannot be divided among devices that have "
-            f"{' + '.join(f'{room / GB:.3g}' for room in rooms.values())} GB for weights; the largest part takes "
-            f"{max(part.bytes for part in parts) / GB:.3g} GB. Give the model more or larger devices (`gpus` in its "
+            f"{' + '.join(f'{room / GB:.3g}' for room in max_memory.values())} GB for weights; the largest part takes "
+            f"{max(part.bytes for part in parts) / GB:.3g} GB. Use more or larger devices (`gpus` in the model's "
             "file), or smaller weights (`dtype`, `settings.quantised`)."
         )
-    for _ in range(STEPS):
+    for _ in range(BISECTION_STEPS):
         share = (low + high) / 2
-        candidate = _fill_devices(parts, [share * rooms[device] for device in devices])
+        candidate = _fill_devices(parts, [share * max_memory[device] for device in devices])
         low, high, places = (low, share, candidate) if candidate is not None else (share, high, places)
     return {part.name: devices[place] for part, place in zip(parts, places, strict=True)}
 
 
-def parts_of(model: Any, weights: int, width: int) -> list[Part]:
+def list_parts(model: Any, weights: int, dtype_bytes: int) -> list[ModelPart]:
     """Return the indivisible parts of a model in its own order; their sizes add up to `weights`."""
     names: list[str] = []
     unquantised, quantised = Counter[str](), Counter[str]()
@@ -69,14 +69,14 @@ def parts_of(model: Any, weights: int, width: int) -> list[Part]:
             if first_part.setdefault(id(tensor), name) != name:
                 shared_with[name] = first_part[id(tensor)]
                 continue
-            is_matrix = tensor.dim() > 1 and LAYER.match(inner) and not LEFT.search(inner)
+            is_matrix = tensor.dim() > 1 and LAYER_PATTERN.match(inner) and not UNQUANTISED_PATTERN.search(inner)
             (quantised if is_matrix else unquantised)[name] += tensor.numel()
     # Bytes of a number in a layer's matrix: the weights that remain after all others.
-    bytes_each = (weights - unquantised.total() * width) / max(1, quantised.total())
-    bytes_each = min(float(width), max(0.1, bytes_each))
-    sizes = {name: unquantised[name] * width + quantised[name] * bytes_each for name in names}
+    bytes_each = (weights - unquantised.total() * dtype_bytes) / max(1, quantised.total())
+    bytes_each = min(float(dtype_bytes), max(0.1, bytes_each))
+    sizes = {name: unquantised[name] * dtype_bytes + quantised[name] * bytes_each for name in names}
     scale = weights / max(1.0, sum(sizes.values()))
-    return [Part(name, sizes[name] * scale, shared_with.get(name, "")) for name in names]
+    return [ModelPart(name, sizes[name] * scale, shared_with.get(name, "")) for name in names]
 
 
 def _indivisible_parts(module: Any, name: str) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
@@ -96,14 +96,14 @@ def _indivisible_parts(module: Any, name: str) -> Iterator[tuple[str, list[tuple
     return walk(module, name)
 
 
-def _fill_devices(parts: Sequence[Part], rooms: Sequence[float]) -> list[int] | None:
+def _fill_devices(parts: Sequence[ModelPart], rooms: Sequence[float]) -> list[int] | None:
     """Return the device of each part when devices are filled in order; None if some parts do not fit."""
     remaining, device = list(rooms), 0
     places: dict[str, int] = {}
     for part in parts:
-        if part.beside or not part.bytes:
+        if part.tied_part or not part.bytes:
             # Positions have no weights. They go to the first device, because they are computed from its inputs.
-            places[part.name] = places[part.beside] if part.beside else 0
+            places[part.name] = places[part.tied_part] if part.tied_part else 0
             remaining[places[part.name]] -= part.bytes
             continue
         while part.bytes > remaining[device]:
@@ -115,9 +115,9 @@ def _fill_devices(parts: Sequence[Part], rooms: Sequence[float]) -> list[int] | 
     return [places[part.name] for part in parts]
 
 
-def on_meta(kind: Any, config: Any, *, trust_remote_code: bool) -> Any:
+def create_on_meta(model_class: Any, config: Any, *, trust_remote_code: bool) -> Any:
     """Create a model without numbers from a configuration, by an auto class or a model class."""
     with torch.device("meta"):
-        if hasattr(kind, "from_config"):
-            return kind.from_config(config, trust_remote_code=trust_remote_code)
-        return kind(config)
+        if hasattr(model_class, "from_config"):
+            return model_class.from_config(config, trust_remote_code=trust_remote_code)
+        return model_class(config)

@@ -7,23 +7,23 @@ from reprise.models.local.torch_setup import torch
 
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, T5EncoderModel
 
-from reprise.models.base import Answer, Clip, ModelSpec, Request
+from reprise.models.base import Answer, ClipFrames, ModelSpec, Request
 from reprise.models.local.checkpoints import (
     answer_or_error,
-    check_length,
+    check_context_length,
     check_scores,
-    context_of,
+    compute_option_probabilities,
     decode_answer,
     generate_tokens,
-    input_device,
+    get_context_length,
+    get_input_device,
     load_model,
     load_part,
-    option_probabilities,
-    option_tokens,
-    use_threads,
+    set_thread_count,
+    tokenize_options,
 )
 from reprise.models.settings import TextSettings
-from reprise.models.thoughts import opens_thought
+from reprise.models.thoughts import has_open_thought
 
 # VERA's authors store its linear head in rows of the embedding matrix that no word uses.
 VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE = 32099, 32098, 32097
@@ -34,7 +34,7 @@ class TextAdapter:
     """A text-only model, which never receives a frame."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        use_threads(spec)
+        set_thread_count(spec)
         settings = TextSettings.model_validate(spec.settings)
         self._model = LanguageModel(spec, settings) if settings.head is None else Vera(spec)
 
@@ -42,7 +42,7 @@ class TextAdapter:
         if isinstance(self._model, LanguageModel):
             self._model.check(spec)
 
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+    def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
             yield answer_or_error(partial(self._model.answer, request))
 
@@ -54,7 +54,7 @@ class LanguageModel:
         self._has_encoder = bool(load_part(AutoConfig, spec).is_encoder_decoder)
         self._tokenizer = load_part(AutoTokenizer, spec)
         self._limit, self._arguments = settings.max_tokens, settings.template_arguments
-        self._opens_thought = opens_thought(self._text("", "The question."))
+        self._opens_thought = has_open_thought(self._text("", "The question."))
         self.check(spec)
         self._model = load_model(AutoModelForSeq2SeqLM if self._has_encoder else AutoModelForCausalLM, spec)
 
@@ -65,23 +65,23 @@ class LanguageModel:
         # A chat template adds the special tokens at the beginning itself.
         adds_special_tokens, text = not self._tokenizer.chat_template, self._text(request.system, request.prompt)
         encoded = self._tokenizer(text, add_special_tokens=adds_special_tokens, return_tensors="pt")
-        device = input_device(self._model)
+        device = get_input_device(self._model)
         inputs = {name: encoded[name].to(device) for name in ("input_ids", "attention_mask")}
         tokens_in = int(inputs["input_ids"].shape[1])
         limit = 0 if request.ask == "score" else self._limit or request.max_tokens
         # An encoder-decoder model reads its output separately from the prompt.
-        check_length(tokens_in, 0 if self._has_encoder else limit, context_of(self._model.config))
+        check_context_length(tokens_in, 0 if self._has_encoder else limit, get_context_length(self._model.config))
         if request.ask == "score":
-            options = option_tokens(self._tokenizer, request.options)
+            options = tokenize_options(self._tokenizer, request.options)
             if self._has_encoder:
                 start = torch.tensor([[self._model.config.decoder_start_token_id]], device=device)
                 output = self._model(**inputs, decoder_input_ids=start)
             else:
                 output = self._model(**inputs, logits_to_keep=1)
-            return Answer(scores=option_probabilities(output.logits[0, -1], options), tokens_in=tokens_in)
+            return Answer(scores=compute_option_probabilities(output.logits[0, -1], options), tokens_in=tokens_in)
         # A decoder-only model continues the prompt; an encoder-decoder model starts with one token of its own.
         new_tokens = generate_tokens(self._model, inputs, limit)[0][1 if self._has_encoder else tokens_in :]
-        return decode_answer(self._tokenizer, new_tokens, is_open=self._opens_thought, tokens_in=tokens_in)
+        return decode_answer(self._tokenizer, new_tokens, opens_thought=self._opens_thought, tokens_in=tokens_in)
 
     def _text(self, system: str, prompt: str) -> str:
         """Return the prompt in the chat template if the tokenizer has one, else the plain system text and prompt."""
@@ -103,7 +103,7 @@ class Vera:
 
     def answer(self, request: Request) -> Answer:
         encoded = self._tokenizer(request.prompt, truncation=True, max_length=VERA_TOKENS, return_tensors="pt")
-        ids = encoded["input_ids"].to(input_device(self._model))
+        ids = encoded["input_ids"].to(get_input_device(self._model))
         hidden = self._model(input_ids=ids).last_hidden_state[0, -1]
         # A model on several devices may end on a different device from that of its embedding table.
         rows = (self._embeddings[row].to(hidden.device) for row in (VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE))

@@ -10,7 +10,7 @@ nothing from this library and nothing slow. In environments that were set up oth
 import sys
 
 # The first of its own modules that torchvision imports.
-FIRST = "torchvision.extension"
+TRIGGER_MODULE = "torchvision.extension"
 # The declarations are valid as long as the library object exists.
 _declared: list[object] = []
 
@@ -20,7 +20,7 @@ class _BeforeTorchvision:
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
-        if name == FIRST and not _declared:
+        if name == TRIGGER_MODULE and not _declared:
             _declare()
 
 

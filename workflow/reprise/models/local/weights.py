@@ -19,22 +19,26 @@ from reprise.core.files import read_record, value_digest, write_record
 from reprise.core.store import Store
 
 # Files that a snapshot holds besides weights; code only for a model that may run it.
-SMALL = ("*.json", "*.model", "*.txt", "*.jinja", "*.tiktoken")
-WEIGHTS, CODE = "*.safetensors", "*.py"
-INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
+CONFIG_PATTERNS = ("*.json", "*.model", "*.txt", "*.jinja", "*.tiktoken")
+WEIGHT_PATTERN, CODE_PATTERN = "*.safetensors", "*.py"
+INDEX_FILE, SINGLE_FILE = "model.safetensors.index.json", "model.safetensors"
 # Marks LoRA and similar adapters; then suffixes of files with numbers, and beginnings of training states to ignore.
-ADAPTER = "adapter_config.json"
-NUMBERS = frozenset({".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".msgpack", ".h5", ".onnx", ".npz"})
-OF_TRAINING = ("optimizer", "scheduler", "scaler", "training_args", "rng_state")
+ADAPTER_CONFIG = "adapter_config.json"
+WEIGHT_SUFFIXES = frozenset(
+    {".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".msgpack", ".h5", ".onnx", ".npz"}
+)
+TRAINING_STATE_PREFIXES = ("optimizer", "scheduler", "scaler", "training_args", "rng_state")
 
-OnLoading = Literal["int8", "nf4"]
-InCheckpoint = Literal["awq", "bitsandbytes", "compressed-tensors", "fp8", "gptq", "hqq", "mxfp4", "quanto", "torchao"]
-Quantised = OnLoading | InCheckpoint
+LoadTimeQuantisation = Literal["int8", "nf4"]
+CheckpointQuantisation = Literal[
+    "awq", "bitsandbytes", "compressed-tensors", "fp8", "gptq", "hqq", "mxfp4", "quanto", "torchao"
+]
+Quantisation = LoadTimeQuantisation | CheckpointQuantisation
 
-ON_LOADING: tuple[str, ...] = get_args(OnLoading)
-IN_CHECKPOINT: tuple[str, ...] = get_args(InCheckpoint)
+LOAD_TIME_METHODS: tuple[str, ...] = get_args(LoadTimeQuantisation)
+CHECKPOINT_METHODS: tuple[str, ...] = get_args(CheckpointQuantisation)
 # Quantisation method -> the distributions that compute with such weights.
-NEEDED: dict[str, tuple[str, ...]] = {
+QUANTISATION_PACKAGES: dict[str, tuple[str, ...]] = {
     "int8": ("bitsandbytes",),
     "nf4": ("bitsandbytes",),
     "bitsandbytes": ("bitsandbytes",),
@@ -51,48 +55,48 @@ NEEDED: dict[str, tuple[str, ...]] = {
 # --- location ------------------------------------------------------------------------------------------------------
 
 
-def patterns_of(trust_remote_code: bool, further: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the file patterns of a repository that a model is loaded from; `further` are those of its model runner."""
-    return (*SMALL, WEIGHTS, *further, *([CODE] if trust_remote_code else []))
+def get_file_patterns(trust_remote_code: bool, extra_patterns: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the file patterns of a model's repository; `extra_patterns` are those of its model runner."""
+    return (*CONFIG_PATTERNS, WEIGHT_PATTERN, *extra_patterns, *([CODE_PATTERN] if trust_remote_code else []))
 
 
 def snapshot_folder(repo: str, revision: str, store: Store) -> Path:
     return store.root / "weights" / value_digest([repo, revision])[:16]
 
 
-def weights_folder(checkpoint: str | None, model: Mapping[str, str], store: Store) -> Path | None:
+def resolve_weights_folder(checkpoint: str | None, model: Mapping[str, str], store: Store) -> Path | None:
     """Return the folder that a run's model loads from, after checking its content; None for a model without weights."""
     if checkpoint is not None:
         if "checkpoint" in model and store.folder_digest(Path(checkpoint)) != model["checkpoint"]:
             raise UserError(
-                f"{checkpoint}: changed since this job was planned. Nothing was recorded: run the same command again, "
-                "which takes the checkpoint as it is then."
+                f"{checkpoint}: changed since this job was planned. Nothing was recorded. Run the same command again "
+                "to use the changed checkpoint."
             )
         return Path(checkpoint)
     if "repo" not in model:
         return None
     folder = snapshot_folder(model["repo"], model["revision"], store)
-    if not fetched_files(folder) and not any(folder.glob(WEIGHTS)):
+    if not list_fetched_files(folder) and not any(folder.glob(WEIGHT_PATTERN)):
         raise UserError(f"{model['repo']}: no weights in {folder}. Run snakemake, whose weights rule fetches them.")
-    fetched = fetched_files(folder)
+    fetched = list_fetched_files(folder)
     digests = store.digests(path for path in fetched if path.is_file())
     for path, digest in fetched.items():
         if digests.get(path) != digest:
             path.unlink(missing_ok=True)
             raise UserError(
-                f"{path}: gone, or not what was fetched. Nothing was recorded: run the same command again, which "
-                "fetches it again."
+                f"{path}: missing, or changed since it was fetched. Nothing was recorded. Run the same command again "
+                "to fetch it again."
             )
     return folder
 
 
-def record_files(folder: Path, store: Store, further: Sequence[str] = ()) -> None:
-    files = sorted({path for pattern in patterns_of(True, further) for path in folder.glob(pattern)})
+def record_file_digests(folder: Path, store: Store, extra_patterns: Sequence[str] = ()) -> None:
+    files = sorted({path for pattern in get_file_patterns(True, extra_patterns) for path in folder.glob(pattern)})
     digests = store.digests(files)
     write_record(folder.with_suffix(".json"), {path.name: digest for path, digest in digests.items()})
 
 
-def fetched_files(folder: Path) -> dict[Path, str]:
+def list_fetched_files(folder: Path) -> dict[Path, str]:
     """Return the files of a snapshot with their digests; empty if an earlier version of Reprise fetched it."""
     record = read_record(folder.with_suffix(".json")) or {}
     return {folder / name: digest for name, digest in record.items()}
@@ -101,7 +105,7 @@ def fetched_files(folder: Path) -> dict[Path, str]:
 # --- content --------------------------------------------------------------------------------------------------------
 
 
-class Tensor(NamedTuple):
+class TensorInfo(NamedTuple):
     """One array of weights as stored; `dtype` is the name in the file format, such as `BF16`."""
 
     dtype: str
@@ -109,78 +113,80 @@ class Tensor(NamedTuple):
     bytes: int
 
 
-def tensors_of(folder: Path) -> dict[str, Tensor]:
+def read_tensors(folder: Path) -> dict[str, TensorInfo]:
     """Return all weights of a checkpoint by name; raise a UserError if a file is missing or truncated."""
     tensors = {}
-    for path in weight_files(folder):
+    for path in list_weight_files(folder):
         try:
             with safe_open(path, "numpy") as file:
                 for name in file.keys():  # noqa: SIM118  not a mapping
                     part = file.get_slice(name)
                     dtype, shape = part.get_dtype(), tuple(part.get_shape())
                     bits = re.search(r"\d+", dtype)  # F8_E4M3 has 8 bits; a BOOL takes a byte
-                    tensors[name] = Tensor(dtype, shape, math.prod(shape) * (int(bits[0]) if bits else 8) // 8)
+                    tensors[name] = TensorInfo(dtype, shape, math.prod(shape) * (int(bits[0]) if bits else 8) // 8)
         except SafetensorError as error:
             raise _damaged(path, str(error)) from error
     return tensors
 
 
-def weight_files(folder: Path) -> list[Path]:
+def list_weight_files(folder: Path) -> list[Path]:
     """Return the files that a checkpoint is loaded from: those of its index, else `model.safetensors`, else all."""
-    if (folder / INDEX).is_file():
-        weight_map = _json(folder / INDEX).get("weight_map")
+    if (folder / INDEX_FILE).is_file():
+        weight_map = _json(folder / INDEX_FILE).get("weight_map")
         if not isinstance(weight_map, dict):
-            raise _damaged(folder / INDEX, "it has no weight_map")
+            raise _damaged(folder / INDEX_FILE, "it has no weight_map")
         names = sorted(set(map(str, weight_map.values())))
         missing = [name for name in names if Path(name).name != name or not (folder / name).is_file()]
         if missing:
             raise UserError(
-                f"{folder / INDEX}: {len(missing)} of the {len(names)} files that it names are not there: "
+                f"{folder / INDEX_FILE}: {len(missing)} of the {len(names)} files that it names are missing: "
                 f"{', '.join(missing[:3])}. Fetch the checkpoint again."
             )
         return [folder / name for name in names]
-    return [folder / SINGLE] if (folder / SINGLE).is_file() else sorted(folder.glob(WEIGHTS))
+    return [folder / SINGLE_FILE] if (folder / SINGLE_FILE).is_file() else sorted(folder.glob(WEIGHT_PATTERN))
 
 
 def check_no_adapter(folder: Path) -> None:
     """Raise a UserError if a checkpoint is an adapter of another model, or contains one."""
-    if (folder / ADAPTER).is_file():
+    if (folder / ADAPTER_CONFIG).is_file():
         raise UserError(
-            f"{folder / ADAPTER}: a LoRA adapter, which is not applied here: the model would answer without it. Merge "
-            "it into its base model (peft: `PeftModel.from_pretrained(base, folder).merge_and_unload()`), save that "
-            "with `save_pretrained` beside the files of its processor, and name that folder."
+            f"{folder / ADAPTER_CONFIG}: LoRA adapters are not supported; the model would answer without it. Merge it "
+            "into its base model (peft: `PeftModel.from_pretrained(base, folder).merge_and_unload()`), save the result "
+            "with `save_pretrained` in a folder with the processor's files, and use that folder."
         )
 
 
-def unread_files(folder: Path, *, runs_code: bool) -> list[str]:
+def find_unused_files(folder: Path, *, trust_remote_code: bool) -> list[str]:
     """Return the files of a checkpoint that could change the model but are not loaded."""
-    weight_paths = set(weight_files(folder))
+    weight_paths = set(list_weight_files(folder))
     numbers = [
         path
         for path in folder.rglob("*")
-        if path.suffix in NUMBERS and not path.name.startswith(OF_TRAINING) and path not in weight_paths
+        if path.suffix in WEIGHT_SUFFIXES
+        and not path.name.startswith(TRAINING_STATE_PREFIXES)
+        and path not in weight_paths
     ]
-    has_code = "auto_map" in configuration(folder) and not runs_code
+    has_code = "auto_map" in read_config(folder) and not trust_remote_code
     return sorted(str(path.relative_to(folder)) for path in [*numbers, *(folder.glob("*.py") if has_code else [])])
 
 
-def configuration(folder: Path) -> dict[str, Any]:
+def read_config(folder: Path) -> dict[str, Any]:
     """Return a checkpoint's `config.json`; empty if it has none."""
     path = folder / "config.json"
     return _json(path) if path.is_file() else {}
 
 
-def text_configuration(folder: Path) -> dict[str, Any]:
+def read_text_config(folder: Path) -> dict[str, Any]:
     """Return the part of a checkpoint's `config.json` that describes its language model."""
-    part = configuration(folder)
+    part = read_config(folder)
     for name in ("text_config", "llm_config", "thinker_config", "text_config"):
         part = part[name] if isinstance(part.get(name), dict) else part
     return part
 
 
-def vision_configuration(folder: Path) -> dict[str, Any]:
+def read_vision_config(folder: Path) -> dict[str, Any]:
     """Return the part of a checkpoint's `config.json` that describes its vision tower; empty if it has none."""
-    config = configuration(folder)
+    config = read_config(folder)
     for part in (config, config.get("thinker_config")):
         if isinstance(part, dict) and isinstance(part.get("vision_config"), dict):
             return dict(part["vision_config"])
@@ -189,45 +195,44 @@ def vision_configuration(folder: Path) -> dict[str, Any]:
 
 def _config_value(folder: Path, *names: str) -> Any:
     """Return the first non-empty entry of these names in a checkpoint's configuration or that of its language model."""
-    parts = (configuration(folder), text_configuration(folder))
+    parts = (read_config(folder), read_text_config(folder))
     return next((part[name] for part in parts for name in names if part.get(name)), None)
 
 
-def own_dtype(folder: Path) -> str | None:
+def read_checkpoint_dtype(folder: Path) -> str | None:
     """Return the number format that a checkpoint's configuration names; None if it names none."""
     dtype = _config_value(folder, "dtype", "torch_dtype")
     return str(dtype).removeprefix("torch.") if dtype else None
 
 
-def check_named(quantised: str | None, folder: Path) -> None:
+def check_quantisation(quantised: str | None, folder: Path) -> None:
     """Raise a UserError unless a model's file states the quantisation of its checkpoint's weights."""
     quantisation = _config_value(folder, "quantization_config")
     method = quantisation and str(quantisation.get("quant_method", "bitsandbytes"))
     if method and quantised != method:
         raise UserError(
-            f"{folder}: the weights of this checkpoint are quantised by {method}. Write `quantised: {method}` below "
-            "`settings:` in the model's file, so that tables say so of its rows. Weights that can be loaded are "
-            f"quantised by {', '.join(IN_CHECKPOINT)}."
+            f"{folder}: the weights of this checkpoint are quantised by {method}. Set `settings.quantised: {method}` "
+            f"in the model's file, so that tables report it. Supported methods: {', '.join(CHECKPOINT_METHODS)}."
         )
-    if not method and quantised is not None and quantised not in ON_LOADING:
+    if not method and quantised is not None and quantised not in LOAD_TIME_METHODS:
         raise UserError(
-            f"{folder}: `settings.quantised: {quantised}` is in the model's file, and the checkpoint's config.json has "
-            f"no quantization_config. Remove it, or quantise on loading: {', '.join(ON_LOADING)}."
+            f"{folder}: the model's file has `settings.quantised: {quantised}`, but the checkpoint's config.json has "
+            f"no quantization_config. Remove it, or quantise on loading: {', '.join(LOAD_TIME_METHODS)}."
         )
 
 
-def check_installed(quantised: str | None, folder: Path) -> None:
+def check_quantisation_packages(quantised: str | None, folder: Path) -> None:
     """Raise a UserError that names the missing packages for weights with this quantisation."""
-    missing = [name for name in NEEDED.get(quantised or "", ()) if not any(distributions(name=name))]
+    missing = [name for name in QUANTISATION_PACKAGES.get(quantised or "", ()) if not any(distributions(name=name))]
     if missing:
         raise UserError(
-            f"{folder}: `settings.quantised: {quantised}` needs {' and '.join(missing)}, not installed here. "
+            f"{folder}: `settings.quantised: {quantised}` needs {' and '.join(missing)}, which is not installed. "
             f"Run: pip install {' '.join(missing)}"
         )
 
 
 def _damaged(path: Path, reason: str) -> UserError:
-    return UserError(f"{path}: damaged or cut short: {reason}. Nothing was asked. Fetch the checkpoint again.")
+    return UserError(f"{path}: damaged or truncated: {reason}. No request was sent. Fetch the checkpoint again.")
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -236,5 +241,5 @@ def _json(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise _damaged(path, f"not JSON: {error}") from error
     if not isinstance(content, dict):
-        raise _damaged(path, "not a group of keys")
+        raise _damaged(path, "not a JSON object")
     return content

@@ -21,29 +21,35 @@ from pydantic import BaseModel, ValidationError
 
 from reprise.core.bounded import BoundedReader, PackedError, TooLargeError, UnpackError
 from reprise.core.errors import UserError
-from reprise.core.plain import cut, plain
-from reprise.models.asking.money.calls import LONGEST_ASKED_S, Calls, Estimates, Failure, asked_wait
-from reprise.models.asking.money.limits import TokensOfImage
-from reprise.models.asking.money.prices import Used
-from reprise.models.asking.workers import Ahead, prepared, ready
+from reprise.core.plain import plain, truncate
 from reprise.models.base import (
     Answer,
     AnswerError,
-    Arrived,
     BrokenReplyError,
-    Clip,
-    Due,
+    ClipFrames,
+    CompletedResponse,
     ModelSpec,
+    PendingRequests,
     ReplyError,
     Request,
 )
+from reprise.models.inference.money.calls import (
+    MAX_RETRY_AFTER_S,
+    ApiCaller,
+    ApiFailure,
+    TokenEstimator,
+    parse_retry_after,
+)
+from reprise.models.inference.money.limits import ImageTokenFormula
+from reprise.models.inference.money.prices import TokenUsage
+from reprise.models.inference.workers import ClipPrefetcher, get_prepared_clip, prepare_clip
+from reprise.models.remote.dispatch import OpenClip, send
 from reprise.models.remote.error_replies import ErrorReply, has_error, has_result
-from reprise.models.remote.images import EncodedFrames, ImagesPreparer
-from reprise.models.remote.sending import OpenedClip, send
+from reprise.models.remote.images_preparer import EncodedFrames, ImagesPreparer
 from reprise.models.remote.settings import RemoteSettings
 
 PREPARER = f"{ImagesPreparer.__module__}:{ImagesPreparer.__name__}"
-ClipOpener = Callable[[Due, EncodedFrames | None, dict[str, float]], OpenedClip]
+ClipOpener = Callable[[PendingRequests, EncodedFrames | None, dict[str, float]], OpenClip]
 """Opens a clip, given its encoded frames (None if no frames are sent) and the seconds spent on preparing them."""
 R = TypeVar("R", bound=BaseModel)
 
@@ -63,9 +69,9 @@ UPLOAD_HEADER_PREFIX = "x-goog-upload-"
 
 PAYMENT_REQUIRED = 402
 CONFIGURATION_ERRORS = {
-    401: "refuses the key",
+    401: "rejects the key",
     PAYMENT_REQUIRED: "has no credit left for this key",
-    403: "forbids this: the key has no access to the model, or this region none to the server",
+    403: "denies access: the key may not use the model, or the server is not available in this region",
     404: "does not know the model or the address",
 }
 # Statuses below 500 that ask the client to try again.
@@ -75,7 +81,7 @@ RETRYABLE_STATUSES = frozenset({408, 409, 421, 423, 424, 425})
 class RemoteAdapter(ABC):
     """A model at a server that answers many requests concurrently; only the configured model may answer."""
 
-    tokens_of_image: TokensOfImage | None = None
+    tokens_of_image: ImageTokenFormula | None = None
     """the vendor's estimate of the tokens of an image"""
     takes_files = False
     """whether clips are uploaded as files instead of frames"""
@@ -83,54 +89,62 @@ class RemoteAdapter(ABC):
     def __init__(self, spec: ModelSpec, settings: RemoteSettings) -> None:
         self._spec, self._remote_settings, self._key = spec, settings, _read_key(settings)
         self._is_paid = settings.key is not None and (spec.account is None or spec.account.is_paid)
-        self._estimates = Estimates(settings.image_tokens, self.tokens_of_image, is_paid=self._is_paid)
+        self._estimates = TokenEstimator(settings.image_tokens, self.tokens_of_image, is_paid=self._is_paid)
 
     @abstractmethod
-    def connected(self) -> AbstractAsyncContextManager[ClipOpener]:
+    def connect(self) -> AbstractAsyncContextManager[ClipOpener]:
         """Connect to the server for the duration of one call."""
 
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+    def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         """Send the requests about one clip together and yield their answers in order."""
-        pending = Due(clip, tuple(requests))
-        answers = {arrived.request.request_id: arrived.answer for arrived in self.answers_in_any_order([pending])}
+        pending = PendingRequests(clip, tuple(requests))
+        answers = {response.request.request_id: response.answer for response in self.answers_in_any_order([pending])}
         yield from (answers[request.request_id] for request in pending.requests)
 
-    def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
+    def answers_in_any_order(self, pending_requests: Sequence[PendingRequests]) -> Iterator[CompletedResponse]:
         """Yield each answer as soon as it arrives."""
-        largest = max((pending.clip for pending in dues), key=lambda clip: clip.pictures, default=None)
+        largest = max((pending.clip for pending in pending_requests), key=lambda clip: clip.picture_count, default=None)
         limit = self._remote_settings.max_images
-        if largest is not None and not self.takes_files and limit is not None and largest.pictures > limit:
+        if largest is not None and not self.takes_files and limit is not None and largest.picture_count > limit:
             raise UserError(  # before any request is billed
-                f"clip '{largest.clip_id}' is shown with {largest.pictures} frames, but settings.max_images of the "
-                f"model's file is {limit}. Use a sampling of fewer frames, or correct `max_images`."
+                f"clip '{largest.clip_id}' has {largest.picture_count} frames, but settings.max_images of the model's "
+                f"file is {limit}. Use a sampling with fewer frames, or correct `max_images`."
             )
-        return send(lambda: self._open_connection(dues), dues, self._remote_settings.concurrency)
+        return send(
+            lambda: self._open_connection(pending_requests), pending_requests, self._remote_settings.concurrency
+        )
 
-    def calls(self, failure_of: Callable[[Exception, Any], Failure | None]) -> Calls:
+    def create_calls(self, classify_error: Callable[[Exception, Any], ApiFailure | None]) -> ApiCaller:
         """Create the object that sends the requests of a connection.
 
         Args:
-            failure_of: Classifies an error of the SDK; returns None for an unknown error.
+            classify_error: Classifies an error of the SDK; returns None for an unknown error.
         """
-        return Calls(self._spec.account, self._remote_settings, failure_of, self._estimates)
+        return ApiCaller(self._spec.account, self._remote_settings, classify_error, self._estimates)
 
     @asynccontextmanager
-    async def _open_connection(self, dues: Sequence[Due]) -> AsyncIterator[Callable[[Due], Awaitable[OpenedClip]]]:
+    async def _open_connection(
+        self, pending_requests: Sequence[PendingRequests]
+    ) -> AsyncIterator[Callable[[PendingRequests], Awaitable[OpenClip]]]:
         """Yield a function that opens clips on one connection; of several clips, the next ones are prepared ahead."""
-        clips_with_frames = [] if self.takes_files else [pending for pending in dues if pending.clip.indices]
-        with Ahead(PREPARER, self._spec, self._spec.threads) if len(clips_with_frames) > 1 else nullcontext() as ahead:
-            prepare: Callable[..., Any] = partial(prepared, partial(ImagesPreparer, self._spec))
-            if ahead is not None:
-                ahead.expect(iter(clips_with_frames))
-                prepare = ahead.take
-            async with self.connected() as open_prepared:
+        with_frames = [] if self.takes_files else [pending for pending in pending_requests if pending.clip.indices]
+        with (
+            ClipPrefetcher(PREPARER, self._spec, self._spec.threads)
+            if len(with_frames) > 1
+            else nullcontext() as prefetcher
+        ):
+            prepare: Callable[..., Any] = partial(prepare_clip, partial(ImagesPreparer, self._spec))
+            if prefetcher is not None:
+                prefetcher.set_upcoming(iter(with_frames))
+                prepare = prefetcher.take
+            async with self.connect() as open_prepared:
 
-                async def open_clip(pending: Due) -> OpenedClip:
-                    await asyncio.to_thread(pending.check)
+                async def open_clip(pending: PendingRequests) -> OpenClip:
+                    await asyncio.to_thread(pending.verify_clip)
                     if not pending.clip.indices or self.takes_files:
                         return open_prepared(pending, None, {})
-                    clip = ready(await asyncio.to_thread(prepare, pending.clip, pending.requests))
-                    return open_prepared(pending, clip.value, clip.seconds)
+                    clip = get_prepared_clip(await asyncio.to_thread(prepare, pending.clip, pending.requests))
+                    return open_prepared(pending, clip.inputs, clip.step_seconds)
 
                 yield open_clip
 
@@ -146,7 +160,10 @@ def _read_key(settings: RemoteSettings) -> str:
             f"the key of {settings.url}, then run the same command again."
         )
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise UserError(f"the environment variable '{settings.key}' holds no key: it has signs that no key has.")
+        raise UserError(
+            f"the environment variable '{settings.key}' does not hold a valid key: it contains spaces or other "
+            "characters that keys do not have. Correct it, then run the same command again."
+        )
     return key
 
 
@@ -166,7 +183,7 @@ class BoundedClient:
     bases.
     """
 
-    seconds: float | None = None
+    deadline_s: float | None = None
     """deadline from sending a request to receiving the last byte of its reply"""
 
     def __init__(self, **options: Any) -> None:
@@ -177,22 +194,22 @@ class BoundedClient:
         request.headers["Connection"] = "close"
         options["follow_redirects"] = False
         try:
-            async with asyncio.timeout(self.seconds):
+            async with asyncio.timeout(self.deadline_s):
                 response: httpx2.Response = await super().send(request, stream=True, **options)  # type: ignore[misc]
                 try:
                     if response.has_redirect_location:  # only the configured URL is trusted
                         target = urlsplit(str(response.url.join(response.headers["location"])))
                         raise ReplyError(
                             "bad_request",
-                            f"HTTP {response.status_code}: the server points to {target.scheme}://"
-                            f"{plain(target.netloc.rpartition('@')[2] + target.path)}, where nothing is sent. "
-                            "Write the right address into `url` of the settings in the model's file",
+                            f"HTTP {response.status_code}: the server redirects to {target.scheme}://"
+                            f"{plain(target.netloc.rpartition('@')[2] + target.path)}, which Reprise does not follow. "
+                            "Correct `settings.url` in the model's file",
                         )
                     content = await _read_content(response)
                 finally:
                     await response.aclose()
         except TimeoutError as error:
-            raise httpx2.ReadTimeout("no whole reply in time", request=request) from error
+            raise httpx2.ReadTimeout("no complete reply before the timeout", request=request) from error
         if not response.is_success or has_error(content):
             raise ErrorReply(response.status_code, response.headers, content, has_result=has_result(content))
         _check_json(content)
@@ -226,15 +243,15 @@ def _check_json(content: bytes) -> None:
     """Refuse content that is not a JSON object in UTF-8: SDKs would replace characters or fail in different ways."""
     try:
         if content.strip() and not isinstance(json.loads(content.decode()), dict):
-            raise BrokenReplyError("malformed", f"a reply that is no JSON object. {describe_beginning(content)}")
+            raise BrokenReplyError("malformed", f"the reply is not a JSON object. {quote_beginning(content)}")
     except (ValueError, RecursionError) as error:
-        reason = "a reply that is no JSON" if isinstance(error, json.JSONDecodeError) else "a reply that cannot be read"
-        raise BrokenReplyError("malformed", f"{reason} ({plain(str(error))}). {describe_beginning(content)}") from None
+        reason = "the reply is not JSON" if isinstance(error, json.JSONDecodeError) else "the reply cannot be parsed"
+        raise BrokenReplyError("malformed", f"{reason} ({plain(str(error))}). {quote_beginning(content)}") from None
 
 
-def describe_beginning(content: bytes) -> str:
+def quote_beginning(content: bytes) -> str:
     # Secrets are hidden before the text is cut, since a secret that is cut in half would not be recognised.
-    text = cut(plain(content.decode(errors="replace")), EXCERPT_CHARACTERS)
+    text = truncate(plain(content.decode(errors="replace")), EXCERPT_CHARACTERS)
     return f"It begins: {text}" if content else "It is empty"
 
 
@@ -260,19 +277,19 @@ def read_reply(schema: type[R], content: bytes, settings: RemoteSettings, reply_
         has_no_answer = len(first["loc"]) < 2 and first["type"] != "too_long"
         error_class = BrokenReplyError if has_no_answer else AnswerError
         raise error_class(
-            "malformed", f"no {reply_kind}: {location}: {first['msg']}. {describe_beginning(content)}"
+            "malformed", f"invalid {reply_kind}: {location}: {first['msg']}. {quote_beginning(content)}"
         ) from None
     check_model(getattr(reply, "model", ""), settings)
     return reply
 
 
-def read_usage(schema: type[BaseModel], response: httpx2.Response) -> Used | None:
+def read_usage(schema: type[BaseModel], response: httpx2.Response) -> TokenUsage | None:
     """Return the token usage that a reply reports; None for a malformed reply."""
     try:
         reply: Any = schema.model_validate_json(response.content)
     except ValidationError:
         return None
-    return reply.usage.used if reply.usage else None
+    return reply.usage.token_usage if reply.usage else None
 
 
 def check_model(model: str, settings: RemoteSettings) -> None:
@@ -282,11 +299,11 @@ def check_model(model: str, settings: RemoteSettings) -> None:
         raise AnswerError("other_model", f"'{model}' answered, not '{expected}'")
 
 
-def check_end(field: str, reason: str | None, accepted: Collection[str]) -> None:
+def check_finish_reason(field: str, reason: str | None, accepted: Collection[str]) -> None:
     """Refuse an incomplete answer, whose finish reason is not one of the accepted ones."""
     normalised = (reason or "").lower()
     if SERVER_FAILURE.search(normalised):
-        raise AnswerError("server_error", f"{field}: {reason}. The server failed in the middle of the answer")
+        raise AnswerError("server_error", f"{field}: {reason}. The server failed during the answer")
     if normalised not in accepted:
         raise AnswerError("unfinished", f"{field}: {reason or 'none'}. Expected: {', '.join(sorted(accepted))}")
 
@@ -299,32 +316,32 @@ def empty_answer_error(reason: str, *, is_truncated: bool) -> AnswerError:
         is_truncated: Whether the answer reached its token limit, so the model was still thinking.
     """
     if is_truncated:
-        return AnswerError("still_thinking", f"{reason}. Set settings.max_tokens in the model's file")
+        return AnswerError("still_thinking", f"{reason}. Raise settings.max_tokens in the model's file")
     return AnswerError("empty", reason)
 
 
-def timeout_failure(settings: RemoteSettings) -> Failure:
+def timeout_failure(settings: RemoteSettings) -> ApiFailure:
     """Return the failure of a request without an answer in time, which may have been billed."""
-    error = AnswerError("timeout", f"{settings.url}: no answer in {settings.timeout_s:g} s")
-    return Failure(error, may_pass=True, is_free=False)
+    error = AnswerError("timeout", f"{settings.url}: no answer within {settings.timeout_s:g} s")
+    return ApiFailure(error, is_retryable=True, is_free=False)
 
 
-def connection_failure(error: BaseException, settings: RemoteSettings, *, is_protocol: bool = False) -> Failure:
+def connection_failure(error: BaseException, settings: RemoteSettings, *, is_protocol: bool = False) -> ApiFailure:
     """Return the failure of a refused or lost connection, after which the answer may have been billed.
 
     Args:
-        is_protocol: Whether the reply was no valid HTTP.
+        is_protocol: Whether the reply was invalid HTTP.
     """
     cause = error.__cause__ or error
     reason = f"{type(cause).__name__}: {plain(str(cause))}"
     if is_protocol:
-        reason = f"the server, or a proxy before it, sent no valid HTTP: {plain(str(getattr(cause, 'message', cause)))}"
-    return Failure(AnswerError("network", f"{settings.url}: {reason}"), may_pass=True, is_free=False)
+        reason = f"the server or a proxy sent invalid HTTP: {plain(str(getattr(cause, 'message', cause)))}"
+    return ApiFailure(AnswerError("network", f"{settings.url}: {reason}"), is_retryable=True, is_free=False)
 
 
-def of_status(
+def classify_status(
     reply: ErrorReply, settings: RemoteSettings, *, status: int | None = None, is_too_long: bool = False
-) -> Failure:
+) -> ApiFailure:
     """Classify an error that a server reports; vendors bill such a request only if the reply also holds a result.
 
     Args:
@@ -333,22 +350,22 @@ def of_status(
     """
     status, message, is_free = status or reply.status, reply.message, not reply.has_result
     if status in CONFIGURATION_ERRORS:
-        return Failure(
+        return ApiFailure(
             UserError(
                 f"{settings.url}: the server {CONFIGURATION_ERRORS[status]} (model '{settings.model}', key "
-                f"{f'in {settings.key}' if settings.key else 'none: see settings.key'}). It says: {message}. Answers "
-                "so far are kept. Correct the model's file or the key, then run the same command again."
+                f"{f'in {settings.key}' if settings.key else 'none: see settings.key'}). Its message: {message}. "
+                "Answers so far are kept. Correct the model's file or the key, then run the same command again."
             ),
             is_free=is_free,
         )
-    wait = asked_wait(reply.headers)
-    if wait is not None and wait > LONGEST_ASKED_S:
+    wait = parse_retry_after(reply.headers)
+    if wait is not None and wait > MAX_RETRY_AFTER_S:
         message = f"{message}; it asks to wait {wait:.0f} s"
     if status == 429:
-        return Failure(AnswerError("rate_limited", message), may_pass=True, wait_s=wait, is_free=is_free)
+        return ApiFailure(AnswerError("rate_limited", message), is_retryable=True, wait_s=wait, is_free=is_free)
     message = f"{reply.title}: {message}"
     if is_too_long:
-        return Failure(AnswerError("beyond_context", message), is_free=is_free)
+        return ApiFailure(AnswerError("beyond_context", message), is_free=is_free)
     if status in RETRYABLE_STATUSES or status >= 500:
-        return Failure(AnswerError("server_error", message), may_pass=True, wait_s=wait, is_free=is_free)
-    return Failure(AnswerError("bad_request", message), is_free=is_free)
+        return ApiFailure(AnswerError("server_error", message), is_retryable=True, wait_s=wait, is_free=is_free)
+    return ApiFailure(AnswerError("bad_request", message), is_free=is_free)

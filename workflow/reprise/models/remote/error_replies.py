@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
-from reprise.core.plain import cut, plain, words_of_page
+from reprise.core.plain import extract_page_text, plain, truncate
 
 MESSAGE_NAMES = ("message", "detail", "msg", "error_msg", "error_message", "error_description", "reason")
 STATUS_NAMES = ("code", "status", "status_code", "http_status")
@@ -37,7 +37,7 @@ class ErrorReply(Exception):
             has_result: Whether the reply also holds an answer, which may have been billed.
         """
         self.headers, self.text, self.has_result = headers, content.decode(errors="replace"), has_result
-        body = json_object(content)
+        body = parse_json_object(content)
         self.details = next(_errors_in(body), body)
         self.codes = {str(self.details[name]) for name in CODE_NAMES if self.details.get(name)}
         self.message = self._message(sent_status)
@@ -55,10 +55,10 @@ class ErrorReply(Exception):
         metadata = details.get("metadata")
         if isinstance(metadata, dict) and metadata.get("raw"):  # a router passes on the provider's message
             text = f"{text}: {metadata['raw']}"
-        text = plain(text) or words_of_page(self.text)
+        text = plain(text) or extract_page_text(self.text)
         if not text and status in HTTPStatus.__members__.values():
             text = HTTPStatus(status).phrase
-        return cut(text, MAX_MESSAGE_CHARACTERS) or "the server gives no reason"
+        return truncate(text, MAX_MESSAGE_CHARACTERS) or "the server gave no reason"
 
     def _implied_status(self) -> int:
         for name in STATUS_NAMES:
@@ -69,7 +69,7 @@ class ErrorReply(Exception):
         return next((status for status, pattern in STATUS_PATTERNS if pattern.search(codes)), 500)
 
 
-def json_object(content: bytes) -> dict[str, Any]:
+def parse_json_object(content: bytes) -> dict[str, Any]:
     """Return the JSON object of a reply, also from a list of length one; an empty dictionary for anything else."""
     try:
         body = json.loads(content)
@@ -82,11 +82,11 @@ def json_object(content: bytes) -> dict[str, Any]:
 
 def has_error(content: bytes) -> bool:
     """Return whether a reply with a successful status reports an error instead of, beside or within its result."""
-    return next(_errors_in(json_object(content)), None) is not None
+    return next(_errors_in(parse_json_object(content)), None) is not None
 
 
 def has_result(content: bytes) -> bool:
-    return not RESULT_NAMES.isdisjoint(name for name, value in json_object(content).items() if value)
+    return not RESULT_NAMES.isdisjoint(name for name, value in parse_json_object(content).items() if value)
 
 
 def _errors_in(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -18,26 +18,26 @@ from google.genai import Client, types
 
 from reprise.core.log import log
 from reprise.core.plain import plain
-from reprise.media.probe import packet_index
-from reprise.models.asking.money.calls import Failure
-from reprise.models.asking.money.limits import Shown, by_aspect
-from reprise.models.asking.money.prices import LARGEST_COUNT, Used
-from reprise.models.base import Answer, AnswerError, BrokenReplyError, Clip, Due, ModelSpec, Request
+from reprise.media.probe import read_packet_index
+from reprise.models.base import Answer, AnswerError, BrokenReplyError, ClipFrames, ModelSpec, PendingRequests, Request
+from reprise.models.inference.money.calls import ApiFailure
+from reprise.models.inference.money.limits import FrameShape, bound_gemini_tokens
+from reprise.models.inference.money.prices import MAX_COUNT, TokenUsage
 from reprise.models.remote.adapter import (
     PAYMENT_REQUIRED,
     AsyncClient,
     ClipOpener,
     RemoteAdapter,
-    check_end,
+    check_finish_reason,
     check_model,
+    classify_status,
     connection_failure,
     empty_answer_error,
-    of_status,
     timeout_failure,
 )
+from reprise.models.remote.dispatch import OpenClip
 from reprise.models.remote.error_replies import ErrorReply
-from reprise.models.remote.images import EncodedFrames
-from reprise.models.remote.sending import OpenedClip
+from reprise.models.remote.images_preparer import EncodedFrames
 from reprise.models.remote.settings import GeminiSettings
 
 FILTER_REASONS = {
@@ -54,68 +54,70 @@ STATUS_PHRASES = (
 TOO_LONG_PHRASES = ("exceeds the maximum number of tokens", "input token count")
 RETRY_DELAY = re.compile(r'"retryDelay"\s*:\s*"([0-9]+(?:\.[0-9]+)?)s"')
 # The first and the longest interval between checks whether an uploaded file is ready.
-FIRST_POLL_S, LONGEST_POLL_S = 0.1, 5.0
+INITIAL_POLL_S, MAX_POLL_S = 0.1, 5.0
 
 
-def read_usage(reply: types.GenerateContentResponse) -> Used | None:
+def read_usage(reply: types.GenerateContentResponse) -> TokenUsage | None:
     """Return the token usage that a reply reports; thoughts are billed like answers."""
-    usage = reply.usage_metadata
-    if usage is None or usage.prompt_token_count is None:
+    metadata = reply.usage_metadata
+    if metadata is None or metadata.prompt_token_count is None:
         return None
-    output_tokens = (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
-    used = Used(usage.prompt_token_count, output_tokens, usage.cached_content_token_count or 0)
-    is_plausible = all(0 <= count <= LARGEST_COUNT for count in used) and used.cached <= used.input
-    return used if is_plausible else None
+    output_tokens = (metadata.candidates_token_count or 0) + (metadata.thoughts_token_count or 0)
+    usage = TokenUsage(metadata.prompt_token_count, output_tokens, metadata.cached_content_token_count or 0)
+    is_plausible = all(0 <= count <= MAX_COUNT for count in usage) and usage.cached <= usage.input
+    return usage if is_plausible else None
 
 
 def check_reply(reply: types.GenerateContentResponse, settings: GeminiSettings) -> types.GenerateContentResponse:
     """Refuse a reply without a complete answer from the configured model."""
     block_reason = reply.prompt_feedback and reply.prompt_feedback.block_reason
     if not reply.candidates and not block_reason:
-        raise BrokenReplyError("malformed", "no reply of generateContent: candidates: missing")
-    check_model(served_model(reply), settings)
+        raise BrokenReplyError("malformed", "invalid reply of generateContent: candidates: missing")
+    check_model(get_served_model(reply), settings)
     if block_reason:
         raise AnswerError("content_filter", f"the prompt was blocked: {block_reason}")
     if len(reply.candidates) > 1:
-        raise AnswerError("malformed", f"no reply of generateContent: {len(reply.candidates)} candidates instead of 1")
-    reason = finish_reason_of(reply)
+        raise AnswerError(
+            "malformed", f"invalid reply of generateContent: {len(reply.candidates)} candidates instead of 1"
+        )
+    reason = get_finish_reason(reply)
     if reason in FILTER_REASONS:
         raise AnswerError("content_filter", f"finish_reason: {reason}")
-    check_end("finish_reason", reason, COMPLETE_REASONS)
+    check_finish_reason("finish_reason", reason, COMPLETE_REASONS)
     content = reply.candidates[0].content
     if any(part.function_call for part in (content and content.parts) or ()):
-        raise AnswerError("unfinished", "the model calls a function, though the request offers none")
+        raise AnswerError("unfinished", "the model calls a function, although the request offers none")
     return reply
 
 
-def served_model(reply: types.GenerateContentResponse) -> str:
+def get_served_model(reply: types.GenerateContentResponse) -> str:
     return (reply.model_version or "").removeprefix("models/")
 
 
-def finish_reason_of(reply: types.GenerateContentResponse) -> str:
+def get_finish_reason(reply: types.GenerateContentResponse) -> str:
     reason = reply.candidates[0].finish_reason
     return str(reason.value) if reason else ""
 
 
-def answer_of(reply: types.GenerateContentResponse, frames: int) -> Answer:
+def parse_answer(reply: types.GenerateContentResponse, frames: int) -> Answer:
     """Return the answer in a reply, without its thoughts."""
-    content, reason = reply.candidates[0].content, finish_reason_of(reply)
+    content, reason = reply.candidates[0].content, get_finish_reason(reply)
     parts = (content.parts if content else None) or []
     text = "".join(part.text or "" for part in parts if not part.thought)
     if not text.strip():
         raise empty_answer_error(f"finish_reason: {reason}", is_truncated=reason == "MAX_TOKENS")
-    used = read_usage(reply) or Used(0, 0)
+    usage = read_usage(reply) or TokenUsage(0, 0)
     return Answer(
         text=text,
         frames_shown=frames,
-        tokens_in=used.input,
-        tokens_out=used.output,
-        served=served_model(reply),
-        tokens_cached=used.cached,
+        tokens_in=usage.input,
+        tokens_out=usage.output,
+        served_model=get_served_model(reply),
+        tokens_cached=usage.cached,
     )
 
 
-def failure_of_gemini(error: BaseException, settings: GeminiSettings) -> Failure | None:
+def classify_gemini_error(error: BaseException, settings: GeminiSettings) -> ApiFailure | None:
     """Classify an error of the SDK; return None for an error of any other kind."""
     if isinstance(error, httpx2.TimeoutException):
         return timeout_failure(settings)
@@ -125,17 +127,17 @@ def failure_of_gemini(error: BaseException, settings: GeminiSettings) -> Failure
         # The SDK raises these errors for JSON of an unexpected form. Such a reply was billed.
         is_malformed = isinstance(error, ValueError | KeyError | TypeError | AttributeError)
         malformed = AnswerError("malformed", f"{type(error).__name__}: {plain(str(error))}")
-        return Failure(malformed, is_free=False) if is_malformed else None
+        return ApiFailure(malformed, is_free=False) if is_malformed else None
     status = next((code for code, phrases in STATUS_PHRASES if any(phrase in error.text for phrase in phrases)), None)
     is_too_long = any(phrase in error.message for phrase in TOO_LONG_PHRASES)
-    failure = of_status(error, settings, status=status, is_too_long=is_too_long)
+    failure = classify_status(error, settings, status=status, is_too_long=is_too_long)
     # Gemini writes the delay before a retry into the body, not into a header.
     delay = RETRY_DELAY.search(error.text)
     return replace(failure, wait_s=float(delay[1])) if failure.wait_s is None and delay else failure
 
 
 class GeminiAdapter(RemoteAdapter):
-    tokens_of_image = staticmethod(by_aspect)
+    tokens_of_image = staticmethod(bound_gemini_tokens)
 
     def __init__(self, spec: ModelSpec) -> None:
         self.settings = GeminiSettings.model_validate(spec.settings)
@@ -143,57 +145,59 @@ class GeminiAdapter(RemoteAdapter):
         super().__init__(spec, self.settings)
 
     @asynccontextmanager
-    async def connected(self) -> AsyncIterator[ClipOpener]:
+    async def connect(self) -> AsyncIterator[ClipOpener]:
         settings = self.settings
         # Without this client, the SDK would use aiohttp if that is installed, and retry by itself.
         sender = AsyncClient()
-        sender.seconds = max(settings.timeout_s, settings.upload_s if self.takes_files else 0)
+        sender.deadline_s = max(settings.timeout_s, settings.upload_s if self.takes_files else 0)
         options = types.HttpOptions(
             httpx_async_client=sender,
             base_url=settings.url,
             api_version="v1beta",
             timeout=int(1000 * settings.timeout_s),
-            retry_options=types.HttpRetryOptions(attempts=1),  # `Calls` retries and accounts for each attempt
+            retry_options=types.HttpRetryOptions(attempts=1),  # ApiCaller retries and accounts for each attempt
         )
         async with sender, Client(vertexai=False, api_key=self._key, http_options=options).aio as client:
-            self.client, self.connection_calls = client, self.calls(failure_of_gemini)
+            self.client, self.connection_calls = client, self.create_calls(classify_gemini_error)
             yield self._open
 
-    def _open(self, pending: Due, frames: EncodedFrames | None, seconds: dict[str, float]) -> OpenedClip:
+    def _open(self, pending: PendingRequests, frames: EncodedFrames | None, seconds: dict[str, float]) -> OpenClip:
         if self.takes_files and pending.clip.path is not None and pending.clip.indices:
             video = UploadedClip(self, pending.clip, pending.clip.path, seconds)
-            return OpenedClip(video.answer, 0, seconds, video.close)
+            return OpenClip(video.answer, 0, seconds, video.close)
         images = [b64decode(image) for image in frames.images] if frames else []
         visual = [types.Part.from_bytes(data=image, mime_type="image/png") for image in images]
-        answer = partial(self.ask, visual, frames.shown if frames else None)
-        return OpenedClip(answer, sum(map(len, images)), seconds)
+        answer = partial(self.send_request, visual, frames.shape if frames else None)
+        return OpenClip(answer, sum(map(len, images)), seconds)
 
-    async def ask(self, visual: list[types.Part], shown: Shown | None, request: Request) -> Answer:
+    async def send_request(
+        self, frame_parts: list[types.Part], frame_shape: FrameShape | None, request: Request
+    ) -> Answer:
         settings = self.settings
         tokens = settings.max_tokens or request.max_tokens
-        lead, text = request.around_frames() if visual else ("", request.prompt)
+        lead, text = request.split_prompt() if frame_parts else ("", request.prompt)
         lead_parts = [types.Part(text=lead)] if lead else []
-        contents = [types.Content(role="user", parts=[*lead_parts, *visual, types.Part(text=text)])]
+        contents = [types.Content(role="user", parts=[*lead_parts, *frame_parts, types.Part(text=text)])]
         send: Callable[[], Awaitable[types.GenerateContentResponse]] = partial(
             self.client.models.generate_content,
             model=settings.model,
             contents=contents,
-            config=config_of(request, tokens, settings),
+            config=build_config(request, tokens, settings),
         )
         read = partial(check_reply, settings=settings)
-        reply = await self.connection_calls.call(request, shown, tokens, send, read_usage, read)
-        return answer_of(reply, shown.frames if shown else 0)
+        reply = await self.connection_calls.call(request, frame_shape, tokens, send, read_usage, read)
+        return parse_answer(reply, frame_shape.frames if frame_shape else 0)
 
 
 class UploadedClip:
     """A clip that is uploaded before its first request, which is sent alone, and deleted after its last one."""
 
-    def __init__(self, gemini: GeminiAdapter, clip: Clip, path: Path, seconds: dict[str, float]) -> None:
+    def __init__(self, gemini: GeminiAdapter, clip: ClipFrames, path: Path, seconds: dict[str, float]) -> None:
         self._gemini, self._clip, self._path, self._seconds = gemini, clip, path, seconds
         self._names: list[str] = []
         """names under which the vendor may hold the file, one for each attempt"""
         self._visual: list[types.Part] = []
-        self._shown: Shown | None = None
+        self._frame_shape: FrameShape | None = None
         self._error: AnswerError | None = None
 
     async def answer(self, request: Request) -> Answer:
@@ -205,7 +209,7 @@ class UploadedClip:
             except AnswerError as error:
                 self._error = error
                 raise
-        return await self._gemini.ask(self._visual, self._shown, request)
+        return await self._gemini.send_request(self._visual, self._frame_shape, request)
 
     async def close(self) -> None:
         """Delete the uploaded files, even after a failure."""
@@ -214,20 +218,20 @@ class UploadedClip:
                 await self._gemini.client.files.delete(name=f"files/{name}")
             except Exception as error:  # after a failed upload there may be no file
                 log.warning(
-                    f"files/{name} is not deleted; the vendor deletes it itself after two days: {plain(str(error))}"
+                    f"files/{name} could not be deleted; the vendor deletes it after two days: {plain(str(error))}"
                 )
 
     async def _upload(self) -> None:
         """Upload the clip's file and wait until the vendor has processed it."""
-        start, wait, settings = time.monotonic(), FIRST_POLL_S, self._gemini.settings
-        planned_frames, packets = len(self._clip.indices), await asyncio.to_thread(packet_index, self._path)
+        start, wait, settings = time.monotonic(), INITIAL_POLL_S, self._gemini.settings
+        planned_frames, packets = len(self._clip.indices), await asyncio.to_thread(read_packet_index, self._path)
         frames = max(1, math.ceil(packets.duration_s * settings.fps))
         if abs(frames - planned_frames) > 1:
             raise AnswerError(
                 "not_shown",
-                f"not sent: of the uploaded file the vendor takes {frames} frames at settings.fps {settings.fps:g}, "
-                f"the run's sampling shows {planned_frames}. Use a sampling of as many frames a second, "
-                "or `frames: images`",
+                f"not sent: at settings.fps {settings.fps:g} the vendor samples {frames} frames of the uploaded file, "
+                f"but the run's sampling selects {planned_frames}. Use a sampling with the same frame rate, or "
+                "`frames: images`",
             )
         calls, files = self._gemini.connection_calls, self._gemini.client.files
 
@@ -242,21 +246,21 @@ class UploadedClip:
         uploaded = time.monotonic()
         while file.state != types.FileState.ACTIVE:
             if file.state == types.FileState.FAILED:
-                reason = plain(str(file.error.message if file.error else "")) or "no reason is given"
-                raise AnswerError("bad_request", f"the vendor cannot read the uploaded clip: {reason}")
+                reason = plain(str(file.error.message if file.error else "")) or "no reason given"
+                raise AnswerError("bad_request", f"the vendor cannot process the uploaded clip: {reason}")
             if time.monotonic() - uploaded > settings.upload_s:
                 raise AnswerError("timeout", f"the uploaded clip is not ready after {settings.upload_s:g} s")
             await asyncio.sleep(wait)
-            wait = min(LONGEST_POLL_S, 2 * wait)
+            wait = min(MAX_POLL_S, 2 * wait)
             get_file: Callable[[], Awaitable[types.File]] = partial(files.get, name=file.name)
             file = await calls.call_free(get_file)
         data = types.FileData(file_uri=file.uri, mime_type=file.mime_type)
         self._visual = [types.Part(file_data=data, video_metadata=types.VideoMetadata(fps=settings.fps))]
-        self._shown = Shown(frames, 0, 0)
+        self._frame_shape = FrameShape(frames, 0, 0)
         self._seconds["waiting"] = time.monotonic() - start
 
 
-def config_of(request: Request, tokens: int, settings: GeminiSettings) -> types.GenerateContentConfig:
+def build_config(request: Request, tokens: int, settings: GeminiSettings) -> types.GenerateContentConfig:
     thinking = None
     if isinstance(settings.thinking, int):
         thinking = types.ThinkingConfig(thinking_budget=settings.thinking)

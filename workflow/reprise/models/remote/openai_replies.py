@@ -8,32 +8,32 @@ from aiohttp import ClientError, ClientResponseError, ServerTimeoutError
 from openai import APIConnectionError, APITimeoutError
 from pydantic import BaseModel, Field
 
-from reprise.models.asking.money.calls import Failure
-from reprise.models.asking.money.prices import LARGEST_COUNT, Used
-from reprise.models.asking.reasons import REASONS
 from reprise.models.base import Answer, AnswerError, Request
+from reprise.models.inference.money.calls import ApiFailure
+from reprise.models.inference.money.prices import MAX_COUNT, TokenUsage
+from reprise.models.inference.reasons import FAILURE_REASONS
 from reprise.models.remote.adapter import (
     PAYMENT_REQUIRED,
-    check_end,
+    check_finish_reason,
+    classify_status,
     connection_failure,
     empty_answer_error,
-    of_status,
     timeout_failure,
 )
 from reprise.models.remote.error_replies import ErrorReply
 from reprise.models.settings import OpenAISettings
-from reprise.models.thoughts import CLOSE, OPENED, behind_thought
+from reprise.models.thoughts import OPEN_THOUGHT_PATTERN, THOUGHT_END, strip_thought
 
-NAME_FORMAT = "token_id:{}"
+TOKEN_NAME_FORMAT = "token_id:{}"  # noqa: S105  not a password
 # Finish reasons of complete answers and of answers that reached their token limit. A server may omit the field, but
 # `null` means that it has not finished.
-ABSENT = "not given"
+MISSING_FINISH_REASON = "not given"
 TRUNCATED_REASONS = frozenset({"length", "max_tokens", "model_length"})
 COMPLETE_REASONS = frozenset(
-    {"stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete", ABSENT, *TRUNCATED_REASONS}
+    {"stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete", MISSING_FINISH_REASON, *TRUNCATED_REASONS}
 )
 # Servers round probabilities, so their sum may exceed 1 by this much.
-ROUNDING = 1e-4
+PROBABILITY_TOLERANCE = 1e-4
 NO_CREDIT_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"}
 FILTER_CODES = {"content_filter", "content_policy_violation"}
 TOO_LONG_CODES = {"context_length_exceeded", "string_above_max_length"}
@@ -58,22 +58,22 @@ class Message(BaseModel):
         return any((self.reasoning_content, self.reasoning, self.reasoning_details, self.thinking))
 
 
-class Top(BaseModel):
+class TopLogprob(BaseModel):
     token: str
     logprob: float
 
 
-class Token(BaseModel):
-    top_logprobs: list[Top] = Field([])
+class TokenLogprobs(BaseModel):
+    top_logprobs: list[TopLogprob] = Field([])
 
 
 class Logprobs(BaseModel):
-    content: list[Token] | None = None
+    content: list[TokenLogprobs] | None = None
 
 
 class Choice(BaseModel):
     message: Message
-    finish_reason: str | None = ABSENT
+    finish_reason: str | None = MISSING_FINISH_REASON
     logprobs: Logprobs | None = None
 
 
@@ -83,32 +83,32 @@ class PromptTokensDetails(BaseModel):
     cached_tokens: int | None = Field(None, ge=0)
 
 
-class Usage(BaseModel):
-    prompt_tokens: int = Field(0, ge=0, le=LARGEST_COUNT)
-    completion_tokens: int = Field(0, ge=0, le=LARGEST_COUNT)
+class CompletionUsage(BaseModel):
+    prompt_tokens: int = Field(0, ge=0, le=MAX_COUNT)
+    completion_tokens: int = Field(0, ge=0, le=MAX_COUNT)
     prompt_tokens_details: PromptTokensDetails | None = None
 
     @property
-    def used(self) -> Used:
+    def token_usage(self) -> TokenUsage:
         cached = self.prompt_tokens_details.cached_tokens if self.prompt_tokens_details else None
-        return Used(self.prompt_tokens, self.completion_tokens, min(cached or 0, self.prompt_tokens))
+        return TokenUsage(self.prompt_tokens, self.completion_tokens, min(cached or 0, self.prompt_tokens))
 
 
-class Reply(BaseModel):
+class ChatCompletion(BaseModel):
     model: str = ""
     choices: list[Choice] = Field(min_length=1, max_length=1)
-    usage: Usage | None = None
+    usage: CompletionUsage | None = None
 
     @property
-    def used(self) -> Used:
+    def token_usage(self) -> TokenUsage:
         """Return the token usage; zeros if the server does not report it."""
-        return self.usage.used if self.usage else Used(0, 0)
+        return self.usage.token_usage if self.usage else TokenUsage(0, 0)
 
     @property
     def has_thought(self) -> bool:
         """Return whether the answer contains a thought, since the server has no parser that removes it."""
         content = self.choices[0].message.content or ""
-        return CLOSE in content or OPENED.match(content) is not None
+        return THOUGHT_END in content or OPEN_THOUGHT_PATTERN.match(content) is not None
 
 
 def check_choice(choice: Choice) -> None:
@@ -118,61 +118,63 @@ def check_choice(choice: Choice) -> None:
         raise AnswerError("content_filter", f"finish_reason: {reason}")
     if choice.message.refusal:
         raise AnswerError("refused", choice.message.refusal)
-    check_end("finish_reason", reason, COMPLETE_REASONS)
+    check_finish_reason("finish_reason", reason, COMPLETE_REASONS)
     if choice.message.tool_calls or choice.message.function_call:
-        raise AnswerError("unfinished", "the model calls a tool, though the request offers none")
+        raise AnswerError("unfinished", "the model calls a tool, although the request offers none")
 
 
-def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int, *, thinks: bool) -> Answer:
+def parse_answer(
+    reply: ChatCompletion, request: Request, tokens: Sequence[int], frames: int, *, opens_thought: bool
+) -> Answer:
     """Return the answer in a reply: the scores of some tokens, a similarity or a text.
 
     Args:
         tokens: The tokens of the options, in their order, if the request asks for scores.
         frames: Number of frames in the prompt.
-        thinks: Whether the server is known to leave thoughts in its answers.
+        opens_thought: Whether the server is known to leave thoughts in its answers.
     """
     choice = reply.choices[0]
     text, scores = "", tuple[float, ...]()
     if request.ask == "score":
-        scores = _scores(choice, tokens, thinks=thinks)
+        scores = _scores(choice, tokens, opens_thought=opens_thought)
     elif request.ask == "similarity":
         scores = (float(choice.message.content or "nan"),)  # from a model runner that this job started
     else:
         is_truncated = str(choice.finish_reason).lower() in TRUNCATED_REASONS
-        text = behind_thought(choice.message.content or "", is_open=thinks and is_truncated) or ""
+        text = strip_thought(choice.message.content or "", opens_thought=opens_thought and is_truncated) or ""
         if not text.strip():
             raise empty_answer_error(f"finish_reason: {choice.finish_reason}", is_truncated=is_truncated)
     return Answer(
         text=text,
         scores=scores,
         frames_shown=frames,
-        tokens_in=reply.used.input,
-        tokens_out=reply.used.output,
-        tokens_cached=reply.used.cached,
-        served=reply.model,
+        tokens_in=reply.token_usage.input,
+        tokens_out=reply.token_usage.output,
+        tokens_cached=reply.token_usage.cached,
+        served_model=reply.model,
     )
 
 
-def _scores(choice: Choice, tokens: Sequence[int], *, thinks: bool) -> tuple[float, ...]:
+def _scores(choice: Choice, tokens: Sequence[int], *, opens_thought: bool) -> tuple[float, ...]:
     """Return the probability of each token at the first position of the answer."""
     message = choice.message
-    if thinks or message.has_thought or OPENED.match(message.content or ""):
-        raise AnswerError("no_scores", "the model thinks before it answers: its first token is no answer")
+    if opens_thought or message.has_thought or OPEN_THOUGHT_PATTERN.match(message.content or ""):
+        raise AnswerError("no_scores", "the model thinks before it answers, so its first token is not an answer")
     if choice.logprobs is None or not choice.logprobs.content:
-        raise AnswerError("no_scores", "the server gave no logprobs")
+        raise AnswerError("no_scores", "the server returned no logprobs")
     top_logprobs = choice.logprobs.content[0].top_logprobs
     logprob_by_token = {top.token: top.logprob for top in top_logprobs}
     if any(logprob_by_token[top.token] != top.logprob and not math.isnan(top.logprob) for top in top_logprobs):
         raise AnswerError("malformed", f"two logprobs of the same token: {top_logprobs}")
-    missing = [token for token in tokens if NAME_FORMAT.format(token) not in logprob_by_token]
+    missing = [token for token in tokens if TOKEN_NAME_FORMAT.format(token) not in logprob_by_token]
     if missing:
         listing = ", ".join(list(logprob_by_token)[:5]) or "none"
-        raise AnswerError("no_scores", f"no logprob of the tokens {missing}; those of the server: {listing}")
-    logprobs = [logprob_by_token[NAME_FORMAT.format(token)] for token in tokens]
+        raise AnswerError("no_scores", f"no logprobs of the tokens {missing}; the server returned: {listing}")
+    logprobs = [logprob_by_token[TOKEN_NAME_FORMAT.format(token)] for token in tokens]
     scores = tuple(logprob if math.isnan(logprob) else math.exp(min(logprob, 1.0)) for logprob in logprobs)
     if not any(scores):  # vLLM writes -9999 for a probability of 0, for example
         raise AnswerError("no_scores", f"no option has a probability above 0: logprobs {logprobs}")
-    if sum(scores) > 1 + ROUNDING:
+    if sum(scores) > 1 + PROBABILITY_TOLERANCE:
         raise AnswerError("malformed", f"probabilities {scores}")
     return scores
 
@@ -180,7 +182,7 @@ def _scores(choice: Choice, tokens: Sequence[int], *, thinks: bool) -> tuple[flo
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 
-def failure_of_server(error: BaseException, settings: OpenAISettings) -> Failure | None:
+def classify_openai_error(error: BaseException, settings: OpenAISettings) -> ApiFailure | None:
     """Classify an error of the SDK; return None for an error of any other kind."""
     if isinstance(error, APIConnectionError):
         # The SDK reports a lost connection as a timeout, so the error of aiohttp decides.
@@ -195,11 +197,11 @@ def failure_of_server(error: BaseException, settings: OpenAISettings) -> Failure
         return None
     codes, message = error.codes, error.message.lower()
     runner_code = str(error.details.get("code"))
-    if error.details.get("type") == "program" and runner_code in REASONS:  # from a model runner of this job
-        return Failure(AnswerError(runner_code, error.message))
+    if error.details.get("type") == "runner" and runner_code in FAILURE_REASONS:  # from a model runner of this job
+        return ApiFailure(AnswerError(runner_code, error.message))
     if codes & FILTER_CODES:
-        return Failure(AnswerError("content_filter", error.message), is_free=not error.has_result)
+        return ApiFailure(AnswerError("content_filter", error.message), is_free=not error.has_result)
     is_too_long = bool(codes & TOO_LONG_CODES) or any(phrase in message for phrase in TOO_LONG_PHRASES)
-    return of_status(
+    return classify_status(
         error, settings, status=PAYMENT_REQUIRED if codes & NO_CREDIT_CODES else None, is_too_long=is_too_long
     )

@@ -3,7 +3,7 @@
 from reprise.plan.runs import Plan
 
 
-class Asked:
+class RuleInputs:
     """Base of the objects that a file of rules calls."""
 
     def __init__(self, plan: Plan) -> None:

@@ -7,24 +7,26 @@ from typing import Any
 from reprise.benchmarks.keys import AnnotationsKey, BenchmarkKey, RequestsKey
 from reprise.benchmarks.registry import load_statistics
 from reprise.config.suite import SubsetFile
-from reprise.core.names import one_of
+from reprise.core.names import any_of_pattern
 from reprise.core.paths import settings_name
 from reprise.core.settings import Key
 from reprise.fetch.keys import Extras, ReleaseKey
 from reprise.fetch.settings import ReleaseFolder
-from reprise.plan.rules import Asked
+from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 
 
-class Annotations(Asked):
+class AnnotationRules(RuleInputs):
     """Settings and input functions of annotations.smk."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         entries = plan.config.suite.benchmarks.items()
-        # Wildcard pattern of the benchmarks whose release is fetched or found.
-        self.released = one_of(name for name, entry in entries if entry.release.kind != "constructed")
+        # Wildcard pattern of the benchmarks whose release is fetched or located, not constructed.
+        self.released_benchmarks = any_of_pattern(
+            name for name, entry in entries if entry.release.kind != "constructed"
+        )
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
         """Yield the settings of the stages of annotations.smk by name."""
@@ -37,20 +39,20 @@ class Annotations(Asked):
                     release=source,
                     files=tuple(files),
                     extras=None if extras is None else Extras(folder=extras, files=digests_in(extras, files)),
-                    found=digests_in(source.path, files) if isinstance(source, ReleaseFolder) else {},
+                    folder_files=digests_in(source.path, files) if isinstance(source, ReleaseFolder) else {},
                 )
-                yield key("release", benchmark), runs.versioned("release", release, world=source.kind)
+                yield key("release", benchmark), runs.add_versions("release", release, world=source.kind)
             subset = entry.subset
             annotations = AnnotationsKey(
                 benchmark=benchmark,
                 clips=entry.clips,
                 options=config.benchmarks[benchmark].options | {"subset": subset.model_dump() if subset else None},
-                subset_sha256=self._plan.digest_of(subset.file) if isinstance(subset, SubsetFile) else "",
+                subset_sha256=self._plan.optional_digest(subset.file) if isinstance(subset, SubsetFile) else "",
                 text_chars_max=config.suite.text_chars_max,
                 limit=config.limit,
             )
-            yield key("annotations", benchmark), runs.versioned("annotations", annotations, benchmark)
-            statistics = runs.versioned("data_statistics", BenchmarkKey(benchmark=benchmark), benchmark)
+            yield key("annotations", benchmark), runs.add_versions("annotations", annotations, benchmark)
+            statistics = runs.add_versions("data_statistics", BenchmarkKey(benchmark=benchmark), benchmark)
             yield key("statistics", benchmark), statistics
             for name, protocol in config.benchmarks[benchmark].protocols.items():
                 requests = RequestsKey(
@@ -62,13 +64,13 @@ class Annotations(Asked):
                     prompt=runs.prompts[benchmark][protocol.prompt],
                     text_chars_max=config.suite.text_chars_max,
                 )
-                yield key("requests", benchmark, name), runs.versioned("requests", requests, benchmark)
+                yield key("requests", benchmark, name), runs.add_versions("requests", requests, benchmark)
 
-    def facts(self, wildcards: Any) -> list[Path]:
+    def clip_metadata(self, wildcards: Any) -> list[Path]:
         """Return the clip metadata if statistics of the data need it.
 
-        A site that queries no model about videos fetches none.
+        There is none if no run of the suite needs the videos.
         """
-        is_needed = load_statistics(wildcards.benchmark).of_videos is not None
+        is_needed = load_statistics(wildcards.benchmark).compute_from_metadata is not None
         has_videos = wildcards.benchmark in self._plan.data_benchmarks
-        return [self._results.facts(wildcards.benchmark)] if is_needed and has_videos else []
+        return [self._results.clip_metadata(wildcards.benchmark)] if is_needed and has_videos else []

@@ -7,39 +7,40 @@ from pathlib import Path
 from typing import Any, Literal
 
 from reprise.config.model import Model
-from reprise.core.names import one_of
-from reprise.core.paths import TIMINGS, Run, Scored
+from reprise.core.names import any_of_pattern
+from reprise.core.paths import TIMINGS, Run, ScoredRun
 from reprise.core.settings import Settings
-from reprise.models.asking.pieces import pieces_of
+from reprise.models.inference.partitions import list_partitions
 from reprise.models.remote.serving.environment import pins_file
-from reprise.plan.answers import FailedAnswers, failed_answers
-from reprise.plan.retries import retry_param, weights_reason
-from reprise.plan.rules import Asked
+from reprise.plan.answers import FailedAnswers, find_failed_answers
+from reprise.plan.retries import retry_param, weights_retry_reason
+from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
-from reprise.plan.site import Site, copies_of, threads_of
+from reprise.plan.site import SlurmSite, count_copies, count_threads
 
 
-def run_of(wildcards: Any) -> Run:
+def run_from_wildcards(wildcards: Any) -> Run:
     """Return the run that wildcards name."""
     return Run(wildcards.benchmark, wildcards.protocol, wildcards.sampling, wildcards.model)
 
 
-class Inference(Asked):
+class InferenceRules(RuleInputs):
     """Settings and input functions of inference.smk, and the resources of all jobs that query a model."""
 
-    def __init__(self, plan: Plan, site: Site | None = None) -> None:
+    def __init__(self, plan: Plan, site: SlurmSite | None = None) -> None:
         super().__init__(plan)
         self._site = site
         queried = plan.config.models.keys() - plan.imports.models
-        partitioned = {slug for slug in queried if plan.config.models[slug].pieces > 1}
+        partitioned = {slug for slug in queried if plan.config.models[slug].partitions > 1}
         # Wildcard patterns of imported models, of models with one job for each run, and of models with several.
-        self.imported_models = one_of(plan.imports.models)
-        self.whole_models, self.split_models = one_of(queried - partitioned), one_of(partitioned)
+        self.imported_models = any_of_pattern(plan.imports.models)
+        self.unpartitioned_models = any_of_pattern(queried - partitioned)
+        self.partitioned_models = any_of_pattern(partitioned)
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Settings]]:
         """Yield the keys of all runs by name."""
-        yield from ((run.name, runs.of(run)) for run in self._plan.runs())
+        yield from ((run.name, runs.run_key(run)) for run in self._plan.runs())
 
     def pins(self, wildcards: Any) -> Path:
         """Return the file of pinned versions of a server's environment."""
@@ -52,8 +53,8 @@ class Inference(Asked):
     def threads(self, wildcards: Any) -> int:
         """Return the CPUs for all copies of the model, limited to those of the site's nodes."""
         model = self.model(wildcards)
-        needed, limit = threads_of(model, copies_of(model)), self._site_limit("max_threads", model.gpus)
-        return needed if limit is None else min(needed, max(limit, threads_of(model)))
+        needed, limit = count_threads(model, count_copies(model)), self._site_limit("max_threads", model.gpus)
+        return needed if limit is None else min(needed, max(limit, count_threads(model)))
 
     def gpus(self, wildcards: Any) -> int:
         """Return the number of GPUs of a job."""
@@ -75,14 +76,14 @@ class Inference(Asked):
         file sets the number of GPUs per copy.
         """
         model = self.model(wildcards)
-        copies = copies_of(model) if model.gpus_per_copy else 1
+        copies = count_copies(model) if model.gpus_per_copy else 1
         needed, limit = model.memory_mb * copies * attempt, self._site_limit("max_mem_mb", model.gpus)
         return needed if limit is None else min(needed, max(limit, model.memory_mb))
 
     def minutes(self, wildcards: Any, attempt: int) -> int:
         """Return the time of a job, which grows with each attempt up to the limit; an interrupted job resumes."""
         model = self.model(wildcards)
-        is_shared = not hasattr(wildcards, "piece") and not hasattr(wildcards, "round")
+        is_shared = not hasattr(wildcards, "partition") and not hasattr(wildcards, "round")
         return self._within_site(round(model.hours * 60) * attempt, model.gpus, is_shared=is_shared)
 
     def stage_minutes(self, wildcards: Any, attempt: int) -> int:
@@ -90,13 +91,13 @@ class Inference(Asked):
         return self._within_site(240 * attempt, gpus=0)
 
     def _within_site(self, minutes: int, gpus: int, *, is_shared: bool = False) -> int:
-        longest = self._site.longest(gpus, is_shared=is_shared) if self._site else None
+        longest = self._site.max_minutes(gpus, is_shared=is_shared) if self._site else None
         return minutes if longest is None else min(minutes, longest)
 
     def _site_limit(self, limit: Literal["max_runtime", "max_mem_mb", "max_threads"], gpus: int) -> int | None:
-        return self._site.most(limit, gpus) if self._site else None
+        return self._site.max_limit(limit, gpus) if self._site else None
 
-    def notes(self, wildcards: Any) -> list[Path]:
+    def prerequisites(self, wildcards: Any) -> list[Path]:
         """Return the records of fetched weights and of the server's environment, if the job needs them."""
         model, slug = self.model(wildcards), getattr(wildcards, "judge", "")
         weights = [self._results.weights(slug or wildcards.model)] if model.repo else []
@@ -105,33 +106,33 @@ class Inference(Asked):
 
     def retry_weights(self, wildcards: Any) -> str:
         """Return a param that changes if the weights must be fetched again."""
-        return retry_param(self._results.weights(wildcards.model), weights_reason(self._plan, wildcards.model))
+        return retry_param(self._results.weights(wildcards.model), weights_retry_reason(self._plan, wildcards.model))
 
     def retry_answers(self, wildcards: Any) -> str:
         """Return a param that changes if requests failed and should be repeated."""
-        run, judge = run_of(wildcards), getattr(wildcards, "judge", "")
-        answers = self._failed_answers.get(Scored(run, judge))
+        run, judge = run_from_wildcards(wildcards), getattr(wildcards, "judge", "")
+        answers = self._failed_answers.get(ScoredRun(run, judge))
         result = self._results.responses(run)
         if judge:
             result = self._results.judge_responses(run, judge)
-        elif hasattr(wildcards, "piece"):
-            result = self._results.piece(run, wildcards.piece)
-        return retry_param(result, "failed" if answers is not None and answers.due else "")
+        elif hasattr(wildcards, "partition"):
+            result = self._results.partition(run, wildcards.partition)
+        return retry_param(result, "failed" if answers is not None and answers.retry_counts else "")
 
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {slug: position for position, slug in enumerate(sorted(self._plan.config.models), 1)}
 
     @cached_property
-    def _failed_answers(self) -> dict[Scored, FailedAnswers]:
-        return {answers.job.scored: answers for answers in failed_answers(self._plan)}
+    def _failed_answers(self) -> dict[ScoredRun, FailedAnswers]:
+        return {answers.job.scored_run: answers for answers in find_failed_answers(self._plan)}
 
-    def asked_alike(self, wildcards: Any) -> list[Path]:
+    def equivalent_answers(self, wildcards: Any) -> list[Path]:
         """Return the answers of a run that sends the same requests for the same items, if the suite has one.
 
-        At the same time, this run would only wait for those answers.
+        If both ran at the same time, this run would only wait for those answers.
         """
-        run, protocols = run_of(wildcards), self._plan.config.benchmarks[wildcards.benchmark].protocols
+        run, protocols = run_from_wildcards(wildcards), self._plan.config.benchmarks[wildcards.benchmark].protocols
         protocol, broader = protocols[run.protocol], protocols[run.protocol].answers_of
         fields = ("items", "detail", "image_size")
         if broader is None or any(getattr(protocols[broader], name) != getattr(protocol, name) for name in fields):
@@ -139,18 +140,18 @@ class Inference(Asked):
         broader_run = replace(run, protocol=broader)
         return [self._results.responses(broader_run)] if broader_run in self._plan.runs() else []
 
-    def pieces(self, wildcards: Any) -> list[Path]:
+    def partitions(self, wildcards: Any) -> list[Path]:
         """Return the partitions of a run."""
-        run = run_of(wildcards)
+        run = run_from_wildcards(wildcards)
         return [
-            self._results.piece(run, partition.name)
-            for partition in pieces_of(self._plan.config.models[run.model].pieces)
+            self._results.partition(run, partition.name)
+            for partition in list_partitions(self._plan.config.models[run.model].partitions)
         ]
 
-    def piece_timings(self, wildcards: Any) -> list[Path]:
+    def partition_timings(self, wildcards: Any) -> list[Path]:
         """Return the timings of the partitions of a run."""
-        return [path.with_suffix(TIMINGS) for path in self.pieces(wildcards)]
+        return [path.with_suffix(TIMINGS) for path in self.partitions(wildcards)]
 
     def answer_files(self, wildcards: Any) -> list[Path]:
         """Return the prediction files of an imported run."""
-        return self._plan.imports.answer_files(run_of(wildcards))
+        return self._plan.imports.answer_files(run_from_wildcards(wildcards))

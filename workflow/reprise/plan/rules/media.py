@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reprise.core.paths import STAGES, Ledger, settings_name
+from reprise.core.paths import STAGES, ManifestKind, settings_name
 from reprise.core.settings import Key
-from reprise.fetch.keys import BenchmarkLedgers, MissingKey, SourcesKey
-from reprise.fetch.settings import Remote
-from reprise.media.keys import ClipsKey, FactsKey, FramesKey
-from reprise.plan.retries import ledger_reason, retry_param
-from reprise.plan.rules import Asked
+from reprise.fetch.keys import BenchmarkManifests, MissingClipsKey, SourcesKey
+from reprise.fetch.settings import NetworkRoute
+from reprise.media.keys import ClipMetadataKey, ClipsKey, FramesKey
+from reprise.plan.retries import manifest_retry_reason, retry_param
+from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 
 
-class Media(Asked):
+class MediaRules(RuleInputs):
     """Settings and input functions of media.smk."""
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
@@ -23,26 +23,29 @@ class Media(Asked):
         for benchmark, entry in suite.benchmarks.items():
             sources = SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits)
             clips = ClipsKey(shards=suite.shards, **dict(suite.clip_settings))
-            yield key("sources", benchmark), runs.versioned("sources", sources, world=entry.route.kind)
-            yield key("clips", benchmark), runs.versioned("clips", clips)
-            yield key("facts", benchmark), runs.versioned("facts", FactsKey(**dict(suite.fact_settings)))
-            for name in self._plan.samplings_of(benchmark):
+            yield key("sources", benchmark), runs.add_versions("sources", sources, world=entry.route.kind)
+            yield key("clips", benchmark), runs.add_versions("clips", clips)
+            yield (
+                key("clip_metadata", benchmark),
+                runs.add_versions("clip_metadata", ClipMetadataKey(**dict(suite.clip_metadata_settings))),
+            )
+            for name in self._plan.planned_samplings(benchmark):
                 frames = FramesKey(rule=self._plan.config.main.samplings[name])
-                yield key("frames", benchmark, name), runs.versioned("frames", frames)
-        ledgers = {
-            name: BenchmarkLedgers(
+                yield key("frames", benchmark, name), runs.add_versions("frames", frames)
+        manifests = {
+            name: BenchmarkManifests(
                 title=self._plan.config.benchmarks[name].title,
-                sources=tuple(self._plan.ledgers("sources", name)),
-                clips=tuple(self._plan.ledgers("clips", name)),
+                sources=tuple(self._plan.manifests("sources", name)),
+                clips=tuple(self._plan.manifests("clips", name)),
                 tables=tuple(self._plan.config.tables[name].tables),
             )
             for name in self._plan.data_benchmarks
         }
-        yield key("missing"), runs.versioned("missing", MissingKey(benchmarks=ledgers))
+        yield key("missing"), runs.add_versions("missing", MissingClipsKey(benchmarks=manifests))
 
-    def clips(self, wildcards: Any) -> list[Path]:
+    def clip_manifests(self, wildcards: Any) -> list[Path]:
         """Return the manifests of a benchmark's clips."""
-        return self._plan.ledgers("clips", wildcards.benchmark)
+        return self._plan.manifests("clips", wildcards.benchmark)
 
     def retry_sources(self, wildcards: Any) -> str:
         """Return a param that changes if sources must be fetched again."""
@@ -52,15 +55,15 @@ class Media(Asked):
         """Return a param that changes if clips must be cut again."""
         return self._retry("clips", wildcards)
 
-    def _retry(self, stage: Ledger, wildcards: Any) -> str:
-        path = self._results.ledger(stage, wildcards.benchmark, wildcards.shard)
-        return retry_param(path, ledger_reason(self._plan, stage, wildcards.benchmark, path))
+    def _retry(self, stage: ManifestKind, wildcards: Any) -> str:
+        path = self._results.manifest(stage, wildcards.benchmark, wildcards.shard)
+        return retry_param(path, manifest_retry_reason(self._plan, stage, wildcards.benchmark, path))
 
-    def every_ledger(self, wildcards: Any) -> list[Path]:
+    def all_manifests(self, wildcards: Any) -> list[Path]:
         """Return the manifests of the sources and clips of all benchmarks with videos."""
         benchmarks = self._plan.data_benchmarks
-        return [path for stage in STAGES for name in benchmarks for path in self._plan.ledgers(stage, name)]
+        return [path for stage in STAGES for name in benchmarks for path in self._plan.manifests(stage, name)]
 
     def downloads(self, wildcards: Any) -> int:
         """Return 1 if a benchmark's videos are downloaded, else 0."""
-        return int(isinstance(self._plan.config.suite.benchmarks[wildcards.benchmark].route, Remote))
+        return int(isinstance(self._plan.config.suite.benchmarks[wildcards.benchmark].route, NetworkRoute))

@@ -4,26 +4,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reprise.config.time import PLANNED
+from reprise.config.temporal import PLANNED
 from reprise.core.files import file_digest
-from reprise.core.paths import Scored, settings_name
+from reprise.core.paths import ScoredRun, settings_name
 from reprise.core.settings import Key
-from reprise.plan.rules import Asked
+from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
-from reprise.report.inputs import inputs, own_files
+from reprise.report.inputs import fixed_files, list_inputs
 from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun, ReportedTable, ReportKey
 
 
-class Report(Asked):
+class ReportRules(RuleInputs):
     """Settings and input functions of report.smk."""
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
         """Yield the settings of the report."""
-        yield settings_name("report"), runs.versioned("report", self._key(), *self._plan.config.tables)
+        yield settings_name("report"), runs.add_versions("report", self._key(), *self._plan.config.tables)
 
     def inputs(self, wildcards: Any) -> list[Path]:
         """Return the files that the report reads."""
-        return list(dict.fromkeys(inputs(self._key(), self._results)))
+        return list(dict.fromkeys(list_inputs(self._key(), self._results)))
 
     def _key(self) -> ReportKey:
         config, suite = self._plan.config, self._plan.config.suite
@@ -36,8 +36,8 @@ class Report(Asked):
             shards=suite.shards,
             show_published=suite.show_published,
             overview=bool(self._plan.overview),
-            time=tuple(self._plan.time),
-            site={name: file_digest(path) for name, path in own_files().items()},
+            temporal=tuple(self._plan.temporal),
+            site={name: file_digest(path) for name, path in fixed_files().items()},
             benchmarks=tuple(self._benchmark(name) for name in config.tables),
         )
 
@@ -48,14 +48,14 @@ class Report(Asked):
         return ReportedBenchmark(
             name=name,
             title=settings.title,
-            passing_on=config.suite.benchmarks[name].passing_on,
+            redistribution=config.suite.benchmarks[name].redistribution,
             has_clips=name in self._plan.data_benchmarks,
             forms={protocol: spec.form for protocol, spec in settings.protocols.items()},
             rated_to={
                 protocol: spec.rated_to for protocol, spec in settings.protocols.items() if spec.judge is not None
             },
             headline=self._headline(name),
-            runs=tuple(self._run(scored) for scored in self._plan.numbers() if scored.run.benchmark == name),
+            runs=tuple(self._run(scored) for scored in self._plan.scored_runs() if scored.run.benchmark == name),
             tables=tuple(
                 ReportedTable(name=table, statistics=self._plan.shows_data(name, spec))
                 for table, spec in config.tables[name].tables.items()
@@ -80,7 +80,7 @@ class Report(Asked):
             sampling=main.sampling,
         )
 
-    def _run(self, scored: Scored) -> ReportedRun:
+    def _run(self, scored: ScoredRun) -> ReportedRun:
         model = self._plan.config.models[scored.run.model]
         return ReportedRun(
             run=scored.run.name,
@@ -89,17 +89,19 @@ class Report(Asked):
             imported=scored.run.model in self._plan.imports.models,
             imported_ratings=scored.judge in self._plan.imports.models,
             reference=model.reference,
-            views=self._views(scored),
+            ablations=self._ablations(scored),
         )
 
-    def _views(self, scored: Scored) -> dict[str, str]:
+    def _ablations(self, scored: ScoredRun) -> dict[str, str]:
         """Return the temporal ablations of a run that a temporal profile compares with it."""
-        views = self._plan.time.get(scored.run.model, {}).get(scored.run.benchmark, {})
+        conditions = self._plan.temporal.get(scored.run.model, {}).get(scored.run.benchmark, {})
         ablations = {
-            view: view_scored
-            for view, view_scored in views.items()
-            if isinstance(view_scored, Scored) and view_scored != scored
+            condition: scored_condition
+            for condition, scored_condition in conditions.items()
+            if isinstance(scored_condition, ScoredRun) and scored_condition != scored
         }
         return (
-            {view: view_scored.name for view, view_scored in ablations.items()} if views.get(PLANNED) == scored else {}
+            {condition: scored_condition.name for condition, scored_condition in ablations.items()}
+            if conditions.get(PLANNED) == scored
+            else {}
         )

@@ -6,45 +6,45 @@ from typing import Any
 
 from reprise.benchmarks.keys import JudgeRequestsKey, MetricsKey
 from reprise.core.files import value_digest
-from reprise.core.names import one_of
+from reprise.core.names import any_of_pattern
 from reprise.core.paths import judge_settings_name, settings_name
 from reprise.core.settings import Settings
+from reprise.extraction.keys import VerdictsKey
 from reprise.models.local.embeddings import DISTRIBUTION as EMBEDDER
-from reprise.plan.rules import Asked
-from reprise.plan.rules.inference import run_of
-from reprise.plan.run_keys import RunKeys, version_of
+from reprise.plan.rules import RuleInputs
+from reprise.plan.rules.inference import run_from_wildcards
+from reprise.plan.run_keys import RunKeys, installed_version
 from reprise.plan.runs import Plan
-from reprise.reading.keys import VerdictsKey
 
 
-class Scores(Asked):
+class ScoreRules(RuleInputs):
     """Settings and input functions of scores.smk."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         # Wildcard patterns of judges that are queried, and of those with imported ratings.
-        self.asked_judges = one_of(plan.judges() - plan.imports.models)
-        self.imported_judges = one_of(plan.judges() & plan.imports.models)
+        self.queried_judges = any_of_pattern(plan.judges() - plan.imports.models)
+        self.imported_judges = any_of_pattern(plan.judges() & plan.imports.models)
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Settings]]:
         """Yield the settings of the stages of scores.smk by name."""
         config = self._plan.config
         for benchmark, settings in config.benchmarks.items():
             for name, protocol in settings.protocols.items():
-                embedder = None if protocol.compare_with is None else version_of(EMBEDDER)
+                embedder = None if protocol.compare_with is None else installed_version(EMBEDDER)
                 patterns = tuple(protocol.patterns)
-                verdicts = VerdictsKey(reading=protocol.reading, patterns=patterns, embedder=embedder)
+                verdicts = VerdictsKey(extraction=protocol.extraction, patterns=patterns, embedder=embedder)
                 metrics = MetricsKey(
                     benchmark=benchmark,
                     form=protocol.form,
                     items=protocol.items,
                     level=config.main.confidence,
-                    is_part=config.limit is not None,
+                    is_sample=config.limit is not None,
                     ratings_sha256=self._ratings_digest(benchmark, name),
                     rated_to=protocol.rated_to,
                 )
-                yield settings_name("verdicts", benchmark, name), runs.versioned("verdicts", verdicts)
-                yield settings_name("metrics", benchmark, name), runs.versioned("metrics", metrics, benchmark)
+                yield settings_name("verdicts", benchmark, name), runs.add_versions("verdicts", verdicts)
+                yield settings_name("metrics", benchmark, name), runs.add_versions("metrics", metrics, benchmark)
                 if protocol.judge is None:
                     continue
                 judge_requests = JudgeRequestsKey(
@@ -53,19 +53,21 @@ class Scores(Asked):
                     rated_to=protocol.rated_to,
                     max_tokens=protocol.judge_tokens,
                     prompt=runs.prompts[benchmark][protocol.judge],
-                    unread_only=protocol.judge_reads == "unread",
-                    reading=protocol.reading,
+                    is_unparsed_only=protocol.judge_scope == "unparsed",
+                    extraction=protocol.extraction,
                     patterns=patterns,
                 )
-                judge_requests = runs.versioned("judge_requests", judge_requests, benchmark)
+                judge_requests = runs.add_versions("judge_requests", judge_requests, benchmark)
                 yield settings_name("judge_requests", benchmark, name), judge_requests
-                for judge in self._plan.judges_of(benchmark):
-                    yield judge_settings_name(benchmark, name, judge), runs.of_judge(benchmark, name, judge)
+                for judge in self._plan.benchmark_judges(benchmark):
+                    yield judge_settings_name(benchmark, name, judge), runs.judge_key(benchmark, name, judge)
 
-    def every(self, wildcards: Any) -> list[Path]:
+    def all_metrics(self, wildcards: Any) -> list[Path]:
         """Return the metrics of all runs of selected models."""
         return [
-            self._results.metrics(scored) for scored in self._plan.numbers() if scored.run.model in self._plan.models
+            self._results.metrics(scored)
+            for scored in self._plan.scored_runs()
+            if scored.run.model in self._plan.models
         ]
 
     def _ratings_digest(self, benchmark: str, protocol: str) -> str:
@@ -82,16 +84,20 @@ class Scores(Asked):
         name = self._plan.config.suite.benchmarks[benchmark].ratings
         return [Path(name)] if name and Path(name).is_file() else []
 
-    def facts(self, wildcards: Any) -> list[Path]:
+    def clip_metadata(self, wildcards: Any) -> list[Path]:
         """Return the clip metadata if analyses need it."""
-        return [self._results.facts(wildcards.benchmark)] if self._plan.needs_facts(wildcards.benchmark) else []
+        return (
+            [self._results.clip_metadata(wildcards.benchmark)]
+            if self._plan.needs_clip_metadata(wildcards.benchmark)
+            else []
+        )
 
     def rating_files(self, wildcards: Any) -> list[Path]:
         """Return the files of imported ratings of a run."""
-        return self._plan.imports.rating_files(run_of(wildcards), wildcards.judge)
+        return self._plan.imports.rating_files(run_from_wildcards(wildcards), wildcards.judge)
 
     def ratings(self, wildcards: Any) -> list[Path]:
         """Return the files with human ratings of a run: those of a side package, else that of the suite."""
-        run = run_of(wildcards)
+        run = run_from_wildcards(wildcards)
         files = [path for package in self._plan.packages.values() for path in package.rating_files(run)]
         return files or self._suite_ratings(wildcards.benchmark)

@@ -11,10 +11,10 @@ from reprise.core.errors import UserError
 from reprise.core.paths import (
     JUDGES,
     OVERVIEW,
-    READ_AS,
+    READABLE_FORMATS,
     TABLES,
     Run,
-    Scored,
+    ScoredRun,
     collected_table_file,
     figure_file,
     overview_file,
@@ -24,23 +24,23 @@ from reprise.core.paths import (
 )
 from reprise.core.settings import Key
 from reprise.figures.keys import FigureKey, PdfKey
-from reprise.media.sampling import frames_shown
+from reprise.media.sampling import count_frames
 from reprise.models.adapters import ADAPTERS
-from reprise.plan.rules import Asked
+from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
-from reprise.plan.targets import compared, judge_pairs
-from reprise.tables.keys import AgreementKey, JudgePairKey, OverviewKey, ReproductionKey, TableKey, Title
-from reprise.tables.published import published_file
+from reprise.plan.targets import compared_runs, judge_pairs
+from reprise.tables.keys import AgreementKey, JudgePairKey, OverviewKey, ReproductionKey, TableKey, TableTitle
+from reprise.tables.published import published_path
 
 
 def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: TableSpec) -> TableKey:
     """Return the key of a table, or of a part of one that a figure or the overview shows."""
     suite, settings, models = plan.config.suite, plan.config.benchmarks[benchmark], plan.config.models
     cells = spec.cells()
-    scored = plan.scored_of(benchmark, cells)
+    scored = plan.select_scored_runs(benchmark, cells)
     judged_protocols = tuple(name for name in settings.protocols if plan.is_judged(benchmark, name))
-    judges = plan.judges_of(benchmark) if judged_protocols else []
+    judges = plan.benchmark_judges(benchmark) if judged_protocols else []
     slugs = {cell.model for cell in cells if cell.model is not None}
     rules, samplings = plan.config.main.samplings, sorted({cell.sampling for cell in cells if cell.sampling})
     return TableKey(
@@ -52,28 +52,28 @@ def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: Table
         paper=settings.paper,
         table=table,
         show_published=suite.show_published,
-        published_sha256=plan.digest_of(published_file(benchmark) if suite.show_published else None),
+        published_sha256=plan.optional_digest(published_path(benchmark) if suite.show_published else None),
         spec=spec,
         forms={name: protocol.form for name, protocol in settings.protocols.items()},
         frames_min={name: protocol.frames_min for name, protocol in settings.protocols.items() if protocol.frames_min},
-        frames={name: count for name in samplings if (count := frames_shown(rules[name])) is not None},
+        frames={name: count for name in samplings if (count := count_frames(rules[name])) is not None},
         runs=tuple(scored_run.name for scored_run in scored),
-        imported=tuple(
+        imported_runs=tuple(
             scored_run.name for scored_run in scored if {scored_run.run.model, scored_run.judge} & plan.imports.models
         ),
         judge_order=tuple(judges),
-        unjudged=tuple(run.name for run in plan.unjudged(benchmark, cells)),
-        judged=judged_protocols,
+        unjudged_runs=tuple(run.name for run in plan.unjudged_runs(benchmark, cells)),
+        judged_protocols=judged_protocols,
         judges={judge: models[judge].label for judge in judges},
         abbreviations=plan.config.tables[benchmark].abbreviations,
-        references=tuple(sorted(slug for slug in slugs if models[slug].reference)),
+        reference_models=tuple(sorted(slug for slug in slugs if models[slug].reference)),
         quantised={slug: quantised for slug in sorted({*slugs, *judges}) if (quantised := models[slug].quantised)},
         missing_share_max=suite.missing_share_max,
         failed_share_max=suite.failed_share_max,
     )
 
 
-class Shown(Asked):
+class TableInputs(RuleInputs):
     """Input functions that the rules of tables, of figures and of the overview share; the overview has no wildcards."""
 
     def metrics(self, wildcards: Any) -> list[Path]:
@@ -83,18 +83,18 @@ class Shown(Asked):
     def problems(self, wildcards: Any) -> list[Path]:
         """Return the problems of importing answers and ratings of the scored runs."""
         scored, imported = self._scored(wildcards), self._plan.imports.models
-        answers = [Scored(scored_run.run) for scored_run in scored if scored_run.run.model in imported]
+        answers = [ScoredRun(scored_run.run) for scored_run in scored if scored_run.run.model in imported]
         ratings = [scored_run for scored_run in scored if scored_run.judge in imported]
         return [self._results.import_problems(scored_run) for scored_run in (*answers, *ratings)]
 
-    def published(self, wildcards: Any) -> list[Path]:
+    def published_values(self, wildcards: Any) -> list[Path]:
         """Return the files of published values."""
         benchmarks = [wildcards.benchmark] if hasattr(wildcards, "benchmark") else self._plan.overview
-        return [published_file(benchmark) for benchmark in benchmarks] if self._plan.config.suite.show_published else []
+        return [published_path(benchmark) for benchmark in benchmarks] if self._plan.config.suite.show_published else []
 
     def statistics(self, wildcards: Any) -> list[Path]:
         """Return the statistics of the data if they, or chance levels computed from them, are shown and available."""
-        parts = self._plan.parts_of(wildcards.benchmark, self._name(wildcards))
+        parts = self._plan.table_parts(wildcards.benchmark, self._name(wildcards))
         is_needed = any(self._plan.shows_data(wildcards.benchmark, spec) for _, spec in parts)
         return [self._results.statistics(wildcards.benchmark)] if is_needed else []
 
@@ -105,14 +105,14 @@ class Shown(Asked):
     def caption(self, wildcards: Any) -> str:
         """Return the caption of a table or figure for Snakemake's report."""
         spec = self._spec(wildcards)
-        return self.caption_of(f"{spec.title}. {spec.caption}")
+        return self.make_caption(f"{spec.title}. {spec.caption}")
 
-    def caption_of(self, words: str) -> str:
+    def make_caption(self, body: str) -> str:
         """Return a caption that begins with the suite's notice.
 
         Snakemake parses captions as reStructuredText, so punctuation is escaped.
         """
-        text = " ".join(f"{self._plan.config.suite.notice} {words}".split())
+        text = " ".join(f"{self._plan.config.suite.notice} {body}".split())
         return re.sub(r"[!-/:-@\[-`{-~]", r"\\\g<0>", text)
 
     def _name(self, wildcards: Any) -> str:
@@ -122,12 +122,12 @@ class Shown(Asked):
         kind = self._plan.figure if hasattr(wildcards, "figure") else self._plan.table
         return kind(wildcards.benchmark, self._name(wildcards))
 
-    def _scored(self, wildcards: Any) -> Sequence[Scored]:
+    def _scored(self, wildcards: Any) -> Sequence[ScoredRun]:
         name = self._name(wildcards)
-        return self._plan.table_scored(wildcards.benchmark, name) if name else self._plan.overview_scored()
+        return self._plan.table_scored_runs(wildcards.benchmark, name) if name else self._plan.overview_scored_runs()
 
 
-class Tables(Shown):
+class TableRules(TableInputs):
     """Settings and input functions of tables.smk."""
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
@@ -135,16 +135,16 @@ class Tables(Shown):
         config, overview_specs, key = self._plan.config, self._plan.overview, settings_name
         for benchmark, table, spec in self._plan.tables():
             table_settings = table_key(self._plan, runs, benchmark, table, spec)
-            yield key("tables", benchmark, table), runs.versioned("table", table_settings, benchmark)
+            yield key("tables", benchmark, table), runs.add_versions("table", table_settings, benchmark)
         if overview_specs:
             overview = OverviewKey(
                 suite=config.name,
                 confidence=config.main.confidence,
                 parts=tuple(table_key(self._plan, runs, name, OVERVIEW, spec) for name, spec in overview_specs.items()),
-                of_all={name: main for name in overview_specs if (main := config.tables[name].overview)},
+                default_conditions={name: main for name in overview_specs if (main := config.tables[name].overview)},
                 gpus={line.model: config.models[line.model].gpus for line in config.suite.overview_lines()},
             )
-            yield key("tables", OVERVIEW), runs.versioned("overview", overview, *overview_specs)
+            yield key("tables", OVERVIEW), runs.add_versions("overview", overview, *overview_specs)
         if pairs := judge_pairs(self._plan):
             agreement = AgreementKey(
                 suite=config.name,
@@ -162,10 +162,10 @@ class Tables(Shown):
                 ),
                 judges={judge: config.models[judge].label for pair in pairs for judge in pair.judges},
             )
-            yield key("tables", JUDGES), runs.versioned("agreement", agreement)
+            yield key("tables", JUDGES), runs.add_versions("agreement", agreement)
         if config.suite.show_published:
             titles = [
-                Title(
+                TableTitle(
                     table=f"{benchmark}/{table}",
                     paper=config.benchmarks[benchmark].title,
                     number=f"Table {table.removeprefix('table')}",
@@ -179,13 +179,13 @@ class Tables(Shown):
                 notice=config.suite.notice,
                 confidence=config.main.confidence,
                 titles=tuple(titles),
-                judges_of_paper={
+                paper_judges={
                     f"{benchmark}/{table}": spec.judge for benchmark, table, spec in self._plan.tables() if spec.judge
                 },
                 judges={judge: config.models[judge].label for judge in sorted(self._plan.judges())},
                 conditions={run.name: tuple(self._conditions(run)) for run in self._plan.runs()},
             )
-            yield key("reproduction"), runs.versioned("reproduction", reproduction)
+            yield key("reproduction"), runs.add_versions("reproduction", reproduction)
 
     def _conditions(self, run: Run) -> Iterator[str]:
         """Yield the conditions of a run in which papers may differ from it."""
@@ -201,21 +201,23 @@ class Tables(Shown):
         if quantised := model.settings.get("quantised"):
             yield f"quantised: {quantised}"
 
-    def to_read(self) -> list[Path]:
+    def output_files(self) -> list[Path]:
         """Return the files for readers: every table of a paper, the overview, and the verdicts of the reproduction."""
-        tables = [collected_table_file(table, kind) for table in self._plan.benchmarks_by_table() for kind in READ_AS]
-        overview = [overview_file(kind) for kind in READ_AS if self._plan.overview]
+        tables = [
+            collected_table_file(table, kind) for table in self._plan.benchmarks_by_table() for kind in READABLE_FORMATS
+        ]
+        overview = [overview_file(kind) for kind in READABLE_FORMATS if self._plan.overview]
         verdicts = [reproduction_file("md")] if self._plan.config.suite.show_published else []
         return [*tables, *overview, *verdicts]
 
-    def each(self, kind: str = "csv") -> list[Path]:
+    def table_files(self, kind: str = "csv") -> list[Path]:
         """Return every table of the suite in one format."""
         return [table_file(benchmark, table, kind) for benchmark, table, _ in self._plan.tables()]
 
-    def fragments(self) -> list[Path]:
+    def latex_files(self) -> list[Path]:
         """Return every table of the suite, and the overview, as LaTeX."""
         overview = [overview_file("tex")] if self._plan.overview else []
-        return [*self.each("tex"), *overview]
+        return [*self.table_files("tex"), *overview]
 
     def parts(self, wildcards: Any) -> list[Path]:
         """Return the tables of one number, or raise a UserError if no paper of the suite has one."""
@@ -223,12 +225,12 @@ class Tables(Shown):
         if wildcards.table not in benchmarks_by_table:
             names = ", ".join(f"{name} ({', '.join(benchmarks)})" for name, benchmarks in benchmarks_by_table.items())
             raise UserError(
-                f"{TABLES / wildcards.table}: no paper of suite '{self._plan.config.name}' has it. There are: {names}."
+                f"{TABLES / wildcards.table}: no paper of suite '{self._plan.config.name}' has it. Available: {names}."
             )
         return [
             table_file(benchmark, wildcards.table, kind)
             for benchmark in benchmarks_by_table[wildcards.table]
-            for kind in READ_AS
+            for kind in READABLE_FORMATS
         ]
 
     def timings(self, wildcards: Any) -> list[Path]:
@@ -242,21 +244,21 @@ class Tables(Shown):
 
     def compared_items(self, wildcards: Any) -> list[Path]:
         """Return the items of all runs that pairs of judges compare."""
-        return sorted({self._results.items(scored.run.benchmark) for scored in compared(self._plan)})
+        return sorted({self._results.items(scored.run.benchmark) for scored in compared_runs(self._plan)})
 
     def compared_verdicts(self, wildcards: Any) -> list[Path]:
         """Return the verdicts of all runs that pairs of judges compare."""
-        return [self._results.verdicts(scored.run, scored.judge) for scored in compared(self._plan)]
+        return [self._results.verdicts(scored.run, scored.judge) for scored in compared_runs(self._plan)]
 
 
-class Figures(Shown):
+class FigureRules(TableInputs):
     """Settings and input functions of figures.smk."""
 
     def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
         """Yield the settings of the stages of figures.smk by name."""
         config, suite, captions = self._plan.config, self._plan.config.suite, dict[str, str]()
         for benchmark, figure, spec in self._plan.figures():
-            parts = self._plan.parts_of(benchmark, figure)
+            parts = self._plan.table_parts(benchmark, figure)
             key = FigureKey(
                 suite=config.name,
                 notice=suite.notice,
@@ -266,14 +268,16 @@ class Figures(Shown):
                 spec=spec,
                 parts=tuple(table_key(self._plan, runs, benchmark, table, part) for table, part in parts),
                 show_published=suite.show_published,
-                published_sha256=self._plan.digest_of(published_file(benchmark) if suite.show_published else None),
+                published_sha256=self._plan.optional_digest(
+                    published_path(benchmark) if suite.show_published else None
+                ),
             )
-            captions[f"{benchmark}/{figure}"] = key.described
-            yield settings_name("figures", benchmark, figure), runs.versioned("figure", key, benchmark)
-        yield "tables_pdf", runs.versioned("tables_pdf", PdfKey())
-        yield "suite_pdf", runs.versioned("tables_pdf", PdfKey(captions=captions))
+            captions[f"{benchmark}/{figure}"] = key.full_caption
+            yield settings_name("figures", benchmark, figure), runs.add_versions("figure", key, benchmark)
+        yield "tables_pdf", runs.add_versions("tables_pdf", PdfKey())
+        yield "suite_pdf", runs.add_versions("tables_pdf", PdfKey(captions=captions))
 
-    def every(self, kind: str = "png") -> list[Path]:
+    def figure_files(self, kind: str = "png") -> list[Path]:
         """Return every figure of the suite in one format."""
         return [figure_file(benchmark, figure, kind) for benchmark, figure, _ in self._plan.figures()]
 
@@ -289,17 +293,17 @@ class Figures(Shown):
         is_shown = isinstance(spec, Scatter) and self._scored(wildcards)
         return [self._results.items(benchmark)] if is_counted or is_shown else []
 
-    def facts(self, wildcards: Any) -> list[Path]:
+    def clip_metadata(self, wildcards: Any) -> list[Path]:
         """Return the clip metadata if the figure shows its distribution."""
         spec, benchmark = self._spec(wildcards), wildcards.benchmark
-        is_needed = isinstance(spec, Distribution) and spec.fact is not None
-        return [self._results.facts(benchmark)] if is_needed and benchmark in self._plan.data_benchmarks else []
+        is_needed = isinstance(spec, Distribution) and spec.measurement is not None
+        return [self._results.clip_metadata(benchmark)] if is_needed and benchmark in self._plan.data_benchmarks else []
 
-    def made(self, wildcards: Any) -> list[Path]:
+    def construction_statistics(self, wildcards: Any) -> list[Path]:
         """Return the construction's counts if the figure shows them and the suite constructs the benchmark."""
         spec, benchmark = self._spec(wildcards), wildcards.benchmark
-        is_made = self._plan.config.suite.benchmarks[benchmark].construction is not None
-        is_needed = is_made and isinstance(spec, Distribution) and spec.made is not None
+        is_constructed = self._plan.config.suite.benchmarks[benchmark].construction is not None
+        is_needed = is_constructed and isinstance(spec, Distribution) and spec.made is not None
         return [self._results.construction(benchmark, "statistics.parquet")] if is_needed else []
 
     def labels(self, wildcards: Any) -> dict[str, str]:

@@ -1,12 +1,12 @@
 "use strict";
 
-/* The clip of an item: played where it can be, else the reason why not. */
+/* The clip of an item, or the reason why it cannot be played. */
 reprise.clip = (() => {
-  const { make, given } = reprise.dom;
+  const { make, makeText } = reprise.dom;
 
-  /** The clip as a figure, and its video where there is one. */
+  /** Create the figure of a clip, and return it with its video, if there is one. */
   function show(clip) {
-    const caption = given("figcaption", [clip.id, length(clip)].filter(Boolean).join(": "));
+    const caption = makeText("figcaption", [clip.id, length(clip)].filter(Boolean).join(": "));
     if (!clip.media) {
       return { element: make("figure", { class: "clip" }, absent(clip), caption), video: null };
     }
@@ -24,26 +24,26 @@ reprise.clip = (() => {
   }
 
   function absent({ status, message }) {
-    return make("div", { class: "absent", role: "note" }, make("strong", {}, "The clip is missing here: "), given("span", status),
-      message ? given("p", message) : null);
+    return make("div", { class: "absent", role: "note" }, make("strong", {}, "The clip is missing: "), makeText("span", status),
+      message ? makeText("p", message) : null);
   }
 
   function unplayable({ media }) {
-    const REASONS = "It is not at this address, or this browser cannot play it. ";
-    const served = location.protocol === "file:" ? "" : "A web server shows the clips only where it serves the store too, or where the report holds copies of them. ";
-    return make("div", { class: "absent", role: "note" }, make("strong", {}, "The clip cannot be played. "), REASONS, served,
+    const REASONS = "The file does not exist, or this browser cannot play it. ";
+    const hint = location.protocol === "file:" ? "" : "A web server must also serve the store, or the report must contain copies of the clips (`report_clips: copy`). ";
+    return make("div", { class: "absent", role: "note" }, make("strong", {}, "The clip cannot be played. "), REASONS, hint,
       make("a", { href: media }, decodeURIComponent(media)));
   }
 
-  /** A server without byte ranges gives a video that cannot be sought: it is then loaded whole. If that fails it plays as it is. */
+  /** Load the whole video if the server does not support byte ranges, which seeking needs. If that fails, the video plays without seeking. */
   async function makeSeekable(video) {
     const { seekable, src } = video;
     if (location.protocol === "file:" || (seekable.length && seekable.end(seekable.length - 1) > 0)) {
       return;
     }
-    const whole = await fetch(src).then((answer) => answer.blob());
+    const content = await fetch(src).then((response) => response.blob());
     const { paused } = video;
-    video.src = URL.createObjectURL(whole);
+    video.src = URL.createObjectURL(content);
     if (!paused) {
       await video.play();
     }

@@ -1,58 +1,58 @@
 "use strict";
 
-/* The filters: they show the state of the address, and a change of one is a new address. */
+/* The form with the filters. It shows the state of the address; a change goes to a new address. */
 reprise.controls = (() => {
   const { make } = reprise.dom;
-  const TYPING = 150; // milliseconds after the last key that a search waits for
+  const SEARCH_DELAY = 150; // milliseconds from the last key to the search
   const form = document.getElementById("filters");
-  const choice = (name) => form.elements.namedItem(name);
+  const control = (name) => form.elements.namedItem(name);
 
-  /** Choices of a select: {value, text, group, disabled}; the chosen one is kept even where it is unknown. */
-  function fill(name, choices, chosen) {
-    const found = [];
+  /** Fill a select with choices {value, text, under, disabled}. The selected choice stays enabled. */
+  function fill(name, choices, selected) {
+    const options = [];
     let group = null;
     for (const { value, text, under, disabled } of choices) {
-      const option = make("option", { value, disabled: disabled && value !== chosen }, text);
+      const option = make("option", { value, disabled: disabled && value !== selected }, text);
       if (!under) {
-        found.push(option);
+        options.push(option);
         continue;
       }
       if (!group || group.label !== under) {
         group = make("optgroup", { label: under });
-        found.push(group);
+        options.push(group);
       }
       group.append(option);
     }
-    choice(name).replaceChildren(...found);
-    choice(name).value = chosen;
+    control(name).replaceChildren(...options);
+    control(name).value = selected;
   }
 
-  const plain = (names, called = {}) => names.map((name) => ({ value: name, text: called[name] || name }));
+  const nameChoices = (names, titles = {}) => names.map((name) => ({ value: name, text: titles[name] || name }));
 
-  function ofRuns(runs, none) {
-    const named = runs.map(({ name, label, protocol, sampling }) => ({
+  function runChoices(runs, leading) {
+    const choices = runs.map(({ name, label, protocol, sampling }) => ({
       value: name, text: `${label} (${protocol}, ${sampling})`, under: protocol,
     }));
-    return [...none, ...named];
+    return [...leading, ...choices];
   }
 
-  /** Show a state. */
+  /** Show the state of a view. */
   function show(view) {
     const { catalog, benchmark, state, run, other, metric } = view;
     fill("b", catalog.benchmarks.map(({ name, title }) => ({ value: name, text: title })), benchmark.name);
-    fill("task", [{ value: "", text: "all" }, ...plain(benchmark.tasks, benchmark.called)], state.task);
-    fill("group", [{ value: "", text: "all" }, ...plain(benchmark.groups, benchmark.called)], state.group);
-    fill("run", ofRuns(benchmark.runs, benchmark.runs.length ? [] : [{ value: "", text: "no model has run" }]), run ? run.name : "");
-    fill("other", ofRuns(benchmark.runs, [{ value: "", text: "no other" }]), other ? other.name : "");
-    fill("metric", plain(view.metrics.length ? view.metrics : [""]), metric);
+    fill("task", [{ value: "", text: "all" }, ...nameChoices(benchmark.tasks, benchmark.group_names)], state.task);
+    fill("group", [{ value: "", text: "all" }, ...nameChoices(benchmark.groups, benchmark.group_names)], state.group);
+    fill("run", runChoices(benchmark.runs, benchmark.runs.length ? [] : [{ value: "", text: "no model has run" }]), run ? run.name : "");
+    fill("other", runChoices(benchmark.runs, [{ value: "", text: "no other" }]), other ? other.name : "");
+    fill("metric", nameChoices(view.metrics.length ? view.metrics : [""]), metric);
     const kinds = reprise.filter.choices(view);
     fill("show", [{ value: "", text: "all" }, ...kinds.map(({ name, label, possible }) => ({ value: name, text: label, disabled: !possible }))], state.show);
-    if (document.activeElement !== choice("q")) {
-      choice("q").value = state.q;
+    if (document.activeElement !== control("q")) {
+      control("q").value = state.q;
     }
   }
 
-  function changed({ target }) {
+  function onChange({ target }) {
     if (target.name === "b") {
       reprise.hash.go({ ...reprise.hash.parse(""), b: target.value });
     } else if (target.name && target.name !== "q") {
@@ -60,22 +60,22 @@ reprise.controls = (() => {
     }
   }
 
-  let typing = 0;
+  let timer = 0;
 
-  function typed() {
-    clearTimeout(typing);
-    typing = setTimeout(() => reprise.hash.go({ q: choice("q").value.trim() }, { replace: true }), TYPING);
+  function onInput() {
+    clearTimeout(timer);
+    timer = setTimeout(() => reprise.hash.go({ q: control("q").value.trim() }, { replace: true }), SEARCH_DELAY);
   }
 
-  form.addEventListener("change", changed);
-  choice("q").addEventListener("input", typed);
+  form.addEventListener("change", onChange);
+  control("q").addEventListener("input", onInput);
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", (event) => {
     event.preventDefault();
-    choice("q").value = "";
+    control("q").value = "";
     const { b, run, metric } = reprise.hash.state();
     reprise.hash.go({ ...reprise.hash.parse(""), b, run, metric });
   });
 
-  return { show, search: choice("q") };
+  return { show, search: control("q") };
 })();

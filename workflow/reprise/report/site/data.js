@@ -1,16 +1,16 @@
 "use strict";
 
-/* Data files are classic scripts that call `reprise.put`: a page that is opened from a file may load these, but fetch nothing. */
+/* Data files are classic scripts that call `reprise.put`, because a page opened from disk may load scripts but not fetch files. */
 const reprise = (() => {
   const values = new Map();
   const loading = new Map();
 
-  /** Called by a data file. */
+  /** Store a value; data files call this. */
   function put(name, value) {
     values.set(name, value);
   }
 
-  /** What the data file of this name holds; each is loaded once. */
+  /** Return the content of a data file; each file is loaded once. */
   function load(name) {
     if (!loading.has(name)) {
       loading.set(name, new Promise((resolve, reject) => request(name, resolve, reject)));
@@ -18,15 +18,15 @@ const reprise = (() => {
     return loading.get(name);
   }
 
-  /** Run a file of the report's own, such as the grid's library. */
-  function run(address) {
+  /** Load a script of the report, such as the library of the list. */
+  function loadScript(address) {
     return new Promise((resolve, reject) => append(address, resolve, reject));
   }
 
-  /** An entry of a benchmark's list that is in pieces. */
-  async function entry(benchmark, kind, place) {
+  /** Return an entry of one of a benchmark's lists, which are stored in chunks. */
+  async function entry(benchmark, kind, index) {
     const { chunk } = await load("catalog");
-    return (await load(`${benchmark.name}/${kind}/${Math.floor(place / chunk)}`))[place % chunk];
+    return (await load(`${benchmark.name}/${kind}/${Math.floor(index / chunk)}`))[index % chunk];
   }
 
   function request(name, resolve, reject) {
@@ -38,17 +38,17 @@ const reprise = (() => {
     append(address, () => (values.has(name) ? resolve(values.get(name)) : fail(missing(address))), fail);
   }
 
-  function append(address, loaded, failed) {
+  function append(address, onLoad, onError) {
     const script = document.createElement("script");
     script.src = address;
-    script.onload = loaded;
-    script.onerror = () => failed(missing(address));
+    script.onload = onLoad;
+    script.onerror = () => onError(missing(address));
     document.head.append(script);
   }
 
   function missing(address) {
-    return new Error(`${address} is missing or damaged. Build the report again: snakemake report`);
+    return new Error(`${address} is missing or damaged. Build the report again with: snakemake report`);
   }
 
-  return { put, load, run, entry };
+  return { put, load, loadScript, entry };
 })();

@@ -1,17 +1,17 @@
 "use strict";
 
-/* The words by which texts differ. */
+/* Find the words in which texts differ. */
 reprise.diff = (() => {
-  const MOST_CELLS = 4e6; // longer texts are shown without marks: a table of their words would stop the page
-  const LEAST_SHARED = 0.3; // texts with less in common are different texts, not variants of one
+  const MAX_CELLS = 4e6; // longer texts get no marks, because the table of their words would freeze the page
+  const MIN_SHARED = 0.3; // texts that share less are not variants of each other
 
-  /** Words and what stands between them. */
+  /** Split a text into words, spaces and punctuation. */
   function words(text) {
     return text.match(/[\p{L}\p{N}\p{M}_'’-]+|\s+|[^\p{L}\p{N}\p{M}\s]/gu) || [];
   }
 
-  /** Of two lists of words, which of each the other does not have in the same order; null where there are too many. */
-  function differing(left, right) {
+  /** Return for each word of two lists whether it is outside their longest common subsequence; null for too long lists. */
+  function findDifferences(left, right) {
     let start = 0;
     while (start < left.length && start < right.length && left[start] === right[start]) {
       start += 1;
@@ -20,16 +20,16 @@ reprise.diff = (() => {
     while (end < left.length - start && end < right.length - start && left.at(-1 - end) === right.at(-1 - end)) {
       end += 1;
     }
-    const [a, b] = [left, right].map((all) => all.slice(start, all.length - end));
-    if ((a.length + 1) * (b.length + 1) > MOST_CELLS) {
+    const [a, b] = [left, right].map((list) => list.slice(start, list.length - end));
+    if ((a.length + 1) * (b.length + 1) > MAX_CELLS) {
       return null;
     }
     const [onlyA, onlyB] = walk(a, b, commonLengths(a, b));
-    const placed = (all, only) => all.map((_, place) => only.has(place - start));
-    return [placed(left, onlyA), placed(right, onlyB)];
+    const marks = (list, unique) => list.map((_, position) => unique.has(position - start));
+    return [marks(left, onlyA), marks(right, onlyB)];
   }
 
-  /** Length of the longest common sequence from each pair of places on. */
+  /** Return the length of the longest common subsequence from each pair of positions on. */
   function commonLengths(a, b) {
     const width = b.length + 1;
     const lengths = new Uint16Array((a.length + 1) * width);
@@ -58,39 +58,39 @@ reprise.diff = (() => {
     return [onlyA, onlyB];
   }
 
-  /** Texts as lists of pieces {text, differs}: by what each differs from the first, and the first from any. */
-  function pieces(texts) {
-    const all = texts.map(words);
-    const marks = all.map((one) => one.map(() => false));
-    all.slice(1).forEach((one, place) => {
-      const found = differing(all[0], one);
-      if (found && alike(found)) {
-        found[0].forEach((differs, word) => (marks[0][word] ||= differs));
-        marks[place + 1] = found[1];
+  /** Split texts into segments {text, differs}: each text is compared with the first, and the first with all others. */
+  function segments(texts) {
+    const tokenLists = texts.map(words);
+    const marks = tokenLists.map((tokens) => tokens.map(() => false));
+    tokenLists.slice(1).forEach((tokens, index) => {
+      const differences = findDifferences(tokenLists[0], tokens);
+      if (differences && areVariants(differences)) {
+        differences[0].forEach((differs, position) => (marks[0][position] ||= differs));
+        marks[index + 1] = differences[1];
       }
     });
-    return all.map((one, place) => joined(one, marks[place]));
+    return tokenLists.map((tokens, index) => mergeNeighbours(tokens, marks[index]));
   }
 
-  function alike(found) {
-    const shared = found.map((marks) => marks.filter((differs) => !differs).length / Math.max(1, marks.length));
-    return Math.min(...shared) >= LEAST_SHARED;
+  function areVariants(differences) {
+    const shared = differences.map((marks) => marks.filter((differs) => !differs).length / Math.max(1, marks.length));
+    return Math.min(...shared) >= MIN_SHARED;
   }
 
-  /** Neighbours of one kind as one piece; the space between two marked words is marked too. */
-  function joined(all, marks) {
-    const found = [];
-    all.forEach((text, place) => {
+  /** Merge neighbouring words into segments; the space between two marked words is marked too. */
+  function mergeNeighbours(tokens, marks) {
+    const merged = [];
+    tokens.forEach((text, position) => {
       const isGap = /^\s+$/.test(text);
-      const differs = isGap ? Boolean(marks[place - 1] && marks[place + 1]) : marks[place];
-      if (found.length && found.at(-1).differs === differs) {
-        found.at(-1).text += text;
+      const differs = isGap ? Boolean(marks[position - 1] && marks[position + 1]) : marks[position];
+      if (merged.length && merged.at(-1).differs === differs) {
+        merged.at(-1).text += text;
       } else {
-        found.push({ text, differs });
+        merged.push({ text, differs });
       }
     });
-    return found;
+    return merged;
   }
 
-  return { pieces };
+  return { segments };
 })();

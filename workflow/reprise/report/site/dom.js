@@ -1,8 +1,8 @@
 "use strict";
 
-/* Elements are made here only, and what they say is set as text: markup in data never becomes markup of the page. */
+/* The only place that creates elements. It sets content as text, so markup in data never becomes markup of the page. */
 reprise.dom = (() => {
-  /** An element; attributes that are null or false are left out, functions listen to events. */
+  /** Create an element. Attributes that are null or false are left out; functions become event listeners. */
   function make(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) {
@@ -16,22 +16,22 @@ reprise.dom = (() => {
     return element;
   }
 
-  /** A text from data: its own direction, its line ends kept by the style. */
-  function given(tag, text, attributes = {}) {
+  /** Create an element with a text from data, which has its own writing direction. */
+  function makeText(tag, text, attributes = {}) {
     return make(tag, { dir: "auto", ...attributes }, text);
   }
 
   const number = new Intl.NumberFormat("en");
 
-  /** A count as people read it. */
+  /** Format a count with thousands separators. */
   function count(value) {
     return number.format(value);
   }
 
-  /** "1 item", "2 items". */
-  function counted(value, noun) {
+  /** Format a count with its noun: "1 item", "2 items". */
+  function countNoun(value, noun) {
     return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
   }
 
-  return { make, given, count, counted };
+  return { make, makeText, count, countNoun };
 })();

@@ -1,61 +1,61 @@
 "use strict";
 
-/* The frames that a model saw: marks on a line of the clip's length, and small pictures that lead to their place in the clip. */
+/* The frames that a model got: marks on a time line of the clip, and thumbnails that seek to their position in the clip. */
 reprise.frames = (() => {
-  const { make, given, counted } = reprise.dom;
+  const { make, makeText, countNoun } = reprise.dom;
   const [THUMB_HEIGHT, SCREEN_HEIGHT] = [54, 180];
-  const BETWEEN = 500; // milliseconds from picture to picture
+  const FRAME_INTERVAL = 500; // milliseconds
 
-  /** The frames of one sampling as a figure: `at` is where each is in the clip or in `another`, `who` are the models that saw them. */
-  function show({ clip, at, note, sampling, who, video, another }) {
-    const source = another || (video && video.src);
-    const seconds = clip.seconds || Math.max(0, ...at);
-    const caption = make("figcaption", {}, given("strong", who), ` saw ${counted(at.length, "frame")} (${sampling})${note ? `: ${note}` : ""}`);
+  /** Create the figure of one sampling's frames. `times` refer to the clip, or to `otherVideo` for frames of another clip; `models` names the models. */
+  function show({ clip, times, note, sampling, models, video, otherVideo }) {
+    const source = otherVideo || (video && video.src);
+    const seconds = clip.seconds || Math.max(0, ...times);
+    const caption = make("figcaption", {}, makeText("strong", models), ` got ${countNoun(times.length, "frame")} (${sampling})${note ? `: ${note}` : ""}`);
     const figure = make("figure", { class: "frames" }, caption);
-    if (at.length) {
-      figure.append(...pictures(at, another ? null : video, source, `Frames that ${who} saw`));
+    if (times.length) {
+      figure.append(...thumbnails(times, otherVideo ? null : video, source, `Frames that ${models} got`));
     }
-    if (at.length && video) {
+    if (times.length && video) {
       const screen = make("canvas", { class: "screen", hidden: true, height: SCREEN_HEIGHT, width: 0 });
       figure.prepend(screen);
-      figure.append(another ? "" : strip(at, seconds, video));
-      figure.screen = { canvas: screen, at, source };
+      figure.append(otherVideo ? "" : timeline(times, seconds, video));
+      figure.screen = { canvas: screen, times, source };
     }
     return figure;
   }
 
-  /** Play what was shown, picture by picture, as models got it: all figures at once, beside each other. */
+  /** Play the frames in the order in which the models got them, in all figures at once. */
   async function play(figures, button) {
     if (button.getAttribute("aria-pressed") === "true") {
       button.setAttribute("aria-pressed", "false");
       return;
     }
     button.setAttribute("aria-pressed", "true");
-    const screens = figures.map(({ screen }) => screen).filter(Boolean).map((one) => ({ ...one, hidden: loaded(one.source) }));
-    const last = Math.max(0, ...screens.map(({ at }) => at.length));
-    for (let place = 0; place < last && button.isConnected && button.getAttribute("aria-pressed") === "true"; place += 1) {
-      const shown = screens.filter(({ at }) => place < at.length).map(async ({ canvas, at, hidden }) => {
-        await picture(await hidden, at[place], canvas);
+    const screens = figures.map(({ screen }) => screen).filter(Boolean).map((screen) => ({ ...screen, loading: loadVideo(screen.source) }));
+    const count = Math.max(0, ...screens.map(({ times }) => times.length));
+    for (let index = 0; index < count && button.isConnected && button.getAttribute("aria-pressed") === "true"; index += 1) {
+      const drawn = screens.filter(({ times }) => index < times.length).map(async ({ canvas, times, loading }) => {
+        await drawFrame(await loading, times[index], canvas);
         canvas.hidden = false;
       });
-      await Promise.all([...shown, new Promise((resolve) => setTimeout(resolve, BETWEEN))]);
+      await Promise.all([...drawn, new Promise((resolve) => setTimeout(resolve, FRAME_INTERVAL))]);
     }
     button.setAttribute("aria-pressed", "false");
   }
 
-  /** A video that nobody sees, once it can be drawn from. */
-  function loaded(source) {
+  /** Load a hidden video to draw frames from. */
+  function loadVideo(source) {
     const hidden = make("video", { preload: "auto", src: source });
     hidden.muted = true;
     return new Promise((resolve) => hidden.addEventListener("loadeddata", () => resolve(hidden), { once: true }));
   }
 
-  function strip(times, seconds, video) {
-    const line = make("div", { class: "strip", "aria-hidden": "true" }, ...times.map((time) => at(make("i"), time, seconds)));
+  function timeline(times, seconds, video) {
+    const line = make("div", { class: "timeline", "aria-hidden": "true" }, ...times.map((time) => moveTo(make("i"), time, seconds)));
     if (video) {
       const head = make("b");
       line.append(head);
-      video.addEventListener("timeupdate", () => at(head, video.currentTime, seconds));
+      video.addEventListener("timeupdate", () => moveTo(head, video.currentTime, seconds));
       line.addEventListener("click", (event) => {
         const { left, width } = line.getBoundingClientRect();
         seek(video, ((event.clientX - left) / width) * seconds);
@@ -64,7 +64,7 @@ reprise.frames = (() => {
     return line;
   }
 
-  function at(element, time, seconds) {
+  function moveTo(element, time, seconds) {
     element.style.left = `${seconds ? Math.min(100, (100 * time) / seconds) : 0}%`;
     return element;
   }
@@ -74,28 +74,28 @@ reprise.frames = (() => {
     video.currentTime = time;
   }
 
-  /** One button a frame; together one stop of the tab key, arrows go from frame to frame. */
-  function pictures(times, video, source, label) {
-    const buttons = times.map((time, place) => {
+  /** Create a toolbar with one button per frame. The tab key stops at the toolbar once; arrows go from frame to frame. */
+  function thumbnails(times, video, source, label) {
+    const buttons = times.map((time, index) => {
       const text = `${time.toFixed(2)} s`;
-      const attributes = { type: "button", tabindex: place ? "-1" : "0", "aria-label": `Frame ${place + 1} of ${times.length}, ${text}`, disabled: !video };
+      const attributes = { type: "button", tabindex: index ? "-1" : "0", "aria-label": `Frame ${index + 1} of ${times.length}, ${text}`, disabled: !video };
       return make("button", { ...attributes, click: () => seek(video, time) }, make("canvas", { height: THUMB_HEIGHT, width: 96 }), text);
     });
-    const bar = make("div", { class: "pictures", role: "toolbar", "aria-label": label }, ...buttons);
+    const bar = make("div", { class: "thumbnails", role: "toolbar", "aria-label": label }, ...buttons);
     bar.addEventListener("keydown", (event) => move(event, buttons));
     const reason = make("p", { class: "note", role: "note", hidden: true });
     if (source) {
-      draw(buttons, times, source, () => giveUp(buttons, reason, "The clip cannot be played"));
+      draw(buttons, times, source, () => showReason(buttons, reason, "The clip cannot be played"));
     } else {
-      giveUp(buttons, reason, "The clip is missing here");
+      showReason(buttons, reason, "The clip is missing");
     }
     return [reason, bar];
   }
 
-  /** Say why there are no pictures; the times remain. */
-  function giveUp(buttons, reason, why) {
-    reason.textContent = `${why}: of the frames only the times are known.`;
-    reason.hidden = false;
+  /** Show why there are no thumbnails; the times stay. */
+  function showReason(buttons, element, reason) {
+    element.textContent = `${reason}: only the times of the frames are known.`;
+    element.hidden = false;
     for (const button of buttons) {
       button.disabled = true;
       button.querySelector("canvas").replaceWith(make("span", { class: "no-picture" }, "no picture"));
@@ -103,9 +103,9 @@ reprise.frames = (() => {
   }
 
   function move(event, buttons) {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const next = buttons[buttons.indexOf(document.activeElement) + by];
-    if (!by) {
+    const offset = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const next = buttons[buttons.indexOf(document.activeElement) + offset];
+    if (!offset) {
       return;
     }
     event.preventDefault();
@@ -116,24 +116,24 @@ reprise.frames = (() => {
     }
   }
 
-  /** Draw the pictures that come into sight, one after the other, from a second video that nobody sees. */
+  /** Draw the visible thumbnails one after the other, from a second, hidden video. */
   function draw(buttons, times, source, fail) {
     const hidden = make("video", { preload: "auto", src: source });
     hidden.muted = true;
     hidden.addEventListener("error", fail, { once: true });
-    let work = new Promise((resolve) => hidden.addEventListener("loadeddata", resolve, { once: true }));
-    const seen = new IntersectionObserver((entries) => {
+    let queue = new Promise((resolve) => hidden.addEventListener("loadeddata", resolve, { once: true }));
+    const observer = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
         if (isIntersecting) {
-          seen.unobserve(target);
-          work = work.then(() => picture(hidden, times[buttons.indexOf(target)], target.querySelector("canvas")));
+          observer.unobserve(target);
+          queue = queue.then(() => drawFrame(hidden, times[buttons.indexOf(target)], target.querySelector("canvas")));
         }
       }
     });
-    buttons.forEach((button) => seen.observe(button));
+    buttons.forEach((button) => observer.observe(button));
   }
 
-  function picture(hidden, time, canvas) {
+  function drawFrame(hidden, time, canvas) {
     return new Promise((resolve) => {
       hidden.addEventListener("seeked", () => {
         canvas.width = Math.round((canvas.height * hidden.videoWidth) / hidden.videoHeight) || canvas.width;

@@ -1,40 +1,40 @@
 "use strict";
 
-/* The list of items: one row an item, drawn by Tabulator only where it is seen. */
+/* The list of items, one row per item. Tabulator draws only the visible rows. */
 reprise.grid = (() => {
-  const { make, given } = reprise.dom;
+  const { make, makeText } = reprise.dom;
   const [ROW_HEIGHT, WIDTH] = [52, 92];
-  const place = document.getElementById("grid");
+  const container = document.getElementById("grid");
   const labels = { a: letter("A"), b: letter("B") };
   let view = null;
   let table = null;
   let ready = null;
-  let listed = null;
+  let listedItems = null;
 
-  /** Show the items of a view, the open one marked. */
+  /** Show the items of a view, with the open one marked. */
   async function show(next) {
-    const before = view;
+    const previous = view;
     view = next;
     ready ||= build();
     await ready;
     if (view !== next) {
       return;
     }
-    if (listed !== next.order) {
-      listed = next.order;
+    if (listedItems !== next.order) {
+      listedItems = next.order;
       titles();
-      await table.setData(next.order.map((n) => ({ n })));
+      await table.setData(next.order.map((index) => ({ index })));
     } else {
-      [before.item, next.item].forEach(redraw);
+      [previous.item, next.item].forEach(redraw);
     }
     reveal();
   }
 
   async function build() {
-    await reprise.run("assets/vendor/tabulator/tabulator.min.js"); // as large as all else together, so not before the first clip
-    table = new Tabulator(place, {
+    await reprise.loadScript("assets/vendor/tabulator/tabulator.min.js"); // loaded late, because it is as large as all other scripts together
+    table = new Tabulator(container, {
       data: [],
-      index: "n",
+      index: "index",
       layout: "fitColumns",
       height: "100%",
       rowHeight: ROW_HEIGHT,
@@ -42,15 +42,15 @@ reprise.grid = (() => {
       placeholder: () => make("p", {}, "No item passes these filters."),
       columnDefaults: { headerSort: false, resizable: false },
       columns: [
-        { title: "Item", field: "n", formatter: item },
+        { title: "Item", field: "index", formatter: itemLink },
         { title: "A", field: "a", formatter: (cell) => result(cell, "columns"), titleFormatter: () => labels.a, width: WIDTH },
         { title: "B", field: "b", formatter: (cell) => result(cell, "otherColumns"), titleFormatter: () => labels.b, width: WIDTH },
       ],
-      rowFormatter: (row) => row.getElement().classList.toggle("current", row.getData().n === view.item),
+      rowFormatter: (row) => row.getElement().classList.toggle("current", row.getData().index === view.item),
     });
-    table.on("rowClick", (_, row) => open(row.getData().n));
+    table.on("rowClick", (_, row) => open(row.getData().index));
     await new Promise((resolve) => table.on("tableBuilt", resolve));
-    place.querySelector(".tabulator-tableholder").removeAttribute("tabindex"); // the open item's link is its stop of the tab key
+    container.querySelector(".tabulator-tableholder").removeAttribute("tabindex"); // the tab key stops at the link of the open item instead
   }
 
   function titles() {
@@ -65,59 +65,59 @@ reprise.grid = (() => {
     }
   }
 
-  /** The head of a column; whose it is stands above the list. */
+  /** Create the head of a column; the comparison above the list explains the letters. */
   function letter(name) {
     return make("span", { class: "letter" }, name);
   }
 
-  /** What tells an item from others; a link, so that it can be opened beside. */
-  function item(cell) {
-    const { n } = cell.getData();
+  /** Create the label of an item. It is a link, which can be opened in another tab. */
+  function itemLink(cell) {
+    const { index: item } = cell.getData();
     const { index, benchmark, state } = view;
-    const address = reprise.hash.format({ ...state, item: index.id[n] });
-    const stop = view.order.includes(view.item) ? view.item : view.order[0];
-    const short = given("span", "", { class: "short" });
-    reprise.entry(benchmark, "short", n).then((text) => short.append(text), ({ message }) => short.append(message));
-    return make("a", { href: address, tabindex: n === stop ? "0" : "-1" },
-      short,
-      make("span", { class: "where" }, given("span", benchmark.tasks[index.task[n]]), " · ", given("span", index.id[n])));
+    const address = reprise.hash.format({ ...state, item: index.id[item] });
+    const tabStop = view.order.includes(view.item) ? view.item : view.order[0];
+    const label = makeText("span", "", { class: "label" });
+    reprise.entry(benchmark, "labels", item).then((text) => label.append(text), ({ message }) => label.append(message));
+    return make("a", { href: address, tabindex: item === tabStop ? "0" : "-1" },
+      label,
+      make("span", { class: "where" }, makeText("span", benchmark.tasks[index.task[item]]), " · ", makeText("span", index.id[item])));
   }
 
   function result(cell, name) {
     const columns = view[name];
-    return columns ? reprise.outcome.badge(reprise.outcome.shown(columns, view.metric, cell.getData().n)) : "";
+    return columns ? reprise.outcome.badge(reprise.outcome.describe(columns, view.metric, cell.getData().index)) : "";
   }
 
-  function redraw(n) {
-    const row = n >= 0 && table.getRow(n);
+  function redraw(item) {
+    const row = item >= 0 && table.getRow(item);
     if (row) {
       row.reformat();
     }
   }
 
-  /** Scroll to the open item, if it is not in sight. */
+  /** Scroll to the open item, if it is not visible. */
   function reveal() {
     if (view.item >= 0 && view.order.includes(view.item)) {
-      table.scrollToRow(view.item, "center", false).catch(() => undefined); // a list that is not shown does not scroll
+      table.scrollToRow(view.item, "center", false).catch(() => undefined); // a hidden list does not scroll
     }
   }
 
-  function open(n) {
-    reprise.hash.go({ item: view.index.id[n] });
+  function open(item) {
+    reprise.hash.go({ item: view.index.id[item] });
   }
 
-  /** The item a number of places from the open one, in the list's order; the first where none of the list is open. */
-  function step(by) {
+  /** Open the item at an offset from the open one in the list; the first item if none is open. */
+  function step(offset) {
     if (!view) {
-      return; // the first item is not shown yet
+      return; // no item has been shown yet
     }
     const { order, index } = view;
-    const here = order.indexOf(view.item);
-    const next = here < 0 ? 0 : Math.min(order.length - 1, Math.max(0, here + by));
+    const position = order.indexOf(view.item);
+    const next = position < 0 ? 0 : Math.min(order.length - 1, Math.max(0, position + offset));
     if (order.length) {
-      reprise.hash.go({ item: index.id[order[next]] }, { replace: here >= 0 });
+      reprise.hash.go({ item: index.id[order[next]] }, { replace: position >= 0 });
     }
   }
 
-  return { show, step, focus: () => place.focus() };
+  return { show, step, focus: () => container.focus() };
 })();

@@ -1,56 +1,56 @@
 "use strict";
 
-/* One item: its clip, the frames that models saw, its texts with the words that differ, and every model's answers. */
+/* One item: its clip, the frames that models got, its texts with their differences, and every model's answers. */
 reprise.item = (() => {
-  const { make, given } = reprise.dom;
-  const place = document.getElementById("item");
-  // Texts that are no variants of each other: a question names its options, subtitles name anything.
+  const { make, makeText } = reprise.dom;
+  const container = document.getElementById("item");
+  // Texts that are not variants of each other: a question contains its options, subtitles contain anything.
   const NOT_COMPARED = ["question", "subtitles"];
-  let shown = null;
-  let drawn = null;
+  let shownKey = null;
+  let drawing = null;
 
-  /** Show the open item of a view, or how to open one. */
+  /** Show the open item of a view, or a hint how to open one. */
   async function show(view) {
     const key = JSON.stringify([view.benchmark.name, view.item, view.run && view.run.name, view.other && view.other.name, view.metric]);
     if (view.item < 0) {
-      shown = null;
-      place.replaceChildren(heading("No item is open"), make("p", {}, "Choose one of the list, or press j."));
+      shownKey = null;
+      container.replaceChildren(heading("No item is open"), make("p", {}, "Choose an item in the list, or press j."));
       return;
     }
-    if (key !== shown) {
-      shown = key;
-      drawn = draw(view, key);
+    if (key !== shownKey) {
+      shownKey = key;
+      drawing = draw(view, key);
     }
-    await drawn;
-    if (key === shown) {
+    await drawing;
+    if (key === shownKey) {
       position(view);
     }
   }
 
   async function draw(view, key) {
     const parts = await body(view, await load(view));
-    if (key === shown) {
-      place.replaceChildren(navigation(), ...parts.filter(Boolean));
-      place.scrollTop = 0;
+    if (key === shownKey) {
+      container.replaceChildren(navigation(), ...parts.filter(Boolean));
+      container.scrollTop = 0;
     }
   }
 
   function heading(text) {
-    return given("h2", text, { id: "the-item", tabindex: "-1" });
+    return makeText("h2", text, { id: "the-item", tabindex: "-1" });
   }
 
-  /** The item, its clip, and the frames of the chosen runs. */
+  /** Load the item, its clip, and the frames of the chosen runs. */
   async function load({ benchmark, index, item, run, other }) {
-    const place = index.clip[item];
-    const clipAt = (one) => reprise.entry(benchmark, "clips", one);
-    const [data, clip] = await Promise.all([reprise.entry(benchmark, "items", item), clipAt(place)]);
+    const clipIndex = index.clip[item];
+    const loadClip = (number) => reprise.entry(benchmark, "clips", number);
+    const [data, clip] = await Promise.all([reprise.entry(benchmark, "items", item), loadClip(clipIndex)]);
     const samplings = [...new Set([run, other].filter(Boolean).map(({ sampling }) => sampling))];
     const frames = samplings.map(async (sampling) => {
       if (!benchmark.samplings.includes(sampling)) {
         return null;
       }
-      const plan = await reprise.entry(benchmark, `frames/${sampling}`, place);
-      return { ...plan, another: plan.of === null ? null : await clipAt(plan.of) };
+      const plan = await reprise.entry(benchmark, `frames/${sampling}`, clipIndex);
+      return { ...plan, otherClip: plan.source_clip === null ? null : await loadClip(plan.source_clip) };
     });
     return { data, clip, samplings, frames: await Promise.all(frames) };
   }
@@ -60,7 +60,7 @@ reprise.item = (() => {
     const { clip } = loaded;
     const { element, video } = reprise.clip.show(clip);
     return [heading(index.id[item]), make("div", { class: "sides" },
-      make("div", {}, element, ...seen(frames(view, loaded, video), video), about(view, loaded.data)),
+      make("div", {}, element, ...playable(frames(view, loaded, video), video), details(view, loaded.data)),
       make("div", {}, section("Texts", texts(loaded.data)), section("Answers", [chosen(view, loaded)]))),
     others(view, loaded), section("Prompts", prompts(view, loaded))];
   }
@@ -70,126 +70,126 @@ reprise.item = (() => {
   }
 
   function navigation() {
-    const button = (text, by, keys) => make("button", { type: "button", click: () => reprise.grid.step(by), "aria-keyshortcuts": keys }, text);
+    const button = (text, offset, keys) => make("button", { type: "button", click: () => reprise.grid.step(offset), "aria-keyshortcuts": keys }, text);
     return make("nav", { "aria-label": "Items" },
       make("button", { type: "button", class: "back", click: () => reprise.hash.go({ item: "" }) }, "List"),
       button("← Previous", -1, "k"), make("span", { class: "position" }), button("Next →", 1, "j"));
   }
 
   function position({ order, item }) {
-    const here = order.indexOf(item);
-    const text = here < 0 ? "not in the list" : `${reprise.dom.count(here + 1)} of ${reprise.dom.count(order.length)}`;
-    place.querySelector(".position").textContent = text;
+    const index = order.indexOf(item);
+    const text = index < 0 ? "not in the list" : `${reprise.dom.count(index + 1)} of ${reprise.dom.count(order.length)}`;
+    container.querySelector(".position").textContent = text;
   }
 
-  function about({ benchmark, index, item }, { tags = [], flaws = [] }) {
-    const groups = index.sets[index.groups[item]].map((group) => benchmark.groups[group]).join(", ");
+  function details({ benchmark, index, item }, { tags = [], flaws = [] }) {
+    const groups = index.group_sets[index.group_set[item]].map((group) => benchmark.groups[group]).join(", ");
     const rows = [["Test", benchmark.tasks[index.task[item]]], ["Groups", groups], ...tags.map(({ name, text }) => [name, text]), ["Flaws", flaws.join(", ")]];
-    return make("dl", { class: "about" }, ...rows.filter(([, text]) => text).flatMap(([name, text]) => [given("dt", name), given("dd", text)]));
+    return make("dl", { class: "details" }, ...rows.filter(([, text]) => text).flatMap(([name, text]) => [makeText("dt", name), makeText("dd", text)]));
   }
 
-  /** For each sampling the frames of the chosen runs that were shown any, then a line for each run without. */
+  /** Return for each sampling the frames that the chosen runs got, then a line for each run without frames. */
   function frames(view, { data, clip, samplings, frames: plans }, video) {
-    const chosen = [view.run, view.other].filter(Boolean);
-    const isShown = (run, plan) => plan && !run.imported && (data.answers[run.n] || []).some(({ frames: count }) => count);
-    return samplings.flatMap((sampling, number) => {
-      const plan = plans[number];
-      const runs = chosen.filter((run) => run.sampling === sampling);
-      const seeing = runs.filter((run) => isShown(run, plan));
-      const others = runs.filter((run) => !isShown(run, plan)).map((run) => blind(run, plan));
-      return seeing.length ? [ofPlan(view, plan, seeing, { clip, sampling, video }), ...others] : others;
+    const chosenRuns = [view.run, view.other].filter(Boolean);
+    const hasFrames = (run, plan) => plan && !run.imported && (data.answers[run.index] || []).some(({ frames: count }) => count);
+    return samplings.flatMap((sampling, index) => {
+      const plan = plans[index];
+      const runs = chosenRuns.filter((run) => run.sampling === sampling);
+      const runsWithFrames = runs.filter((run) => hasFrames(run, plan));
+      const notes = runs.filter((run) => !hasFrames(run, plan)).map((run) => withoutFrames(run, plan));
+      return runsWithFrames.length ? [planFigure(view, plan, runsWithFrames, { clip, sampling, video }), ...notes] : notes;
     });
   }
 
-  /** What the chosen runs were shown, beside each other, and a button that plays it. */
-  function seen(figures, video) {
-    const plays = video && figures.some(({ screen }) => screen);
-    const button = plays && make("button", { type: "button", class: "play", "aria-pressed": "false", click: ({ currentTarget }) => reprise.frames.play(figures, currentTarget) }, "Play as shown");
+  /** Place the frames of the chosen runs side by side, with a button that plays them. */
+  function playable(figures, video) {
+    const canPlay = video && figures.some(({ screen }) => screen);
+    const button = canPlay && make("button", { type: "button", class: "play", "aria-pressed": "false", click: ({ currentTarget }) => reprise.frames.play(figures, currentTarget) }, "Play these frames");
     return [button || null, make("div", { class: "plans" }, ...figures)];
   }
 
-  function ofPlan({ run, other }, { at, note, another }, runs, known) {
-    const letter = (one) => (run && other ? `${one === run ? "A" : "B"} ` : "");
-    const who = runs.map((one) => `${letter(one)}${one.label}`).join(" and ");
-    return reprise.frames.show({ ...known, who, at, note, another: another && another.media });
+  function planFigure(view, { times, note, otherClip }, runs, context) {
+    const letter = (run) => (view.run && view.other ? `${run === view.run ? "A" : "B"} ` : "");
+    const models = runs.map((run) => `${letter(run)}${run.label}`).join(" and ");
+    return reprise.frames.show({ ...context, models, times, note, otherVideo: otherClip && otherClip.media });
   }
 
-  function blind({ label, sampling, imported }, plan) {
-    const why = sampling === "none" || (plan && !imported) ? "was shown no frame of the clip." : "was run elsewhere: its frames are not known here.";
-    return make("p", { class: "frames" }, given("strong", label), ` ${why}`);
+  function withoutFrames({ label, sampling, imported }, plan) {
+    const reason = sampling === "none" || (plan && !imported) ? "got no frames of the clip." : "has imported predictions; its frames are unknown.";
+    return make("p", { class: "frames" }, makeText("strong", label), ` ${reason}`);
   }
 
-  /** Each text once, by all its names; among captions and options the words that differ are marked. */
-  function texts({ texts: all = [], answer }) {
-    const named = new Map();
-    for (const { name, text } of all) {
-      named.set(text, [...(named.get(text) || []), name]);
+  /** List each text once, with all its names. Words in which captions or options differ are marked. */
+  function texts({ texts: entries = [], answer }) {
+    const namesByText = new Map();
+    for (const { name, text } of entries) {
+      namesByText.set(text, [...(namesByText.get(text) || []), name]);
     }
     const isCompared = (names) => !names.some((name) => NOT_COMPARED.includes(name));
-    const compared = [...named].filter(([, names]) => isCompared(names)).map(([text]) => text);
-    const pieces = new Map(reprise.diff.pieces(compared).map((found, number) => [compared[number], found]));
-    const rows = [...named].flatMap(([text, names]) => [given("dt", names.join(", ")), make("dd", { dir: "auto" }, ...marked(text, pieces))]);
-    const last = answer ? [make("dt", {}, "right answer"), given("dd", answer)] : [];
-    return [make("dl", { class: "texts" }, ...rows, ...last)];
+    const compared = [...namesByText].filter(([, names]) => isCompared(names)).map(([text]) => text);
+    const segments = new Map(reprise.diff.segments(compared).map((list, index) => [compared[index], list]));
+    const rows = [...namesByText].flatMap(([text, names]) => [makeText("dt", names.join(", ")), make("dd", { dir: "auto" }, ...mark(text, segments))]);
+    const answerRow = answer ? [make("dt", {}, "right answer"), makeText("dd", answer)] : [];
+    return [make("dl", { class: "texts" }, ...rows, ...answerRow)];
   }
 
-  function marked(text, pieces) {
-    const found = pieces.get(text) || [{ text, differs: false }];
-    return found.map((piece) => (piece.differs ? make("mark", {}, piece.text) : piece.text));
+  function mark(text, segments) {
+    const parts = segments.get(text) || [{ text, differs: false }];
+    return parts.map((part) => (part.differs ? make("mark", {}, part.text) : part.text));
   }
 
-  function answersOf(run, columns, letter, view, data) {
+  function answersElement(run, columns, letter, view, data) {
     return reprise.answers.show({
-      run, letter, columns, item: view.item, metric: metricOf(run, view), open: Boolean(letter),
-      answers: data.answers[run.n], requests: ofProtocol(data, run),
+      run, letter, columns, item: view.item, metric: chooseMetric(run, view), open: Boolean(letter),
+      answers: data.answers[run.index], requests: requestsOf(data, run),
     });
   }
 
-  /** The answers of the chosen runs side by side. */
+  /** Place the answers of the chosen runs side by side. */
   function chosen(view, { data }) {
     const runs = [[view.run, view.columns, "A"], [view.other, view.otherColumns, "B"]].filter(([run]) => run);
-    return make("div", { class: "chosen" }, ...runs.map(([run, columns, letter]) => (run.n in data.answers
-      ? answersOf(run, columns, letter, view, data)
-      : make("p", { class: "run" }, given("strong", run.label), " gave no answer to this item."))));
+    return make("div", { class: "chosen" }, ...runs.map(([run, columns, letter]) => (run.index in data.answers
+      ? answersElement(run, columns, letter, view, data)
+      : make("p", { class: "run" }, makeText("strong", run.label), " has no answer to this item."))));
   }
 
-  /** The answers of all other runs, closed; many runs have long columns, which are loaded once this comes into sight. */
+  /** Add the closed answers of all other runs. Their long columns are loaded when this section becomes visible. */
   function others(view, { data }) {
-    const runs = view.benchmark.runs.filter((run) => run.n in data.answers && run !== view.run && run !== view.other);
-    const found = section("Answers of all others", []);
-    const fill = () => Promise.all(runs.map(({ n }) => reprise.load(`${view.benchmark.name}/runs/${n}`))).then(
-      (columns) => found.append(...runs.map((run, number) => answersOf(run, columns[number], "", view, data))),
-      ({ message }) => found.append(message),
+    const runs = view.benchmark.runs.filter((run) => run.index in data.answers && run !== view.run && run !== view.other);
+    const element = section("Answers of other runs", []);
+    const fill = () => Promise.all(runs.map(({ index }) => reprise.load(`${view.benchmark.name}/runs/${index}`))).then(
+      (columns) => element.append(...runs.map((run, index) => answersElement(run, columns[index], "", view, data))),
+      ({ message }) => element.append(message),
     );
-    new IntersectionObserver(([{ isIntersecting }], sight) => {
+    new IntersectionObserver(([{ isIntersecting }], observer) => {
       if (isIntersecting) {
-        sight.disconnect();
+        observer.disconnect();
         fill();
       }
-    }).observe(found);
-    return runs.length ? found : null;
+    }).observe(element);
+    return runs.length ? element : null;
   }
 
-  function metricOf(run, { metric }) {
+  function chooseMetric(run, { metric }) {
     return run.metrics.includes(metric) || metric === reprise.outcome.RATING ? metric : run.metrics[0] || "";
   }
 
-  function ofProtocol({ requests = {} }, { protocol }) {
+  function requestsOf({ requests = {} }, { protocol }) {
     return requests[protocol] || [];
   }
 
-  /** The prompts of the chosen runs' protocols. */
+  /** List the prompts of the chosen runs' protocols. */
   function prompts(view, { data }) {
     const protocols = [...new Set([view.run, view.other].filter(Boolean).map(({ protocol }) => protocol))];
-    const asked = protocols.flatMap((protocol) => ofProtocol(data, { protocol }).map((request) => ({ protocol, ...request })));
-    return asked.length ? asked.map(prompt) : [make("p", {}, "No prompt of the chosen models is about this item.")];
+    const requests = protocols.flatMap((protocol) => requestsOf(data, { protocol }).map((request) => ({ protocol, ...request })));
+    return requests.length ? requests.map(prompt) : [make("p", {}, "The chosen runs have no prompt about this item.")];
   }
 
   function prompt({ protocol, role, ask, system, prompt: text, options = [], expected }) {
     const rows = [["System", system], ["Prompt", text], ["Options", options.join(" | ")], ["Expected", expected]];
     return make("details", { class: "prompt" }, make("summary", {}, `${protocol}: ${role} (${ask})`),
-      ...rows.filter(([, found]) => found).flatMap(([name, found]) => [make("h4", {}, name), given("pre", found)]));
+      ...rows.filter(([, content]) => content).flatMap(([name, content]) => [make("h4", {}, name), makeText("pre", content)]));
   }
 
-  return { show, video: () => place.querySelector("video"), focus: () => document.getElementById("the-item").focus() };
+  return { show, video: () => container.querySelector("video"), focus: () => document.getElementById("the-item").focus() };
 })();

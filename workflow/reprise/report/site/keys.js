@@ -1,11 +1,11 @@
 "use strict";
 
-/* Keys: none of them works where it would take a key from a control that uses it. */
+/* Keyboard shortcuts. None of them takes a key from a focused control that uses it. */
 reprise.keys = (() => {
   const help = document.getElementById("keys");
   const grid = document.getElementById("grid");
-  const TYPED = "input, textarea, select, dialog";
-  const PRESSED = "button, a, summary, video, [role=toolbar]";
+  const TEXT_CONTROLS = "input, textarea, select, dialog";
+  const BUTTONS = "button, a, summary, video, [role=toolbar]";
 
   const ANYWHERE = {
     j: () => reprise.grid.step(1),
@@ -15,7 +15,7 @@ reprise.keys = (() => {
     l: toList,
     Escape: toList,
   };
-  const ELSEWHERE = {
+  const OUTSIDE_BUTTONS = {
     ArrowRight: () => reprise.grid.step(1),
     ArrowLeft: () => reprise.grid.step(-1),
     " ": playOrPause,
@@ -36,16 +36,16 @@ reprise.keys = (() => {
   function playOrPause() {
     const video = reprise.item.video();
     if (video) {
-      (video.paused ? video.play() : Promise.resolve(video.pause())).catch(() => undefined); // the clip says itself why it cannot be played
+      (video.paused ? video.play() : Promise.resolve(video.pause())).catch(() => undefined); // the clip shows why it cannot be played
     }
   }
 
   function action({ key, target }) {
-    if (target.closest(TYPED)) {
+    if (target.closest(TEXT_CONTROLS)) {
       return null;
     }
     const inList = grid.contains(target) && IN_LIST[key];
-    return inList || ANYWHERE[key] || (!target.closest(PRESSED) && ELSEWHERE[key]);
+    return inList || ANYWHERE[key] || (!target.closest(BUTTONS) && OUTSIDE_BUTTONS[key]);
   }
 
   document.addEventListener("keydown", (event) => {

@@ -1,61 +1,61 @@
 "use strict";
 
-/* What became of an item in a run: signs of the data's columns, and the words for them. */
+/* The outcome of an item in a run: the signs in the data's columns, and their labels. */
 reprise.outcome = (() => {
   const RATING = "rating";
   const RIGHT = { sign: "✓", word: "right", kind: "good" };
   const WRONG = { sign: "✗", word: "wrong", kind: "bad" };
   const STATES = {
     f: { sign: "!", word: "failed", kind: "bad" },
-    u: { sign: "?", word: "unread", kind: "bad" },
+    u: { sign: "?", word: "unparsed", kind: "bad" },
     m: { sign: "∅", word: "no clip", kind: "none" },
-    "-": { sign: "–", word: "not asked", kind: "none" },
+    "-": { sign: "–", word: "not requested", kind: "none" },
   };
   const ANSWERED = { sign: "•", word: "answered", kind: "none" };
 
-  /** The measures of a run that tell something of single items. */
+  /** Return the metrics of a run that have a value for single items. */
   function metrics(run, columns) {
     return columns && columns.rating ? [RATING, ...run.metrics] : run.metrics;
   }
 
-  /** The sign that a measure gives an item; "-" where it gives none. The authors' column is there where it is another one. */
+  /** Return the sign of a metric for an item; "-" if it has none. The authors' column exists only if it differs. */
   function sign(columns, metric, item, convention = "fixed") {
     const column = metric === RATING ? columns.rating : ((columns[convention] || {})[metric] ?? columns.fixed[metric]);
     return column ? column[item] : "-";
   }
 
-  /** A number that is larger for the better answer; null where the item does not count. */
+  /** Return a number that is larger for a better answer; null if the item does not count. */
   function value(columns, metric, item) {
-    const found = sign(columns, metric, item);
-    return found === "-" ? null : Number(found);
+    const mark = sign(columns, metric, item);
+    return mark === "-" ? null : Number(mark);
   }
 
-  /** How a sign of a measure is shown; a rating with the best one. */
-  function ofSign(found, metric, highest) {
-    if (found === "-") {
+  /** Return how a sign of a metric is displayed; a rating is displayed with the best possible one. */
+  function describeSign(mark, metric, maxRating) {
+    if (mark === "-") {
       return null;
     }
     if (metric === RATING) {
-      return { sign: found, word: `of ${highest}`, kind: "none" };
+      return { sign: mark, word: `of ${maxRating}`, kind: "none" };
     }
-    return found === "1" ? RIGHT : WRONG;
+    return mark === "1" ? RIGHT : WRONG;
   }
 
-  /** How an item of a run is shown: its verdict, with what explains it. */
-  function shown(columns, metric, item) {
+  /** Return how an item of a run is displayed: its verdict, and its state if that explains a wrong one. */
+  function describe(columns, metric, item) {
     const state = STATES[columns.state[item]];
-    const verdict = ofSign(sign(columns, metric, item), metric, columns.highest);
+    const verdict = describeSign(sign(columns, metric, item), metric, columns.max_rating);
     if (!verdict) {
       return state || ANSWERED;
     }
     return state && verdict !== RIGHT ? { ...verdict, sign: `${verdict.sign} ${state.sign}`, word: `${verdict.word}, ${state.word}` } : verdict;
   }
 
-  /** A verdict as an element: a sign and a word, so that nothing hangs on colour. */
+  /** Create the element of a verdict: a sign and a word, because colour alone is not accessible. */
   function badge({ sign: mark, word, kind }) {
     const { make } = reprise.dom;
     return make("span", { class: `verdict ${kind}` }, make("span", { "aria-hidden": "true" }, mark), ` ${word}`);
   }
 
-  return { RATING, metrics, sign, value, ofSign, shown, badge };
+  return { RATING, metrics, sign, value, describeSign, describe, badge };
 })();

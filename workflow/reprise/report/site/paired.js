@@ -1,42 +1,43 @@
 "use strict";
 
-/* Whether two models differ by more than chance, on items that both were counted on: the test of `reprise compare`. */
+/* The paired test of `reprise compare`: do two models differ by more than chance on the items that count for both? */
 reprise.paired = (() => {
-  const LEAST_P = 0.0001;
+  const MIN_PRINTED_P = 0.0001;
 
-  /** What the first is above the second on each cluster of items, summed; values are whole numbers. */
-  function sums(items, unit, a, b) {
-    const found = new Map();
+  /** Return the sum of differences, first minus second, for each cluster of items; values are whole numbers. */
+  function sums(items, cluster, a, b) {
+    const totals = new Map();
     for (const item of items) {
-      found.set(unit[item], (found.get(unit[item]) || 0) + a(item) - b(item));
+      totals.set(cluster[item], (totals.get(cluster[item]) || 0) + a(item) - b(item));
     }
-    return [...found.values()];
+    return [...totals.values()];
   }
 
-  /** Two-sided p of sums as far from 0 as these, where whole clusters swap the two models at random: exact. */
-  function p(all) {
-    const sizes = all.map(Math.abs).filter(Boolean);
-    const total = sizes.reduce((before, size) => before + size, 0);
-    let [likely, next] = [new Float64Array(2 * total + 1), new Float64Array(2 * total + 1)]; // from -total to total
+  /** Return the exact two-sided p-value of the sums, under random swaps of the two models within whole clusters. */
+  function p(differences) {
+    const sizes = differences.map(Math.abs).filter(Boolean);
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    let [probabilities, next] = [new Float64Array(2 * total + 1), new Float64Array(2 * total + 1)]; // from -total to total
     let reach = 0;
-    likely[total] = 1;
+    probabilities[total] = 1;
     for (const size of sizes) {
       next.fill(0);
-      for (let at = total - reach; at <= total + reach; at += 1) {
-        next[at - size] += likely[at] / 2;
-        next[at + size] += likely[at] / 2;
+      for (let position = total - reach; position <= total + reach; position += 1) {
+        next[position - size] += probabilities[position] / 2;
+        next[position + size] += probabilities[position] / 2;
       }
-      [likely, next] = [next, likely];
+      [probabilities, next] = [next, probabilities];
       reach += size;
     }
-    const seen = Math.abs(all.reduce((before, sum) => before + sum, 0));
-    return Math.min(1, likely.reduce((before, share, at) => before + (Math.abs(at - total) >= seen ? share : 0), 0));
+    const observed = Math.abs(differences.reduce((sum, difference) => sum + difference, 0));
+    const tail = probabilities.filter((_, position) => Math.abs(position - total) >= observed);
+    return Math.min(1, tail.reduce((sum, probability) => sum + probability, 0));
   }
 
-  /** A p-value with four decimals; never as 0, which no test can show. */
-  function inWords(value) {
-    return value < LEAST_P ? `<${LEAST_P}` : value.toFixed(4);
+  /** Format a p-value with four decimals; a smaller one is not printed as 0. */
+  function formatP(value) {
+    return value < MIN_PRINTED_P ? `<${MIN_PRINTED_P}` : value.toFixed(4);
   }
 
-  return { sums, p, inWords };
+  return { sums, p, formatP };
 })();

@@ -1,7 +1,7 @@
-"""One table object, three formats: LaTeX, Markdown and HTML.
+"""Render one table object as LaTeX, Markdown and HTML.
 
 Build a `Table`, mark the best numbers with `mark_best`, then `render` it in each of `FORMATS` and join the results of
-several papers with `collect`.
+several papers with `combine_tables`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,15 +13,15 @@ RENDERERS: Mapping[str, Callable[[Table], str]] = {"tex": latex.render, "md": ma
 FORMATS = tuple(RENDERERS)
 
 
-def render(table: Table, form: str) -> str:
+def render(table: Table, suffix: str) -> str:
     """Return the table as the text of a file with this suffix: tex, md or html."""
-    return RENDERERS[form](table)
+    return RENDERERS[suffix](table)
 
 
-def collect(title: str, rendered: Sequence[str], form: str) -> str:
+def combine_tables(title: str, rendered: Sequence[str], suffix: str) -> str:
     """Return one file of several rendered tables of the same format, such as Table 3 of every paper."""
-    if form == "html":
+    if suffix == "html":
         heading = f"<h1>{html.escape(title)}</h1>\n"
-        return html.page(title, heading + "".join(map(html.content_of_page, rendered)))
-    heading = f"## {markdown.escape(title)}" if form == "md" else latex.comment(title)
+        return html.render_page(title, heading + "".join(map(html.extract_content, rendered)))
+    heading = f"## {markdown.escape(title)}" if suffix == "md" else latex.comment(title)
     return "\n".join([f"{heading}\n", *rendered])

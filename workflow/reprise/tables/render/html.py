@@ -1,4 +1,4 @@
-"""A renderer of tables as small HTML pages that need no network and no script."""
+"""Render tables as small HTML pages that need no network and no script."""
 
 import html
 import re
@@ -6,20 +6,27 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from reprise.core.plain import visible
-from reprise.tables.render.layout import Indexed, LaidRow, Line, Marks, Piece, lay_out
+from reprise.core.plain import escape_invisible
+from reprise.tables.render.layout import (
+    FormattedLine,
+    IndexedName,
+    LayoutRow,
+    Superscripts,
+    TextElement,
+    compute_layout,
+)
 from reprise.tables.render.table import Table
 
 CSS = Path(__file__).with_name("page.css")
-BLANKS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 MAIN_START, MAIN_END = "<main>\n", "</main>\n"
 
 
 def render(table: Table) -> str:
-    return page(table.heading, table_section(table))
+    return render_page(table.heading, render_section(table))
 
 
-def page(title: str, content: str) -> str:
+def render_page(title: str, content: str) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -28,29 +35,29 @@ def page(title: str, content: str) -> str:
     )
 
 
-def content_of_page(page: str) -> str:
-    """Return the content of a page's `main`; text is escaped, so the tags of `main` occur once."""
+def extract_content(page: str) -> str:
+    """Return the content of a page's `main` element; text is escaped, so its tags occur once."""
     return page.partition(MAIN_START)[2].partition(MAIN_END)[0]
 
 
-def anchor(table: Table) -> str:
+def table_anchor(table: Table) -> str:
     return re.sub("[^A-Za-z0-9_-]", "-", table.label)
 
 
-def table_section(table: Table) -> str:
-    layout, name = lay_out(table), anchor(table)
-    spell = partial(_render_line, name=name)
+def render_section(table: Table) -> str:
+    layout, name = compute_layout(table), table_anchor(table)
+    render_line = partial(_render_line, name=name)
     alignments = [column.align for column in table.columns]
     headers = [
-        f'<th scope="col" class="{align}">{spell((header,))}</th>'
+        f'<th scope="col" class="{align}">{render_line((header,))}</th>'
         for header, align in zip(layout.headers, alignments, strict=True)
     ]
     title = f'<tr class="section"><th scope="rowgroup" colspan="{len(alignments) + 1}">'
 
-    def render_row(row: LaidRow) -> str:
+    def render_row(row: LayoutRow) -> str:
         cells = zip(row.cells, alignments, strict=True)
-        data = "".join(f'<td class="{align}">{spell(cell, hanging=True)}</td>' for cell, align in cells)
-        return f'<tr><th scope="row">{spell(row.label)}</th>{data}</tr>'
+        data = "".join(f'<td class="{align}">{render_line(cell, hanging=True)}</td>' for cell, align in cells)
+        return f'<tr><th scope="row">{render_line(row.label)}</th>{data}</tr>'
 
     bodies = [
         [
@@ -69,7 +76,7 @@ def table_section(table: Table) -> str:
     ]
     is_grouped = any(group.header for group in table.groups)
     remarks = [
-        *(f"<li>{spell(line)}</li>" for line in layout.legend),
+        *(f"<li>{render_line(line)}</li>" for line in layout.legend),
         *(
             f'<li id="{name}-note-{letter}"><sup>{letter}</sup> {escape(text)}</li>'
             for letter, text in layout.footnotes
@@ -95,34 +102,34 @@ def table_section(table: Table) -> str:
     return "".join(f"{line}\n" for line in lines if line)
 
 
-def _render_line(line: Line, *, name: str, hanging: bool = False) -> str:
+def _render_line(line: FormattedLine, *, name: str, hanging: bool = False) -> str:
     """Return a line as HTML; with `hanging`, marks at its end take no width, so digits stay aligned."""
-    text = "".join(_render_piece(piece, name) for piece in line)
-    if hanging and line and isinstance(line[-1], Marks):
+    text = "".join(_render_element(element, name) for element in line)
+    if hanging and line and isinstance(line[-1], Superscripts):
         prefix, start, marks = text.rpartition("<sup>")
         return f'{prefix}{start[:-1]} class="hanging">{marks}'
     return text
 
 
-def _render_piece(piece: Piece, name: str) -> str:
-    """Return a piece as HTML; the letter of a footnote links to its text."""
-    if isinstance(piece, Marks):
+def _render_element(element: TextElement, name: str) -> str:
+    """Return an element as HTML; the letter of a footnote links to its text."""
+    if isinstance(element, Superscripts):
         symbols = [
             f'<a href="#{name}-note-{symbol}">{symbol}</a>' if symbol.isascii() and symbol.isalpha() else escape(symbol)
-            for symbol in piece.symbols
+            for symbol in element.symbols
         ]
         return f"<sup>{','.join(symbols)}</sup>"
-    if isinstance(piece, Indexed):
-        tag = "sup" if piece.raised else "sub"
-        return f"{f'<i>{piece.name}</i>' if piece.is_variable else piece.name}<{tag}>{piece.index}</{tag}>"
-    source = escape(piece.text)
-    styles = ((piece.italic, "em"), (piece.underlined, "u"), (piece.bold, "strong"), (piece.small, "small"))
+    if isinstance(element, IndexedName):
+        tag = "sup" if element.is_exponent else "sub"
+        return f"{f'<i>{element.name}</i>' if element.is_variable else element.name}<{tag}>{element.index}</{tag}>"
+    source = escape(element.text)
+    styles = ((element.italic, "em"), (element.underlined, "u"), (element.bold, "strong"), (element.small, "small"))
     for applies, tag in styles:
         source = f"<{tag}>{source}</{tag}>" if applies else source
-    source = f'<span class="grey">{source}</span>' if piece.grey else source
-    return f'<a href="{escape(piece.link)}">{source}</a>' if piece.link else source
+    source = f'<span class="grey">{source}</span>' if element.grey else source
+    return f'<a href="{escape(element.link)}">{source}</a>' if element.link else source
 
 
 def escape(text: str) -> str:
     """Return text for the body or an attribute of a page; characters that hide or reorder text become code points."""
-    return html.escape(visible(BLANKS.sub(" ", text)))
+    return html.escape(escape_invisible(CONTROL_CHARACTERS.sub(" ", text)))

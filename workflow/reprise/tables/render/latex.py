@@ -1,6 +1,6 @@
-"""A renderer of tables as LaTeX fragments that need the packages of `PACKAGES`: floats, scaled down to the line width.
+"""Render tables as LaTeX fragments: floats that are scaled down to the line width and need the packages `PACKAGES`.
 
-Text is escaped to ASCII that compiles with `article` and prints what was meant.
+Text is escaped to ASCII that compiles with the class `article` and prints the same characters.
 """
 
 import re
@@ -9,32 +9,32 @@ from collections.abc import Iterable, Iterator
 
 from reprise.tables.render.layout import (
     BLANKS,
-    Indexed,
-    LaidRow,
-    LaidSection,
+    FormattedLine,
+    IndexedName,
     Layout,
-    Line,
-    Marks,
-    Piece,
-    Span,
-    in_lines,
-    lay_out,
+    LayoutRow,
+    LayoutSection,
+    Superscripts,
+    TextElement,
+    TextSpan,
+    compute_layout,
+    wrap_header,
 )
-from reprise.tables.render.table import Table, numbers_of
+from reprise.tables.render.table import Table, collect_numbers
 
 PACKAGES = ("booktabs", "graphicx", "pdflscape")
-# Documents with the package color or xcolor print grey; in others only the sign beside the number marks it.
-GREY = r"\providecommand{\textcolor}[3][]{#3}"
-MAX_BESIDE_COLUMNS = 3  # tables with more columns have comparisons below their numbers, not beside them
+# Documents with the package color or xcolor print grey; in others only the symbol beside the number marks it.
+GREY_FALLBACK = r"\providecommand{\textcolor}[3][]{#3}"
+MAX_INLINE_COLUMNS = 3  # tables with more columns have comparisons below their numbers, not beside them
 MAX_PORTRAIT_COLUMNS = 8  # tables with more columns are printed in landscape
 PORTRAIT_LINES, LANDSCAPE_LINES = 32, 18  # lines of a table on one page; longer tables continue on further pages
-ENDS = (r" \\", r" \\[-1.5pt]", r" \\[2pt]")  # ends of a row and of the lines below it
+ROW_ENDS = (r" \\", r" \\[-1.5pt]", r" \\[2pt]")  # ends of a row and of the lines below it
 # A box wider than the line is scaled down to it. With its remarks it takes at most four fifths of a page.
-WIDE = r"\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\usebox0}\else\usebox0\fi"
-TALL = r"\ifdim\dimexpr\ht1+\dp1>.8%s\resizebox*{!}{.8%s}{\usebox1}\else\usebox1\fi"
-Part = list[tuple[LaidSection, LaidRow]]  # the rows on one page, each with its section
+FIT_WIDTH = r"\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\usebox0}\else\usebox0\fi"
+FIT_HEIGHT = r"\ifdim\dimexpr\ht1+\dp1>.8%s\resizebox*{!}{.8%s}{\usebox1}\else\usebox1\fi"
+TablePart = list[tuple[LayoutSection, LayoutRow]]  # the rows on one page, each with its section
 
-# LaTeX reads brackets and stars as options of a preceding `\\`, and turns quotes and hyphens into ligatures.
+# LaTeX parses brackets and stars as options of a preceding `\\`, and turns quotes and hyphens into ligatures.
 SIGNS = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -79,7 +79,7 @@ SIGNS = {
     "ı": r"\i{}",
 }
 
-# Signs of text are here too, because every TeX has outline fonts for their mathematical forms.
+# Some text symbols are here too, because every TeX has outline fonts for their mathematical forms.
 MATH = {
     "†": r"\dagger",
     "‡": r"\ddagger",
@@ -146,40 +146,40 @@ COMMANDS = {**SIGNS, **{sign: f"${name}$" for sign, name in MATH.items()}}
 
 def render(table: Table) -> str:
     """Return the whole fragment: a float for each page, with the remarks in the last one."""
-    layout = lay_out(table, stacked=table.comparison and len(table.columns) > MAX_BESIDE_COLUMNS)
+    layout = compute_layout(table, stacked=table.has_comparison and len(table.columns) > MAX_INLINE_COLUMNS)
     is_landscape = len(table.columns) > MAX_PORTRAIT_COLUMNS
     notice = rf"\textbf{{{escape(table.notice)}}} " if table.notice else ""
     title = f"{table.title} ({table.origin})" if table.origin else table.title
     heading = [rf"\caption{{{notice}{escape(f'{title}. {table.caption}')}}}", rf"\label{{{table.label}}}"]
-    parts = _parts(layout, LANDSCAPE_LINES if is_landscape else PORTRAIT_LINES)
+    parts = _split_into_pages(layout, LANDSCAPE_LINES if is_landscape else PORTRAIT_LINES)
     floats = []
     for number, part in enumerate(parts, start=1):
         floats += [r"\begin{table}[tbp]", r"\centering", *heading, r"\par\vspace{4pt}", *_tabular(table, layout, part)]
-        floats += [r"\sbox1{\begin{minipage}{\linewidth}\centering", WIDE]
+        floats += [r"\sbox1{\begin{minipage}{\linewidth}\centering", FIT_WIDTH]
         floats += _remarks(table, layout) if number == len(parts) else ()
         floats += [
             r"\end{minipage}}%",
-            TALL.replace("%s", r"\textwidth" if is_landscape else r"\textheight"),
+            FIT_HEIGHT.replace("%s", r"\textwidth" if is_landscape else r"\textheight"),
             r"\end{table}",
         ]
         heading = [r"\tablename~\thetable{}, continued"]
     pages = [r"\begin{landscape}", *floats, r"\end{landscape}"] if is_landscape else floats
-    grey = [GREY] if any(number.greyed for row in table.rows() for number in numbers_of(row)) else []
+    grey = [GREY_FALLBACK] if any(number.is_greyed for row in table.rows() for number in collect_numbers(row)) else []
     return "\n".join([comment(table.heading), *map(comment, table.provenance), *grey, *pages]) + "\n"
 
 
-def _parts(layout: Layout, max_lines: int) -> list[Part]:
-    parts: list[Part] = [[]]
+def _split_into_pages(layout: Layout, max_lines: int) -> list[TablePart]:
+    parts: list[TablePart] = [[]]
     for section in layout.sections:
         for row in section.rows:
-            lines = sum(1 + len(page_row.below) for _, page_row in (*parts[-1], (section, row)))
+            lines = sum(1 + len(page_row.comparison_rows) for _, page_row in (*parts[-1], (section, row)))
             if parts[-1] and lines > max_lines:
                 parts.append([])
             parts[-1].append((section, row))
     return parts
 
 
-def _tabular(table: Table, layout: Layout, part: Part) -> Iterator[str]:
+def _tabular(table: Table, layout: Layout, part: TablePart) -> Iterator[str]:
     cells_of = zip(*(row.cells for _, row in part), strict=True)
     columns = list(zip(table.columns, layout.headers, cells_of, strict=True))
     yield r"\sbox0{\small\setlength{\tabcolsep}{4pt}%"
@@ -192,31 +192,33 @@ def _tabular(table: Table, layout: Layout, part: Part) -> Iterator[str]:
             cells += [rf"\multicolumn{{{count}}}{{c}}{{{escape(group.header)}}}"] if group.header else [""] * count
             rules += [rf"\cmidrule(lr){{{first_column}-{first_column + count - 1}}}"] if group.header else []
             first_column += count
-        yield from (" & ".join(cells) + ENDS[0], " ".join(rules))
+        yield from (" & ".join(cells) + ROW_ENDS[0], " ".join(rules))
     headers = [_header(header, column.align[0]) for column, header, _ in columns]
-    yield " & ".join([escape(table.stub), *headers]) + ENDS[0]
-    above = None
+    yield " & ".join([escape(table.stub), *headers]) + ROW_ENDS[0]
+    previous_section = None
     for section, row in part:
-        if section is not above:
+        if section is not previous_section:
             yield r"\midrule"
             if section.title:
                 yield rf"\multicolumn{{{len(columns) + 1}}}{{l}}{{\textit{{{escape(section.title)}}}}} \\"
-        above = section
-        for line, end in zip((row, *row.below), ENDS, strict=False):
+        previous_section = section
+        for line, end in zip((row, *row.comparison_rows), ROW_ENDS, strict=False):
             label = ("" if line is row else r"\hspace{6pt}") + _render_line(line.label)
             yield " & ".join([label, *(_render_line(cell, hanging=True) for cell in line.cells)]) + end
     yield from (r"\bottomrule", r"\end{tabular}}%")
 
 
-def _column_gap(cells: Iterable[Line]) -> str:
+def _column_gap(cells: Iterable[FormattedLine]) -> str:
     """Return the space after a column for the marks that hang over its edge."""
-    mark_count = max((len(line[-1].symbols) for line in cells if line and isinstance(line[-1], Marks)), default=0)
+    mark_count = max(
+        (len(line[-1].symbols) for line in cells if line and isinstance(line[-1], Superscripts)), default=0
+    )
     return rf"@{{\hspace{{{2 + 5 * mark_count}pt}}}}" if mark_count > 1 else ""
 
 
-def _header(header: Span | Indexed, align: str) -> str:
+def _header(header: TextSpan | IndexedName, align: str) -> str:
     """Return a column's header, on several lines if it is long."""
-    lines = list(map(escape, in_lines(header.text))) if isinstance(header, Span) else [_render_piece(header)]
+    lines = list(map(escape, wrap_header(header.text))) if isinstance(header, TextSpan) else [_render_element(header)]
     text = r"\\".join(lines)
     return text if len(lines) == 1 else rf"\shortstack[{align}]{{{text}}}"
 
@@ -233,29 +235,29 @@ def _remarks(table: Table, layout: Layout) -> list[str]:
     return [r"\par\smallskip", r"{\footnotesize\raggedright", *paragraphs, "}"] if paragraphs else []
 
 
-def _render_line(line: Line, *, hanging: bool = False) -> str:
+def _render_line(line: FormattedLine, *, hanging: bool = False) -> str:
     """Return a line as LaTeX; with `hanging`, marks at its end take no width, so digits stay aligned."""
-    source = [_render_piece(piece) for piece in line]
-    if hanging and line and isinstance(line[-1], Marks):
+    source = [_render_element(element) for element in line]
+    if hanging and line and isinstance(line[-1], Superscripts):
         source[-1] = rf"\rlap{{{source[-1]}}}"
     return "".join(source)
 
 
-def _render_piece(piece: Piece) -> str:
-    if isinstance(piece, Marks):
-        return rf"\textsuperscript{{{','.join(map(escape, piece.symbols))}}}"
-    if isinstance(piece, Indexed):
-        name = piece.name if piece.is_variable else rf"\mathrm{{{piece.name}}}"
-        return f"${name}{'^' if piece.raised else '_'}{piece.index}$"
-    source = escape(piece.text)
-    for applies, command in ((piece.italic, "textit"), (piece.underlined, "underline"), (piece.bold, "textbf")):
+def _render_element(element: TextElement) -> str:
+    if isinstance(element, Superscripts):
+        return rf"\textsuperscript{{{','.join(map(escape, element.symbols))}}}"
+    if isinstance(element, IndexedName):
+        name = element.name if element.is_variable else rf"\mathrm{{{element.name}}}"
+        return f"${name}{'^' if element.is_exponent else '_'}{element.index}$"
+    source = escape(element.text)
+    for applies, command in ((element.italic, "textit"), (element.underlined, "underline"), (element.bold, "textbf")):
         source = rf"\{command}{{{source}}}" if applies else source
-    source = rf"\textcolor[gray]{{0.5}}{{{source}}}" if piece.grey else source
-    return rf"{{\scriptsize {source}}}" if piece.small else source
+    source = rf"\textcolor[gray]{{0.5}}{{{source}}}" if element.grey else source
+    return rf"{{\scriptsize {source}}}" if element.small else source
 
 
 def escape(text: str) -> str:
-    """Return text for the body of a LaTeX document; signs without a LaTeX form become code points, as in [U+4E2D]."""
+    """Return text for the body of a LaTeX document; characters without a LaTeX form become code points: [U+4E2D]."""
     composed = unicodedata.normalize("NFC", BLANKS.sub(" ", text))
     # Braces keep LaTeX from setting neighbouring hyphens as one dash.
     return "{}".join("".join(map(_render_sign, part)) for part in re.split("(?<=[-–—])(?=[-–—])", composed))
@@ -268,7 +270,7 @@ def comment(text: str) -> str:
 
 
 def _render_sign(sign: str) -> str:
-    """Return one sign as LaTeX; a letter with one accent takes the command of that accent."""
+    """Return one character as LaTeX; a letter with one accent uses the command of that accent."""
     if sign in COMMANDS or sign.isascii():
         return COMMANDS.get(sign, sign)
     base, *accents = list(unicodedata.normalize("NFD", sign))

@@ -1,4 +1,4 @@
-"""One LaTeX document of tables and figures, its PDF by pdflatex, and the tables that do not fit its pages."""
+"""Build one LaTeX document of tables and figures, compile it with pdflatex, and find tables that do not fit."""
 
 import os
 import re
@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from reprise.core.errors import UserError
-from reprise.core.plain import cut
+from reprise.core.plain import truncate
 from reprise.tables.render.latex import PACKAGES, escape
 
-PROGRAM = "pdflatex"
-MISSING = (
-    f"{PROGRAM} not found. Printing tables as PDF needs LaTeX with the packages {', '.join(PACKAGES)}: on Debian or "
-    "Ubuntu `apt-get install texlive-latex-recommended`. The tables in the other formats need none of it."
+LATEX_COMMAND = "pdflatex"
+LATEX_MISSING = (
+    f"{LATEX_COMMAND} not found. The PDF of the tables needs LaTeX with the packages {', '.join(PACKAGES)}. On Debian "
+    "or Ubuntu: `apt-get install texlive-latex-recommended`. The other formats do not need LaTeX."
 )
-START = "Reprise table: "
+FRAGMENT_MARKER = "Reprise table: "
 # Each figure gets a page and keeps its size, over the margins if necessary; only one larger than the page is scaled.
 FIGURE = r"""\newcommand{\reprisefigure}[2]{\begin{figure}[p]%
   \sbox0{\includegraphics{#1}}%
@@ -26,50 +26,54 @@ FIGURE = r"""\newcommand{\reprisefigure}[2]{\begin{figure}[p]%
   \ifdim\ht1>9.8in\typeout{Overfull \string\vbox\space (\the\dimexpr\ht1-9.8in\relax\space too high)}\fi
   \vbox to\textheight{\vss\box1\vss}\end{figure}\thispagestyle{empty}}"""
 MAX_CAPTION = 2000  # characters; LaTeX sets a caption on one line to measure it, and fails on lines wider than 5.7 m
-TOO_LARGE = re.compile(
+OVERFULL_BOX = re.compile(
     r"Overfull \\[hv]box \((?P<box>[\d.]+)pt too (?P<side>wide|high)\)|too large for page by (?P<float>[\d.]+)pt"
 )
 
 
 def has_latex() -> bool:
-    return shutil.which(PROGRAM) is not None
+    return shutil.which(LATEX_COMMAND) is not None
 
 
-def document(fragments: Mapping[str, str]) -> str:
+def build_document(fragments: Mapping[str, str]) -> str:
     """Return a document with each fragment on its own pages; the log records the start of each."""
-    pages = [rf"\typeout{{{START}{name}}}" + f"\n{source}" + r"\clearpage" for name, source in fragments.items()]
+    pages = [
+        rf"\typeout{{{FRAGMENT_MARKER}{name}}}" + f"\n{source}" + r"\clearpage" for name, source in fragments.items()
+    ]
     packages = [rf"\usepackage{{{','.join(PACKAGES)}}}", r"\usepackage{color}"]
     preamble = [r"\documentclass{article}", *packages, FIGURE, r"\begin{document}"]
     return "\n".join([*preamble, *pages, r"\end{document}", ""])
 
 
-def figure(file: str, caption: str) -> str:
+def build_figure(file: str, caption: str) -> str:
     """Return a fragment with a figure from a file beside the document."""
-    return rf"\reprisefigure{{{file}}}{{{escape(cut(caption, MAX_CAPTION))}}}" + "\n"
+    return rf"\reprisefigure{{{file}}}{{{escape(truncate(caption, MAX_CAPTION))}}}" + "\n"
 
 
-def print_document(source: str, folder: Path) -> tuple[Path, str]:
-    """Print a document in a folder that holds only its figures; return the path of the PDF, and the log."""
+def compile_pdf(source: str, folder: Path) -> tuple[Path, str]:
+    """Compile a document in a folder that has only its figures; return the path of the PDF, and the log."""
     if not has_latex():
-        raise UserError(MISSING)
+        raise UserError(LATEX_MISSING)
     (folder / "tables.tex").write_text(source, encoding="ascii")
-    command = [PROGRAM, "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"]
+    command = [LATEX_COMMAND, "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"]
     environment = os.environ | {"max_print_line": "1000"}  # keeps the names of tables in the log on one line
     process = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
     log = (folder / "tables.log").read_text(encoding="utf-8", errors="replace")
     if process.returncode:
-        problem = next((line for line in log.splitlines() if line.startswith("!")), "! no reason in its log")
-        raise UserError(f"{PROGRAM} stopped: {problem.removeprefix('! ')} Needed packages: {', '.join(PACKAGES)}.")
+        problem = next((line for line in log.splitlines() if line.startswith("!")), "! its log has no reason.")
+        raise UserError(
+            f"{LATEX_COMMAND} failed: {problem.removeprefix('! ')} Install the packages {', '.join(PACKAGES)}."
+        )
     return folder / "tables.pdf", log
 
 
-def too_large(log: str) -> Iterator[tuple[str, float, str]]:
-    """Yield the tables that are visibly larger than their pages, the excess in points, and its side: wide or high."""
+def find_oversized(log: str) -> Iterator[tuple[str, float, str]]:
+    """Yield the tables that visibly exceed their pages, the excess in points, and its direction: wide or high."""
     table = "?"
     for line in log.splitlines():
-        if line.startswith(START):
-            table = line.removeprefix(START)
-        elif match := TOO_LARGE.search(line):
+        if line.startswith(FRAGMENT_MARKER):
+            table = line.removeprefix(FRAGMENT_MARKER)
+        elif match := OVERFULL_BOX.search(line):
             points = float(match["box"] or match["float"])
             if points > 5.0:  # a smaller excess is invisible
                 yield table, points, match["side"] or "high"

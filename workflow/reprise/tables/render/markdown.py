@@ -1,9 +1,17 @@
-"""A renderer of tables as GitHub Markdown: a pipe table with its caption above and its notes below."""
+"""Render tables as GitHub Markdown: a pipe table with its caption above and its notes below."""
 
 import re
 
-from reprise.core.plain import visible
-from reprise.tables.render.layout import BLANKS, Indexed, Layout, Line, Marks, Piece, lay_out
+from reprise.core.plain import escape_invisible
+from reprise.tables.render.layout import (
+    BLANKS,
+    FormattedLine,
+    IndexedName,
+    Layout,
+    Superscripts,
+    TextElement,
+    compute_layout,
+)
 from reprise.tables.render.table import Table
 
 SPECIAL = re.compile(r"[\\`*_~|$\[\]&<>]")
@@ -12,7 +20,7 @@ ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 def render(table: Table) -> str:
-    layout = lay_out(table)
+    layout = compute_layout(table)
     remarks = [
         *(f"**{escape(warning)}**" for warning in table.warnings),
         *map(_render_line, layout.legend),
@@ -37,7 +45,7 @@ def _pipe_table(table: Table, layout: Layout) -> str:
     A column's header follows the header of its group, because Markdown has no spanning cells.
     """
     groups = [f"{_inline(group.header)}: " if group.header else "" for group in table.groups for _ in group.columns]
-    headers = [group + _render_piece(header) for group, header in zip(groups, layout.headers, strict=True)]
+    headers = [group + _render_element(header) for group, header in zip(groups, layout.headers, strict=True)]
     rows = [[escape(table.stub), *headers]]
     for section in layout.sections:
         rows += [[f"**{escape(section.title)}**", *([""] * len(headers))]] if section.title else []
@@ -56,20 +64,20 @@ def _pipe_table(table: Table, layout: Layout) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in [padded[0], rules, *padded[1:]])
 
 
-def _render_line(line: Line) -> str:
-    return "".join(map(_render_piece, line))
+def _render_line(line: FormattedLine) -> str:
+    return "".join(map(_render_element, line))
 
 
-def _render_piece(piece: Piece) -> str:
-    if isinstance(piece, Marks):
-        return f"<sup>{','.join(map(escape, piece.symbols))}</sup>"
-    if isinstance(piece, Indexed):
-        tag = "sup" if piece.raised else "sub"
-        return f"{f'*{piece.name}*' if piece.is_variable else piece.name}<{tag}>{piece.index}</{tag}>"
-    source = _inline(piece.text)
-    source = f"<ins>{source}</ins>" if piece.underlined else source
-    source = f"*{source}*" if piece.italic else source
-    return f"**{source}**" if piece.bold else source
+def _render_element(element: TextElement) -> str:
+    if isinstance(element, Superscripts):
+        return f"<sup>{','.join(map(escape, element.symbols))}</sup>"
+    if isinstance(element, IndexedName):
+        tag = "sup" if element.is_exponent else "sub"
+        return f"{f'*{element.name}*' if element.is_variable else element.name}<{tag}>{element.index}</{tag}>"
+    source = _inline(element.text)
+    source = f"<ins>{source}</ins>" if element.underlined else source
+    source = f"*{source}*" if element.italic else source
+    return f"**{source}**" if element.bold else source
 
 
 def escape(text: str) -> str:
@@ -79,4 +87,4 @@ def escape(text: str) -> str:
 
 def _inline(text: str) -> str:
     """Return text that Markdown prints unchanged within a line."""
-    return SPECIAL.sub(lambda sign: ENTITIES.get(sign[0], "\\" + sign[0]), visible(BLANKS.sub(" ", text)))
+    return SPECIAL.sub(lambda sign: ENTITIES.get(sign[0], "\\" + sign[0]), escape_invisible(BLANKS.sub(" ", text)))

@@ -1,4 +1,4 @@
-"""Content of a table, independent of the format: numbers with their marks, rows in sections, columns in groups."""
+"""Define the content of a table in any format: numbers with their marks, rows in sections, columns in groups."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,27 +6,27 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Literal
 
-from reprise.benchmarks.rows import grouped
+from reprise.benchmarks.annotations import group_by_key
 
 State = Literal["reproduced", "imported", "incomplete", "published", "not run", "lost"]
-Better = Literal["highest", "lowest", "nearest_zero"]
+BestRule = Literal["highest", "lowest", "nearest_zero"]
 
 EN_DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True)
-class Number:
+class TableNumber:
     """One number of a cell, unrounded, with everything that is printed with it."""
 
     value: float | None  # None prints an en dash
     decimals: int = 1
     signed: bool = False
     state: State = "reproduced"  # its source; for `published` the value itself is the paper's
-    best: bool = False
-    second: bool = False
-    significant: bool = False
-    greyed: bool = False  # printed in grey, because the sampling has too few frames for the metric
+    is_best: bool = False
+    is_second_best: bool = False
+    is_significant: bool = False
+    is_greyed: bool = False  # printed in grey, because the sampling has too few frames for the metric
     published: float | None = None  # the paper's value, shown next to the value in a table of comparison
     notes: tuple[str, ...] = ()  # texts of its footnotes; equal texts share one letter
     interval: tuple[float, float] | None = None
@@ -37,18 +37,18 @@ class Number:
 class Cell:
     """One or several numbers printed together, as in `83.0 / 98.3`; a cell without numbers is blank."""
 
-    numbers: tuple[Number, ...] = ()
+    numbers: tuple[TableNumber, ...] = ()
 
 
 @dataclass(frozen=True)
-class Text:
+class TextCell:
     """A cell of text, such as a number of frames or the name of a prompt."""
 
     text: str
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     header: str
     align: Literal["left", "right"] = "right"
 
@@ -57,25 +57,25 @@ class Column:
 class ColumnGroup:
     """Neighbouring columns under one spanning header; without a header, columns that stand alone."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     header: str = ""
 
 
 @dataclass(frozen=True)
 class TableRow:
     label: str
-    cells: tuple[Cell | Text, ...]
+    cells: tuple[Cell | TextCell, ...]
     notes: tuple[str, ...] = ()
-    reference: bool = False  # chance, human annotators or a baseline: never the best of its section
+    is_reference: bool = False  # chance, human annotators or a baseline: never the best of its section
 
 
 @dataclass(frozen=True)
-class Section:
+class TableSection:
     """Rows between two rules, under a title if it has one."""
 
     rows: tuple[TableRow, ...]
     title: str = ""
-    is_marked: bool = True  # whether its best number is marked, in a table that marks best numbers
+    marks_best: bool = True  # whether its best number is marked, in a table that marks best numbers
 
 
 @dataclass(frozen=True)
@@ -85,15 +85,14 @@ class Table:
     label: str  # name for references, such as `tab:velociti-table3`
     stub: str
     groups: tuple[ColumnGroup, ...]
-    sections: tuple[Section, ...]
+    sections: tuple[TableSection, ...]
     notes: tuple[str, ...] = ()  # remarks under the table that belong to no single cell
     warnings: tuple[str, ...] = ()  # reasons not to trust numbers of the table, before all other remarks
     provenance: tuple[str, ...] = ()
-    notice: str = ""  # a warning before the caption that readers must see: toy numbers, a synthetic release
-    comparison: bool = False  # show `reproduced (published, difference)` if the published value is known
-    bold: Literal["best", "significant"] = (
-        "best"  # the meaning of bold print; if it is `significant`, the best is underlined instead
-    )
+    notice: str = ""  # a warning before the caption: toy numbers, a synthetic release
+    has_comparison: bool = False  # show `reproduced (published, difference)` if the published value is known
+    bold: Literal["best", "significant"] = "best"
+    """The meaning of bold print; if it is `significant`, the best number is underlined instead."""
     significance: str = "significant"  # the definition of a significant number, for the legend
     origin: str = ""  # the place where the paper prints it, such as `VELOCITI, Table 3`
     abbreviations: Mapping[str, str] = field(default_factory=dict)
@@ -104,20 +103,22 @@ class Table:
         return f"{self.origin}: {self.title}" if self.origin else self.title
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[TableColumn, ...]:
         return tuple(column for group in self.groups for column in group.columns)
 
     def rows(self) -> Iterator[TableRow]:
         return (row for section in self.sections for row in section.rows)
 
 
-def sections_of(rows: Iterable[tuple[str, TableRow]]) -> tuple[Section, ...]:
+def group_into_sections(rows: Iterable[tuple[str, TableRow]]) -> tuple[TableSection, ...]:
     """Return a section for each title, in the order in which the titles first occur."""
-    rows_by_title = grouped(rows, itemgetter(0))
-    return tuple(Section(tuple(row for _, row in section_rows), title) for title, section_rows in rows_by_title.items())
+    rows_by_title = group_by_key(rows, itemgetter(0))
+    return tuple(
+        TableSection(tuple(row for _, row in section_rows), title) for title, section_rows in rows_by_title.items()
+    )
 
 
-def numbers_of(row: TableRow) -> tuple[Number, ...]:
+def collect_numbers(row: TableRow) -> tuple[TableNumber, ...]:
     return tuple(number for cell in row.cells if isinstance(cell, Cell) for number in cell.numbers)
 
 
@@ -131,8 +132,8 @@ def format_value(value: float | None, decimals: int, *, signed: bool = False) ->
     return f"{rounded:{'+' if signed else ''}.{decimals}f}".replace("-", MINUS)
 
 
-def compared(number: Number) -> tuple[str, str] | None:
-    """Return the published value and the difference of the printed values, or none if either is missing."""
+def format_comparison(number: TableNumber) -> tuple[str, str] | None:
+    """Return the published value and the difference of the printed values; None if either is missing."""
     if number.value is None or number.published is None or number.state == "published":
         return None
     difference = round(number.value, number.decimals) - round(number.published, number.decimals)
@@ -140,18 +141,18 @@ def compared(number: Number) -> tuple[str, str] | None:
     return published, format_value(difference, number.decimals, signed=True)
 
 
-def mark_best(table: Table, column: int, better: Better = "highest") -> Table:
+def mark_best(table: Table, column: int, better: BestRule = "highest") -> Table:
     """Return a copy with the best and second best number of a column marked in each section.
 
-    Printed values compete, published ones too, so no row has a better number than the marked one. Values that print
-    alike get the same mark. Rows of reference, incomplete and grey numbers do not compete. Of several numbers in a
-    cell, the first competes.
+    Printed values compete, including published ones, so no row has a better number than the marked one. Equal printed
+    values get the same mark. Reference rows, incomplete numbers and grey numbers do not compete. Of several numbers in
+    a cell, the first competes.
     """
-    sections = (_mark_section(section, column, better) if section.is_marked else section for section in table.sections)
+    sections = (_mark_section(section, column, better) if section.marks_best else section for section in table.sections)
     return replace(table, sections=tuple(sections))
 
 
-def _mark_section(section: Section, column: int, better: Better) -> Section:
+def _mark_section(section: TableSection, column: int, better: BestRule) -> TableSection:
     """Return a section with its best numbers marked; the last of a ranking is neither best nor second best."""
     competing = [_competing_value(row, column, better) for row in section.rows]
     ranking = sorted({value for value in competing if value is not None}, reverse=better == "highest")
@@ -159,19 +160,19 @@ def _mark_section(section: Section, column: int, better: Better) -> Section:
     rows = list(section.rows)
     for index, (row, value) in enumerate(zip(section.rows, competing, strict=True)):
         cell = row.cells[column]
-        # A score of zero that leads is no achievement.
+        # A best score of zero is not marked.
         if isinstance(cell, Cell) and value is not None and value in (best, second) and (value or better != "highest"):
             first, *remaining = cell.numbers
-            marked = Cell((replace(first, best=value == best, second=value == second), *remaining))
+            marked = Cell((replace(first, is_best=value == best, is_second_best=value == second), *remaining))
             rows[index] = replace(row, cells=(*row.cells[:column], marked, *row.cells[column + 1 :]))
     return replace(section, rows=tuple(rows))
 
 
-def _competing_value(row: TableRow, column: int, better: Better) -> float | None:
-    """Return the printed value that competes, or none; for a bias, its distance from zero."""
+def _competing_value(row: TableRow, column: int, better: BestRule) -> float | None:
+    """Return the printed value that competes, or None; for a bias, its distance from zero."""
     cell = row.cells[column]
-    number = cell.numbers[0] if isinstance(cell, Cell) and cell.numbers else Number(None)
-    if number.value is None or row.reference or number.greyed or number.state == "incomplete":
+    number = cell.numbers[0] if isinstance(cell, Cell) and cell.numbers else TableNumber(None)
+    if number.value is None or row.is_reference or number.is_greyed or number.state == "incomplete":
         return None
     value = round(number.value, number.decimals)
     return abs(value) if better == "nearest_zero" else value

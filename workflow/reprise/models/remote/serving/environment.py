@@ -13,13 +13,13 @@ from typing import NamedTuple
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest, read_record, value_digest, write_record
 from reprise.core.log import log
-from reprise.core.paths import located
+from reprise.core.paths import locate
 from reprise.core.plain import plain
 from reprise.core.store import Store
-from reprise.models.local.gpus import Build
+from reprise.models.local.gpus import TorchBuild
 
-PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9.+!_-]+)")
-PYTHON = re.compile(r"python==(3\.[0-9]+)")
+PIN_PATTERN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9.+!_-]+)")
+PYTHON_PIN_PATTERN = re.compile(r"python==(3\.[0-9]+)")
 CURRENT_PYTHON = ".".join(map(str, sys.version_info[:2]))
 # A Git repository at a commit, and the folder in it that is added to `sys.path`.
 GIT_PIN = re.compile(
@@ -52,90 +52,90 @@ class Pins(NamedTuple):
 
 
 def pins_file(name: str) -> Path:
-    return located(Path("envs") / f"{name}.txt")
+    return locate(Path("envs") / f"{name}.txt")
 
 
-def pins_of(path: Path) -> Pins:
-    """Parse a file of pins; raise a UserError for any line that is no pin."""
+def parse_pins(path: Path) -> Pins:
+    """Parse a file of pins; raise a UserError for any line that is not a pin."""
     if not path.is_file():
         names = ", ".join(sorted(file.stem for file in path.parent.glob("*.txt"))) or "none"
-        raise UserError(f"{path}: no such file. `served_by.environment` of a model's file names one of: {names}.")
+        raise UserError(f"{path}: no such file. Set `served_by.environment` of the model's file to one of: {names}.")
     packages, repositories, python = {}, [], CURRENT_PYTHON
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         line = COMMENT.sub("", text).strip()
-        if python_pin := PYTHON.fullmatch(line):
+        if python_pin := PYTHON_PIN_PATTERN.fullmatch(line):
             python = python_pin[1]
-        elif package_pin := PIN.fullmatch(line):
+        elif package_pin := PIN_PATTERN.fullmatch(line):
             packages[package_pin[1]] = package_pin[2]
         elif git_pin := GIT_PIN.fullmatch(line):
             repositories.append(Repository(git_pin[1], git_pin[2], git_pin[3], git_pin[4] or "."))
         elif line:
             raise UserError(
-                f"{path}: line {number}: '{plain(line)}' is no pin. Write <distribution>==<version>, or <name> @ "
-                "git+https://<host>/<path>@<40 digits of a commit>, with #subdirectory=<folder> where its packages lie "
-                "in one."
+                f"{path}: line {number}: '{plain(line)}' is not a pin. Write <distribution>==<version>, or <name> @ "
+                "git+https://<host>/<path>@<40 digits of a commit>, with #subdirectory=<folder> if the packages are in "
+                "a subfolder."
             )
     return Pins(packages, tuple(repositories), python)
 
 
-def named_versions(path: Path) -> dict[str, str]:
+def read_versions(path: Path) -> dict[str, str]:
     """Return the versions of the distributions that compute answers, and the commits of the repositories."""
-    pins = pins_of(path)
+    pins = parse_pins(path)
     versions = {name: version for name, version in pins.packages.items() if name.lower() in KEY_DISTRIBUTIONS}
     return versions | {repository.name: repository.commit for repository in pins.repositories}
 
 
-def pins_digest(path: Path) -> str:
+def compute_pins_digest(path: Path) -> str:
     """Return a digest of the packages and repositories that a file pins, ignoring its comments and Python version."""
-    pins = pins_of(path)
+    pins = parse_pins(path)
     return value_digest([pins.packages, sorted(map(list, pins.repositories))])
 
 
-def build_of(name: str) -> Build:
+def read_torch_build(name: str) -> TorchBuild:
     """Return the build of torch that an environment pins, with the CUDA version of its pinned runtime."""
     path = pins_file(name)
-    packages = {distribution.lower(): version for distribution, version in pins_of(path).packages.items()}
+    packages = {distribution.lower(): version for distribution, version in parse_pins(path).packages.items()}
     cuda = next((version for distribution, version in packages.items() if CUDA_RUNTIME.fullmatch(distribution)), "")
-    return Build(f"torch {packages.get('torch', '')} of {path}", ".".join(cuda.split(".")[:2]) or None)
+    return TorchBuild(f"torch {packages.get('torch', '')} of {path}", ".".join(cuda.split(".")[:2]) or None)
 
 
 def environment_folder(path: Path, store: Store) -> Path:
     """Return the folder of an environment, which depends on its pins and on its Python version."""
-    digest = value_digest([file_digest(path), [int(part) for part in pins_of(path).python.split(".")]])
+    digest = value_digest([file_digest(path), [int(part) for part in parse_pins(path).python.split(".")]])
     return store.root / "environments" / digest[:16]
 
 
-def python_of(name: str, store: Store) -> Path:
+def find_python(name: str, store: Store) -> Path:
     """Return the Python of an installed environment; raise a UserError if it is not installed."""
     path = pins_file(name)
     folder = environment_folder(path, store)
-    if not is_built(folder):
+    if not is_installed(folder):
         raise UserError(
             f"{path}: no environment with these packages in {folder}. Run snakemake, whose rule serve_environment "
-            "makes it."
+            "installs it."
         )
     return folder / "bin" / "python"
 
 
-def caches_of(name: str, store: Store) -> Path:
+def make_cache_folder(name: str, store: Store) -> Path:
     """Return the folder in the store for an engine's caches, such as compiled kernels; create it if missing."""
     folder = environment_folder(pins_file(name), store).with_suffix(".caches").resolve()
     (folder / "home").mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def is_built(folder: Path) -> bool:
+def is_installed(folder: Path) -> bool:
     return read_record(folder.with_suffix(".json")) is not None and (folder / "bin" / "python").exists()
 
 
-def build(name: str, store: Store) -> Path:
+def install_environment(name: str, store: Store) -> Path:
     """Install an environment if it is missing and return its folder; pip's settings choose the package index."""
     path = pins_file(name)
-    pins = pins_of(path)
+    pins = parse_pins(path)
     folder = environment_folder(path, store)
-    with store.alone(folder.name):
-        if is_built(folder):
-            log.info(f"{path} is installed in {folder}")
+    with store.lock_exclusively(folder.name):
+        if is_installed(folder):
+            log.info(f"{path}: already installed in {folder}")
             return folder
         shutil.rmtree(folder, ignore_errors=True)  # left over from a killed job
         packages = [f"{name}=={version}" for name, version in pins.packages.items()]
@@ -143,7 +143,7 @@ def build(name: str, store: Store) -> Path:
         interpreter = sys.executable if pins.python == CURRENT_PYTHON else shutil.which(f"python{pins.python}")
         if interpreter is None:
             raise UserError(
-                f"{path}: it needs Python {pins.python}, and no python{pins.python} is found. Install it, or add its "
+                f"{path}: requires Python {pins.python}, but python{pins.python} was not found. Install it, or add its "
                 "folder to PATH."
             )
         _run([interpreter, "-m", "venv", str(folder)], path)
@@ -183,7 +183,7 @@ def _run(command: Sequence[str], path: Path) -> None:
                 last_lines.append(line)
     if process.returncode:
         raise UserError(
-            f"{path}: its packages could not be installed: {' / '.join(last_lines)}. Correct the file, or run the same "
-            "command again when the network is there. Without one, put the wheels into a folder and set PIP_NO_INDEX=1 "
-            "and PIP_FIND_LINKS=<folder>."
+            f"{path}: the packages could not be installed: {' / '.join(last_lines)}. Correct the file, or run the same "
+            "command again when the network is available. Without a network, put the wheels into a folder and set "
+            "PIP_NO_INDEX=1 and PIP_FIND_LINKS=<folder>."
         )

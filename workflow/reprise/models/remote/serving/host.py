@@ -18,27 +18,34 @@ from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.core.store import Store
 from reprise.models.local.weights import check_no_adapter
-from reprise.models.remote.serving.environment import caches_of, python_of
-from reprise.models.remote.serving.failures import root_cause
-from reprise.models.remote.serving.keeper import GRACE_SECONDS
-from reprise.models.remote.serving.settings import HOST, PROGRAM_COMMAND, VLLM_COMMAND, Hosting, Serving, environment
+from reprise.models.remote.serving.environment import find_python, make_cache_folder
+from reprise.models.remote.serving.log_errors import find_root_cause
+from reprise.models.remote.serving.settings import (
+    HOST,
+    RUNNER_COMMAND,
+    VLLM_COMMAND,
+    LaunchSettings,
+    ServingKey,
+    build_environment,
+)
+from reprise.models.remote.serving.supervisor import GRACE_SECONDS
 
-KEEPER = Path(__file__).with_name("keeper.py")
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
 # The job's adapter reads the server's key from this variable; logs hide the value because of the name.
 KEY_VARIABLE = "REPRISE_SERVER_API_KEY"
-POLL_SECONDS, PROGRESS_SECONDS, ANSWER_SECONDS = 0.25, 10.0, 5.0
+POLL_SECONDS, PROGRESS_SECONDS, REQUEST_TIMEOUT_SECONDS = 0.25, 10.0, 5.0
 # After a lost connection, the server's process may take this long to exit.
 EXIT_SECONDS = 1.0
-LAST_LINES, MAX_LOG_CHARACTERS = 5, 10_000_000
+LOG_TAIL_LINES, MAX_LOG_CHARACTERS = 5, 10_000_000
 
 
-class Host:
+class ServerProcess:
     """A server process, from its start until it is closed."""
 
     def __init__(
         self,
-        serving: Serving,
-        hosting: Hosting,
+        serving: ServingKey,
+        hosting: LaunchSettings,
         *,
         weights: Path,
         name: str,
@@ -46,10 +53,10 @@ class Host:
         log_file: Path,
     ) -> None:
         self._serving, self._hosting, self._weights, self._name = serving, hosting, weights, name
-        self._python = python_of(hosting.environment, store)
-        self._caches = caches_of(hosting.environment, store)
+        self._python = find_python(hosting.environment, store)
+        self._caches = make_cache_folder(hosting.environment, store)
         self._log_file = log_file
-        self._label = f"{hosting.program}: the program" if hosting.program else serving.engine
+        self._label = f"{hosting.runner}: the model runner" if hosting.runner else serving.engine
         self._key = secrets.token_hex(16)
         self._process: subprocess.Popen[bytes] | None = None
         self._url = ""
@@ -57,13 +64,13 @@ class Host:
     def start(self) -> dict[str, Any]:
         """Start the server, wait until it answers, and return the adapter's settings that address it."""
         hosting = self._hosting
-        if not hosting.program:  # a model runner may apply a LoRA adapter, but vLLM would silently ignore it
+        if not hosting.runner:  # a model runner may apply a LoRA adapter, but vLLM would silently ignore it
             check_no_adapter(self._weights)
         with socket.socket() as probe:  # finds a free port
             probe.bind((HOST, 0))
             port = probe.getsockname()[1]
         command = [
-            str(self._python), *(PROGRAM_COMMAND if hosting.program else VLLM_COMMAND),
+            str(self._python), *(RUNNER_COMMAND if hosting.runner else VLLM_COMMAND),
             "--model", str(self._weights.resolve()), "--served-model-name", self._name, "--port", str(port),
             *self._serving.arguments, *hosting.arguments,
         ]  # fmt: skip
@@ -73,11 +80,11 @@ class Host:
         self._log_file.parent.mkdir(parents=True, exist_ok=True)
         with self._log_file.open("wb") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", str(KEEPER), *command],
+                [sys.executable, "-I", str(SUPERVISOR), *command],
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env=environment(self._serving, self._key, self._caches),
+                env=build_environment(self._serving, self._key, self._caches),
                 start_new_session=True,
             )
         try:
@@ -90,15 +97,15 @@ class Host:
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def check(self, *, is_lost: bool) -> None:
+    def check(self, *, is_connection_lost: bool) -> None:
         """Raise a MachineError if the server has ended, or ends within a moment if a connection was lost."""
         if self._process is None:
             return
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(EXIT_SECONDS if is_lost else 0)
+            self._process.wait(EXIT_SECONDS if is_connection_lost else 0)
             raise MachineError(
                 f"{self._label} has ended: {self._failure_cause()}. Answers so far are kept. See {self._log_file}; "
-                "correct what it says, or `memory_mb` in the model's file, then run the same command again."
+                "correct the cause, or `memory_mb` in the model's file, then run the same command again."
             )
 
     def close(self) -> None:
@@ -110,9 +117,9 @@ class Host:
             process.stdin.write(b".")
             process.stdin.flush()
         try:
-            process.wait(GRACE_SECONDS + ANSWER_SECONDS)
+            process.wait(GRACE_SECONDS + REQUEST_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
-            log.info("the server does not end: it is killed")
+            log.info("killing the server, which does not stop")
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -124,7 +131,9 @@ class Host:
         label, minutes = self._label, self._hosting.start_minutes
         # Each connection serves one request, so that no reply can be taken for that to another.
         limits = httpx2.Limits(max_keepalive_connections=0, keepalive_expiry=-1)
-        with httpx2.Client(base_url=self._url, timeout=ANSWER_SECONDS, trust_env=False, limits=limits) as client:
+        with httpx2.Client(
+            base_url=self._url, timeout=REQUEST_TIMEOUT_SECONDS, trust_env=False, limits=limits
+        ) as client:
             while self._name not in _served_models(client, self._key) or process.poll() is not None:
                 now = time.monotonic()
                 if process.poll() is not None:
@@ -135,26 +144,26 @@ class Host:
                 if now - start > 60 * minutes:
                     raise UserError(
                         f"{label} does not answer as '{self._name}' after {minutes:g} minutes: {self._last_lines()}. "
-                        f"See {self._log_file}; give it longer by `served_by.start_minutes`."
+                        f"See {self._log_file}; if it needs longer, raise `served_by.start_minutes`."
                     )
                 if now - last_progress >= PROGRESS_SECONDS:
                     last_progress = now
-                    log.info(f"{label} starts, for {now - start:.0f} s: {self._last_lines(1)}")
+                    log.info(f"{label} has been starting for {now - start:.0f} s: {self._last_lines(1)}")
                 time.sleep(POLL_SECONDS)
-        log.info(f"{label} answers after {time.monotonic() - start:.0f} s")
+        log.info(f"{label} is ready after {time.monotonic() - start:.0f} s")
 
     def _failure_cause(self) -> str:
         """Return why the server ended: the root cause in vLLM's log, or the last lines of a model runner's log."""
-        cause = None if self._hosting.program else root_cause(self._read_log(MAX_LOG_CHARACTERS))
+        cause = None if self._hosting.runner else find_root_cause(self._read_log(MAX_LOG_CHARACTERS))
         return cause or self._last_lines()
 
     def _read_log(self, characters: int) -> str:
         return self._log_file.read_text(encoding="utf-8", errors="replace")[-characters:]
 
-    def _last_lines(self, count: int = LAST_LINES) -> str:
+    def _last_lines(self, count: int = LOG_TAIL_LINES) -> str:
         """Return the last lines of the server's log, joined by slashes."""
         lines = [line for text in self._read_log(100_000).splitlines() if (line := plain(text))]
-        return " / ".join(lines[-count:]) or "it said nothing"
+        return " / ".join(lines[-count:]) or "its log is empty"
 
 
 def _served_models(client: httpx2.Client, key: str) -> list[str]:

@@ -14,12 +14,12 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from reprise.core.errors import UserError, suggestion
+from reprise.core.errors import UserError, suggest_name
 from reprise.core.files import file_digest
 from reprise.core.names import NAME
-from reprise.core.paths import located
+from reprise.core.paths import locate
 from reprise.core.plain import SECRET_NAMES
-from reprise.core.settings import KeyPart, Settings, mistake
+from reprise.core.settings import KeyPart, Settings, setting_error
 
 # Other settings or the job determine these arguments of the engine, so `arguments` must not contain them.
 RESERVED_ARGUMENTS = frozenset({
@@ -30,50 +30,49 @@ RESERVED_ARGUMENTS = frozenset({
 })  # fmt: skip
 VARIABLE_NAME = re.compile(r"VLLM_[A-Z0-9_]+")
 RESERVED_VARIABLES = frozenset({"VLLM_API_KEY", "VLLM_HOST_IP", "VLLM_PORT"})
-
-
 # Engines that need no further settings, so that their name may replace the whole group.
-NEEDS_NO_MORE = ("vllm",)
+NAME_ONLY_ENGINES = ("vllm",)
 # Settings that exist for one engine only.
 VLLM_SETTINGS = ("tensor_parallel", "max_model_len", "quantised", "max_frames", "gpu_memory", "arguments", "variables")
-PROGRAM_SETTINGS = ("program", "files", "answer_minutes")
+RUNNER_SETTINGS = ("runner", "runner_files", "answer_minutes")
 
 
-class ServedBy(Settings):
-    """`served_by:` of a model's file: the server that a run's own job starts for its model, and ends."""
+class ServerSettings(Settings):
+    """`served_by:` of a model's file: the server that a run's own job starts for its model and stops at the end."""
 
-    engine: Literal["vllm", "program"]
-    """What serves it: `vllm`, or `program`, a file of Python that loads the model and answers."""
-    program: str | None = None
-    """That file, such as `resources/programs/llava_video.py`, which defines `load(folder, device)`, `answer(frames,
-    times, prompt, max_tokens)` and, where the model can, `scores(frames, times, prompt, options)`; or, with
-    `settings: {scores: similarity}`, `load` and `similarity(frames, times, caption)`."""
-    files: list[str] = Field([])
-    """Further files of the model's repository that a program reads, such as `[pytorch_model.bin]` where its weights are
-    pickles. It must read those with `torch.load(..., weights_only=True)`, which runs no code of theirs."""
+    engine: Literal["vllm", "runner"]
+    """Serving engine: `vllm`, or `runner` for a model runner, a Python file that loads the model and answers."""
+    runner: str | None = None
+    """File of the model runner, such as `resources/runners/llava_video.py`. It defines `load(folder, device)`,
+    `answer(frames, times, prompt, max_tokens)` and, if the model supports scores, `scores(frames, times, prompt,
+    options)`; with `settings: {scores: similarity}`, it defines `load` and `similarity(frames, times, caption)`."""
+    runner_files: list[str] = Field([])
+    """Further files of the model's repository that the model runner reads, such as `[pytorch_model.bin]` for pickled
+    weights. It must load these with `torch.load(..., weights_only=True)`, which does not run code in the file."""
     environment: str = Field("serve", pattern=NAME)
-    """Where it is installed: `envs/<environment>.txt` pins all packages. The workflow makes it once, in the store. A
-    program names one."""
+    """Environment of the server; `envs/<environment>.txt` pins its packages, and the workflow installs it once in the
+    store. Required for a model runner."""
     answer_minutes: float = Field(10, gt=0)
-    """Minutes after which a program that does not answer a question is given up, and its job with it."""
+    """Maximum minutes that a model runner may take for one request; after that the job fails."""
     tensor_parallel: int | None = Field(None, ge=1)
     """Number of GPUs that the model is spread over; by default all `gpus` of the model."""
     max_model_len: int | None = Field(None, ge=1)
-    """Most tokens of prompt and answer; by default as many as the memory that is left beside the weights holds, and at
-    most what the checkpoint says. A question that is longer fails, `beyond_context`."""
+    """Maximum number of tokens of prompt and answer; by default as many as fit in memory, up to the checkpoint's limit.
+    A longer request fails as `beyond_context`."""
     quantised: Literal["awq", "bitsandbytes", "compressed-tensors", "fp8", "gptq", "mxfp4"] | None = None
-    """How the weights are quantised, where they are; tables say so."""
+    """Quantisation of the weights, if any, which tables report."""
     max_frames: int = Field(128, ge=1)
-    """Most frames that a question shows as images. A run that shows more is refused before anything is asked."""
+    """Maximum number of frames that a request sends as images. A run with more is rejected before any request is
+    sent."""
     gpu_memory: float | None = Field(None, gt=0, le=1)
-    """Share of each GPU's memory that the engine takes; by default its own."""
+    """Share of each GPU's memory that the engine uses; by default the engine's own."""
     arguments: list[str] = Field([])
-    """Further words of the engine's command line, such as `[--enforce-eager, --max-num-seqs, "16"]`. No shell reads
-    them."""
+    """Further command-line arguments of the engine, such as `[--enforce-eager, --max-num-seqs, "16"]`. They are not
+    interpreted by a shell."""
     variables: dict[str, str] = Field({})
     """Further environment variables of the engine, all named `VLLM_...`."""
     start_minutes: float = Field(30, gt=0)
-    """Minutes after which a server that does not answer yet is given up."""
+    """Maximum minutes until the server answers; after that the job fails."""
 
     @model_validator(mode="before")
     @classmethod
@@ -82,21 +81,21 @@ class ServedBy(Settings):
 
     @model_validator(mode="after")
     def _check_engine_settings(self) -> Self:
-        missing = [name for name in ("program", "environment") if name not in self.model_fields_set]
-        if self.engine == "program" and missing:
-            raise mistake(f"a program needs {' and '.join(missing)} here.")
-        extra = sorted(self.model_fields_set & set(VLLM_SETTINGS if self.engine == "program" else PROGRAM_SETTINGS))
+        missing = [name for name in ("runner", "environment") if name not in self.model_fields_set]
+        if self.engine == "runner" and missing:
+            raise setting_error(f"engine 'runner' requires {' and '.join(missing)}.")
+        extra = sorted(self.model_fields_set & set(VLLM_SETTINGS if self.engine == "runner" else RUNNER_SETTINGS))
         if extra:
-            raise mistake(f"{', '.join(extra)}: engine '{self.engine}' has no such setting. Remove it.")
+            raise setting_error(f"{', '.join(extra)}: engine '{self.engine}' has no such setting. Remove it.")
         return self
 
-    @field_validator("program")
+    @field_validator("runner")
     @classmethod
-    def _check_program_path(cls, program: str | None) -> str | None:
-        path = PurePosixPath(program or "program.py")
+    def _check_runner_path(cls, runner: str | None) -> str | None:
+        path = PurePosixPath(runner or "runner.py")
         if path.is_absolute() or ".." in path.parts or path.suffix != ".py":
-            raise mistake(f"program: '{program}' should be a file <name>.py inside this project.")
-        return program
+            raise setting_error(f"runner: '{runner}' should be a file <name>.py inside this project.")
+        return runner
 
     @field_validator("arguments")
     @classmethod
@@ -104,11 +103,13 @@ class ServedBy(Settings):
         for argument in arguments:
             name = argument.partition("=")[0].replace("_", "-")
             if argument.startswith("-") and not argument.startswith("--") and not argument[1:2].isdigit():
-                raise mistake(f"'{argument}': write arguments with their long names, such as --max-num-seqs.")
+                raise setting_error(f"'{argument}': write arguments with their long names, such as --max-num-seqs.")
             if name.startswith("--") and any(reserved.startswith(name) for reserved in RESERVED_ARGUMENTS):
-                raise mistake(f"'{argument}': not here; other settings, or the job that starts the server, say so.")
+                raise setting_error(
+                    f"'{argument}': set by other settings or by the job that starts the server. Remove it here."
+                )
         if arguments and not arguments[0].startswith("--"):
-            raise mistake(f"'{arguments[0]}' belongs to no argument. Begin with one, such as --seed.")
+            raise setting_error(f"'{arguments[0]}' is not the name of an argument. Begin with one, such as --seed.")
         return arguments
 
     @field_validator("variables")
@@ -116,13 +117,13 @@ class ServedBy(Settings):
     def _check_variables(cls, variables: dict[str, str]) -> dict[str, str]:
         for name in variables:
             if not VARIABLE_NAME.fullmatch(name) or name in RESERVED_VARIABLES:
-                raise mistake(
-                    f"'{name}': only variables named VLLM_... are here, and none of {sorted(RESERVED_VARIABLES)}."
+                raise setting_error(
+                    f"'{name}': only variables named VLLM_... are allowed, except {sorted(RESERVED_VARIABLES)}."
                 )
         return variables
 
 
-class Serving(KeyPart):
+class ServingKey(KeyPart):
     """The settings of a server that affect its model's answers, as part of the run's key."""
 
     engine: str
@@ -130,18 +131,18 @@ class Serving(KeyPart):
     """digest of its packages and repositories"""
     arguments: tuple[str, ...]
     variables: dict[str, str]
-    program: str = Field("", exclude_if=not_)
-    """digest of the model's program"""
+    runner: str = Field("", exclude_if=not_)
+    """digest of the model runner"""
 
 
-class Hosting(KeyPart):
+class LaunchSettings(KeyPart):
     """The other settings that the job needs to start the server."""
 
     environment: str
     """its name"""
     arguments: tuple[str, ...]
     start_minutes: float
-    program: str | None = Field(None, exclude_if=not_)
+    runner: str | None = Field(None, exclude_if=not_)
     """its file"""
 
 
@@ -149,7 +150,7 @@ class Hosting(KeyPart):
 
 VLLM_COMMAND = ("-m", "vllm.entrypoints.openai.api_server")
 # `-I` keeps everything but the environment off `sys.path`; `-u` writes output to the log at once.
-PROGRAM_COMMAND = ("-Iu", str(Path(__file__).with_name("program_server.py")))
+RUNNER_COMMAND = ("-Iu", str(Path(__file__).with_name("runner_server.py")))
 HOST = "127.0.0.1"
 # These variables would make the engine's Python import packages of another environment.
 REMOVED_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
@@ -173,7 +174,7 @@ CACHE_FOLDERS = {
     "TORCHINDUCTOR_CACHE_DIR": "inductor",
     "TRITON_CACHE_DIR": "triton",
 }
-KEY_VARIABLES = {"vllm": "VLLM_API_KEY", "program": "REPRISE_PROGRAM_API_KEY"}
+API_KEY_VARIABLES = {"vllm": "VLLM_API_KEY", "runner": "REPRISE_RUNNER_API_KEY"}
 
 SIGNATURES = {
     "load": "`load(folder, device)`",
@@ -189,65 +190,67 @@ REQUIRED_FUNCTIONS = {
 }
 
 
-def serving_of(
-    served: ServedBy,
-    pins: str,
+def build_serving_key(
+    server: ServerSettings,
+    pins_digest: str,
     *,
     dtype: str,
     trust_remote_code: bool,
     is_video: bool,
     scores: str | None = None,
-) -> Serving:
-    """Return the settings of a server that affect answers; `pins` is the digest of its environment."""
-    if served.program is not None:
-        digest = check_program(served.program, scores)
-        return Serving(engine=served.engine, environment=pins, arguments=(), variables={}, program=digest)
-    limits = {"image": 0, "video": 1} if is_video else {"image": served.max_frames, "video": 0}
+) -> ServingKey:
+    """Return the settings of a server that affect answers."""
+    if server.runner is not None:
+        digest = check_runner(server.runner, scores)
+        return ServingKey(engine=server.engine, environment=pins_digest, arguments=(), variables={}, runner=digest)
+    limits = {"image": 0, "video": 1} if is_video else {"image": server.max_frames, "video": 0}
     arguments = [
         *("--dtype", "auto" if dtype == "checkpoint" else dtype),
-        *(("--max-model-len", str(served.max_model_len)) if served.max_model_len else ()),
-        *(("--quantization", served.quantised) if served.quantised else ()),
+        *(("--max-model-len", str(server.max_model_len)) if server.max_model_len else ()),
+        *(("--quantization", server.quantised) if server.quantised else ()),
         *("--limit-mm-per-prompt", json.dumps(limits, separators=(",", ":"))),
         *(["--trust-request-mm-kwargs"] if is_video else ()),
         *(["--trust-remote-code"] if trust_remote_code else ()),
-        *("--seed", "0", "--generation-config", "auto", "--enable-prompt-tokens-details", *served.arguments),
+        *("--seed", "0", "--generation-config", "auto", "--enable-prompt-tokens-details", *server.arguments),
     ]
-    return Serving(engine=served.engine, environment=pins, arguments=tuple(arguments), variables=served.variables)
-
-
-def hosting_of(served: ServedBy, gpus: int) -> Hosting:
-    """Return the settings of a server that affect no answer, such as the number of its GPUs."""
-    if served.program is not None:
-        arguments = ["--device", "cuda" if gpus else "cpu"]
-        arguments += ["--program", str(located(served.program)), "--answer-seconds", f"{60 * served.answer_minutes:g}"]
-    else:
-        arguments = ["--tensor-parallel-size", str(served.tensor_parallel or max(1, gpus))]
-        arguments += ["--gpu-memory-utilization", f"{served.gpu_memory:g}"] if served.gpu_memory else []
-        # `auto` fits the context to the memory; many checkpoints allow more than a GPU holds, which no run needs.
-        arguments += ["--max-model-len", "auto"] if served.max_model_len is None else []
-        arguments += ["--host", HOST, "--disable-uvicorn-access-log"]
-    return Hosting(
-        environment=served.environment,
-        arguments=tuple(arguments),
-        start_minutes=served.start_minutes,
-        program=str(located(served.program)) if served.program else None,
+    return ServingKey(
+        engine=server.engine, environment=pins_digest, arguments=tuple(arguments), variables=server.variables
     )
 
 
-def check_program(file: str, scores: str | None) -> str:
+def build_launch_settings(server: ServerSettings, gpus: int) -> LaunchSettings:
+    """Return the settings of a server that affect no answer, such as the number of its GPUs."""
+    if server.runner is not None:
+        arguments = ["--device", "cuda" if gpus else "cpu"]
+        arguments += ["--runner", str(locate(server.runner)), "--answer-seconds", f"{60 * server.answer_minutes:g}"]
+    else:
+        arguments = ["--tensor-parallel-size", str(server.tensor_parallel or max(1, gpus))]
+        arguments += ["--gpu-memory-utilization", f"{server.gpu_memory:g}"] if server.gpu_memory else []
+        # `auto` fits the context to the memory; many checkpoints allow more than a GPU holds, which no run needs.
+        arguments += ["--max-model-len", "auto"] if server.max_model_len is None else []
+        arguments += ["--host", HOST, "--disable-uvicorn-access-log"]
+    return LaunchSettings(
+        environment=server.environment,
+        arguments=tuple(arguments),
+        start_minutes=server.start_minutes,
+        runner=str(locate(server.runner)) if server.runner else None,
+    )
+
+
+def check_runner(file: str, scores: str | None) -> str:
     """Return the digest of a model runner; raise a UserError if its source lacks a required function."""
-    path = located(file)
+    path = locate(file)
     if not path.is_file():
         candidates = [str(candidate) for candidate in path.parent.glob("*.py")]
         raise UserError(
-            f"served_by.program: no file '{file}'.{suggestion(file, candidates)} Write it, or correct the path."
+            f"served_by.runner: no file '{file}'.{suggest_name(file, candidates)} Create it, or correct the path."
         )
     try:
         defined = {
             node.name: node.args for node in ast.parse(path.read_bytes()).body if isinstance(node, ast.FunctionDef)
         }
     except (SyntaxError, ValueError) as error:
-        raise UserError(f"{file}: no Python: {error}. Correct it.") from None
+        raise UserError(f"{file}: not valid Python: {error}. Correct it.") from None
     signatures = {name: SIGNATURES[name] for name in REQUIRED_FUNCTIONS[scores]}
     missing = [
         signature
@@ -256,8 +259,8 @@ def check_program(file: str, scores: str | None) -> str:
     ]
     if missing:
         raise UserError(
-            f"{file}: it does not define {', '.join(missing)}. A program has these functions at its top level; without "
-            "`scores`, write `scores: null` into `settings` of the model's file."
+            f"{file}: does not define {', '.join(missing)}. Define these functions at the top level of the model "
+            "runner; if it has no `scores`, set `scores: null` in `settings` of the model's file."
         )
     return file_digest(path)
 
@@ -269,13 +272,13 @@ def _accepts(arguments: ast.arguments, count: int) -> bool:
     return required <= count and (count <= total or arguments.vararg is not None) and None not in arguments.kw_defaults
 
 
-def environment(serving: Serving, key: str, caches: Path) -> Mapping[str, str]:
+def build_environment(serving: ServingKey, key: str, cache_folder: Path) -> Mapping[str, str]:
     """Return the environment of a server: this one's without secrets and Python paths, plus the server's key.
 
-    vLLM and its libraries keep their caches in `caches` instead of the home directory.
+    vLLM and its libraries keep their caches in `cache_folder` instead of the home directory.
     """
     cache_variables = (
-        {name: str(caches / folder) for name, folder in CACHE_FOLDERS.items()} if serving.engine == "vllm" else {}
+        {name: str(cache_folder / folder) for name, folder in CACHE_FOLDERS.items()} if serving.engine == "vllm" else {}
     )
     return (
         {
@@ -286,5 +289,5 @@ def environment(serving: Serving, key: str, caches: Path) -> Mapping[str, str]:
         | FIXED_VARIABLES
         | cache_variables
         | serving.variables
-        | {KEY_VARIABLES[serving.engine]: key}
+        | {API_KEY_VARIABLES[serving.engine]: key}
     )

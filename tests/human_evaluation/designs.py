@@ -1,0 +1,36 @@
+"""Questions and annotators' verdicts for tests."""
+
+from collections.abc import Collection, Sequence
+
+from human_evaluation.answers import CountedAnswers, count_answers
+from human_evaluation.settings import AnswerDesign, SurveyDesign
+from human_evaluation.surveys import NO_QUALIFICATION, QualificationTest
+from human_evaluation.tasks import Task, Verdict
+
+AB = ("A", "B")
+
+
+def task(name: str, clip: str = "", question: str = "") -> Task:
+    return Task(name, AB, {"clip": clip, "question": question, "choices": "A | B"})
+
+
+TASKS = [task(name, f"{name}.mp4", f"{name}?") for name in ("q1", "q2", "q3")]
+TEST = QualificationTest([task(f"t{n}", "", n) for n in "12"], {f"t{n}": "A" for n in "12"}, {})
+
+
+def design(**settings: object) -> AnswerDesign:
+    return AnswerDesign.model_validate({"run": "paper/all/humans", "answers": "*.csv", **settings})
+
+
+def said(person: str, task: Task, answer: str) -> Verdict:
+    return Verdict(task.task_id, task.digest, person, answer, f"file: {person} {task.task_id}")
+
+
+def counted_of(
+    verdicts: Sequence[Verdict],
+    asked: SurveyDesign | None = None,
+    tested: QualificationTest = NO_QUALIFICATION,
+    out: Collection[str] = (),
+    tasks: Sequence[Task] = TASKS,
+) -> CountedAnswers:
+    return count_answers(tasks, verdicts, asked or design(), tested, out)

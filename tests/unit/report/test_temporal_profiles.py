@@ -1,0 +1,90 @@
+"""Temporal profiles in the report."""
+
+from pathlib import Path
+
+import pytest
+from reprise.core.files import seal_text, write_text
+from reprise.core.paths import ALL, TEMPORAL
+from reprise.report.build import Pages
+from reprise.report.data import write_data
+from reprise.report.folder import Folder
+from reprise.report.inputs import PROFILE_KINDS
+from reprise.report.keys import Headline
+from reprise.temporal.profile import (
+    NONE,
+    PLANNED,
+    SHUFFLED,
+    BenchmarkProfile,
+    Change,
+    ConditionResult,
+    ScoreEstimate,
+    TemporalProfile,
+    write_profile,
+)
+
+from tests.unit.report.test_data import BLIND, RIGHT, WRONG
+from tests.unit.report.test_data import SHUFFLED as RUN_SHUFFLED
+from tests.unit.report.world import RUN, World, all_scored, run_settings
+
+LESS = Change(value=-50.0, low=-90.0, high=-10.0, p=0.03, regressions=1, improvements=0)
+CONDITIONS = (
+    ConditionResult(condition=PLANNED, run=RUN, score=ScoreEstimate(value=66.7, low=20.0, high=90.0)),
+    ConditionResult(condition=SHUFFLED, run=RUN_SHUFFLED, score=ScoreEstimate(value=33.3), change=LESS),
+    ConditionResult(condition=NONE, run=BLIND, score=ScoreEstimate(value=0.0), change=LESS),
+)
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Return a suite with a model that has a temporal profile."""
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    world.runs = {RUN: all_scored(RIGHT, RIGHT, WRONG), RUN_SHUFFLED: all_scored(WRONG, RIGHT, WRONG)}
+    world.runs[BLIND] = all_scored(WRONG, WRONG, WRONG)
+    world.ablations = {RUN: {"shuffled": RUN_SHUFFLED, "none": BLIND}}
+    world.changes = {"temporal": ["one"], "notice": "Toy <numbers>."}
+    benchmark = BenchmarkProfile(
+        name="velociti", title="VELOCITI", protocol="entail", sampling="fps1", score="strict", score_title="Strict",
+        decimals=1, best=100, samples=3, excluded=0, clusters=2, conditions=CONDITIONS, only_as_planned=1, chance=25.0,
+    )  # fmt: skip
+    profile = TemporalProfile(
+        suite="small", notice="Toy <numbers>.", level=0.95, model="one", title="One", benchmarks=(benchmark,)
+    )
+    for name in ("one", ALL):
+        for kind in PROFILE_KINDS:
+            write_text(TEMPORAL / f"{name}.{kind}", f"{name}, {kind}")
+            seal_text(TEMPORAL / f"{name}.{kind}")
+    write_profile(profile, TEMPORAL / "one.json")
+    return world
+
+
+def test_numbers_of_a_profile_link_to_their_items_and_the_first_page_has_the_figure(world: World) -> None:
+    world.build()
+    files = world.files()
+    page = files["models/one.html"].decode()
+    run, shuffled = (name.replace("/", "%2F") for name in (RUN, RUN_SHUFFLED))
+    comparison = f"../items.html#b=velociti&run={run}&metric=strict&other={shuffled}&show=".replace("&", "&amp;")
+    assert f'<a href="../items.html#b=velociti&amp;run={run}&amp;metric=strict">66.7</a>' in page
+    assert f'<a href="{comparison}better">1</a>' in page and f'<a href="{comparison}worse">0</a>' in page
+    assert f'<a href="{comparison}temporal">1 of 3 right only with time</a>' in page
+    assert page.count("Toy &lt;numbers&gt;.") == 1, "the page has the notice once"
+    assert '<img src="temporal/all.svg"' in files["index.html"].decode()
+    assert files["temporal/all.svg"] == b"all, svg" and files["temporal/one.items.csv"] == b"one, items.csv"
+    world.changes = {}
+    world.build()
+    assert not any(name.startswith("temporal/") for name in world.files()), "without profiles their files are removed"
+    assert "temporal/" not in world.files()["index.html"].decode()
+
+
+@pytest.mark.parametrize(("protocol", "chance"), [("entail", 25.0), ("mc", None)])
+def test_chance_is_taken_from_a_profile_of_the_same_protocol(world: World, protocol: str, chance: float | None) -> None:
+    key, folder = world.key, Folder(world.root)
+    world.build()
+    settings = {name: run_settings(name) for name in world.runs}
+    written = write_data(key, world.results, folder, lambda _: "", settings)
+    pages = Pages(key, world.results, folder, written, settings)
+    pages.write()
+    main = Headline(
+        metric="strict", group="average", title="Strict", decimals=1, table=None, protocol=protocol, sampling="fps1"
+    )
+    assert pages.chance(key.benchmarks[0].model_copy(update={"headline": main})) == chance

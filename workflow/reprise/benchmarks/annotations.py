@@ -1,0 +1,211 @@
+"""Define clips and items, the two tables that every release is converted to, and collect the flaws of their entries.
+
+A flawed entry does not stop the others: it stays in the tables, and its flaws are listed and counted.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+import polars as pl
+
+from reprise.core.errors import UserError
+from reprise.core.log import log
+from reprise.core.schemas import CLIPS, ITEMS
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+ClipSource: TypeAlias = Literal["ids", "release", "files"]
+"""Where clips come from. `ids`: cut from source videos by the ids and spans in the release. `release`: released files.
+`files`: the user's own files that the release names, with or without a span."""
+
+
+class AnnotatedClip(NamedTuple):
+    """A clip that models see: a file, a span of a file, a concatenation of clips, or images."""
+
+    clip_id: str
+    cluster: str
+    kind: Literal["whole", "trim", "segment", "concat", "images"]
+    source_id: str = ""
+    start_s: float | None = None
+    end_s: float | None = None
+    parts: Sequence[str] = ()
+
+
+class Tag(NamedTuple):
+    """A property of an item other than its groups, such as its half of a pair or its number of options."""
+
+    name: str
+    text: str
+
+
+class Item(NamedTuple):
+    """One annotated entry about a clip, from which every form of question builds its requests."""
+
+    item_id: str
+    clip_id: str
+    cluster: str
+    task: str
+    texts: Mapping[str, str]
+    answer: str = ""
+    groups: Sequence[str] = ()
+    """groups that the item belongs to; scores are computed per group, and a protocol may query a single group"""
+    tags: Sequence[Tag] = ()
+    flaws: Sequence[str] = ()
+
+    def tag(self, name: str) -> str:
+        """Return the text of the tag of this name."""
+        return next(tag.text for tag in self.tags if tag.name == name)
+
+
+class Annotations(NamedTuple):
+    """The clips and items of one release."""
+
+    clips: Sequence[AnnotatedClip]
+    items: Sequence[Item]
+
+    def to_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the clips and the items as data frames."""
+        rows = [
+            item._asdict() | {"texts": _name_text_structs(item.texts.items()), "tags": _name_text_structs(item.tags)}
+            for item in self.items
+        ]
+        return pl.DataFrame([clip._asdict() for clip in self.clips], schema=CLIPS), pl.DataFrame(rows, schema=ITEMS)
+
+
+def _name_text_structs(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """Convert name-text pairs to the structs of the columns `texts` and `tags`."""
+    return [{"name": name, "text": text} for name, text in pairs]
+
+
+def to_items(table: pl.DataFrame) -> list[Item]:
+    """Convert a table of items back to `Item` objects."""
+    return [
+        Item(
+            **row
+            | {
+                "texts": {text["name"]: text["text"] for text in row["texts"]},
+                "tags": [Tag(**tag) for tag in row["tags"]],
+            }
+        )
+        for row in table.iter_rows(named=True)
+    ]
+
+
+def group_by_key(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Group rows by a key, in the order in which the keys first appear."""
+    rows_by_key: dict[K, list[T]] = {}
+    for row in rows:
+        rows_by_key.setdefault(key(row), []).append(row)
+    return rows_by_key
+
+
+ALL_ITEMS = pl.lit(True)
+
+
+def is_in(group: str) -> pl.Expr:
+    """Return an expression that is true for items of a group that the release names."""
+    return pl.col("groups").list.contains(group)
+
+
+def select_items(items: pl.DataFrame, group: str | None) -> pl.DataFrame:
+    """Return the items that a protocol queries: those of one group, or all if the group is None."""
+    return items if group is None else items.filter(is_in(group))
+
+
+def has_only_short_texts(max_chars: int) -> pl.Expr:
+    """Return an expression that is true for items without a text longer than `max_chars` characters."""
+    lengths = pl.element().struct.field("text").str.len_chars()
+    return pl.col("texts").list.eval(lengths > max_chars).list.any().not_()
+
+
+def flag_long_texts(items: Iterable[Item], max_chars: int) -> Iterator[Item]:
+    """Add a flaw to items that have a text longer than `max_chars` characters; no request is sent about them."""
+    for item in items:
+        flaws = [
+            f"{item.item_id}: '{name}' has {len(text)} characters, more than text_chars_max ({max_chars}), so no "
+            "request is sent and the item counts as missing"
+            for name, text in item.texts.items()
+            if len(text) > max_chars
+        ]
+        yield item._replace(flaws=[*item.flaws, *flaws]) if flaws else item
+
+
+def tag_text_expr(name: str) -> pl.Expr:
+    """Return an expression for the text of an item's first tag of this name; null if it has none."""
+    entry = pl.element()
+    texts = entry.struct.field("text").filter(entry.struct.field("name") == name)
+    return pl.col("tags").list.eval(texts).list.first()
+
+
+FLAWS = "flaws"
+MAX_QUOTED_FLAWS = 5
+"""number of flaws that a note quotes"""
+
+
+class Flaws:
+    """Errors in a release: each is logged at once and stored by entry, for the items built from that entry."""
+
+    def __init__(self) -> None:
+        self._flaws_by_entry: dict[str, list[str]] = defaultdict(list)
+
+    def add(self, entry: str, location: str, flaw: str) -> None:
+        """Log a flaw and store it for its entry."""
+        log.info(f"{location}: {flaw}")
+        self._flaws_by_entry[entry].append(flaw)
+
+    def get(self, entry: str) -> list[str]:
+        """Return the flaws of an entry joined to one text, or an empty list if it has none."""
+        flaws = self._flaws_by_entry.get(entry)
+        return [f"{entry}: {'; '.join(flaws)}"] if flaws else []
+
+
+def iterate_entries(
+    rows: pl.DataFrame, path: Path, name: str, required: Sequence[str] = ()
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the location of each row of a release (for messages) and its cells as text.
+
+    Args:
+        rows: The table of the release.
+        path: Its file.
+        name: The column that identifies a row.
+        required: Further columns that may not be empty.
+
+    Raises:
+        UserError: A required cell is empty, or two rows have the same name.
+    """
+    number_by_name: dict[str, int] = {}
+    entry_word = "entry" if path.suffix == ".json" else "row"
+    for number, row in enumerate(rows.cast(pl.String).fill_null("").iter_rows(named=True), start=1):
+        location = f"{path}: {entry_word} {number}"
+        for column in (name, *required):
+            if not row[column].strip():
+                raise UserError(f"{location}: '{column}' is empty. Correct the row or remove it.")
+        if row[name] in number_by_name:
+            raise UserError(
+                f"{location}: {name} '{row[name]}' is also that of {entry_word} {number_by_name[row[name]]}. "
+                "Remove one of them."
+            )
+        number_by_name[row[name]] = number
+        yield location, row
+
+
+def list_flaws(items: pl.DataFrame) -> list[str]:
+    """Return the flaws of all items, each entry once."""
+    return items["flaws"].explode().drop_nulls().unique(maintain_order=True).to_list()
+
+
+def flaw_metric_rows(items: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return a metric row that counts the flawed entries and quotes the first; an empty list without flaws."""
+    flaws = list_flaws(items)
+    if not flaws:
+        return []
+    remainder = (
+        f"; and {len(flaws) - MAX_QUOTED_FLAWS} more, all in the log of `annotations`"
+        if len(flaws) > MAX_QUOTED_FLAWS
+        else ""
+    )
+    counts = dict.fromkeys(("requested", "scored", "failed", "unparsed", "missing"), 0)
+    note = "; ".join(flaws[:MAX_QUOTED_FLAWS]) + remainder
+    return [{"metric": FLAWS, "group": "all", "value": float(len(flaws)), "note": note, **counts}]

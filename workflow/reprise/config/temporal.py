@@ -1,0 +1,57 @@
+"""Determine the temporal profiles of a suite: which models get one, and under which conditions."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from reprise.config.configuration import Configuration
+from reprise.config.name_checks import NameChecks
+from reprise.config.tables import Row
+from reprise.core.errors import describe_choices
+from reprise.media.sampling import NO_FRAMES_RULE
+
+ALL = "all"
+PLANNED = "planned"
+# Condition -> the overview's row under this condition, or why it is impossible.
+Conditions = dict[str, Row | str]
+
+
+def temporal_rows(config: Configuration) -> dict[str, dict[str, Conditions]]:
+    """Return the rows that each model's temporal profile needs, by model and benchmark."""
+    profiles: dict[str, dict[str, Conditions]] = {}
+    overview = {name: spec for name in config.tables if (spec := config.get_overview(name))}
+    lines = [line.model for line in config.suite.overview_lines()]
+    for slug in (model for model in lines if model in config.suite.temporal or ALL in config.suite.temporal):
+        rows = {name: row for name, spec in overview.items() for row in spec.rows() if row.model == slug}
+        if any(config.main.samplings[str(row.sampling)] != NO_FRAMES_RULE for row in rows.values()):
+            profiles[slug] = {name: _conditions(config, name, row) for name, row in rows.items()}
+    return profiles
+
+
+def _conditions(config: Configuration, benchmark: str, row: Row) -> Conditions:
+    names, conditions = NameChecks(config, (), Path()), dict[str, Row | str]({PLANNED: row})
+    for ablation in config.suite.temporal_ablations:
+        sampling = config.main.transformed_name(str(row.sampling), ablation)
+        reasons = names.run_problems(f"{row.protocol}/{sampling}/{row.model}", benchmark)
+        conditions[ablation] = " ".join(reasons) if reasons else row.model_copy(update={"sampling": sampling})
+    return conditions
+
+
+def temporal_problems(config: Configuration) -> Iterator[str]:
+    """Yield problems of the models that should have temporal profiles, and of the settings that these need."""
+    suite, main = config.suite, config.main
+    if not suite.temporal:
+        return
+    allowed = [ALL, *(line.model for line in suite.overview_lines())]
+    for slug in suite.temporal:
+        if slug not in allowed:
+            yield f"'{slug}' is not in `overview:`, which defines its runs.{describe_choices(slug, allowed)}"
+        elif slug != ALL and slug in config.models and slug not in temporal_rows(config):
+            yield f"'{slug}' receives no frames in any benchmark, so there is nothing to compare. Remove it."
+    for ablation in suite.temporal_ablations:
+        if main.find_transform(ablation) is None:
+            yield (
+                f"`transforms:` of config/config.yaml has no '{ablation}' transform. "
+                f"Add: {ablation}: {{show: {ablation}}}"
+            )
+    if NO_FRAMES_RULE not in main.samplings.values():
+        yield "`samplings:` of config/config.yaml has no sampling without frames. Add: none: {rule: none}"

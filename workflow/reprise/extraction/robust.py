@@ -1,0 +1,286 @@
+"""The extractor `robust`: clean an answer and try the rules of `rules.py`; an ambiguous answer is unparsed."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
+from typing import NamedTuple
+
+from rapidfuzz import fuzz
+
+from reprise.extraction import rules as extraction_rules
+from reprise.extraction.rules import UNPARSED, Extraction, Rule
+
+YES_NO = {"yes", "no"}
+# A longer answer is reduced to this many characters of its beginning and its end.
+HEAD_CHARS, TAIL_CHARS = 1_000, 4_000
+MIN_WORD_SIMILARITY = 88.0  # Two words count as the same from this similarity, in percent.
+
+THOUGHT_ENDS = re.compile(r"</think(?:ing)?>", re.I)
+THOUGHT_STARTS = re.compile(r"<think(?:ing)?>", re.I)
+TYPOGRAPHY = str.maketrans(
+    {"’": "'", "‘": "'", "“": '"', "”": '"', "«": '"', "»": '"', "‹": '"', "›": '"', "。": ".", "，": ",", "：": ":"}
+    | {"\u00a0": " ", "\t": " ", "\r": None, "*": None, "`": None}
+)
+TEX = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\{([^{}]{0,200})\}")
+ANSWER_TAG = re.compile(r"<answer>", re.I)
+TAG = re.compile(r"</?\w{1,12}>")
+INVENTED_DIALOGUE = re.compile(r"(?<=\S)\s*\n\s*(?:Question|Q|User|Human) ?:", re.I)
+LINE_SIGNS = re.compile(r"^ *(?:#+|>+(?! ?\d)|[-•]) +", re.M)
+SENTENCES = re.compile(r"[^.!?\n]+(?:[.!?]+|\n|$)|[.!?\n]+")
+WORDS = re.compile(r"-?\d+%?|[\w']+")
+WORD_ENDING, DOUBLED_CONSONANT = re.compile(r"(?<=\w\w)(?:ing|ed|es|e|s)$"), re.compile(r"([bdgmnprt])\1$")
+
+
+def clean_answer(text: str | None) -> str:
+    """Return an answer without its chain of thought, markup, an invented dialogue or the middle of a long text."""
+    remainder = THOUGHT_ENDS.split(text or "")[-1]
+    answer = THOUGHT_STARTS.split(remainder)[0] if remainder == text else remainder
+    answer = INVENTED_DIALOGUE.split(answer, maxsplit=1)[0]
+    if len(answer) > HEAD_CHARS + TAIL_CHARS:
+        answer = f"{answer[:HEAD_CHARS]}\n{answer[-TAIL_CHARS:]}"
+    answer = answer.translate(TYPOGRAPHY)
+    if "<" in answer:
+        answer = TAG.sub("\n", ANSWER_TAG.sub("Answer: ", answer))
+    return LINE_SIGNS.sub("", TEX.sub(r"\1", answer)).strip(" \n_")
+
+
+def extract_robust(
+    text: str | None, options: Sequence[str], texts: Sequence[str] = (), extra_rules: Sequence[Rule] = ()
+) -> Extraction:
+    """Return the option that an answer chooses and the rule that matched.
+
+    Args:
+        text: The answer; `None` is treated as an empty one.
+        options: Names of the options, such as `A` and `B`, or `Yes` and `No`.
+        texts: Text of each option, if the options have texts.
+        extra_rules: Rules of the protocol or the model, which are tried before those of `rules.py`.
+    """
+    answer = clean_answer(text)
+    options_by_name = {option.lower(): option for option in options}
+    extracted = resolve_hits(find_hits(answer, extra_rules)) if extra_rules else None
+    if extracted is None and options_by_name.keys() == YES_NO:
+        extracted = extract_yes_no(answer)
+    elif extracted is None and any(
+        option not in extraction_rules.ORDINALS and option not in "EF" for option in options
+    ):
+        extracted = Extraction(answer.strip(" ."), "option's text")
+    elif extracted is None and {_normalise(text) for text in texts} == YES_NO:
+        letter, word = extract_choice(answer, options, ()), extract_yes_no(answer)  # The two must agree.
+        matches = [
+            option for option, text in zip(options, texts, strict=True) if word.value and _normalise(text) == word.value
+        ]
+        extracted = letter
+        if matches and letter.value != matches[0]:
+            extracted = UNPARSED if letter.value else Extraction(matches[0], word.rule)
+    elif extracted is None:
+        extracted = extract_choice(answer, options, texts)
+    option = options_by_name.get(extracted.value.lower())
+    return Extraction(option, extracted.rule) if option else UNPARSED
+
+
+def extract_yes_no(answer: str) -> Extraction:
+    """Return yes or no from a cleaned answer."""
+    if compile_pattern(extraction_rules.QUALIFIED_YES_NO).search(answer):
+        return UNPARSED
+    certain_text = remove_sentences(answer, extraction_rules.DOUBTFUL_SENTENCE)
+    text_by_rule = [
+        (rule, certain_text if rule.name.startswith("judgement") else answer) for rule in extraction_rules.YES_NO_RULES
+    ]
+    return resolve_hits(hit for rule, text in text_by_rule for hit in find_hits(text, (rule,))) or UNPARSED
+
+
+def extract_choice(answer: str, options: Sequence[str], texts: Sequence[str]) -> Extraction:
+    """Return the option that a cleaned answer chooses by its letter or its text."""
+    extracted = resolve_hits(find_hits(mark_options(answer, options, texts), extraction_rules.CHOICE_RULES))
+    if extracted is None and texts:
+        answer_words = _content_words(_without_list(answer, options).split("\n", 1)[0])
+        matches = [
+            option
+            for option, text in zip(options, texts, strict=True)
+            if _has_same_words(answer_words, _content_words(text))
+        ]
+        extracted = Extraction(matches[0], extraction_rules.NEAR_MATCH) if len(matches) == 1 else UNPARSED
+    return extracted or UNPARSED
+
+
+def _normalise(text: str) -> str:
+    return text.lower().strip(" .")
+
+
+@cache
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.I | re.M if pattern.startswith("^") else re.I)
+
+
+class Hit(NamedTuple):
+    """A match of an extraction rule, with the option that it extracts and its position in the text."""
+
+    rule: Rule
+    value: str
+    position: int
+
+
+def find_hits(text: str, rules: Iterable[Rule]) -> Iterator[Hit]:
+    """Yield the hits of rules in a text; a rule without a group `option` extracts the name of its matching group."""
+    for rule in rules:
+        for match in compile_pattern(rule.pattern).finditer(text):
+            groups = match.groupdict()
+            value = groups.get("option") or next((name for name, group in groups.items() if group), "")
+            yield Hit(rule, value.upper() if len(value) == 1 else value.lower(), match.start())
+
+
+def resolve_hits(hits: Iterable[Hit]) -> Extraction | None:
+    """Return the option of the last final statement, else of all other statements, else of the first rule with a hit.
+
+    Without hits the result is None. If the hits that count disagree, it is `UNPARSED`.
+    """
+    all_hits = list(hits)
+    final_hits = [hit for hit in all_hits if hit.rule.match_policy == "last"]
+    if final_hits:
+        last = max(final_hits, key=lambda hit: hit.position)
+        return Extraction(last.value, last.rule.name)
+    statements = [hit for hit in all_hits if hit.rule.match_policy == "agreeing"]
+    statements = statements or [hit for hit in all_hits if hit.rule.name == all_hits[0].rule.name]
+    if not statements:
+        return None
+    return (
+        Extraction(statements[0].value, statements[0].rule.name)
+        if len({hit.value for hit in statements}) == 1
+        else UNPARSED
+    )
+
+
+# A list of options repeats the question or weighs the options. An answer that names several options together chooses
+# none of them.
+LIST_LINE = re.compile(
+    r"^\W{0,3}(?:(?:Option|Caption|Sentence|Segment) )?\(?([A-F])(?:\)?[.:)]| [-–] |\W*$)[^\n]*$", re.M
+)
+LAST_LINE = re.compile(r"\b(answer|choice|is) ?:?\n+(?=[^\n]+\Z)", re.I)
+LISTED_OPTION = re.compile(r"«([A-F])»[.:)]? ?‹~?\1›")
+WEIGHED_OPTION = re.compile(r"[«‹]~?([A-F])[»›][.)]? ?(?:[:=<>✗✓❌✅✘✔]|[-–] )[^«‹\n]{0,80}")
+REPEATED_MARKS = re.compile(r"([«‹])~?([A-F*])([»›])(?:[\s:.,\"'()-]{0,4}[«‹]~?\2[»›])+")
+CONFLICTING_MARKS = re.compile(
+    r"«([A-F])»[\s:.,\"'()-]{0,4}[‹«]~?(?!\1)[A-F][»›]"
+    r"|\A\W{0,2}«([A-F])»[.:)] [^.!?\n«‹]{1,80}‹(?!\2)[A-F]›(?=\W{0,3}\Z)"
+)
+JOINED_MARKS = re.compile(
+    r"[«‹]~?[A-F][»›](?: ?(?:,|/|&|\+|,? ?\b(?:and|or|nor|versus|vs\.?)\b(?: also| the)?) ?[«‹]~?[A-F][»›]){1,5}"
+)
+ARTICLE = re.compile(r"\b(?:an?|the) $", re.I)
+NUMBER_PREFIX, NUMBER_SUFFIX = re.compile(r"\d[.,/:-]$|-$"), re.compile(r"[.,/:-]\d|[.)] \w")
+CERTAIN_MARK = re.compile("‹([A-F])›")
+MARKS = re.compile(r"[«‹](~?[A-F*])[»›]")
+SEGMENT_NOUNS = "(?:video )?(?:segment|clip|video|part|half|one)(?: of the (?:video|clip))?"
+SENTENCE_ENDS = frozenset(("", *'.,;!\n")]'))
+
+
+def mark_options(answer: str, options: Sequence[str], texts: Sequence[str]) -> str:
+    """Replace the labels and texts of options in a cleaned answer by marks, which `rules.py` describes."""
+    marked_answer = _without_list(LAST_LINE.sub(r"\1: ", answer), options)
+    normalised = [text.translate(TYPOGRAPHY).strip().rstrip(".").lower() for text in texts]
+    for option, text in sorted(zip(options, normalised, strict=False), key=lambda pair: -len(pair[1])):
+        marked_answer = _mark_text(marked_answer, option if normalised.count(text) == 1 else "*", text)
+    are_segments = bool(texts) and all("segment" in text.lower() for text in texts)
+    marked_answer = _mark_ordinals(marked_answer, are_segments)
+    if are_segments and len(set(CERTAIN_MARK.findall(marked_answer))) > 1:
+        # An answer such as "A man sits in the first segment. He stands in the second." only describes the segments.
+        marked_answer = CERTAIN_MARK.sub(r"‹~\1›", marked_answer)
+    marked_answer = compile_pattern(extraction_rules.LETTERED_NAMES).sub(r"\1", marked_answer)
+    for name in extraction_rules.NAMES:
+        marked_answer = re.sub(name, lambda match: f"«{match['o'].upper()}»", marked_answer)
+    for list_pattern in (LISTED_OPTION, WEIGHED_OPTION):
+        if len(set(list_pattern.findall(marked_answer))) > 1:
+            marked_answer = list_pattern.sub(" ", marked_answer)
+    marked_answer = REPEATED_MARKS.sub(r"\1\2\3", marked_answer)
+    marked_answer = JOINED_MARKS.sub(
+        lambda match: match[0] if len(set(MARKS.findall(match[0]))) == 1 else "«*»", marked_answer
+    )
+    marked_answer = remove_sentences(marked_answer, extraction_rules.UNDECIDED_SENTENCE)
+    marked_answer = compile_pattern(extraction_rules.DESCRIPTION_ONLY).sub(
+        lambda match: MARKS.sub("", match[0]), marked_answer
+    )
+    for denial in extraction_rules.DENIALS:
+        marked_answer = compile_pattern(denial).sub(
+            lambda match: match[0].replace(match["mark"], f"«-{match['mark'][-2]}»"), marked_answer
+        )
+    marked_answer = CONFLICTING_MARKS.sub("«*»", marked_answer)
+    denied_options = set(re.findall("«-(.)»", marked_answer))
+    if len(options) == 2 and len(denied_options) == 1:
+        remaining = next((option for option in options if option not in denied_options), "")
+        return re.sub("«-.»", f"«-{remaining}»", marked_answer)
+    return re.sub("«-.»", " ", marked_answer)
+
+
+def remove_sentences(text: str, pattern: str) -> str:
+    """Return a text without the sentences that a pattern matches."""
+    regex = compile_pattern(pattern)
+    if not regex.search(text):
+        return text
+    return "".join(sentence[0] for sentence in SENTENCES.finditer(text) if not regex.search(sentence[0].rstrip("\n")))
+
+
+def _without_list(answer: str, options: Sequence[str]) -> str:
+    """Return a text without the lines that begin with labels, if they begin with those of several options."""
+    labels = {option for option in LIST_LINE.findall(answer) if option in options}
+    return LIST_LINE.sub("", answer) if len(labels) > 1 else answer
+
+
+def _mark_text(answer: str, option: str, text: str) -> str:
+    """Replace an option's text in an answer by marks; a single word is a certain mark only at the end of a sentence."""
+    lower = answer.lower()
+    if (len(text) < 2 and not text.isdigit()) or len(lower) != len(answer):
+        return answer
+    parts, copied, start = list[str](), 0, lower.find(text)
+    while start >= 0:
+        end = start + len(text)
+        # A number may be part of a longer number, or the number of a list item ("1. The man").
+        in_number = lower[start].isdigit() and (
+            NUMBER_PREFIX.search(lower[max(start - 2, 0) : start]) or NUMBER_SUFFIX.match(lower, end)
+        )
+        if not (start and lower[start - 1].isalnum()) and not lower[end : end + 1].isalnum() and not in_number:
+            is_certain = " " in text or lower[end : end + 1] in SENTENCE_ENDS
+            preceding_text = answer[copied:start]
+            parts += [ARTICLE.sub("", preceding_text) if answer[start].islower() else preceding_text]
+            parts += [f"‹{option}›" if is_certain else f"‹~{option}›"]
+            copied = end
+        start = lower.find(text, end)
+    return "".join(parts) + answer[copied:]
+
+
+def _mark_ordinals(marked_answer: str, are_segments: bool) -> str:
+    """Mark options that an answer names by position: "the second caption", or "the second clip" for segments."""
+    nouns = SEGMENT_NOUNS if are_segments else "option|caption|sentence|choice|statement|description|answer"
+    for option, words in extraction_rules.ORDINALS.items():
+        pattern = rf"\b(?:the )?(?:{words}) (?:{nouns})\b|\b(?:{nouns}) {words[-1]}\b"
+        if are_segments:
+            pattern += rf"|\bthe (?:{words})(?=[.,;!]|$| and| or)"
+        marked_answer = compile_pattern(pattern).sub(
+            partial(_segment_mark, option) if are_segments else f"«{option}»", marked_answer
+        )
+    return marked_answer
+
+
+def _segment_mark(option: str, match: re.Match[str]) -> str:
+    """Return the mark of a segment; it is uncertain unless it ends the sentence, because it may only be its subject."""
+    next_character = match.string[match.end() : match.end() + 1]
+    return f"‹{option}›" if next_character in SENTENCE_ENDS and next_character != "," else f"«~{option}»"
+
+
+def _content_words(text: str) -> list[str]:
+    return [word for word in WORDS.findall(text.lower()) if word not in extraction_rules.STOP_WORDS]
+
+
+def _has_same_words(answer: Sequence[str], text: Sequence[str]) -> bool:
+    """Return whether an answer has nearly the same content words as an option's text, in the same order.
+
+    "slides" and "sliding", or "stops" and "stopped", have the same stem.
+    """
+    if not answer or len(answer) != len(text):
+        return False
+    for answer_word, text_word in zip(answer, text, strict=True):
+        stems = {DOUBLED_CONSONANT.sub(r"\1", WORD_ENDING.sub("", word)) for word in (answer_word, text_word)}
+        if len(stems) > 1 and not (
+            answer_word[0] == text_word[0] and fuzz.ratio(answer_word, text_word) >= MIN_WORD_SIMILARITY
+        ):
+            return False
+    return True

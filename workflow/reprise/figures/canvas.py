@@ -1,0 +1,154 @@
+"""Define the common style of all figures: fonts, colours that also differ in greyscale, the layout, and files."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import wrap
+
+import matplotlib as mpl
+from fontTools.subset import Options
+from matplotlib import font_manager
+from matplotlib.artist import Artist
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.text import Text
+
+from reprise.core.files import atomic_path, seal_text
+from reprise.core.plain import escape_invisible
+
+FORMATS = ("pdf", "svg", "png")
+WIDTHS = {"column": 4.4, "page": 7.2}
+# The colours of Okabe and Ito are distinct for readers with any colour vision; markers and dashes differ too.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)))
+GRID_COLOUR, FAINT_COLOUR = "#D9D9D9", "#595959"
+# Width of a character of the regular face, and height of a line, in inches per point of font size
+CHARACTER_WIDTH, LINE_HEIGHT = 0.0083, 0.0185
+# No viewer of PDFs reads these font tables, and subsetting them takes longer than drawing the figure.
+DROPPED_TABLES = ("GDEF", "GPOS", "GSUB", "kern")
+TITLE_SIZE, TEXT_SIZE, SMALL_SIZE = 9.0, 7.5, 6.5
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": TEXT_SIZE,
+    "axes.titlesize": TEXT_SIZE,
+    "axes.labelsize": TEXT_SIZE,
+    "xtick.labelsize": TEXT_SIZE,
+    "ytick.labelsize": TEXT_SIZE,
+    "legend.fontsize": SMALL_SIZE,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": GRID_COLOUR,
+    "grid.linewidth": 0.5,
+    "axes.linewidth": 0.6,
+    "hatch.linewidth": 0.6,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4,
+    "text.parse_math": False,
+    "text.usetex": False,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "reprise",
+    # Both must be equal: the width of text depends on the resolution, and the layout is computed before drawing.
+    "figure.dpi": 200,
+    "savefig.dpi": 200,
+}
+
+
+def apply_style() -> None:
+    """Reset matplotlib and set the style, so neither a user's settings nor the machine's fonts change a figure."""
+    mpl.rcdefaults()
+    mpl.rcParams.update(STYLE)
+    Options._drop_tables_default += [name for name in DROPPED_TABLES if name not in Options._drop_tables_default]
+    bundled = Path(mpl.get_data_path())
+    manager = font_manager.fontManager
+    manager.ttflist = [font for font in manager.ttflist if Path(font.fname).is_relative_to(bundled)]
+
+
+@dataclass(frozen=True)
+class Canvas:
+    """A figure to draw into: its body, and the width of the body."""
+
+    figure: Figure
+    body: SubFigure
+    width: float
+
+
+def create_canvas(
+    width: float,
+    body_height: float,
+    title: str,
+    origin: str,
+    notes: Sequence[str],
+    legend: Sequence[tuple[Artist, str]] = (),
+) -> Canvas:
+    """Return an empty figure with its title above a body of this height, and its legend and notes below."""
+    heading = [*wrap_text(title, width, TITLE_SIZE * 1.12)]
+    foot = [line for note in (origin, *notes) for line in wrap_text(note, width, SMALL_SIZE)]
+    longest = max((len(label) for _, label in legend), default=0)
+    across = max(1, int(width / (0.5 + longest * SMALL_SIZE * CHARACTER_WIDTH)))
+    lines = math.ceil(len(legend) / across)
+    heights = [
+        0.1 + len(heading) * TITLE_SIZE * LINE_HEIGHT,
+        body_height,
+        0.1 + lines * SMALL_SIZE * 0.024 + len(foot) * SMALL_SIZE * LINE_HEIGHT,
+    ]
+    figure = Figure(figsize=(width, sum(heights)), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.06, h_pad=0.04)
+    parts = figure.subfigures(3, 1, height_ratios=heights, hspace=0)
+    parts[0].text(0.012, 0.5, "\n".join(heading), fontsize=TITLE_SIZE, fontweight="bold", ha="left", va="center")
+    if legend:
+        artists, labels = zip(*legend, strict=True)
+        parts[2].legend(artists, labels, loc="upper center", ncols=across, borderaxespad=0.1, columnspacing=1.2)
+    parts[2].text(0.012, 0.04, "\n".join(foot), fontsize=SMALL_SIZE, ha="left", va="bottom", color=FAINT_COLOUR)
+    return Canvas(figure, parts[1], width)
+
+
+def wrap_text(text: str, width: float, size: float) -> list[str]:
+    return wrap(escape_invisible(text), max(12, int(width / (size * CHARACTER_WIDTH))))
+
+
+def wrap_label(text: str, characters: int) -> str:
+    return "\n".join(wrap(escape_invisible(text), characters, break_long_words=False)) or " "
+
+
+def _round_layout(part: Figure | SubFigure) -> None:
+    """Round all positions. The layout solver sums in the order of memory addresses, which differs between processes."""
+    for axes in part.axes:
+        axes.set_position([round(value, 5) for value in axes.get_position(original=True).bounds])
+    for text in filter(None, (part._suptitle, part._supxlabel, part._supylabel)):
+        text.set_position([round(value, 5) for value in text.get_position()])
+    for subfigure in part.subfigs:
+        box = subfigure.bbox_relative
+        box.p0, box.p1 = box.p0.round(5), box.p1.round(5)
+        _round_layout(subfigure)
+
+
+def save_figure(figure: Figure, path: Path, description: Mapping[str, str]) -> None:
+    """Write the figure in every format. Without a date, equal figures have equal bytes."""
+    for text in figure.findobj(Text):  # row labels come from users' settings and may have hidden characters
+        text.set_text(escape_invisible(text.get_text()))
+    canvas, layout = FigureCanvasAgg(figure), figure.get_layout_engine()
+    for _ in range(2):  # wrapped labels need a second pass
+        layout.execute(figure)
+    figure.set_layout_engine("none")
+    _round_layout(figure)
+    title, caption, dpi = description["title"], description["caption"], figure.dpi
+    # The functions of the formats are called directly: `savefig` would draw again for a layout that is complete.
+    with atomic_path(path.with_suffix(".png")) as temporary:
+        canvas.print_png(temporary, metadata={"Title": title, "Description": caption})
+    with atomic_path(path.with_suffix(".svg")) as temporary:
+        FigureCanvasSVG(figure).print_svg(temporary, metadata={"Title": title, "Description": caption, "Date": None})
+    figure.dpi = dpi  # print_svg changes the resolution, which the PDF's rasterised parts need
+    with atomic_path(path.with_suffix(".pdf")) as temporary:
+        FigureCanvasPdf(figure).print_pdf(
+            temporary, metadata={"Title": title, "Subject": caption, "CreationDate": None}
+        )
+    for kind in FORMATS:
+        seal_text(path.with_suffix(f".{kind}"))

@@ -1,0 +1,246 @@
+"""Process that keeps a model loaded: `python -m reprise.models.inference.model_process <socket> <pid> <start>`.
+
+`<pid>` and `<start>` identify the Snakemake process with which it ends.
+"""
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
+from multiprocessing.connection import Connection, Listener
+from multiprocessing.reduction import recv_handle
+from pathlib import Path
+from typing import Any
+
+import psutil
+from filelock import FileLock, Timeout
+
+from reprise.core.errors import UserError, raise_machine_errors
+from reprise.core.log import log_to_stderr
+from reprise.core.owner import Owner, watch
+from reprise.models.base import LargestClip
+from reprise.models.inference.copies import BeginRun, create_run_task_function, plan_copies
+from reprise.models.inference.lazy import find_largest_clip
+from reprise.models.inference.resident import (
+    CHECK_SERVER,
+    EXIT,
+    LOCK_SUFFIX,
+    START_SERVER,
+    LoadRequest,
+    create_host,
+    end_idle_process,
+    remove_socket,
+)
+from reprise.models.inference.workers import StderrRedirect, TaskFunction, Worker, process_tasks, send_result
+from reprise.models.local.gpus import take_gpus
+from reprise.models.remote.serving.environment import read_torch_build
+from reprise.models.remote.serving.host import KEY_VARIABLE, ServerProcess
+
+IDLE_TIMEOUT_S, POLL_INTERVAL_S = 60.0, 1.0
+MAX_COPIES = 64
+# An idle model in main memory ends when less than this share of the memory is free.
+MIN_FREE_MEMORY_SHARE = 0.5
+
+
+class ResidentModel:
+    """A model with its copies, loaded when the first job opens it."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._stack = ExitStack()
+        self._copies: list[TaskFunction] = []
+        self.capacity: LargestClip | None = None
+        """largest clip for which the GPUs have room"""
+        self._host: ServerProcess | None = None
+
+    def open(self, load_request: LoadRequest) -> list[TaskFunction]:
+        """Return a function for each copy that queries it; load the model first if this is the first call.
+
+        The list is empty if another process must load the model again, because a clip is larger than the copies have
+        room for, or because the server has ended.
+        """
+        key = load_request.key
+        largest = (
+            find_largest_clip(load_request.clips).elementwise_max(load_request.capacity)
+            if load_request.clips and key.gpus
+            else None
+        )
+        if self._copies:
+            # A copy on one GPU is placed in the same way whatever the size of its clips.
+            has_room = key.gpus == 1 or key.gpus_per_copy == 1 or self._has_room(largest)
+            is_usable = has_room and (self._host is None or self._host.is_running())
+            return self._copies if is_usable else []
+        build = read_torch_build(key.hosting.environment) if key.hosting else None
+        locks, make_room = load_request.store.root / "locks", partial(end_idle_process, self._owner)
+        for lock in take_gpus(key.gpus, locks, Path(key.run).name, build, make_room):
+            self._stack.callback(lock.release)
+        self.capacity = largest
+        if key.hosting:
+            self._host = create_host(load_request)
+            self._copies = [partial(_query_host, self._host, self._host.start())]
+            return self._copies
+        starters = plan_copies(key, load_request.threads, load_request.weights, largest) if key.gpus > 1 else []
+        make = partial(create_run_task_function, largest)
+        self._copies = [partial(_query_worker, self._stack.enter_context(closing(start(make)))) for start in starters]
+        if not starters:
+            self._copies = [self._stack.enter_context(make())]
+        return self._copies
+
+    def _has_room(self, clip: LargestClip | None) -> bool:
+        return clip is None or (
+            self.capacity is not None and all(size <= limit for size, limit in zip(clip, self.capacity, strict=True))
+        )
+
+
+def _query_host(
+    host: ServerProcess, settings: dict[str, Any], message: object, *arguments: bool
+) -> Iterator[dict[str, Any]]:
+    if message == START_SERVER:
+        yield settings | {"secret": os.environ[KEY_VARIABLE]}
+    elif message == CHECK_SERVER:
+        host.check(is_connection_lost=arguments[0])
+
+
+def _query_worker(worker: Worker, *arguments: Any) -> Iterator[Any]:
+    if isinstance(arguments[0], BeginRun):
+        arguments = (BeginRun(arguments[0].make, StderrRedirect()),)
+    yield from worker.run_task(*arguments)
+
+
+class ModelProcess:
+    """The process: it serves one job after another, and each job has exclusive use of the model."""
+
+    def __init__(self, socket: Path, owner: Owner) -> None:
+        self._socket, self._model = socket, ResidentModel(owner)
+        # The process counts as idle from the start, because the job that starts it may be killed before it connects.
+        self._idle_since: float | None = time.monotonic()
+        self._listener = Listener(str(socket), backlog=MAX_COPIES)
+        watch(owner, self.end)
+        threading.Thread(target=self._watch_idleness, name="idleness", daemon=True).start()
+
+    def serve(self) -> None:
+        try:
+            self._serve_jobs()
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            self.end()
+
+    def _serve_jobs(self) -> None:
+        while True:
+            with self._listener.accept() as connection:
+                self._idle_since = None
+                load_request = connection.recv()
+                if load_request is EXIT:
+                    self.end()
+                with _redirect_stderr(recv_handle(connection)):
+                    is_usable = self._serve_job(connection, load_request)
+            if not is_usable:
+                self.end()
+            with suppress(FileNotFoundError):
+                os.utime(self._socket.with_suffix(LOCK_SUFFIX))
+            self._idle_since = time.monotonic()
+
+    def _serve_job(self, connection: Connection, load_request: LoadRequest) -> bool:
+        """Serve a job to its end; return whether the model can serve another one."""
+        try:
+            with raise_machine_errors(), self._end_with(connection):
+                copies = self._model.open(load_request)
+            send_result(connection, (len(copies), self._model.capacity))
+            send_result(connection, None)
+        except UserError as error:
+            send_result(connection, error)
+            return False
+        if not copies:
+            return False
+        connections = [connection, *(self._listener.accept() for _ in copies[1:])]
+        failures: list[BaseException] = []
+
+        def relay(number: int) -> None:
+            try:
+                try:
+                    process_tasks(connections[number], copies[number])
+                except ConnectionError as error:  # The job was killed.
+                    if len(copies) > 1:  # The answers that this copy still sends would reach the next job.
+                        failures.append(error)
+                list(copies[number](BeginRun()))
+            except BaseException as error:
+                failures.append(error)
+                traceback.print_exc()
+            finally:
+                connections[number].close()
+
+        threads = [threading.Thread(target=relay, args=(number,)) for number in range(1, len(copies))]
+        for thread in threads:
+            thread.start()
+        relay(0)
+        for thread in threads:
+            thread.join()
+        return not failures
+
+    @contextmanager
+    def _end_with(self, job: Connection) -> Iterator[None]:
+        """End this process if the job is killed while it waits for a GPU or for the model to load."""
+        is_loaded = threading.Event()
+
+        def watch_job() -> None:
+            while not is_loaded.wait(POLL_INTERVAL_S):
+                if job.poll():  # A waiting job sends nothing, so its connection is readable only when it has ended.
+                    self.end()
+
+        watcher = threading.Thread(target=watch_job, name="job", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            is_loaded.set()
+            watcher.join()
+
+    def end(self) -> None:
+        """End this process and its children at once."""
+        remove_socket(self._socket)
+        for child in multiprocessing.active_children():
+            child.kill()
+        os._exit(0)
+
+    def _watch_idleness(self) -> None:
+        while True:
+            time.sleep(POLL_INTERVAL_S)
+            since = self._idle_since
+            if since is None:
+                continue
+            memory = psutil.virtual_memory()
+            is_full = self._socket.name.startswith("cpu") and memory.available < MIN_FREE_MEMORY_SHARE * memory.total
+            if time.monotonic() - since < IDLE_TIMEOUT_S and not is_full:
+                continue
+            lock = FileLock(self._socket.with_suffix(LOCK_SUFFIX))
+            try:
+                lock.acquire(blocking=False)
+            except Timeout:  # A job is about to connect.
+                continue
+            self.end()
+
+
+@contextmanager
+def _redirect_stderr(handle: int) -> Iterator[None]:
+    """Redirect standard error to that of a job, so that the job's log has all messages written while it is served."""
+    os.dup2(handle, 2)
+    os.close(handle)
+    try:
+        yield
+    finally:
+        null_device = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null_device, 2)
+        os.close(null_device)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Snakemake handles Ctrl-C, and this process ends with it.
+    log_to_stderr()
+    ModelProcess(Path(sys.argv[1]), Owner(int(sys.argv[2]), float(sys.argv[3]))).serve()

@@ -1,0 +1,141 @@
+"""Querying a model about a clip: every request ends as an answer or a named failure, whatever its adapter does."""
+
+import math
+import time
+import traceback
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import NamedTuple, Protocol
+
+from reprise.core.errors import UserError, is_out_of_memory, stop_on_fault
+from reprise.core.log import log
+from reprise.core.plain import plain, redact_user_secrets
+from reprise.media.errors import STATUSES as MEDIA_STATUSES
+from reprise.media.errors import MediaError
+from reprise.models.base import Answer, AnswerError, ClipFailedError, ClipFrames, Request
+from reprise.models.inference.money.prices import MAX_COUNT
+from reprise.models.inference.reasons import FAILURE_REASONS
+
+NAMED_ERRORS = ((TimeoutError, "timeout"), (ConnectionError, "network"))
+DEVICE_ERROR = "device_error"
+
+
+class QueryableModel(Protocol):
+    """A model that can be queried: an adapter, or one that is loaded with the first request."""
+
+    def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]: ...
+
+
+class Outcome(NamedTuple):
+    """An answer or a failure, and the seconds that it took."""
+
+    request: Request
+    answer: Answer
+    seconds: float
+
+
+def run_requests(model: QueryableModel, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Outcome]:
+    """Yield the outcome of each request as soon as it is available; the last outcome of a request counts.
+
+    If one of several requests fails, or the number of answers is wrong, each request is sent again alone, since an
+    answer may belong to another request. A damaged clip fails all remaining requests, and after a GPU error no further
+    request is sent.
+    """
+    pending = deque([tuple(requests)])
+    while pending:
+        batch, answer_count = pending.popleft(), 0
+        try:
+            start = time.monotonic()
+            for answer in model.answers(clip, batch):
+                if answer_count == len(batch):
+                    raise AnswerError("too_many", FAILURE_REASONS["too_many"])
+                request, now = batch[answer_count], time.monotonic()
+                yield Outcome(request, validate_answer(answer, request), now - start)
+                answer_count, start = answer_count + 1, time.monotonic()
+            if answer_count < len(batch):
+                raise AnswerError("too_few", FAILURE_REASONS["too_few"])
+        except (UserError, KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:  # A library's `sys.exit()` or panic must not end the job.
+            failure = log_failure(clip, error)
+            is_clip_failure = failure.error in MEDIA_STATUSES or isinstance(error, ClipFailedError)
+        else:
+            continue
+        failed: Sequence[Request] = ()
+        if failure.error == DEVICE_ERROR:
+            pending.clear()
+            failed = batch[answer_count : answer_count + 1]
+        elif is_clip_failure:
+            failed = batch[answer_count:]
+        elif len(batch) == 1:
+            failed = batch
+        else:
+            pending.extend((request,) for request in batch)
+        for request in failed:
+            yield Outcome(request, failure, 0.0)
+
+
+def log_failure(clip: ClipFrames, error: BaseException) -> Answer:
+    """Return an error as a named failure, and log it with the line of code that raised it."""
+    failure = classify_error(error)
+    *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+    log.info(f"{clip.clip_id}: {failure.error}: {failure.message} ({frame.f_code.co_filename}:{line})")
+    return failure
+
+
+def classify_error(error: BaseException) -> Answer:
+    """Return an error as a named failure; end the job if the machine is the cause, such as a full disk."""
+    has_no_memory = is_out_of_memory(error)
+    if not has_no_memory:
+        stop_on_fault(error)
+    if isinstance(error, AnswerError | MediaError) and error.status in FAILURE_REASONS:
+        return _failure(error.status, str(error.message))
+    message = describe_error(error)
+    if has_no_memory:
+        return _failure("out_of_memory", message)
+    if "CUDA error" in message:  # A process cannot use its GPU after a CUDA error.
+        return _failure(DEVICE_ERROR, message)
+    return _failure(next((name for kind, name in NAMED_ERRORS if isinstance(error, kind)), "failed"), message)
+
+
+def describe_error(error: BaseException) -> str:
+    """Return the class of an error and the first line of its message."""
+    return _shorten("".join(traceback.format_exception_only(type(error), error)))
+
+
+def validate_answer(answer: object, request: Request) -> Answer:
+    """Return an adapter's answer without secrets, or a failure if a type or a number is not valid."""
+    if not isinstance(answer, Answer):
+        return _failure("malformed", f"{type(answer).__name__} instead of an Answer")
+    counts = (answer.frames_shown, answer.tokens_in, answer.tokens_out)
+    if (
+        not all(isinstance(text, str) for text in (answer.text, answer.error, answer.message))
+        or not (isinstance(answer.scores, Sequence) and all(isinstance(score, Real) for score in answer.scores))
+        or not all(type(count) is int and 0 <= count <= MAX_COUNT for count in counts)
+    ):
+        return _failure("malformed", f"a value of the wrong type, or a count out of range: {answer}")
+    if answer.error:
+        is_named = answer.error in FAILURE_REASONS
+        return _failure(
+            *((answer.error, answer.message) if is_named else ("failed", f"{answer.error} {answer.message}"))
+        )
+    if answer.scores and request.options and len(answer.scores) != len(request.options):
+        return _failure("malformed", f"{len(answer.scores)} scores for {len(request.options)} options")
+    scores = tuple(float(score) for score in answer.scores)
+    if not all(map(math.isfinite, scores)):
+        return _failure("not_finite", f"scores {scores}")
+    try:
+        answer.text.encode()
+    except UnicodeEncodeError as error:
+        return _failure("bad_text", describe_error(error))
+    return replace(answer, text=redact_user_secrets(answer.text), scores=scores, message="")
+
+
+def _failure(status: str, message: str) -> Answer:
+    return Answer(error=status, message=_shorten(message))
+
+
+def _shorten(text: str) -> str:
+    return plain(text.strip().partition("\n")[0])[:300]

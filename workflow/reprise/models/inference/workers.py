@@ -1,0 +1,334 @@
+"""Worker processes of a job: they do one task after another and stream results back; a crash ends only one of them.
+
+Workers also prepare clips ahead of the model, in the order of its requests.
+"""
+
+import mmap
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache, partial
+from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import DupFd, recv_handle, send_handle
+from typing import Any, cast
+
+from reprise.core.errors import UserError
+from reprise.core.log import log_to_stderr
+from reprise.models.adapters import import_object
+from reprise.models.base import (
+    Answer,
+    ClipFailedError,
+    ClipFrames,
+    ModelSpec,
+    PendingRequests,
+    PreparedClip,
+    Preparer,
+    Request,
+)
+from reprise.models.inference.outcomes import log_failure
+
+TaskFunction = Callable[..., Iterator[Any]]
+# Number of clips per worker that are prepared or in preparation, and the memory that prepared clips may take together.
+CLIPS_PER_WORKER = 2
+MAX_PREPARED_BYTES = 4 << 30
+# Starting a process also reaps all ended ones. An exit code can be read only once, so without this lock one of two
+# threads would miss it.
+_EXIT_CODES = threading.Lock()
+
+
+class WorkerDiedError(Exception):
+    """The process exited by itself or was killed."""
+
+
+class ModelCopy(ABC):
+    """A copy of a model, or a worker for it, in another process."""
+
+    @abstractmethod
+    def run_task(self, *arguments: Any) -> Iterator[Any]:
+        """Send a task and yield each of its results as it arrives; raise a WorkerDiedError if the process ends."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop sending tasks; a thread that waits for a result gets a WorkerDiedError."""
+
+
+class Worker(ModelCopy):
+    """A process that starts with its first task and is replaced for the next one if it dies."""
+
+    def __init__(
+        self,
+        make: Callable[[], AbstractContextManager[TaskFunction]],
+        name: str,
+        environment: Mapping[str, str] | None = None,
+        preload: Sequence[str] = (),
+        *,
+        spawns_processes: bool = False,
+    ) -> None:
+        """Set up the worker; the process starts later.
+
+        Args:
+            make: Is called in the process and yields the function that does its tasks.
+            environment: Environment variables that the process sets.
+            preload: Modules that are imported once, before the processes are forked.
+            spawns_processes: Whether the process starts processes of its own.
+        """
+        self._make, self._environment = make, dict(environment or {})
+        self._name, self._spawns_processes = name, spawns_processes
+        # A fork server keeps this process's threads, locks and CUDA context out of the workers.
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(list(preload))
+        self._process: Any = None
+        self._is_over = False
+        self._lock = threading.Lock()
+
+    def run_task(self, *arguments: Any) -> Iterator[Any]:
+        try:
+            if self._process is None:
+                self._start()
+            yield from request_results(self._connection, arguments)
+        except (EOFError, OSError) as error:
+            raise WorkerDiedError(self._end()) from error
+
+    def close(self) -> None:
+        """Kill the process."""
+        with self._lock:
+            self._is_over = True
+            if self._process is not None:
+                self._process.kill()
+                self._process.join()
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._is_over:
+                raise EOFError("the job has ended")
+            self._connection, child_end = self._context.Pipe()
+            process = self._context.Process(
+                target=run_worker,
+                args=(child_end, self._make, self._environment, StderrRedirect()),
+                daemon=not self._spawns_processes,
+                name=self._name,
+            )
+            with _EXIT_CODES:
+                process.start()
+            self._process = process
+            child_end.close()
+
+    def _end(self) -> str:
+        """Wait for the process to end, and return how it ended, as the end of a sentence."""
+        if self._process is None:
+            return "could not start"
+        self._connection.close()
+        wait([self._process.sentinel])
+        with _EXIT_CODES:
+            code, self._process = self._process.exitcode, None
+        return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+
+
+class StderrRedirect:
+    """A pickle that redirects a worker's standard error to that of the process that sent it.
+
+    Without it, a worker would write to the log of the job for which the fork server was started.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _write_to, (DupFd(2),)
+
+
+def _write_to(log: Any) -> None:
+    handle = log.detach()
+    os.dup2(handle, 2)
+    os.close(handle)
+
+
+def run_worker(
+    connection: Connection,
+    make: Callable[[], AbstractContextManager[TaskFunction]],
+    environment: Mapping[str, str],
+    _log: object = None,
+) -> None:
+    """Do the tasks of a worker until its job ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The job handles Ctrl-C and ends its workers.
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+    os.environ.update(environment)
+    log_to_stderr()
+    with make() as task_function:
+        process_tasks(connection, task_function)
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent has ended."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def process_tasks(connection: Connection, task_function: TaskFunction) -> None:
+    """Do the tasks that arrive through a connection until it is closed."""
+    while True:
+        try:
+            arguments = connection.recv()
+        except EOFError:
+            return
+        try:
+            for result in task_function(*arguments):
+                send_result(connection, result)
+            send_result(connection, None)
+        except UserError as error:
+            send_result(connection, error)
+
+
+def request_results(connection: Connection, arguments: Sequence[Any]) -> Iterator[Any]:
+    """Send a task to the process at the other end and yield its results."""
+    connection.send(arguments)
+    yield from receive_results(connection)
+
+
+def receive_results(connection: Connection) -> Iterator[Any]:
+    """Yield the results of the current task; raise the UserError that ended it, if any."""
+    while (result := _receive_result(connection)) is not None:
+        if isinstance(result, UserError):
+            raise result
+        yield result
+
+
+# Arrays are sent in anonymous shared memory: it needs no copy and no file, and a kill leaves nothing behind.
+
+
+def send_result(connection: Connection, result: Any) -> None:
+    """Send a result, or None at the end of a task, to `receive_results` at the other end."""
+    buffers: list[pickle.PickleBuffer] = []
+    content = pickle.dumps(result, protocol=5, buffer_callback=buffers.append)
+    arrays = [buffer.raw() for buffer in buffers]
+    connection.send((content, [len(array) for array in arrays]))
+    if not arrays:
+        return
+    with os.fdopen(os.memfd_create("clip"), "wb") as stream:
+        for array in arrays:
+            stream.write(array)
+            stream.write(bytes(-len(array) % mmap.PAGESIZE or mmap.PAGESIZE))
+        stream.flush()
+        send_handle(connection, stream.fileno(), None)
+
+
+def _receive_result(connection: Connection) -> Any:
+    content, lengths = connection.recv()
+    buffers: list[memoryview] = []
+    if lengths:
+        with os.fdopen(recv_handle(connection), "rb") as stream:
+            view, offset = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)), 0
+        for length in lengths:
+            buffers.append(view[offset : offset + length])
+            offset += length + (-length % mmap.PAGESIZE or mmap.PAGESIZE)
+    result = pickle.loads(content, buffers=buffers)  # noqa: S301  sent by a process of this job or of its user
+    if isinstance(result, PreparedClip):
+        result.size_bytes = sum(map(len, buffers))
+    return result
+
+
+# --- clips prepared ahead ---------------------------------------------------------------------------------------------
+
+
+PreparationResult = PreparedClip | Answer
+"""a prepared clip, or the failure that prevented its preparation"""
+
+
+def prepare_clip(preparer: Callable[[], Preparer], clip: ClipFrames, requests: Sequence[Request]) -> PreparationResult:
+    """Return a clip decoded and preprocessed once for all its requests, or its failure as a value that can be pickled.
+
+    A UserError is raised, because it must end the job.
+    """
+    try:
+        start, clip_preparer = time.monotonic(), preparer()
+        frames = clip_preparer.read(clip)
+        decode_end = time.monotonic()
+        inputs = clip_preparer.prepare(clip, frames, requests)
+        return PreparedClip(inputs, {"decode": decode_end - start, "preprocess": time.monotonic() - decode_end})
+    except (KeyboardInterrupt, UserError):
+        raise
+    except BaseException as error:  # A library's `sys.exit()` or panic must not end the worker or the job.
+        return log_failure(clip, error)
+
+
+def get_prepared_clip(outcome: PreparationResult) -> PreparedClip:
+    """Return the prepared clip; raise a ClipFailedError if its preparation failed."""
+    if isinstance(outcome, Answer):
+        raise ClipFailedError(outcome.error, outcome.message)
+    return outcome
+
+
+@contextmanager
+def _preparing(target: str, spec: ModelSpec) -> Iterator[TaskFunction]:
+    preparer = cache(lambda: _limit_to_one_thread(import_object(target)(spec)))
+    yield lambda clip, requests: iter([prepare_clip(preparer, clip, requests)])
+
+
+def _limit_to_one_thread(preparer: Preparer) -> Preparer:
+    """Limit torch to one thread in this process: by default each worker starts one for every CPU of the job."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+    return preparer
+
+
+class ClipPrefetcher(AbstractContextManager["ClipPrefetcher"]):
+    """A queue of upcoming clips that workers prepare ahead, limited by their number and their memory."""
+
+    def __init__(self, target: str, spec: ModelSpec, workers: int) -> None:
+        make, preload = partial(_preparing, target, spec), [target.partition(":")[0]]
+        self._workers = [Worker(make, "preparing", preload=preload) for _ in range(workers)]
+        self._idle_workers = deque(self._workers)
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="preparing")
+        self._max_clips = CLIPS_PER_WORKER * workers
+        self._largest_clip_bytes = 0
+        self._queue: deque[tuple[PendingRequests, Future[PreparationResult]]] = deque()
+        self._upcoming: Iterator[PendingRequests] = iter(())
+
+    def set_upcoming(self, upcoming: Iterator[PendingRequests]) -> None:
+        """Set the upcoming clips, in order, and begin to prepare as many as there is room for."""
+        self._upcoming = upcoming
+        self._fill()
+
+    def take(self, clip: ClipFrames, requests: Sequence[Request]) -> PreparationResult:
+        """Wait for this clip, prepared for at least these requests, and drop the clips that were queued before it."""
+        batch = PendingRequests(clip, tuple(requests))
+        position = next((index for index, (queued, _) in enumerate(self._queue) if queued.covers(batch)), None)
+        for _ in range(position or 0):
+            self._queue.popleft()
+        future = self._threads.submit(self._prepare, batch) if position is None else self._queue.popleft()[1]
+        outcome = future.result()
+        self._fill()
+        return outcome
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for worker in self._workers:
+            worker.close()
+        self._threads.shutdown()
+
+    def _fill(self) -> None:
+        """Fill the queue as far as there is room for clips of the largest size so far."""
+        max_clips = max(1, min(self._max_clips, MAX_PREPARED_BYTES // max(1, self._largest_clip_bytes)))
+        while len(self._queue) < max_clips and (batch := next(self._upcoming, None)) is not None:
+            self._queue.append((batch, self._threads.submit(self._prepare, batch)))
+
+    def _prepare(self, batch: PendingRequests) -> PreparationResult:
+        """Have an idle worker prepare a clip; there is one thread for each worker, so one is always idle."""
+        worker = self._idle_workers.popleft()
+        try:
+            (outcome,) = worker.run_task(batch.clip, batch.requests)
+        except WorkerDiedError as error:  # The death of the process counts as a failure of this clip alone.
+            return Answer(error="killed", message=f"the process that prepared the frames {error}")
+        finally:
+            self._idle_workers.append(worker)
+        if isinstance(outcome, PreparedClip):
+            self._largest_clip_bytes = max(self._largest_clip_bytes, outcome.size_bytes)
+        return cast(PreparationResult, outcome)

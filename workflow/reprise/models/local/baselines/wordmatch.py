@@ -1,0 +1,52 @@
+"""A judge without a model: it rates an answer by the words that it shares with the reference. Deterministic and local.
+
+It replaces a language model where none can run. It knows no synonyms and no negation, so its ratings measure wording
+only: enough to show that judging works, but never comparable with a published rating.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from reprise.core.errors import UserError
+from reprise.models.base import Answer, ClipFrames, ModelSpec, Request
+from reprise.models.settings import WordMatchSettings
+
+WORD = re.compile(r"[a-z0-9]+")
+STOP_WORDS = frozenset({"a", "an", "the"})
+ANSWER_PAIR = re.compile(
+    r"Groundtruth answer:(?P<reference>.*?)\nCandidate answer:(?P<candidate>.*)\nYour response:", re.DOTALL
+)
+
+
+class WordMatch:
+    """Reply with round(highest rating x overlap), halves up; the overlap is the F1 or the recall of the words."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._measure = WordMatchSettings.model_validate(spec.settings).measure
+
+    def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
+        for request in requests:
+            texts = ANSWER_PAIR.search(request.prompt)
+            if texts is None:
+                raise UserError(
+                    f"{request.request_id}: wordmatch needs a judge's prompt with the lines 'Groundtruth answer:' and "
+                    "'Candidate answer:'. Use it as a judge with such a prompt."
+                )
+            shared = compute_overlap(texts["reference"], texts["candidate"], self._measure)
+            highest = int(request.options[-1]) if request.options else 3
+            yield Answer(text=str(int(highest * shared + 0.5)))
+
+
+def compute_overlap(reference: str, candidate: str, measure: str) -> float:
+    """Return the share of common words, counted with their multiplicity; articles and punctuation do not count."""
+    reference_words, candidate_words = count_words(reference), count_words(candidate)
+    common = (reference_words & candidate_words).total()
+    if common == 0:
+        return float(not reference_words and not candidate_words)
+    recall, precision = common / reference_words.total(), common / candidate_words.total()
+    return recall if measure == "recall" else 2 * recall * precision / (recall + precision)
+
+
+def count_words(text: str) -> Counter[str]:
+    return Counter(word for word in WORD.findall(text.lower()) if word not in STOP_WORDS)

@@ -1,0 +1,91 @@
+"""Checks of a checkpoint that need no weights: whether its class is supported, and which frames of a video reach it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from reprise.models.local.torch_setup import torch  # noqa: F401  before transformers
+
+import numpy as np
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    GenerationConfig,
+)
+
+from reprise.core.errors import UserError
+from reprise.media.decoder import Footage
+from reprise.models.base import AnswerError, ModelSpec
+from reprise.models.local.checkpoints import SPECIAL_TOKENS, load_part, split_generation_settings, tokenize_options
+from reprise.models.local.clip_inputs import ClipProcessor
+from reprise.models.local.weights import check_quantisation, find_unused_files
+
+# Adapter -> the auto classes that it loads.
+AUTO_CLASSES: dict[str, tuple[Any, ...]] = {
+    "transformers": (AutoModelForImageTextToText,),
+    "text": (AutoModelForCausalLM, AutoModelForSeq2SeqLM),
+}
+# The options of protocols with scored questions.
+SCORED_OPTIONS = (("Yes", "No"), ("A", "B"))
+# Size of a synthetic clip: as many frames as most protocols use, in a common resolution.
+FRAMES, HEIGHT, WIDTH = 8, 360, 640
+
+
+def find_incompatibilities(adapter: str, spec: ModelSpec) -> Iterator[str]:
+    """Yield each difference between a checkpoint's files and what the adapter needs, without reading the weights."""
+    if adapter not in AUTO_CLASSES:
+        return
+    try:
+        _generation(spec)
+        check_quantisation(spec.settings.get("quantised"), spec.weights)
+        if spec.settings.get("head") is not None:
+            return
+        config, kinds = load_part(AutoConfig, spec), AUTO_CLASSES[adapter]
+        if not spec.trust_remote_code and not any(type(config) in kind._model_mapping for kind in kinds):
+            names = " or ".join(kind.__name__ for kind in kinds)
+            yield f"transformers has no {names} of model_type '{config.model_type}'."
+        processor = ClipProcessor(spec) if adapter == "transformers" else None
+        tokenizer = load_part(AutoTokenizer, spec) if processor is None else processor.processor.tokenizer
+        for options in SCORED_OPTIONS:
+            tokenize_options(tokenizer, options)
+        if processor is not None:
+            noise = np.random.default_rng(0).integers(0, 256, (FRAMES, HEIGHT, WIDTH, 3), dtype=np.uint8)
+            clip = processor.prepare(Footage(noise, tuple(range(0, FRAMES * 24, 24)), 24.0, FRAMES * 24))
+            if processor.context_length is not None and clip.placeholder_count > processor.context_length:
+                yield (
+                    f"{FRAMES} frames of {WIDTH}x{HEIGHT} are {clip.placeholder_count} tokens, but the context length "
+                    f"is {processor.context_length}. Set `settings.max_pixels`, or send fewer frames."
+                )
+    except (UserError, AnswerError) as error:
+        yield str(error)
+
+
+def detect_frame_mode(spec: ModelSpec) -> str:
+    """Return how a checkpoint's processor and chat template take frames: as a `video` or as `images`."""
+    return ClipProcessor(spec).frame_mode
+
+
+def collect_notes(spec: ModelSpec) -> Iterator[str]:
+    """Yield notes on a valid checkpoint that a user may not expect: its own generation settings, and unused files."""
+    supported, replaced = _generation(spec)
+    reported = {name: value for name, value in supported.items() if name not in SPECIAL_TOKENS}
+    for label, settings in (("kept", reported), ("not used", replaced)):
+        if settings:
+            text = ", ".join(f"{name}: {value}" for name, value in settings.items())
+            yield f"settings that are {label}: {text} (of the checkpoint, for written answers)"
+    unused = find_unused_files(spec.weights, trust_remote_code=spec.trust_remote_code)
+    if unused:
+        yield f"files that are not read:  {', '.join(unused)}"
+    if ClipProcessor(spec).opens_thought:
+        yield "thoughts:                 the chat template opens one; it is removed from answers"
+
+
+def _generation(spec: ModelSpec) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the generation settings as transformers finds them: in their own file, else in the model configuration."""
+    if (spec.weights / "generation_config.json").is_file():
+        config = load_part(GenerationConfig, spec)
+    else:
+        config = GenerationConfig.from_model_config(load_part(AutoConfig, spec))
+    return split_generation_settings(config, spec.weights)

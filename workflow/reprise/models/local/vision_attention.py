@@ -1,0 +1,86 @@
+"""Attention for vision towers that pack frames and windows into one sequence: one call for all parts of one length.
+
+With sdpa, transformers calls attention for each window of each frame: for 64 frames of Qwen2.5-VL 1,568 calls in each
+of 28 layers. Here the windows of one length form the rows of a batch, which needs no mask and gives the same numbers.
+"""
+
+import inspect
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from reprise.models.local.torch_setup import torch
+
+from torch.utils.weak import WeakIdKeyDictionary
+from transformers import AttentionInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+# Towers pass the whole sequence and the bounds of its parts to implementations with `flash` in their names, and single
+# parts to all other implementations.
+BATCHED_ATTENTION = "batched_in_place_of_flash"
+REPLACED_ATTENTION = "sdpa"
+BOUNDS_ARGUMENT = "cu_seqlens"
+# Kernels use one axis of their grid for the rows of a batch, and that axis is limited to 65,535 blocks.
+MAX_PARTS = 16_384
+
+
+class AttentionBatches(NamedTuple):
+    """The parts of a packed sequence, batch by batch: all parts of a batch have one length."""
+
+    indices: list[tuple[Any, int]]
+    """positions of each batch in the sequence, part by part, and the length of its parts"""
+    order: Any
+    """for each position of the sequence, its index in the concatenated batches"""
+
+
+def batch_vision_attention(model: Any) -> None:
+    """Make the vision towers of a model compute attention for all parts of one length at once."""
+    AttentionInterface.register(BATCHED_ATTENTION, attend_to_parts)
+    model_configs = (model.config, model.config.get_text_config())
+    for module in model.modules():
+        configuration = getattr(module, "config", None)
+        if configuration is None or any(configuration is config for config in model_configs):
+            continue
+        if (
+            BOUNDS_ARGUMENT in inspect.signature(module.forward).parameters
+            and configuration._attn_implementation == REPLACED_ATTENTION
+        ):
+            configuration._attn_implementation = BATCHED_ATTENTION
+
+
+def attend_to_parts(
+    module: Any, query: Any, key: Any, value: Any, attention_mask: None, *, cu_seq_lens_q: Any, **options: Any
+) -> tuple[Any, None]:
+    """Compute attention within each part of a packed sequence; the tensors are (1, heads, length, width)."""
+    arguments = {name: options[name] for name in ("scaling", "dropout")}
+    batches = _batches(cu_seq_lens_q, query.device)
+    outputs = []
+    for positions, length in batches.indices:
+        # (1, heads, parts * length, width) -> (parts, heads, length, width)
+        parts = (
+            projection[0, :, positions].unflatten(1, (-1, length)).transpose(0, 1) for projection in (query, key, value)
+        )
+        output, _ = sdpa_attention_forward(module, *parts, attention_mask, is_causal=False, **arguments)
+        outputs.append(output.flatten(0, 1))
+    return torch.cat(outputs)[batches.order][None], None
+
+
+_BATCHES: Any = WeakIdKeyDictionary()
+"""Bounds -> batches, cached because the layers of a tower share bounds that must be copied from the device."""
+
+
+def _batches(bounds: Any, device: Any) -> AttentionBatches:
+    batches: AttentionBatches | None = _BATCHES.get(bounds)
+    if batches is None:
+        starts: dict[int, list[int]] = {}
+        offsets = bounds.tolist()
+        for start, end in pairwise(offsets):
+            starts.setdefault(end - start, []).append(start)
+        indices = [
+            ((torch.tensor(part_starts[first : first + MAX_PARTS])[:, None] + torch.arange(length)).flatten(), length)
+            for length, part_starts in starts.items()
+            for first in range(0, len(part_starts), MAX_PARTS)
+        ]
+        order = torch.cat([index for index, _ in indices]).argsort().to(device)
+        batches = AttentionBatches([(index.to(device), length) for index, length in indices], order)
+        _BATCHES[bounds] = batches
+    return batches

@@ -1,0 +1,123 @@
+"""Serve temporal.smk: temporal profiles, which measure whether a model uses temporal order."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from reprise.benchmarks.registry import load_scores
+from reprise.config.tables import Column, Row
+from reprise.config.temporal import PLANNED
+from reprise.core.names import any_of_pattern
+from reprise.core.paths import ALL, ScoredRun, settings_name, temporal_file
+from reprise.core.settings import Key
+from reprise.media.ablations import MIDDLE, NONE
+from reprise.media.sampling import count_frames
+from reprise.plan.rules import RuleInputs
+from reprise.plan.run_keys import RunKeys
+from reprise.plan.runs import Plan
+from reprise.plan.targets import TEMPORAL_FORMATS
+from reprise.tables.published import PublishedTable, published_path
+from reprise.temporal.profile import TemporalProfileKey, TemporalProfilesKey
+
+# Number of frames -> the condition that corresponds to a published value with so many frames.
+ABLATION_BY_FRAMES = {0: NONE, 1: MIDDLE}
+
+
+class TemporalRules(RuleInputs):
+    """Settings and input functions of temporal.smk."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.models = any_of_pattern(plan.temporal)  # wildcard pattern of models with a temporal profile
+
+    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
+        """Yield the settings of the stages of temporal.smk by name."""
+        if not self._plan.temporal:
+            return
+        config, key = self._plan.config, settings_name
+        suite_fields = {"suite": config.name, "notice": config.suite.notice, "level": config.main.confidence}
+        for slug, conditions_by_benchmark in self._plan.temporal.items():
+            benchmarks = [self._benchmark(slug, name) for name in conditions_by_benchmark]
+            model_fields = {"model": slug, "title": config.models[slug].label, "benchmarks": benchmarks}
+            profile = TemporalProfileKey.model_validate(suite_fields | model_fields)
+            yield key("temporal", slug), runs.add_versions("temporal_profile", profile, *conditions_by_benchmark)
+        combined = TemporalProfilesKey.model_validate(suite_fields | {"models": tuple(self._plan.temporal)})
+        yield key("temporal_profiles"), runs.add_versions("temporal_profiles", combined)
+
+    def _benchmark(self, slug: str, name: str) -> dict[str, Any]:
+        """Return the fields of a benchmark in a model's temporal profile."""
+        plan, config = self._plan, self._plan.config
+        tables = config.tables[name]
+        main = tables.overview
+        assert main is not None
+        column = main.columns[-1]
+        row = next(row for row in plan.overview[name].rows() if row.model == slug)
+        assert row.protocol is not None and row.sampling is not None
+        score, title = (
+            plan.overview[name].list_metrics(column)[-1],
+            tables.abbreviations.get(column.title, column.title),
+        )
+        is_counted = load_scores(name).CHANCE.get(score, 0.0) is None  # The chance level is computed from the data.
+        conditions = plan.temporal[slug][name]
+        return dict(
+            name=name,
+            title=config.benchmarks[name].title,
+            protocol=row.protocol,
+            form=config.benchmarks[name].protocols[row.protocol].form,
+            sampling=row.sampling,
+            score=score,
+            group=column.group or "",
+            score_title=title[:1].upper() + title[1:],
+            decimals=column.decimals,
+            items=plan.results.items(name),
+            statistics=plan.results.statistics(name) if is_counted else None,
+            runs={
+                condition: scored.run.name for condition, scored in conditions.items() if isinstance(scored, ScoredRun)
+            },
+            conditions={
+                condition: plan.results.verdicts(scored.run, scored.judge or "robust")
+                if isinstance(scored, ScoredRun)
+                else None
+                for condition, scored in conditions.items()
+            },
+            missing={condition: reason for condition, reason in conditions.items() if isinstance(reason, str)},
+            published=tuple(self._published(name, row, column)),
+        )
+
+    def _published(self, name: str, planned_row: Row, column: Column) -> Iterator[dict[str, Any]]:
+        """Yield the paper's values of this model and score with the same frames, with no frames and with one frame."""
+        config = self._plan.config
+        if not config.suite.show_published:
+            return
+        metric = (column.metrics or [""])[-1]
+        for table, spec in config.tables[name].tables.items():
+            printed = PublishedTable(published_path(name), table)
+            for row in spec.rows():
+                if row.model != planned_row.model or row.sampling is None:
+                    continue
+                is_planned = (row.protocol, row.sampling) == (planned_row.protocol, planned_row.sampling)
+                frames = count_frames(config.main.samplings[row.sampling])
+                condition = PLANNED if is_planned else None if frames is None else ABLATION_BY_FRAMES.get(frames)
+                cell = printed.get(row.published or row.label, row.frames, column.group or "", metric)
+                if condition and cell:
+                    source = f"{config.benchmarks[name].title}, Table {table.removeprefix('table')}: {row.label}"
+                    yield {"condition": condition, "value": cell.value, "source": source}
+
+    def files(self) -> list[Path]:
+        """Return the temporal profiles of all models in each format."""
+        names = [*self._plan.temporal, ALL] if self._plan.temporal else []
+        return [temporal_file(name, kind) for name in names for kind in TEMPORAL_FORMATS]
+
+    def profile_inputs(self, wildcards: Any) -> list[Path]:
+        """Return the inputs of one model's temporal profile."""
+        benchmarks = [self._benchmark(wildcards.model, name) for name in self._plan.temporal[wildcards.model]]
+        paths = [
+            path
+            for fields in benchmarks
+            for path in (*fields["conditions"].values(), fields["items"], fields["statistics"])
+        ]
+        return list(dict.fromkeys(path for path in paths if path is not None))
+
+    def temporal_profiles(self, wildcards: Any) -> list[Path]:
+        """Return the temporal profiles as JSON."""
+        return [temporal_file(slug, "json") for slug in self._plan.temporal]

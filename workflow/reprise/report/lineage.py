@@ -1,0 +1,102 @@
+"""Trace a run's numbers back to the release: every stage with its files and settings."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reprise.core.files import read_json, verify_sealed_text
+from reprise.core.lineage import Lineages, LineageStep
+from reprise.core.paths import STAGES, Results
+from reprise.core.schemas import CLIP_MANIFEST, SOURCES, read_table
+from reprise.report.folder import display_text, flatten_settings, to_text
+
+MAX_LIST_LENGTH = 1000
+MAX_FILES = 40  # released files that are listed with their digests; the stage's file lists all
+
+
+class Detail(NamedTuple):
+    name: str
+    text: str
+
+
+class UsedSettings(NamedTuple):
+    """Settings that files record as their provenance."""
+
+    name: str
+    settings: list[Detail]  # long texts, such as prompts, as digests
+
+
+class StageProvenance(NamedTuple):
+    """A stage with its files and their settings; settings are listed only at the first stage that has them."""
+
+    name: str
+    files: list[str]
+    details: list[Detail]
+    settings: list[UsedSettings]
+
+
+class StageLineages:
+    """The lineage of a suite's results by stage; every file is read once."""
+
+    def __init__(self, results: Results) -> None:
+        self._root = results.root.parent
+        self._lineages, self._file_details = Lineages(self._root), cache(_read_details)
+
+    def trace(self, result: Path) -> list[StageProvenance]:
+        """Return the stages that led to a result, starting with the release."""
+        by_stage: dict[str, list[LineageStep]] = {}
+        for step in self._lineages.trace(result):
+            by_stage.setdefault(step.stage, []).append(step)
+        recorded: set[str] = set()
+        stages = []
+        for stage, steps in by_stage.items():
+            new_settings = {
+                name: content
+                for step in steps
+                for name, content in step.provenance.settings.items()
+                if name not in recorded
+            }
+            recorded |= set(new_settings)
+            stages.append(
+                StageProvenance(
+                    name=stage,
+                    files=[display_text(step.path.as_posix()) for step in steps],
+                    details=self._file_details(stage, tuple(self._root / step.path for step in steps)),
+                    settings=[UsedSettings(name, flatten_details(content)) for name, content in new_settings.items()],
+                )
+            )
+        return stages
+
+
+def flatten_details(content: Any) -> list[Detail]:
+    """Return settings by dotted names; long lists are truncated, texts are complete."""
+    return list(_settings(content))
+
+
+def _settings(content: Any) -> Iterator[Detail]:
+    for name, value in flatten_settings(content):
+        if value not in (None, "", [], {}):
+            text = display_text(to_text(value))
+            if len(text) > MAX_LIST_LENGTH and not isinstance(value, str):
+                text = f"{text[:MAX_LIST_LENGTH]}... ({len(text)} characters)"
+            yield Detail(display_text(name), text)
+
+
+def _read_details(name: str, files: Sequence[Path]) -> list[Detail]:
+    """Return the content of a stage's files: digests of released or fetched files, or counts of clips by status."""
+    if name in STAGES and files:
+        schema = CLIP_MANIFEST if name == "clips" else SOURCES
+        statuses: Counter[str] = Counter()
+        for path in files:
+            statuses.update(read_table(path, schema, set(schema) - {"status"})["status"])
+        return [Detail("status", ", ".join(f"{count} {status}" for status, count in statuses.most_common()))]
+    details: list[Detail] = []
+    for path in files if name in ("weights", "serve_environment") else ():
+        details += _settings(read_json(verify_sealed_text(path)))
+    for path in files if name == "release" else ():
+        content = read_json(verify_sealed_text(path))
+        details += [Detail(display_text(file["path"]), f"sha256 {file['sha256']}") for file in content[:MAX_FILES]]
+        details += [Detail("and", f"{len(content) - MAX_FILES} more files")] if content[MAX_FILES:] else []
+    return details

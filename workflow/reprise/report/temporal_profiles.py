@@ -1,0 +1,71 @@
+"""Add temporal profiles to the report: one on each model's page, with links to items, and the figure of all models."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from reprise.core.files import verify_sealed_text
+from reprise.core.paths import ALL, temporal_file
+from reprise.report.folder import Folder
+from reprise.report.inputs import FIGURE_KINDS, PROFILE_KINDS
+from reprise.report.tables import browser_address
+from reprise.temporal.page import CSS, render_fragment
+from reprise.temporal.profile import CONDITION_TITLES, NONE, PLANNED, BenchmarkProfile, ConditionResult, read_profile
+
+
+def copy_shared_files(folder: Folder) -> None:
+    """Copy the files that pages with profiles share: the style sheet and the figure of all models."""
+    folder.write("assets/temporal.css", CSS)
+    _copy(ALL, FIGURE_KINDS, folder)
+
+
+def _copy(name: str, kinds: Iterable[str], folder: Folder) -> None:
+    for kind in kinds:
+        folder.copy(verify_sealed_text(temporal_file(name, kind)), f"temporal/{name}.{kind}")
+
+
+def load_profile(model: str, groups: Mapping[str, str], folder: Folder) -> dict[str, Any]:
+    """Return a model's profile for its page, and copy the profile's files.
+
+    Args:
+        model: The name of the model.
+        groups: Benchmark -> the group of items of its score.
+        folder: The folder of the report.
+
+    Returns:
+        The HTML, without the suite's notice, which the page has, and the conditions of each benchmark with links.
+    """
+    _copy(model, PROFILE_KINDS, folder)
+    profile = read_profile(temporal_file(model, "json"))
+    return {
+        "html": render_fragment(profile.model_copy(update={"notice": ""})),
+        "benchmarks": [_link_benchmark(benchmark, groups.get(benchmark.name, "")) for benchmark in profile.benchmarks],
+    }
+
+
+def _link_benchmark(benchmark: BenchmarkProfile, group: str) -> dict[str, Any]:
+    """Return a benchmark's conditions, each with links to its items, regressions and improvements."""
+    planned = benchmark.condition(PLANNED)
+    run = planned.run if planned else ""
+
+    def link_to(condition: ConditionResult, show: str) -> str:
+        state = {"b": benchmark.name, "group": group, "run": run or condition.run, "metric": benchmark.score}
+        return browser_address(state | {"other": condition.run if run != condition.run else "", "show": show})
+
+    conditions = [
+        {
+            "title": CONDITION_TITLES[condition.condition],
+            "condition": condition,
+            "link": link_to(condition, ""),
+            "regressions_link": link_to(condition, "better"),
+            "improvements_link": link_to(condition, "worse"),
+        }
+        for condition in benchmark.conditions
+    ]
+    comparison = next(
+        (condition for condition in benchmark.conditions if condition.condition not in (PLANNED, NONE)), planned
+    )
+    return {
+        "profile": benchmark,
+        "conditions": conditions,
+        "time_dependent_link": link_to(comparison, "temporal") if comparison else "",
+    }

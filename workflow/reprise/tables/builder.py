@@ -1,0 +1,349 @@
+"""Build one table: look up every cell by row and column, for a table object and for tidy rows that name the run."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from reprise.benchmarks.registry import load_scores
+from reprise.config.tables import Column, Row, Section
+from reprise.core.paths import Run, ScoredRun
+from reprise.stats.beta import ALPHA, binomial_p
+from reprise.tables.footnotes import broken_run_notes, extraction_notes, list_judges, provenance_lines
+from reprise.tables.keys import TableKey
+from reprise.tables.measurements import check_failed, check_missing, subject_name
+from reprise.tables.published import PublishedNumber, PublishedTable
+from reprise.tables.render import table as rendered
+from reprise.tables.render.table import EN_DASH, Cell, TableNumber, TextCell, mark_best
+
+DEFAULT_EXTRACTION = ("fixed", "robust")
+AUTHORS_EXTRACTION = ("authors", "authors")
+NOT_FINITE_NOTE = "The computed value is NaN or infinite; inspect the scores of the run."
+MAX_LISTED_DIFFERENCES = 3  # notes list the differences of at most this many numbers per row, and of this many rows
+TIDY_SCHEMA = pl.Schema(
+    {
+        "suite": pl.String,
+        "table": pl.String,
+        "section": pl.String,
+        "row": pl.String,
+        "column": pl.String,
+        "metric": pl.String,
+        "group": pl.String,
+        "value": pl.Float64,
+        "low": pl.Float64,
+        "high": pl.Float64,
+        "p_chance": pl.Float64,
+        "requested": pl.Int32,
+        "scored": pl.Int32,
+        "failed": pl.Int32,
+        "unparsed": pl.Int32,
+        "missing": pl.Int32,
+        "convention": pl.String,
+        "extractor": pl.String,
+        "source": pl.String,  # reproduced | imported | published | chance | data
+        "run": pl.String,
+        "judge": pl.String,
+        "key": pl.String,
+        "published": pl.Float64,  # the paper's number for the cell
+        "published_decimals": pl.Int32,  # the number of decimals that the paper prints
+    }
+)
+
+NumberLink: TypeAlias = Callable[[str, str, str], str]
+"""Subject, metric and group of a number -> address of its lineage."""
+
+
+def column_name(column: Column) -> str:
+    """Return a column's name for use outside its spanning header."""
+    return f"{column.span} {column.title}" if column.span else column.title
+
+
+@dataclass
+class TableBuilder:
+    """Builds one table and collects its tidy rows."""
+
+    key: TableKey
+    metrics: pl.DataFrame
+    published: PublishedTable
+    problems: Mapping[str, Counter[str]] = field(default_factory=dict)
+    """imported run or ratings -> problem -> number of answers with this problem"""
+    link: NumberLink | None = None  # none if tables are not published with the item browser
+    tidy_rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.spec = self.key.spec
+        self._cells = [(column, metric) for column in self.spec.columns for metric in self.spec.list_metrics(column)]
+        self.benchmark = load_scores(self.key.benchmark)
+        # A NaN or infinite value becomes None, with a note.
+        not_finite = {"value": None, "low": None, "high": None, "p_chance": None, "note": NOT_FINITE_NOTE}
+        self.numbers: dict[tuple[str, ...], Mapping[str, Any]] = {
+            (subject_name(row), row["metric"], row["group"], row["convention"], row["extractor"]): row
+            if row["value"] is None or math.isfinite(row["value"])
+            else row | not_finite
+            for row in self.metrics.iter_rows(named=True)
+        }
+        check_missing(self.key, self.metrics)
+        check_failed(self.key, self.metrics)
+
+    def build(self) -> rendered.Table:
+        key, spec, rows = self.key, self.spec, self.spec.rows()
+        has_only_data, has_only_judges = all(row.dataset for row in rows), all(row.judges for row in rows)
+        # The footnotes depend on the numbers that the cells show, so the cells come first.
+        sections = tuple(
+            rendered.TableSection(tuple(self._rows(section)), section.title or "", marks_best=section.best)
+            for section in spec.sections
+        )
+        table = rendered.Table(
+            title=spec.title,
+            origin=f"{key.benchmark_title}, Table {key.table.removeprefix('table')}",
+            caption=f"{spec.caption} {self.describe_judges()}".strip() if spec.judge else spec.caption,
+            label=f"tab:{key.benchmark.replace('_', '-')}-{key.table}",
+            stub=spec.stub or ("Data set" if has_only_data else "Judge" if has_only_judges else "Model"),
+            groups=tuple(
+                rendered.ColumnGroup(tuple(rendered.TableColumn(column.title) for column in members), span or "")
+                for span, members in groupby(spec.columns, key=lambda column: column.span)
+            ),
+            sections=sections,
+            warnings=tuple(broken_run_notes(key, self.metrics)),
+            notes=(*self.wrong_answer_notes(), *extraction_notes(key, self.metrics), *spec.notes),
+            provenance=tuple(provenance_lines(key, self.metrics)),
+            notice=key.notice,
+            has_comparison=key.show_published,
+            bold=spec.bold,
+            significance=f"above chance, one-sided exact binomial test of effective samples, alpha {ALPHA}",
+            abbreviations=key.abbreviations,
+        )
+        for index, column in enumerate(spec.columns if spec.best else ()):
+            table = mark_best(table, index, column.best)
+        return table
+
+    def _rows(self, section: Section) -> Iterator[rendered.TableRow]:
+        for row in section.resolve():
+            cells = tuple(
+                TextCell(row.frames or EN_DASH)
+                if column.shows == "frames"
+                else Cell(
+                    tuple(self._number(row, column, metric, section) for metric in self.spec.list_metrics(column))
+                )
+                for column in self.spec.columns
+            )
+            notes = () if row.chance or row.dataset else tuple(self._row_notes(row))
+            is_reference = row.chance or row.model in self.key.reference_models
+            yield rendered.TableRow(row.label, cells, notes, is_reference=is_reference)
+
+    def find_source(self, row: Row, column: Column) -> str | None:
+        """Return the subject of a cell's number: the data, or a run that is scored here."""
+        if row.dataset:
+            return f"{self.key.benchmark}/data"
+        scored = self.find_scored_run(row, column)
+        return scored.name if scored and scored.name in self.key.runs else None
+
+    def find_scored_run(self, row: Row, column: Column) -> ScoredRun | None:
+        """Return the run of a cell, and the judge whose ratings it shows."""
+        cell_row = row.for_column(column)
+        if cell_row.model is None or cell_row.protocol is None or cell_row.sampling is None:
+            return None
+        run = Run(self.key.benchmark, cell_row.protocol, cell_row.sampling, cell_row.model)
+        if cell_row.protocol not in self.key.judged_protocols:
+            return ScoredRun(run)
+        candidates = (ScoredRun(run, judge) for judge in row.judges or self.key.judge_order)
+        return next((scored for scored in candidates if scored.name in self.key.runs), None)
+
+    def find_number(
+        self, row: Row, column: Column, metric: str, extraction: tuple[str, str]
+    ) -> Mapping[str, Any] | None:
+        """Return the number of a cell by one convention and extractor; compute a ratio from the numbers of two runs."""
+        group = row.group or column.group or ""
+        if column.ratio is None:
+            return self.numbers.get((self.find_source(row, column) or "", metric, group, *extraction))
+        denominator_column = column.model_copy(update={"sampling": column.ratio.over})
+        numerator, denominator = (
+            self.numbers.get((self.find_source(row, operand) or "", column.ratio.metric, group, *extraction))
+            for operand in (column, denominator_column)
+        )
+        if not numerator or not denominator or numerator["value"] is None or not denominator["value"]:
+            return None
+        ratio = {"metric": metric, "value": 100 * numerator["value"] / denominator["value"]}
+        return {**numerator, **ratio, "low": None, "high": None, "p_chance": None}
+
+    def _number(self, row: Row, column: Column, metric: str, section: Section) -> TableNumber:
+        """Return one number: chance in a row of chance, else the measured one, else the published one, else a dash."""
+        key, group, cell_row = self.key, row.group or column.group or "", row.for_column(column)
+        # A sampling with fewer frames than the protocol's `frames_min` is greyed for this metric, except text only.
+        frames_min = key.frames_min.get(cell_row.protocol or "", {}).get(metric, 0)
+        greyed = 0 < key.frames.get(cell_row.sampling or "", 0) < frames_min
+        paper = self.find_published(row, column, metric) if key.show_published else None
+        paper_columns = {"published": paper.value, "published_decimals": paper.decimals} if paper else {}
+        cell_columns = {
+            "suite": key.suite, "table": f"{key.benchmark}/{key.table}", "section": section.title or "",
+            "row": row.label, "column": column_name(column), "metric": metric, "group": group,
+        }  # fmt: skip
+
+        if row.chance:
+            chance = self._chance(cell_row, metric, group)
+            if chance is not None or paper is None:
+                self.tidy_rows.append({"value": chance, **cell_columns, "source": "chance"})
+                return TableNumber(chance, column.decimals, column.signed)
+        measurement = self.find_number(row, column, metric, DEFAULT_EXTRACTION)
+        notes: tuple[str, ...] = ()
+        if measurement is not None:
+            is_imported = self.find_source(row, column) in key.imported_runs
+            source = "data" if row.dataset else "imported" if is_imported else "reproduced"
+            for extraction in (DEFAULT_EXTRACTION, AUTHORS_EXTRACTION):
+                if number := self.find_number(row, column, metric, extraction):
+                    columns = {name: number[name] for name in TIDY_SCHEMA if name in number}
+                    self.tidy_rows.append({**columns, **paper_columns, **cell_columns, "source": source})
+            notes = tuple(filter(None, [measurement["note"], self._compared_with_group(measurement)]))
+        if measurement is not None and (measurement["value"] is not None or paper is None):
+            interval = (
+                None
+                if measurement["low"] is None or measurement["high"] is None
+                else (measurement["low"], measurement["high"])
+            )
+            p_chance = measurement["p_chance"] if self.spec.significance else None
+            return TableNumber(
+                measurement["value"],
+                column.decimals,
+                column.signed,
+                "incomplete" if measurement["missing"] else "imported" if is_imported else "reproduced",
+                is_significant=p_chance is not None and p_chance < ALPHA and not greyed,
+                is_greyed=greyed,
+                published=paper.value if paper else None,
+                notes=notes,
+                interval=interval if self.spec.intervals else None,
+                link=self.link(subject_name(measurement), metric, group) if self.link else "",
+            )
+        if paper is not None:
+            self.tidy_rows.append({"value": paper.value, **paper_columns, **cell_columns, "source": "published"})
+            return TableNumber(paper.value, column.decimals, column.signed, "published", is_greyed=greyed, notes=notes)
+        # A cell with neither a measured nor a published number shows the reason.
+        state: rendered.State = "reproduced"
+        if not row.chance and self.find_source(row, column) is None:
+            is_lost = self.spec.is_damaged and key.show_published
+            state = "lost" if is_lost else "not run" if cell_row.model is not None else "reproduced"
+        return TableNumber(None, column.decimals, state=state)
+
+    def find_published(self, row: Row, column: Column, metric: str) -> PublishedNumber | None:
+        """Return the published value of a cell, by the names that the csv gives its row and column."""
+        names = column.published
+        if names is None:
+            return None
+        label = names.row or row.published or row.label
+        frames = row.frames if names.frames is None else names.frames
+        if label in names.stated:
+            return PublishedNumber.parse(str(names.stated[label]))
+        return self.published.get(label, frames, names.group or row.group or column.group or "", metric)
+
+    def _compared_with_group(self, measurement: Mapping[str, Any]) -> str:
+        """Return a note if a group's share differs significantly from the same run's share of another group."""
+        reference = self.numbers.get(
+            (subject_name(measurement), measurement["metric"], self.spec.compared_with or "", *DEFAULT_EXTRACTION)
+        )
+        if (
+            reference is None
+            or reference["value"] is None
+            or not 0 < reference["value"] < 100
+            or not measurement["requested"]
+        ):
+            return ""
+        right, share = round(measurement["value"] * measurement["requested"] / 100), reference["value"] / 100
+        for word, p in (
+            ("above", binomial_p(right, measurement["requested"], share)),
+            ("below", binomial_p(right, measurement["requested"], share, "less")),
+        ):
+            if p is not None and p < ALPHA:
+                return (
+                    f"Significantly {word} the same model's score over group '{self.spec.compared_with}' "
+                    f"(one-sided exact binomial test, alpha {ALPHA}; that score is treated as exact)."
+                )
+        return ""
+
+    def _chance(self, row: Row, metric: str, group: str) -> float | None:
+        """Return the score of random guessing: a constant of the benchmark, or the one counted from its data."""
+        constant = self.benchmark.CHANCE.get(metric)
+        if constant is not None:
+            return constant
+        form = self.key.forms.get(row.protocol or "", "")
+        number = self.numbers.get((f"{self.key.benchmark}/data", f"chance.{form}.{metric}", group, *DEFAULT_EXTRACTION))
+        return None if number is None else float(number["value"])
+
+    def _row_notes(self, row: Row) -> Iterator[str]:
+        """Yield the footnotes of a row: counts, quantised weights, import problems, judges, and other conventions."""
+        numbers = self._measured_numbers(row)
+        if numbers:
+            largest = max(numbers, key=lambda number: number["requested"] + number["missing"])
+            unparsed = "without a judgement" if largest["judge"] else "unparsed"
+            counts = [
+                f"{max(number[name] for number in numbers)} {words}"
+                for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", unparsed))
+                if any(number[name] for number in numbers)
+            ]
+            if counts:
+                yield f"Of up to {largest['requested'] + largest['missing']} samples: {', '.join(counts)}."
+        runs = [scored for column in self.spec.columns if (scored := self.find_scored_run(row, column))]
+        measured_runs = [scored for scored in runs if scored.name in self.key.runs]
+        models_by_role = {
+            "Run": {scored.run.model for scored in measured_runs},
+            "Judged": {scored.judge for scored in measured_runs},
+        }
+        for role, models in models_by_role.items():
+            if methods := sorted({self.key.quantised[model] for model in models & self.key.quantised.keys()}):
+                yield f"{role} with quantised weights ({', '.join(methods)})."
+        names = {name for scored in runs for name in (scored.name, scored.run.name)}
+        problems = sum((self.problems.get(name, Counter()) for name in sorted(names)), Counter[str]())
+        if summary := ", ".join(f"{count} {problem}" for problem, count in problems.most_common()):
+            yield f"Problems of imported answers: {summary}."
+        # If rows have different judges and the label does not name the judge, a note does.
+        if not row.judges and len(list_judges(self.metrics)) > 1:
+            judges = sorted({scored.judge for scored in runs if scored.judge})
+            yield from (f"Judged by {self.key.judges[judge]}." for judge in judges)
+        if differing := self._differing_columns(row):
+            if len(differing) > MAX_LISTED_DIFFERENCES or self._differing_row_count > MAX_LISTED_DIFFERENCES:
+                yield "The authors' convention and extractor give other numbers, which are in the csv."
+            else:
+                yield f"By the authors' convention and extractor: {', '.join(differing)}."
+
+    def _measured_numbers(self, row: Row) -> list[Mapping[str, Any]]:
+        """Return the measured numbers that a row shows."""
+        return [
+            number for cell in self._cells if (number := self.find_number(row, *cell, DEFAULT_EXTRACTION)) is not None
+        ]
+
+    @cached_property
+    def _differing_row_count(self) -> int:
+        """Return the number of rows for which the authors' convention gives other numbers."""
+        return sum(bool(self._differing_columns(row)) for row in self.spec.rows())
+
+    def _differing_columns(self, row: Row) -> list[str]:
+        """Return the columns of a row for which the authors' convention prints another number, and that number."""
+        columns = []
+        for column, metric in self._cells:
+            numbers = [
+                self.find_number(row, column, metric, extraction)
+                for extraction in (DEFAULT_EXTRACTION, AUTHORS_EXTRACTION)
+            ]
+            values = [number["value"] for number in numbers if number]
+            texts = ["-" if value is None else f"{value:.{column.decimals}f}" for value in values]
+            if len(set(texts)) == len(numbers):
+                columns.append(f"{column_name(column)} {texts[1]}")
+        return columns
+
+    def wrong_answer_notes(self) -> list[str]:
+        """Return the note on how failed and unparsed answers count, if there are any."""
+        rows = [row for row in self.spec.rows() if not row.dataset]
+        has_wrong = any(
+            number["failed"] or number["unparsed"] for row in rows for number in self._measured_numbers(row)
+        )
+        return ["Failed and unparsed answers count as wrong."] if has_wrong else []
+
+    def describe_judges(self) -> str:
+        """Return the sentence that names the judges of the measured and of the published ratings."""
+        has_published = any(row["source"] == "published" for row in self.tidy_rows)
+        judges = [f"{self.key.judges[judge]} ({judge})" for judge in list_judges(self.metrics)]
+        paper_judges = [f"{self.spec.judge}{' (published values)' if judges else ''}"] if has_published else []
+        return f"Judged by {'; '.join(judges + paper_judges)}." if judges or paper_judges else ""

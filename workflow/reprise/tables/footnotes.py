@@ -1,0 +1,95 @@
+"""Footnotes of a table: judges, differences between extractors, flawed entries, broken runs and provenance."""
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+import polars as pl
+
+from reprise.benchmarks import health
+from reprise.benchmarks.annotations import FLAWS
+from reprise.core.plain import summarize_list
+from reprise.core.schemas import EXTRACTORS_DIFFER
+from reprise.core.version import VERSION
+from reprise.extraction.rules import CUSTOM_RULE_SUFFIX
+from reprise.tables.keys import TableKey
+from reprise.tables.measurements import subject_name
+
+
+def list_judges(metrics: pl.DataFrame) -> list[str]:
+    return metrics["judge"].drop_nulls().unique().sort().to_list()
+
+
+def broken_run_notes(key: TableKey, metrics: pl.DataFrame) -> list[str]:
+    """Return a warning for each run that looks broken, with the reasons; baselines are left out."""
+    lines = [
+        f"{name} looks broken: {'; '.join(reasons)}."
+        for name, rows in _health_by_subject(metrics)
+        if rows[0]["run"].rpartition("/")[2] not in key.reference_models and (reasons := health.find_problems(rows))
+    ]
+    return summarize_list(lines, 8, "{} more runs look broken: see the provenance.")
+
+
+def _health_by_subject(metrics: pl.DataFrame) -> list[tuple[str, list[Mapping[str, Any]]]]:
+    """Return the name and the health metrics of each run, or of each run and judge."""
+    health_metrics = metrics.filter(pl.col("metric").str.starts_with(health.HEALTH_PREFIX)).unique(maintain_order=True)
+    rows = sorted(health_metrics.iter_rows(named=True), key=subject_name)
+    return [(name, list(numbers)) for name, numbers in groupby(rows, subject_name)]
+
+
+def judge_notes(key: TableKey, metrics: pl.DataFrame) -> list[str]:
+    """Return the notes on the judges of the answers, unless the caption names them, and on runs without a judge."""
+    judges = () if key.spec.judge else list_judges(metrics)
+    counts = _extractor_counts(metrics).filter(pl.col("judge").is_not_null())
+    is_rule_of_judge = pl.col("extractor").str.starts_with(pl.col("judge") + ": ")
+    extracting_judges = set(counts["judge"]) - set(counts.filter(is_rule_of_judge)["judge"])
+    lines = [f"Answers judged by {key.judges[judge]} ({judge})." for judge in judges if judge not in extracting_judges]
+    if key.unjudged_runs:
+        runs = ", ".join(summarize_list(key.unjudged_runs, 3, "..."))
+        lines.append(f"Published values instead of {len(key.unjudged_runs)} runs that no judge has rated: {runs}.")
+    return lines
+
+
+def _extractor_counts(metrics: pl.DataFrame) -> pl.DataFrame:
+    """Return the number of answers that each extraction rule or model extracted, by run."""
+    rows = metrics.filter(metric=health.EXTRACTED_BY).unique(maintain_order=True)
+    extractor = pl.col("group").str.strip_prefix(health.ANSWERS + health.GROUP_SEPARATOR)
+    count = (pl.col("value") * pl.col("requested") / 100).round()
+    return rows.select("run", "judge", "requested", extractor=extractor, count=count)
+
+
+def extraction_notes(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
+    """Yield the notes on extractors that differ, answers extracted by a fallback, judges, and flawed entries."""
+    differing = metrics.filter(pl.col("metric") == EXTRACTORS_DIFFER).iter_rows(named=True)
+    row = max(differing, key=lambda row: (row["value"] or 0) / max(row["requested"], 1), default=None)
+    if row is not None and row["value"]:
+        count, total = f"{row['value']:.0f}", row["requested"]
+        yield f"The extractors robust and authors differ on at most {count} of {total} answers of a run."
+    counts = _extractor_counts(metrics)
+    by_judge = counts.filter(pl.col("extractor") == pl.col("judge"))
+    by_custom_rule = counts.filter(pl.col("extractor").str.ends_with(CUSTOM_RULE_SUFFIX))
+    for (name,), rows in pl.concat([by_judge, by_custom_rule]).group_by("extractor", maintain_order=True):
+        extractor = f"{key.judges[str(name)]} ({name})" if name in key.judges else f"'{name}' of the configuration"
+        unparsed = " that robust leaves unparsed" if name in key.judges else ""
+        yield f"{rows['count'].sum():.0f} of {rows['requested'].sum()} answers{unparsed} were extracted by {extractor}."
+    yield from judge_notes(key, metrics)
+    flaws = metrics.filter(pl.col("metric") == FLAWS).select("value", "note").unique(maintain_order=True)
+    for value, note in flaws.iter_rows():
+        yield f"Flawed entries of the release: {value:.0f} ({note})."
+
+
+def provenance_lines(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
+    """Yield the suite, the paper, the convention, and the key and health of every run."""
+    yield f"Suite {key.suite} ({key.suite_title}), Reprise {VERSION}."
+    yield f"Paper: {key.paper}."
+    if key.runs:
+        yield (
+            "Failed and unparsed answers count as wrong (convention fixed, extractor robust). "
+            "Intervals and numbers by the authors' convention are in the csv."
+        )
+    digests = {row["run"]: row["key"] for row in metrics.iter_rows(named=True) if row["key"]}
+    for run, digest in sorted(digests.items()):
+        yield f"{run}: key {digest[:12]}"
+    for name, rows in _health_by_subject(metrics):
+        if summary := health.summarize(rows):
+            yield f"{name}: {summary}"

@@ -1,0 +1,74 @@
+"""The measurements that tables are built from, their checks, and the problems of imported answers."""
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reprise.benchmarks.health import HEALTH_PREFIX
+from reprise.benchmarks.registry import load_analyses
+from reprise.core.errors import UserError
+from reprise.core.files import verify_sealed_text
+from reprise.core.paths import Results
+from reprise.core.schemas import EXTRACTORS_DIFFER, FAILED_ANSWERS, METRICS, read_table
+from reprise.tables.keys import TableKey
+
+
+def read_metrics(paths: Iterable[Path]) -> pl.DataFrame:
+    return pl.concat([pl.DataFrame(schema=METRICS), *(read_table(path, METRICS) for path in paths)])
+
+
+def read_problems(paths: Iterable[Path], results: Results) -> dict[str, Counter[str]]:
+    """Return counts of problems by run, or by run and judge.
+
+    Questions without an answer are left out, because the metrics count them as failed.
+    """
+    problems = {}
+    for path in paths:
+        with verify_sealed_text(path).open(encoding="utf-8", newline="") as stream:
+            rows = csv.DictReader(stream)
+            problems[results.get_run_name(path)] = Counter(row["problem"] for row in rows if row["file"])
+    return problems
+
+
+def subject_name(row: Mapping[str, Any]) -> str:
+    """Return the subject of a measured number: a run, or a run as rated by one judge."""
+    return f"{row['run']}/{row['judge']}" if row["judge"] else str(row["run"])
+
+
+def check_missing(key: TableKey, metrics: pl.DataFrame) -> None:
+    analyses = load_analyses(key.benchmark)
+    # Items without a clip have no clip metadata, so they belong to no group that an analysis derives from it.
+    analysed = list(analyses.groups) if analyses else []
+    is_count = pl.col("metric").is_in([EXTRACTORS_DIFFER, FAILED_ANSWERS]) | pl.col("metric").str.starts_with(
+        HEALTH_PREFIX
+    )
+    measured = metrics.filter(~is_count & ~pl.col("group").is_in(analysed), convention="fixed")
+    totals = measured.group_by("run", maintain_order=True).agg(pl.col("requested", "missing").sum())
+    for run, requested, missing in totals.iter_rows():
+        if missing > key.missing_share_max * (requested + missing):
+            raise UserError(
+                f"{key.table} of {key.benchmark}: {100 * missing / (requested + missing):.1f} % of the items of {run} "
+                f"have no clip, more than the {100 * key.missing_share_max:.1f} % that missing_share_max of suite "
+                f"'{key.suite}' allows. {Results(key.suite).folder}/sources/ lists them with the reasons."
+            )
+
+
+def check_failed(key: TableKey, metrics: pl.DataFrame) -> None:
+    too_many = pl.col("failed") > key.failed_share_max * pl.col("requested")
+    failed = dict.fromkeys(
+        f"{subject_name(row)}: {row['failed']} of {row['requested']} {row['group']} ({row['note']})"
+        for row in metrics.filter(too_many, metric=FAILED_ANSWERS).iter_rows(named=True)
+    )
+    if failed:
+        first, *remaining = failed
+        raise UserError(
+            f"{key.table} of {key.benchmark}: {first}: a larger share of answers failed than the "
+            f"{100 * key.failed_share_max:.1f} % that failed_share_max of suite '{key.suite}' allows.\n"
+            + "".join(f"Also {line}.\n" for line in remaining)
+            + "`python -m reprise why <run>` lists the requests that the next run of snakemake sends again. "
+            "`python -m reprise retry <run or reason>` marks the others to be sent again."
+        )

@@ -22,7 +22,7 @@ class TroubledSettings(Settings):
     name: str
 
 
-ADAPTERS |= {"troubled": AdapterInfo("reprise.models.local.troubled:Troubled", TroubledSettings, asks=ANYTHING)}
+ADAPTERS |= {"troubled": AdapterInfo("reprise.models.local.troubled:Troubled", TroubledSettings, request_types=ALL_REQUEST_TYPES)}
 """
 PAIRS = 6
 CLIPS_BEFORE = 3

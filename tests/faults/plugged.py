@@ -19,8 +19,8 @@ class PluggedSettings(Settings):
 
 
 ADAPTERS |= {
-    "pixels": AdapterInfo("reprise.models.local.plugged:Pixels", PluggedSettings, asks=ANYTHING),
-    "faulty": AdapterInfo("reprise.models.local.plugged:Faulty", PluggedSettings, asks=ANYTHING),
+    "pixels": AdapterInfo("reprise.models.local.plugged:Pixels", PluggedSettings, request_types=ALL_REQUEST_TYPES),
+    "faulty": AdapterInfo("reprise.models.local.plugged:Faulty", PluggedSettings, request_types=ALL_REQUEST_TYPES),
 }
 """
 ONE_IN = 5  # of the questions to a faulty model, one in so many is met by its fault

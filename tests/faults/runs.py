@@ -26,7 +26,7 @@ PLANNED = re.compile(r"^ *(?:local)?rule (\w+):\n((?: +\w+: .*\n)+)", re.MULTILI
 TIMED = re.compile(r"timings|^\.?overview\.")
 # In the report only these do: rows of a run's page, the overview's cells without a link, and these pages' digests.
 TIMED_PARTS = {
-    "results/report/runs/": re.compile(rb'<tr><th scope="row">(?:Time|Of which)</th>.*</tr>'),
+    "results/report/runs/": re.compile(rb'<tr><th scope="row">(?:Time|Of this)</th>.*</tr>'),
     REPORT: re.compile(rb'<td class="right">[0-9.]+</td>'),
     "results/report/manifest.json": re.compile(rb'"(?:runs/[^"]*|index\.html)":"[0-9a-f]*"'),
 }

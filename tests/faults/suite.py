@@ -28,7 +28,7 @@ title: Reduced
 show_published: true
 run: [pixels, hub-siglip, o3, gpt-4v, humans, wordmatch, toy-writer]
 overview: [pixels]
-time: [pixels]
+temporal: [pixels]
 shards: 1
 missing_share_max: 0.0
 benchmarks:

@@ -16,7 +16,7 @@ class SlowSettings(Settings):
 
 
 ADAPTERS["slow"] = AdapterInfo(
-    "reprise.models.local.slow_model:Slow", SlowSettings, asks=("score", "choose", "write"), needs_weights=True
+    "reprise.models.local.slow_model:Slow", SlowSettings, request_types=("score", "choose", "write"), needs_weights=True
 )
 """
 NOTES = Path("notes")

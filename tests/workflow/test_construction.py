@@ -66,7 +66,9 @@ def test_a_subset_is_searched_for_after_a_run_and_is_no_part_of_the_release(proj
     assert all((row["strict"], row["subset_strict"]) == ("100.00", "100.00") for row in rows)
     assert sorted(row["test_name"] for row in rows) == sorted({row["test_name"] for row in project.rows(RELEASED)})
     assert len(project.rows(f"{SUBSET}/oracle.csv")) == sum(int(row["subset"]) for row in rows) <= 16
-    assert "run 'velociti/entail/fps1/toy-text' does not exist here" in project.refused("--dry-run", f"{SUBSET}/toy-text.csv")
+    assert "run 'velociti/entail/fps1/toy-text' does not exist here" in project.refused(
+        "--dry-run", f"{SUBSET}/toy-text.csv"
+    )
 
 
 def test_without_a_verdict_nothing_is_released(project: Project) -> None:

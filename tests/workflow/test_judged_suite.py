@@ -124,7 +124,7 @@ def test_a_changed_prompt_of_a_judge_reruns_only_judging_and_the_plan_says_so(
     text = " ".join(capsys.readouterr().out.split())
     assert "'judged': 3 inference jobs pending; done: 3." in text
     assert "wordmatch: prompt changed (prompt.system: As an AI" in text
-    assert "made again before it: judge_requests." in text
+    assert "computed again before it: judge_requests." in text
     assert text.count(" *8 0 0 0 ") == 3 and text.count(" of mmbench_video/unpacked/none/oracle ") == 2
     for path in Path("results/judged/judge_requests").rglob("oracle.parquet"):
         path.unlink()
@@ -205,4 +205,4 @@ def test_a_model_reads_what_the_table_leaves_unread(judged: Project) -> None:
     assert (found["Sure", "group"]["value"], found["Unsure", "text"]["unparsed"]) == ("100.0", "0")
     verdicts = judged.parquet("judged/verdicts/vinoground/cot.read/linspace4/vague/served")
     assert set(verdicts["extracted_by"]) == {"served"}
-    assert "read by: served" in judged.called("item", "vinoground/cot.read/linspace4/vague", "0_neg/text")
+    assert "extracted by: served" in judged.called("item", "vinoground/cot.read/linspace4/vague", "0_neg/text")

@@ -362,5 +362,5 @@ def _round_state(states: RunStates, job: ModelJob) -> PendingJob:
     inputs = {"candidates": job.responses.parents[2] / "texts.parquet", "requests": job.requests}
     changed = [name for name, path in inputs.items() if states.changes_since(path)]
     if changed:
-        reasons.append(f"made again before it: {', '.join(changed)}")
+        reasons.append(f"computed again before it: {', '.join(changed)}")
     return PendingJob(job, model, tuple(dict.fromkeys(reasons)), has_stale_inputs=bool(changed))

@@ -105,7 +105,7 @@ protocols:
 3. A row with `protocol: paper.read` shows it. Both protocols share the answers to `paper`, also imported ones
    (`answers_of`).
 
-Empty answers are not sent. `read_by: <model>` and a footnote count the model's extractions. The results of `authors`
+Empty answers are not sent. `extracted_by: <model>` and a footnote count the model's extractions. The results of `authors`
 stay the same. `judge_scope: all`, the default, sends every answer to the judge.
 
 ## Accuracy

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import polars as pl
 from reprise.core.schemas import ITEMS, VERDICTS, write_table
-from reprise.temporal.profile import CONDITIONS, BenchmarkProfileKey, TemporalProfileKey
+from reprise.temporal.conditions import CONDITIONS
+from reprise.temporal.profile import BenchmarkProfileKey, TemporalProfileKey
 
 from tests.unit.rows import item_row, verdict_row
 

@@ -1,4 +1,4 @@
-"""Temporal profiles: the worked example of docs/reference/temporal.md, and models with a known use of time."""
+"""Temporal profiles: the worked example of docs/reference/temporal.md, scores per question, files and sentences."""
 
 import re
 from pathlib import Path
@@ -12,50 +12,58 @@ from reprise.core.errors import UserError
 from reprise.core.files import verify_sealed_text
 from reprise.core.schemas import ITEMS, METRICS, VERDICTS, write_table
 from reprise.stages import temporal_profile
+from reprise.temporal.conditions import CONDITIONS, PLANNED
+from reprise.temporal.findings import describe_benchmark, summarize_benchmark, summarize_profile
 from reprise.temporal.measure import build_profile
-from reprise.temporal.profile import CONDITIONS, TemporalProfile, read_profile
-from reprise.temporal.tables import sort_profiles
+from reprise.temporal.profile import BenchmarkProfile, TemporalProfile, read_profile
+from reprise.temporal.ranking import common_benchmarks, order_loss, rank_on_benchmark, rank_overall
+from reprise.temporal.rules import Outcome, Rule
 
 from tests.unit.rows import item_row, verdict_row
 from tests.unit.temporal.profile_inputs import key_of, key_of_rule, write_items, write_verdicts
 
 # The worked example: ten videos with one question each; 1 is a right answer.
 EXAMPLE = {
-    "planned": "1111111100",
+    "none": "1010100001",
+    "middle": "1110100000",
     "shuffled": "1111100010",
     "reversed": "1111000010",
-    "middle": "1110100000",
-    "none": "1010100001",
+    "planned": "1111111100",
 }
 
 
-def example(folder: Path, conditions: dict[str, str], **known: object) -> TemporalProfile:
+def build_example(folder: Path, digits_by_condition: dict[str, str], **settings: object) -> TemporalProfile:
     items = write_items(folder, 10)
     right = {
         condition: [None if digit == "-" else digit == "1" for digit in digits]
-        for condition, digits in conditions.items()
+        for condition, digits in digits_by_condition.items()
     }
-    paths = {condition: write_verdicts(folder, condition, digits) for condition, digits in right.items()}
-    return build_profile(key_of(items, paths, **known))[0]
+    paths = {condition: write_verdicts(folder, condition, answers) for condition, answers in right.items()}
+    return build_profile(key_of(items, paths, **settings))[0]
 
 
-def test_the_worked_example(tmp_path: Path) -> None:
-    (benchmark,) = example(tmp_path, EXAMPLE).benchmarks
-    assert [round(result.score.value) for result in benchmark.conditions] == [80, 60, 50, 40, 40]
-    parts = {part.name: round(part.number.value) for part in benchmark.parts}
-    assert parts == {"words": 40, "one_frame": 0, "set": 20, "order": 20}
-    changes = {result.condition: result.change for result in benchmark.conditions if result.change}
-    assert {condition: (round(change.value), change.regressions, change.improvements) for condition, change in changes.items()} == {
-        "shuffled": (-20, 3, 1), "reversed": (-30, 4, 1), "middle": (-40, 4, 0), "none": (-40, 5, 1),
-    }  # fmt: skip
-    # Exact: 10 of 2^4 patterns of signs are as extreme as 3 against 1; 2 of 2^4 are as extreme as 4 against 0.
-    assert (changes["shuffled"].p, changes["middle"].p) == (10 / 16, 2 / 16)
-    assert benchmark.missing == dict.fromkeys(("first", "mismatched"), "left out by the suite's `temporal_ablations`")
-    assert (benchmark.samples, benchmark.excluded, benchmark.clusters, benchmark.only_as_planned) == (10, 0, 10, 3)
-    (benchmark,) = example(tmp_path, EXAMPLE | {"none": "1010100-0-"}).benchmarks
-    assert (benchmark.samples, benchmark.excluded) == (8, 2), (
-        "all numbers use the samples that were run under every condition"
-    )
+def test_worked_example(tmp_path: Path) -> None:
+    (benchmark,) = build_example(tmp_path, EXAMPLE).benchmarks
+    assert [round(result.question_score.value) for result in benchmark.conditions] == [40, 40, 60, 50, 80]
+    differences = {result.condition: result.difference for result in benchmark.conditions if result.difference}
+    assert {
+        condition: (round(difference.value), difference.regressions, difference.improvements)
+        for condition, difference in differences.items()
+    } == {"none": (40, 5, 1), "middle": (40, 4, 0), "shuffled": (20, 3, 1), "reversed": (30, 4, 1)}
+    assert {difference.outcome for difference in differences.values()} == {Outcome.TOO_FEW}, "ten clusters"
+    ordered_only = benchmark.ordered_only
+    assert ordered_only and (ordered_only.count, ordered_only.mirrored) == (3, 1)
+    assert ordered_only.expected == pytest.approx(10 / 8), "right once and wrong twice, by a coin"
+    assert benchmark.tomato.multi_frame_gain == pytest.approx(100)  # 80 / 40 - 1
+    assert benchmark.tomato.order_sensitivity == pytest.approx(100 / 3)  # 80 / 60 - 1
+    assert describe_benchmark(benchmark) == ["Too few clips to tell: 10 clusters; verdicts need 40."]
+    reason = "left out by the suite's `temporal_ablations`"
+    assert benchmark.missing == dict.fromkeys(set(CONDITIONS) - set(EXAMPLE), reason)
+
+
+def test_scores_use_the_questions_of_every_condition(tmp_path: Path) -> None:
+    (benchmark,) = build_example(tmp_path, EXAMPLE | {"none": "1010100-0-"}).benchmarks
+    assert (benchmark.questions, benchmark.excluded, benchmark.clusters) == (8, 2, 8)
 
 
 def test_documentation_has_the_answers_of_the_example() -> None:
@@ -64,35 +72,15 @@ def test_documentation_has_the_answers_of_the_example() -> None:
     assert {condition: digits.replace(" ", "") for condition, digits in rows.items()} == EXAMPLE
 
 
-BELOW_ZERO = {"planned": "1100000000", "shuffled": "1111000000", "middle": "1000000000", "none": "1110000000"}
+def test_benchmark_without_answers_is_not_run(tmp_path: Path) -> None:
+    (benchmark,) = build_example(tmp_path, {}, missing={"first": "too expensive"}).benchmarks
+    assert benchmark.questions == 0 and benchmark.missing["first"] == "too expensive"
+    assert (summarize_benchmark(benchmark), describe_benchmark(benchmark)) == ("not run", ["Not run."])
 
 
-@pytest.mark.parametrize(
-    ("conditions", "run", "expected"),
-    [
-        (EXAMPLE, ("planned", "shuffled", "middle"), {"words+one_frame": 40, "set": 20, "order": 20}),
-        (EXAMPLE, ("planned", "none"), {"words": 40, "one_frame+set+order": 40}),
-        (EXAMPLE, ("shuffled", "none"), {}),
-        (EXAMPLE, (), {}),
-        (BELOW_ZERO, tuple(BELOW_ZERO), {"words": 30, "one_frame": -20, "set": 30, "order": -20}),
-    ],
-)
-def test_steps_that_were_not_run_are_merged_into_the_next(
-    conditions: dict[str, str], run: tuple[str, ...], expected: dict[str, int], tmp_path: Path
-) -> None:
-    (benchmark,) = example(
-        tmp_path, {condition: conditions[condition] for condition in run}, missing={"first": "too expensive"}
-    ).benchmarks
-    assert {part.name: round(part.number.value) for part in benchmark.parts} == expected
-    assert benchmark.missing.keys() == set(CONDITIONS) - set(run) and benchmark.missing["first"] == "too expensive"
-    if not run:
-        assert (benchmark.verdict, benchmark.samples) == ("open", 0)
-        assert benchmark.sentence == "Nothing is known on TemporalBench: it was not run."
-
-
-def test_an_unknown_score_is_an_error(tmp_path: Path) -> None:
+def test_unknown_score_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="unknown score 'strict'. Allowed: ba, mba"):
-        example(tmp_path, EXAMPLE, score="strict")
+        build_example(tmp_path, EXAMPLE, score="strict")
 
 
 def test_chance_is_read_from_the_statistics(tmp_path: Path) -> None:
@@ -100,90 +88,177 @@ def test_chance_is_read_from_the_statistics(tmp_path: Path) -> None:
     counts = dict.fromkeys(("requested", "scored", "failed", "unparsed", "missing"), 0)
     path = tmp_path / "statistics.parquet"
     write_table(pl.DataFrame([number | counts], schema=METRICS), path, METRICS)
-    assert example(tmp_path, EXAMPLE, score="mba", statistics=path).benchmarks[0].chance == 12.5
-    assert example(tmp_path, EXAMPLE, score="mba").benchmarks[0].chance is None
+    assert build_example(tmp_path, EXAMPLE, score="mba", statistics=path).benchmarks[0].chance == 12.5
+    assert build_example(tmp_path, EXAMPLE, score="mba").benchmarks[0].chance is None
 
 
-def test_a_profile_of_another_version_is_an_error(tmp_path: Path) -> None:
+def test_profile_of_another_version_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "old.json"
     path.write_text('{"model": "toy"}')
     with pytest.raises(UserError, match="not a temporal profile of this version"):
         read_profile(path)
 
 
-def test_the_stage_writes_all_files_and_the_page_loads_nothing(tmp_path: Path) -> None:
-    key = key_of_rule(tmp_path, lambda condition, at: at % 2 == 0 or condition == "planned")
+def test_stage_writes_all_files_and_the_page_loads_nothing(tmp_path: Path) -> None:
+    key = key_of_rule(tmp_path, lambda condition, number: number % 2 == 0 or condition == PLANNED)
     page = tmp_path / "results" / "toy.html"
     temporal_profile.main(key, [], page)
-    (benchmark,) = read_profile(page.with_suffix(".json")).benchmarks
+    profile = read_profile(page.with_suffix(".json"))
+    (benchmark,) = profile.benchmarks
+    assert summarize_profile(profile) == "Sensitive to the order or position of frames: TemporalBench"
     for kind in (".html", ".md"):
-        assert benchmark.sentence.split(":")[0] in verify_sealed_text(page.with_suffix(kind)).read_text()
+        assert "Sensitive to the order or position of frames" in verify_sealed_text(page.with_suffix(kind)).read_text()
     assert "http" not in page.read_text().replace("http-equiv", "") and "<script" not in page.read_text()
-    samples, rows = (pl.read_csv(page.with_suffix(kind)) for kind in (".items.csv", ".csv"))
-    assert samples.height == 60 == benchmark.only_as_planned and samples["sample"][0] == "q001"
-    assert set(samples.columns) == {"benchmark", "sample", "cluster", "task", *CONDITIONS}
-    assert rows.filter(kind="part")["value"].sum() == pytest.approx(rows.filter(kind="score")["value"][0])
-    assert rows.filter(kind="score")["name"].to_list() == list(CONDITIONS)
-    assert rows.filter(kind="change").select("regressions", "improvements").null_count().sum_horizontal().item() == 0
-    without_order, with_order = (
-        build_profile(key_of_rule(tmp_path, lambda condition, at: at % 2 == 0))[0],
-        read_profile(page.with_suffix(".json")),
+    questions, rows = (pl.read_csv(page.with_suffix(kind)) for kind in (".items.csv", ".csv"))
+    assert benchmark.ordered_only and questions.height == 60 == benchmark.ordered_only.count
+    assert questions["question"][0] == "q001"
+    assert rows.filter(kind="score", metric="question")["name"].to_list() == list(CONDITIONS)
+    assert set(rows.filter(kind="verdict")["note"]) == {"shown"}
+    assert (
+        rows.filter(kind="difference").select("regressions", "improvements", "p").null_count().sum_horizontal().item()
+        == 0
     )
-    assert sort_profiles([without_order, with_order]) == [with_order, without_order], "by the part due to order"
 
 
-def test_the_score_equals_the_benchmark_s_metric(tmp_path: Path) -> None:
+def test_headline_score_equals_the_benchmark_s_metric(tmp_path: Path) -> None:
     """The tests differ in size; the control counts in no mean."""
-    tasks = [*[CONTROL] * 9, *(task for at, task in enumerate(TESTS) for _ in range(4 + at))]
-    rows = [item_row(f"i{at}", cluster=f"v{at % 7}", task=task) for at, task in enumerate(tasks)]
-    requests = [(at, role, step) for at in range(len(rows)) for role, step in (("pos", 3), ("neg", 2))]
-    verdict_rows = [verdict_row(f"i{at}#{role}", right=at * step % 5 > 1, score=0.5) for at, role, step in requests]
+    tasks = [*[CONTROL] * 9, *(task for number, task in enumerate(TESTS) for _ in range(4 + number))]
+    rows = [item_row(f"i{number}", cluster=f"v{number % 7}", task=task) for number, task in enumerate(tasks)]
+    requests = [(number, role, step) for number in range(len(rows)) for role, step in (("pos", 3), ("neg", 2))]
+    verdict_rows = [
+        verdict_row(f"i{number}#{role}", right=number * step % 5 > 1, score=number * step % 7 / 7)
+        for number, role, step in requests
+    ]
     items, verdicts = pl.DataFrame(rows, schema=ITEMS), pl.DataFrame(verdict_rows, schema=VERDICTS)
     paths = tmp_path / "items.parquet", tmp_path / "verdicts.parquet"
     write_table(items, paths[0], ITEMS)
     write_table(verdicts, paths[1], VERDICTS)
     settings = {"name": "velociti", "form": "entail", "score": "strict", "group": "average"}
-    (benchmark,) = build_profile(key_of(paths[0], {"planned": paths[1], "shuffled": paths[1]}, **settings))[
-        0
-    ].benchmarks
+    profile, _ = build_profile(key_of(paths[0], {"planned": paths[1], "shuffled": paths[1]}, **settings))
+    (benchmark,) = profile.benchmarks
     measures = load_scores("velociti").SCORES["entail"].compute_measures(RunAnswers(items, verdicts), 0.95)
-    (expected,) = (measure for measure in measures if (measure.metric, measure.group) == ("strict", "average"))
-    planned, shuffled = benchmark.conditions
-    assert planned.score.model_dump() == pytest.approx(
-        {name: getattr(expected, name) for name in ("value", "low", "high")}
-    )
-    assert shuffled.change is not None
-    assert (benchmark.best, benchmark.chance, shuffled.change.value) == (100, 25, 0)
+    expected = {measure.metric: measure for measure in measures if measure.group == "average"}
+    shuffled, planned = benchmark.conditions
+    for metric, score in (("strict", planned.headline_score), ("classic", planned.question_score)):
+        numbers = {name: getattr(expected[metric], name) for name in ("value", "low", "high")}
+        assert score.model_dump() == pytest.approx(numbers)
+    assert (benchmark.question_title, benchmark.question_chance) == ("classic comparison", 50)
+    assert shuffled.difference is not None
+    assert (benchmark.best, benchmark.chance, shuffled.difference.value) == (100, 25, 0)
 
 
-# --- models with a known use of time -----------------------------------------------------------
+def test_shifted_threshold_is_no_sensitivity_to_order(tmp_path: Path) -> None:
+    """The captions' scores differ equally under every condition, but their answers are all Yes without the order."""
+    items = [item_row(f"i{number:03}", cluster=f"v{number:03}", task=TESTS[number % 7]) for number in range(280)]
+    write_table(pl.DataFrame(items, schema=ITEMS), tmp_path / "items.parquet", ITEMS)
+    paths = {}
+    for condition in CONDITIONS:
+        shift = 0.3 if condition in ("shuffled", "reversed") else 0.0
+        rows = []
+        for number in range(280):
+            is_confused = number % 5 == 0
+            positive, negative = (0.4, 0.6) if is_confused else (0.6, 0.4)
+            for role, score in (("pos", positive + shift), ("neg", negative + shift)):
+                answer = "Yes" if score > 0.5 else "No"
+                right = answer == ("Yes" if role == "pos" else "No")
+                rows.append(verdict_row(f"i{number:03}#{role}", value=answer, right=right, score=score))
+        paths[condition] = tmp_path / f"{condition}.parquet"
+        write_table(pl.DataFrame(rows, schema=VERDICTS), paths[condition], VERDICTS)
+    settings = {"name": "velociti", "form": "entail", "score": "strict", "group": "average"}
+    (benchmark,) = build_profile(key_of(tmp_path / "items.parquet", paths, **settings))[0].benchmarks
+    planned, shuffled = benchmark.condition("planned"), benchmark.condition("shuffled")
+    assert planned and shuffled and shuffled.difference
+    assert (round(planned.headline_score.value), round(shuffled.headline_score.value)) == (80, 0)
+    assert (round(planned.question_score.value), shuffled.difference.value) == (80, 0)
+    assert (planned.first_option_share, shuffled.first_option_share) == (50, 100), "the share of Yes shows the shift"
+    assert benchmark.outcome(Rule.ORDER) == benchmark.outcome(Rule.SHUFFLING) == Outcome.NOT_SHOWN
 
-EVERY = ("planned", "shuffled", "reversed", "first", "middle", "none", "mismatched")
+
+def test_refusals_without_video_are_not_measured(tmp_path: Path) -> None:
+    """A text-only model that refuses to answer without frames does not use the video."""
+    key = key_of_rule(tmp_path, lambda condition, number: number % 2 == 0)
+    refused = [verdict_row(f"q{number:03}#q", value="", right=False, unparsed=True) for number in range(120)]
+    write_table(pl.DataFrame(refused, schema=VERDICTS), tmp_path / "none.parquet", VERDICTS)
+    (benchmark,) = build_profile(key)[0].benchmarks
+    none = benchmark.condition("none")
+    assert none and none.difference and none.difference.outcome == Outcome.NOT_MEASURED
+    assert (none.unparsed_share, none.failed_share) == (100, 0)
+    assert benchmark.outcome(Rule.VIDEO) == Outcome.NOT_SHOWN, "a mismatched clip scores the same"
+    assert describe_benchmark(benchmark)[0].startswith("Not shown: uses the video; as planned 0.0 [")
+    key = key_of_rule(tmp_path, lambda condition, number: number % 2 == 0 or condition == PLANNED)
+    write_table(pl.DataFrame(refused, schema=VERDICTS), tmp_path / "none.parquet", VERDICTS)
+    (benchmark,) = build_profile(key)[0].benchmarks
+    sentence = describe_benchmark(benchmark)[0]
+    assert sentence == "Not measured: uses the video. Unparsed or failed answers: text only 100 %; 0 % as planned."
+
+
+# Conditions under which a model is right on four of five questions; it is right on half of them under the others.
+SINGLE = ("first", "middle", "last", "first_repeated", "middle_repeated", "last_repeated")
 
 
 @pytest.mark.parametrize(
-    ("conditions", "verdict", "phrases", "order_part"),
+    ("conditions", "summary", "sentence"),
     [
-        ((), "words", ["No use of the video is shown on TemporalBench: showing no video changes the score by 0.0 points"], 0),
-        (EVERY[:5], "frame", ["The video matters on TemporalBench, no use of more than one frame is shown"], 0),  # visible in any frame
-        (("planned", "first"), "frame",  # visible at the start of the clip, in the first frame
-         ["no use of more than one frame is shown", "the first frame repeated changes the score by 0.0", "yet shuffling the frames loses 30.0 points"], 30),
-        (EVERY[:3], "frames", ["Several frames matter on TemporalBench, no use of their order is shown"], 0),
-        (EVERY[:1], "order", ["Order matters on TemporalBench: shuffling the frames loses 30.0 points ["], 30),
+        ((), "no evidence of video use", "Not shown: uses the video; as planned 0.0 ["),
+        (("planned", "shuffled", "reversed", *SINGLE), "uses the video", "Not shown: better than its first, middle"),
+        (("planned", "shuffled", "reversed", "last"), "uses the video", "against last frame."),
+        (("planned", "shuffled", "reversed"), "better than its first, middle or last frame alone", "Uses the video: as"),
+        (("planned", "reversed"), "sensitive to unnatural motion; use of order not shown", "Sensitive to unnatural motion: as planned +30.0 ["),
+        (("planned",), "sensitive to the order or position of frames", "points against frames shuffled."),
     ],
 )  # fmt: skip
-def test_the_verdict_is_the_use_of_time_that_a_model_has(
-    conditions: tuple[str, ...], verdict: str, phrases: list[str], order_part: float, tmp_path: Path
-) -> None:
-    """The model is right on four of five clips under these conditions, and on half of them under the others."""
-    key = key_of_rule(tmp_path, lambda condition, at: at % 5 > 0 if condition in conditions else at * 7 % 10 < 5)
-    (benchmark,) = build_profile(key)[0].benchmarks
-    assert benchmark.verdict == verdict and all(words in benchmark.sentence for words in phrases)
-    planned, part = benchmark.condition("planned"), benchmark.part("order")
-    assert planned and sum(part.number.value for part in benchmark.parts) == pytest.approx(
-        planned.score.value, abs=1e-9
+def test_sentences(conditions: tuple[str, ...], summary: str, sentence: str, tmp_path: Path) -> None:
+    better = (*conditions, PLANNED) if conditions else ()
+    key = key_of_rule(
+        tmp_path, lambda condition, number: number % 5 > 0 if condition in better else number * 7 % 10 < 5, 400
     )
-    assert part and part.number.value == pytest.approx(order_part) and part.number.low is not None
-    if not order_part:  # then the part due to order is exactly 0
-        assert (part.number.value, part.p) == (0.0, 1.0)
-        assert part.number.low == pytest.approx(-part.number.high) and part.number.low < 0  # type: ignore[operator]
+    (benchmark,) = build_profile(key)[0].benchmarks
+    sentences = describe_benchmark(benchmark)
+    assert summarize_benchmark(benchmark) == summary
+    assert any(sentence in line for line in sentences), sentences
+    assert not any("due to" in line for line in sentences)
+
+
+def test_conditions_that_were_not_run_leave_the_rule_untested(tmp_path: Path) -> None:
+    key = key_of_rule(tmp_path, lambda condition, number: condition == PLANNED, 60, ("none", "shuffled", "planned"))
+    (benchmark,) = build_profile(key)[0].benchmarks
+    assert summarize_benchmark(benchmark) == "use of the video not tested"
+    assert describe_benchmark(benchmark)[0] == "Not tested: uses the video. Not run: mismatched clip."
+
+
+# --- ranking -------------------------------------------------------------------------------------
+
+
+def rename(profile: TemporalProfile, title: str, *names: str) -> TemporalProfile:
+    """Return a profile with its only benchmark under these names."""
+    (benchmark,) = profile.benchmarks
+    benchmarks = tuple(benchmark.model_copy(update={"name": name, "title": name}) for name in names)
+    return profile.model_copy(update={"title": title, "benchmarks": benchmarks})
+
+
+def test_ranking_uses_only_benchmarks_of_all_models(tmp_path: Path) -> None:
+    with_order, without_order = (
+        build_profile(key_of_rule(tmp_path, rule))[0]
+        for rule in (
+            lambda condition, number: number % 2 == 0 or condition == PLANNED,
+            lambda condition, number: number % 2 == 0,
+        )
+    )
+    profiles = [rename(without_order, "bag", "a", "b"), rename(with_order, "ordered", "b")]
+    assert common_benchmarks(profiles) == ["b"]
+    first, second = rank_overall(profiles)
+    assert [first.profile.title, second.profile.title] == ["ordered", "bag"]
+    assert first.loss and first.loss.value == 50 and first.loss.low is not None and 0 < first.loss.low < 50
+    assert second.loss and second.loss.value == 0
+    assert [model.profile.title for model in rank_on_benchmark(profiles, "a")] == ["bag"]
+
+
+def test_order_loss_is_the_smaller_loss(tmp_path: Path) -> None:
+    key = key_of_rule(
+        tmp_path, lambda condition, number: number % 10 < {"shuffled": 5, "reversed": 7}.get(condition, 9)
+    )
+    (benchmark,) = build_profile(key)[0].benchmarks
+    loss = order_loss(benchmark)
+    assert loss and loss.value == pytest.approx(20)
+    without: BenchmarkProfile = benchmark.model_copy(update={"conditions": benchmark.conditions[:-2]})
+    assert order_loss(without) is None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
@@ -34,6 +35,19 @@ class RunAnswers(NamedTuple):
         return self.items.join(verdict_columns, on="item_id", how="inner", maintain_order="left")
 
 
+class QuestionScores(NamedTuple):
+    """The score of each single question.
+
+    It has no threshold where answers have scores, and no set of questions that must all be right.
+    """
+
+    title: str
+    chance: float | None
+    """mean score of random answers in percent; None if there is none, as for ratings"""
+    rows: pl.DataFrame
+    """one row (`SAMPLE_COLUMNS`) per question, with `right` from 0 to 1"""
+
+
 @dataclass(frozen=True)
 class Scoring:
     """How the answers to one form of question are scored."""
@@ -43,6 +57,8 @@ class Scoring:
     """answers and confidence level -> every metric of every group"""
     compute_outcomes: Callable[[RunAnswers], dict[str, pl.DataFrame]] = field(default=lambda run_answers: {})
     """metric -> one row (`SAMPLE_COLUMNS`) per sample, to compare two models sample by sample"""
+    compute_questions: Callable[[RunAnswers], QuestionScores] | None = None
+    """the score of each question, for temporal profiles; None if the form has none"""
     headline_metric: str = ""
     """the metric of `compute_outcomes` that the benchmark's tables lead with"""
     averaged_tasks: tuple[str, ...] = ()
@@ -56,6 +72,21 @@ class Scoring:
 def filter_group(items: pl.DataFrame, group: str, groups: GroupFilters) -> pl.DataFrame:
     """Return the items of a group: by its expression in `groups`, else those that name the group themselves."""
     return items.filter(groups.get(group, is_in(group)))
+
+
+def accuracy_questions(chance: float | None, run_answers: RunAnswers) -> QuestionScores:
+    """Score the questions of a form with one request per item: right or wrong."""
+    return QuestionScores("accuracy per question", chance, run_answers.rows().select(SAMPLE_COLUMNS))
+
+
+def verdict_questions(chance: float, run_answers: RunAnswers) -> QuestionScores:
+    """Score each request as a question of its own, for a form with several requests per item."""
+    verdicts = run_answers.verdicts.select("item_id", "role", "right")
+    rows = verdicts.join(run_answers.items.select("item_id", "cluster", "task"), on="item_id", how="inner")
+    question_id = pl.concat_str("item_id", pl.lit("#"), "role")
+    return QuestionScores(
+        "accuracy per question", chance, rows.with_columns(item_id=question_id).select(SAMPLE_COLUMNS)
+    )
 
 
 def accuracy_scoring(metric: str, groups: GroupFilters) -> Scoring:
@@ -75,6 +106,7 @@ def accuracy_scoring(metric: str, groups: GroupFilters) -> Scoring:
         frozenset({metric}),
         compute_measures,
         lambda run_answers: {metric: run_answers.rows().select(SAMPLE_COLUMNS)},
+        partial(accuracy_questions, None),
         metric,
     )
 

@@ -64,10 +64,10 @@ class GridTransform(Settings):
 class TemporalTransform(Settings):
     """A temporal ablation that changes the frames but keeps the timestamps."""
 
-    show: Literal["none", "middle", "first", "reversed"]
-    """`none`: no frames; `middle`: the middle frame only; `first`: the first frame at every timestamp; `reversed`: all
-    frames in reverse order. In a concatenation, each of the two videos is transformed separately and the black frames
-    stay."""
+    show: Literal["none", "first", "middle", "last", "first_repeated", "middle_repeated", "last_repeated", "reversed"]
+    """`none`: no frames; `first`, `middle`, `last`: this frame only; `first_repeated`, `middle_repeated`,
+    `last_repeated`: this frame at every timestamp; `reversed`: all frames in reverse order. In a concatenation, each of
+    the two videos is transformed separately and the black frames stay."""
 
 
 class RandomTransform(Settings):

@@ -12,7 +12,18 @@ from reprise.core.settings import FilePath, Settings
 from reprise.fetch.settings import Release, Route
 from reprise.media.settings import DEFAULT_LIMITS, ClipMetadataSettings, ClipSettings, Limits
 
-TemporalAblation = Literal["none", "middle", "first", "shuffled", "reversed", "mismatched"]
+TemporalAblation = Literal[
+    "none",
+    "mismatched",
+    "first",
+    "middle",
+    "last",
+    "first_repeated",
+    "middle_repeated",
+    "last_repeated",
+    "shuffled",
+    "reversed",
+]
 
 
 class SubsetFile(Settings):
@@ -135,7 +146,7 @@ class Suite(Settings):
     """Models of the overview with a temporal profile (`results/temporal/<model>.*`), or `all`
     (docs/reference/temporal.md)."""
     temporal_ablations: list[TemporalAblation] = Field([*get_args(TemporalAblation)], min_length=1)
-    """Temporal ablations of the profiles. `[none, middle, shuffled]` decomposes a score at half the cost."""
+    """Temporal ablations of the profiles. A rule whose ablations are not all run has no verdict."""
     baseline: Slug | None = None
     """Baseline that replaces every other model and judge. Labels stay; each model's slug is its seed."""
     budget_usd: float = Field(0, ge=0)

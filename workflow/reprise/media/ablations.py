@@ -13,25 +13,34 @@ from reprise.core.errors import UserError
 Span = tuple[int, int]
 Placement = list[tuple[int, int]]  # pairs of positions in the plan: of the timestamp, and of the frame at it
 
-NONE, MIDDLE, FIRST, SHUFFLED, REVERSED, MISMATCHED = "none", "middle", "first", "shuffled", "reversed", "mismatched"
+NONE, MISMATCHED, SHUFFLED, REVERSED = "none", "mismatched", "shuffled", "reversed"
+FIRST, MIDDLE, LAST = "first", "middle", "last"
+FIRST_REPEATED, MIDDLE_REPEATED, LAST_REPEATED = "first_repeated", "middle_repeated", "last_repeated"
 DESCRIPTIONS = {
     NONE: "no frames: text only",
+    MISMATCHED: "another clip's frames",
+    FIRST: "the first frame only",
     MIDDLE: "the middle frame only",
-    FIRST: "the first frame at every timestamp",
+    LAST: "the last frame only",
+    FIRST_REPEATED: "the first frame at every timestamp",
+    MIDDLE_REPEATED: "the middle frame at every timestamp",
+    LAST_REPEATED: "the last frame at every timestamp",
     SHUFFLED: "in shuffled order, drawn per clip",
     REVERSED: "in reverse order",
-    MISMATCHED: "another clip's frames",
 }
 """Descriptions of the ablations, ordered from the least to the most visual information."""
+REPEATED = {FIRST_REPEATED: FIRST, MIDDLE_REPEATED: MIDDLE, LAST_REPEATED: LAST}
+"""ablation that repeats a frame at every timestamp -> ablation that shows the same frame once"""
 
 
 def _ablate(show: str, frames: Sequence[int], draw: str) -> Placement:
     """Return the placement of consecutive frames in an ablation; `draw` seeds a shuffled order."""
     count = len(frames)
-    if show == MIDDLE:
-        return [(count // 2, count // 2)]
-    if show == FIRST:
-        return [(moment, 0) for moment in range(count)]
+    single = {FIRST: 0, MIDDLE: count // 2, LAST: count - 1}
+    if show in single:
+        return [(single[show], single[show])]
+    if show in REPEATED:
+        return [(moment, single[REPEATED[show]]) for moment in range(count)]
     if show == REVERSED:
         return list(enumerate(reversed(range(count))))
     order = sorted(range(count), key=lambda position: _hash(f"{draw}:{position}"))
@@ -46,7 +55,7 @@ def place_frames(
 ) -> tuple[Placement, str]:
     """Return the placement of a clip's planned frames in an ablation, and a description of it."""
     show = str(transform["show"])
-    if show not in (MIDDLE, FIRST, SHUFFLED, REVERSED) or not indices:
+    if show not in DESCRIPTIONS or show in (NONE, MISMATCHED) or not indices:
         return [(position, position) for position in range(len(indices))], ""
     placement: Placement = []
     sides = [-1 if black is None else (index >= black[1]) - (index < black[0]) for index in indices]

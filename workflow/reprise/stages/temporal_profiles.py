@@ -1,4 +1,4 @@
-"""Stage `temporal_profiles`: write the temporal profiles of several models side by side."""
+"""Stage `temporal_profiles`: write the temporal profiles of several models side by side, and rank the models."""
 
 from pathlib import Path
 
@@ -9,18 +9,16 @@ from reprise.temporal.figure import draw_profiles
 from reprise.temporal.findings import summarize_profile
 from reprise.temporal.page import render_profiles, write_pages
 from reprise.temporal.profile import TemporalProfilesKey, read_profile
-from reprise.temporal.tables import build_comparison_table, describe_order_use, sort_profiles, tidy_rows
+from reprise.temporal.ranking import rank_overall
+from reprise.temporal.tables import build_ranking_table, tidy_rows
 
-TITLE = "Which models use time?"
+TITLE = "Temporal profiles"
 
 
 def main(settings: TemporalProfilesKey, temporal_profiles: In[list[Path]], html: Out[Path]) -> None:
-    profiles = sort_profiles([read_profile(path) for path in temporal_profiles])
+    profiles = [model.profile for model in rank_overall([read_profile(path) for path in temporal_profiles])]
     write_csv(tidy_rows(profiles), html.with_suffix(".csv"))
-    lines = [f"{profile.title}: {describe_order_use(profile)}. {summarize_profile(profile)}" for profile in profiles]
-    save_figure(
-        draw_profiles(profiles),
-        html.with_suffix(".png"),
-        {"title": TITLE, "caption": f"{settings.notice} {'; '.join(lines)}".strip()},
-    )
-    write_pages(TITLE, lines, [build_comparison_table(profiles)], render_profiles(profiles), html)
+    lines = [f"{profile.title}: {summarize_profile(profile)}" for profile in profiles]
+    description = {"title": TITLE, "caption": f"{settings.notice} {'; '.join(lines)}".strip()}
+    save_figure(draw_profiles(profiles), html.with_suffix(".png"), description)
+    write_pages(TITLE, lines, [build_ranking_table(profiles)], render_profiles(profiles), html)

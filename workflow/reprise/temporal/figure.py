@@ -1,213 +1,193 @@
-"""Draw the figure of a temporal profile: each score as a staircase of its parts, which goes back for a negative part.
+"""Draw temporal profiles: the score under each condition, with its interval and chance.
 
-The figure has the width of a paper's column and stays readable in grey, because each part has its own line.
+The figures have the width of a paper's column. Shape and fill repeat what colour says, so they stay readable in grey.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from reprise.figures.canvas import FAINT_COLOUR, SMALL_SIZE, apply_style, create_canvas, wrap_label
-from reprise.tables.render.table import format_value
-from reprise.temporal.findings import format_signed
-from reprise.temporal.profile import (
-    KIND_TITLES,
-    MIXED,
-    ONE_FRAME,
-    ORDER,
-    PLANNED,
-    SET,
-    WORDS,
-    BenchmarkProfile,
-    ProfilePart,
-    TemporalProfile,
+from reprise.media.ablations import (
+    FIRST,
+    FIRST_REPEATED,
+    LAST,
+    LAST_REPEATED,
+    MIDDLE,
+    MIDDLE_REPEATED,
+    MISMATCHED,
+    NONE,
+    REVERSED,
+    SHUFFLED,
 )
-from reprise.temporal.tables import sort_profiles
+from reprise.temporal.conditions import PLANNED
+from reprise.temporal.findings import summarize_benchmark
+from reprise.temporal.profile import BenchmarkProfile, ConditionResult, TemporalProfile
+from reprise.temporal.rules import Outcome
 
 WIDTH = 3.3  # inches
-# Okabe and Ito's palette: greys and blues for parts that need no order, the warm colour for the order.
-PART_COLOURS = {WORDS: "#A6A6A6", ONE_FRAME: "#56B4E9", SET: "#0072B2", ORDER: "#D55E00", MIXED: "#7F7F7F"}
-NEGATIVE_HATCH, MERGED_HATCH = "//////", "....."
-LANE, HEAD = 0.13, 0.3  # inches of a part's line, and of the margins above and below a panel
-MODEL, LABEL = 0.3, 0.13  # inches of a model's row in the figure of all models, and of a line of its label
-INK = "#222222"
-
+ROW_HEIGHT, PANEL_HEAD = 0.15, 0.62  # inches of a condition's row, and of the margins of a panel
+ROWS = {
+    "text only": (NONE,),
+    "mismatched clip": (MISMATCHED,),
+    "first frame": (FIRST, FIRST_REPEATED),
+    "middle frame": (MIDDLE, MIDDLE_REPEATED),
+    "last frame": (LAST, LAST_REPEATED),
+    "shuffled": (SHUFFLED,),
+    "reversed": (REVERSED,),
+    "as planned": (PLANNED,),
+}
+"""label of a row -> its conditions; the second one repeats the frame"""
+INK, LOWER_COLOUR, EQUAL_COLOUR = "#222222", "#D55E00", "#8A8A8A"
 DOTTED = (0, (1, 1.2))
 
 
-class Step(NamedTuple):
-    """One part as a bar, from the score before it to the score after it."""
+class Style(NamedTuple):
+    """How the score under a condition is drawn."""
 
-    part: ProfilePart
-    start: float
-    end: float
-
-
-def compute_steps(benchmark: BenchmarkProfile) -> list[Step]:
-    steps, position = [], 0.0
-    for part in benchmark.parts:
-        steps.append(Step(part, position, position + part.number.value))
-        position += part.number.value
-    return steps
+    colour: str
+    is_filled: bool
+    marker: str
 
 
-def _value_range(profiles: Sequence[TemporalProfile]) -> tuple[float, float]:
-    """Return the lowest and highest end of all bars, intervals and chance lines, in shares of the best score."""
-    ends = [0.0, 0.3]
-    for benchmark in (benchmark for profile in profiles for benchmark in profile.benchmarks):
-        ends.append((benchmark.chance or 0.0) / benchmark.best)
-        for part, start, end in compute_steps(benchmark):
-            low, high = part.number.low or 0.0, part.number.high or 0.0
-            ends += [value / benchmark.best for value in (end, start + low, start + high)]
-    return min(ends), max(ends)
+def style_condition(result: ConditionResult, is_repeated: bool) -> Style:
+    """Return a style: black as planned, coloured if lower, hollow if not shown to be lower, a cross if not measured."""
+    marker = "s" if is_repeated else "o"
+    if result.difference is None:
+        return Style(INK, True, "D")
+    match result.difference.outcome:
+        case Outcome.SHOWN:
+            return Style(LOWER_COLOUR, True, marker)
+        case Outcome.NOT_MEASURED:
+            return Style(EQUAL_COLOUR, False, "x")
+        case _:
+            return Style(EQUAL_COLOUR, False, marker)
 
 
 def draw_profile(profile: TemporalProfile) -> Figure:
-    apply_style()
-    benchmarks = [benchmark for benchmark in profile.benchmarks if benchmark.parts]
-    empty_titles = [benchmark.title for benchmark in profile.benchmarks if not benchmark.parts]
-    notes = [
-        _intervals(profile.level, benchmarks),
-        *([f"Nothing to show: {', '.join(empty_titles)}."] if empty_titles else []),
-    ]
-    heights = [HEAD + LANE * len(benchmark.parts) for benchmark in benchmarks]
-    page = create_canvas(
-        WIDTH, max(0.4, sum(heights)), f"{profile.title}: the parts of its scores", profile.notice, notes
-    )
-    if not benchmarks:
-        return page.figure
-    minimum, maximum = _value_range([profile])
-    panels = page.body.subplots(len(benchmarks), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
-    for axes, benchmark in zip(panels, benchmarks, strict=True):
-        steps, planned = compute_steps(benchmark), benchmark.condition(PLANNED)
-        score = format_value(planned.score.value, benchmark.decimals) if planned else ""
-        heading = f"{benchmark.title}  {score}" + ("" if benchmark.best == 100 else f" of {benchmark.best:g}")
-        axes.set_title(heading, loc="left", fontweight="bold", pad=2)
-        _draw_steps(axes, benchmark, steps, 0, 1.0, [_value(step, benchmark) for step in steps])
-        axes.set_yticks(range(len(steps)), [wrap_label(step.part.title, 24) for step in steps])
-        axes.set_ylim(len(steps) - 0.4, -0.6)
-        _scale(axes, benchmark, minimum, maximum + 0.2 * (maximum - minimum), is_named=True)
-    return page.figure
+    """Draw one model: one panel per benchmark."""
+    return _draw([profile], f"{profile.title}: score per question")
 
 
 def draw_profiles(profiles: Sequence[TemporalProfile]) -> Figure:
-    """Draw several models: one panel per benchmark, one staircase per model, sorted by the part due to order."""
+    """Draw several models side by side: one column per model, one row of panels per benchmark."""
+    return _draw(profiles, "Score per question")
+
+
+def _draw(profiles: Sequence[TemporalProfile], title: str) -> Figure:
     apply_style()
-    sorted_profiles = sort_profiles(profiles)
-    benchmarks = list(
-        dict.fromkeys(
-            (benchmark.name, benchmark.title)
-            for profile in sorted_profiles
-            for benchmark in profile.benchmarks
-            if benchmark.parts
-        )
-    )
-    column_count = min(2, max(1, len(benchmarks)))
-    row_count = -(-len(benchmarks) // column_count)
-    labels = [wrap_label(profile.title, 18) for profile in sorted_profiles]
-    max_label_lines = max((label.count("\n") + 1 for label in labels), default=1)
-    height = row_count * (HEAD + 0.12 + max(MODEL, LABEL * max_label_lines) * len(sorted_profiles))
-    all_benchmarks = [benchmark for profile in sorted_profiles for benchmark in profile.benchmarks if benchmark.parts]
-    notice, note = (
-        (sorted_profiles[0].notice, _intervals(sorted_profiles[0].level, all_benchmarks))
-        if sorted_profiles
-        else ("", "Nothing to show.")
-    )
-    page = create_canvas(
-        WIDTH, max(0.4, height), "Which models use time?", notice, [note], list(_legend(sorted_profiles))
-    )
-    if not benchmarks:
+    cells = _arrange(profiles)
+    rows = len(cells)
+    columns = max((len(row) for row in cells), default=1)
+    width = WIDTH if columns <= 2 else WIDTH * (0.35 + 0.33 * columns)
+    notes = [_note(profiles), *_note_empty(profiles)]
+    notice = profiles[0].notice if profiles else ""
+    height = rows * (PANEL_HEAD + ROW_HEIGHT * len(ROWS))
+    page = create_canvas(width, max(0.4, height), title, notice, notes, _legend() if rows else ())
+    if not rows:
         return page.figure
-    minimum, maximum = _value_range(sorted_profiles)
-    grid = page.body.subplots(row_count, column_count, squeeze=False, sharey=True).flatten()
-    for panel, (axes, (name, title)) in enumerate(zip(grid, benchmarks, strict=False)):
-        axes.set_title(title, loc="left", fontweight="bold", pad=2)
-        panel_rows = [
-            (row, benchmark)
-            for row, profile in enumerate(sorted_profiles)
-            for benchmark in profile.benchmarks
-            if benchmark.name == name and benchmark.parts
-        ]
-        for row, benchmark in panel_rows:
-            steps, height = compute_steps(benchmark), 0.8 / len(benchmark.parts)
-            # Only the part due to order is labelled with its value, to keep the panels legible.
-            values = [_value(step, benchmark) if ORDER in step.part.names else "" for step in steps]
-            _draw_steps(axes, benchmark, steps, row - 0.4 + height / 2, height, values)
-        axes.set_yticks(range(len(sorted_profiles)), labels, fontsize=SMALL_SIZE - 0.5)
-        axes.set_ylim(len(sorted_profiles) - 0.5, -0.5)
-        axes.tick_params(axis="y", labelleft=panel % column_count == 0)
-        _scale(axes, panel_rows[0][1], minimum, maximum + 0.3 * (maximum - minimum))
-    for axes in grid[len(benchmarks) :]:
-        axes.set_visible(False)
+    grid = page.body.subplots(rows, columns, squeeze=False, sharey=True)
+    for axes_row, cell_row in zip(grid, cells, strict=True):
+        for axes in axes_row[len(cell_row) :]:
+            axes.set_visible(False)
+        for axes, cell in zip(axes_row, cell_row, strict=False):
+            if cell is None:
+                axes.set_visible(False)
+            else:
+                heading, benchmark = cell
+                _draw_panel(axes, benchmark, heading, _limits(benchmark.name, profiles))
     return page.figure
 
 
-def _value(step: Step, benchmark: BenchmarkProfile) -> str:
-    is_first = step.start == 0 and step.part.p is None
-    return (format_value if is_first else format_signed)(step.part.number.value, benchmark.decimals)
+def _arrange(profiles: Sequence[TemporalProfile]) -> list[list[tuple[str, BenchmarkProfile] | None]]:
+    """Return the panels row by row: two per row for one model, else a row per benchmark and a column per model."""
+    if len(profiles) == 1:
+        panels = [(entry.title, entry) for entry in profiles[0].benchmarks if entry.questions]
+        return [[*panels[start : start + 2]] for start in range(0, len(panels), 2)]
+    names = dict.fromkeys(entry.name for profile in profiles for entry in profile.benchmarks if entry.questions)
+    rows: list[list[tuple[str, BenchmarkProfile] | None]] = []
+    for number, name in enumerate(names):
+        row: list[tuple[str, BenchmarkProfile] | None] = []
+        for profile in profiles:
+            benchmark = profile.benchmark(name)
+            model = wrap_label(profile.title, 22) + "\n" if number == 0 else ""
+            row.append((model + benchmark.title, benchmark) if benchmark and benchmark.questions else None)
+        rows.append(row)
+    return rows
 
 
-def _draw_steps(
-    axes: Axes, benchmark: BenchmarkProfile, steps: Sequence[Step], first: float, pitch: float, values: Sequence[str]
-) -> None:
-    """Draw bars below each other, each starting where the previous one ends; a negative bar is hatched and goes back.
-
-    A bar whose value is the empty string gets no interval either.
-    """
-    for position, (step, label) in enumerate(zip(steps, values, strict=True)):
-        y, colour = first + position * pitch, PART_COLOURS[step.part.kind]
-        hatch = NEGATIVE_HATCH if step.end < step.start else MERGED_HATCH if step.part.kind == MIXED else None
-        axes.barh(
-            y, step.end - step.start, 0.78 * pitch, left=step.start, color="white" if hatch else colour,
-            edgecolor=colour, hatch=hatch, linewidth=0.8 if hatch else 0.0, zorder=2,
-        )  # fmt: skip
-        if position + 1 < len(steps):
-            axes.plot([step.end, step.end], [y, y + pitch], color=INK, linewidth=0.6, zorder=2.5)
-        number = step.part.number
-        right = max(step.start, step.end)
-        if label and number.low is not None and number.high is not None:
-            ends = step.start + number.low, step.start + number.high
-            axes.plot(ends, [y, y], color=INK, linewidth=0.7, zorder=3)
-            right = max(right, ends[1])
-        axes.text(
-            right + 0.012 * benchmark.best, y, label, va="center_baseline", ha="left", fontsize=SMALL_SIZE,
-            fontweight="bold" if step.part.kind == ORDER else "normal", color=INK,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4}, zorder=2.4,  # a line may cross the number
-        )  # fmt: skip
+def _limits(name: str, profiles: Sequence[TemporalProfile]) -> tuple[float, float]:
+    """Return the limits of the axis: those of all models' scores and intervals on a benchmark."""
+    values = []
+    for benchmark in (profile.benchmark(name) for profile in profiles):
+        for result in benchmark.conditions if benchmark else ():
+            score = result.question_score
+            values += [end for end in (score.value, score.low, score.high) if end is not None]
+        if benchmark and benchmark.question_chance is not None:
+            values.append(benchmark.question_chance)
+    margin = 0.06 * ((max(values) - min(values)) or 1.0)
+    return min(values) - margin, max(values) + margin
 
 
-def _scale(axes: Axes, benchmark: BenchmarkProfile, minimum: float, maximum: float, *, is_named: bool = False) -> None:
-    """Give all panels the same scale, in shares of the best score, and mark chance with a line."""
-    axes.set_xlim(minimum * benchmark.best, maximum * benchmark.best)
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
+def _draw_panel(axes: Axes, benchmark: BenchmarkProfile, heading: str, limits: tuple[float, float]) -> None:
+    planned = benchmark.condition(PLANNED)
+    if planned:
+        axes.axvline(planned.question_score.value, color=INK, linewidth=0.5, alpha=0.5, zorder=1)
+    if benchmark.question_chance is not None:
+        axes.axvline(benchmark.question_chance, color="black", linestyle=DOTTED, linewidth=0.9, zorder=1.5)
+    for row, conditions in enumerate(ROWS.values()):
+        results = [(name, result) for name in conditions if (result := benchmark.condition(name))]
+        for name, result in results:
+            is_repeated = name in (FIRST_REPEATED, MIDDLE_REPEATED, LAST_REPEATED)
+            offset = 0.0 if len(results) == 1 else 0.18 if is_repeated else -0.18
+            _draw_score(axes, result, row + offset, style_condition(result, is_repeated))
+    axes.set_yticks(range(len(ROWS)), list(ROWS), fontsize=SMALL_SIZE)
+    axes.set_ylim(len(ROWS) - 0.4, -0.6)
+    axes.set_xlim(*limits)
+    axes.locator_params(axis="x", nbins=4)
     axes.tick_params(axis="x", labelsize=SMALL_SIZE - 0.5, length=2, pad=1)
-    axes.locator_params(axis="x", nbins=5)
-    axes.axvline(0, color=INK, linewidth=0.6)
-    axes.spines["left"].set_visible(False)
-    if benchmark.chance is not None:
-        axes.axvline(benchmark.chance, color="black", linestyle=DOTTED, linewidth=0.9, zorder=2.3)
-        label = f"chance {format_value(benchmark.chance, benchmark.chance_decimals)}" if is_named else ""
-        axes.set_title(label, loc="right", fontsize=SMALL_SIZE, color=FAINT_COLOUR, pad=2)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", visible=False)
+    axes.set_title(heading, loc="left", fontweight="bold", pad=16)
+    verdict = wrap_label(summarize_benchmark(benchmark), 26)
+    axes.text(
+        0, 1.02, verdict, transform=axes.transAxes, fontsize=SMALL_SIZE - 1, va="bottom", ha="left", color=FAINT_COLOUR
+    )
 
 
-def _intervals(level: float, benchmarks: Sequence[BenchmarkProfile]) -> str:
-    has_negative_part = any(part.number.value < 0 for benchmark in benchmarks for part in benchmark.parts)
-    chance_note = " Dotted: chance." if any(benchmark.chance is not None for benchmark in benchmarks) else ""
-    negative_note = " Hatched: a part below zero." if has_negative_part else ""
-    return f"Bars add up to the score. Lines: {100 * level:g} % intervals.{chance_note}{negative_note}"
+def _draw_score(axes: Axes, result: ConditionResult, y: float, style: Style) -> None:
+    score = result.question_score
+    if score.low is not None and score.high is not None:
+        axes.plot([score.low, score.high], [y, y], color=style.colour, linewidth=0.9, zorder=2)
+    axes.plot(
+        [score.value], [y], marker=style.marker, markersize=3.4, linestyle="none", color=style.colour,
+        markerfacecolor=style.colour if style.is_filled else "white", markeredgewidth=0.8, zorder=3,
+    )  # fmt: skip
 
 
-def _legend(profiles: Sequence[TemporalProfile]) -> Iterator[tuple[Artist, str]]:
-    kinds = {part.kind for profile in profiles for benchmark in profile.benchmarks for part in benchmark.parts}
-    for kind, title in KIND_TITLES.items():
-        if kind == MIXED and kind in kinds:
-            yield Patch(facecolor="white", edgecolor=PART_COLOURS[kind], hatch=MERGED_HATCH), title
-        elif kind in kinds:
-            yield Patch(facecolor=PART_COLOURS[kind]), title
-    yield Line2D([], [], color="black", linestyle=DOTTED, linewidth=0.9), "chance"
+def _note(profiles: Sequence[TemporalProfile]) -> str:
+    level = profiles[0].level if profiles else 0.95
+    return f"Lines: {100 * level:g} % intervals. Each axis has its own range."
+
+
+def _note_empty(profiles: Sequence[TemporalProfile]) -> list[str]:
+    titles = dict.fromkeys(entry.title for profile in profiles for entry in profile.benchmarks if not entry.questions)
+    return [f"Not run: {', '.join(titles)}."] if titles else []
+
+
+def _legend() -> list[tuple[Artist, str]]:
+    def mark(colour: str, marker: str, face: str) -> Line2D:
+        return Line2D([], [], color=colour, marker=marker, markerfacecolor=face, markersize=3.6, linestyle="none")
+
+    return [
+        (mark(INK, "D", INK), "as planned"),
+        (mark(LOWER_COLOUR, "o", LOWER_COLOUR), "lower than planned"),
+        (mark(EQUAL_COLOUR, "o", "white"), "not shown lower"),
+        (mark(EQUAL_COLOUR, "s", "white"), "frame repeated"),
+        (mark(EQUAL_COLOUR, "x", "white"), "not measured"),
+        (Line2D([], [], color="black", linestyle=DOTTED, linewidth=0.9), "chance"),
+    ]

@@ -1,112 +1,130 @@
-"""Phrase a temporal profile by fixed rules (docs/reference/temporal.md): a sentence per benchmark, a line per model."""
+"""Phrase the verdicts of a temporal profile by fixed rules (docs/reference/temporal.md)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
+from reprise.media.ablations import REVERSED, SHUFFLED
+from reprise.stats.cluster_t import MIN_CLUSTERS
 from reprise.tables.render.table import format_value
-from reprise.temporal.profile import (
-    FIRST,
-    MIDDLE,
-    MISMATCHED,
-    NONE,
-    REVERSED,
-    SHUFFLED,
-    VERDICT_TITLES,
-    BenchmarkProfile,
-    Change,
-    TemporalProfile,
-    Verdict,
-)
+from reprise.temporal.conditions import CONDITION_TITLES, PLANNED, REORDERED
+from reprise.temporal.profile import BenchmarkProfile, PlannedDifference, TemporalProfile
+from reprise.temporal.rules import CONDITIONS_BY_RULE, Outcome, Rule
 
-# Each ablation as the subject of "loses 12.4 points".
-ABLATION_PHRASES = {
-    SHUFFLED: "shuffling the frames",
-    REVERSED: "reversing them",
-    FIRST: "the first frame repeated",
-    MIDDLE: "the middle frame alone",
-    NONE: "showing no video",
-    MISMATCHED: "showing a mismatched clip",
+NO_VIDEO_USE = "no evidence of video use"
+TOO_FEW = "too few clips to tell"
+UNNATURAL_MOTION = "sensitive to unnatural motion; use of order not shown"
+CLAIMS = {
+    Rule.VIDEO: "uses the video",
+    Rule.SINGLE_FRAMES: "better than its first, middle or last frame alone",
+    Rule.ORDER: "sensitive to the order or position of frames",
 }
-ORDERS, SINGLES = (SHUFFLED, REVERSED), (MIDDLE, FIRST)
+"""rule -> what it claims if it is shown, in the order from the weakest to the strongest claim"""
 
 
-def is_significant(change: Change, level: float) -> bool:
-    """Return whether both the interval and the test show a difference."""
-    if change.low is None or change.high is None:
-        return False
-    return not change.low <= 0 <= change.high and change.p < 1 - level
+class ConditionDifference(NamedTuple):
+    """The planned score minus that under a condition."""
+
+    condition: str
+    difference: PlannedDifference
 
 
-def is_lower(benchmark: BenchmarkProfile, condition: str, level: float) -> bool | None:
-    """Return whether the score is significantly lower under a condition; None if the condition was not run."""
-    ablation = benchmark.condition(condition)
-    change = ablation.change if ablation else None
-    return None if change is None else change.value < 0 and is_significant(change, level)
-
-
-def _losses(benchmark: BenchmarkProfile, conditions: Sequence[str], level: float) -> list[bool]:
-    return [outcome for condition in conditions if (outcome := is_lower(benchmark, condition, level)) is not None]
-
-
-def find_verdict(benchmark: BenchmarkProfile, level: float) -> Verdict:
-    """Return the strongest use of the video that the ablations support."""
-    order_losses, single_losses = _losses(benchmark, ORDERS, level), _losses(benchmark, SINGLES, level)
-    uses_video = is_lower(benchmark, NONE if benchmark.condition(NONE) else MISMATCHED, level)
-    if uses_video is False:
-        return "words"
-    if any(order_losses) and all(single_losses):
-        return "order"
-    if single_losses and all(single_losses):
-        return "frames"
-    return "frame" if uses_video and single_losses else "open"
-
-
-def describe_finding(benchmark: BenchmarkProfile, level: float) -> str:
-    title = benchmark.title
-    if not benchmark.samples:
-        return f"Nothing is known on {title}: it was not run."
-    singles, orders = effect_phrases(benchmark, SINGLES, level), effect_phrases(benchmark, ORDERS, level)
-    video = effect_phrases(benchmark, (NONE,), level) or effect_phrases(benchmark, (MISMATCHED,), level)
-    order_note = "" if orders else "; whether their order does was not tested"
-    contrary_conditions = [condition for condition in ORDERS if is_lower(benchmark, condition, level)]
-    contrary_note = (
-        f"; yet {_joined(effect_phrases(benchmark, contrary_conditions, level))}" if contrary_conditions else ""
+def is_only_shuffling(benchmark: BenchmarkProfile) -> bool:
+    """Return whether shuffled frames lower the score, and reversed ones are not shown to."""
+    reversed_result = benchmark.condition(REVERSED)
+    difference = reversed_result.difference if reversed_result else None
+    return (
+        benchmark.outcome(Rule.SHUFFLING) == Outcome.SHOWN
+        and difference is not None
+        and difference.outcome == Outcome.NOT_SHOWN
     )
-    match benchmark.verdict:
-        case "order":
-            return f"Order matters on {title}: {_joined(orders)}."
-        case "frames":
-            evidence = _joined([*singles, *orders])
-            return f"Several frames matter on {title}, no use of their order is shown: {evidence}{order_note}."
-        case "frame":
-            evidence = _joined([*video, *singles])
-            return f"The video matters on {title}, no use of more than one frame is shown: {evidence}{contrary_note}."
-        case "words":
-            return f"No use of the video is shown on {title}: {_joined(video)}{contrary_note}."
+
+
+def summarize_benchmark(benchmark: BenchmarkProfile) -> str:
+    """Return the strongest claim about a benchmark in a few words."""
+    if not benchmark.questions:
+        return "not run"
+    if benchmark.clusters < MIN_CLUSTERS:
+        return TOO_FEW
+    shown = [rule for rule in CLAIMS if benchmark.outcome(rule) == Outcome.SHOWN]
+    if Rule.ORDER in shown:
+        return CLAIMS[Rule.ORDER]
+    if shown:
+        return UNNATURAL_MOTION if is_only_shuffling(benchmark) else CLAIMS[shown[-1]]
+    return {
+        Outcome.NOT_SHOWN: NO_VIDEO_USE,
+        Outcome.NOT_MEASURED: "use of the video not measured",
+        Outcome.NOT_RUN: "use of the video not tested",
+    }.get(benchmark.outcome(Rule.VIDEO), TOO_FEW)
+
+
+def describe_benchmark(benchmark: BenchmarkProfile) -> list[str]:
+    """Return one sentence per claim, with the comparison that decides it."""
+    if not benchmark.questions:
+        return ["Not run."]
+    if benchmark.clusters < MIN_CLUSTERS:
+        return [f"Too few clips to tell: {benchmark.clusters} clusters; verdicts need {MIN_CLUSTERS}."]
+    sentences = [_describe_rule(benchmark, rule) for rule in CLAIMS]
+    if is_only_shuffling(benchmark) and benchmark.outcome(Rule.ORDER) != Outcome.SHOWN:
+        shuffled, reverse = (format_difference(benchmark, condition) for condition in (SHUFFLED, REVERSED))
+        sentences[-1] = f"Sensitive to unnatural motion: {shuffled}. Use of order not shown: {reverse}."
+    return sentences
+
+
+def _describe_rule(benchmark: BenchmarkProfile, rule: Rule) -> str:
+    claim, outcome = CLAIMS[rule], benchmark.outcome(rule)
+    differences = list(_differences(benchmark, CONDITIONS_BY_RULE[rule]))
+    if outcome == Outcome.NOT_RUN:
+        missing = [CONDITION_TITLES[name] for name in CONDITIONS_BY_RULE[rule] if not benchmark.condition(name)]
+        return f"Not tested: {claim}. Not run: {', '.join(missing)}."
+    if outcome == Outcome.NOT_MEASURED:
+        return f"Not measured: {claim}. {_describe_lost(benchmark, differences)}"
+    # The comparison with the largest p-value decides.
+    decisive = max(differences, key=lambda entry: (entry.difference.value <= 0, entry.difference.p or 0.0))
+    if outcome == Outcome.SHOWN and rule == Rule.ORDER:
+        decisive = min(_differences(benchmark, REORDERED), key=lambda entry: entry.difference.value)
+    if outcome == Outcome.TOO_FEW:
+        decisive = next(entry for entry in differences if entry.difference.outcome == Outcome.TOO_FEW)
+    evidence = format_difference(benchmark, decisive.condition)
+    match outcome:
+        case Outcome.SHOWN:
+            return f"{claim[:1].upper()}{claim[1:]}: {evidence}."
+        case Outcome.TOO_FEW:
+            return f"Too few clips to tell: {claim}. The interval is wide: {evidence}."
         case _:
-            evidence = _joined([*video, *singles, *orders]) or "no ablation was run"
-            return f"What is used on {title} is undecided: {evidence}."
+            is_corrected = all(entry.difference.outcome == Outcome.SHOWN for entry in differences)
+            correction = " Holm's correction for several tests removes the evidence." if is_corrected else ""
+            return f"Not shown: {claim}; {evidence}.{correction}"
 
 
-def effect_phrases(benchmark: BenchmarkProfile, conditions: Sequence[str], level: float) -> list[str]:
-    """Phrase the effect of each condition, such as `loses 12.4 points [8.1, 16.9]`.
+def _describe_lost(benchmark: BenchmarkProfile, differences: Sequence[ConditionDifference]) -> str:
+    planned = benchmark.condition(PLANNED)
+    lost = [
+        f"{CONDITION_TITLES[entry.condition]} {result.unparsed_share + result.failed_share:.0f} %"
+        for entry in differences
+        if entry.difference.outcome == Outcome.NOT_MEASURED and (result := benchmark.condition(entry.condition))
+    ]
+    planned_lost = planned.unparsed_share + planned.failed_share if planned else 0.0
+    return f"Unparsed or failed answers: {', '.join(lost)}; {planned_lost:.0f} % as planned."
 
-    Without a significant difference it is `changes the score by -0.4 points [-2.0, 1.1]`.
-    """
-    phrases, unit = [], " points" if benchmark.best == 100 else ""
-    for condition in conditions:
-        ablation = benchmark.condition(condition)
-        if ablation is None or ablation.change is None:
-            continue
-        value, is_clear = ablation.change.value, is_significant(ablation.change, level)
-        sign = -1 if is_clear and value < 0 else 1
-        ends = sorted(sign * end for end in (ablation.change.low, ablation.change.high) if end is not None)
-        interval = f" [{', '.join(format_value(end, benchmark.decimals) for end in ends)}]" if ends else ""
-        number = (
-            format_value(sign * value, benchmark.decimals) if is_clear else format_signed(value, benchmark.decimals)
-        )
-        verb = "changes the score by" if not is_clear else "loses" if value < 0 else "gains"
-        phrases.append(f"{ABLATION_PHRASES[condition]} {verb} {number}{unit}{interval}")
-    return phrases
+
+def _differences(benchmark: BenchmarkProfile, conditions: Sequence[str]) -> Iterator[ConditionDifference]:
+    for name in conditions:
+        result = benchmark.condition(name)
+        if result and result.difference:
+            yield ConditionDifference(name, result.difference)
+
+
+def format_difference(benchmark: BenchmarkProfile, condition: str) -> str:
+    """Phrase a comparison, such as `as planned +10.1 [7.2, 13.0] points against mismatched clip`."""
+    result = benchmark.condition(condition)
+    if result is None or result.difference is None:
+        return f"{CONDITION_TITLES[condition]} not run"
+    difference, decimals = result.difference, benchmark.question_decimals
+    ends = [end for end in (difference.low, difference.high) if end is not None]
+    interval = f" [{', '.join(format_value(end, decimals) for end in ends)}]" if ends else ""
+    unit = " points" if benchmark.question_best == 100 else ""
+    value = format_signed(difference.value, decimals)
+    return f"as planned {value}{interval}{unit} against {CONDITION_TITLES[condition]}"
 
 
 def format_signed(value: float, decimals: int) -> str:
@@ -114,14 +132,12 @@ def format_signed(value: float, decimals: int) -> str:
     return format_value(value, decimals, signed=round(value, decimals) != 0)
 
 
-def _joined(texts: Sequence[str]) -> str:
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}" if texts else ""
-
-
 def summarize_profile(profile: TemporalProfile) -> str:
-    """Summarise on one line which use of the video is supported on each benchmark."""
-    titles_by_verdict: dict[str, list[str]] = {title: [] for title in VERDICT_TITLES.values()}
+    """Summarise on one line the strongest claim about each benchmark."""
+    titles_by_summary: dict[str, list[str]] = {}
     for benchmark in profile.benchmarks:
-        titles_by_verdict[VERDICT_TITLES[benchmark.verdict]].append(benchmark.title)
-    line = "; ".join(f"{title}: {', '.join(names)}" for title, names in titles_by_verdict.items() if names)
-    return line[:1].upper() + line[1:]
+        titles_by_summary.setdefault(summarize_benchmark(benchmark), []).append(benchmark.title)
+    line = ". ".join(
+        f"{summary[:1].upper()}{summary[1:]}: {', '.join(titles)}" for summary, titles in titles_by_summary.items()
+    )
+    return line

@@ -5,183 +5,220 @@ A score is the unweighted mean over tests of the mean over their samples. VELOCI
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from reprise.benchmarks.registry import load_scores
-from reprise.benchmarks.scoring import RunAnswers, filter_group
+from reprise.benchmarks.scoring import QuestionScores, RunAnswers, filter_group
 from reprise.core.errors import reject_unknown
 from reprise.core.schemas import ITEMS, METRICS, VERDICTS, read_table
-from reprise.stats.intervals import FloatArray, Statistic, clustered_estimate
-from reprise.stats.paired import ROUNDING, sign_flip_p
-from reprise.temporal.findings import describe_finding, find_verdict
+from reprise.media.ablations import MIDDLE, REVERSED, SHUFFLED
+from reprise.stats.intervals import clustered_estimate
+from reprise.stats.paired import ROUNDING
+from reprise.temporal.conditions import CONDITIONS, PLANNED
 from reprise.temporal.profile import (
-    CONDITIONS,
-    LADDER,
-    PART_OF,
-    PLANNED,
     BenchmarkProfile,
     BenchmarkProfileKey,
-    Change,
     ConditionResult,
+    OrderedOnly,
+    PlannedDifference,
     ProfiledModel,
-    ProfilePart,
+    RuleVerdict,
     ScoreDefinition,
     ScoreEstimate,
     TemporalProfile,
     TemporalProfileKey,
+    TomatoMetrics,
 )
+from reprise.temporal.rules import Comparison, ConditionAnswers, Samples, apply_rules, compare_conditions
 
 SAMPLES = pl.Schema({"item_id": pl.String, "cluster": pl.String, "task": pl.String, "value": pl.Float64})
-TIME_DEPENDENT_SCHEMA = pl.Schema(
-    dict.fromkeys(("benchmark", "sample", "cluster", "task"), pl.String()) | dict.fromkeys(CONDITIONS, pl.Float64())
+ORDERED_ONLY_SCHEMA = pl.Schema(
+    dict.fromkeys(("benchmark", "question", "cluster", "task"), pl.String())
+    | dict.fromkeys((PLANNED, SHUFFLED, REVERSED), pl.Float64())
 )
+FIRST_OPTIONS = {"Yes": ("Yes", "No"), "A": ("A", "B", "C", "D", "E")}
+"""first option -> the options of its kind of question"""
+
+
+@dataclass(frozen=True)
+class ConditionVerdicts:
+    """The verdicts of one condition, as scores of questions and of the headline's samples."""
+
+    questions: QuestionScores
+    headline_samples: pl.DataFrame
+    verdicts: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class MeasuredBenchmark:
+    """A benchmark's profile without verdicts, the comparisons that they follow from, and the ordered-only questions."""
+
+    profile: BenchmarkProfile
+    comparisons: Mapping[str, Comparison]
+    ordered_only: pl.DataFrame
 
 
 def build_profile(key: TemporalProfileKey) -> tuple[TemporalProfile, pl.DataFrame]:
-    profiles = [measure_benchmark(benchmark, key.level) for benchmark in key.benchmarks]
+    """Return a model's profile, and its ordered-only questions (`ORDERED_ONLY_SCHEMA`)."""
+    measured = [measure_benchmark(benchmark, key.level) for benchmark in key.benchmarks]
+    results = apply_rules([benchmark.comparisons for benchmark in measured], key.level)
     profile = TemporalProfile(
         **key.model_dump(include=set(ProfiledModel.model_fields)),
-        benchmarks=tuple(benchmark for benchmark, _ in profiles),
+        benchmarks=tuple(
+            benchmark.profile.model_copy(
+                update={
+                    "verdicts": tuple(
+                        RuleVerdict(rule=rule, outcome=result.outcome, p=result.p, adjusted_p=result.adjusted_p)
+                        for rule, result in results_by_rule.items()
+                    )
+                }
+            )
+            for benchmark, results_by_rule in zip(measured, results, strict=True)
+        ),
     )
-    return profile, pl.concat([pl.DataFrame(schema=TIME_DEPENDENT_SCHEMA), *(rows for _, rows in profiles)])
+    rows = [pl.DataFrame(schema=ORDERED_ONLY_SCHEMA), *(benchmark.ordered_only for benchmark in measured)]
+    return profile, pl.concat(rows)
 
 
-def measure_benchmark(key: BenchmarkProfileKey, level: float) -> tuple[BenchmarkProfile, pl.DataFrame]:
-    samples_by_condition = {
-        condition: sample_values(key, path)
-        for condition in CONDITIONS
-        if (path := key.conditions.get(condition)) is not None
-    }
-    common, excluded = align_samples(samples_by_condition)
-    conditions = list(samples_by_condition) if common.height else []
-    reason = "left out by the suite's `temporal_ablations`" if common.height else "no sample"
-    best = load_scores(key.name).SCORES[key.form].max_score
-    samples = Samples(
-        {condition: common[condition].to_numpy() for condition in conditions},
-        common["task"].to_numpy(),
-        common["cluster"].to_numpy(),
-        best,
-    )
-    rows = select_time_dependent_samples(common, key.name)
-    benchmark = BenchmarkProfile(
+def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchmark:
+    """Measure a benchmark's scores under each condition, over the samples that all conditions share."""
+    paths = {condition: path for condition in CONDITIONS if (path := key.conditions.get(condition)) is not None}
+    verdicts = {condition: read_condition(key, path) for condition, path in paths.items()}
+    questions, excluded = align_samples({name: entry.questions.rows for name, entry in verdicts.items()})
+    headline, _ = align_samples({name: entry.headline_samples for name, entry in verdicts.items()})
+    scoring = load_scores(key.name).SCORES[key.form]
+    is_rating = scoring.max_score != 100
+    question_best = scoring.max_score
+    conditions = list(verdicts) if questions.height else []
+    answers = {name: ConditionAnswers(questions[name].to_numpy(), lost_share(verdicts[name])) for name in conditions}
+    samples = Samples(questions["task"].to_numpy(), questions["cluster"].to_numpy())
+    comparisons = compare_conditions(answers, samples, level) if PLANNED in answers else {}
+    reason = "left out by the suite's `temporal_ablations`" if questions.height else "no sample"
+    ordered_only = select_ordered_only(questions, key.name)
+    first = next((verdicts[name].questions for name in conditions), None)
+    profile = BenchmarkProfile(
         **key.model_dump(include=set(ScoreDefinition.model_fields)),
-        best=best,
+        best=scoring.max_score,
         chance=compute_chance(key),
-        samples=common.height,
+        question_title=first.title if first else "",
+        question_best=question_best,
+        question_decimals=key.decimals if is_rating else 1,
+        question_chance=first.chance if first else None,
+        questions=questions.height,
         excluded=excluded,
-        clusters=common["cluster"].n_unique(),
+        clusters=samples.cluster_count,
         conditions=tuple(
             ConditionResult(
-                condition=condition,
-                run=key.runs.get(condition, ""),
-                score=samples.score(condition, level),
-                change=samples.change(condition, PLANNED, level)
-                if PLANNED in conditions and condition != PLANNED
-                else None,
+                condition=name,
+                run=key.runs.get(name, ""),
+                question_score=estimate_score(questions, name, question_best, level),
+                headline_score=estimate_score(headline, name, scoring.max_score, level),
+                difference=describe_difference(comparisons.get(name), answers, name, question_best),
+                **answer_shares(verdicts[name].verdicts),
             )
-            for condition in conditions
+            for name in conditions
         ),
-        missing={
-            condition: key.missing.get(condition, reason) for condition in CONDITIONS if condition not in conditions
-        },
-        parts=compute_parts(samples, level),
+        missing={name: key.missing.get(name, reason) for name in CONDITIONS if name not in conditions},
         published=key.published,
-        only_as_planned=rows.height if PLANNED in conditions and len(conditions) > 1 else None,
+        ordered_only=count_ordered_only(questions, ordered_only.height, first.chance if first else None),
+        tomato=tomato_metrics(questions),
     )
-    benchmark = benchmark.model_copy(update={"verdict": find_verdict(benchmark, level)})
-    return benchmark.model_copy(update={"sentence": describe_finding(benchmark, level)}), rows
+    return MeasuredBenchmark(profile, comparisons, ordered_only)
 
 
-def sample_values(key: BenchmarkProfileKey, path: Path) -> pl.DataFrame:
-    """Return the value of each sample of a run, from 0 to 1; failed and unparsed answers are wrong."""
+def read_condition(key: BenchmarkProfileKey, path: Path) -> ConditionVerdicts:
+    """Read the verdicts of one condition; failed and unparsed answers are wrong."""
     scores = load_scores(key.name)
+    scoring = scores.SCORES[key.form]
     items = filter_group(read_table(key.items, ITEMS, without=("texts",)), key.group, scores.GROUPS)
-    outcomes = scores.SCORES[key.form].compute_outcomes(RunAnswers(items, read_table(path, VERDICTS)))
+    run_answers = RunAnswers(items, read_table(path, VERDICTS))
+    outcomes = scoring.compute_outcomes(run_answers)
     reject_unknown("score", [key.score], outcomes, f"{path}: the temporal profile of {key.name}")
-    return outcomes[key.score].select("item_id", "cluster", "task", value="right").cast(SAMPLES)
+    headline = outcomes[key.score]
+    questions = (
+        scoring.compute_questions(run_answers)
+        if scoring.compute_questions
+        else QuestionScores(key.score_title, scoring.chance.get(key.score), headline)
+    )
+    requested = run_answers.verdicts.join(items.select("item_id"), on="item_id", how="semi")
+    return ConditionVerdicts(questions._replace(rows=_as_samples(questions.rows)), _as_samples(headline), requested)
 
 
-def align_samples(values: Mapping[str, pl.DataFrame]) -> tuple[pl.DataFrame, int]:
-    """Join the samples that were run under every condition, one column per condition; also count the excluded ones."""
-    common = pl.concat([pl.DataFrame(schema=SAMPLES), *values.values()]).drop("value").unique("item_id")
+def _as_samples(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.select("item_id", "cluster", "task", value=pl.col("right").cast(pl.Float64).fill_null(0.0)).cast(
+        SAMPLES
+    )
+
+
+def align_samples(rows_by_condition: Mapping[str, pl.DataFrame]) -> tuple[pl.DataFrame, int]:
+    """Join the samples that every condition has, with one column per condition; also count the excluded ones."""
+    common = pl.concat([pl.DataFrame(schema=SAMPLES), *rows_by_condition.values()]).drop("value").unique("item_id")
     total = common.height
-    for condition, rows in values.items():
+    for condition, rows in rows_by_condition.items():
         common = common.join(rows.select("item_id", pl.col("value").alias(condition)), on="item_id", how="inner")
     return common.sort("item_id"), total - common.height
 
 
-@dataclass(frozen=True)
-class Samples:
-    """Samples that were run under every condition, with their values from 0 to 1 by condition."""
-
-    values: Mapping[str, FloatArray]
-    tests: NDArray[np.str_]
-    clusters: NDArray[np.str_]
-    best: float
-
-    def score(self, condition: str, level: float) -> ScoreEstimate:
-        ratios = [(self.values[condition] * weights, weights) for weights in self._test_memberships()]
-        value = float(np.mean([numerator.sum() / denominator.sum() for numerator, denominator in ratios]))
-        return self._estimate(value, ratios, lambda shares: shares.mean(axis=1), level)
-
-    def change(self, condition: str, baseline: str, level: float) -> Change:
-        """Return the score under one condition minus that under another, over the same samples."""
-        members = self._test_memberships()
-        count, ratios = (
-            len(members),
-            [
-                (self.values[name] * test_weights, test_weights)
-                for name in (condition, baseline)
-                for test_weights in members
-            ],
-        )
-        differences = self.values[condition] - self.values[baseline]
-        sample_weights = np.sum([test_weights / test_weights.sum() for test_weights in members], axis=0) / count
-        number = self._estimate(
-            float(differences @ sample_weights),
-            ratios,
-            lambda shares: shares[:, :count].mean(axis=1) - shares[:, count:].mean(axis=1),
-            level,
-        )
-        # With one test, unweighted differences stay whole numbers, so that the p-value is exact.
-        p = sign_flip_p(differences if count == 1 else differences * sample_weights, self.clusters)
-        regressions, improvements = (int((sign * differences > ROUNDING).sum()) for sign in (-1, 1))
-        return Change(**number.model_dump(), p=p, regressions=regressions, improvements=improvements)
-
-    def _test_memberships(self) -> list[FloatArray]:
-        """Return one membership vector per test: 1.0 for the samples in it, else 0.0."""
-        return [(self.tests == name).astype(np.float64) for name in np.unique(self.tests)]
-
-    def _estimate(
-        self, value: float, ratios: list[tuple[FloatArray, FloatArray]], statistic: Statistic, level: float
-    ) -> ScoreEstimate:
-        """Return a value on the score's own scale with its interval; fewer than two clusters give none."""
-        estimate = clustered_estimate(ratios, self.clusters, statistic)
-        low, high = (self.best * bound for bound in estimate.interval(level)) if estimate else (None, None)
-        return ScoreEstimate(value=self.best * value, low=low, high=high)
+def estimate_score(samples: pl.DataFrame, condition: str, best: float, level: float) -> ScoreEstimate:
+    """Return the mean over tests of a condition's values, on the score's own scale, with its interval."""
+    values, tests = samples[condition].to_numpy(), samples["task"].to_numpy()
+    memberships = [(tests == test).astype(np.float64) for test in np.unique(tests)]
+    ratios = [(values * members, members) for members in memberships]
+    if not ratios:
+        return ScoreEstimate(value=0.0)
+    value = float(np.mean([numerator.sum() / members.sum() for numerator, members in ratios]))
+    estimate = clustered_estimate(ratios, samples["cluster"].to_numpy(), lambda shares: shares.mean(axis=1))
+    low, high = (best * bound for bound in estimate.interval(level)) if estimate else (None, None)
+    return ScoreEstimate(value=best * value, low=low, high=high)
 
 
-def compute_parts(samples: Samples, level: float) -> tuple[ProfilePart, ...]:
-    """Split the planned score into parts that add up to it; a negative part stays negative."""
-    steps = [condition for condition in LADDER if condition in samples.values]
-    if PLANNED not in steps:
-        return ()
-    names = {condition: tuple(PART_OF[step] for step in LADDER[: LADDER.index(condition) + 1]) for condition in steps}
-    parts = [ProfilePart(names=names[steps[0]], number=samples.score(steps[0], level))]
-    for previous, current in pairwise(steps):
-        change = samples.change(current, previous, level)
-        number = ScoreEstimate(value=change.value, low=change.low, high=change.high)
-        parts.append(ProfilePart(names=names[current][len(names[previous]) :], number=number, p=change.p))
-    return tuple(parts)
+def describe_difference(
+    comparison: Comparison | None, answers: Mapping[str, ConditionAnswers], condition: str, best: float
+) -> PlannedDifference | None:
+    """Return the comparison of a condition with the planned one, on the score's own scale."""
+    if comparison is None or comparison.value is None:
+        return None
+    differences = answers[PLANNED].values - answers[condition].values
+    return PlannedDifference(
+        value=best * comparison.value,
+        low=None if comparison.low is None else best * comparison.low,
+        high=None if comparison.high is None else best * comparison.high,
+        p=comparison.p,
+        outcome=comparison.outcome,
+        regressions=int((differences > ROUNDING).sum()),
+        improvements=int((differences < -ROUNDING).sum()),
+    )
+
+
+def lost_share(condition: ConditionVerdicts) -> float:
+    """Return the share of unparsed and failed answers."""
+    rows = condition.verdicts
+    return float((rows["unparsed"] | rows["failed"]).sum()) / rows.height if rows.height else 0.0
+
+
+def answer_shares(verdicts: pl.DataFrame) -> dict[str, float | None]:
+    """Return the percentages of unparsed and failed answers, and of the first option among the parsed ones."""
+    failed = int(verdicts["failed"].sum())
+    unparsed = int((verdicts["unparsed"] & ~verdicts["failed"]).sum())
+    values = verdicts.filter(~pl.col("failed") & ~pl.col("unparsed"))["value"]
+    present = set(values.unique())
+    first_option = next(
+        (first for first, options in FIRST_OPTIONS.items() if present and present <= set(options)), None
+    )
+    return {
+        "first_option_share": None
+        if first_option is None
+        else 100 * values.to_list().count(first_option) / len(values),
+        "unparsed_share": 100 * unparsed / max(1, verdicts.height),
+        "failed_share": 100 * failed / max(1, verdicts.height),
+    }
 
 
 def compute_chance(key: BenchmarkProfileKey) -> float | None:
-    """Return the score of random answers: a constant of the form or the benchmark, or computed from the data."""
+    """Return the headline score of random answers: a constant, or computed from the data."""
     scores = load_scores(key.name)
     constant = scores.SCORES[key.form].chance.get(key.score, scores.CHANCE.get(key.score))
     if constant is not None or key.statistics is None:
@@ -190,16 +227,37 @@ def compute_chance(key: BenchmarkProfileKey) -> float | None:
     return rows["value"][0] if rows.height else None
 
 
-def select_time_dependent_samples(common: pl.DataFrame, benchmark: str) -> pl.DataFrame:
-    """Return the samples that score higher as planned than under every ablation that was run."""
-    ablations = [condition for condition in CONDITIONS if condition in common.columns and condition != PLANNED]
-    if PLANNED not in common.columns or not ablations:
-        return pl.DataFrame(schema=TIME_DEPENDENT_SCHEMA)
-    margin = pl.col(PLANNED) - pl.max_horizontal(ablations)
-    rows = common.filter(margin > ROUNDING).sort(margin, "item_id", descending=[True, False])
-    missing_conditions = {
-        condition: pl.lit(None, dtype=pl.Float64) for condition in CONDITIONS if condition not in common.columns
-    }
-    return rows.with_columns(benchmark=pl.lit(benchmark), sample="item_id", **missing_conditions).select(
-        list(TIME_DEPENDENT_SCHEMA)
-    )
+def select_ordered_only(questions: pl.DataFrame, benchmark: str) -> pl.DataFrame:
+    """Return the questions that score higher as planned than both shuffled and reversed."""
+    if not {PLANNED, SHUFFLED, REVERSED} <= set(questions.columns):
+        return pl.DataFrame(schema=ORDERED_ONLY_SCHEMA)
+    margin = pl.col(PLANNED) - pl.max_horizontal(SHUFFLED, REVERSED)
+    rows = questions.filter(margin > ROUNDING).sort(margin, "item_id", descending=[True, False])
+    return rows.with_columns(benchmark=pl.lit(benchmark), question="item_id").select(list(ORDERED_ONLY_SCHEMA))
+
+
+def count_ordered_only(questions: pl.DataFrame, count: int, chance: float | None) -> OrderedOnly | None:
+    """Count the ordered-only questions and the mirrored ones; None unless all three conditions were run."""
+    if not questions.height or not {PLANNED, SHUFFLED, REVERSED} <= set(questions.columns):
+        return None
+    mirrored = questions.filter(pl.min_horizontal(SHUFFLED, REVERSED) - pl.col(PLANNED) > ROUNDING).height
+    share = None if chance is None else chance / 100
+    expected = None if share is None else questions.height * share * (1 - share) ** 2
+    return OrderedOnly(count=count, expected=expected, mirrored=mirrored)
+
+
+def tomato_metrics(questions: pl.DataFrame) -> TomatoMetrics:
+    """Return how much the score rises from one frame to all frames, and from shuffled to planned order, in percent."""
+
+    def gain_over(condition: str) -> float | None:
+        if not questions.height or not {PLANNED, condition} <= set(questions.columns):
+            return None
+        planned, other = (mean_over_tests(questions, name) for name in (PLANNED, condition))
+        return 100 * (planned / other - 1) if other > 0 else None
+
+    return TomatoMetrics(multi_frame_gain=gain_over(MIDDLE), order_sensitivity=gain_over(SHUFFLED))
+
+
+def mean_over_tests(samples: pl.DataFrame, condition: str) -> float:
+    """Return the unweighted mean over tests of the mean of their samples."""
+    return float(np.mean(samples.group_by("task").agg(pl.col(condition).mean())[condition].to_numpy()))

@@ -1,6 +1,6 @@
-"""Write a temporal profile as HTML, Markdown and LaTeX. The HTML has the conclusions first, then bars, then tables.
+"""Write a temporal profile as HTML, Markdown and LaTeX. The HTML has the verdicts first, then scores, then tables.
 
-The bars need no script. All CSS classes begin with `tp-`.
+The scores are drawn without a script. All CSS classes begin with `tp-`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,12 +11,20 @@ from reprise.core.files import write_sealed
 from reprise.tables.render import html, latex, markdown
 from reprise.tables.render.html import escape
 from reprise.tables.render.table import Table, format_value
-from reprise.temporal.figure import Step, compute_steps
-from reprise.temporal.findings import format_signed, summarize_profile
-from reprise.temporal.profile import CONDITION_TITLES, KIND_TITLES, PLANNED, BenchmarkProfile, TemporalProfile
-from reprise.temporal.tables import build_comparison_table, build_tables, describe_order_use, sort_profiles
+from reprise.temporal.conditions import CONDITION_TITLES, PLANNED
+from reprise.temporal.findings import describe_benchmark, summarize_benchmark, summarize_profile
+from reprise.temporal.profile import BenchmarkProfile, ConditionResult, TemporalProfile
+from reprise.temporal.ranking import rank_overall
+from reprise.temporal.rules import Outcome
+from reprise.temporal.tables import build_ranking_table, build_tables
 
 CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+LEGEND = (
+    ("planned", "as planned"),
+    ("lower", "lower than as planned"),
+    ("equal", "not shown to be lower"),
+    ("unmeasured", "not measured"),
+)
 
 
 def write_pages(title: str, sentences: Sequence[str], tables: Sequence[Table], page: str, path: Path) -> None:
@@ -27,31 +35,32 @@ def write_pages(title: str, sentences: Sequence[str], tables: Sequence[Table], p
         write_sealed(path.with_suffix(f".{kind}"), "\n".join(blocks))
 
 
-def render_profile(profile: TemporalProfile) -> str:
-    parts = [
-        render_fragment(profile),
-        *(html.render_section(replace(table, notice="")) for table in build_tables(profile)),
+def list_sentences(profile: TemporalProfile) -> list[str]:
+    """Return every sentence of a profile, after the title of its benchmark."""
+    return [
+        f"{benchmark.title}: {sentence}"
+        for benchmark in profile.benchmarks
+        for sentence in describe_benchmark(benchmark)
     ]
-    return html.render_page(f"Does {profile.title} use time?", f"<style>\n{CSS}</style>\n{''.join(parts)}")
+
+
+def render_profile(profile: TemporalProfile) -> str:
+    tables = [html.render_section(replace(table, notice="")) for table in build_tables(profile)]
+    content = f"<style>\n{CSS}</style>\n{render_fragment(profile)}{''.join(tables)}"
+    return html.render_page(f"Temporal profile of {profile.title}", content)
 
 
 def render_profiles(profiles: Sequence[TemporalProfile]) -> str:
-    sorted_profiles = sort_profiles(profiles)
-    parts = [_notice(sorted_profiles[0])] if sorted_profiles else []
-    parts += [
-        render_fragment(profile, f"{profile.title}: {describe_order_use(profile)}", sentences=False)
-        for profile in sorted_profiles
-    ]
-    parts += (
-        [html.render_section(replace(build_comparison_table(sorted_profiles), notice=""))] if sorted_profiles else []
-    )
-    content = f"<style>\n{CSS}</style>\n<h1>Which models use time?</h1>\n{''.join(parts)}"
-    return html.render_page("Which models use time?", content)
+    ranked = [model.profile for model in rank_overall(profiles)]
+    parts = [_notice(ranked[0]), html.render_section(replace(build_ranking_table(ranked), notice=""))] if ranked else []
+    parts += [render_fragment(profile, profile.title, sentences=False) for profile in ranked]
+    content = f"<style>\n{CSS}</style>\n<h1>Temporal profiles</h1>\n{''.join(parts)}"
+    return html.render_page("Temporal profiles", content)
 
 
 def render_fragment(profile: TemporalProfile, heading: str = "", *, sentences: bool = True) -> str:
     """Return the profile without its tables, for any page that includes its style sheet."""
-    heading = heading or f"Does {profile.title} use time?"
+    heading = heading or f"Temporal profile of {profile.title}"
     blocks = "".join(_block(benchmark, sentences) for benchmark in profile.benchmarks)
     return (
         f'<section class="tp-profile">\n<h2>{escape(heading)}</h2>\n{_notice(profile) if sentences else ""}'
@@ -66,94 +75,85 @@ def _notice(profile: TemporalProfile) -> str:
 
 
 def _legend(profile: TemporalProfile) -> str:
-    kinds = {part.kind for benchmark in profile.benchmarks for part in benchmark.parts}
-    keys = "".join(
-        f'<li><span class="tp-key tp-{name}"></span>{escape(title)}</li>'
-        for name, title in KIND_TITLES.items()
-        if name in kinds
-    )
-    if any(benchmark.chance is not None for benchmark in profile.benchmarks):
-        keys += '<li><span class="tp-key tp-dots"></span>chance</li>' if keys else ""
-    return f'<ul class="tp-legend">{keys}</ul>\n' if keys else ""
+    if not any(benchmark.questions for benchmark in profile.benchmarks):
+        return ""
+    keys = "".join(f'<li><span class="tp-key tp-{name}"></span>{escape(title)}</li>' for name, title in LEGEND)
+    if any(benchmark.question_chance is not None for benchmark in profile.benchmarks):
+        keys += '<li><span class="tp-key tp-dots"></span>chance</li>'
+    return f'<ul class="tp-legend">{keys}</ul>\n'
 
 
-def _block(benchmark: BenchmarkProfile, sentences: bool) -> str:
+def _block(benchmark: BenchmarkProfile, has_sentences: bool) -> str:
     planned = benchmark.condition(PLANNED)
-    score = format_value(planned.score.value, benchmark.decimals) if planned else ""
-    lines = "".join(_lines(benchmark))
-    aria_label = ", ".join(
-        f"{part.title} {format_value(part.number.value, benchmark.decimals)}" for part in benchmark.parts
-    )
-    published = "; ".join(
-        f"{_title(score.condition)} {format_value(score.value, benchmark.decimals)} ({score.source})"
-        for score in benchmark.published
-    )
-    titles_by_reason: dict[str, list[str]] = {}
-    for condition, reason in benchmark.missing.items():
-        titles_by_reason.setdefault(reason, []).append(_title(condition))
-    missing = "; ".join(f"{', '.join(titles)}: {reason}" for reason, titles in titles_by_reason.items())
-    comparative = "right" if benchmark.best == 100 else "rated higher"
-    time_dependent = f"{benchmark.only_as_planned} of {benchmark.samples} samples {comparative} only with time. "
+    score = format_value(planned.headline_score.value, benchmark.decimals) if planned else ""
+    sentences = describe_benchmark(benchmark) if has_sentences else [summarize_benchmark(benchmark)]
+    scores = f'<div class="tp-scores">{"".join(_score_lines(benchmark))}</div>\n' if benchmark.questions else ""
     return (
         f'<article class="tp-benchmark"><h3>{escape(benchmark.title)} <span class="tp-score">{escape(score)}</span> '
-        f"<small>{escape(benchmark.score_title)}</small></h3>\n"
-        + (f'<div class="tp-stairs" role="img" aria-label="{escape(aria_label)}">{lines}</div>\n' if lines else "")
-        + (f'<p class="tp-sentence">{escape(benchmark.sentence)}</p>\n' if sentences else "")
-        + (
-            f'<p class="tp-more">{escape(time_dependent)}</p>\n'
-            if sentences and benchmark.only_as_planned is not None
-            else ""
-        )
-        + (f'<p class="tp-more">Published: {escape(published)}.</p>\n' if sentences and published else "")
-        + (f'<p class="tp-more">Not run: {escape(missing)}.</p>\n' if sentences and missing else "")
+        f"<small>{escape(benchmark.score_title)}; below: {escape(benchmark.question_title)}</small></h3>\n"
+        f"{scores}"
+        + "".join(f'<p class="tp-sentence">{escape(sentence)}</p>\n' for sentence in sentences)
+        + ("".join(f'<p class="tp-more">{escape(note)}</p>\n' for note in _notes(benchmark)) if has_sentences else "")
         + "</article>\n"
     )
 
 
-def _title(condition: str) -> str:
-    return CONDITION_TITLES.get(condition, condition)
+def _notes(benchmark: BenchmarkProfile) -> Iterator[str]:
+    ordered = benchmark.ordered_only
+    if ordered:
+        expected = "" if ordered.expected is None else f", {ordered.expected:.1f} expected by guessing"
+        yield (
+            f"{ordered.count} of {benchmark.questions} questions score higher as planned than shuffled and than reversed"
+            f"{expected}; {ordered.mirrored} score lower than both."
+        )
+    if benchmark.frames == 2:
+        yield "Clips have two frames: shuffled equals reversed, and middle equals last."
+    published = [
+        f"{CONDITION_TITLES[score.condition]} {format_value(score.value, benchmark.decimals)} ({score.source})"
+        for score in benchmark.published
+    ]
+    if published:
+        yield f"Published: {'; '.join(published)}."
+    titles_by_reason: dict[str, list[str]] = {}
+    for condition, reason in benchmark.missing.items():
+        titles_by_reason.setdefault(reason, []).append(CONDITION_TITLES[condition])
+    if titles_by_reason:
+        missing = "; ".join(f"{', '.join(titles)}: {reason}" for reason, titles in titles_by_reason.items())
+        yield f"Not run: {missing}."
 
 
-def _lines(benchmark: BenchmarkProfile) -> Iterator[str]:
-    """Yield one line per part, whose bar starts where the previous one ends.
+def condition_kind(result: ConditionResult) -> str:
+    """Return the key of a condition's mark in `LEGEND`."""
+    if result.difference is None:
+        return "planned"
+    return {Outcome.SHOWN: "lower", Outcome.NOT_MEASURED: "unmeasured"}.get(result.difference.outcome, "equal")
 
-    The track runs from the lowest end of any bar or interval to the best score.
-    """
-    steps = compute_steps(benchmark)
-    ends = [0.0, *(end for step in steps for end in (step.end, _end(step, step.part.number.low)))]
-    minimum, span = min(ends), benchmark.best - min(ends)
-    chance = (
-        ""
-        if benchmark.chance is None
-        else f'<i class="tp-chance" style="left:{100 * (benchmark.chance - minimum) / span:.2f}%"></i>'
-    )
+
+def _score_lines(benchmark: BenchmarkProfile) -> Iterator[str]:
+    """Yield one line per condition: its score as a mark on a track from 0 to the best score, and as a number."""
+    best, decimals = benchmark.question_best, benchmark.question_decimals
 
     def position(value: float) -> str:
-        return f"{min(100.0, max(0.0, 100 * (value - minimum) / span)):.2f}%"
+        return f"{min(100.0, max(0.0, 100 * value / best)):.2f}%"
 
-    for index, step in enumerate(steps):
-        start, end = sorted((step.start, step.end))
-        number = step.part.number
-        low, high = _end(step, number.low), _end(step, number.high)
-        kind = f"tp-{step.part.kind}{' tp-back' if step.end < step.start else ''}"
-        value = (
-            format_signed(number.value, benchmark.decimals) if index else format_value(number.value, benchmark.decimals)
-        )
-        interval = "" if number.low is None or number.high is None else (
-            f" [{format_value(number.low, benchmark.decimals)}, {format_value(number.high, benchmark.decimals)}]"
-        )  # fmt: skip
-        whisker = (
-            f'<i class="tp-interval" style="left:{position(low)};right:calc(100% - {position(high)})"></i>'
-            if interval
-            else ""
-        )
+    chance = (
+        ""
+        if benchmark.question_chance is None
+        else f'<i class="tp-chance" style="left:{position(benchmark.question_chance)}"></i>'
+    )
+    for condition, title in CONDITION_TITLES.items():
+        result = benchmark.condition(condition)
+        if result is None:
+            continue
+        score = result.question_score
+        interval, whisker = "", ""
+        if score.low is not None and score.high is not None:
+            interval = f" [{format_value(score.low, decimals)}, {format_value(score.high, decimals)}]"
+            left, right = position(score.low), position(score.high)
+            whisker = f'<i class="tp-interval" style="left:{left};right:calc(100% - {right})"></i>'
+        value = escape(format_value(score.value, decimals))
         yield (
-            f'<span class="tp-name">{escape(step.part.title)}</span><span class="tp-track">{chance}'
-            f'<b class="tp-bar {kind}" style="left:{position(start)};width:{100 * (end - start) / span:.2f}%"></b>'
-            f"{whisker}</span>"
-            f'<span class="tp-value">{escape(value)}<small>{escape(interval)}</small></span>'
+            f'<span class="tp-name">{escape(title)}</span><span class="tp-track">{chance}{whisker}'
+            f'<b class="tp-mark tp-{condition_kind(result)}" style="left:{position(score.value)}"></b></span>'
+            f'<span class="tp-value">{value}<small>{escape(interval)}</small></span>'
         )
-
-
-def _end(step: Step, end: float | None) -> float:
-    return step.end if end is None else step.start + end

@@ -1,89 +1,48 @@
 """Define the temporal profile of a model (`TemporalProfile`), its file format, and the keys of its stages."""
 
 from pathlib import Path
-from typing import Literal
 
 from pydantic import Field, ValidationError
 
 from reprise.core.errors import UserError
 from reprise.core.files import read_json, verify_sealed_text, write_sealed
 from reprise.core.settings import Key, KeyPart
-
-PLANNED, SHUFFLED, REVERSED, FIRST, MIDDLE, NONE, MISMATCHED = CONDITIONS = (
-    "planned", "shuffled", "reversed", "first", "middle", "none", "mismatched",
-)  # fmt: skip
-CONDITION_TITLES = {
-    PLANNED: "as planned",
-    SHUFFLED: "frames shuffled",
-    REVERSED: "frames reversed",
-    FIRST: "first frame repeated",
-    MIDDLE: "middle frame alone",
-    NONE: "no video",
-    MISMATCHED: "mismatched clip",
-}
-# From no video to the whole clip. A part of a score is the step between two consecutive ablations that were run.
-LADDER = (NONE, MIDDLE, SHUFFLED, PLANNED)
-WORDS, ONE_FRAME, SET, ORDER = "words", "one_frame", "set", "order"
-PART_OF = dict(zip(LADDER, (WORDS, ONE_FRAME, SET, ORDER), strict=True))
-PART_TITLES = {WORDS: "words", ONE_FRAME: "one frame", SET: "unordered frames", ORDER: "order in time"}
-SHORT_TITLES = {WORDS: "words", ONE_FRAME: "one frame", SET: "more frames", ORDER: "order"}
-MIXED = "mixed"
-KIND_TITLES = PART_TITLES | {MIXED: "several parts together"}
-Verdict = Literal["order", "frames", "frame", "words", "open"]
-VERDICT_TITLES: dict[Verdict, str] = {
-    "order": "order matters",
-    "frames": "several frames matter, no use of order shown",
-    "frame": "the video matters, no use of more than one frame shown",
-    "words": "no use of the video shown",
-    "open": "undecided by the conditions that were run",
-}
+from reprise.temporal.rules import Outcome, Rule
 
 
 class ScoreEstimate(KeyPart):
-    """A number on the score's own scale, with its interval; `low` and `high` are None with fewer than two clusters."""
+    """A number on its own scale, with its interval; `low` and `high` are None with fewer than two clusters."""
 
     value: float
     low: float | None = None
     high: float | None = None
 
 
-class Change(ScoreEstimate):
-    """The paired difference between an ablation and the planned condition, over the same samples."""
+class PlannedDifference(ScoreEstimate):
+    """The planned score per question minus that under another condition, question by question."""
 
-    p: float
-    regressions: int
+    p: float | None = None  # None below the smallest number of clusters
+    outcome: Outcome
+    regressions: int  # questions that score lower under the condition than as planned
     improvements: int
 
 
 class ConditionResult(KeyPart):
     condition: str
     run: str = ""
-    score: ScoreEstimate
-    change: Change | None = None  # None for the planned condition, and where that condition was not run
+    question_score: ScoreEstimate
+    headline_score: ScoreEstimate
+    first_option_share: float | None = None  # percent of Yes, or of A, among parsed answers; None for other answers
+    unparsed_share: float  # percent of the answers
+    failed_share: float
+    difference: PlannedDifference | None = None  # None for the planned condition, and where that was not run
 
 
-class ProfilePart(KeyPart):
-    """A part of a score: what one more step of the ladder adds. A step that was not run is merged into the next one."""
-
-    names: tuple[str, ...]
-    number: ScoreEstimate
-    p: float | None = None  # None for the first step, which is a score
-
-    @property
-    def name(self) -> str:
-        return "+".join(self.names)
-
-    @property
-    def kind(self) -> str:
-        """Return the key of the part's colour: its name, or `MIXED` if it merges several steps."""
-        return self.name if len(self.names) == 1 else MIXED
-
-    @property
-    def title(self) -> str:
-        if len(self.names) == 1:
-            return PART_TITLES[self.name]
-        names = [SHORT_TITLES[name] for name in self.names]
-        return " + ".join(names).replace(f"{SHORT_TITLES[ONE_FRAME]} + {SHORT_TITLES[SET]}", "frames")
+class RuleVerdict(KeyPart):
+    rule: Rule
+    outcome: Outcome
+    p: float | None = None
+    adjusted_p: float | None = None
 
 
 class PublishedScore(KeyPart):
@@ -92,36 +51,56 @@ class PublishedScore(KeyPart):
     source: str
 
 
+class OrderedOnly(KeyPart):
+    """Questions whose answer depends on the planned order: right as planned and wrong shuffled and reversed."""
+
+    count: int
+    expected: float | None = None  # number expected of a model that guesses; None without a chance level
+    mirrored: int  # questions that are wrong as planned and right both shuffled and reversed
+
+
+class TomatoMetrics(KeyPart):
+    """The metrics of TOMATO (arXiv 2410.23266) in percent, from scores per question; None where a run is missing."""
+
+    multi_frame_gain: float | None = None
+    order_sensitivity: float | None = None
+
+
 class ScoreDefinition(KeyPart):
+    """The headline score of a benchmark, and the run that it belongs to."""
+
     name: str
     title: str
     protocol: str
     sampling: str
+    frames: int | None = None  # number of planned frames, if every clip has the same
     score: str
     score_title: str
     decimals: int
 
 
 class BenchmarkProfile(ScoreDefinition):
-    best: float  # the highest possible score: 100, or the best rating
+    best: float  # highest possible headline score: 100, or the best rating
     chance: float | None = None
-    samples: int  # samples that were run under every condition; all numbers are over these
-    excluded: int  # samples that were not run under every condition
+    question_title: str = ""
+    question_best: float = 100
+    question_decimals: int = 1
+    question_chance: float | None = None
+    questions: int  # questions that were asked under every condition; all scores per question are over these
+    excluded: int  # questions that were not asked under every condition
     clusters: int
     conditions: tuple[ConditionResult, ...]
     missing: dict[str, str] = Field({})  # condition -> reason why it was not run
-    parts: tuple[ProfilePart, ...] = ()
     published: tuple[PublishedScore, ...] = ()
-    # Samples that score higher as planned than under every ablation; None if no ablation was run.
-    only_as_planned: int | None = None
-    verdict: Verdict = "open"
-    sentence: str = ""
+    ordered_only: OrderedOnly | None = None
+    tomato: TomatoMetrics = TomatoMetrics()
+    verdicts: tuple[RuleVerdict, ...] = ()
 
     def condition(self, name: str) -> ConditionResult | None:
         return next((condition for condition in self.conditions if condition.condition == name), None)
 
-    def part(self, name: str) -> ProfilePart | None:
-        return next((part for part in self.parts if part.name == name), None)
+    def outcome(self, rule: Rule) -> Outcome:
+        return next((verdict.outcome for verdict in self.verdicts if verdict.rule == rule), Outcome.NOT_RUN)
 
     @property
     def chance_decimals(self) -> int:
@@ -141,13 +120,8 @@ class ProfiledModel(KeyPart):
 class TemporalProfile(ProfiledModel):
     benchmarks: tuple[BenchmarkProfile, ...]
 
-    @property
-    def order_share(self) -> float | None:
-        """Return the mean part due to order, in percent of the best score; models are sorted by it."""
-        shares = [
-            100 * part.number.value / benchmark.best for benchmark in self.benchmarks if (part := benchmark.part(ORDER))
-        ]
-        return sum(shares) / len(shares) if shares else None
+    def benchmark(self, name: str) -> BenchmarkProfile | None:
+        return next((benchmark for benchmark in self.benchmarks if benchmark.name == name), None)
 
 
 class BenchmarkProfileKey(ScoreDefinition):

@@ -1,4 +1,4 @@
-"""Present a temporal profile's numbers as tables and as tidy rows."""
+"""Build the tables of temporal profiles: verdicts, conditions, and the ranking of models; and the tidy csv."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,17 +14,12 @@ from reprise.tables.render.table import (
     TableRow,
     TableSection,
     TextCell,
-    format_value,
 )
-from reprise.temporal.profile import (
-    CONDITION_TITLES,
-    ORDER,
-    PART_TITLES,
-    PLANNED,
-    BenchmarkProfile,
-    ScoreEstimate,
-    TemporalProfile,
-)
+from reprise.temporal.conditions import CONDITION_TITLES
+from reprise.temporal.findings import CLAIMS, summarize_benchmark
+from reprise.temporal.profile import BenchmarkProfile, ConditionResult, RuleVerdict, ScoreEstimate, TemporalProfile
+from reprise.temporal.ranking import RankedModel, common_benchmarks, rank_on_benchmark, rank_overall
+from reprise.temporal.rules import Outcome
 
 TIDY = pl.Schema(
     {
@@ -33,189 +28,240 @@ TIDY = pl.Schema(
         "benchmark": pl.String,
         "protocol": pl.String,
         "sampling": pl.String,
-        "metric": pl.String,
-        "kind": pl.String,  # score | change | part | chance | published | missing
-        "name": pl.String,  # name of the condition or the part
+        "metric": pl.String,  # `question` or the headline metric
+        # score | difference | share | verdict | chance | ordered_only | tomato | published | missing
+        "kind": pl.String,
+        "name": pl.String,  # name of the condition, rule or number
         "value": pl.Float64,
         "low": pl.Float64,
         "high": pl.Float64,
-        "p": pl.Float64,
+        "p": pl.Float64,  # of a verdict: after Holm's correction
         "regressions": pl.Int64,
         "improvements": pl.Int64,
-        "samples": pl.Int64,
+        "questions": pl.Int64,
         "clusters": pl.Int64,
         "best": pl.Float64,
         "run": pl.String,
         "note": pl.String,
     }
 )
+QUESTION = "question"
 MIN_PRINTED_P = 0.0001
+OUTCOME_TITLES = {
+    Outcome.SHOWN: "shown",
+    Outcome.NOT_SHOWN: "not shown",
+    Outcome.TOO_FEW: "too few clips",
+    Outcome.NOT_MEASURED: "not measured",
+    Outcome.NOT_RUN: "not tested",
+}
 
 
 def tidy_rows(profiles: Sequence[TemporalProfile]) -> pl.DataFrame:
     """Return every number of the profiles as one row each; rows of kind `missing` say why a condition was not run."""
-    return pl.DataFrame([row for profile in profiles for row in _rows(profile)], schema=TIDY)
+    return pl.DataFrame([row for profile in profiles for row in _profile_rows(profile)], schema=TIDY)
 
 
-def _rows(profile: TemporalProfile) -> Iterator[dict[str, Any]]:
+def _profile_rows(profile: TemporalProfile) -> Iterator[dict[str, Any]]:
     for benchmark in profile.benchmarks:
         common = {
             "suite": profile.suite, "model": profile.model, "benchmark": benchmark.name, "protocol": benchmark.protocol,
-            "sampling": benchmark.sampling, "metric": benchmark.score, "samples": benchmark.samples,
-            "clusters": benchmark.clusters, "best": benchmark.best,
+            "sampling": benchmark.sampling, "questions": benchmark.questions, "clusters": benchmark.clusters,
         }  # fmt: skip
-        for condition in benchmark.conditions:
-            yield (
-                common
-                | {"kind": "score", "name": condition.condition, "run": condition.run}
-                | condition.score.model_dump()
-            )
-            if condition.change:
-                yield (
-                    common
-                    | {"kind": "change", "name": condition.condition, "run": condition.run}
-                    | condition.change.model_dump()
-                )
-        for part in benchmark.parts:
-            yield common | {"kind": "part", "name": part.name, "p": part.p} | part.number.model_dump()
-        if benchmark.chance is not None:
-            yield common | {"kind": "chance", "value": benchmark.chance}
-        for result in benchmark.published:
-            yield common | {"kind": "published", "name": result.condition, "value": result.value, "note": result.source}
-        for condition_name, reason in benchmark.missing.items():
-            yield common | {"kind": "missing", "name": condition_name, "note": reason}
+        for row in _benchmark_rows(benchmark):
+            yield common | row
 
 
-def build_parts_table(profiles: Sequence[TemporalProfile], title: str, label: str, stub: str) -> Table:
-    """Return the parts of every score as a table.
+def _benchmark_rows(benchmark: BenchmarkProfile) -> Iterator[dict[str, Any]]:
+    question = {"metric": QUESTION, "best": benchmark.question_best}
+    headline = {"metric": benchmark.score, "best": benchmark.best}
+    for result in benchmark.conditions:
+        named = {"name": result.condition, "run": result.run}
+        yield question | named | {"kind": "score"} | result.question_score.model_dump()
+        yield headline | named | {"kind": "score"} | result.headline_score.model_dump()
+        if result.difference:
+            difference = result.difference.model_dump()
+            yield question | named | {"kind": "difference", "note": difference.pop("outcome")} | difference
+        for share in ("first_option", "unparsed", "failed"):
+            value = getattr(result, f"{share}_share")
+            yield named | {"kind": "share", "metric": share, "value": value, "best": 100}
+    for verdict in benchmark.verdicts:
+        yield {"kind": "verdict", "name": verdict.rule, "p": verdict.adjusted_p, "note": verdict.outcome}
+    for scale, chance in ((question, benchmark.question_chance), (headline, benchmark.chance)):
+        if chance is not None:
+            yield scale | {"kind": "chance", "value": chance}
+    if benchmark.ordered_only:
+        for name, number in benchmark.ordered_only.model_dump().items():
+            yield {"kind": "ordered_only", "name": name, "value": number}
+    for name, number in benchmark.tomato.model_dump().items():
+        yield {"kind": "tomato", "name": name, "value": number}
+    for score in benchmark.published:
+        yield headline | {"kind": "published", "name": score.condition, "value": score.value, "note": score.source}
+    for condition, reason in benchmark.missing.items():
+        yield {"kind": "missing", "name": condition, "note": reason}
 
-    A single model gets one row per benchmark; several models get one section per benchmark with one row per model.
-    """
-    pairs = [(profile, benchmark) for profile in profiles for benchmark in profile.benchmarks]
-    titles = {part.name: part.title for _, benchmark in pairs for part in benchmark.parts}
-    names = [*(name for name in PART_TITLES if name in titles), *(name for name in titles if name not in PART_TITLES)]
-    headings = ["Score", *(titles[name][:1].upper() + titles[name][1:] for name in names), "Chance"]
-    if len(profiles) == 1:
-        sections = [TableSection(tuple(_parts_row(benchmark.title, benchmark, names) for _, benchmark in pairs))]
-    else:
-        sections = [
-            TableSection(
-                tuple(
-                    _parts_row(profile.title, benchmark, names)
-                    for profile, benchmark in pairs
-                    if benchmark.name == name
-                ),
-                heading,
-            )
-            for name, heading in dict.fromkeys((benchmark.name, benchmark.title) for _, benchmark in pairs)
-        ]
-    level = profiles[0].level if profiles else 0.95
+
+def build_tables(profile: TemporalProfile) -> list[Table]:
+    """Return the tables of one model's profile."""
+    return [build_verdicts_table(profile), build_conditions_table(profile)]
+
+
+def build_verdicts_table(profile: TemporalProfile) -> Table:
+    """Return the outcome of each rule per benchmark, the questions that depend on order, and TOMATO's metrics."""
+    headers = (
+        "Uses the video",
+        "Better than single frames",
+        "Order or position",
+        "Clusters",
+        "Ordered only",
+        "Expected",
+        "Mirrored",
+        "κ",
+        "τ",
+    )
     return Table(
-        title=title,
-        caption="The parts of each score: words alone, one frame, more frames in any order, their order in time. "
-        f"The parts add up to the score; {100 * level:g} % intervals.",
-        label=label,
-        stub=stub,
-        groups=(ColumnGroup(tuple(map(TableColumn, headings))),),
-        sections=tuple(sections),
-        notice=profiles[0].notice if profiles else "",
-        notes=tuple(dict.fromkeys(_note(benchmark) for _, benchmark in pairs)),
+        title=f"{profile.title}: verdicts",
+        caption="Each verdict with its p-value after Holm's correction over benchmarks and rules. Ordered only: "
+        "questions that score higher as planned than both shuffled and reversed; expected: by guessing; mirrored: "
+        "questions that score lower as planned than both. κ and τ: "
+        "TOMATO's multi-frame gain and frame order sensitivity in percent. Its frame information disparity needs "
+        "hand-picked frames and is not measured.",
+        label=f"tab:temporal-{profile.model}-verdicts",
+        stub="Benchmark",
+        groups=(ColumnGroup(tuple(map(TableColumn, headers))),),
+        sections=(TableSection(tuple(_verdict_row(benchmark) for benchmark in profile.benchmarks)),),
+        notice=profile.notice,
     )
 
 
-def _parts_row(label: str, benchmark: BenchmarkProfile, names: Sequence[str]) -> TableRow:
-    planned = benchmark.condition(PLANNED)
-    parts = [
-        _cell(part.number if (part := benchmark.part(name)) else None, benchmark, signed=name != names[0])
-        for name in names
-    ]
-    chance = Cell((TableNumber(benchmark.chance, benchmark.chance_decimals),))
-    return TableRow(label, (_cell(planned.score if planned else None, benchmark), *parts, chance))
+def _verdict_row(benchmark: BenchmarkProfile) -> TableRow:
+    verdicts = {verdict.rule: verdict for verdict in benchmark.verdicts}
+    ordered, tomato = benchmark.ordered_only, benchmark.tomato
+    cells: tuple[Cell | TextCell, ...] = (
+        *(_verdict_cell(verdicts.get(rule)) for rule in CLAIMS),
+        TextCell(str(benchmark.clusters)),
+        _number(ordered.count if ordered else None, 0),
+        _number(ordered.expected if ordered else None, 1),
+        _number(ordered.mirrored if ordered else None, 0),
+        _number(tomato.multi_frame_gain, 1),
+        _number(tomato.order_sensitivity, 1),
+    )
+    return TableRow(benchmark.title, cells)
 
 
-def _cell(number: ScoreEstimate | None, benchmark: BenchmarkProfile, *, signed: bool = False) -> Cell:
-    if number is None:
-        return Cell((TableNumber(None),))
-    interval = None if number.low is None or number.high is None else (number.low, number.high)
-    return Cell((TableNumber(number.value, benchmark.decimals, signed=signed, interval=interval),))
+def _verdict_cell(verdict: RuleVerdict | None) -> TextCell:
+    if verdict is None:
+        return TextCell(OUTCOME_TITLES[Outcome.NOT_RUN])
+    p = f" (p {format_p(verdict.adjusted_p)})" if verdict.adjusted_p is not None else ""
+    return TextCell(OUTCOME_TITLES[verdict.outcome] + p)
+
+
+def format_p(p: float) -> str:
+    return f"{p:.4f}" if p >= MIN_PRINTED_P else f"<{MIN_PRINTED_P}"
+
+
+def build_conditions_table(profile: TemporalProfile) -> Table:
+    """Return every condition's scores, its difference from the planned condition, and the shares of its answers."""
+    has_published = any(benchmark.published for benchmark in profile.benchmarks)
+    headers = (
+        "Per question", "Headline", "Planned minus this", "p", "Regressions", "Improvements", "Yes or A",
+        "Unparsed", "Failed",
+        *(["Published"] if has_published else []),
+    )  # fmt: skip
+    return Table(
+        title=f"{profile.title}: all conditions",
+        caption="Scores with their intervals; the difference of the scores per question with its cluster-t interval "
+        "and two-sided p; numbers of questions that score lower (regressions) and higher (improvements) than as planned; "
+        "percentages of answers.",
+        label=f"tab:temporal-{profile.model}-conditions",
+        stub="Condition",
+        groups=(ColumnGroup(tuple(map(TableColumn, headers))),),
+        sections=tuple(
+            TableSection(
+                tuple(_condition_rows(benchmark, has_published)),
+                f"{benchmark.title}: {benchmark.question_title}, {benchmark.score_title}",
+            )
+            for benchmark in profile.benchmarks
+        ),
+        notice=profile.notice,
+        notes=tuple(dict.fromkeys(_note(benchmark) for benchmark in profile.benchmarks)),
+    )
 
 
 def _note(benchmark: BenchmarkProfile) -> str:
     exclusions = (
         f" ({benchmark.excluded} excluded because a condition was not run on them)" if benchmark.excluded else ""
     )
-    return f"{benchmark.title}: {benchmark.score_title}, {benchmark.samples} samples{exclusions}."
-
-
-def build_conditions_table(profile: TemporalProfile) -> Table:
-    has_published = any(benchmark.published for benchmark in profile.benchmarks)
-    headers = ("Score", "Change", "p", "Regressions", "Improvements", *(["Published"] if has_published else []))
-    return Table(
-        title="All conditions",
-        caption="Each condition against the planned one, sample by sample: the change with its interval, "
-        "two-sided p by swapping conditions video by video, and the numbers of samples that get worse and better.",
-        label=f"tab:time-{profile.model}-conditions",
-        stub="Condition",
-        groups=(ColumnGroup(tuple(map(TableColumn, headers))),),
-        sections=tuple(
-            TableSection(
-                tuple(_condition_rows(benchmark, has_published)), f"{benchmark.title}: {benchmark.score_title}"
-            )
-            for benchmark in profile.benchmarks
-        ),
-        notice=profile.notice,
-    )
+    return f"{benchmark.title}: {benchmark.questions} questions{exclusions} in {benchmark.clusters} clusters."
 
 
 def _condition_rows(benchmark: BenchmarkProfile, has_published: bool) -> Iterator[TableRow]:
     for name, title in CONDITION_TITLES.items():
-        condition = benchmark.condition(name)
-        score = _cell(condition.score if condition else None, benchmark)
-        results = [result for result in benchmark.published if result.condition == name]
+        result = benchmark.condition(name)
+        cells = _condition_cells(benchmark, result) if result else (Cell((TableNumber(None),)), *(Cell(),) * 8)
         published = Cell(
             tuple(
-                TableNumber(result.value, benchmark.decimals, state="published", notes=(result.source,))
-                for result in results
+                TableNumber(score.value, benchmark.decimals, state="published", notes=(score.source,))
+                for score in benchmark.published
+                if score.condition == name
             )
         )
-        change = condition.change if condition else None
-        change_cells: tuple[Cell | TextCell, ...] = (Cell(),) * 4
-        if change:
-            p = f"{change.p:.4f}" if change.p >= MIN_PRINTED_P else f"<{MIN_PRINTED_P}"
-            change_cells = (
-                _cell(change, benchmark, signed=True),
-                TextCell(p),
-                TextCell(str(change.regressions)),
-                TextCell(str(change.improvements)),
-            )
-        notes = () if condition else (f"Not run: {benchmark.missing.get(name, 'no answers')}.",)
-        yield TableRow(title, (score, *change_cells, *([published] if has_published else [])), notes=notes)
+        notes = () if result else (f"Not run: {benchmark.missing.get(name, 'no answers')}.",)
+        yield TableRow(title, (*cells, *([published] if has_published else [])), notes=notes)
 
 
-def build_tables(profile: TemporalProfile) -> list[Table]:
-    title = f"{profile.title}: the parts of its scores"
-    return [
-        build_parts_table([profile], title, f"tab:time-{profile.model}", "Benchmark"),
-        build_conditions_table(profile),
-    ]
-
-
-def sort_profiles(profiles: Sequence[TemporalProfile]) -> list[TemporalProfile]:
-    """Sort models by the part of their scores that is due to order; those without one come last."""
-    return sorted(
-        profiles, key=lambda profile: (profile.order_share is None, -(profile.order_share or 0.0), profile.title)
-    )
-
-
-def build_comparison_table(profiles: Sequence[TemporalProfile]) -> Table:
+def _condition_cells(benchmark: BenchmarkProfile, result: ConditionResult) -> tuple[Cell | TextCell, ...]:
+    difference = result.difference
+    compared: tuple[Cell | TextCell, ...] = (Cell(),) * 4
+    if difference:
+        compared = (
+            _estimate(difference, benchmark.question_decimals, signed=True),
+            TextCell("" if difference.p is None else format_p(difference.p)),
+            TextCell(str(difference.regressions)),
+            TextCell(str(difference.improvements)),
+        )
     return (
-        build_tables(profiles[0])[0]
-        if len(profiles) == 1
-        else build_parts_table(sort_profiles(profiles), "The parts of all scores", "tab:time-all", "Model")
+        _estimate(result.question_score, benchmark.question_decimals),
+        _estimate(result.headline_score, benchmark.decimals),
+        *compared,
+        Cell() if result.first_option_share is None else _number(result.first_option_share, 0),
+        _number(result.unparsed_share, 1),
+        _number(result.failed_share, 1),
     )
 
 
-def describe_order_use(profile: TemporalProfile) -> str:
-    if profile.order_share is None:
-        return f"what is due to {PART_TITLES[ORDER]} is unknown"
-    return f"{format_value(profile.order_share, 1)} % of the best score is due to {PART_TITLES[ORDER]}"
+def build_ranking_table(profiles: Sequence[TemporalProfile]) -> Table:
+    """Return the models ranked on each benchmark, and over the benchmarks that all of them have."""
+    benchmarks = {entry.name: entry.title for profile in profiles for entry in profile.benchmarks}
+    common = [benchmarks[name] for name in common_benchmarks(profiles)]
+    sections = [
+        TableSection(tuple(_ranking_row(model, name) for model in rank_on_benchmark(profiles, name)), title)
+        for name, title in benchmarks.items()
+    ]
+    if len(common) > 1:
+        overall = tuple(_ranking_row(model, "") for model in rank_overall(profiles))
+        sections.insert(0, TableSection(overall, f"Mean of {', '.join(common)}"))
+    return Table(
+        title="Sensitivity to the order of frames",
+        caption="Loss: the smaller of the losses from shuffled and from reversed frames, in percent of the best score "
+        "per question, with its interval. Models with overlapping intervals may change places.",
+        label="tab:temporal-all",
+        stub="Model",
+        groups=(ColumnGroup(tuple(map(TableColumn, ("Loss", "Verdict")))),),
+        sections=tuple(sections),
+        notice=profiles[0].notice if profiles else "",
+    )
+
+
+def _ranking_row(model: RankedModel, name: str) -> TableRow:
+    benchmark = model.profile.benchmark(name)
+    loss = Cell((TableNumber(None),)) if model.loss is None else _estimate(model.loss, 1)
+    return TableRow(model.profile.title, (loss, TextCell(summarize_benchmark(benchmark) if benchmark else "")))
+
+
+def _estimate(number: ScoreEstimate, decimals: int, *, signed: bool = False) -> Cell:
+    interval = None if number.low is None or number.high is None else (number.low, number.high)
+    return Cell((TableNumber(number.value, decimals, signed=signed, interval=interval),))
+
+
+def _number(value: float | None, decimals: int) -> Cell:
+    return Cell((TableNumber(value, decimals),))

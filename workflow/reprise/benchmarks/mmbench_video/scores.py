@@ -20,7 +20,15 @@ from reprise.benchmarks.mmbench_video.taxonomy import (
     list_other_sets,
 )
 from reprise.benchmarks.mmbench_video.taxonomy import GROUPS as RELEASED_GROUPS
-from reprise.benchmarks.scoring import SAMPLE_COLUMNS, RunAnswers, Scoring, filter_group, nonempty_groups
+from reprise.benchmarks.scoring import (
+    SAMPLE_COLUMNS,
+    QuestionScores,
+    RunAnswers,
+    Scoring,
+    accuracy_questions,
+    filter_group,
+    nonempty_groups,
+)
 from reprise.stats.measures import Measure, compute_measure, unit_weights
 
 GROUPS = RELEASED_GROUPS | {name: is_in(name) for name in ANALYSIS_GROUPS}
@@ -79,6 +87,11 @@ def _outcomes(run_answers: RunAnswers) -> dict[str, pl.DataFrame]:
     return {"mean": run_answers.rows().select("item_id", "cluster", task=pl.lit(OVERALL), right=rating_share)}
 
 
+def _rating_questions(run_answers: RunAnswers) -> QuestionScores:
+    """Score each question by its rating, as a share of the highest one."""
+    return QuestionScores("mean rating", None, _outcomes(run_answers)["mean"])
+
+
 def _choice_measures(run_answers: RunAnswers, level: float) -> list[Measure]:
     """Compute the share of right answers to each set's questions; failed and unparsed answers are wrong."""
     measures = []
@@ -125,13 +138,16 @@ def _image_outcomes(rotation_count: pl.Expr, run_answers: RunAnswers) -> dict[st
 
 SCORES = {
     **{
-        form: Scoring(METRICS, partial(_rating_measures, form), _outcomes, "mean", max_score=MAX_RATING)
+        form: Scoring(
+            METRICS, partial(_rating_measures, form), _outcomes, _rating_questions, "mean", max_score=MAX_RATING
+        )
         for form in ("unpacked", "packed")
     },
     "set_choice": Scoring(
         frozenset({"original_score", "normalized_score"}),
         _choice_measures,
         lambda run_answers: {"original_score": run_answers.rows().select(SAMPLE_COLUMNS)},
+        partial(accuracy_questions, None),
         "original_score",
     ),
     **{
@@ -139,6 +155,7 @@ SCORES = {
             frozenset({"accuracy"}),
             partial(_image_measures, data_set, rotation_count),
             partial(_image_outcomes, rotation_count),
+            None,
             "accuracy",
         )
         for form, data_set, rotation_count in (("circular", MMBENCH, ALL_ROTATIONS), ("choice", MMSTAR, ONE_ROTATION))

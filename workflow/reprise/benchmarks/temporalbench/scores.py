@@ -12,7 +12,15 @@ from typing import TypeAlias
 import polars as pl
 
 from reprise.benchmarks.annotations import is_in
-from reprise.benchmarks.scoring import SAMPLE_COLUMNS, RunAnswers, Scoring, filter_group, nonempty_groups
+from reprise.benchmarks.scoring import (
+    SAMPLE_COLUMNS,
+    QuestionScores,
+    RunAnswers,
+    Scoring,
+    accuracy_questions,
+    filter_group,
+    nonempty_groups,
+)
 from reprise.benchmarks.temporalbench.analyses import ANALYSIS_GROUPS
 from reprise.benchmarks.temporalbench.option_sets import OPTION_SETS, names_by_letter
 from reprise.benchmarks.temporalbench.taxonomy import CHOICES, GROUPS_BY_TASK, OVERALL
@@ -83,6 +91,11 @@ def _accuracy_outcomes(rows_of: RowBuilder, run_answers: RunAnswers) -> dict[str
     }
 
 
+def _questions(rows_of: RowBuilder, run_answers: RunAnswers) -> QuestionScores:
+    """Score each binary question."""
+    return QuestionScores("accuracy per question", 50.0, _counted_rows(rows_of, run_answers).select(SAMPLE_COLUMNS))
+
+
 def _caption_measures(run_answers: RunAnswers, level: float) -> list[Measure]:
     """Compute the seven caption scores.
 
@@ -121,6 +134,7 @@ SCORES = {
             frozenset({"ba", "mba"}),
             partial(_accuracy_measures, rows_of, GROUPS_BY_TASK[form.split("_")[0]]),
             partial(_accuracy_outcomes, rows_of),
+            partial(_questions, rows_of),
             "mba",
         )
         for form, rows_of in (
@@ -136,6 +150,7 @@ SCORES = {
             frozenset({"share"}),
             partial(_share_measures, form),
             lambda run_answers: {"share": _counted_rows(RunAnswers.rows, run_answers).select(SAMPLE_COLUMNS)},
+            partial(accuracy_questions, CHANCE["share"]),
             "share",
         )
         for form in OPTION_SETS

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import polars as pl
 
 from reprise.benchmarks.annotations import is_in
-from reprise.benchmarks.scoring import RunAnswers, Scoring, nonempty_groups
+from reprise.benchmarks.scoring import QuestionScores, RunAnswers, Scoring, nonempty_groups, verdict_questions
 from reprise.benchmarks.velociti.analyses import FACETS, VERBS
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.stats.measures import Measure, average, compute_measure, subtract_second, unit_weights
@@ -125,11 +125,20 @@ def _outcomes(form: str, run_answers: RunAnswers) -> dict[str, pl.DataFrame]:
     return {metric: samples.select("item_id", "cluster", "task", right=column) for metric, column in columns.items()}
 
 
+def _questions(form: str, run_answers: RunAnswers) -> QuestionScores:
+    """Score the classic comparison of both captions; without scores, each answer by itself."""
+    samples = _samples(form, run_answers)
+    if form == "mc" or not samples["has_scores"].any():
+        return verdict_questions(50.0, run_answers)
+    return QuestionScores("classic comparison", 50.0, samples.select("item_id", "cluster", "task", right="above"))
+
+
 SCORES = {
     form: Scoring(
         frozenset({*SHARES[form], extra_metric}),
         partial(_measures, form),
         partial(_outcomes, form),
+        partial(_questions, form),
         headline,
         averaged_tasks=TESTS,
     )

@@ -8,7 +8,14 @@ from typing import TypeAlias
 import polars as pl
 
 from reprise.benchmarks.annotations import is_in
-from reprise.benchmarks.scoring import RunAnswers, Scoring, nonempty_groups
+from reprise.benchmarks.scoring import (
+    SAMPLE_COLUMNS,
+    QuestionScores,
+    RunAnswers,
+    Scoring,
+    nonempty_groups,
+    verdict_questions,
+)
 from reprise.benchmarks.vinoground.analyses import ANALYSIS_GROUPS
 from reprise.benchmarks.vinoground.taxonomy import ALL, POLARITIES
 from reprise.benchmarks.vinoground.taxonomy import GROUPS as CATEGORIES
@@ -24,6 +31,15 @@ GROUP_CHANCE = 100 / 2**4
 
 ROLES = {task: [f"{task}_{half}" for half in POLARITIES] for task in ("text", "video")}
 ALL_ROLES = [role for roles in ROLES.values() for role in roles]
+
+SIMILARITY_ROLES = [f"{video}_{caption}" for video in POLARITIES for caption in POLARITIES]
+SIMILARITY_COMPARISONS = {
+    "text_pos": ("pos_pos", "pos_neg"),
+    "text_neg": ("neg_neg", "neg_pos"),
+    "video_pos": ("pos_pos", "neg_pos"),
+    "video_neg": ("neg_neg", "pos_neg"),
+}
+"""question -> the role whose similarity must be larger, and the role with which it is compared"""
 
 PairBuilder: TypeAlias = Callable[[RunAnswers], pl.DataFrame]
 """Run answers -> one row per pair: for each metric, whether it was requested, is right, failed, or was unparsed."""
@@ -75,15 +91,16 @@ def _by_questions(run_answers: RunAnswers) -> pl.DataFrame:
 
 def _by_similarities(run_answers: RunAnswers) -> pl.DataFrame:
     """Score pairs by four similarities, as Winoground defines the scores; a tie is not larger, so it is wrong."""
-    roles = [f"{video}_{caption}" for video in POLARITIES for caption in POLARITIES]
-
-    def is_larger(first: str, second: str) -> pl.Expr:
-        return (pl.col(f"{first}_score") > pl.col(f"{second}_score")).fill_null(False)
-
-    text = is_larger("pos_pos", "pos_neg") & is_larger("neg_neg", "neg_pos")
-    video = is_larger("pos_pos", "neg_pos") & is_larger("neg_neg", "pos_neg")
+    is_right = {question: _is_larger(*roles) for question, roles in SIMILARITY_COMPARISONS.items()}
+    text, video = is_right["text_pos"] & is_right["text_neg"], is_right["video_pos"] & is_right["video_neg"]
     right = {"text": text, "video": video, "group": text & video}
-    return _pair_rows(run_answers, roles).with_columns(_metric_columns(right, dict.fromkeys(METRICS, roles)))
+    return _pair_rows(run_answers, SIMILARITY_ROLES).with_columns(
+        _metric_columns(right, dict.fromkeys(METRICS, SIMILARITY_ROLES))
+    )
+
+
+def _is_larger(first_role: str, second_role: str) -> pl.Expr:
+    return (pl.col(f"{first_role}_score") > pl.col(f"{second_role}_score")).fill_null(False)
 
 
 def _metric_columns(right: Mapping[str, pl.Expr], roles: Mapping[str, Sequence[str]]) -> Iterator[pl.Expr]:
@@ -128,12 +145,30 @@ def _apply_authors_rules(pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs.with_columns(*right, *failed)
 
 
+def _similarity_questions(run_answers: RunAnswers) -> QuestionScores:
+    """Score the four comparisons of a pair's similarities: each video's captions, and each caption's videos."""
+    pairs = _pair_rows(run_answers, SIMILARITY_ROLES)
+    comparisons = {name: _is_larger(*roles) for name, roles in SIMILARITY_COMPARISONS.items()}
+    rows = pairs.select("cluster", **comparisons).unpivot(index="cluster", variable_name="item_id", value_name="right")
+    question_id = pl.concat_str("cluster", pl.lit("#"), "item_id")
+    return QuestionScores(
+        "accuracy per question",
+        50.0,
+        rows.with_columns(item_id=question_id, task=pl.lit(ALL)).select(SAMPLE_COLUMNS),
+    )
+
+
 SCORES = {
     form: Scoring(
-        frozenset(METRICS), partial(_measures, pairs_of), partial(_outcomes, pairs_of), "group", chance=guessed
+        frozenset(METRICS),
+        partial(_measures, pairs_of),
+        partial(_outcomes, pairs_of),
+        questions_of,
+        "group",
+        chance=guessed,
     )
-    for form, pairs_of, guessed in (
-        ("questions", _by_questions, {"group": GROUP_CHANCE}),
-        ("similarity", _by_similarities, {}),
+    for form, pairs_of, questions_of, guessed in (
+        ("questions", _by_questions, partial(verdict_questions, 50.0), {"group": GROUP_CHANCE}),
+        ("similarity", _by_similarities, _similarity_questions, {}),
     )
 }

@@ -1,0 +1,239 @@
+"""Simulate models that answer from the frames they are shown, to test the verdicts of temporal profiles.
+
+A model receives frames, never the name of the condition. Each has known abilities, so each verdict is right or wrong.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from reprise.media.ablations import MISMATCHED, NONE, SHUFFLED, place_frames
+from reprise.stats.intervals import FloatArray
+from reprise.temporal.conditions import CONDITIONS, PLANNED
+from reprise.temporal.rules import (
+    ConditionAnswers,
+    Rule,
+    RuleResult,
+    Samples,
+    apply_rules,
+    compare_conditions,
+)
+
+Frames = NDArray[np.int64]
+"""One row per clip: the planned number of each shown frame; those of a mismatched clip are `FOREIGN` larger."""
+Flags = NDArray[np.bool_]
+
+FRAME_COUNT = 8
+FOREIGN = 1000
+NOISE = 0.1
+"""probability that a model answers at random although its evidence decides the question"""
+LEVEL = 0.95
+LOSS_CLIPS = 200_000
+SHUFFLES = 512  # shuffled orders per simulation; clips draw from them
+
+
+class Answers(NamedTuple):
+    """The answers to one question per clip."""
+
+    right: Flags
+    refused: Flags | None = None
+
+
+@dataclass(frozen=True)
+class World:
+    """What the clips of a simulation show: where the events are that a question is about."""
+
+    first_event: NDArray[np.int64]
+    second_event: NDArray[np.int64]
+    """a later frame, at least two frames after the first event"""
+    luck: FloatArray
+    """one number from 0 to 1 per clip; the same under every condition, as for a deterministic model that guesses"""
+
+
+Model = Callable[[Frames, World, np.random.Generator], Answers]
+
+
+def make_world(clips: int, rng: np.random.Generator) -> World:
+    first = rng.integers(0, FRAME_COUNT - 2, clips)
+    second = np.array([rng.integers(event + 2, FRAME_COUNT) for event in first])
+    return World(first, second, rng.random(clips))
+
+
+def show(condition: str, clips: int, shuffled_orders: Frames, rng: np.random.Generator) -> Frames:
+    """Return the frames that each clip shows under a condition, as the workflow places them."""
+    if condition == NONE:
+        return np.empty((clips, 0), dtype=np.int64)
+    if condition == SHUFFLED:
+        return shuffled_orders[rng.integers(len(shuffled_orders), size=clips)]
+    if condition in (PLANNED, MISMATCHED):
+        order = list(range(FRAME_COUNT))
+    else:
+        order = [frame for _, frame in place_frames({"show": condition}, range(FRAME_COUNT), "clip", None)[0]]
+    return np.tile(np.array(order) + FOREIGN * (condition == MISMATCHED), (clips, 1))
+
+
+def draw_shuffles() -> Frames:
+    placements = (
+        place_frames({"show": SHUFFLED, "seed": 0}, range(FRAME_COUNT), f"clip{number}", None)[0]
+        for number in range(SHUFFLES)
+    )
+    return np.array([[frame for _, frame in placement] for placement in placements])
+
+
+# Models
+
+
+def _answer(decided: Flags, world: World, rng: np.random.Generator, wrong: Flags | None = None) -> Answers:
+    """Answer right where the evidence decides, wrong where it misleads, and else by a guess that frames do not change.
+
+    A share `NOISE` of the answers is a fresh guess.
+    """
+    right = np.where(decided, True, world.luck < 0.5)
+    if wrong is not None:
+        right = np.where(wrong, False, right)
+    noisy = rng.random(len(right)) < NOISE
+    return Answers(np.where(noisy, rng.random(len(right)) < 0.5, right))
+
+
+def _has(frames: Frames, event: NDArray[np.int64]) -> Flags:
+    return (frames == event[:, np.newaxis]).any(axis=1)
+
+
+def _jumps(frames: Frames) -> Flags:
+    """Return whether a clip's frames are neither all repeated nor in steps of one."""
+    return (np.abs(np.diff(frames, axis=1)) > 1).any(axis=1)
+
+
+def _position(frames: Frames, event: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where an event is shown, counted from 0; -1 if it is not shown."""
+    matches = frames == event[:, np.newaxis]
+    return np.where(matches.any(axis=1), matches.argmax(axis=1), -1) if frames.shape[1] else np.full(len(event), -1)
+
+
+def last_moment(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    decided = frames[:, -1] == FRAME_COUNT - 1 if frames.shape[1] else np.zeros(len(frames), dtype=bool)
+    return _answer(decided, world, rng)
+
+
+def fixed_position(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Look only at the third position, whose planned frame decides the question."""
+    decided = frames[:, 2] == 2 if frames.shape[1] > 2 else np.zeros(len(frames), dtype=bool)
+    return _answer(decided, world, rng)
+
+
+def one_informative_frame(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    return _answer(_has(frames, world.first_event), world, rng)
+
+
+def bag_of_frames(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    return _answer(_has(frames, world.first_event) & _has(frames, world.second_event), world, rng)
+
+
+def bag_that_fails_on_jumps(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    decided = _has(frames, world.first_event) & _has(frames, world.second_event) & ~_jumps(frames)
+    return _answer(decided, world, rng)
+
+
+def direction_of_motion(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    own = frames < FOREIGN
+    steps = np.where(own[:, 1:] & own[:, :-1], np.sign(np.diff(frames, axis=1)), 0).sum(axis=1)
+    return _answer(steps > 2, world, rng, steps < -2)
+
+
+def order_of_events(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    first, second = _position(frames, world.first_event), _position(frames, world.second_event)
+    has_both = (first >= 0) & (second >= 0)
+    return _answer(has_both & (first < second), world, rng, has_both & (first > second))
+
+
+def text_only(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    return _answer(np.zeros(len(frames), dtype=bool), world, rng)
+
+
+def text_only_that_refuses(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Guess from the text, but refuse to answer without any frame."""
+    answers = text_only(frames, world, rng)
+    refused = np.full(len(frames), frames.shape[1] == 0)
+    return Answers(answers.right & ~refused, refused)
+
+
+def coin_flip(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    return Answers(rng.random(len(frames)) < 0.5)
+
+
+@dataclass(frozen=True)
+class SimulatedModel:
+    """A model with the claims that are true of it; all other claims are false."""
+
+    title: str
+    answer: Model
+    true_claims: frozenset[Rule]
+
+
+def _model(title: str, answer: Model, *true_claims: Rule) -> SimulatedModel:
+    return SimulatedModel(title, answer, frozenset(true_claims))
+
+
+MODELS = (
+    _model("last moment only", last_moment, Rule.VIDEO, Rule.SHUFFLING),
+    _model("one position only", fixed_position, *Rule),
+    _model("one informative frame anywhere", one_informative_frame, Rule.VIDEO, Rule.SINGLE_FRAMES),
+    _model("bag of frames", bag_of_frames, Rule.VIDEO, Rule.SINGLE_FRAMES),
+    _model("bag that fails on jumps", bag_that_fails_on_jumps, Rule.VIDEO, Rule.SINGLE_FRAMES, Rule.SHUFFLING),
+    _model("direction of motion", direction_of_motion, *Rule),
+    _model("order of two distant events", order_of_events, *Rule),
+    _model("text only", text_only),
+    _model("text only with refusals", text_only_that_refuses),
+    _model("coin flip", coin_flip),
+)
+
+
+def simulate_answers(
+    model: Model, clips: int, shuffles: Frames, rng: np.random.Generator, used_share: float = 1.0
+) -> dict[str, ConditionAnswers]:
+    """Return a model's answers under every condition; it uses its ability on a share of the clips."""
+    world, answers = make_world(clips, rng), {}
+    is_able = rng.random(clips) < used_share
+    for condition in CONDITIONS:
+        right, refused = model(show(condition, clips, shuffles, rng), world, rng)
+        if used_share < 1:
+            right = np.where(is_able, right, _answer(np.zeros(clips, dtype=bool), world, rng).right)
+        lost_share = 0.0 if refused is None else float(refused.mean())
+        answers[condition] = ConditionAnswers(right.astype(np.float64), lost_share)
+    return answers
+
+
+def simulate_profile(
+    model: Model, clips: int, benchmarks: int, shuffles: Frames, rng: np.random.Generator, used_share: float = 1.0
+) -> list[dict[Rule, RuleResult]]:
+    """Return the verdicts on a model on several benchmarks of so many clips."""
+    samples = Samples(np.full(clips, "all"), np.arange(clips).astype(str))
+    comparisons = [
+        compare_conditions(simulate_answers(model, clips, shuffles, rng, used_share), samples, LEVEL)
+        for _ in range(benchmarks)
+    ]
+    return apply_rules(comparisons, LEVEL)
+
+
+class Losses(NamedTuple):
+    """A model's true losses under the ablations that show its clip's frames."""
+
+    losses: dict[str, float]
+    """condition -> planned score minus its score, from 0 to 1"""
+    discordance: float
+    """share of questions whose answers differ in being right, under the condition with the smallest loss"""
+
+
+def measure_losses(model: Model, used_share: float, shuffles: Frames, rng: np.random.Generator) -> Losses:
+    """Measure a model's losses on many clips, whose sampling error is small."""
+    answers = simulate_answers(model, LOSS_CLIPS, shuffles, rng, used_share)
+    planned = answers[PLANNED].values
+    losses = {
+        condition: float((planned - result.values).mean())
+        for condition, result in answers.items()
+        if condition not in (PLANNED, NONE, MISMATCHED)
+    }
+    weakest = min(losses, key=losses.__getitem__)
+    return Losses(losses, float((planned != answers[weakest].values).mean()))

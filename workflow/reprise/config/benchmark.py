@@ -72,5 +72,7 @@ class Benchmark(Settings):
     """Groups of items that are defined by the data only, such as sets of other videos."""
     options: dict[str, str] = Field({})
     """Options for parsing the release."""
+    margins: dict[Slug, float] = Field({})
+    """Metric -> largest difference from a published number that counts as equivalent; 2 points for other metrics."""
     protocols: dict[Slug, Protocol]
     """Protocols by name."""

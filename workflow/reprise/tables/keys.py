@@ -60,6 +60,8 @@ class ReproductionKey(SuiteKey):
     paper_judges: dict[str, str] = Field({})  # table -> the judge of the paper's numbers
     judges: dict[str, str] = Field({})
     conditions: dict[str, tuple[str, ...]] = Field({})  # run -> the conditions of its answers
+    obstacles: dict[str, tuple[str, ...]] = Field({})  # run -> reasons why its numbers cannot be compared
+    margins: dict[str, dict[str, float]] = Field({})  # benchmark -> metric -> margin other than DEFAULT_MARGIN
 
 
 class JudgePairKey(KeyPart):

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from statistics import NormalDist
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
@@ -12,8 +13,13 @@ from reprise.tables.keys import ReproductionKey, TableTitle
 from reprise.tables.published import PublishedNumber
 from reprise.tables.render import table as rendered
 
-VerdictName = Literal["agrees", "differs", "not comparable"]
-VERDICT_NAMES: tuple[VerdictName, ...] = ("agrees", "differs", "not comparable")
+VerdictName = Literal["within margin", "differs", "too few to tell", "not comparable"]
+VERDICT_NAMES: tuple[VerdictName, ...] = ("within margin", "differs", "too few to tell", "not comparable")
+DEFAULT_MARGIN = 2.0  # points
+ERROR_RATE = 0.05
+# Half of the two-sided 95 % and 90 % intervals of a normal distribution: an equivalence test at 5 % needs the latter.
+DIFFERENCE_QUANTILE = NormalDist().inv_cdf(1 - ERROR_RATE / 2)
+EQUIVALENCE_RATIO = NormalDist().inv_cdf(1 - ERROR_RATE) / DIFFERENCE_QUANTILE
 IDENTITY_COLUMNS = ("table", "section", "row", "column", "metric", "group", "run", "judge")
 REPRODUCTION_SCHEMA = pl.Schema(
     {
@@ -24,7 +30,8 @@ REPRODUCTION_SCHEMA = pl.Schema(
         "high": pl.Float64,
         "published": pl.Float64,
         "difference": pl.Float64,
-        "tolerance": pl.Float64,
+        "margin": pl.Float64,
+        "uncertainty": pl.Float64,
         "verdict": pl.String,
         "why": pl.String,
         "conditions": pl.String,
@@ -34,9 +41,10 @@ REPRODUCTION_SCHEMA = pl.Schema(
 CAPTION = (
     "Our numbers use the authors' convention and extractor if these give other numbers than the tables show. The "
     "paper's answers are not available, so the numbers cannot be paired; the paper's number is assumed to be as "
-    "uncertain as ours. A number agrees if it differs from the paper's by at most the half of its interval on that "
-    "side times the square root of two, plus half a unit of the paper's last digit. If numbers differ by chance "
-    "alone, about one in {one_in} has the verdict `differs`. A count agrees if it prints the same."
+    "uncertain as ours. Within margin: an equivalence test at 5 % excludes a difference above the margin. Differs: the "
+    "95 % interval of the difference excludes 0. Too few to tell: neither; ± is half the length of that interval. A "
+    "count is within margin if it prints the same. Of the {decided} verdicts `within margin` and `differs` on scores, "
+    "at most about {wrong:.1f} are expected to be wrong by chance."
 )
 
 
@@ -44,7 +52,17 @@ class ReproductionVerdict(NamedTuple):
     name: VerdictName
     reason: str = ""
     difference: float | None = None
-    tolerance: float | None = None  # the largest difference that still agrees
+    margin: float | None = None
+    uncertainty: float | None = None  # half of the difference's 95 % interval, with the rounding of the paper's number
+
+    @property
+    def text(self) -> str:
+        """Return the verdict as printed, such as `within ±2` or `too few to tell (±6.1)`."""
+        if self.name == "within margin" and self.margin:
+            return f"within ±{self.margin:g}"
+        if self.name == "too few to tell":
+            return f"too few to tell (±{self.uncertainty:.2g})"
+        return f"{self.name}: {self.reason}" if self.reason else self.name
 
 
 def compare_with_published(
@@ -52,29 +70,44 @@ def compare_with_published(
     interval: tuple[float, float] | None,
     published: PublishedNumber,
     *,
+    level: float = 0.95,
+    margin: float = DEFAULT_MARGIN,
     is_exact: bool = False,
     obstacle: str = "",
 ) -> ReproductionVerdict:
-    """Compare a measured number with the paper's.
+    """Test whether a measured number is equivalent to the paper's, or differs from it.
 
     Both were measured on the same questions, but a paired comparison is impossible without the paper's answers. The
     paper's number is assumed to be independent of ours and equally uncertain: by the half of our interval on its side.
-    The rounding of its last digit adds to the tolerance; for an exact number, such as a count, it is the whole
-    tolerance.
+    The rounding of its last digit adds to the uncertainty. An exact number, such as a count, has no other uncertainty.
+
+    Args:
+        value: The measured number.
+        interval: Its interval.
+        published: The paper's number.
+        level: The confidence level of the interval.
+        margin: The largest true difference that counts as equivalent.
+        is_exact: Whether the number is a count of the data.
+        obstacle: Why the numbers cannot be compared, if they cannot.
     """
     if value is None:
         return ReproductionVerdict("not comparable", "no answer could be scored")
-    difference, tolerance = value - published.value, 10.0**-published.decimals / 2
+    difference, rounding = value - published.value, 10.0**-published.decimals / 2
     if obstacle:
         return ReproductionVerdict("not comparable", obstacle, difference)
-    if interval is not None:
-        low, high = interval
-        tolerance += math.sqrt(2) * (value - low if difference > 0 else high - value)
-    if abs(difference) < tolerance or math.isclose(abs(difference), tolerance):
-        return ReproductionVerdict("agrees", "", difference, tolerance)
-    if interval is None and not is_exact:
+    if is_exact:
+        is_same = abs(difference) < rounding or math.isclose(abs(difference), rounding)
+        return ReproductionVerdict("within margin" if is_same else "differs", "", difference, 0.0, rounding)
+    if interval is None:
         return ReproductionVerdict("not comparable", "no interval", difference)
-    return ReproductionVerdict("differs", "", difference, tolerance)
+    low, high = interval
+    half_interval = value - low if difference > 0 else high - value
+    sampling_error = math.sqrt(2) * half_interval * DIFFERENCE_QUANTILE / NormalDist().inv_cdf((1 + level) / 2)
+    uncertainty = sampling_error + rounding
+    if abs(difference) + EQUIVALENCE_RATIO * sampling_error + rounding <= margin:
+        return ReproductionVerdict("within margin", "", difference, margin, uncertainty)
+    name: VerdictName = "differs" if abs(difference) > uncertainty else "too few to tell"
+    return ReproductionVerdict(name, "", difference, margin, uncertainty)
 
 
 class NumberComparison(NamedTuple):
@@ -103,9 +136,22 @@ class Reproduction:
         # Case and punctuation of a judge's name vary between sources, so the comparison ignores them.
         names = {"".join(filter(str.isalnum, name.lower())) for name in (judge, paper_judge)}
         has_other_judge = len(names) == 2 and "" not in names
-        obstacle = f"judged by {judge}, in the paper by {paper_judge}" if has_other_judge else ""
+        obstacles = [
+            f"judged by {judge}, in the paper by {paper_judge}" if has_other_judge else "",
+            *self._key.obstacles.get(row["run"] or "", ()),
+            f"{row['missing']} questions without a clip" if row["missing"] else "",
+        ]
         is_exact = row["source"] == "data"
-        verdict = compare_with_published(row["value"], interval, paper, is_exact=is_exact, obstacle=obstacle)
+        benchmark = row["table"].partition("/")[0]
+        verdict = compare_with_published(
+            row["value"],
+            interval,
+            paper,
+            level=self._key.confidence,
+            margin=self._key.margins.get(benchmark, {}).get(row["metric"], DEFAULT_MARGIN),
+            is_exact=is_exact,
+            obstacle="; ".join(filter(None, obstacles)),
+        )
         return NumberComparison(row, verdict, tuple(self._conditions(row)))
 
     def _conditions(self, row: Mapping[str, Any]) -> Iterator[str]:
@@ -129,7 +175,11 @@ class Reproduction:
                 "why": verdict.reason,
                 "conditions": "; ".join(conditions),
             }
-            difference_columns = {"difference": verdict.difference, "tolerance": verdict.tolerance}
+            difference_columns = {
+                "difference": verdict.difference,
+                "margin": verdict.margin,
+                "uncertainty": verdict.uncertainty,
+            }
             rows.append(
                 {name: row[name] for name in REPRODUCTION_SCHEMA if name in row} | verdict_columns | difference_columns
             )
@@ -158,9 +208,13 @@ class Reproduction:
                     rendered.TableNumber(count, 0) for count in (len(cells), *(counts[name] for name in VERDICT_NAMES))
                 )
                 rows.append((paper, rendered.TableRow(label, tuple(rendered.Cell((number,)) for number in numbers))))
+        decided = sum(
+            comparison.verdict.name in ("within margin", "differs") and comparison.row["source"] != "data"
+            for comparison in self.comparisons
+        )
         return rendered.Table(
             title="Reproduction",
-            caption=CAPTION.format(one_in=round(1 / (1 - self._key.confidence))),
+            caption=CAPTION.format(decided=decided, wrong=ERROR_RATE * decided),
             label="tab:reproduction",
             stub="Table",
             groups=(rendered.ColumnGroup(tuple(map(rendered.TableColumn, ("numbers", *VERDICT_NAMES)))),),
@@ -202,7 +256,7 @@ def _detail_row(comparison: NumberComparison) -> rendered.TableRow:
         rendered.EN_DASH if None in ends else " to ".join(map(format_number, ends)),
         format_number(row["published"], row["published_decimals"]),
         format_number(verdict.difference, sign="+"),
-        f"{verdict.name}: {verdict.reason}" if verdict.reason else verdict.name,
+        verdict.text,
         "; ".join(comparison.conditions),
     )
     return rendered.TableRow(row["row"], tuple(map(rendered.TextCell, texts)))

@@ -13,10 +13,11 @@ import polars as pl
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import QuestionScores, RunAnswers, filter_group
 from reprise.core.errors import reject_unknown
-from reprise.core.schemas import ITEMS, METRICS, VERDICTS, read_table
+from reprise.core.schemas import CLIPS, ITEMS, METRICS, VERDICTS, read_table
 from reprise.media.ablations import MIDDLE, REVERSED, SHUFFLED
 from reprise.stats.intervals import clustered_estimate
 from reprise.stats.paired import ROUNDING
+from reprise.temporal.clusters import join_source_clusters
 from reprise.temporal.conditions import CONDITIONS, PLANNED
 from reprise.temporal.profile import (
     BenchmarkProfile,
@@ -134,6 +135,7 @@ def read_condition(key: BenchmarkProfileKey, path: Path) -> ConditionVerdicts:
     scores = load_scores(key.name)
     scoring = scores.SCORES[key.form]
     items = filter_group(read_table(key.items, ITEMS, without=("texts",)), key.group, scores.GROUPS)
+    joined_clusters = join_source_clusters(items, read_table(key.clips, CLIPS)) if key.clips else {}
     run_answers = RunAnswers(items, read_table(path, VERDICTS))
     outcomes = scoring.compute_outcomes(run_answers)
     reject_unknown("score", [key.score], outcomes, f"{path}: the temporal profile of {key.name}")
@@ -144,13 +146,20 @@ def read_condition(key: BenchmarkProfileKey, path: Path) -> ConditionVerdicts:
         else QuestionScores(key.score_title, scoring.chance.get(key.score), headline)
     )
     requested = run_answers.verdicts.join(items.select("item_id"), on="item_id", how="semi")
-    return ConditionVerdicts(questions._replace(rows=_as_samples(questions.rows)), _as_samples(headline), requested)
-
-
-def _as_samples(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.select("item_id", "cluster", "task", value=pl.col("right").cast(pl.Float64).fill_null(0.0)).cast(
-        SAMPLES
+    return ConditionVerdicts(
+        questions._replace(rows=_as_samples(questions.rows, joined_clusters)),
+        _as_samples(headline, joined_clusters),
+        requested,
     )
+
+
+def _as_samples(rows: pl.DataFrame, joined_clusters: Mapping[str, str]) -> pl.DataFrame:
+    return rows.select(
+        "item_id",
+        pl.col("cluster").replace(dict(joined_clusters)),
+        "task",
+        value=pl.col("right").cast(pl.Float64).fill_null(0.0),
+    ).cast(SAMPLES)
 
 
 def align_samples(rows_by_condition: Mapping[str, pl.DataFrame]) -> tuple[pl.DataFrame, int]:

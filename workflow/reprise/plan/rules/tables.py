@@ -184,6 +184,10 @@ class TableRules(TableInputs):
                 },
                 judges={judge: config.models[judge].label for judge in sorted(self._plan.judges())},
                 conditions={run.name: tuple(self._conditions(run)) for run in self._plan.runs()},
+                obstacles={
+                    run.name: obstacles for run in self._plan.runs() if (obstacles := tuple(self._obstacles(run)))
+                },
+                margins={name: dict(entry.margins) for name, entry in config.benchmarks.items() if entry.margins},
             )
             yield key("reproduction"), runs.add_versions("reproduction", reproduction)
 
@@ -198,7 +202,13 @@ class TableRules(TableInputs):
             yield f"revision {str(model.revision)[:12]}"
         if ADAPTERS[model.adapter].needs_weights:
             yield f"weights in {model.dtype if model.dtype != 'checkpoint' else 'the type of the checkpoint'}"
-        if quantised := model.settings.get("quantised"):
+
+    def _obstacles(self, run: Run) -> Iterator[str]:
+        """Yield the reasons why numbers of a run cannot be compared with published ones."""
+        config = self._plan.config
+        if config.limit is not None:
+            yield f"only {config.limit} items per benchmark (--limit)"
+        if quantised := config.models[run.model].settings.get("quantised"):
             yield f"quantised: {quantised}"
 
     def output_files(self) -> list[Path]:

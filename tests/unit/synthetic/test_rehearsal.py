@@ -10,7 +10,7 @@ from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.fetch.routes import create_fetcher
-from reprise.fetch.settings import Rehearsal
+from reprise.fetch.settings import Rehearsal, ReleaseRehearsal
 from reprise.media.black import check_black, find_separating_span
 from reprise.media.probe import read_packet_index
 from reprise.stages.sources import fetch_source
@@ -20,13 +20,14 @@ from synthetic.rehearsal.plugin import WRITERS, write_release
 
 from tests.unit.benchmarks.whole import Whole
 
+RELEASE = ReleaseRehearsal(kind="rehearsal")
 OPTIONS = {"velociti": {"subset": {"per_test": 150, "seed": 0}}}
 
 
 @pytest.mark.parametrize("benchmark", list(WRITERS))
 def test_a_release_has_what_its_paper_counts_and_no_group_of_a_table_is_empty(benchmark: str, tmp_path: Path) -> None:
     """What tables of counts print is compared with the papers where the rehearsal's tables are made."""
-    write_release(benchmark, tmp_path)
+    write_release(benchmark, tmp_path, RELEASE)
     module, files = Whole(benchmark), sorted(path for path in tmp_path.rglob("*") if path.is_file())
     clips, items = module.annotations(files, "release", OPTIONS.get(benchmark, {}))
     tables = load(Path(), {"suite": "rehearsal"}).tables[benchmark].tables.values()
@@ -48,7 +49,7 @@ def test_a_release_has_what_its_paper_counts_and_no_group_of_a_table_is_empty(be
 
 def test_a_benchmark_that_has_no_release_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"unknown benchmark of the rehearsal 'velocity'. Did you mean 'velociti'"):
-        write_release("velocity", tmp_path)
+        write_release("velocity", tmp_path, RELEASE)
 
 
 @pytest.mark.parametrize("joined", ["joined/*", None])

@@ -152,6 +152,8 @@ class ReleaseToy(Settings):
     """The benchmark's toy-world release, written on this machine."""
 
     kind: Literal["toyworld"]
+    sources: int = Field(16, ge=16, le=256)
+    """Number of source videos."""
 
 
 class ReleaseFolder(Settings):

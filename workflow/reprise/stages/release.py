@@ -45,7 +45,7 @@ def locate_release(key: ReleaseKey, store: Store, results: Path) -> Path:
                 "construction.annotations.path if the suite constructs the benchmark."
             )
         return folder
-    load_plugin(key.release.kind).write_release(key.benchmark, results)
+    load_plugin(key.release.kind).write_release(key.benchmark, results, key.release)
     return results
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from reprise.core.errors import unknown_name_error
+from reprise.fetch.settings import ReleaseRehearsal
 
 from synthetic.rehearsal import mmbench_video, temporalbench, velociti, vinoground
 from synthetic.rehearsal.films import fetcher
@@ -17,7 +18,7 @@ WRITERS = {
 }
 
 
-def write_release(benchmark: str, folder: Path) -> None:
+def write_release(benchmark: str, folder: Path, settings: ReleaseRehearsal) -> None:
     """Write a synthetic release of a benchmark, in its authors' layout and as large as the paper's."""
     if benchmark not in WRITERS:
         raise unknown_name_error("benchmark of the rehearsal", benchmark, WRITERS, "release")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from reprise.commands import command_line
 from reprise.core.errors import run_command
+from reprise.fetch.settings import ReleaseToy
 
 from synthetic.toyworld.plugin import write_release
 from synthetic.toyworld.render import render_source
@@ -19,7 +20,7 @@ def release(
     out: Annotated[Path, typer.Option(metavar="DIR", help="folder to write to")],
 ) -> None:
     """Write a benchmark's files in its authors' layout."""
-    write_release(benchmark, out)
+    write_release(benchmark, out, ReleaseToy(kind="toyworld"))
 
 
 @app.command()

@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from synthetic.toyworld import captions
-from synthetic.toyworld.generate import EVALUATION_SEED, Dice, evaluation_sources, source_name
+from synthetic.toyworld.generate import EVALUATION_SEED, EVALUATION_SOURCES, Dice, evaluation_sources, source_name
 from synthetic.toyworld.script import Figure, Script, Source, scenes_are_cut
 
 COUNTERFACTUAL_SEED = EVALUATION_SEED + 1
@@ -68,22 +68,22 @@ def _chosen(script: Script, number: int) -> Counterfactual:
 
 
 @cache
-def counterfactuals() -> dict[str, Counterfactual]:
-    """Return the counterfactual of each evaluation clip by clip id."""
-    clips = [entry for source in evaluation_sources() for entry in source.clips().items()]
+def counterfactuals(count: int = EVALUATION_SOURCES) -> dict[str, Counterfactual]:
+    """Return the counterfactual of each clip of the first evaluation sources by clip id."""
+    clips = [entry for source in evaluation_sources(count) for entry in source.clips().items()]
     return {clip: _chosen(script, number) for number, (clip, script) in enumerate(clips)}
 
 
 @cache
-def counterfactual_sources() -> tuple[Source, ...]:
-    """Return copies of the evaluation sources in which each clip is replaced by its counterfactual."""
+def counterfactual_sources(count: int = EVALUATION_SOURCES) -> tuple[Source, ...]:
+    """Return copies of the first evaluation sources in which each clip is replaced by its counterfactual."""
     return tuple(
         Source(
             source_name(COUNTERFACTUAL_SEED, number),
             tuple(
-                replace(part, script=counterfactuals()[source.clip_id(part)].script) if part.is_clip else part
+                replace(part, script=counterfactuals(count)[source.clip_id(part)].script) if part.is_clip else part
                 for part in source.parts
             ),
         )
-        for number, source in enumerate(evaluation_sources())
+        for number, source in enumerate(evaluation_sources(count))
     )

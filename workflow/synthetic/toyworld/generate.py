@@ -29,6 +29,7 @@ from synthetic.toyworld.script import (
 T = TypeVar("T")
 EVALUATION_SEED = 20261
 EVALUATION_SOURCES = 16
+MAX_EVALUATION_SOURCES = 256
 CLIPS_PER_SOURCE = 3
 SOURCE_SLOTS = 20
 RADII = {"grow": (0.10, 0.115), "shrink": (0.19, 0.215), "stretch": (0.105, 0.125)}
@@ -194,9 +195,9 @@ def make_source(seed: int, index: int) -> Source:
 
 
 @cache
-def evaluation_sources() -> tuple[Source, ...]:
-    """Return the fixed sources of the evaluation set."""
-    return tuple(make_source(EVALUATION_SEED, index) for index in range(EVALUATION_SOURCES))
+def evaluation_sources(count: int = EVALUATION_SOURCES) -> tuple[Source, ...]:
+    """Return the first sources of the evaluation set, by default those of the demo."""
+    return tuple(make_source(EVALUATION_SEED, index) for index in range(count))
 
 
 @cache

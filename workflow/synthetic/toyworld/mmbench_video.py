@@ -10,7 +10,7 @@ from reprise.core.files import write_text
 from reprise.media.subtitles import Cue
 
 from synthetic.toyworld import captions
-from synthetic.toyworld.generate import EVALUATION_SEED, Dice, evaluation_sources
+from synthetic.toyworld.generate import EVALUATION_SEED, EVALUATION_SOURCES, Dice, evaluation_sources
 from synthetic.toyworld.image_choice import stills, write_tables
 from synthetic.toyworld.render import write_video
 from synthetic.toyworld.script import ACTION, AGENTS, SLOT_SECONDS, Agent, Figure, Script
@@ -239,16 +239,16 @@ MAKERS: tuple[tuple[Maker, tuple[str, ...]], ...] = (
 SET_MAKERS = tuple(pair for pair in MAKERS if pair[0] in (objects, attribute, motion))
 
 
-def videos() -> dict[str, Script]:
+def videos(sources: int = EVALUATION_SOURCES) -> dict[str, Script]:
     """Return the first clip of every evaluation source by its id, which is the video's name."""
-    return dict(next(iter(source.clips().items())) for source in evaluation_sources())
+    return dict(next(iter(source.clips().items())) for source in evaluation_sources(sources))
 
 
-def rows() -> list[list[str]]:
+def rows(sources: int = EVALUATION_SOURCES) -> list[list[str]]:
     """Return the rows of the released table. Each video gets fitting questions of the least used makers."""
     table_rows: list[list[str]] = []
     counts = [0] * len(MAKERS)
-    for number, (video, script) in enumerate(videos().items()):
+    for number, (video, script) in enumerate(videos(sources).items()):
         dice = Dice(EVALUATION_SEED, 3_000_000 + number)
         target = len(table_rows) + QUESTIONS_PER_VIDEO
         for index in sorted(range(len(MAKERS)), key=lambda index: counts[index]):
@@ -280,12 +280,12 @@ def _stamp(seconds: float) -> str:
     return f"00:{int(seconds) // 60:02d}:{int(seconds) % 60:02d}.000"
 
 
-def write_release(folder: Path) -> None:
+def write_release(folder: Path, sources: int = EVALUATION_SOURCES) -> None:
     """Write `MMBench-Video.tsv` and its optional parts: subtitles, image benchmarks, another video set."""
     buffer = io.StringIO()
-    csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows([COLUMNS, *rows()])
+    csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows([COLUMNS, *rows(sources)])
     write_text(folder / "MMBench-Video.tsv", buffer.getvalue())
-    for video, script in list(videos().items())[::2]:
+    for video, script in list(videos(sources).items())[::2]:
         write_text(folder / "subtitles" / f"{video}.vtt", subtitles(script))
     images = stills()
     write_tables(folder, images[::2], images[1::2])

@@ -5,7 +5,7 @@ from pathlib import Path
 from reprise.core.errors import unknown_name_error
 from reprise.fetch.outcome import FetchedFile, Fetcher, safe_name
 from reprise.fetch.plugins import PLUGINS
-from reprise.fetch.settings import Toyworld
+from reprise.fetch.settings import ReleaseToy, Toyworld
 
 from synthetic.toyworld import annotated_clips, mmbench_video, temporalbench, velociti, vinoground
 from synthetic.toyworld.render import render_source
@@ -18,11 +18,11 @@ WRITERS = {
 }
 
 
-def write_release(benchmark: str, folder: Path) -> None:
+def write_release(benchmark: str, folder: Path, settings: ReleaseToy) -> None:
     """Write the toy world's release of a benchmark, in its authors' layout."""
     if benchmark not in WRITERS:
         raise unknown_name_error("benchmark of the toy world", benchmark, WRITERS, "release")
-    WRITERS[benchmark](folder)
+    WRITERS[benchmark](folder, settings.sources)
     if benchmark == "temporalbench":
         annotated_clips.write_annotations(folder)
 

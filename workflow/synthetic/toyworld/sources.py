@@ -3,16 +3,17 @@
 from reprise.core.errors import UserError
 
 from synthetic.toyworld.counterfactuals import counterfactual_sources
-from synthetic.toyworld.generate import evaluation_sources
+from synthetic.toyworld.generate import EVALUATION_SOURCES, MAX_EVALUATION_SOURCES, evaluation_sources
 from synthetic.toyworld.script import Part, Source
 
 
 def load_source_script(source_id: str) -> Source:
     """Return an evaluation source by its id, or one of its clips as a separate source."""
-    for source in (*evaluation_sources(), *counterfactual_sources()):
-        if source.source_id == source_id:
-            return source
-        clips = source.clips()
-        if source_id in clips:
-            return Source(source_id, (Part(0, clips[source_id], is_clip=True),))
+    for count in (EVALUATION_SOURCES, MAX_EVALUATION_SOURCES):
+        for source in (*evaluation_sources(count), *counterfactual_sources(count)):
+            if source.source_id == source_id:
+                return source
+            clips = source.clips()
+            if source_id in clips:
+                return Source(source_id, (Part(0, clips[source_id], is_clip=True),))
     raise UserError(f"toy world: no source '{source_id}'. The releases list all sources.")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from reprise.core.files import write_text
 
 from synthetic.toyworld.captions import clause, description
-from synthetic.toyworld.generate import EVALUATION_SEED, Dice, evaluation_sources
+from synthetic.toyworld.generate import EVALUATION_SEED, EVALUATION_SOURCES, Dice, evaluation_sources
 from synthetic.toyworld.script import ACTION_NAMES, AGENTS, STRENGTHS, Agent, Figure, Script, Source, is_held_out
 
 Deed = tuple[Agent, str, str]
@@ -199,12 +199,12 @@ def _caption_entry(clip: Clip, other_scripts: Sequence[Script], dice: Dice) -> d
     }
 
 
-def release() -> dict[str, list[dict[str, str]]]:
+def release(sources: int = EVALUATION_SOURCES) -> dict[str, list[dict[str, str]]]:
     """Return the entries of each file."""
     dice = Dice(EVALUATION_SEED, 3_000_000)
     clips = {
         source: _clips(source, DATASETS[number % len(DATASETS)], dice)
-        for number, source in enumerate(evaluation_sources())
+        for number, source in enumerate(evaluation_sources(sources))
     }
     flat = [clip for source_clips in clips.values() for clip in source_clips]
     examples = {clip.video_name: [other.script for other in flat if other != clip] for clip in flat}
@@ -224,9 +224,9 @@ def release() -> dict[str, list[dict[str, str]]]:
     }
 
 
-def write_release(folder: Path) -> None:
+def write_release(folder: Path, sources: int = EVALUATION_SOURCES) -> None:
     """Write the three files."""
-    for name, entries in release().items():
+    for name, entries in release(sources).items():
         write_text(folder / name, _json_text(entries))
 
 

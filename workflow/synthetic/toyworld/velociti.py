@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from reprise.core.files import write_text
 
 from synthetic.toyworld.captions import caption
-from synthetic.toyworld.generate import EVALUATION_SEED, Dice, evaluation_sources
+from synthetic.toyworld.generate import EVALUATION_SEED, EVALUATION_SOURCES, Dice, evaluation_sources
 from synthetic.toyworld.pairs import PAIR_MAKERS, TESTS, Pair, Setting
 from synthetic.toyworld.script import ACTION, SLOTS, Figure, Script, Source, to_json
 
@@ -78,9 +78,9 @@ def event_label(pair: Pair) -> str:
     return json.dumps([*names, names[-1]] if pair.test == "coref" else names, separators=(",", ":"))
 
 
-def evaluation_rows() -> list[ReleaseRow]:
+def evaluation_rows(sources: int = EVALUATION_SOURCES) -> list[ReleaseRow]:
     """Return the rows of the release, sorted by test."""
-    pairs = clip_pairs(evaluation_sources(), EVALUATION_SEED)
+    pairs = clip_pairs(evaluation_sources(sources), EVALUATION_SEED)
     return [
         ReleaseRow(test, clip, event_label(pair), pair.pos, pair.neg)
         for test in TESTS
@@ -138,15 +138,17 @@ def _json_text(content: Any) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def write_release(folder: Path) -> None:
+def write_release(folder: Path, sources: int = EVALUATION_SOURCES) -> None:
     """Write `velociti.csv`, the VidSitu folders and `velociti_sources.json`."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerows([COLUMNS, *evaluation_rows()])
-    clips = {clip: script for source in evaluation_sources() for clip, script in source.clips().items()}
+    writer.writerows([COLUMNS, *evaluation_rows(sources)])
+    clips = {clip: script for source in evaluation_sources(sources) for clip, script in source.clips().items()}
     annotations = [entry for clip, script in clips.items() for entry in vidsitu_annotations(clip, script)]
     vidsitu = folder / "vidsitu_annotations"
     write_text(folder / "velociti.csv", buffer.getvalue())
     write_text(vidsitu / "split_files" / "vseg_split_valid_lb.json", _json_text(list(clips)))
     write_text(vidsitu / "vseg_ann_files" / "vsann_valid_lb.json", _json_text(annotations))
-    write_text(folder / "velociti_sources.json", _json_text([to_json(source) for source in evaluation_sources()]))
+    write_text(
+        folder / "velociti_sources.json", _json_text([to_json(source) for source in evaluation_sources(sources)])
+    )

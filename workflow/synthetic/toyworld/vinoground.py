@@ -15,9 +15,10 @@ from synthetic.toyworld.counterfactuals import (
     counterfactual_sources,
     counterfactuals,
 )
-from synthetic.toyworld.generate import Dice, evaluation_sources
+from synthetic.toyworld.generate import EVALUATION_SOURCES, Dice, evaluation_sources
+from synthetic.toyworld.script import Part, Source
 
-# These evaluation sources are few for speed, but give every category at least five pairs.
+# The sources of the demo are few for speed, but give every category at least five pairs; a larger world has one pair of each source.
 PAIR_SOURCES = (0, 1, 2, 4, 6, 8, 13, 14)
 COLUMNS = (
     *("index", "major", "minor"),
@@ -45,16 +46,23 @@ class Place(NamedTuple):
     end: int
 
 
-def _pairs() -> list[tuple[Place, Counterfactual]]:
-    sources = zip(evaluation_sources(), counterfactual_sources(), strict=True)
+def clip_parts(source: Source, number: int, source_count: int) -> list[Part]:
+    """Return the clips of a source that have pairs: those of the demo's sources, or one of each source of a larger world."""
+    parts = [part for part in source.parts if part.is_clip]
+    if source_count > EVALUATION_SOURCES:
+        return parts[:1]
+    return parts if number in PAIR_SOURCES else []
+
+
+def _pairs(source_count: int) -> list[tuple[Place, Counterfactual]]:
+    sources = zip(evaluation_sources(source_count), counterfactual_sources(source_count), strict=True)
     return [
         (
             Place(source.source_id, counterfactual_source.source_id, part.start, part.start + part.script.seconds),
-            counterfactuals()[source.clip_id(part)],
+            counterfactuals(source_count)[source.clip_id(part)],
         )
         for number, (source, counterfactual_source) in enumerate(sources)
-        for part in source.parts
-        if part.is_clip and number in PAIR_SOURCES
+        for part in clip_parts(source, number, source_count)
     ]
 
 
@@ -95,9 +103,9 @@ def _questions(pairs: Sequence[tuple[Place, Counterfactual]]) -> tuple[list[dict
     return texts, videos
 
 
-def write_release(folder: Path) -> None:
+def write_release(folder: Path, sources: int = EVALUATION_SOURCES) -> None:
     """Write `vinoground.csv`, `vinoground_textscore.json` and `vinoground_videoscore.json`."""
-    pairs = _pairs()
+    pairs = _pairs(sources)
     texts, videos = _questions(pairs)
     write_text(folder / "vinoground.csv", _table(pairs))
     write_text(folder / "vinoground_textscore.json", json.dumps(texts, indent=1) + "\n")

@@ -85,9 +85,10 @@ def main(
         (compute_extractor_shares(verdicts), fixed_labels),
         (compute_health(judge_requests, replies, verdicts, REPLIES), fixed_labels),
     ]
+    form_chances = scores.SCORES[settings.form].chance
     rows = [number | group_labels for numbers, group_labels in counts for number in numbers]
     rows += [
-        make_metric_row(measure, scores.CHANCE.get(measure.metric)) | group_labels
+        make_metric_row(measure, form_chances.get(measure.metric, scores.CHANCE.get(measure.metric))) | group_labels
         for measure, group_labels in labelled_measures
     ]
     frame = pl.DataFrame(rows, schema=METRICS)

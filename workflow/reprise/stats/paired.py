@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -102,6 +103,22 @@ def sign_flip_p(differences: ArrayLike, clusters: ArrayLike, *, draws: int = 200
         totals = (1.0 - 2.0 * generator.integers(2, size=size, dtype=np.int8)) @ sums
         extreme += int((np.abs(totals) >= threshold).sum())
     return (1 + extreme) / (1 + draws)
+
+
+def share_p(value: float, low: float, high: float, reference: float, level: float) -> float:
+    """Return the two-sided p-value of a share against a fixed reference, from the share's interval.
+
+    The interval's end on the side of the reference gives the standard error. The p-value is `1 - level` exactly if that
+    end equals the reference.
+    """
+    distance = abs(reference - value)
+    half_interval = value - low if reference < value else high - value
+    if distance == 0:
+        return 1.0
+    if half_interval <= 0:
+        return 0.0
+    normal = NormalDist()
+    return 2 * (1 - normal.cdf(normal.inv_cdf((1 + level) / 2) * distance / half_interval))
 
 
 def adjust_holm(ps: Sequence[float]) -> list[float]:

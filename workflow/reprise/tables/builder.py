@@ -13,7 +13,8 @@ import polars as pl
 from reprise.benchmarks.registry import load_scores
 from reprise.config.tables import Column, Row, Section
 from reprise.core.paths import Run, ScoredRun
-from reprise.stats.beta import ALPHA, binomial_p
+from reprise.stats.beta import ALPHA
+from reprise.stats.paired import adjust_holm, share_p
 from reprise.tables.footnotes import broken_run_notes, extraction_notes, list_judges, provenance_lines
 from reprise.tables.keys import TableKey
 from reprise.tables.measurements import check_failed, check_missing, subject_name
@@ -87,6 +88,7 @@ class TableBuilder:
             else row | not_finite
             for row in self.metrics.iter_rows(named=True)
         }
+        self._ps_by_subject: dict[tuple[str, str], dict[str, float]] = {}
         check_missing(self.key, self.metrics)
         check_failed(self.key, self.metrics)
 
@@ -115,7 +117,7 @@ class TableBuilder:
             notice=key.notice,
             has_comparison=key.show_published,
             bold=spec.bold,
-            significance=f"above chance, one-sided exact binomial test of effective samples, alpha {ALPHA}",
+            significance=f"above chance, one-sided binomial test of effective samples, alpha {ALPHA}, uncorrected",
             abbreviations=key.abbreviations,
         )
         for index, column in enumerate(spec.columns if spec.best else ()):
@@ -241,27 +243,38 @@ class TableBuilder:
 
     def _compared_with_group(self, measurement: Mapping[str, Any]) -> str:
         """Return a note if a group's share differs significantly from the same run's share of another group."""
-        reference = self.numbers.get(
-            (subject_name(measurement), measurement["metric"], self.spec.compared_with or "", *DEFAULT_EXTRACTION)
-        )
-        if (
-            reference is None
-            or reference["value"] is None
-            or not 0 < reference["value"] < 100
-            or not measurement["requested"]
-        ):
+        subject, metric = subject_name(measurement), measurement["metric"]
+        p = self._group_ps(subject, metric).get(measurement["group"], 1.0)
+        reference = self._reference_share(subject, metric)
+        if p >= ALPHA or reference is None:
             return ""
-        right, share = round(measurement["value"] * measurement["requested"] / 100), reference["value"] / 100
-        for word, p in (
-            ("above", binomial_p(right, measurement["requested"], share)),
-            ("below", binomial_p(right, measurement["requested"], share, "less")),
-        ):
-            if p is not None and p < ALPHA:
-                return (
-                    f"Significantly {word} the same model's score over group '{self.spec.compared_with}' "
-                    f"(one-sided exact binomial test, alpha {ALPHA}; that score is treated as exact)."
-                )
-        return ""
+        word = "above" if measurement["value"] > reference else "below"
+        return (
+            f"Significantly {word} the same model's score over group '{self.spec.compared_with}' (two-sided "
+            f"test by the clustered interval, with Holm's correction over the groups, alpha {ALPHA}; that score counts as "
+            "exact)."
+        )
+
+    def _group_ps(self, subject: str, metric: str) -> dict[str, float]:
+        """Return the corrected p-value of each group against the reference group, for one run and metric."""
+        if (subject, metric) not in self._ps_by_subject:
+            reference = self._reference_share(subject, metric)
+            groups = {row.group or column.group or "" for row in self.spec.rows() for column in self.spec.columns}
+            numbers = {group: self.numbers.get((subject, metric, group, *DEFAULT_EXTRACTION)) for group in groups}
+            level = self.key.confidence
+            ps = {
+                group: share_p(number["value"], number["low"], number["high"], reference, level)
+                for group, number in sorted(numbers.items())
+                if number and reference is not None and number["low"] is not None and group != self.spec.compared_with
+            }
+            self._ps_by_subject[subject, metric] = dict(zip(ps, adjust_holm(list(ps.values())), strict=True))
+        return self._ps_by_subject[subject, metric]
+
+    def _reference_share(self, subject: str, metric: str) -> float | None:
+        """Return a run's share of the group that others are compared with; None if it is 0, 100 or unknown."""
+        number = self.numbers.get((subject, metric, self.spec.compared_with or "", *DEFAULT_EXTRACTION))
+        value = None if number is None else number["value"]
+        return value if value is not None and 0 < value < 100 else None
 
     def _chance(self, row: Row, metric: str, group: str) -> float | None:
         """Return the score of random guessing: a constant of the benchmark, or the one counted from its data."""

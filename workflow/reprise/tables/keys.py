@@ -13,6 +13,7 @@ class SuiteKey(Key):
 
 
 class TableKey(SuiteKey):
+    confidence: float = 0.95
     benchmark: str
     benchmark_title: str
     paper: str

@@ -103,7 +103,7 @@ def _notes(benchmark: BenchmarkProfile) -> Iterator[str]:
     if ordered:
         expected = "" if ordered.expected is None else f", {ordered.expected:.1f} expected by guessing"
         yield (
-            f"{ordered.count} of {benchmark.questions} questions score higher as planned than shuffled and than reversed"
+            f"{ordered.count} of {benchmark.questions} questions score higher as planned than in both other orders"
             f"{expected}; {ordered.mirrored} score lower than both."
         )
     if benchmark.frames == 2:

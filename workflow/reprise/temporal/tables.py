@@ -170,7 +170,7 @@ def build_conditions_table(profile: TemporalProfile) -> Table:
     return Table(
         title=f"{profile.title}: all conditions",
         caption="Scores with their intervals; the difference of the scores per question with its cluster-t interval "
-        "and two-sided p; numbers of questions that score lower (regressions) and higher (improvements) than as planned; "
+        "and two-sided p; questions that score lower (regressions) and higher (improvements) than as planned; "
         "percentages of answers.",
         label=f"tab:temporal-{profile.model}-conditions",
         stub="Condition",

@@ -18,7 +18,7 @@ from synthetic.toyworld.counterfactuals import (
 from synthetic.toyworld.generate import EVALUATION_SOURCES, Dice, evaluation_sources
 from synthetic.toyworld.script import Part, Source
 
-# The sources of the demo are few for speed, but give every category at least five pairs; a larger world has one pair of each source.
+# The demo uses few sources for speed; they give every category at least five pairs.
 PAIR_SOURCES = (0, 1, 2, 4, 6, 8, 13, 14)
 COLUMNS = (
     *("index", "major", "minor"),
@@ -47,7 +47,7 @@ class Place(NamedTuple):
 
 
 def clip_parts(source: Source, number: int, source_count: int) -> list[Part]:
-    """Return the clips of a source that have pairs: those of the demo's sources, or one of each source of a larger world."""
+    """Return the clips of a source that have pairs: all clips of a few sources, or one of each in a larger world."""
     parts = [part for part in source.parts if part.is_clip]
     if source_count > EVALUATION_SOURCES:
         return parts[:1]

@@ -47,6 +47,7 @@ def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: Table
         suite=plan.config.name,
         suite_title=suite.title,
         notice=suite.notice,
+        confidence=plan.config.main.confidence,
         benchmark=benchmark,
         benchmark_title=settings.title,
         paper=settings.paper,

@@ -1,4 +1,4 @@
-"""Stage `temporal_profile`: write a model's temporal profile, its scores under each temporal ablation."""
+"""Stage `temporal_profile`: write a model's temporal profile, which has its scores under each temporal ablation."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Stage `temporal_profiles`: write the temporal profiles of several models side by side."""
+"""Stage `temporal_profiles`: compare the temporal profiles of several models."""
 
 from pathlib import Path
 

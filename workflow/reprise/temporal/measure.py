@@ -100,7 +100,7 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> tuple[Benchmark
 def sample_values(key: BenchmarkProfileKey, path: Path) -> pl.DataFrame:
     """Return the value of each sample of a run, from 0 to 1; failed and unparsed answers are wrong."""
     scores = load_scores(key.name)
-    items = filter_group(read_table(key.items, ITEMS, without=("texts",)), key.group, scores.GROUPS)
+    items = filter_group(read_table(key.items, ITEMS, skipped_columns=("texts",)), key.group, scores.GROUPS)
     outcomes = scores.SCORES[key.form].compute_outcomes(RunAnswers(items, read_table(path, VERDICTS)))
     reject_unknown("score", [key.score], outcomes, f"{path}: the temporal profile of {key.name}")
     return outcomes[key.score].select("item_id", "cluster", "task", value="right").cast(SAMPLES)

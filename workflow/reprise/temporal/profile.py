@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from reprise.core.errors import UserError
-from reprise.core.files import read_json, verify_sealed_text, write_sealed
+from reprise.core.files import read_json, verify_sealed_text, write_sealed_text
 from reprise.core.settings import Key, KeyPart
 
 PLANNED, SHUFFLED, REVERSED, FIRST, MIDDLE, NONE, MISMATCHED = CONDITIONS = (
@@ -173,7 +173,7 @@ class TemporalProfilesKey(Key):
 
 
 def write_profile(profile: TemporalProfile, path: Path) -> None:
-    write_sealed(path, profile.model_dump_json(indent=1) + "\n")
+    write_sealed_text(path, profile.model_dump_json(indent=1) + "\n")
 
 
 def read_profile(path: Path) -> TemporalProfile:

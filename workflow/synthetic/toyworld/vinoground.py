@@ -1,4 +1,4 @@
-"""Counterfactual pairs in the layout of the authors' Vinoground release: the table and both question files."""
+"""Write counterfactual pairs as a release of Vinoground: the table and both files of questions."""
 
 import csv
 import io
@@ -17,14 +17,15 @@ from synthetic.toyworld.counterfactuals import (
 )
 from synthetic.toyworld.generate import Dice, evaluation_sources
 
-# These evaluation sources are few for speed, but give every category at least five pairs.
+# Few evaluation sources, for speed. They still give every category at least five pairs.
 PAIR_SOURCES = (0, 1, 2, 4, 6, 8, 13, 14)
 COLUMNS = (
     *("index", "major", "minor"),
     *("pos_vid", "pos_start", "pos_end", "pos_cap"),
     *("neg_vid", "neg_start", "neg_end", "neg_cap"),
 )
-# The toy models know few sentences. Caption questions use their training wording, segment questions the paper's.
+# The toy models know few sentences, so caption questions have the wording of their training. Segment questions have
+# that of the paper.
 TEXT = (
     "Carefully watch the video and pay attention to the sequence of events, the details and actions of persons.\n"
     "Here are two captions that describe the video.\nA) {a}\nB) {b}\n"
@@ -36,8 +37,8 @@ VIDEO = (
 )
 
 
-class Place(NamedTuple):
-    """The sources and the span of both videos of a pair."""
+class PairSpan(NamedTuple):
+    """Sources and common time span of both videos of a pair."""
 
     pos_source: str
     neg_source: str
@@ -45,11 +46,11 @@ class Place(NamedTuple):
     end: int
 
 
-def _pairs() -> list[tuple[Place, Counterfactual]]:
+def _pairs() -> list[tuple[PairSpan, Counterfactual]]:
     sources = zip(evaluation_sources(), counterfactual_sources(), strict=True)
     return [
         (
-            Place(source.source_id, counterfactual_source.source_id, part.start, part.start + part.script.seconds),
+            PairSpan(source.source_id, counterfactual_source.source_id, part.start, part.start + part.script.seconds),
             counterfactuals()[source.clip_id(part)],
         )
         for number, (source, counterfactual_source) in enumerate(sources)
@@ -58,7 +59,7 @@ def _pairs() -> list[tuple[Place, Counterfactual]]:
     ]
 
 
-def _table(pairs: Sequence[tuple[Place, Counterfactual]]) -> str:
+def _table(pairs: Sequence[tuple[PairSpan, Counterfactual]]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -75,8 +76,8 @@ def _question(index: int, half: str, video: str, text: str, is_a: bool) -> dict[
     return {"idx": f"{index}_{half}", "video_name": f"{video}.mp4", "question": text, "GT": "A" if is_a else "B"}
 
 
-def _questions(pairs: Sequence[tuple[Place, Counterfactual]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return two questions of each kind per pair; the positive caption or segment comes first in half of the pairs."""
+def _questions(pairs: Sequence[tuple[PairSpan, Counterfactual]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return two questions of each kind per pair. In half of the pairs, the positive caption or segment is option A."""
     texts: list[dict[str, Any]] = []
     videos: list[dict[str, Any]] = []
     half_count = len(pairs) // 2

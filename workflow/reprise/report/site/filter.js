@@ -85,8 +85,8 @@ reprise.filter = (() => {
     const better = both.filter((item) => a(item) > b(item)).length;
     const worse = both.filter((item) => a(item) < b(item)).length;
     const right = both.filter((item) => a(item) === b(item) && a(item) === best(a)).length;
-    const rest = both.length - better - worse - right;
-    return { total: both.length, better, worse, right, rest, ...testDifference(both, index, columns, a, b) };
+    const bothLower = both.length - better - worse - right;
+    return { total: both.length, better, worse, right, bothLower, ...testDifference(both, index, columns, a, b) };
   }
 
   /** Return the mean difference of two runs, as a share of the best value, and its p-value. A sample of several items counts once. */

@@ -27,7 +27,7 @@ from transformers import (
 from bench.words import sentence
 
 WORDS = 4096
-MARKS = ("<|im_start|>", "<|im_end|>", "<|pad|>", "<image>", "<video>", "<|vision_start|>", "<|vision_end|>",
+SPECIAL_TOKENS = ("<|im_start|>", "<|im_end|>", "<|pad|>", "<image>", "<video>", "<|vision_start|>", "<|vision_end|>",
          "<|image_pad|>", "<|video_pad|>")  # fmt: skip
 TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{% for part in message['content'] %}"
@@ -53,21 +53,22 @@ class Size:
     std: float
 
 
-SMALL = Size(
+SMALL_SIZE = Size(
     text={"hidden_size": 512, "intermediate_size": 1408, "num_hidden_layers": 8, "num_attention_heads": 8,
           "num_key_value_heads": 2, "vocab_size": WORDS, "tie_word_embeddings": True},
     siglip={"hidden_size": 192, "intermediate_size": 768, "num_hidden_layers": 4, "num_attention_heads": 4},
     qwen={"depth": 4, "embed_dim": 192, "num_heads": 4, "mlp_ratio": 4, "hidden_size": 512},
     side=224, pixels=224 * 224, rope=(8, 12, 12), std=0.06,
 )  # fmt: skip
-TINY = Size(
-    text=SMALL.text | {"hidden_size": 128, "intermediate_size": 128, "num_hidden_layers": 1, "num_attention_heads": 2},
+TINY_SIZE = Size(
+    text=SMALL_SIZE.text
+    | {"hidden_size": 128, "intermediate_size": 128, "num_hidden_layers": 1, "num_attention_heads": 2},
     siglip={"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2},
     qwen={"depth": 1, "embed_dim": 32, "num_heads": 2, "mlp_ratio": 1, "hidden_size": 128},
     side=56, pixels=56 * 56, rope=(8, 12, 12), std=0.06,
 )  # fmt: skip
 # From the configurations of llava-onevision-qwen2-7b-ov and Qwen2-VL-7B-Instruct.
-REAL = Size(
+SIZE_7B = Size(
     text={"hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28,
           "num_key_value_heads": 4, "vocab_size": 152064, "tie_word_embeddings": False},
     siglip={"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 26, "num_attention_heads": 16},
@@ -84,12 +85,12 @@ def tokenizer(special_tokens: Mapping[str, str] | None = None) -> PreTrainedToke
     bpe.decoder = decoders.ByteLevel()
     texts = ["Yes No Carefully watch the video and pay attention.", *(sentence(random, 20) for _ in range(2000))]
     trainer = trainers.BpeTrainer(
-        vocab_size=WORDS - len(MARKS) - len(special_tokens or ()),
+        vocab_size=WORDS - len(SPECIAL_TOKENS) - len(special_tokens or ()),
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     bpe.train_from_iterator(texts, trainer)
-    bpe.add_special_tokens([AddedToken(mark, special=True) for mark in MARKS])
+    bpe.add_special_tokens([AddedToken(mark, special=True) for mark in SPECIAL_TOKENS])
     fast_tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=bpe, eos_token="<|im_end|>", pad_token="<|pad|>",  # noqa: S106
         extra_special_tokens=dict(special_tokens or {}),
@@ -103,7 +104,7 @@ def _llava(size: Size, tokenizer: Any) -> tuple[Any, Any]:
     config = LlavaOnevisionConfig(
         vision_config=SiglipVisionConfig(**size.siglip, image_size=size.side, patch_size=14, vision_use_head=False),
         text_config=Qwen2Config(
-            **size.text, max_position_embeddings=32768, initializer_range=size.std, **ends(tokenizer)
+            **size.text, max_position_embeddings=32768, initializer_range=size.std, **special_token_ids(tokenizer)
         ),
         vision_feature_layer=-1, vision_feature_select_strategy="full", image_grid_pinpoints=[[size.side, size.side]],
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
@@ -128,7 +129,7 @@ def _qwen2_vl(size: Size, tokenizer: Any) -> tuple[Any, Any]:
     rope = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": list(size.rope)}
     config = Qwen2VLConfig(
         text_config={**size.text, "max_position_embeddings": 32768, "initializer_range": size.std,
-                     "rope_parameters": rope, **ends(tokenizer)},
+                     "rope_parameters": rope, **special_token_ids(tokenizer)},
         vision_config={**size.qwen, "patch_size": 14}, tie_word_embeddings=size.text["tie_word_embeddings"],
         vision_start_token_id=ids["vision_start"], vision_end_token_id=ids["vision_end"],
         image_token_id=ids["image_pad"], video_token_id=ids["video_pad"],
@@ -143,7 +144,7 @@ def _qwen2_vl(size: Size, tokenizer: Any) -> tuple[Any, Any]:
     return config, processor
 
 
-def ends(tokenizer: Any) -> dict[str, Any]:
+def special_token_ids(tokenizer: Any) -> dict[str, Any]:
     """Return the ids of the special tokens that every language model's configuration needs."""
     return {"bos_token_id": None, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
 

@@ -21,15 +21,15 @@ from reprise.stats.paired import sign_flip_p
 from bench import worlds
 from bench.worlds import Draw, Numbers, World
 
-SAMPLES, CLOSER_FACTOR = 400, 5
+SAMPLES, PRECISE_FACTOR = 400, 5
 """samples of each world, and the factor for a world whose results are near their bounds"""
-NEAR_COVERED, NEAR_STARRED = 97.0, 4.5
+NEAR_COVERAGE_BOUND, NEAR_ERROR_BOUND = 97.0, 4.5
 LEVEL = 0.95
 CLUSTERS = (3, 5, 10, 20, 50, 100)
 ITEMS = ("1", "10", "uneven", "half")
 RATES = (0.5, 0.8, 0.9, 0.97, 0.99)
 ICCS = (0.0, 0.1, 0.3, 0.5, 1.0)
-PAIRED = ("1", "10", "uneven")
+PAIRED_ITEMS = ("1", "10", "uneven")
 CONSERVATIVE = 98.0  # per cent, of intervals that should cover 95
 MEASURES: dict[str, Draw] = {
     "share among the items whose first answer was right": worlds.conditional,
@@ -83,7 +83,7 @@ def main() -> None:
         name: [measure_precisely(partial(measure_coverage, world, draw), draws // 2, seed) for world in selected_worlds]
         for name, draw in MEASURES.items()
     }
-    paired_worlds = list(grid(items=PAIRED, rates=(0.5, 0.8, 0.97), iccs=(0.0, 0.3, 0.5)))
+    paired_worlds = list(grid(items=PAIRED_ITEMS, rates=(0.5, 0.8, 0.97), iccs=(0.0, 0.3, 0.5)))
     pair_results = [measure_precisely(partial(measure_pair, world, world), draws, seed) for world in paired_worlds]
     unlike_results = [
         measure_precisely(partial(measure_pair, world, world._replace(icc=0)), draws, seed)
@@ -100,8 +100,8 @@ def main() -> None:
 def measure_precisely(measure: Callable[[int, int], WorldResult], draws: int, seed: int) -> WorldResult:
     """Measure a world, and measure it again with more samples if a result is near its bound."""
     result = measure(draws, seed)
-    is_far = result.coverage > NEAR_COVERED and result.false_stars < NEAR_STARRED
-    return result if is_far else measure(CLOSER_FACTOR * draws, seed + 1)
+    is_far = result.coverage > NEAR_COVERAGE_BOUND and result.false_stars < NEAR_ERROR_BOUND
+    return result if is_far else measure(PRECISE_FACTOR * draws, seed + 1)
 
 
 def grid(
@@ -178,7 +178,7 @@ def measure_pair(first: World, second: World, draws: int, seed: int = 0) -> Worl
 
 
 def page(
-    draws: int,
+    samples: int,
     seed: int,
     shares: list[WorldResult],
     all_or_nothing: list[WorldResult],
@@ -198,90 +198,78 @@ def page(
     conservative = sum(result.coverage > CONSERVATIVE for result in results)
     yield "# Coverage of intervals, errors of tests"
     yield (
-        f"Written by `python -m bench.coverage --samples {draws} --seed {seed}` on {date.today()}; "
-        "[statistics](statistics.md) defines what is measured. Answers are simulated at a known rate of 0.5 or more. "
-        "Lower rates are symmetric: swap right and wrong. At a rate of 1 all answers are right, and every interval "
-        "ends at 1."
+        f"Written by `python -m bench.coverage --samples {samples} --seed {seed}` on {date.today()} from simulated "
+        "answers with known rates of 0.5 to 0.99. Rates below 0.5 are symmetric. [Statistics](statistics.md) defines "
+        "the intervals and tests."
     )
     yield (
-        f"Each number is a percentage of {draws} samples ({draws // 2} for other measures). Where coverage was at "
-        f"{NEAR_COVERED:g} or below, or errors of a test at {NEAR_STARRED:g} or above, it is measured again with "
-        f"{CLOSER_FACTOR} times as many new samples; then 95 or 5 has a standard error of "
-        f"{_error(CLOSER_FACTOR * draws):.1f} ({_error(CLOSER_FACTOR * draws // 2):.1f}); the largest of many such "
-        "numbers exceeds the true one by two to three standard errors."
+        f"**In each of {len(results)} simulated worlds the 95 % interval covers the true value in at least "
+        f"{worst.coverage:.1f} %** (target: 93.5). In {conservative} worlds it is conservative: it covers in more than "
+        f"{CONSERVATIVE:g} %."
     )
     yield (
-        f"Over all {len(results)} worlds the 95 % interval covers in at least **{worst.coverage:.1f} %** "
-        f"(target: 93.5); in {conservative} of them it is conservative, above {CONSERVATIVE:g} %."
+        f"Each number is a percentage of {samples} samples ({samples // 2} for other measures). A world with coverage "
+        f"of {NEAR_COVERAGE_BOUND:g} % or less, or test errors of {NEAR_ERROR_BOUND:g} % or more, is measured again "
+        f"with {PRECISE_FACTOR} times as many samples. The standard error is then "
+        f"{_error(PRECISE_FACTOR * samples):.1f} ({_error(PRECISE_FACTOR * samples // 2):.1f}). The largest of many "
+        "such numbers exceeds its true value by two to three standard errors."
     )
-    yield "## A share, by clusters, items of a cluster and rate"
     yield (
-        "Lowest and highest coverage over intraclass correlations of 0, 0.1, 0.3, 0.5 and 1 (beta-binomial); (c): "
-        "conservative for all of them. Uneven clusters have 1, 2, 3, 5 and 14 items in turn; `half`: the first "
-        "cluster has half of all items, the others have 5 each."
+        "The columns of the tables give the items of a cluster. *Uneven* clusters have 1, 2, 3, 5 and 14 items in "
+        "turn. With *half*, the first cluster has half of all items, and the others have 5 each."
     )
-    yield table(("clusters", "items", *map(str, RATES)), by_rate(shares))
-    yield "## The same if a cluster answers all its items alike or each independently"
-    yield "All items of a cluster get one answer with the probability of the intraclass correlation (0.1, 0.3, 0.5)."
-    yield table(("clusters", "items", *map(str, RATES)), by_rate(all_or_nothing))
+    yield "## Coverage of a share"
+    yield (
+        f"Lowest and highest coverage over rates of {', '.join(map(str, RATES))} and intraclass correlations of 0 to "
+        "1. Answers of a cluster are either beta-binomial, or all alike with the probability of the correlation."
+    )
+    yield table(("clusters", *ITEMS), by_coverage([*shares, *all_or_nothing]))
     yield "## Stars if the true rate is chance"
     yield (
-        f"Largest share of false stars (one-sided, alpha {ALPHA:g}) over rates and correlations of both tables, for "
-        "right answers and for wrong ones (rates from 0.01 on), by items of a cluster; in brackets by the exact "
-        "binomial test, which treats items as independent."
+        f"Highest share of false stars (one-sided, alpha {ALPHA:g}) in the same worlds, for right or wrong answers. "
+        "Brackets: the exact binomial test, which treats items as independent."
     )
-    yield table(("clusters", *ITEMS), by_items([*shares, *all_or_nothing]))
+    yield table(("clusters", *ITEMS), error_rows([*shares, *all_or_nothing]))
     yield "## Width of the intervals"
     yield (
-        "Mean width of the interval relative to the width from the true variance: medians over "
-        "rates up to 0.9 and correlations up to 0.3, by items of a cluster."
+        "Mean width relative to the width from the true variance: the median over rates up to 0.9 and correlations "
+        "up to 0.3."
     )
-    yield table(("clusters", *ITEMS), by_width(shares))
+    yield table(("clusters", *ITEMS), width_rows(shares))
     yield "## Other measures"
-    yield "Clusters (3, 5, 20, 100) that are uneven or `half`, rates 0.5, 0.9, 0.97, intraclass correlations 0, 0.3, 1."
-    header = ("measure", "lowest", "in world", "highest", "conservative")
-    yield table(header, (by_measure(name, measure_results) for name, measure_results in results_by_measure.items()))
+    yield "Worlds: 3, 5, 20 or 100 clusters, uneven or half; rates of 0.5, 0.9 and 0.97; correlations of 0, 0.3 and 1."
+    header = ("measure", "lowest coverage", "conservative")
+    yield table(header, (measure_row(name, measure_results) for name, measure_results in results_by_measure.items()))
     yield "## Two models of the same rate"
     yield (
-        f"Largest share of pairs that `compare` calls different (two-sided, alpha {ALPHA:g}) over rates of 0.5, 0.8 "
-        "and 0.97 and correlations of 0, 0.3 and 0.5; in brackets by McNemar's test over items."
+        f"Highest share of pairs that `reprise compare` calls different (two-sided, alpha {ALPHA:g}) over rates of "
+        "0.5, 0.8 and 0.97 and correlations of 0, 0.3 and 0.5. Brackets: McNemar's test over items."
     )
-    yield table(("clusters", *PAIRED), by_items(pairs))
-    yield "The same if the answers of the second model do not cluster. Then the models cannot be swapped:"
-    yield table(("clusters", *PAIRED[1:]), by_items(unlike))
+    yield table(("clusters", *PAIRED_ITEMS), error_rows(pairs))
+    yield "If the answers of the second model do not cluster, the test errs more often than 5 %:"
+    yield table(("clusters", *PAIRED_ITEMS[1:]), error_rows(unlike))
     yield "The interval of the difference holds in both cases:"
-    header = ("second model", "lowest", "in world", "highest", "conservative")
-    yield table(header, [by_measure("clusters in the same way", pairs), by_measure("does not cluster", unlike)])
+    header = ("second model", "lowest coverage", "conservative")
+    yield table(header, [measure_row("clusters in the same way", pairs), measure_row("does not cluster", unlike)])
 
 
-def by_measure(name: str, results: list[WorldResult]) -> tuple[str, ...]:
-    """Return a measure's lowest and highest coverage, and the world with the lowest."""
-    ordered = sorted(results, key=lambda result: result.coverage)
-    worst = ordered[0].world
-    description = f"{worst.clusters} clusters, rate {worst.rate:g}, correlation {worst.icc:g}"
+def measure_row(name: str, results: list[WorldResult]) -> tuple[str, ...]:
+    """Return a measure's lowest coverage, and in how many worlds its interval is conservative."""
     conservative = sum(result.coverage > CONSERVATIVE for result in results)
-    description += f", {worst.items} items"
-    return (
-        name,
-        f"{ordered[0].coverage:.1f}",
-        description,
-        f"{ordered[-1].coverage:.1f}",
-        f"{conservative} of {len(results)}",
-    )
+    return name, f"{min(result.coverage for result in results):.1f}", f"{conservative} of {len(results)}"
 
 
-def by_rate(results: list[WorldResult]) -> Iterator[tuple[str, ...]]:
-    """Yield one row per number of clusters and items, with the coverage at each rate."""
-    for clusters, items in dict.fromkeys((result.world.clusters, result.world.items) for result in results):
+def by_coverage(results: list[WorldResult]) -> Iterator[tuple[str, ...]]:
+    """Yield one row per number of clusters, with the lowest and highest coverage by items of a cluster."""
+    for clusters in CLUSTERS:
         cells = []
-        for rate in RATES:
-            coverages = [result.coverage for result in results if result.world[:3] == (clusters, items, rate)]
-            ends = dict.fromkeys(f"{value:.1f}" for value in (min(coverages), max(coverages)))
-            cells.append("–".join(ends) + " (c)" * (min(coverages) > CONSERVATIVE))
-        yield str(clusters), items, *cells
+        for items in ITEMS:
+            coverages = [result.coverage for result in results if result.world[:2] == (clusters, items)]
+            cells.append(f"{min(coverages):.1f}–{max(coverages):.1f}")
+        yield str(clusters), *cells
 
 
-def by_items(results: list[WorldResult]) -> Iterator[tuple[str, ...]]:
+def error_rows(results: list[WorldResult]) -> Iterator[tuple[str, ...]]:
     """Yield one row per number of clusters, with the highest error rate by items of a cluster."""
     for clusters in CLUSTERS:
         cells = []
@@ -291,7 +279,7 @@ def by_items(results: list[WorldResult]) -> Iterator[tuple[str, ...]]:
         yield str(clusters), *cells
 
 
-def by_width(results: list[WorldResult]) -> Iterator[tuple[str, ...]]:
+def width_rows(results: list[WorldResult]) -> Iterator[tuple[str, ...]]:
     """Yield one row per number of clusters, with the median relative width by items of a cluster."""
     typical = [result for result in results if result.world.rate <= 0.9 and result.world.icc <= 0.3]
     for clusters in CLUSTERS:

@@ -1,7 +1,7 @@
-"""Benchmark a job whose device is simulated: it sleeps for the estimated time while workers prepare clips.
+"""Benchmark a job with a simulated device, which sleeps for the estimated time while workers prepare clips.
 
-For every kind of work it measures whether the cores here prepare clips as fast as the device consumes them. Another
-benchmark runs a job whose answers are all in the response cache.
+For each kind of work it measures whether this machine's cores prepare clips as fast as the device consumes them.
+Another benchmark runs a job whose answers are all cached.
 """
 
 import os
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import polars as pl
 from reprise.config.model import Model
 from reprise.core.schemas import CLIP_MANIFEST, FRAME_PLAN, REQUESTS, write_table
-from reprise.core.settings_text import settings_text
+from reprise.core.settings_text import format_settings_line
 from reprise.core.store import Store
 from reprise.models.base import Answer, ClipFrames, ModelSpec, PendingRequests, PreparedClip, Request
 from reprise.models.inference.response_cache import ResponseCache, get_response_cache_path
@@ -25,14 +25,14 @@ from reprise.models.keys import ModelRunKey
 from reprise.plan.site import count_copies, count_threads
 from reprise.stages.clip_requests import gather_clip_requests
 
-from bench.checkpoints import REAL, write_processor
+from bench.checkpoints import SIZE_7B, write_processor
 from bench.engine import clip_of, questions, spec_of
 from bench.media import write_clip
 from bench.rounds import Ratio, cpu_seconds
 
 FRAMES, SIZE, SECONDS = 32, (1280, 720), 10
 CLIPS, BUSY = 16, 0.9
-# Seconds of a simulated device that consumes clips as fast as three quarters of a copy's workers prepare them.
+# Seconds to prepare and to answer a clip: the device needs three quarters of a copy's workers.
 PREPARED_S, ANSWER_S = 0.6, 0.1
 CACHED_JOB_S = 2.0
 # LLaVA-OneVision-7B with 32 frames on one H100: estimates, not measured. Operations to encode a clip with the shared
@@ -68,7 +68,7 @@ KINDS = (
 
 def ratios(folder: Path, cores: int = 2, clips: int = CLIPS) -> Iterator[Ratio]:
     path = write_clip(folder / "device.mp4", SECONDS, SIZE)
-    write_processor(folder / "LLaVA-OneVision-7B", "LLaVA-OneVision", REAL)
+    write_processor(folder / "LLaVA-OneVision-7B", "LLaVA-OneVision", SIZE_7B)
     spec = spec_of(folder / "LLaVA-OneVision-7B", dtype="bfloat16")
     _, preparation_s = run(path, spec, WorkKind("nothing", 20), 0.0, cores, clips)
     for kind in KINDS:
@@ -124,7 +124,7 @@ def copies(folder: Path) -> Iterator[Ratio]:
 def _share_of_copy(workers: int, clips: int = 100) -> float:
     clip_list = [ClipFrames(f"clip {number}", None, (), ()) for number in range(clips + 1)]
     spec = ModelSpec(None, "cpu", 1, "float32", "sdpa", False, {})
-    with ClipPrefetcher(f"{__name__}:Sleeping", spec, workers) as worker_pool:
+    with ClipPrefetcher(f"{__name__}:SleepingPreparer", spec, workers) as worker_pool:
         worker_pool.set_upcoming(PendingRequests(clip, ()) for clip in clip_list)
         worker_pool.take(clip_list[0], ())
         start = time.monotonic()
@@ -156,7 +156,7 @@ def cached_job_command(folder: Path, clips: int, questions_per_clip: int) -> lis
     answers: dict[str, Any] = {
         "adapter": "transformers", "sampling": {"rule": "linspace", "frames": 8}, "model": {}, "settings": {},
         "dtype": "float32", "attention": "sdpa", "trust_remote_code": False, "prompt": {"user": "{caption}"},
-        "form": "x", "ask": "score", "max_tokens": 1, "versions": {},
+        "form": "x", "request_type": "score", "max_tokens": 1, "versions": {},
     }  # fmt: skip
     key = ModelRunKey.model_validate({"run": "b/p/s/m", "key": "0" * 64, "answers": answers, "checkpoint": "nowhere"})
     store = Store(folder / "store")
@@ -173,7 +173,7 @@ def cached_job_command(folder: Path, clips: int, questions_per_clip: int) -> lis
     tables = {"requests": (requests, REQUESTS), "frames": (plans, FRAME_PLAN), "manifests": (manifest, CLIP_MANIFEST)}
     for name, (table, schema) in tables.items():
         write_table(table, folder / f"{name}.parquet", schema)
-    settings = settings_text("b/p/s/m", key.model_dump(mode="json"))
+    settings = format_settings_line("b/p/s/m", key.model_dump(mode="json"))
     command = [sys.executable, "-X", "importtime", "-m", "reprise.stages", "--store", str(folder / "store")]
     command += ["--attempts", "3", "infer", "--settings", settings]
     command += [part for name in tables for part in (f"--{name}", str(folder / f"{name}.parquet"))]
@@ -184,7 +184,7 @@ def cached_job_command(folder: Path, clips: int, questions_per_clip: int) -> lis
 def _request_row(clip: str, number: int) -> dict[str, Any]:
     name = f"{clip}.{number}"
     return {
-        "request_id": name, "item_id": name, "clip_id": clip, "role": "pos", "ask": "score", "system": "",
+        "request_id": name, "item_id": name, "clip_id": clip, "role": "pos", "request_type": "score", "system": "",
         "prompt": f"caption {number}", "options": ["Yes", "No"], "option_texts": [], "expected": "Yes", "max_tokens": 1,
     }  # fmt: skip
 

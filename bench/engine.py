@@ -1,4 +1,4 @@
-"""Benchmark the shared engine: questions about one clip compared with the ideal, and with the authors' loop.
+"""Benchmark the shared engine on questions about one clip, in comparison with the ideal and with the authors' loop.
 
 Plain: every question decodes the clip, preprocesses it with its prompt and runs the model, as the benchmarks' own
 scripts do. Ideal: one decoding, one preprocessing, one encoding of the shared prefix, and one forward pass over all
@@ -14,11 +14,11 @@ from typing import Any
 
 from reprise.media.decoder import read_frames
 from reprise.media.probe import read_packet_index
-from reprise.media.sampling import plan
+from reprise.media.sampling import plan_frames
 from reprise.models.base import ClipFrames, ModelSpec, Request
 from reprise.models.local.transformers import TransformersAdapter
 
-from bench.checkpoints import FAMILIES, SMALL, random_model, write_processor
+from bench.checkpoints import FAMILIES, SMALL_SIZE, random_model, write_processor
 from bench.media import write_clip
 from bench.rounds import ROUNDS, Ratio, medians
 from bench.words import sentence
@@ -29,8 +29,8 @@ FRAMES, SIZE, SECONDS = 16, (640, 360), 10
 # Minimum ideal / shared by questions per clip, and maximum shared / plain for a single question.
 MIN_IDEAL_SHARES = {20: 0.80, 5: 0.85, 2: 0.85}
 MAX_SINGLE_RATIO = 1.05
-START = "Carefully watch the video and pay attention to the sequence of events. Here is a caption of the video: "
-END = "\nBased on your observation, does the given video entail the caption? Just answer with either Yes or No."
+PROMPT_START = "Carefully watch the video and pay attention to the sequence of events. Here is a caption of the video: "
+PROMPT_END = "\nBased on your observation, does the given video entail the caption? Just answer with either Yes or No."
 
 
 def ratios(folder: Path, rounds: int = ROUNDS) -> Iterator[Ratio]:
@@ -40,14 +40,14 @@ def ratios(folder: Path, rounds: int = ROUNDS) -> Iterator[Ratio]:
 
 
 def _family_ratios(family: str, clip: ClipFrames, folder: Path, rounds: int) -> Iterator[Ratio]:
-    config = write_processor(folder, family, SMALL)
+    config = write_processor(folder, family, SMALL_SIZE)
     random_model(config, "cpu", torch.float32).save_pretrained(folder)
     adapter = TransformersAdapter(spec_of(folder))
-    calls: dict[str, Callable[[], object]] = {"plain 1": partial(authors_loop, adapter, clip, questions(1))}
+    calls: dict[str, Callable[[], object]] = {"plain 1": partial(run_authors_loop, adapter, clip, questions(1))}
     for count in (1, *MIN_IDEAL_SHARES):
         requests = questions(count)
         calls[f"shared {count}"] = partial(lambda requests: list(adapter.answers(clip, requests)), requests)
-        calls[f"ideal {count}"] = partial(ideal, adapter, clip, requests)
+        calls[f"ideal {count}"] = partial(run_ideal, adapter, clip, requests)
     cpu_s = medians(calls, rounds)
     yield Ratio(f"{family}, 1 question: shared / plain", cpu_s["shared 1"] / cpu_s["plain 1"], MAX_SINGLE_RATIO)
     for count, minimum in MIN_IDEAL_SHARES.items():
@@ -58,33 +58,33 @@ def _family_ratios(family: str, clip: ClipFrames, folder: Path, rounds: int) -> 
 
 def clip_of(path: Path, frames: int, name: str = "clip") -> ClipFrames:
     index = read_packet_index(path)
-    planned = plan({"rule": "linspace", "frames": frames}, index.frames, index.times)
+    planned = plan_frames({"rule": "linspace", "frames": frames}, index.frame_count, index.times)
     return ClipFrames(name, path, planned.indices, planned.times_s)
 
 
 def spec_of(folder: Path, device: str = "cpu", dtype: str = "float32") -> ModelSpec:
-    return ModelSpec(folder, device, 1, dtype, "sdpa", False, {}, prompt_start=START)
+    return ModelSpec(folder, device, 1, dtype, "sdpa", False, {}, prompt_start=PROMPT_START)
 
 
 def questions(count: int) -> list[Request]:
     random = Random(5)  # noqa: S311
-    texts = [START + sentence(random, random.randrange(8, 16)) + END for _ in range(count)]
+    texts = [PROMPT_START + sentence(random, random.randrange(8, 16)) + PROMPT_END for _ in range(count)]
     return [
         Request(str(number), str(number), "pos", "score", "", text, ("Yes", "No"), "Yes", 1)
         for number, text in enumerate(texts)
     ]
 
 
-def authors_loop(adapter: TransformersAdapter, clip: ClipFrames, requests: list[Request]) -> list[Any]:
+def run_authors_loop(adapter: TransformersAdapter, clip: ClipFrames, requests: list[Request]) -> list[Any]:
     """Answer each question by the authors' loop."""
     assert clip.path is not None
-    return [answer_by_hand(adapter, read_frames(clip.path, clip.indices), request) for request in requests]
+    return [answer_plainly(adapter, read_frames(clip.path, clip.indices), request) for request in requests]
 
 
-def answer_by_hand(adapter: TransformersAdapter, frames: Any, request: Request) -> Any:
+def answer_plainly(adapter: TransformersAdapter, frames: Any, request: Request) -> Any:
     """Answer one question about frames with the model's own classes."""
     model = adapter.model
-    inputs = by_hand(adapter.preparer.processor.processor, frames, request)
+    inputs = preprocess(adapter.preparer.processor.processor, frames, request)
     with torch.inference_mode():
         output = model.generate(
             **inputs.to(model.device, model.dtype), max_new_tokens=1, do_sample=False, output_scores=True,
@@ -93,13 +93,13 @@ def answer_by_hand(adapter: TransformersAdapter, frames: Any, request: Request) 
     return torch.softmax(output.scores[0][0].float(), -1).cpu()
 
 
-def by_hand(processor: Any, frames: Any, request: Request) -> Any:
+def preprocess(processor: Any, frames: Any, request: Request) -> Any:
     """Preprocess frames with one prompt."""
-    text = rendered(processor, request.prompt)
+    text = render_prompt(processor, request.prompt)
     return processor(text=[text], videos=[frames], return_tensors="pt", do_sample_frames=False)
 
 
-def rendered(processor: Any, prompt: str) -> str:
+def render_prompt(processor: Any, prompt: str) -> str:
     content = [{"type": "video"}, {"type": "text", "text": prompt}]
     text = processor.apply_chat_template(
         [{"role": "user", "content": content}], add_generation_prompt=True, tokenize=False
@@ -107,12 +107,12 @@ def rendered(processor: Any, prompt: str) -> str:
     return str(text)
 
 
-def ideal(adapter: TransformersAdapter, clip: ClipFrames, requests: list[Request]) -> Any:
+def run_ideal(adapter: TransformersAdapter, clip: ClipFrames, requests: list[Request]) -> Any:
     """Do all necessary work once, with the questions' own tokens in one forward pass without the prefix."""
     processor, model = adapter.preparer.processor.processor, adapter.model
     assert clip.path is not None
-    inputs = by_hand(processor, read_frames(clip.path, clip.indices), requests[0])
-    first_tokens, *other_tokens = own_tokens(processor, [request.prompt for request in requests])
+    inputs = preprocess(processor, read_frames(clip.path, clip.indices), requests[0])
+    first_tokens, *other_tokens = question_tokens(processor, [request.prompt for request in requests])
     length = inputs["input_ids"].shape[1] - len(first_tokens)
     model_inputs = {name: value for name, value in inputs.items() if name != "attention_mask"}
     prefix_inputs = {
@@ -124,9 +124,12 @@ def ideal(adapter: TransformersAdapter, clip: ClipFrames, requests: list[Request
         return model.model.language_model(inputs_embeds=embeddings, use_cache=False)
 
 
-def own_tokens(processor: Any, prompts: list[str]) -> list[list[int]]:
-    """Return each prompt's tokens without the prefix that all prompts with this start share after the clip."""
-    texts = [rendered(processor, prompt).rpartition(processor.video_token)[2] for prompt in [*prompts, f"{START}1"]]
+def question_tokens(processor: Any, prompts: list[str]) -> list[list[int]]:
+    """Return the tokens of each prompt after the prefix that all prompts share."""
+    texts = [
+        render_prompt(processor, prompt).rpartition(processor.video_token)[2]
+        for prompt in [*prompts, f"{PROMPT_START}1"]
+    ]
     tokens = [list(ids) for ids in processor.tokenizer(texts, add_special_tokens=False)["input_ids"]]
     shared_length = len(commonprefix(tokens))  # noqa: RUF071  of tokens, not of paths
     return [ids[shared_length:] for ids in tokens[:-1]]

@@ -17,7 +17,7 @@ import polars as pl
 from reprise.core.files import table_metadata
 from reprise.core.schemas import CLIP_MANIFEST, SOURCES, write_table
 
-from bench.scale import COPIED, call_in_new_process, copy_project, measured_run, show
+from bench.scale import PROJECT_FILES, call_in_new_process, copy_project, measure_snakemake, print_usage
 
 SUITE = ("--config", "suite=rehearsal")
 JOB = re.compile(r"^ *(?:local)?rule (\w+):\n((?: +\w+: .*\n)+)", re.MULTILINE)
@@ -36,7 +36,7 @@ def snakemake(folder: Path, *arguments: str) -> str:
 
 
 def write_placeholders(folder: Path) -> int:
-    """Write each job's outputs in the order of the work, have Snakemake record them, and return the number of jobs."""
+    """Write each job's outputs in the order of the jobs, let Snakemake record them, and return the number of jobs."""
     jobs = JOB.findall(snakemake(folder, "-n", "--logger-reprise-full"))
     for rule, block in jobs:
         for name in _names(block, "output"):
@@ -67,12 +67,12 @@ def prepare_calls(folder: Path) -> Iterator[tuple[str, Sequence[str]]]:
 
 def main() -> None:
     with TemporaryDirectory() as name:
-        folder = copy_project(Path(name, "project"), (*COPIED, "resources/rehearsal"))
+        folder = copy_project(Path(name, "project"), (*PROJECT_FILES, "resources/rehearsal"))
         jobs = write_placeholders(folder)
         for label, arguments in prepare_calls(folder):
             start = time.monotonic()
-            usage = call_in_new_process(measured_run, folder, arguments)
-            show(jobs, "jobs", f"{label} ({time.monotonic() - start:.1f} s by the clock)", usage)
+            usage = call_in_new_process(measure_snakemake, folder, arguments)
+            print_usage(jobs, "jobs", f"{label} ({time.monotonic() - start:.1f} s by the clock)", usage)
 
 
 if __name__ == "__main__":

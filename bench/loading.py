@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.rounds import Ratio
-from tests.workflow.resident import QUESTIONS, Kept, kept_project
+from tests.workflow.resident import QUESTIONS, ResidentProject, resident_project
 
 LOAD_S, RUN_S = 10.0, 30.0
 RUNS = [
@@ -18,22 +18,22 @@ RUNS = [
     for sampling in ("linspace2", "linspace4", "linspace8", "linspace16", "fps1")
     for ablation in ("", ".first", ".middle", ".reversed", ".shuffled", ".mismatched")
 ]
-BOUND, LONGEST_S = 1.2, 3600.0
+MAX_RATIO, MAX_WALL_S = 1.2, 3600.0
 
 
 def ratios(folder: Path, count: int = 4) -> Iterator[Ratio]:
-    overhead_s = _seconds(kept_project(folder / "empty"), count, load_s=0.0, answer_s=0.0)
-    project = kept_project(folder / "slow")
-    wall_s = _seconds(project, count, load_s=LOAD_S, answer_s=RUN_S / QUESTIONS)
+    overhead_s = _measure_seconds(resident_project(folder / "empty"), count, load_s=0.0, answer_s=0.0)
+    project = resident_project(folder / "slow")
+    wall_s = _measure_seconds(project, count, load_s=LOAD_S, answer_s=RUN_S / QUESTIONS)
     name = f"{count} runs of a model, against one load, the answers and the jobs themselves"
-    yield Ratio(name, wall_s / (overhead_s + LOAD_S + count * RUN_S), BOUND)
+    yield Ratio(name, wall_s / (overhead_s + LOAD_S + count * RUN_S), MAX_RATIO)
     yield Ratio("loads", sum(project.loads().values()), 1)
 
 
-def _seconds(project: Kept, count: int, **settings: float) -> float:
+def _measure_seconds(project: ResidentProject, count: int, **settings: float) -> float:
     project.models(["a"], RUNS[:count], **settings)
     start = time.monotonic()
-    outcome = project.start().wait(LONGEST_S)
+    outcome = project.start().wait(MAX_WALL_S)
     if not outcome.is_ok:
         raise SystemExit(outcome.output + project.logs())
     return time.monotonic() - start

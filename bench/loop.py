@@ -1,8 +1,8 @@
-"""Compare a job of the toy checkpoint with a plain loop, and measure the cost of its threads beside other processes.
+"""Compare a job of the toy checkpoint with a plain loop, and measure the cost of its threads on a busy machine.
 
-For every question the loop decodes the clip from its beginning, prepares it and runs the model, as the common harnesses
-do. As a whole job it also starts and loads (`python -m bench.loop FOLDER`). A job of the library is forked from a
-process that has imported the libraries, like all jobs of a workflow.
+For each question, the plain loop decodes and preprocesses the clip and runs the model, as common harnesses do. As a
+whole job (`python -m bench.loop FOLDER`) it also imports the libraries and loads the model. A job of the library is
+forked from a process that has imported the libraries, like all jobs of the workflow.
 """
 
 import multiprocessing
@@ -22,11 +22,11 @@ from bench.rounds import Ratio, cpu_seconds, medians
 
 CHECKPOINT = Path("resources/demo/checkpoints/llava-ov-late")
 FRAMES, SIZE, SECONDS = 8, (128, 128), 10
-# Questions about a clip, and the minimum speedup of each over the loop: the aim is 8, 4.6 to 5.9 was measured, and
-# the ideal of bench/engine.py reaches 6.4.
+# Number of questions about a clip, and minimum speedup over the loop. The target is 8, measurements were 4.6 to 5.9,
+# and the ideal of bench/engine.py reaches 6.4.
 QUESTIONS, MIN_SPEEDUP = 32, 4.0
-# Of a whole job: clips, clips with a second question, threads, and the minimum speedup: the aim is 2.5, 2.4 to 2.7 was
-# measured.
+# A whole job: clips, clips with a second question, threads, and minimum speedup. The target is 2.5, measurements were
+# 2.4 to 2.7.
 CLIPS, SECOND_QUESTIONS, THREADS, MIN_JOB_SPEEDUP = 144, 48, 2, 2.2
 BUSY, MAX_CONTENDED_RATIO = 2, 1.3
 ROUNDS = 3
@@ -38,11 +38,11 @@ def ratios(folder: Path) -> Iterator[Ratio]:
     write_clip(folder / "loop.mp4", SECONDS, SIZE)
     yield _questions(folder)
     loop_s = median(cpu_seconds(lambda: _run_plain_job(folder)) for _ in range(ROUNDS))
-    alone_s = median(_forked(folder) for _ in range(ROUNDS))
+    alone_s = median(_forked_job_seconds(folder) for _ in range(ROUNDS))
     workload = f"{CLIPS + SECOND_QUESTIONS} questions on {CLIPS} clips, {THREADS} threads"
     yield Ratio(f"{workload}: plain loop / job", loop_s / alone_s, MIN_JOB_SPEEDUP, is_at_most=False)
     with _busy_processes():
-        contended_s = median(_forked(folder) for _ in range(ROUNDS))
+        contended_s = median(_forked_job_seconds(folder) for _ in range(ROUNDS))
     name = f"{THREADS} threads: CPU seconds beside {BUSY} busy processes / alone"
     yield Ratio(name, contended_s / alone_s, MAX_CONTENDED_RATIO)
 
@@ -82,7 +82,7 @@ def _run_plain_job(folder: Path) -> None:
     subprocess.run([sys.executable, "-m", "bench.loop", str(folder)], check=True)
 
 
-def _forked(folder: Path) -> float:
+def _forked_job_seconds(folder: Path) -> float:
     """Return the CPU seconds of a job of the library."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["reprise.models.local.transformers", "reprise.stages.infer"])
@@ -132,7 +132,7 @@ def library_job(path: Path) -> None:
     clip = clip_of(path, FRAMES)
     requests_by_clip = [
         [replace(request, request_id=f"{number} {request.request_id}") for request in questions(count)]
-        for number, count in _counts()
+        for number, count in _questions_per_clip()
     ]
     all_requests = [
         ClipRequests(replace(clip, clip_id=f"c{number}"), f"recipe {number}", tuple(requests))
@@ -141,7 +141,7 @@ def library_job(path: Path) -> None:
     answers = {
         "adapter": "transformers", "sampling": {"rule": "linspace"}, "model": {"checkpoint": "1"}, "settings": {},
         "dtype": "float32", "attention": "sdpa", "trust_remote_code": False, "prompt": {"system": "", "user": "{x}"},
-        "form": "f", "ask": "score", "max_tokens": 1, "versions": {},
+        "form": "f", "request_type": "score", "max_tokens": 1, "versions": {},
     }  # fmt: skip
     key = ModelRunKey.model_validate(
         {"run": "b/p/s/m", "key": "k" * 64, "answers": answers, "checkpoint": str(CHECKPOINT)}
@@ -165,11 +165,11 @@ def plain_job(path: Path) -> None:
 
     adapter = TransformersAdapter(spec_of(CHECKPOINT))
     torch.set_num_threads(THREADS)
-    for _, count in _counts():
+    for _, count in _questions_per_clip():
         loop(adapter, clip_of(path, FRAMES), questions(count))
 
 
-def _counts() -> Sequence[tuple[int, int]]:
+def _questions_per_clip() -> Sequence[tuple[int, int]]:
     """Return the number of questions of each clip."""
     return [(number, 2 if number < SECOND_QUESTIONS else 1) for number in range(CLIPS)]
 

@@ -10,16 +10,16 @@ import cv2
 from reprise.media.decoder import iter_frames, read_frames
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 from reprise.media.probe import read_packet_index
-from reprise.media.sampling import plan
+from reprise.media.sampling import plan_frames
 from reprise.media.settings import Shots
-from reprise.media.shots_and_motion import WIDTH, ShotCounter
+from reprise.media.shots_and_motion import ANALYSIS_WIDTH, ShotCounter
 
 from bench.rounds import Ratio, medians
 
-SECONDS, SIZE, SMALL = 10, (854, 480), (336, 336)
+SECONDS, SIZE, SMALL_SIZE = 10, (854, 480), (336, 336)
 LONG_SECONDS = 360
-# (seconds, frames) -> maximum share of a whole decode, for frames spread over the clip; its keyframes are 5 s apart.
-OF_WHOLE = {(10, 8): 0.9, (10, 64): 1.0, (165, 8): 0.2, (165, 64): 0.75, (360, 8): 0.12, (360, 64): 0.55}
+# (seconds, frames) -> maximum CPU time relative to a whole decode, for evenly spread frames and keyframes 5 s apart.
+MAX_SHARE_OF_WHOLE = {(10, 8): 0.9, (10, 64): 1.0, (165, 8): 0.2, (165, 64): 0.75, (360, 8): 0.12, (360, 64): 0.55}
 # Memory that a clip six times as long may add.
 MEMORY_SLACK_MB = 20
 
@@ -35,31 +35,31 @@ def ratios(folder: Path) -> Iterator[Ratio]:
 
 def _long_clips(folder: Path) -> Iterator[Ratio]:
     """Measure a few frames of long clips, where only the groups of pictures with planned frames are decoded."""
-    for seconds in sorted({seconds for seconds, _ in OF_WHOLE}):
+    for seconds in sorted({seconds for seconds, _ in MAX_SHARE_OF_WHOLE}):
         clip = write_clip(folder / f"whole{seconds}.mp4", seconds, (320, 180))
         index = read_packet_index(clip)
         calls: dict[str, Callable[[], object]] = {"whole": lambda clip=clip: deque(iter_frames(clip), maxlen=0)}
         for count in (8, 64):
-            indices = plan({"rule": "linspace", "frames": count}, index.frames, index.times).indices
+            indices = plan_frames({"rule": "linspace", "frames": count}, index.frame_count, index.times).indices
             calls[str(count)] = lambda clip=clip, indices=indices: deque(iter_frames(clip, indices), maxlen=0)
         cpu_s = medians(calls, rounds=3)
         for count in (8, 64):
             name = f"{count} frames of {seconds} s / all of its frames"
-            yield Ratio(name, cpu_s[str(count)] / cpu_s["whole"], OF_WHOLE[seconds, count])
+            yield Ratio(name, cpu_s[str(count)] / cpu_s["whole"], MAX_SHARE_OF_WHOLE[seconds, count])
 
 
 def _reading(clip: Path) -> Iterator[Ratio]:
     index = read_packet_index(clip)
     plans = {
-        "64 frames": plan({"rule": "linspace", "frames": 64}, index.frames, index.times).indices,
-        "8 fps": plan({"rule": "fps_mid", "fps": 8}, index.frames, index.times).indices,
+        "64 frames": plan_frames({"rule": "linspace", "frames": 64}, index.frame_count, index.times).indices,
+        "8 fps": plan_frames({"rule": "fps_mid", "fps": 8}, index.frame_count, index.times).indices,
     }
     for name, indices in plans.items():
         calls: dict[str, Callable[[], object]] = {
             "plain": lambda: _plain_decode(clip),
             # Frames one by one, as with seeking: the kernel would have to zero the pages of an array of all frames.
             "full": lambda indices=indices: deque(iter_frames(clip, indices), maxlen=0),
-            "small": lambda indices=indices: read_frames(clip, indices, SMALL),
+            "small": lambda indices=indices: read_frames(clip, indices, SMALL_SIZE),
             "seek": lambda indices=indices: _seek_each(clip, indices),
         }
         cpu_s = medians(calls)
@@ -109,19 +109,22 @@ def _count_shots(clip: Path) -> int:
     index = read_packet_index(clip)
     counter = ShotCounter(Shots(), index.fps)
     for frame in iter_frames(
-        clip, size=(WIDTH, round(WIDTH * index.height / index.width)), pixels="bgr24", scaling="BILINEAR"
+        clip,
+        size=(ANALYSIS_WIDTH, round(ANALYSIS_WIDTH * index.height / index.width)),
+        pixels="bgr24",
+        scaling="BILINEAR",
     ):
         counter.add(frame.image)
-    return counter.shots()
+    return counter.count_shots()
 
 
 def _peak_memory_mb(clip: Path) -> float:
     """Return the peak memory of a process that decodes every planned frame of a clip and keeps none."""
     index = read_packet_index(clip)
-    indices = plan({"rule": "fps_mid", "fps": 8}, index.frames, index.times).indices
+    indices = plan_frames({"rule": "fps_mid", "fps": 8}, index.frame_count, index.times).indices
     for _ in iter_frames(clip, indices):
         continue
-    # getrusage would not do: its peak starts at that of the parent process.
+    # The peak of getrusage would include that of the parent process.
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 

@@ -17,7 +17,7 @@ from reprise.core.settings import Settings
 from reprise.core.store import Store
 from reprise.models.keys import RunKey
 from reprise.report.build import build as write_report
-from reprise.report.inputs import extractors_of
+from reprise.report.inputs import get_extractor_names
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
 
 from bench import synthetic
@@ -25,8 +25,8 @@ from bench.rounds import Ratio
 from bench.scoring import WORKLOADS, ScoringSetup, StageCost, Workload, measure_cost
 
 MODELS, STYLES = 40, 4
-"""models, and different answer styles among them"""
-MOST_SECONDS, MOST_MB = 180.0, 2000.0
+"""Number of models, and of different answer styles among them."""
+MAX_SECONDS, MAX_MB = 180.0, 2000.0
 KEY = "report-settings.json"
 SUITE, SAMPLING, JUDGE = "full", "linspace8", "judge"
 TIMES = [0.6, 1.8, 3.0, 4.2, 5.4, 6.6, 7.8, 9.0]
@@ -47,8 +47,8 @@ def main() -> None:
 def ratios(folder: Path) -> Iterator[Ratio]:
     """Yield the cost of building the report."""
     usage = build(folder / "report")
-    yield Ratio(f"CPU seconds of the report: {usage.workload}", usage.seconds, MOST_SECONDS)
-    yield Ratio("MB at most of building the report", usage.peak_mb, MOST_MB)
+    yield Ratio(f"CPU seconds of the report: {usage.workload}", usage.seconds, MAX_SECONDS)
+    yield Ratio("MB at most of building the report", usage.peak_mb, MAX_MB)
 
 
 def build(folder: Path, models: int = MODELS) -> StageCost:
@@ -77,7 +77,7 @@ def build(folder: Path, models: int = MODELS) -> StageCost:
 
 
 def build_in(folder: Path) -> None:
-    """Build the report in a process of its own, as the stage does with the settings of a suite."""
+    """Build the report in this process, as the stage does with the settings of a suite."""
     key = ReportKey.model_validate_json((folder / KEY).read_bytes())
     answers = {"adapter": "random", "sampling": {}}
     run_keys: dict[str, Settings] = {
@@ -146,7 +146,7 @@ def _runs(folder: Path, workload: Workload, items: Path, results: Results, model
 def _link_run(run: ReportedRun, setting: ScoringSetup, metrics: str, results: Results) -> None:
     run_name: Run = run.scored.run
     _link(setting.path("responses"), results.responses(run_name))
-    for name, extractor in zip(("robust", "authors"), extractors_of(run), strict=True):
+    for name, extractor in zip(("robust", "authors"), get_extractor_names(run), strict=True):
         _link(setting.path(name), results.verdicts(run_name, extractor))
     _link(setting.path(metrics), results.metrics(ScoredRun(run_name, run.judge)))
     if run.judge:

@@ -26,7 +26,7 @@ from reprise.models.inference.response_cache import ResponseCache, get_response_
 from reprise.stages.clip_requests import gather_clip_requests
 
 ROOT = Path(__file__).parents[1]
-COPIED = (
+PROJECT_FILES = (
     "Snakefile",
     "workflow",
     "config",
@@ -39,7 +39,7 @@ CLIPS = (10_000, 100_000)
 RUNS = (100, 300, 1000)
 SHARDS = 64
 MIB = 2**20
-T = TypeVar("T")
+Result = TypeVar("T")
 SUITE = """\
 title: Scale
 show_published: false
@@ -77,7 +77,7 @@ class Usage(NamedTuple):
 
 
 Part = Callable[[Path, int], Callable[[], object]]
-"""writes the inputs of a part for a number of clips into a folder, and returns the part itself"""
+"""A function that writes the inputs of a part for a number of clips into a folder, and returns the part."""
 
 
 def measure_part(prepare: Part, folder: Path, count: int) -> Usage:
@@ -99,7 +99,7 @@ def requests(count: int) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "request_id": [f"{name}#pos" for name in names], "item_id": names, "clip_id": names, "role": "pos",
-            "ask": "choose", "system": "", "prompt": [f"{name}: {text}" for name in names],
+            "request_type": "choose", "system": "", "prompt": [f"{name}: {text}" for name in names],
             "options": [["Yes", "No"]] * count, "option_texts": [[""]] * count, "expected": "Yes", "max_tokens": 8,
         },
         schema=REQUESTS,
@@ -144,26 +144,26 @@ def frames(count: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=FRAME_PLAN)
 
 
-def writing(folder: Path, count: int) -> Callable[[], object]:
+def prepare_writing(folder: Path, count: int) -> Callable[[], object]:
     table = responses(count)
     return lambda: write_table(table, folder / "responses.parquet", RESPONSES)
 
 
-def reading(folder: Path, count: int) -> Callable[[], object]:
+def prepare_reading(folder: Path, count: int) -> Callable[[], object]:
     return lambda: read_table(folder / "responses.parquet", RESPONSES)
 
 
-def sharding(folder: Path, count: int) -> Callable[[], object]:
+def prepare_sharding(folder: Path, count: int) -> Callable[[], object]:
     names = manifest(count)["cluster"].to_list()
     return lambda: [compute_shard(name, SHARDS) for name in names]
 
 
-def gathering(folder: Path, count: int) -> Callable[[], object]:
+def prepare_gathering(folder: Path, count: int) -> Callable[[], object]:
     tables = requests(count), frames(count), manifest(count)
     return lambda: gather_clip_requests(*tables, Store(folder))
 
 
-def loading(folder: Path, count: int) -> Callable[[], object]:
+def prepare_loading(folder: Path, count: int) -> Callable[[], object]:
     path = get_response_cache_path(Store(folder), "ab" * 32)
     path.parent.mkdir(parents=True)
     with path.open("w") as stream:
@@ -173,39 +173,39 @@ def loading(folder: Path, count: int) -> Callable[[], object]:
     return lambda: ResponseCache(path)
 
 
-def answering(folder: Path, count: int) -> Callable[[], object]:
-    """Append a tenth of the answers, each line on its own."""
+def prepare_appending(folder: Path, count: int) -> Callable[[], object]:
+    """Return a call that appends a tenth of the answers to a response cache, one by one."""
     cache, answer = ResponseCache(folder / "appended.jsonl"), Answer("Yes", (0.25, 0.75), 16, 3000, 1)
     return lambda: [cache.add(f"{number:032d}", answer, 0.5) for number in range(count // 10)]
 
 
-def listing(folder: Path, count: int) -> Callable[[], object]:
+def prepare_listing(folder: Path, count: int) -> Callable[[], object]:
     store = Store(folder)
     for name in manifest(count)["object"]:
         path = store.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    return store.sizes
+    return store.count_files_and_bytes
 
 
-def checking(folder: Path, count: int) -> Callable[[], object]:
+def prepare_checking(folder: Path, count: int) -> Callable[[], object]:
     names = manifest(count)["object"].to_list()
     return lambda: [(folder / name).stat() for name in names]
 
 
 PARTS: dict[str, Part] = {
-    "write a table of responses": writing,
-    "read it": reading,
-    "shards of the clips": sharding,
-    "gather a run's requests": gathering,
-    "load a response cache": loading,
-    "cache a tenth of the responses": answering,
-    "list the store": listing,
-    "check each object of the manifests": checking,
+    "write a table of responses": prepare_writing,
+    "read the table": prepare_reading,
+    "shards of the clips": prepare_sharding,
+    "gather a run's requests": prepare_gathering,
+    "load a response cache": prepare_loading,
+    "cache a tenth of the responses": prepare_appending,
+    "list the store": prepare_listing,
+    "check each object of the manifests": prepare_checking,
 }
 
 
-def copy_project(folder: Path, names: Sequence[str] = COPIED) -> Path:
+def copy_project(folder: Path, names: Sequence[str] = PROJECT_FILES) -> Path:
     """Copy these parts of the project."""
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -225,7 +225,7 @@ def write_project(folder: Path, runs: int) -> None:
         (folder / f"config/models/scale-{number}.yaml").write_text(model)
 
 
-def measured_run(folder: Path, arguments: Sequence[str]) -> Usage:
+def measure_snakemake(folder: Path, arguments: Sequence[str]) -> Usage:
     """Run snakemake, including its start, and return its usage."""
     command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
     environment = os.environ | {"PYTHONPATH": str(folder / "workflow")}
@@ -242,16 +242,16 @@ def measure_runs(folder: Path, runs: int) -> Iterator[tuple[str, Usage]]:
     """Yield the usage of the parts that grow with runs."""
     write_project(folder, runs)
     for label in ("first dry run", "dry run"):
-        yield label, call_in_new_process(measured_run, folder, ("-n", "--config", "suite=scale"))
+        yield label, call_in_new_process(measure_snakemake, folder, ("-n", "--config", "suite=scale"))
 
 
-def call_in_new_process(work: Callable[..., T], *arguments: object) -> T:
+def call_in_new_process(work: Callable[..., Result], *arguments: object) -> Result:
     """Call a function in a new process, so that its time and memory are measured alone."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(work, *arguments).result()
 
 
-def show(count: int, unit: str, part: str, usage: Usage) -> None:
+def print_usage(count: int, unit: str, part: str, usage: Usage) -> None:
     print(f"{count:>9} {unit}  {part:<38}{usage.seconds:8.2f} s {usage.mib:8.0f} MiB", flush=True)
 
 
@@ -261,10 +261,10 @@ def main() -> None:
             folder = Path(name, f"clips{count}")
             folder.mkdir()
             for part, work in PARTS.items():
-                show(count, "clips", part, call_in_new_process(measure_part, work, folder, count))
+                print_usage(count, "clips", part, call_in_new_process(measure_part, work, folder, count))
         for runs in RUNS:
             for part, usage in measure_runs(Path(name, f"runs{runs}"), runs):
-                show(runs, "runs", part, usage)
+                print_usage(runs, "runs", part, usage)
 
 
 if __name__ == "__main__":

@@ -29,13 +29,13 @@ from bench import intervals, synthetic
 from bench.rounds import Ratio
 
 MODELS, SAMPLE = 40, 20
-# The bound is in starts of Python, which a slow machine slows down alike.
-MOST_STARTS, BUDGET_MB = 1.75, 2000.0
+# The bound is a multiple of Python's start time, which scales with the speed of the machine.
+MAX_STARTS, BUDGET_MB = 1.75, 2000.0
 # One thread per job, as Snakemake sets it. Python may write bytecode, as by default.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 ENVIRONMENT |= {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
 ENVIRONMENT |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-# The launcher is small because the kernel counts the peak of a process from that of its parent.
+# The launcher is small, because the kernel starts the peak memory of a process at that of its parent.
 LAUNCHER = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)
@@ -95,7 +95,7 @@ def ratios(folder: Path) -> Iterator[Ratio]:
         start_costs.append(measure_cost("start", "", [sys.executable, "-c", "import numpy, polars"]))
     seconds, start_seconds = (sum(cost.seconds for cost in costs) for costs in (scoring_costs, start_costs))
     name = f"scoring {SAMPLE} models on all benchmarks ({seconds:.0f} CPU s) / as many starts of Python with polars"
-    yield Ratio(name, seconds / start_seconds, MOST_STARTS)
+    yield Ratio(name, seconds / start_seconds, MAX_STARTS)
     yield Ratio("MB at most of a scoring process", max(cost.peak_mb for cost in scoring_costs), BUDGET_MB)
     yield intervals.ratio()
 
@@ -129,7 +129,9 @@ class ScoringSetup:
         prompts = load_prompts(Path(spec.prompts))
         selected_items = select_items(read_table(items, ITEMS), protocol.items)
         form = load_questions(workload.benchmark).FORMS[protocol.form]
-        requests = build_requests(form, selected_items, prompts[protocol.prompt], protocol.ask, protocol.max_tokens)
+        requests = build_requests(
+            form, selected_items, prompts[protocol.prompt], protocol.request_type, protocol.max_tokens
+        )
         self.workload, self.items, self.is_judged = workload, items, protocol.judge is not None
         self.folder = folder / workload.benchmark / workload.protocol
         self.requests = requests.to_dicts()
@@ -156,7 +158,7 @@ class ScoringSetup:
         return self.folder / f"{name}.parquet"
 
     def _text(self, name: str) -> str:
-        # `settings_text` would replace long prompts by digests.
+        # `format_settings_line` would replace long prompts by digests.
         return canonical_json({"name": name, **self._settings[name].model_dump(mode="json")})
 
     def score(self, model: int) -> Iterator[StageCost]:
@@ -180,7 +182,7 @@ class ScoringSetup:
         yield self._run(metrics)
 
     def _command(self, stage: str, options: str, **files: str) -> list[str]:
-        """Return a stage's command, in which each option is the table of its own name unless it is overridden here."""
+        """Return a stage's command. The value of an option is the table of the same name unless it is overridden."""
         overrides = {
             "settings": self._text(stage),
             "run_settings": self._text("run"),

@@ -1,6 +1,6 @@
-"""Serve every chat completion after 50 ms, in a process of its own: `python -m bench.slow_server`.
+"""Serve each chat completion after 50 ms, as a separate process: `python -m bench.slow_server`.
 
-The server reads into one buffer and keeps nothing, because its own work would count as the client's waiting.
+The server reads into one buffer and keeps nothing, because its work would count as waiting time of the client.
 """
 
 import asyncio
@@ -12,7 +12,9 @@ MODEL = "slow"
 CHOICE = {"index": 0, "message": {"role": "assistant", "content": "Yes"}, "finish_reason": "stop"}
 USAGE = {"prompt_tokens": 900, "completion_tokens": 1, "total_tokens": 901}
 REPLY = json.dumps({"id": "x", "object": "chat.completion", "model": MODEL, "choices": [CHOICE], "usage": USAGE})
-RAW = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(REPLY)}\r\n\r\n{REPLY}".encode()
+RESPONSE_BYTES = (
+    f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(REPLY)}\r\n\r\n{REPLY}".encode()
+)
 LENGTH = re.compile(rb"content-length: *([0-9]+)", re.IGNORECASE)
 END_OF_HEAD = b"\r\n\r\n"
 
@@ -23,7 +25,7 @@ class Connection(asyncio.BufferedProtocol):
     def __init__(self) -> None:
         self._buffer = bytearray(1 << 20)
         self._head = b""
-        self._left = 0
+        self._missing_bytes = 0
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -34,8 +36,8 @@ class Connection(asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        if self._left:
-            self._left -= nbytes
+        if self._missing_bytes:
+            self._missing_bytes -= nbytes
         else:
             self._head += self._buffer[:nbytes]
             head, separator, body = self._head.partition(END_OF_HEAD)
@@ -43,10 +45,10 @@ class Connection(asyncio.BufferedProtocol):
                 return
             match = LENGTH.search(head)
             # A GET request, such as the one for the list of models, has no length.
-            self._left = (int(match[1]) if match else 0) - len(body)
+            self._missing_bytes = (int(match[1]) if match else 0) - len(body)
             self._head = b""
-        if not self._left:
-            asyncio.get_running_loop().call_later(SECONDS, self._transport.write, RAW)
+        if not self._missing_bytes:
+            asyncio.get_running_loop().call_later(SECONDS, self._transport.write, RESPONSE_BYTES)
 
 
 async def main() -> None:

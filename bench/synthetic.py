@@ -145,7 +145,7 @@ def _csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]], se
 def response(
     request: dict[str, object], model: int, key: str, text: str = "", scores: Sequence[float] = ()
 ) -> dict[str, object]:
-    """Return a response; for every fourth model one in two hundred fails, like those of an API."""
+    """Return a response; for each fourth model, 1 of 200 responses fails, as with an API."""
     is_failed = model % 4 == 3 and crc32(f"{request['request_id']} {key}".encode()) % 200 == 0
     return {
         **{name: request[name] for name in ("request_id", "item_id", "role")},
@@ -172,22 +172,22 @@ STYLES: list[Callable[[str, str, Random], str]] = [
     lambda option, text, draw: "I'm sorry, but I cannot tell from the video which of them is right.",
     lambda option, text, draw: f"{sentence(draw, 12)} Both seem to fit.",
 ]
-# The styles of twenty models when a letter is requested: half of them give the letter, each in its form; the others
-# answer in words or with the caption, and one reasons first.
-LETTERS_ONLY = (0, 0, 1, 0, 2, 0, 1, 0, 0, 2)
-IN_WORDS = (3, 0, 5, 3, 6, 1, 4, 3, 5, 7)
+# The styles of twenty models when a letter is requested. Half of the models answer with the letter in different
+# formats. The others answer in words or with the caption, and one of them reasons first.
+LETTER_STYLES = (0, 0, 1, 0, 2, 0, 1, 0, 0, 2)
+WORD_STYLES = (3, 0, 5, 3, 6, 1, 4, 3, 5, 7)
 
 
 def choices(requests: Sequence[dict[str, object]], model: int, key: str) -> pl.DataFrame:
     """Generate choices, seven in ten right; models that do not keep to letters vary one answer in ten."""
     random = Random(1000 + model)  # noqa: S311
-    keeps_to_letters, habit = model % 2 == 0, model // 2 % len(IN_WORDS)
+    keeps_to_letters, habit = model % 2 == 0, model // 2 % len(WORD_STYLES)
     rows = []
     for request in requests:
         options: list[str] = request["options"]  # type: ignore[assignment]
         texts: list[str] = request["option_texts"] or options  # type: ignore[assignment]
         index = options.index(str(request["expected"])) if random.random() < 0.7 else random.randrange(len(options))
-        style = LETTERS_ONLY[habit] if keeps_to_letters else IN_WORDS[habit]
+        style = LETTER_STYLES[habit] if keeps_to_letters else WORD_STYLES[habit]
         if not keeps_to_letters and random.random() < 0.1:
             style = random.randrange(len(STYLES))
         rows.append(response(request, model, key, STYLES[style](options[index], texts[index], random)))

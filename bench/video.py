@@ -31,7 +31,7 @@ SECONDS, SIZE, BLOCK = 1.6, (96, 64), 16
 OTHER_SIZE = (64, 96)
 # Maximum mean difference of two pictures of the same frame after conversions, and after scaling or a lossy encode. Two
 # consecutive frames differ by about 80.
-SAME, SIMILAR = 2.0, 12.0
+MAX_DIFFERENCE, MAX_LOSSY_DIFFERENCE = 2.0, 12.0
 ENCODE = Encode(preset="ultrafast", crf=8)
 
 X264 = ("-c:v", "libx264", "-preset", "ultrafast", "-crf", "8", "-g", "12")
@@ -48,15 +48,15 @@ CODECS: dict[str, tuple[str, ...]] = {
     "MPEG-2": ("-c:v", "mpeg2video", "-q:v", "2", "-g", "12", "-bf", "2"),
     "Motion JPEG": ("-c:v", "mjpeg", "-q:v", "2", "-pix_fmt", "yuvj420p"),
 }
-H264 = ("H.264", "H.264 with B-frames", "H.264 with open groups")
+H264_CODECS = ("H.264", "H.264 with B-frames", "H.264 with open groups")
 CONTAINERS = {
-    "mp4": (*H264, "H.265", "VP9", "AV1", "MPEG-4"),
-    "mov": (*H264, "H.265", "MPEG-4", "Motion JPEG"),
+    "mp4": (*H264_CODECS, "H.265", "VP9", "AV1", "MPEG-4"),
+    "mov": (*H264_CODECS, "H.265", "MPEG-4", "Motion JPEG"),
     "mkv": tuple(CODECS),
     "webm": ("VP8", "VP9", "AV1"),
-    "avi": (*H264, "MPEG-4", "Motion JPEG"),
-    "ts": (*H264, "H.265", "MPEG-2"),
-    "flv": H264,
+    "avi": (*H264_CODECS, "MPEG-4", "Motion JPEG"),
+    "ts": (*H264_CODECS, "H.265", "MPEG-2"),
+    "flv": H264_CODECS,
     "mpg": ("MPEG-2",),
 }
 SOUND = {"webm": "libvorbis", "avi": "mp2", "mpg": "mp2"}
@@ -67,13 +67,13 @@ ORIENTATIONS = {
     "mirrored": (-1, 0, 0, 1), "upside down": (1, 0, 0, -1),
     "transposed": (0, 1, 1, 0), "anti-transposed": (0, -1, -1, 0),
 }  # fmt: skip
-TURNED = tuple(ORIENTATIONS)[:4]
+ROTATIONS = tuple(ORIENTATIONS)[:4]
 PIXEL_SHAPES = ("1/1", "64/45", "8/9")
 RATES = ("24", "25", "30000/1001", "10", "60", "variable")
 STARTS = ("at 0", "late", "after the sound", "within an edit list")
 # Frame sizes change in WebRTC recordings and inserted advertisements. ffmpeg's MPEG-2 decoder loses a frame there, so
 # such a file is refused.
-CHANGES_SIZE = (*H264, "H.265", "VP8", "VP9")
+SIZE_CHANGING_CODECS = (*H264_CODECS, "H.265", "VP8", "VP9")
 
 
 class Case(NamedTuple):
@@ -88,35 +88,37 @@ class Case(NamedTuple):
     changes_size: bool
 
 
-def draw(random: Random) -> Case:
+def draw(generator: Random) -> Case:
     """Draw a kind of video that its container can hold."""
-    container = random.choice(tuple(CONTAINERS))
-    codec = random.choice(CONTAINERS[container])
-    is_mp4 = container in ("mp4", "mov")
+    container = generator.choice(tuple(CONTAINERS))
+    codec = generator.choice(CONTAINERS[container])
+    has_edit_lists = container in ("mp4", "mov")
     # Matroska stores rotations; only newer versions of ffmpeg read mirrored orientations from it.
-    orientations = tuple(ORIENTATIONS) if is_mp4 else TURNED if container == "mkv" and codec != "VP8" else TURNED[:1]
+    orientations = (
+        tuple(ORIENTATIONS) if has_edit_lists else ROTATIONS if container == "mkv" and codec != "VP8" else ROTATIONS[:1]
+    )
     rates = RATES[:3] if codec == "MPEG-2" else RATES if container not in ("avi", "flv") else RATES[:-1]
-    changes_size = codec in CHANGES_SIZE and container != "avi" and random.random() < 0.25
-    starts = STARTS if is_mp4 and not changes_size else STARTS[:3] if container != "avi" else STARTS[:1]
+    changes_size = codec in SIZE_CHANGING_CODECS and container != "avi" and generator.random() < 0.25
+    starts = STARTS if has_edit_lists and not changes_size else STARTS[:3] if container != "avi" else STARTS[:1]
     return Case(
         container,
         codec,
-        random.choice(orientations),
-        random.choice(PIXEL_SHAPES),
-        random.choice(rates[:-1] if changes_size and "variable" in rates else rates),
-        random.choice(starts),
+        generator.choice(orientations),
+        generator.choice(PIXEL_SHAPES),
+        generator.choice(rates[:-1] if changes_size and "variable" in rates else rates),
+        generator.choice(starts),
         changes_size,
     )
 
 
-def covering(seed: int) -> list[Case]:
+def draw_covering_cases(seed: int) -> list[Case]:
     """Draw a few cases in which every value occurs."""
-    random = Random(seed)  # noqa: S311, no secret
+    generator = Random(seed)  # noqa: S311, no secret
     covered: set[tuple[str, object]] = set()
     cases: list[Case] = []
     target_count = len(CONTAINERS) + len(CODECS) + len(ORIENTATIONS) + len(PIXEL_SHAPES) + len(RATES) + len(STARTS) + 2
     while len(covered) < target_count:
-        case = draw(random)
+        case = draw(generator)
         values = set(case._asdict().items())
         if not values <= covered:
             covered |= values
@@ -131,9 +133,11 @@ def write_video(case: Case, folder: Path) -> Path:
     """Write a video of this kind with ffmpeg, by stream copies of one encode."""
     target = folder / f"video.{case.container}"
     if case.changes_size:
-        kind = "mkv" if case.codec.startswith("VP") else "ts"
-        parts = [_encode(case, folder / f"{number}.{kind}", size) for number, size in enumerate((SIZE, OTHER_SIZE))]
-        video = folder / f"pieces.{kind}"
+        extension = "mkv" if case.codec.startswith("VP") else "ts"
+        parts = [
+            _encode(case, folder / f"{number}.{extension}", size) for number, size in enumerate((SIZE, OTHER_SIZE))
+        ]
+        video = folder / f"pieces.{extension}"
         list_file = folder / "pieces.txt"
         list_file.write_text("".join(f"file {part.name}\n" for part in parts))
         _run("-f", "concat", "-i", str(list_file), "-c", "copy", str(video))
@@ -206,7 +210,7 @@ class Reference(NamedTuple):
     start_s: float  # start time of the file
 
 
-def reference_of(path: Path) -> Reference:
+def read_reference(path: Path) -> Reference:
     """Decode with the ffmpeg of a wheel, which is as new as PyAV's; older versions handle edit lists differently."""
     process = _run(
         *("-copyts", "-i", str(path), "-map", "0:V:0", "-vf", "showinfo", "-fps_mode", "passthrough"),
@@ -225,7 +229,7 @@ def problems(case: Case, folder: Path) -> Iterator[str]:
     """Write a video, and yield every way in which reading, trimming or joining it differs from ffmpeg."""
     path = write_video(case, folder)
     try:
-        index, reference = read_packet_index(path), reference_of(path)
+        index, reference = read_packet_index(path), read_reference(path)
         count_decodable(path)
         frames = np.stack([frame.image for frame in iter_frames(path)])
         yield from _reading(case, path, index, frames, reference)
@@ -239,16 +243,16 @@ def _reading(case: Case, path: Path, index: PacketIndex, frames: Images, referen
     if frames.shape != reference.frames.shape:
         yield f"frames are {frames.shape}, ffmpeg's {reference.frames.shape}"
         return
-    difference = _differences(frames, reference.frames).max()
-    if difference > (SIMILAR if case.changes_size else SAME):
+    difference = _mean_differences(frames, reference.frames).max()
+    if difference > (MAX_LOSSY_DIFFERENCE if case.changes_size else MAX_DIFFERENCE):
         yield f"a frame differs from ffmpeg's by {difference:.1f}"
     if index.is_timed:
         times = np.array(reference.times)
         delay = float(np.abs(np.array(index.times) - (times - times[0])).max())
         if delay > 0.0015:
             yield f"a time differs from ffmpeg's by {delay:.4f} s"
-        if abs(index.lead_s - (times[0] - reference.start_s)) > 0.0015:
-            yield f"lead_s is {index.lead_s:.4f}, ffmpeg's {times[0] - reference.start_s:.4f}"
+        if abs(index.start_offset_s - (times[0] - reference.start_s)) > 0.0015:
+            yield f"lead_s is {index.start_offset_s:.4f}, ffmpeg's {times[0] - reference.start_s:.4f}"
     elif index.fps != float(index.rate) or abs(index.fps - _rate(case)) > 0.001 * index.fps:
         yield f"{index.fps} frames a second, expected {_rate(case)}"
     sample = sorted({0, len(frames) // 3, len(frames) // 2, len(frames) - 1})
@@ -262,14 +266,16 @@ def _rate(case: Case) -> float:
 
 
 def _trimming(case: Case, path: Path, index: PacketIndex, frames: Images, target: Path) -> Iterator[str]:
-    start, end = index.lead_s + 0.3 * index.duration_s, index.lead_s + 0.8 * index.duration_s
-    selected = [number for number, time_s in enumerate(index.times) if start <= time_s + index.lead_s + 1e-4 < end]
+    start, end = index.start_offset_s + 0.3 * index.duration_s, index.start_offset_s + 0.8 * index.duration_s
+    selected = [
+        number for number, time_s in enumerate(index.times) if start <= time_s + index.start_offset_s + 1e-4 < end
+    ]
     trim(path, start, end, target, ENCODE)
     expected, clip = frames[selected], np.stack([frame.image for frame in iter_frames(target)])
     if clip.shape != expected.shape:
         yield f"a trimmed clip is {clip.shape}, its span {expected.shape}"
         return
-    if (difference := _differences(expected, clip).max()) > SIMILAR:
+    if (difference := _mean_differences(expected, clip).max()) > MAX_LOSSY_DIFFERENCE:
         yield f"a frame of a trimmed clip differs from the video's by {difference:.1f}"
     offsets = np.array(index.times)[selected] - index.times[selected[0]]
     if np.abs(np.array(read_packet_index(target).times) - offsets).max() > 0.002:
@@ -278,39 +284,39 @@ def _trimming(case: Case, path: Path, index: PacketIndex, frames: Images, target
 
 def _joining(case: Case, path: Path, index: PacketIndex, frames: Images, target: Path) -> Iterator[str]:
     joint = concatenate(path, path, target, ENCODE, Concat(black_s=0.5))
-    joined = read_frames(target, range(joint.frames))
+    joined = read_frames(target, range(joint.frame_count))
     if not all(is_black(np.asarray(frame.mean(axis=-1), np.uint8)) for frame in joined[slice(*joint.black_span)]):
         yield f"frames {joint.black_span} of a concatenation are not black"
-    for name, part in (("first", joined[: joint.first]), ("second", joined[joint.black_span[1] :])):
+    for name, part in (("first", joined[: joint.first_frame_count]), ("second", joined[joint.black_span[1] :])):
         # A time midway between two frames of the concatenation may be rounded to either.
-        differences = [_differences(frames[_resampled(index, joint, shift)], part) for shift in (-0.05, 0.0, 0.05)]
-        if (largest := np.min(differences, axis=0).max()) > SIMILAR:
+        differences = [_mean_differences(frames[_resampled(index, joint, shift)], part) for shift in (-0.05, 0.0, 0.05)]
+        if (largest := np.min(differences, axis=0).max()) > MAX_LOSSY_DIFFERENCE:
             yield f"a frame of the {name} part differs from the video's by {largest:.1f}"
 
 
 def _resampled(index: PacketIndex, joint: ConcatenationPlan, shift: float) -> npt.NDArray[np.int64]:
     """Return the numbers of the frames of a part that a concatenation shows at its own rate."""
     slots = np.floor(np.array(index.times) * float(joint.rate) + 0.5 + shift)
-    return np.maximum(np.searchsorted(slots, np.arange(joint.first), side="right") - 1, 0)
+    return np.maximum(np.searchsorted(slots, np.arange(joint.first_frame_count), side="right") - 1, 0)
 
 
-def _differences(frames: Images, references: Images) -> npt.NDArray[np.float64]:
+def _mean_differences(frames: Images, references: Images) -> npt.NDArray[np.float64]:
     """Return the mean difference of each pair of pictures."""
     return np.asarray(np.abs(frames.astype(np.int16) - references).mean(axis=(1, 2, 3)), np.float64)
 
 
 def main(minutes: float = 5.0, seed: int = 0) -> int:
-    end, failed, number = time.monotonic() + 60 * minutes, 0, 0
+    end, problem_count, number = time.monotonic() + 60 * minutes, 0, 0
     for number in count():
         if time.monotonic() > end:
             break
         case = draw(Random(f"{seed}.{number}"))  # noqa: S311, no secret
         with TemporaryDirectory() as folder:
             for problem in problems(case, Path(folder)):
-                failed += 1
+                problem_count += 1
                 print(f"{seed}.{number} {case}: {problem}", flush=True)
-    print(f"{number} videos, {failed} problems")
-    return min(failed, 1)
+    print(f"{number} videos, {problem_count} problems")
+    return min(problem_count, 1)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ Ratio = tuple[Numbers, Numbers]
 
 SIZES = {"1": (1,), "3": (3,), "10": (10,), "uneven": (1, 2, 3, 5, 14), "half": (5,)}
 """items per cluster, repeated in turn; in `half` the first cluster has as many as all others together"""
-TESTS = 7  # the number of tests that VELOCITI averages
-BEST = 3  # the best rating
+TEST_COUNT = 7  # the number of tests that VELOCITI averages
+BEST_RATING = 3  # the best rating
 
 
 class World(NamedTuple):
@@ -86,7 +86,7 @@ def conditional(world: World, generator: np.random.Generator) -> Sample:
 def ratings(world: World, generator: np.random.Generator) -> Sample:
     """Sample a mean of ratings from 0 to 3, as a share of the best."""
     clusters = world.cluster_of_item()
-    ratings_share = generator.binomial(BEST, world.rates(generator)[clusters]) / BEST
+    ratings_share = generator.binomial(BEST_RATING, world.rates(generator)[clusters]) / BEST_RATING
     return Sample([(ratings_share, np.ones_like(ratings_share))], clusters, take_first)
 
 
@@ -94,7 +94,9 @@ def average_of_tests(world: World, generator: np.random.Generator) -> Sample:
     """Sample the unweighted mean of seven shares over the same clusters, with unequal numbers of items."""
     test, clusters, rates = _tests(world, generator, world.rate)
     right = bernoulli(generator, rates)
-    return Sample([(right * (test == number), (test == number) * 1.0) for number in range(TESTS)], clusters, average)
+    return Sample(
+        [(right * (test == number), (test == number) * 1.0) for number in range(TEST_COUNT)], clusters, average
+    )
 
 
 def bias(world: World, generator: np.random.Generator) -> Sample:
@@ -108,7 +110,7 @@ def average_bias(world: World, generator: np.random.Generator) -> Sample:
     """Sample the mean of seven such differences."""
     test, clusters, rates = _tests(world, generator, world.rate)
     first_order, second_order = bernoulli(generator, rates), bernoulli(generator, rates - 0.2 * rates)
-    masks = [(test == number) * 1.0 for number in range(TESTS)]
+    masks = [(test == number) * 1.0 for number in range(TEST_COUNT)]
     ratios = [(answers * mask, mask) for mask in masks for answers in (first_order, second_order)]
     return Sample(ratios, clusters, lambda shares: average(shares[:, 0::2] - shares[:, 1::2]))
 
@@ -129,9 +131,9 @@ def _tests(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Numbers]:
     """Draw items of seven tests whose rates are shared within a cluster; return test, cluster and rate of each item."""
     clusters = world.cluster_of_item()
-    test = np.repeat(np.arange(TESTS), len(clusters))
-    is_included = generator.random(len(test)) < np.linspace(0.3, 1, TESTS)[test]
-    item_clusters = np.tile(clusters, TESTS)[is_included]
+    test = np.repeat(np.arange(TEST_COUNT), len(clusters))
+    is_included = generator.random(len(test)) < np.linspace(0.3, 1, TEST_COUNT)[test]
+    item_clusters = np.tile(clusters, TEST_COUNT)[is_included]
     return test[is_included], item_clusters, world.rates(generator, rate)[item_clusters]
 
 

@@ -4,30 +4,30 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from reprise.__main__ import app
+from reprise.__main__ import RUN_HELP, app
 from typer.main import get_command
 
 PAGE = "docs/reference/commands.md"
 HEAD = """# Commands
 
-Written by `make reference` from the commands: to change this page, change `workflow/reprise/__main__.py`.
+Written by `make reference` from `workflow/reprise/__main__.py`. `reprise` and `python -m reprise` are the same command;
+run it in the working directory of `snakemake`. `reprise <command> --help` shows the text of this page, and
+`reprise --install-completion` completes commands, suites, runs and tables in your shell.
 
-`reprise` is the console command, `python -m reprise` the same; both run in the working directory of `snakemake`.
-A run is named
-`<benchmark>/<protocol>/<sampling>/<model>`, or by as many of these parts, or parts of them, as identify it:
-`mc/oracle`. `--suite` looks at another suite than the configured one. `reprise --install-completion` has your shell
-complete commands, suites, runs and tables. `reprise <command> --help` says the same as this page.
+- `RUN` is `<benchmark>/<protocol>/<sampling>/<model>`, or enough of these parts to be unique, such as `mc/oracle`.
+- `--suite NAME` selects a suite other than the configured one. All commands take it except `pin` and `store`.
 """
 
 
 def page() -> str:
     """Return the page."""
     parts, panel = [HEAD], ""
+    described: dict[str, str] = {}
     for name, command in commands().items():
         if command.rich_help_panel != panel:
             panel = command.rich_help_panel
             parts.append(f"## {panel}\n")
-        parts += _command_section(name, command)
+        parts += _command_section(name, command, described)
     return "\n".join(parts)
 
 
@@ -37,20 +37,28 @@ def commands() -> dict[str, Any]:
     return dict(group.commands)
 
 
-def _command_section(name: str, command: Any) -> Iterator[str]:
+def _command_section(name: str, command: Any, described: dict[str, str]) -> Iterator[str]:
+    """Yield the section of a command; `described` maps each described parameter to the first command that has it."""
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
     required = [
         parameter for parameter in command.params if parameter.param_type_name == "option" and parameter.required
     ]
     usage = " ".join([f"reprise {name}", *map(_usage, arguments), *map(_spelling, required)])
     yield f"### `{usage}`\n\n{command.help}\n"
-    lines = [
-        f"| `{_spelling(parameter)}` | {_description(parameter)} |"
-        for parameter in command.params
-        if parameter.name != "help"
-    ]
+    lines, repeated = [], []
+    for parameter in command.params:
+        if parameter.name in ("help", "suite") or parameter.help == RUN_HELP:
+            continue
+        line = f"- `{_spelling(parameter)}`: {_description(parameter)}"
+        if described.setdefault(line, name) == name:
+            lines.append(line)
+        else:
+            repeated.append(f"`{_spelling(parameter)}`")
+            first_command = described[line]
+    if repeated:
+        lines.append(f"- {', '.join(repeated)}: as for `reprise {first_command}`")
     if lines:
-        yield "\n".join(["| | |", "|---|---|", *lines]) + "\n"
+        yield "\n".join(lines) + "\n"
 
 
 def _usage(parameter: Any) -> str:
@@ -62,7 +70,7 @@ def _spelling(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         return str(parameter.metavar)
     option = max(parameter.opts, key=len)
-    return option if parameter.is_flag else f"{option} {parameter.metavar}"
+    return option if parameter.is_flag else f"{option} {parameter.metavar or 'N'}"
 
 
 def _description(parameter: Any) -> str:

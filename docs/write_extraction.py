@@ -1,4 +1,4 @@
-"""Write docs/reference/extraction.md: how answers are extracted, and the rules and patterns of `robust`."""
+"""Write docs/reference/extraction.md: how answers are extracted, and the rules of `robust`."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,108 +11,105 @@ from reprise.extraction.rules import Rule
 
 PAGE = "docs/reference/extraction.md"
 ANSWERS = Path("tests/data/answers/robust.yaml")
-EXAMPLES_PER_ROW = 2
+EXAMPLES_PER_ROW = 1
 MAX_EXAMPLE_CHARS = 90
 HEAD = f"""# How answers are extracted
 
-Written by `make reference` from `workflow/reprise/extraction/rules.py` and `{ANSWERS}`.
+Written by `make reference` from `workflow/reprise/extraction/rules.py`, which has the patterns, and `{ANSWERS}`.
 
 Two extractors process every answer. `authors` does what the scripts of the benchmark's authors do, mistakes included;
-the page of each benchmark describes it. `robust` tries the ordered rows of the table below on the cleaned answer.
-**If an answer is ambiguous, it extracts nothing**: the answer counts as unparsed, and as wrong in the convention
-`fixed`. The csv of a table has both results (`convention`).
+each benchmark's page describes it. `robust` tries the rows of the tables below. **It extracts nothing from an ambiguous
+answer**: the answer counts as unparsed, and as wrong in the convention `fixed`. The csv of a table has both results
+(`convention`).
 
 For a paper: *"We remove reasoning and markup, and extract the option by the first matching row of a fixed table: a final
 statement, a leading label (or Yes or No) or statement, the only label named, the option's text. If rows disagree,
 several options are named or the named one is denied, the answer counts as wrong."* Report the
 [share of each row](#which-row-extracted-an-answer).
 
-## The steps
+## The steps of `robust`
 
-1. **Clean.** Remove text up to `</think>`, or after a `<think>` that never ends. Remove Markdown, tags, typographic
-   quotes, and a dialogue that a model invents ("Question: ..."). Of more than {HEAD_CHARS + TAIL_CHARS:,} characters, keep the
-   first {HEAD_CHARS:,} and the last {TAIL_CHARS:,}.
-2. **Mark** labels and options' texts (options by letter). A label is `B`, `(B)`, `Caption B` or "the second caption";
-   of Vinoground's segments also "the second clip". These name no option:
-   - a list that goes through several options, `A or B`, a text that two options share;
+1. **Clean.** Remove reasoning (up to `</think>`, or after an unclosed `<think>`), Markdown, tags, typographic quotes, and
+   dialogue that the model invents ("Question: ..."). Of more than {HEAD_CHARS + TAIL_CHARS:,} characters, keep the first
+   {HEAD_CHARS:,} and the last {TAIL_CHARS:,}.
+2. **Mark** labels and option texts. A label is `B`, `(B)`, `Caption B` or "the second caption"; for Vinoground's
+   segments also "the second clip". These name no option:
+   - a list of several options, `A or B`, and a text that two options share;
    - a label beside another option's text (`A. <text of B>`);
-   - a denied option ("not A", "A is incorrect", "contradicts A"); if one of two options is denied, it names the other;
-   - questions, conditions ("if ..., A"), "Person A", and "caption A shows ...", which only describes.
-3. **Match rows.** The last hit of a row of the kind "the last hit counts" comes before all others. Otherwise all hits of
-   the rows "all hits must agree" must name one option. Otherwise the remaining rows are tried one by one. Hits of
-   different options extract nothing.
+   - a denied option ("not A", "A is incorrect", "contradicts A"); with two options, a denial names the other one;
+   - questions, conditions ("if ..., A"), "Person A", and descriptions ("caption A shows ...").
+3. **Match rows.** The last match of a row "the last match counts" takes precedence. Otherwise, all matches of the rows "all
+   matches must agree" must name one option. Otherwise, the other rows are tried in turn. If matches name different
+   options, nothing is extracted.
 
-Yes and No have rows of their own. A "Yes" that is taken back ("Yes, but ...") or is only partly right is unparsed.
-Ratings (0 to 3, or 0 to 5) work alike: bounds ("at most 1", "> 1"), ranges, fractions and counts inside a sentence
-("2 dogs") are no ratings.
+A "Yes" that is taken back ("Yes, but ...") or only partly right is unparsed. Bounds ("at most 1"), ranges, fractions and
+counts in a sentence ("2 dogs") are no ratings.
 
-Limits: labels are `A` to `F`; options of other names (`match`, `differ`) must be repeated exactly. No extractor sees the
-question or the video. Only English is supported. An option's text of one word counts wherever it ends the first
-sentence: of `Left`, `Right` and `Up`, "He picks it up." names `Up`.
+Limits: labels are `A` to `F`; other option names (`match`, `differ`) must be repeated exactly. Only English is supported.
+No extractor sees the question or the video. A one-word option text counts wherever it ends the first sentence: with
+options `Left`, `Right` and `Up`, "He picks it up." names `Up`.
 """
 TAIL = """
 ## Which row extracted an answer
 
 `extracted_by` in `results/<suite>/verdicts/<run>/robust.parquet` names the row (`score` if the answer is a probability).
-`reprise item <run>` and the report show it beside the answer. The shares of a run are [health metrics](health.md)
-(`health_read_by`, in `results/<suite>/health.csv` for all runs). `reprise trace` and the provenance below a table print
-them, such as "extracted by: leading label 96.1 %, stated 2.0 %, unparsed 1.9 %".
+`reprise item <run>` and the report show it. [Health metrics](health.md) (`health_read_by`), `reprise trace` and the
+provenance below a table give the shares of a run: "extracted by: leading label 96.1 %, stated 2.0 %, unparsed 1.9 %".
 
 ## Add a row
 
-A protocol or a model may have its own rows, tried before the table:
+A model or a protocol may have its own rows, tried before the table:
 
 ```yaml
-# config/models/<slug>.yaml: for all that this model answers
+# config/models/<slug>.yaml: for all answers of this model
 patterns:
   - {name: points at, pattern: 'i point at (?P<option>[ab])\\b'}
 ```
 
 ```yaml
-# config/benchmarks/<benchmark>.yaml: for what any model answers to this protocol
+# config/benchmarks/<benchmark>.yaml: for all answers to this protocol
 protocols:
   paper:
     patterns:
       - {name: points at, pattern: 'i point at (?P<option>[ab])\\b'}
 ```
 
-A pattern matches the cleaned answer before labels are marked, case-insensitively. Its group `option` holds the option's name
-(`A`, `Yes`). All hits of such rows must name the same option; otherwise the answer is unparsed and the table is not
-tried. An invalid pattern, one without the group, or one that matches an empty text is refused. Bound repetitions, such
-as `[^.]{0,40}`: nested ones, such as `(a+)+`, can take forever.
+A pattern matches the cleaned answer before labels are marked, case-insensitively. Its group `option` holds the option's
+name (`A`, `Yes`). If several matches of such rows name different options, the answer is unparsed. Patterns without the
+group and patterns that match an empty text are errors. Bound repetitions, such as `[^.]{0,40}`: nested ones, such as
+`(a+)+`, can take forever.
 
-Run the same command again. No request is sent again. `extracted_by` says `points at (own row)`, and a footnote of the table
-counts these answers.
+Run the same command again; it sends no request. `extracted_by` then says `points at (own row)`, and a footnote of the
+table counts these answers.
 
-To add a row for everybody, write a line into `workflow/reprise/extraction/rules.py`. Add a real answer to
-`tests/data/answers/robust.yaml` under the row's name, and one that it must not extract under `unparsed`.
-`pytest tests/unit/extraction` tests them, and `make reference` writes this page.
+To add a row for everybody, add a line to `workflow/reprise/extraction/rules.py`. Add a real answer to
+`tests/data/answers/robust.yaml` under the row's name, and one that the row must not extract under `unparsed`. Then run
+`pytest tests/unit/extraction` and `make reference`.
 
 ## Let a model extract the rest
 
-A protocol can send what `robust` leaves unparsed to a model, within the suite's budget and with the response cache:
+A protocol can send the answers that `robust` leaves unparsed to a model, within the suite's budget:
 
 ```yaml
 # config/benchmarks/vinoground.yaml
 protocols:
-  paper.read: {<<: *questions, judge: extract, judge_scope: unparsed, answers_of: paper}
+  paper.read: {<<: *questions, judge: extract, judge_scope: unparsed, responses_from: paper}
 ```
 
-1. `judge` names a prompt in `resources/prompts/`. It may use `{candidate}` (the answer), `{question}` (the prompt),
-   `{options}` (a line each) and the item's texts. It should request only the option's name: the table reads the reply.
-2. The model is the first of [the suite's `judges:`](suites.md#judges), and `run:` names it too, as
+1. `judge` names a prompt in `resources/prompts/`, with `{candidate}` (the answer), `{question}` (the prompt), `{options}`
+   (a line each) and the item's texts. It should request only the option's name: the table extracts the reply.
+2. The model is the first of [the suite's `judges:`](suites.md#judges). `run:` must select it, as
    [every judge](../howto/judges.md).
-3. A row with `protocol: paper.read` shows it. Both protocols share the answers to `paper`, also imported ones
-   (`answers_of`).
+3. A row with `protocol: paper.read` shows it. It uses the answers to `paper`, also imported ones (`responses_from`).
 
 Empty answers are not sent. `extracted_by: <model>` and a footnote count the model's extractions. The results of `authors`
-stay the same. `judge_scope: all`, the default, sends every answer to the judge.
+stay the same.
 
 ## Accuracy
 
-TempCompass publishes 15,105 answers of three models, each with a verdict: choices by letter, yes or no, two captions,
-two sentences; empty answers included. Of these four kinds, `robust` extracts 98.3, 99.8, 99.1 and 99.4 %. It
-contradicts the stored verdict 8, 0, 8 and 4 times; most of these verdicts are themselves in error.
+TempCompass publishes 15,105 answers of three models with verdicts. Of its choices by letter, yes or no, two captions and
+two sentences, `robust` extracts 98.3, 99.8, 99.1 and 99.4 %, empty answers included. It contradicts 8, 0, 8 and 4
+verdicts, most of which are wrong themselves.
 """
 
 
@@ -132,14 +129,16 @@ def page(root: Path) -> str:
             *_section("Yes and No", extraction_rules.YES_NO_RULES, yes_no),
             "",
             *_section("Ratings", extraction_rules.RATING_RULES, ratings),
-            "",
-            *_patterns(),
             TAIL,
         ]
     )
 
 
-POLICY_TEXTS = {"last": "the last hit counts", "agreeing": "all hits must agree", "alone": "if no row above hits"}
+POLICY_TEXTS = {
+    "last": "the last match counts",
+    "agreeing": "all matches must agree",
+    "alone": "if no row above matches",
+}
 
 
 def _section(title: str, rows: Sequence[Rule], groups: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -158,16 +157,3 @@ def _examples(groups: Sequence[dict[str, Any]], name: str) -> str:
     return "; ".join(
         f"`{answer.strip()}`: {value}".replace("\n", " ").replace("|", "\\|") for answer, value in short_examples
     )
-
-
-def _patterns() -> Iterator[str]:
-    yield "## The patterns"
-    yield ""
-    yield "`«B»` is a marked label, `‹B›` a marked text, `~` one inside a sentence, `*` several options at once."
-    yield ""
-    yield "```text"
-    for title, patterns in (("names", extraction_rules.NAMES), ("denials", extraction_rules.DENIALS)):
-        yield from (f"{title}: {pattern}" for pattern in patterns)
-    for rows in (extraction_rules.CHOICE_RULES, extraction_rules.YES_NO_RULES, extraction_rules.RATING_RULES):
-        yield from (f"{row.name}: {row.pattern}" for row in rows)
-    yield "```"

@@ -6,6 +6,7 @@
 import ast
 import inspect
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import pairwise
@@ -48,13 +49,13 @@ KINDS: dict[str, tuple[type[BaseModel], str]] = {
 REFERENCE = "docs/reference/config.md"
 HEAD = """# Every key of the configuration
 
-Written by `make reference` from the types in `workflow/reprise/config/`. See also: [suites](suites.md),
-[models](models.md), [protocols](protocols.md), [samplings](samplings.md), [tables](tables.md).
+Written by `make reference` from the types in `workflow/reprise/config/`.
 
-A key without a default is required. Unknown keys, names and values are errors, which list the allowed ones. All
-problems are reported together, before anything runs. Names (of suites, models, benchmarks, protocols, samplings)
-consist of lower-case letters, digits, `.`, `_` and `-`, and start with a letter or a digit. Editors with a YAML
-language server check and complete the files by `config/schemas/`; the first line of a file names its schema.
+Each key is followed by its default and the kind of its values, unless that is text or follows from the default. A key
+without a default is required; `null` means that nothing is set. Names consist of lower-case letters, digits, `.`, `_`
+and `-`, and start with a letter or a digit. Unknown keys, names and values are errors, reported together before
+anything runs. Editors with a YAML language server complete and check the files by the schema that their first line
+names.
 """
 
 
@@ -74,7 +75,7 @@ def _settings_of(adapter: str) -> dict[str, Any]:
     """Return the condition on the settings of one adapter; with `served_by` no key is required."""
     settings = schema_of(ADAPTERS[adapter].settings)
     consequence: dict[str, Any] = {"properties": {"settings": settings}}
-    if ADAPTERS[adapter].is_hosted:
+    if ADAPTERS[adapter].can_be_hosted:
         required = {"properties": {"settings": {"required": settings.pop("required")}}}
         consequence |= {"if": {"not": {"required": ["served_by"]}}, "then": required}
     return {"if": {"properties": {"adapter": {"const": adapter}}}, "then": consequence}
@@ -138,19 +139,20 @@ def schema_files() -> dict[str, str]:
 
 
 def reference() -> str:
-    """Return the page."""
+    """Return the page: a section for each kind of file, and one for the adapters, each with its groups of keys."""
     parts = [HEAD]
-    shared: dict[str, Any] = {}
-    for kind, (_, pattern) in KINDS.items():
+    described: set[str] = set()
+    for kind, (file_type, pattern) in KINDS.items():
         json_schema = schema(kind)
-        shared |= json_schema.get("$defs", {})
         parts.append(f"## `{pattern}`\n\n{_without_file(json_schema['description'])}\n")
-        parts += _keys(json_schema)
-    parts.append("## Groups of keys\n")
-    for name in sorted(shared):
-        parts.append(f"### {name}\n\n{shared[name]['description']}\n")
-        parts += _keys(shared[name])
-    parts += _adapters()
+        parts += _keys(json_schema, file_type)
+        parts += _group_sections(json_schema, file_type, described)
+    parts.append("## `settings:` of each adapter\n")
+    for name, adapter in sorted(ADAPTERS.items()):
+        json_schema = schema_of(adapter.settings)
+        keys = list(_keys(json_schema, adapter.settings)) or ["No settings.\n"]
+        parts += [f"### `{name}`\n", *keys]
+        parts += _group_sections(json_schema, adapter.settings, described)
     return "\n".join(parts)
 
 
@@ -160,30 +162,90 @@ def _without_file(description: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def _keys(json_schema: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a table of the keys of a group."""
+def _group_sections(json_schema: Mapping[str, Any], kind: type[BaseModel], described: set[str]) -> Iterator[str]:
+    """Yield a section for each group that a schema uses and that has none yet, in the order of use."""
+    types = {subclass.__name__: subclass for subclass in _groups(StrictModel)}
+    schemas = dict(json_schema.get("$defs", {}))
+    queue = list(_group_names(json_schema, kind))
+    while queue:
+        name = queue.pop(0)
+        if name in described:
+            continue
+        described.add(name)
+        group = schemas.get(name) or schema_of(types[name])
+        schemas = dict(group.get("$defs", {})) | schemas
+        tags = "".join(
+            f"`{key}: {tag['const']}`. " for key, tag in group.get("properties", {}).items() if "const" in tag
+        )
+        yield f"### {name}\n\n{tags}{group['description']}\n"
+        if name in types:
+            yield from _keys(group, types[name])
+            queue = [*_group_names(group, types[name]), *queue]
+
+
+def _group_names(json_schema: Mapping[str, Any], kind: type[BaseModel]) -> Iterator[str]:
+    """Yield the groups that the keys of a group refer to, then the group with its shared keys."""
+    shared = _shared_group(kind)
+    shared_keys = _shared_keys(json_schema, shared)
+    for key, subschema in json_schema.get("properties", {}).items():
+        if key not in shared_keys:
+            yield from re.findall(r"#/\$defs/(\w+)", json.dumps(subschema))
+    if "patternProperties" in json_schema:
+        yield from re.findall(r"#/\$defs/(\w+)", json.dumps(json_schema["patternProperties"]))
+    if shared:
+        yield shared.__name__
+
+
+def _shared_group(kind: type[BaseModel]) -> type[BaseModel] | None:
+    """Return the nearest base class with several keys, which the page describes once; None if there is none."""
+    return next((base for base in kind.__mro__[1:] if issubclass(base, Settings) and len(base.model_fields) > 1), None)
+
+
+def _shared_keys(json_schema: Mapping[str, Any], shared: type[BaseModel] | None) -> set[str]:
+    """Return the keys of a group that do not differ from those of a base class."""
+    if shared is None:
+        return set()
+    base = schema_of(shared)
+    return {
+        key
+        for key, subschema in base["properties"].items()
+        if json_schema["properties"].get(key) == subschema
+        and (key in base.get("required", ())) == (key in json_schema.get("required", ()))
+    }
+
+
+def _keys(json_schema: Mapping[str, Any], kind: type[BaseModel]) -> Iterator[str]:
+    """Yield a list of the keys of a group, without tags and without keys that its shared group describes."""
     if "properties" not in json_schema:
         if "patternProperties" in json_schema:
             yield f"Each entry is {_kind(json_schema)}.\n"
         return
-    lines = ["| key | value | default | |", "|---|---|---|---|"]
+    shared = _shared_group(kind)
+    if shared:
+        yield f"Also the keys of [{shared.__name__}](#{shared.__name__.lower()}).\n"
+    hidden_keys = _shared_keys(json_schema, shared)
+    lines = []
     for key, subschema in json_schema["properties"].items():
-        cells = (
-            f"`{key}`",
-            _kind(subschema),
-            _default(subschema, key in json_schema.get("required", ())),
-            subschema["description"],
-        )
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    yield "\n".join(lines) + "\n"
+        if key in hidden_keys or "const" in subschema:
+            continue
+        default = "" if key in json_schema.get("required", ()) else _default(subschema)
+        values = "" if _is_kind_obvious(subschema) else f" ({_kind(subschema)})"
+        lines.append(f"- `{key}`{default}{values}. {subschema['description']}")
+    if lines:
+        yield "\n".join(lines) + "\n"
 
 
-def _default(subschema: Mapping[str, Any], is_required: bool) -> str:
-    if is_required or "const" in subschema:
-        return ""
-    if "$ref" in subschema:
-        return "as there"
-    return "none" if subschema.get("default") is None else f"`{json.dumps(subschema['default'], ensure_ascii=False)}`"
+def _is_kind_obvious(subschema: Mapping[str, Any]) -> bool:
+    """Return whether a key takes text, or values of the kind that its default shows."""
+    kind = _kind(subschema)
+    is_number = isinstance(subschema.get("default"), int | float)
+    return kind in ("text", "boolean") or (kind in ("integer", "number") and is_number)
+
+
+def _default(subschema: Mapping[str, Any]) -> str:
+    """Return the default of a key as it follows the key; a group of keys has the defaults of its own keys."""
+    default = {} if "$ref" in subschema else subschema.get("default")
+    return f": `{json.dumps(default, ensure_ascii=False)}`"
 
 
 def _kind(subschema: Mapping[str, Any]) -> str:
@@ -208,7 +270,7 @@ def _kind(subschema: Mapping[str, Any]) -> str:
         return f"list of {_kind(subschema['items'])}"
     if subschema.get("type") == "string":
         return _text(subschema)
-    words = {"integer": "whole number", "number": "number", "boolean": "true or false", "object": "keys"}
+    words = {"integer": "integer", "number": "number", "boolean": "boolean", "object": "keys"}
     return words[subschema["type"]] + _range(subschema)
 
 
@@ -217,6 +279,7 @@ def _text(subschema: Mapping[str, Any]) -> str:
     words: dict[str | None, str] = {
         None: "text",
         names.NAME: "name",
+        names.NAME.strip("^$"): "name",
         names.RUN: "run",
         names.REVISION: "commit or `unpinned`",
     }
@@ -224,17 +287,12 @@ def _text(subschema: Mapping[str, Any]) -> str:
 
 
 def _range(subschema: Mapping[str, Any]) -> str:
-    limits = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most", "exclusiveMaximum": "below"}
-    bounds = [f"{words} {subschema[key]:g}" for key, words in limits.items() if key in subschema]
-    return f", {' and '.join(bounds)}" if bounds else ""
-
-
-def _adapters() -> Iterator[str]:
-    yield "## `settings:` of each adapter\n"
-    for name, adapter in sorted(ADAPTERS.items()):
-        json_schema = schema_of(adapter.settings)
-        yield f"### `{name}`\n"
-        yield from _keys(json_schema) if json_schema.get("properties") else ["No settings.\n"]
+    """Return the bounds of a number, without lower bounds of 0 and 1 alone, which follow from the meaning."""
+    low = subschema.get("minimum", subschema.get("exclusiveMinimum"))
+    high = subschema.get("maximum", subschema.get("exclusiveMaximum"))
+    if high is None:
+        return "" if low in (None, 0, 1) else f" ≥ {low:g}"
+    return f" {low:g} to {high:g}"
 
 
 @cache

@@ -11,37 +11,35 @@ from reprise.config.model import Model
 from reprise.config.tables import Row, TableSpec
 
 PAGE = "docs/reference/rows.md"
-HEAD = """# Which rows run here
+HEAD = """# Rows that can run here
 
-Written by `make reference` from the paper suite's tables. A row runs here if the library can load its model; it then
-needs the number of GPUs that the model's file names. The answers of all other models come in
-[as files](../howto/import-answers.md); without them a row shows its published value. A model at
-[a server or a vendor](../howto/servers.md) can be added; no row of these tables names one yet.
+Written by `make reference` from the paper suite's tables. Rows of other models need
+[imported predictions](../howto/import-answers.md); without them they show published values. You can add models behind
+[a server or a vendor](../howto/servers.md).
 
-How that was tried, always without the weights themselves: `transformers`, `text` and `contrastive` with tiny random
-checkpoints of the same classes, held against plain transformers ([what was compared](inference.md)); a
-[program](../howto/servers.md#a-program-that-the-job-starts) with a tiny random checkpoint of its authors' classes, held
-against their demonstration; vLLM with a toy checkpoint of another class.
-
-A model that names 2 or 4 GPUs is spread over as many of them as hold it ([how](models.md#gpus)). No row was tried
-[on a GPU](../howto/first-gpu-day.md#not-tried-on-a-gpu) yet.
+**No row was run with real weights or [on a GPU](../howto/first-gpu-day.md#not-tried-on-a-gpu).** Tests compare tiny
+random checkpoints of the same classes with plain transformers ([which
+classes](inference.md#classes-that-were-tried)), and [model
+runners](../howto/servers.md#a-model-runner-that-the-job-starts) with their authors' demonstrations. vLLM was tested
+with a toy checkpoint of another class. A model of 2 or 4 GPUs uses as many of them as hold it ([how](models.md#gpus)).
 """
 
 
+MODEL_COUNTS = "The number after a model counts the rows that show it.\n"
 CLOSED = (
     *("claude-3-opus", "claude-3.5-sonnet", "gemini-1.0-pro", "gemini-1.5-flash", "gemini-1.5-pro", "gemini-2.5-flash"),
     *("gemini-2.5-pro", "gpt-4.1", "gpt-4o", "gpt-4v", "o3", "o4-mini"),
 )
-NO_CODE = "no code of the model was found in its repository: it comes with its weights on the hub, and was not had here"
+NO_CODE = "the model's code is only on the hub, beside its weights, and was not available here"
 # The reason why a model needs imported predictions.
 REASONS = {
     **dict.fromkeys(CLOSED, "closed"),
     **dict.fromkeys(("apollo-7b", "internlm-xc-2.5", "internvideo2.5-8b"), NO_CODE),
-    "humans": "people",
-    "m3": "how Vinoground's authors showed it six frames, and at how many tokens, is not known",
+    "humans": "human evaluation",
+    "m3": "unknown how Vinoground's authors showed it six frames, and with how many tokens",
     "qwen-vl-chat": NO_CODE,
-    "videostreaming": "no repository of its authors with the model's code was found",
-    "vifi-clip": "its checkpoint is no whole model ([what is known of it](../benchmarks/velociti.md))",
+    "videostreaming": "no repository with the model's code was found",
+    "vifi-clip": "its checkpoint is not a complete model ([details](../benchmarks/velociti.md))",
 }
 
 
@@ -52,8 +50,8 @@ class Kind(NamedTuple):
     gpus: int = 0
 
 
-DATA, CHANCE = Kind("the data themselves"), Kind("random guessing")
-FILES, SOME_FILES = Kind("only as files"), Kind("some columns here, others as files")
+DATA, CHANCE = Kind("data statistics"), Kind("random guessing")
+FILES, SOME_FILES = Kind("imported predictions"), Kind("some columns imported")
 
 
 def rows_of(spec: TableSpec) -> Iterator[tuple[Row, set[str]]]:
@@ -99,18 +97,21 @@ def count_table(counts_by_kind: Mapping[Kind, Counter[str]], config: Configurati
     yield f"| all | {' | '.join(str(totals[name]) for name in names)} | {totals.total()} |"
 
 
-def models(config: Configuration, imported: bool) -> Iterator[str]:
-    """Yield the models of the rows with their numbers of rows, most rows first."""
+def model_rows(config: Configuration, imported: bool) -> Iterator[str]:
+    """Yield the models by how they run, or by the reason for imports, with the number of their rows."""
     counts: Counter[str] = Counter()
     for tables in config.tables.values():
         for spec in tables.tables.values():
             for row, row_models in rows_of(spec):
                 counts.update(() if row.chance or row.dataset else row_models)
+    groups: dict[str, list[str]] = defaultdict(list)
     for slug, number in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])):
         model = config.models[slug]
         if (model.adapter == "import") == imported:
-            cells = REASONS[slug] if imported else f"{adapter_of(model)} | {model.gpus}"
-            yield f"| {model.label} | `{slug}` | {cells} | {number} |"
+            group = REASONS[slug] if imported else f"{adapter_of(model)} | {model.gpus}"
+            groups[group].append(f"`{slug}` {number}")
+    for group, entries in groups.items() if imported else sorted(groups.items()):
+        yield f"| {group} | {', '.join(entries)} |"
 
 
 def adapter_of(model: Model) -> str:
@@ -121,7 +122,7 @@ def adapter_of(model: Model) -> str:
 def page(root: Path) -> str:
     """Return the page."""
     config = load(root, {"suite": "paper"})
-    local_models = ["| model | its name | adapter | GPUs | rows |", "|---|---|---|--: |--: |", *models(config, False)]
-    imported_models = ["| model | its name | why | rows |", "|---|---|---|--: |", *models(config, True)]
-    parts = [HEAD, *count_table(kinds(config), config), "\n## Models that run here\n", *local_models]
-    return "\n".join([*parts, "\n## Models whose answers come as files\n", *imported_models]) + "\n"
+    local_models = ["| adapter | GPUs | models |", "|---|---|---|", *model_rows(config, False)]
+    imported_models = ["| reason | models |", "|---|---|", *model_rows(config, True)]
+    parts = [HEAD, *count_table(kinds(config), config), "\n## Models that run here\n", MODEL_COUNTS, *local_models]
+    return "\n".join([*parts, "\n## Models with imported predictions\n", *imported_models]) + "\n"

@@ -1,4 +1,4 @@
-"""Fixtures of all tests: the environment is restored after each of them, and garbage is searched for less often."""
+"""Fixtures of all tests: restore the environment after each test, and collect garbage less often."""
 
 import gc
 import os
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-# Libraries stay in use, and to search all of them for garbage takes an eighth of the tests' time.
+# Garbage collection over all loaded libraries takes an eighth of the tests' time.
 gc.set_threshold(100_000)
 
 
 @pytest.fixture(autouse=True)
 def environment_is_restored() -> Iterator[None]:
-    """Take back variables that the code under test has set, such as CUDA_VISIBLE_DEVICES for the GPUs that it took."""
+    """Restore environment variables that the tested code changes, such as CUDA_VISIBLE_DEVICES."""
     before = dict(os.environ)
     yield
     current = {name for name in os.environ if name != "PYTEST_CURRENT_TEST"}

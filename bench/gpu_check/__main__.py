@@ -22,7 +22,7 @@ from bench.gpu_check.outcome import FAILED, NOT_TRIED, PASSED, Line, Session
 from bench.gpu_check.runner import ROOT, run_all
 
 # The factor of deadlines on a CPU over those on a GPU.
-SLOWER = 3
+CPU_DEADLINE_FACTOR = 3
 VERSIONS = ("torch", "transformers", "accelerate", "bitsandbytes", "vllm", "numpy", "av")
 
 
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     checks = [check for check in CHECKS if not options.only or check.name in options.only]
     if options.device == "cpu":  # other work may share the CPU
-        checks = [replace(check, seconds=SLOWER * check.seconds) for check in checks]
+        checks = [replace(check, seconds=CPU_DEADLINE_FACTOR * check.seconds) for check in checks]
     start_time, folder = time.monotonic(), options.folder or Path(mkdtemp(prefix="gpu-check-"))
     folder.mkdir(parents=True, exist_ok=True)
     logs = options.json.resolve().parent / "logs"

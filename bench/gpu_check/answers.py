@@ -12,12 +12,21 @@ from reprise.models.local.clip_size import compute_largest_clip_size, find_large
 from reprise.models.local.device_memory import estimate_memory
 
 from bench.gpu_check.families import checkpoint
-from bench.gpu_check.model_queries import CLOSE, ClipAnswers, adapter_of, answer_clip, clip_of, dtype_of, spec_of, video
+from bench.gpu_check.model_queries import (
+    TOLERANCE,
+    ClipAnswers,
+    adapter_of,
+    answer_clip,
+    clip_of,
+    dtype_of,
+    spec_of,
+    video,
+)
 from bench.gpu_check.outcome import Line, NotTriedError, Session, line_with_reason
 
 FRAMES = (8, 64)
 # The tolerated relative difference between the weights in memory and the estimate.
-ESTIMATE = 0.05
+WEIGHTS_TOLERANCE = 0.05
 
 
 def engines(session: Session) -> Iterator[Line]:
@@ -45,7 +54,9 @@ def engines(session: Session) -> Iterator[Line]:
 def _compare_engines(name: str, plain: ClipAnswers, shared: ClipAnswers, dtype: str) -> Line:
     """Compare both engines; texts must be equal only in float32, because half precision may flip close tokens."""
     difference, text_differences = shared.largest_difference(plain), shared.count_text_differences(plain)
-    reason = f"shared and plain scores differ by more than {CLOSE[dtype]}" if not difference <= CLOSE[dtype] else ""
+    reason = (
+        f"shared and plain scores differ by more than {TOLERANCE[dtype]}" if not difference <= TOLERANCE[dtype] else ""
+    )
     if dtype == "float32" and text_differences:
         reason = f"{text_differences} texts differ"
     return line_with_reason(
@@ -89,12 +100,12 @@ def _check_memory(session: Session, name: str, folder: Path) -> Line:
         answer_clip(adapter, clip, scores=20)
         peak = torch.cuda.max_memory_allocated()
     estimate = estimate_memory(folder, spec.dtype, None, compute_largest_clip_size(spec))
-    return _judge_memory(f"{name}, memory", weights, peak, estimate.weights, estimate.compute_reserve(1))
+    return _memory_line(f"{name}, memory", weights, peak, estimate.weight_bytes, estimate.compute_reserve(1))
 
 
-def _judge_memory(name: str, weights: int, peak: int, estimated: int, reserve: int) -> Line:
+def _memory_line(name: str, weights: int, peak: int, estimated: int, reserve: int) -> Line:
     reason = ""
-    if abs(weights - estimated) > ESTIMATE * estimated:
+    if abs(weights - estimated) > WEIGHTS_TOLERANCE * estimated:
         reason = "the memory of the weights differs from the estimate"
     elif peak - weights > reserve:
         reason = "clips take more memory than is reserved for them"
@@ -117,9 +128,9 @@ def quantised(session: Session, method: str) -> Iterator[Line]:
     spec: ModelSpec = replace(base, settings={"quantised": method})
     with adapter_of(spec) as adapter:
         quantised_answers, quantised_size = answer_clip(adapter, clip, texts=0), _size(adapter.model)
-    estimated = estimate_memory(folder, base.dtype, method).weights
+    estimated = estimate_memory(folder, base.dtype, method).weight_bytes
     reason = "" if quantised_size < base_size else "quantised weights do not take less memory"
-    if not session.is_cpu and abs(quantised_size - estimated) > ESTIMATE * estimated:
+    if not session.is_cpu and abs(quantised_size - estimated) > WEIGHTS_TOLERANCE * estimated:
         reason = "the memory of the weights differs from the estimate"
     yield line_with_reason(
         method, reason, largest_difference=quantised_answers.largest_difference(base_answers),

@@ -11,7 +11,7 @@ from typing import Any
 from reprise.models.local.torch_setup import torch
 
 from reprise.core.store import Store
-from reprise.models.local.weights import snapshot_folder
+from reprise.models.local.weights import get_snapshot_folder
 from transformers import (
     GotOcr2ImageProcessor,
     InternVLConfig,
@@ -26,11 +26,21 @@ from transformers import (
     Qwen3VLVideoProcessor,
 )
 
-from bench.checkpoints import FAMILIES, HALF, REAL, TEMPLATE, TINY, Size, ends, random_model, tokenizer
+from bench.checkpoints import (
+    FAMILIES,
+    HALF,
+    SIZE_7B,
+    TEMPLATE,
+    TINY_SIZE,
+    Size,
+    random_model,
+    special_token_ids,
+    tokenizer,
+)
 from bench.gpu_check.outcome import NotTriedError, Session
 
 # Language model layers of a checkpoint with the widths of a real one; the vision tower keeps all of its layers.
-FEW = 4
+LAYERS_KEPT = 4
 SHARD, SPARE = "4GB", 1.2
 # GPU memory for the weights and the activations of clips.
 WHOLE_BYTES = 20_000_000_000
@@ -54,10 +64,10 @@ class Shapes:
 
 
 SMALLEST = Shapes(
-    TINY,
+    TINY_SIZE,
     qwen2_5={"depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "out_hidden_size": 128,
              "window_size": 56, "fullatt_block_indexes": [1], "tokens_per_second": 2},
-    qwen3_text={**TINY.text, "head_dim": 64, "num_key_value_heads": 2},
+    qwen3_text={**TINY_SIZE.text, "head_dim": 64, "num_key_value_heads": 2},
     qwen3={"depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "out_hidden_size": 128,
            "deepstack_visual_indexes": [0], "num_position_embeddings": 64},
     intern={"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
@@ -66,7 +76,7 @@ SMALLEST = Shapes(
 )  # fmt: skip
 # From the configurations of Qwen2.5-VL-7B-Instruct, Qwen3-VL-8B-Instruct and InternVL3-8B-hf.
 LARGEST = Shapes(
-    REAL,
+    SIZE_7B,
     qwen2_5={"depth": 32, "hidden_size": 1280, "intermediate_size": 3420, "num_heads": 16, "out_hidden_size": 3584,
              "window_size": 112, "fullatt_block_indexes": [7, 15, 23, 31], "tokens_per_second": 2},
     qwen3_text={"hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 36, "num_attention_heads": 32,
@@ -80,7 +90,7 @@ LARGEST = Shapes(
 
 
 def _few_layers(shapes: Shapes) -> Shapes:
-    text = shapes.size.text | {"num_hidden_layers": min(FEW, shapes.size.text["num_hidden_layers"])}
+    text = shapes.size.text | {"num_hidden_layers": min(LAYERS_KEPT, shapes.size.text["num_hidden_layers"])}
     return replace(
         shapes,
         size=replace(shapes.size, text=text),
@@ -103,7 +113,7 @@ def _common_config(tokenizer: Any, shapes: Shapes, text: dict[str, Any], *, is_i
     rope |= {"mrope_interleaved": True} if is_interleaved else {}
     limits = {"max_position_embeddings": 32768, "initializer_range": shapes.size.std, "rope_parameters": rope}
     return {
-        "text_config": {**text, **limits, **ends(tokenizer)},
+        "text_config": {**text, **limits, **special_token_ids(tokenizer)},
         "tie_word_embeddings": text["tie_word_embeddings"],
         "vision_start_token_id": start, "vision_end_token_id": end, "image_token_id": image, "video_token_id": video,
     }  # fmt: skip
@@ -145,7 +155,7 @@ def _internvl(shapes: Shapes, tokenizer: Any) -> tuple[Any, Any]:
     side, patch = shapes.intern["image_size"][0], shapes.patches[2]
     tokens = (side // patch // 2) ** 2
     text = {**shapes.size.text, "model_type": "qwen2", "max_position_embeddings": 32768,
-            "initializer_range": shapes.size.std, **ends(tokenizer)}  # fmt: skip
+            "initializer_range": shapes.size.std, **special_token_ids(tokenizer)}  # fmt: skip
     config = InternVLConfig(
         text_config=text, vision_config={**shapes.intern, "patch_size": [patch, patch]}, image_seq_length=tokens,
         image_token_id=tokenizer.convert_tokens_to_ids("<IMG_CONTEXT>"),
@@ -178,7 +188,7 @@ def checkpoint(session: Session, family: str, *, is_whole: bool = False, is_tiny
     """
     folder = session.folder / "checkpoints" / family
     if is_whole:
-        folder = snapshot_folder(MODEL["repo"], MODEL["revision"], Store(session.folder / "store"))
+        folder = get_snapshot_folder(MODEL["repo"], MODEL["revision"], Store(session.folder / "store"))
     if folder.exists():
         return folder
     if is_whole and not session.is_cpu and (free := torch.cuda.mem_get_info()[0]) < WHOLE_BYTES:

@@ -20,7 +20,7 @@ from reprise.models.local.weights import list_weight_files, record_file_digests,
 
 from bench.gpu_check.families import MODEL, checkpoint
 from bench.gpu_check.model_queries import (
-    CLOSE,
+    TOLERANCE,
     adapter_of,
     answer_clip,
     clip_of,
@@ -40,7 +40,7 @@ WITHOUT_FRAMES = ClipFrames("none", None, (), ())
 # Enough frames that a batch of 16 questions does not fit into the free memory, while a single question does.
 FULL_FRAMES, FULL_QUESTIONS = 48, 32
 _LOCKS: list[BaseFileLock] = []
-TAKER = """
+LOCKING_JOB = """
 import sys
 from pathlib import Path
 from reprise.models.local.gpus import take_gpus
@@ -84,7 +84,7 @@ def _lock(session: Session, store: Store) -> Line:
     start = time.monotonic()
     locks = take_gpus(1, store.root / "locks", "gpu-check")
     seconds, gpu = time.monotonic() - start, os.environ["CUDA_VISIBLE_DEVICES"]
-    command = [sys.executable, "-c", TAKER, str(store.root / "locks")]
+    command = [sys.executable, "-c", LOCKING_JOB, str(store.root / "locks")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other_job:
         assert other_job.stdout is not None
         other_job.stdout.readline()
@@ -121,7 +121,9 @@ def full_card(session: Session) -> Iterator[Line]:
         del filler
     difference, dtype = answers.largest_difference(expected), dtype_of(session)
     reason = (
-        "" if difference <= CLOSE[dtype] else f"scores differ by more than {CLOSE[dtype]} from those with an empty card"
+        ""
+        if difference <= TOLERANCE[dtype]
+        else f"scores differ by more than {TOLERANCE[dtype]} from those with an empty card"
     )
     yield line_with_reason(
         "full card",

@@ -8,7 +8,7 @@ from typing import Any
 from bench.gpu_check.outcome import FailedError, Line, Measurement, Session, passed
 
 # Maximum error of a product in bfloat16 (8 bits, sums in float32) relative to the largest value in double precision.
-LARGEST_ERROR = 0.01
+MAX_ERROR = 0.01
 ROUNDS, ROWS = 10, 16
 
 
@@ -37,14 +37,14 @@ def driver(session: Session) -> Iterator[Line]:
         "driver": next((gpu.driver_version for gpu in gpus), "none"),
         "build": build.name,
     }
-    measured["CUDA of the build"] = build.cuda or "none"
+    measured["CUDA of the build"] = build.cuda_version or "none"
     try:
         check_build(build, max(1, len(gpus)))
     except UserError as error:
         raise FailedError(str(error), measured) from error
     import torch
 
-    if build.cuda != torch.version.cuda:
+    if build.cuda_version != torch.version.cuda:
         raise FailedError(f"torch reports a build for CUDA {torch.version.cuda}", measured)
     try:
         torch.cuda.init()
@@ -80,21 +80,21 @@ def product(session: Session) -> Iterator[Line]:
             torch.randn(size, size, generator=generator, device=device, dtype=torch.bfloat16) for _ in range(2)
         )
         result = left @ right
-        _wait(device)
+        _synchronize(device)
         start = time.monotonic()
         for _ in range(ROUNDS):
             result = left @ right
-        _wait(device)
+        _synchronize(device)
         seconds = (time.monotonic() - start) / ROUNDS
         exact = left[:ROWS].cpu().double() @ right.cpu().double()
         error = float((result[:ROWS].cpu().double() - exact).abs().max() / exact.abs().max())
         measured |= {f"TFLOP/s of {device}": 2 * size**3 / seconds / 1e12, f"error of {device}": error}
-        if not error <= LARGEST_ERROR:
-            raise FailedError(f"the product is wrong on {device}: more than {LARGEST_ERROR} off", measured)
+        if not error <= MAX_ERROR:
+            raise FailedError(f"the product is wrong on {device}: more than {MAX_ERROR} off", measured)
     yield passed("matrix product", **measured)
 
 
-def _wait(device: str) -> None:
+def _synchronize(device: str) -> None:
     """Wait for the kernels of a GPU."""
     import torch
 

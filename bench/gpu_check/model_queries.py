@@ -14,7 +14,7 @@ from reprise.models.local.torch_setup import torch
 import av
 import numpy as np
 from reprise.media.probe import read_packet_index
-from reprise.media.sampling import plan
+from reprise.media.sampling import plan_frames
 from reprise.models.base import Answer, ClipFrames, ModelSpec, Request
 from reprise.models.keys import ModelRunKey
 from reprise.models.local.transformers import TransformersAdapter
@@ -27,7 +27,7 @@ START = "Carefully watch the video and pay attention to the sequence of events. 
 END = "\nBased on your observation, does the given video entail the caption? Just answer with either Yes or No."
 OPTIONS = ("Yes", "No")
 # The tolerated difference of p(Yes) / (p(Yes) + p(No)) between two ways to compute it.
-CLOSE = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.05}
+TOLERANCE = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.05}
 
 
 class ClipAnswers(NamedTuple):
@@ -70,16 +70,16 @@ def video(session: Session, name: str = "clip") -> Path:
 
 def clip_of(path: Path, frames: int, name: str = "clip") -> ClipFrames:
     index = read_packet_index(path)
-    planned = plan({"rule": "linspace", "frames": frames}, index.frames, index.times)
+    planned = plan_frames({"rule": "linspace", "frames": frames}, index.frame_count, index.times)
     return ClipFrames(name, path, planned.indices, planned.times_s)
 
 
-def questions(count: int, ask: str = "score", max_tokens: int = 1) -> list[Request]:
+def questions(count: int, request_type: str = "score", max_tokens: int = 1) -> list[Request]:
     random = Random(count)  # noqa: S311  every process must get the same questions
     texts = [START + sentence(random, random.randrange(8, 16)) + END for _ in range(count)]
-    options = OPTIONS if ask == "score" else ()
+    options = OPTIONS if request_type == "score" else ()
     return [
-        Request(f"{ask} {number}", str(number), "pos", ask, "", text, options, "Yes", max_tokens)
+        Request(f"{request_type} {number}", str(number), "pos", request_type, "", text, options, "Yes", max_tokens)
         for number, text in enumerate(texts)
     ]
 
@@ -87,7 +87,7 @@ def questions(count: int, ask: str = "score", max_tokens: int = 1) -> list[Reque
 def spec_of(session: Session, folder: Path, dtype: str = "", **settings: Any) -> ModelSpec:
     return ModelSpec(
         folder, session.device, 2, dtype or dtype_of(session), "sdpa", False, settings,
-        prompt_start=START, has_frames=True, options=(OPTIONS,),
+        prompt_start=START, has_frames=True, option_sets=(OPTIONS,),
     )  # fmt: skip
 
 
@@ -98,7 +98,8 @@ def key_of(
     answers = {
         "adapter": "transformers", "sampling": {"rule": "linspace", "frames": 8}, "model": dict(model or {}),
         "settings": {}, "dtype": dtype_of(session), "attention": "sdpa", "trust_remote_code": False,
-        "prompt": {"user": START + "{caption}" + END}, "form": "check", "ask": "score", "max_tokens": 1, "versions": {},
+        "prompt": {"user": START + "{caption}" + END}, "form": "check", "request_type": "score",
+        "max_tokens": 1, "versions": {},
     }  # fmt: skip
     content = {"run": "gpu/check/shapes/random", "key": "0" * 64, "answers": answers, "gpus": gpus}
     return ModelRunKey.model_validate(content | ({"checkpoint": str(checkpoint)} if checkpoint else {}))

@@ -30,7 +30,7 @@ def _missing_cause(error: BaseException | None) -> str:
     return ""
 
 
-def verdict(error: BaseException) -> tuple[str, str]:
+def status_of_error(error: BaseException) -> tuple[str, str]:
     """Return the status and the reason of an error that ended a check."""
     if isinstance(error, NotTriedError):
         return NOT_TRIED, str(error)
@@ -43,7 +43,7 @@ def verdict(error: BaseException) -> tuple[str, str]:
 def main(order: dict[str, Any]) -> None:
     session = Session(order["device"], *(Path(order[name]) for name in ("folder", "store", "logs")))
     module, _, function = order["target"].partition(":")
-    pending, start = list(order["lines"]), time.monotonic()
+    pending_lines, start = list(order["lines"]), time.monotonic()
     with Path(order["output"]).open("a", encoding="utf-8") as output:
 
         def write(line: Line) -> None:
@@ -52,14 +52,14 @@ def main(order: dict[str, Any]) -> None:
 
         try:
             for line in getattr(importlib.import_module(module), function)(session, *order["arguments"]):
-                pending.remove(line.name)
+                pending_lines.remove(line.name)
                 write(line._replace(seconds=round(time.monotonic() - start, 1)))
-        except BaseException as error:  # from any library, so that every pending line gets a result
-            status, reason = verdict(error)
+        except BaseException as error:  # Whatever a library raises, each pending line needs a result.
+            status, reason = status_of_error(error)
             if status == FAILED:
                 traceback.print_exc()
             measured = error.measured if isinstance(error, FailedError) else {}
-            for name in pending:
+            for name in pending_lines:
                 write(Line(name, status, measured, reason, round(time.monotonic() - start, 1)))
 
 

@@ -1,4 +1,4 @@
-"""Run checks, each in its own process with a deadline, so that a crash or a hang becomes a failed line."""
+"""Run each check in its own process with a deadline. A crash or a hang becomes a failed line."""
 
 import json
 import os
@@ -16,14 +16,14 @@ from bench.gpu_check.outcome import FAILED, NOT_TRIED, Check, Line, Session
 from bench.gpu_check.process import missing_package
 
 ROOT = Path(__file__).parents[2]
-LEAST_SECONDS = 5.0
+MIN_SECONDS = 5.0
 
 
 def run_all(checks: Sequence[Check], session: Session, *, seconds: float, jobs: int = 1) -> Iterator[list[Line]]:
     """Yield the lines of each check in order; `seconds` bounds the total time."""
     end = time.monotonic() + seconds
     session.logs.mkdir(parents=True, exist_ok=True)
-    if jobs == 1:  # in this thread, so that Ctrl-C ends the running check
+    if jobs == 1:  # In this thread, Ctrl-C ends the running check.
         yield from (run(check, session, end) for check in checks)
         return
     with ThreadPoolExecutor(jobs) as threads:
@@ -38,7 +38,7 @@ def run(check: Check, session: Session, end: float) -> list[Line]:
         reason = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
         return [Line(name, NOT_TRIED, reason=reason) for name in check.lines]
     remaining = end - time.monotonic()
-    if remaining < LEAST_SECONDS:
+    if remaining < MIN_SECONDS:
         return [Line(name, NOT_TRIED, reason="no time left; raise --minutes") for name in check.lines]
     start, log = time.monotonic(), session.logs / f"{check.name}.log"
     ending, lines = _in_process(check, session, log, min(check.seconds, remaining))

@@ -11,7 +11,12 @@ from reprise.core.log import log_to_stderr
 from reprise.core.store import Store
 from reprise.models.base import ModelSpec
 from reprise.models.inference.money.prices import NO_BUDGET, Account
-from reprise.models.remote.serving.environment import compute_pins_digest, environment_folder, is_installed, pins_file
+from reprise.models.remote.serving.environment import (
+    compute_pins_digest,
+    get_environment_folder,
+    get_pins_path,
+    is_installed,
+)
 from reprise.models.remote.serving.host import ServerProcess
 from reprise.models.remote.serving.settings import ServerSettings, build_launch_settings, build_serving_key
 
@@ -34,18 +39,20 @@ def vllm(session: Session) -> Iterator[Line]:
     # Imported only here: without vLLM these imports would take most of this check's time.
     from reprise.models.remote.openai import OpenAIAdapter
 
-    from bench.gpu_check.model_queries import CLOSE, adapter_of, answer_clip, clip_of, dtype_of, spec_of, video
+    from bench.gpu_check.model_queries import TOLERANCE, adapter_of, answer_clip, clip_of, dtype_of, spec_of, video
 
     log_to_stderr()
     dtype, clip = dtype_of(session), clip_of(video(session), FRAMES)
     serving = build_serving_key(
-        server, compute_pins_digest(pins_file(server.environment)), dtype=dtype, trust_remote_code=False, is_video=True,
+        server, compute_pins_digest(get_pins_path(server.environment)), dtype=dtype, trust_remote_code=False,
+        is_video=True,
     )  # fmt: skip
     folder = _write_tiny(session)
     with adapter_of(spec_of(session, folder)) as adapter:
         native_answers = answer_clip(adapter, clip, texts=0)
     host = ServerProcess(
-        serving, build_launch_settings(server, session.gpus), weights=_copy_renamed(folder), name=NAME, store=store,
+        serving, build_launch_settings(server, session.gpus), weights_folder=_copy_renamed(folder),
+        model_name=NAME, store=store,
         log_file=session.logs / "vllm.server.log",
     )  # fmt: skip
     try:
@@ -58,25 +65,25 @@ def vllm(session: Session) -> Iterator[Line]:
     difference = answers.largest_difference(native_answers)
     reason = (
         ""
-        if difference <= CLOSE[dtype]
-        else f"its scores differ from those of transformers by more than {CLOSE[dtype]}"
+        if difference <= TOLERANCE[dtype]
+        else f"its scores differ from those of transformers by more than {TOLERANCE[dtype]}"
     )
     yield line_with_reason("vllm", reason, largest_difference=difference, dtype=dtype)
 
 
 def _store(session: Session, environment: str) -> Store:
     """Return a store with vLLM's environment: the project's if it is built, else this Python's own vLLM."""
-    if not pins_file(environment).is_file():
-        raise NotTriedError(f"{pins_file(environment)} is missing")
+    if not get_pins_path(environment).is_file():
+        raise NotTriedError(f"{get_pins_path(environment)} is missing")
     for root in (session.store, Path(".cache/serve").resolve()):
-        if is_installed(environment_folder(pins_file(environment), Store(root))):
+        if is_installed(get_environment_folder(get_pins_path(environment), Store(root))):
             return Store(root)
     if missing_package("vllm"):
         raise NotTriedError("vllm is missing: neither in the store nor beside torch")
     store = Store(session.folder / "serving")
-    folder = environment_folder(pins_file(environment), store)
+    folder = get_environment_folder(get_pins_path(environment), store)
     (folder / "bin").mkdir(parents=True, exist_ok=True)
-    # Not a link, because Python finds its packages relative to the path that started it.
+    # A link would not work, because Python finds its packages relative to the path of its executable.
     python = folder / "bin" / "python"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
     python.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Check two GPUs: a model spread over them, and a copy of it on each. A CPU uses memory and disk, and two processes."""
+"""Check a model on two GPUs, split or as two copies. A CPU run uses memory and disk, or two processes."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -17,7 +17,7 @@ from reprise.models.local.device_memory import estimate_memory
 from bench.gpu_check.families import checkpoint
 from bench.gpu_check.machine import query
 from bench.gpu_check.model_queries import (
-    CLOSE,
+    TOLERANCE,
     adapter_of,
     answer_clip,
     clip_of,
@@ -32,10 +32,10 @@ from bench.gpu_check.outcome import FailedError, Line, NotTriedError, Session, l
 
 COPIES, QUESTIONS = 2, 4
 # The share of the weights that the first of two devices holds.
-FIRST = 0.9
+FIRST_DEVICE_SHARE = 0.9
 
 
-def _need_two(session: Session) -> None:
+def _require_two_devices(session: Session) -> None:
     count = COPIES if session.is_cpu else len(query("memory.free"))
     if count < COPIES:
         raise NotTriedError(f"visible GPUs: {count}, needed: 2")
@@ -43,22 +43,28 @@ def _need_two(session: Session) -> None:
 
 def spread(session: Session, family: str) -> Iterator[Line]:
     """Give each device less memory than the model needs, and compare its answers with those of one device."""
-    _need_two(session)
+    _require_two_devices(session)
     folder, clip = checkpoint(session, family), clip_of(video(session), 8)
     spec = spec_of(session, folder)
     with adapter_of(spec) as adapter:
         expected = answer_clip(adapter, clip)
     estimate = estimate_memory(folder, spec.dtype, None)
     reserve = estimate.compute_reserve(COPIES)
-    names: tuple[int | str, ...] = ("cpu", "disk") if session.is_cpu else (0, 1)
-    memory = dict(zip(names, (reserve + int(FIRST * estimate.weights), reserve + 2 * estimate.weights), strict=True))
-    with adapter_of(replace(spec, memory=memory)) as adapter:
+    devices_allowed: tuple[int | str, ...] = ("cpu", "disk") if session.is_cpu else (0, 1)
+    memory = dict(
+        zip(
+            devices_allowed,
+            (reserve + int(FIRST_DEVICE_SHARE * estimate.weight_bytes), reserve + 2 * estimate.weight_bytes),
+            strict=True,
+        )
+    )
+    with adapter_of(replace(spec, free_bytes_by_device=memory)) as adapter:
         devices = {str(device) for device in adapter.model.hf_device_map.values()}
         answers = answer_clip(adapter, clip)
-    if len(devices) != len(names):
+    if len(devices) != len(devices_allowed):
         raise FailedError(f"the model is only on {', '.join(devices)}")
     difference = answers.largest_difference(expected)
-    reason = "" if difference <= CLOSE[spec.dtype] else "its responses differ from those on one device"
+    reason = "" if difference <= TOLERANCE[spec.dtype] else "its responses differ from those on one device"
     measured = {
         "largest_difference": difference,
         "other_texts": answers.count_text_differences(expected),
@@ -69,7 +75,7 @@ def spread(session: Session, family: str) -> Iterator[Line]:
 
 def copies(session: Session) -> Iterator[Line]:
     """Run copies of a model in two processes, and compare their answers with those of one model."""
-    _need_two(session)
+    _require_two_devices(session)
     folder, clip, requests = (
         checkpoint(session, "LLaVA-OneVision"),
         clip_of(video(session), 8),
@@ -85,7 +91,7 @@ def copies(session: Session) -> Iterator[Line]:
         expected = shares_of(list(adapter.answers(clip, requests)), clip)
     difference = max(abs(first - second) for copy in shares for first, second in zip(copy, expected, strict=True))
     dtype = dtype_of(session)
-    reason = "" if difference <= CLOSE[dtype] else "the responses of a copy differ from those of one model"
+    reason = "" if difference <= TOLERANCE[dtype] else "the responses of a copy differ from those of one model"
     yield line_with_reason("copies", reason, largest_difference=difference, copies=len(workers))
 
 

@@ -1,4 +1,4 @@
-"""Check how busy a model is kept by the processes that prepare its clips, with as many as a job gets."""
+"""Check how busy the workers that prepare clips keep a model, with as many workers as a job gets."""
 
 import os
 import threading
@@ -18,7 +18,7 @@ from bench.gpu_check.outcome import Line, Session, line_with_reason
 
 # A job's clips, frames and questions per clip; workers of a model on a GPU (docs/reference/inference.md).
 CLIPS, FRAMES, QUESTIONS, WORKERS = 16, 32, 20, 8
-BUSY = 0.9
+MIN_BUSY_SHARE = 0.9
 
 
 def busy(session: Session) -> Iterator[Line]:
@@ -41,7 +41,7 @@ def busy(session: Session) -> Iterator[Line]:
                 waiting_s += model.pop_step_seconds()["waiting"]
             wall_s = time.monotonic() - start
     busy_share, driver_share = 1 - waiting_s / wall_s, f"{mean(samples):.0f} %" if samples else "unknown"
-    is_idle = busy_share < BUSY and not session.is_cpu
+    is_idle = busy_share < MIN_BUSY_SHARE and not session.is_cpu
     reason = f"the model waits for clips; it needs more CPU cores or more than {workers} workers" if is_idle else ""
     yield line_with_reason(
         "busy", reason, share_of_the_time=busy_share, by_the_driver=driver_share, seconds_a_clip=wall_s / count,

@@ -1,7 +1,7 @@
-"""A Slurm of two nodes on this one machine, with fake GPUs: started for the tests, and removed without a trace.
+"""A Slurm of three nodes on this machine, with fake GPUs, which exists only during the tests.
 
-It needs root, because the plugin's job steps read /etc/slurm/slurm.conf and no other, and Debian's packages, which are installed
-if they are missing and taken away again.
+It needs root, because the plugin's job steps read only /etc/slurm/slurm.conf. Missing Debian packages are installed, and
+removed afterwards.
 """
 
 import os
@@ -23,7 +23,7 @@ GPU_NODES = ("one", "two")
 NODES = (*GPU_NODES, "three")
 PORT = 16817
 LONGEST_S = 30.0
-# No cgroups and no accounting, which need a system of their own. A GPU is a device that is always there.
+# cgroups and accounting would need further services. The device of each GPU is /dev/null.
 CONF = """\
 ClusterName=reprise
 SlurmctldHost={host}(127.0.0.1)
@@ -59,20 +59,22 @@ PartitionName=accel Nodes={gpu_nodes} MaxTime=120 State=UP
 DEVICES = "NodeName={gpu_nodes} Name=gpu File=/dev/null\n"
 
 
-class NotHereError(Exception):
-    """This machine has a Slurm of its own, or cannot be given one."""
+class SlurmUnavailableError(Exception):
+    """The machine already has a Slurm, or Slurm cannot be started."""
 
 
-def refuse_others() -> None:
-    """Leave a machine alone that has a Slurm, or a part of one, that is not ours."""
+def check_no_other_slurm() -> None:
+    """Raise an error if the machine has another Slurm or a part of one."""
     if os.geteuid() != 0:
-        raise NotHereError("A Slurm can be started by root alone: run this in a container, or on a machine of CI.")
+        raise SlurmUnavailableError("Only root can start a Slurm. Run this in a container or on a CI machine.")
     for path in (CONFIG, GRES, MUNGE / "munge.socket.2"):
         if path.exists():
-            raise NotHereError(f"{path} exists: this machine has a Slurm of its own. Run this elsewhere.")
+            raise SlurmUnavailableError(f"{path} exists: this machine has a Slurm of its own. Run this elsewhere.")
     for pid, name in _processes():
         if name in DAEMONS:
-            raise NotHereError(f"{name} runs here ({pid}): this machine has a Slurm of its own. Run this elsewhere.")
+            raise SlurmUnavailableError(
+                f"{name} runs here ({pid}): this machine has a Slurm of its own. Run this elsewhere."
+            )
 
 
 def _processes() -> Iterator[tuple[int, str]]:
@@ -80,52 +82,52 @@ def _processes() -> Iterator[tuple[int, str]]:
         try:
             yield int(path.parent.name), path.read_text().strip()
         except OSError:
-            continue  # it has ended
+            continue  # The process has ended.
 
 
 @contextmanager
 def packages() -> Iterator[None]:
-    """Debian's Slurm; what was not there before is removed afterwards."""
+    """Install Debian's Slurm if it is missing, and remove the new packages afterwards."""
     if shutil.which("slurmctld") and shutil.which("munged"):
         yield
         return
-    before = _installed()
+    installed_before = _installed()
     _apt("update")
     _apt("install", "--no-install-recommends", *PACKAGES)
     try:
         yield
     finally:
-        _apt("purge", *sorted(_installed() - before))
+        _apt("purge", *sorted(_installed() - installed_before))
 
 
 def _installed() -> set[str]:
-    listed = ask("dpkg-query", "-f", "${db:Status-Abbrev} ${Package}\n", "-W")
-    return {line.split()[1] for line in listed.splitlines() if line.startswith("ii")}
+    output = run_slurm("dpkg-query", "-f", "${db:Status-Abbrev} ${Package}\n", "-W")
+    return {line.split()[1] for line in output.splitlines() if line.startswith("ii")}
 
 
 def _apt(*arguments: str) -> None:
     command = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-y", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise NotHereError(f"apt-get {' '.join(arguments)} failed: {done.stderr.strip()[-500:]}")
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise SlurmUnavailableError(f"apt-get {' '.join(arguments)} failed: {process.stderr.strip()[-500:]}")
 
 
 class Slurm:
-    """The daemons that were started, and what a test asks of them."""
+    """The Slurm daemons that the tests started."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str, *command: str, user: str = "root") -> None:
-        """Start a daemon in the foreground, as a child of ours."""
+        """Start a daemon in the foreground as a child process."""
         with (self._folder / f"{name}.out").open("ab") as output:
             self._processes[name] = subprocess.Popen(
                 command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, user=user, start_new_session=True
             )
 
     def end(self, name: str) -> None:
-        """End a daemon by its id."""
+        """Terminate a daemon."""
         process = self._processes.pop(name)
         process.terminate()
         try:
@@ -135,60 +137,60 @@ class Slurm:
             process.wait()
 
     def end_all(self) -> None:
-        """End what jobs are left, then the daemons."""
+        """Cancel the remaining jobs, then terminate the daemons."""
         subprocess.run(["scancel", "--user=root"], capture_output=True, check=False)
         with suppress(TimeoutError, subprocess.CalledProcessError):
-            wait_until(lambda: not ask("squeue", "--noheader"), "no job is left")
+            wait_until(lambda: not run_slurm("squeue", "--noheader"), "no job is left")
         for name in reversed(list(self._processes)):
             self.end(name)
 
     def lose(self, node: str, job: str) -> None:
-        """A node loses its power: all that a job of ours has started there ends, so that nobody hears of it."""
+        """Simulate the power loss of a node: all processes of a job on it end, and nothing is reported."""
         self.end(node)
-        kill_all_of(job)
-        ask("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
+        kill_processes(job)
+        run_slurm("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
 
     def logs(self) -> str:
-        """The last lines of all daemons, for a failure's message."""
+        """Return the last log lines of all daemons."""
         files = [path for pattern in ("*.log", "*.out") for path in sorted(self._folder.glob(pattern))]
         return "\n".join(f"== {path.name}\n" + "\n".join(path.read_text().splitlines()[-15:]) for path in files)
 
 
-def kill_all_of(job: str) -> None:
-    """Kill all that one of our jobs has started, the daemon of the job first."""
-    wanted = f"SLURM_JOB_ID={job}".encode()
-    steps, others = [], []
+def kill_processes(job: str) -> None:
+    """Kill all processes of a job, its step daemon first."""
+    job_variable = f"SLURM_JOB_ID={job}".encode()
+    steps, job_processes = [], []
     for pid, name in _processes():
         folder = Path("/proc", str(pid))
         try:
             if name == "slurmstepd" and f"[{job}." in (folder / "cmdline").read_text():
                 steps.append(pid)
-            elif wanted in (folder / "environ").read_bytes().split(b"\0"):
-                others.append(pid)
+            elif job_variable in (folder / "environ").read_bytes().split(b"\0"):
+                job_processes.append(pid)
         except OSError:
-            continue  # it has ended
-    for pid in [*steps, *others]:
+            continue  # The process has ended.
+    for pid in [*steps, *job_processes]:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
 
-def ask(*command: str) -> str:
-    """What one of Slurm's commands prints."""
+def run_slurm(*command: str) -> str:
+    """Run a Slurm command and return its output."""
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
-def wait_until(is_so: Callable[[], bool], what: str, longest_s: float = LONGEST_S) -> None:
+def wait_until(condition: Callable[[], bool], description: str, longest_s: float = LONGEST_S) -> None:
     end = time.monotonic() + longest_s
-    while not is_so():
+    while not condition():
         if time.monotonic() > end:
-            raise TimeoutError(f"not after {longest_s:.0f} s: {what}")
+            raise TimeoutError(f"not after {longest_s:.0f} s: {description}")
         time.sleep(0.1)
 
 
 @contextmanager
 def running_slurm() -> Iterator[Slurm]:
-    """Two idle nodes; refuses where the machine has a Slurm, and leaves nothing of ours behind."""
-    refuse_others()
+    """Start a Slurm with idle nodes and remove it afterwards; raise an error if the machine has another Slurm."""
+    check_no_other_slurm()
     with ExitStack() as stack:
         stack.enter_context(packages())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reprise-slurm-")))
@@ -197,13 +199,13 @@ def running_slurm() -> Iterator[Slurm]:
             (folder / name).mkdir()
         for path in (CONFIG, GRES):
             stack.callback(path.unlink, missing_ok=True)
-        filled = {
+        x = {
             "host": socket.gethostname().partition(".")[0], "folder": folder,
             "gpu_nodes": ",".join(GPU_NODES), "cpu_node": NODES[-1],
             **dict(zip(("port", "first", "second", "third"), range(PORT, PORT + 4), strict=True)),
         }  # fmt: skip
-        CONFIG.write_text(CONF.format(**filled))
-        GRES.write_text(DEVICES.format(**filled))
+        CONFIG.write_text(CONF.format(**x))
+        GRES.write_text(DEVICES.format(**x))
         slurm = Slurm(folder)
         stack.callback(shutil.rmtree, MUNGE, ignore_errors=True)
         stack.callback(slurm.end_all)
@@ -217,10 +219,10 @@ def running_slurm() -> Iterator[Slurm]:
         try:
             wait_until(lambda: _states() == {"idle"}, "all nodes idle")
         except TimeoutError as error:
-            raise NotHereError(f"Slurm did not start: {error}\n{slurm.logs()}") from error
+            raise SlurmUnavailableError(f"Slurm did not start: {error}\n{slurm.logs()}") from error
         yield slurm
 
 
 def _states() -> set[str]:
-    done = subprocess.run(["sinfo", "-h", "-N", "-o", "%T"], capture_output=True, text=True, check=False)
-    return set(done.stdout.split())
+    process = subprocess.run(["sinfo", "-h", "-N", "-o", "%T"], capture_output=True, text=True, check=False)
+    return set(process.stdout.split())

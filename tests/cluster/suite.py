@@ -1,4 +1,4 @@
-"""The reduced suite with models that meet trouble, run here and through Slurm."""
+"""The reduced suite with models that fail or hang, for local runs and runs through Slurm."""
 
 import re
 import sys
@@ -26,15 +26,15 @@ ADAPTERS |= {"troubled": AdapterInfo("reprise.models.local.troubled:Troubled", T
 """
 PAIRS = 6
 CLIPS_BEFORE = 3
-TWICE = "cancelled"  # a model with two runs, which share an allocation
-# Time limits in hours: two minutes until it is ended.
+MODEL_WITH_TWO_RUNS = "cancelled"  # a model with two runs, which share an allocation
+# 0.034 hours are a time limit of two minutes.
 MODELS = {"fails": "", "cancelled": "", "killed": "gpus: 1\n", "slow": "hours: 0.034\n", "lost": "gpus: 1\n"}
 QUICK_CHECKS = ("--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "1")
 
 
 @dataclass
 class Local(Reduced):
-    """A copy that runs here."""
+    """A copy with local runs."""
 
     targets: tuple[str, ...] = ("all", PREVIEW, FIGURE)
 
@@ -44,23 +44,23 @@ class Local(Reduced):
 
 @dataclass
 class OnSlurm(Local):
-    """A copy whose jobs are submitted."""
+    """A copy with runs through Slurm."""
 
     def command(self, *arguments: str) -> list[str]:
         profile = ["--workflow-profile", "profiles/slurm", *QUICK_CHECKS]
         return [sys.executable, "-m", "snakemake", *profile, FULL, *arguments]
 
-    def trouble(self, name: str, what: str, clips: int = CLIPS_BEFORE) -> None:
-        """Have a model stop once: `fail`, or `hang` until somebody ends it."""
-        self.write(f"trouble/{name}", f"{clips} {what}\n")
+    def trouble(self, name: str, action: str, clips: int = CLIPS_BEFORE) -> None:
+        """Make a model stop once: `fail` exits, `hang` waits until the test ends the job."""
+        self.write(f"trouble/{name}", f"{clips} {action}\n")
 
     def reached(self, name: str) -> Path:
-        """What a model writes that hangs: its process, its job and its node."""
+        """Return the file to which a hanging model writes its process, job and node."""
         return self.root / "reached" / name
 
 
 def cluster_suite(root: Path, names: tuple[str, ...]) -> Reduced:
-    """The suite with a row for each of these models, nothing run."""
+    """Write the suite with a row for each of these models, without running it."""
     project = reduced_suite(root)
     plug_adapters(project, Path(__file__).with_name("troubled.py"), REGISTRATION)
     rows: list[dict[str, str]] = []
@@ -69,10 +69,10 @@ def cluster_suite(root: Path, names: tuple[str, ...]) -> Reduced:
         model = f"label: {name}\nadapter: troubled\nmemory_mb: 400\n{MODELS[name]}{settings}"
         project.write(f"config/models/{name}.yaml", model)
         rows.append({"label": name, "model": name, "protocol": "paper", "sampling": "linspace4"})
-    rows.append({"label": "second run", "model": TWICE, "protocol": "paper", "sampling": "linspace1"})
+    rows.append({"label": "second run", "model": MODEL_WITH_TWO_RUNS, "protocol": "paper", "sampling": "linspace1"})
     suite, tables = yaml.safe_load(SUITE), yaml.safe_load(VINOGROUND)
     suite["shards"] = 1
-    suite["run"] = [*(one for one in suite["run"] if one != "hub-siglip"), *names]
+    suite["run"] = [*(slug for slug in suite["run"] if slug != "hub-siglip"), *names]
     tables["tables"]["table3"]["sections"][0]["rows"][1:] = rows
     project.write("config/suites/reduced.yaml", yaml.safe_dump(suite))
     project.write("config/tables/reduced_vinoground.yaml", yaml.safe_dump(tables))
@@ -83,5 +83,5 @@ def cluster_suite(root: Path, names: tuple[str, ...]) -> Reduced:
 
 
 def submissions(outcome: Outcome) -> tuple[Counter[str], Counter[str]]:
-    """How often each job was submitted, and how often the log says why it was so once more."""
+    """Return how often each job was submitted, and how often the log states a restart."""
     return Counter(SUBMITTED.findall(outcome.output)), Counter(RESTARTED.findall(outcome.output))

@@ -1,6 +1,6 @@
-"""The adapter `troubled`, plugged into a copy of the library: answers by what it is shown, and stops once if it is told to.
+"""Define the adapter `troubled` for a copy of the library: it answers by the frames, and stops once if a file says so.
 
-The file `trouble/<name>` in the project's folder holds how many clips are answered before, and what happens then, once.
+The file `trouble/<name>` in the project contains the number of clips to answer before the stop, and the kind of stop.
 """
 
 import os
@@ -15,7 +15,7 @@ LONGEST_S = 900
 
 
 class Troubled(Pixels):
-    """Notes each question, so that one that is asked twice is seen."""
+    """A model that records each request, which reveals repeated requests."""
 
     def __init__(self, spec: ModelSpec) -> None:
         super().__init__(spec)
@@ -34,11 +34,11 @@ class Troubled(Pixels):
         trouble = Path("trouble", self._name)
         if not trouble.is_file():
             return
-        clips, what = trouble.read_text().split()
+        clips, action = trouble.read_text().split()
         if self._clips < int(clips):
             return
         trouble.unlink()
-        if what == "fail":
+        if action == "fail":
             os._exit(3)
         note = Path("reached", f"{self._name}.tmp")
         note.write_text(f"{os.getpid()} {os.environ['SLURM_JOB_ID']} {os.environ.get('SLURMD_NODENAME', '')}")

@@ -1,5 +1,5 @@
-"""A copy of the configuration that a test may break."""
+"""Fixtures with a copy of the configuration that a test may edit."""
 
-from tests.unit.config.conftest import copied, each_text_is_parsed_once, project
+from tests.unit.config.conftest import cached_yaml_files, project, project_template
 
-__all__ = ["copied", "each_text_is_parsed_once", "project"]
+__all__ = ["cached_yaml_files", "project", "project_template"]

@@ -1,4 +1,4 @@
-"""Replies of writer models: every unusable reply has a named problem and never becomes a text."""
+"""Test the parsing of writers' replies: each unusable reply has a named problem and yields no text."""
 
 import pytest
 from construction.writing import UnusableReplyError, parse_list, parse_parts
@@ -7,28 +7,28 @@ LABELS = ["Target", "Fluent Caption"]
 PROMPT = "Your objective is to generate a contradiction caption using the provided PropBank style dictionary."
 GOOD = {"Target": "Ignore", "Fluent Caption": "A man is ignoring him."}
 PARTS: dict[str, tuple[str, str]] = {
-    "as the prompt shows it": ("Target: Ignore\n\nNaive Caption: A man ignores.\n\nFluent Caption: A man is ignoring him.", ""),
-    "in bold, after a sentence": ("Sure! Here it is.\n\n**Target:** Ignore\n**Fluent Caption:** A man is ignoring him.", ""),
-    "in two kinds of quotes": ("Target: Ignore\nFluent Caption: \"'A man is ignoring him.'\"", ""),
-    "said twice alike": ("Target: Ignore\nFluent Caption: A man is ignoring him.\nFluent Caption: A man is ignoring him.", ""),
-    "as JSON in a fence": ('```json\n{"target": "Ignore", "fluent caption": "“A man is ignoring him.”"}\n```', ""),
-    "nothing": ("  \n", "empty"),
-    "blank lines and stars, read at once": ("a\n" + "*\n" * 100_000 + "*" * 100_000, "no_caption"),
-    "a refusal": ("I'm sorry, but I can't help with that.", "refusal"),
-    "half": ("Target: Ignore", "no_caption"),
+    "format of the prompt": ("Target: Ignore\n\nNaive Caption: A man ignores.\n\nFluent Caption: A man is ignoring him.", ""),
+    "bold labels after a sentence": ("Sure! Here it is.\n\n**Target:** Ignore\n**Fluent Caption:** A man is ignoring him.", ""),
+    "nested quotes": ("Target: Ignore\nFluent Caption: \"'A man is ignoring him.'\"", ""),
+    "repeated line": ("Target: Ignore\nFluent Caption: A man is ignoring him.\nFluent Caption: A man is ignoring him.", ""),
+    "JSON in a code fence": ('```json\n{"target": "Ignore", "fluent caption": "“A man is ignoring him.”"}\n```', ""),
+    "empty reply": ("  \n", "empty"),
+    "many blank lines and stars": ("a\n" + "*\n" * 100_000 + "*" * 100_000, "no_caption"),
+    "refusal": ("I'm sorry, but I can't help with that.", "refusal"),
+    "label without its caption": ("Target: Ignore", "no_caption"),
     "quotes around nothing": ('Target: Ignore\nFluent Caption: ""', "no_caption"),
     "JSON with a trailing comma": ('{"Target": "Ignore", "Fluent Caption": "A man is ignoring him.",}', "broken_json"),
     "JSON with a list": ('{"Target": "Ignore", "Fluent Caption": ["A man."]}', "no_caption"),
-    "JSON that says two things": ('{"Target": "a", "Fluent Caption": "A.", "fluent caption ": "B."}', "several_captions"),
+    "JSON with a duplicate key": ('{"Target": "a", "Fluent Caption": "A.", "fluent caption ": "B."}', "several_captions"),
     "JSON in prose": ('Here it is:\n{"Target": "a", "Fluent Caption": "A."}', "no_caption"),
-    "the prompt repeated": (f"{PROMPT}\nTarget: Ignore\nFluent Caption: A man is ignoring him.", "prompt_repeated"),
-    "a NUL": ("Target: Ignore\nFluent Caption: A man\0 sits.", "unprintable"),
+    "repeated prompt": (f"{PROMPT}\nTarget: Ignore\nFluent Caption: A man is ignoring him.", "prompt_repeated"),
+    "NUL character": ("Target: Ignore\nFluent Caption: A man\0 sits.", "unprintable"),
     "two captions": ("Target: Ignore\nFluent Caption: A man sits.\nFluent Caption: A man runs.", "several_captions"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("reply", "problem"), PARTS.values(), ids=PARTS)
-def test_the_parts_of_a_reply(reply: str, problem: str) -> None:
+def test_parse_the_parts_of_a_reply(reply: str, problem: str) -> None:
     if not problem:
         assert parse_parts(reply, LABELS, PROMPT) == GOOD
         return
@@ -37,11 +37,11 @@ def test_the_parts_of_a_reply(reply: str, problem: str) -> None:
     assert error.value.problem == problem and error.value.why
 
 
-BOTH = ["A man sits.", "A man runs."]
+TWO_LINES = ["A man sits.", "A man runs."]
 LISTS: dict[str, list[str] | str] = {
-    "1. A man sits.\n2. A man runs.": BOTH,
-    "1) «A man sits.»\n- „A man runs.“": BOTH,
-    '```\n["A man sits.", "A man runs."]\n```': BOTH,
+    "1. A man sits.\n2. A man runs.": TWO_LINES,
+    "1) «A man sits.»\n- „A man runs.“": TWO_LINES,
+    '```\n["A man sits.", "A man runs."]\n```': TWO_LINES,
     "1. The dogs' owner sits.": ["The dogs' owner sits."],
     '["A man sits.", 3]': "no_list",
     "[]": "no_list",
@@ -51,11 +51,11 @@ LISTS: dict[str, list[str] | str] = {
 }
 
 
-@pytest.mark.parametrize(("reply", "found"), LISTS.items())
-def test_the_lines_of_a_list(reply: str, found: list[str] | str) -> None:
-    if isinstance(found, list):
-        assert parse_list(reply, PROMPT) == found
+@pytest.mark.parametrize(("reply", "expected"), LISTS.items())
+def test_parse_the_lines_of_a_list(reply: str, expected: list[str] | str) -> None:
+    if isinstance(expected, list):
+        assert parse_list(reply, PROMPT) == expected
         return
     with pytest.raises(UnusableReplyError) as error:
         parse_list(reply, PROMPT)
-    assert error.value.problem == found and error.value.why
+    assert error.value.problem == expected and error.value.why

@@ -19,7 +19,7 @@ from reprise.plan import versions
 ROOT = Path(__file__).parents[2]
 RECORD = ROOT / "tests/data/demo_numbers.json"
 RESULTS = ROOT / "results"
-# Stage -> the folder of its results, and the columns that hold what it computes, without paths, digests and times.
+# Stage -> the folder of its results, and the columns with computed values, without paths, digests and times.
 TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "annotations": (
         "annotations",
@@ -47,22 +47,22 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
 }
-DIGITS = 2  # processors differ in the last bits of a probability
+DIGITS = 2  # Probabilities differ between processors in their last bits.
 
 
 def code_versions() -> dict[str, int]:
-    """The version of every stage, benchmark, adapter and synthetic world."""
+    """Return the version of each stage, benchmark, adapter and synthetic world."""
     benchmarks = {path.stem: yaml.safe_load(path.read_text()) for path in (ROOT / "config/benchmarks").glob("*.yaml")}
-    found = {f"stage {name}": version for name, version in versions.STAGE_VERSIONS.items()}
-    found |= {f"benchmark {name}": spec.get("version", 1) for name, spec in benchmarks.items()}
-    found |= {f"adapter {name}": info.version for name, info in ADAPTERS.items()}
-    found |= {f"world {name}": plugin.version for name, plugin in PLUGINS.items()}
-    return dict(sorted({**found, "decoder": versions.DECODER_VERSION}.items()))
+    versions_by_name = {f"stage {name}": version for name, version in versions.STAGE_VERSIONS.items()}
+    versions_by_name |= {f"benchmark {name}": spec.get("version", 1) for name, spec in benchmarks.items()}
+    versions_by_name |= {f"adapter {name}": info.version for name, info in ADAPTERS.items()}
+    versions_by_name |= {f"world {name}": plugin.version for name, plugin in PLUGINS.items()}
+    return dict(sorted({**versions_by_name, "decoder": versions.DECODER_VERSION}.items()))
 
 
 def numbers() -> dict[str, dict[str, str]]:
-    """Stage -> result -> a digest of what the stage computed, in the order of the stages."""
-    found = {
+    """Return stage -> result -> digest of the computed values, in the order of the stages."""
+    digests = {
         stage: {
             path.relative_to(RESULTS / "demo" / folder).with_suffix("").as_posix(): _table_digest(path, columns)
             for path in sorted((RESULTS / "demo" / folder).rglob("*.parquet"))
@@ -71,7 +71,7 @@ def numbers() -> dict[str, dict[str, str]]:
         for stage, (folder, columns) in TABLES.items()
     }
     tables = sorted((RESULTS / "tables").rglob("*.csv"))
-    return found | {"table": {path.relative_to(RESULTS / "tables").as_posix(): _csv_digest(path) for path in tables}}
+    return digests | {"table": {path.relative_to(RESULTS / "tables").as_posix(): _csv_digest(path) for path in tables}}
 
 
 def _table_digest(path: Path, columns: tuple[str, ...]) -> str:
@@ -81,8 +81,10 @@ def _table_digest(path: Path, columns: tuple[str, ...]) -> str:
 
 def _csv_digest(path: Path) -> str:
     with path.open(encoding="utf-8") as stream:
-        read = [row for row in csv.DictReader(stream) if not row.get("metric", "").startswith("seconds")]  # a clock's
-        rows = [[row.get(name) for name in ("row", "column", "convention", "value")] for row in read]
+        csv_rows = [
+            row for row in csv.DictReader(stream) if not row.get("metric", "").startswith("seconds")
+        ]  # durations
+        rows = [[row.get(name) for name in ("row", "column", "convention", "value")] for row in csv_rows]
     return _digest([[*cells, round(float(value), DIGITS) if value else ""] for *cells, value in rows])
 
 
@@ -93,39 +95,43 @@ def _digest(rows: Any) -> str:
 def _rounded(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, DIGITS)
-    return [_rounded(one) for one in value] if isinstance(value, list | tuple) else value
+    return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def candidates(stage: str, name: str) -> list[str]:
-    """Return the versions of what computes a result, from the nearest on."""
-    first, *rest = name.split("/")
-    found = [f"stage {stage}"]
-    if (ROOT / f"config/benchmarks/{first}.yaml").is_file() and stage not in (
+    """Return the names of the versions that can explain a changed result, the most likely first."""
+    benchmark, *run_parts = name.split("/")
+    version_names = [f"stage {stage}"]
+    if (ROOT / f"config/benchmarks/{benchmark}.yaml").is_file() and stage not in (
         "clip_metadata",
         "frames",
         "infer",
         "verdicts",
     ):
-        found.append(f"benchmark {first}")
+        version_names.append(f"benchmark {benchmark}")
     if stage == "infer":
-        model = yaml.safe_load((ROOT / f"config/models/{rest[2]}.yaml").read_text(encoding="utf-8"))
-        found += [f"adapter {model['adapter']}", "decoder"]
+        model = yaml.safe_load((ROOT / f"config/models/{run_parts[2]}.yaml").read_text(encoding="utf-8"))
+        version_names += [f"adapter {model['adapter']}", "decoder"]
     if stage == "annotations":
-        found += ["stage release", *(f"world {name}" for name in PLUGINS)]
+        version_names += ["stage release", *(f"world {name}" for name in PLUGINS)]
     if stage == "clip_metadata":
-        found += ["stage sources", "stage clips", *(f"world {name}" for name in PLUGINS)]
+        version_names += ["stage sources", "stage clips", *(f"world {name}" for name in PLUGINS)]
     if stage == "verdicts":
-        found += ["stage judgements", "stage judge_requests"]
+        version_names += ["stage judgements", "stage judge_requests"]
     if stage == "table":
-        found += ["stage collected_table", "stage overview", "stage data_statistics"]
-    return found
+        version_names += ["stage collected_table", "stage overview", "stage data_statistics"]
+    return version_names
 
 
 def differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each stage and result that differs, earliest stage first."""
+    """Yield each differing result with its stage, earliest stage first."""
     for stage in (*TABLES, "table"):
-        old, new = before.get(stage, {}), after.get(stage, {})
-        yield from ((stage, name) for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name))
+        old_digests, new_digests = before.get(stage, {}), after.get(stage, {})
+        yield from (
+            (stage, name)
+            for name in sorted(old_digests.keys() | new_digests.keys())
+            if old_digests.get(name) != new_digests.get(name)
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A number of the demo changes only with the version of what computes it. To be run after `make demo`, as CI does."""
+"""Test that the demo's numbers change only with a version of their code. Run it after `make demo`, as CI does."""
 
 import json
 from typing import Any
@@ -8,20 +8,22 @@ import pytest
 from tests.demo import numbers
 
 
-def undeclared(recorded: dict[str, Any], versions: dict[str, int], found: dict[str, dict[str, str]]) -> str:
-    """Say which version to raise where numbers changed and no version explains it; empty where all is declared."""
-    differing = list(numbers.differences(recorded["numbers"], found))
+def undeclared(recorded: dict[str, Any], versions: dict[str, int], numbers_now: dict[str, dict[str, str]]) -> str:
+    """Return a message that names the version to raise if numbers changed without one, else an empty text."""
+    differing = list(numbers.differences(recorded["numbers"], numbers_now))
     if not differing:
         return ""
     stage, name = differing[0]
-    wanted = numbers.candidates(stage, name)
-    raised = [one for one, version in versions.items() if version != recorded["versions"].get(one)]
-    if set(raised) & set(wanted):
+    explaining_versions = numbers.candidates(stage, name)
+    raised = [
+        changed_name for changed_name, version in versions.items() if version != recorded["versions"].get(changed_name)
+    ]
+    if set(raised) & set(explaining_versions):
         return ""
-    others = f" ({', '.join(raised)} does not compute it)" if raised else ""
+    note = f" ({', '.join(raised)} does not compute it)" if raised else ""
     return (
-        f"{len(differing)} results of the demo changed and no version did{others}. The first is {stage} {name}: raise "
-        f"{' or '.join(map(repr, wanted))}, whichever computes other results on purpose (CONTRIBUTING.md says "
+        f"{len(differing)} results of the demo changed and no version did{note}. The first is {stage} {name}: raise "
+        f"{' or '.join(map(repr, explaining_versions))}, whichever computes other results on purpose (CONTRIBUTING.md says "
         "where), add a line to CHANGELOG.md, run `make demo`, then `python -m tests.demo.numbers`. If nothing should have "
         "changed, it is a bug."
     )
@@ -38,7 +40,7 @@ def test_the_recorded_numbers_are_those_of_the_recorded_versions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stage", "wanted", "unrelated"),
+    ("stage", "version", "unrelated"),
     [
         ("metrics", "stage metrics", "stage figure"),
         ("metrics", "benchmark {benchmark}", "adapter random"),
@@ -50,14 +52,14 @@ def test_the_recorded_numbers_are_those_of_the_recorded_versions() -> None:
         ("table", "stage table", "stage metrics"),
     ],
 )
-def test_a_changed_number_names_the_version_to_raise(stage: str, wanted: str, unrelated: str) -> None:
+def test_a_changed_number_names_the_version_to_raise(stage: str, version: str, unrelated: str) -> None:
     recorded = json.loads(numbers.RECORD.read_text(encoding="utf-8"))
-    found, versions = json.loads(json.dumps(recorded["numbers"])), recorded["versions"]
-    result = next(name for name in found[stage] if stage != "infer" or name.endswith("/toy-llava-ov"))
-    wanted = wanted.format(benchmark=result.partition("/")[0])
-    found[stage][result] = "0" * 12
-    message = undeclared(recorded, versions, found)
+    numbers_now, versions = json.loads(json.dumps(recorded["numbers"])), recorded["versions"]
+    result = next(name for name in numbers_now[stage] if stage != "infer" or name.endswith("/toy-llava-ov"))
+    version = version.format(benchmark=result.partition("/")[0])
+    numbers_now[stage][result] = "0" * 12
+    message = undeclared(recorded, versions, numbers_now)
     assert message.startswith("1 results of the demo changed and no version did. The first is ")
-    assert f"{stage} {result}" in message and f"'{wanted}'" in message
-    assert undeclared(recorded, versions | {wanted: versions[wanted] + 1}, found) == ""
-    assert f"({unrelated} does not compute it)" in undeclared(recorded, versions | {unrelated: 99}, found)
+    assert f"{stage} {result}" in message and f"'{version}'" in message
+    assert undeclared(recorded, versions | {version: versions[version] + 1}, numbers_now) == ""
+    assert f"({unrelated} does not compute it)" in undeclared(recorded, versions | {unrelated: 99}, numbers_now)

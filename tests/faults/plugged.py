@@ -1,4 +1,4 @@
-"""Adapters that the harness plugs into its copy of the library: `pixels`, whose answers are what it is shown, and `faulty`.
+"""Adapters that the fault tests add to their copy of the library: `pixels` and `faulty`.
 
 The file is copied next to the library's own adapters; REGISTRATION is appended to their registry.
 """
@@ -23,13 +23,13 @@ ADAPTERS |= {
     "faulty": AdapterInfo("reprise.models.local.plugged:Faulty", PluggedSettings, request_types=ALL_REQUEST_TYPES),
 }
 """
-ONE_IN = 5  # of the questions to a faulty model, one in so many is met by its fault
+FAULT_INTERVAL = 5  # On average, a faulty model fails on one of this number of requests.
 
 
 class Pixels:
-    """Answers by a digest of the question and of every pixel that it is shown: another pixel is another answer.
+    """A model that answers by a digest of the prompt and all pixels, so another pixel gives another answer.
 
-    Where there are no options it says the digest's first letters, and more, so that no judge finds an answer right.
+    Without options, its reply contains characters of the digest and is never correct.
     """
 
     def __init__(self, spec: ModelSpec) -> None:
@@ -38,11 +38,11 @@ class Pixels:
     def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         assert clip.path is not None
         frames = read_frames(clip.path, clip.indices)
-        seen = hashlib.sha256(frames.tobytes() + self._seed.encode()).hexdigest()
+        frames_digest = hashlib.sha256(frames.tobytes() + self._seed.encode()).hexdigest()
         for request in requests:
-            drawn = hashlib.sha256((seen + request.prompt).encode()).hexdigest()
-            said = request.options or (f"It looks like {' '.join(drawn[:4])}.",)
-            yield Answer(text=said[int(drawn, 16) % len(said)], frames_shown=len(frames))
+            answer_digest = hashlib.sha256((frames_digest + request.prompt).encode()).hexdigest()
+            options = request.options or (f"It looks like {' '.join(answer_digest[:4])}.",)
+            yield Answer(text=options[int(answer_digest, 16) % len(options)], frames_shown=len(frames))
 
 
 def _raises(error: BaseException) -> Callable[[], Answer]:
@@ -66,12 +66,12 @@ FAULTS: dict[str, Callable[[], Answer]] = {
 
 
 def is_hit(request_id: str) -> bool:
-    """Whether a faulty model fails at this question: every time, so that asking again does not hide the failure."""
-    return zlib.crc32(request_id.encode()) % ONE_IN == 0
+    """Return whether a faulty model fails on a request, which does not depend on earlier attempts."""
+    return zlib.crc32(request_id.encode()) % FAULT_INTERVAL == 0
 
 
 class Faulty:
-    """Knows the expected option, and fails at some questions in the way that its settings name."""
+    """A model that answers correctly, except for some requests on which it fails in the way of its settings."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._name = str(spec.settings["fault"])

@@ -1,4 +1,4 @@
-"""Runs of the reduced suite: what they print, what they leave, and when they are killed."""
+"""Runs of the reduced suite: their output, their results, and how they are killed."""
 
 import os
 import re
@@ -19,12 +19,12 @@ from tests.workflow.conftest import FULL, Project
 from tests.workflow.warm import LONGEST_S
 
 REPORT = "results/report/index.html"
-STARTED = re.compile(r"^ *(?:local)?rule (\w+):\n(?: +\w+: .*\n)*? +jobid: (\d+)$", re.MULTILINE)
-ENDED = re.compile(r"^Finished jobid: (\d+)", re.MULTILINE)
-PLANNED = re.compile(r"^ *(?:local)?rule (\w+):\n((?: +\w+: .*\n)+)", re.MULTILINE)  # jobs of a group are indented
-# They say how long something took.
-TIMED = re.compile(r"timings|^\.?overview\.")
-# In the report only these do: rows of a run's page, the overview's cells without a link, and these pages' digests.
+STARTED_JOB = re.compile(r"^ *(?:local)?rule (\w+):\n(?: +\w+: .*\n)*? +jobid: (\d+)$", re.MULTILINE)
+FINISHED_JOB = re.compile(r"^Finished jobid: (\d+)", re.MULTILINE)
+PLANNED_JOB = re.compile(r"^ *(?:local)?rule (\w+):\n((?: +\w+: .*\n)+)", re.MULTILINE)  # jobs of a group are indented
+# Files that contain durations.
+TIMED_FILE = re.compile(r"timings|^\.?overview\.")
+# Parts of the report that contain durations: rows of a run's page, cells of the overview, and digests of these pages.
 TIMED_PARTS = {
     "results/report/runs/": re.compile(rb'<tr><th scope="row">(?:Time|Of this)</th>.*</tr>'),
     REPORT: re.compile(rb'<td class="right">[0-9.]+</td>'),
@@ -32,7 +32,7 @@ TIMED_PARTS = {
 }
 TRACEBACK = "Traceback (most recent call last)"
 UNLOCK = "--unlock"
-LONGEST_LAST_WORDS_S = 10  # of what a run started, something may hold the pipe
+MAX_OUTPUT_WAIT_S = 10  # A child process of the run may keep the pipe open.
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Run:
 
     def __init__(self, command: Sequence[str], root: Path) -> None:
         environment = Project(root).environment
-        # Through a pipe, as to a terminal: a limit of the size of files is not one of what the run may say.
+        # A pipe, unlike a file, is not affected by a limit of file sizes.
         self._process = subprocess.Popen(
             command, cwd=root, env=environment, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
@@ -83,23 +83,23 @@ class Run:
     def _listen(self) -> None:
         assert self._process.stdout is not None
         with self._process.stdout as stream:
-            while said := os.read(stream.fileno(), 1 << 16):
-                self._said += said
+            while chunk := os.read(stream.fileno(), 1 << 16):
+                self._said += chunk
 
-    def wait(self, longest_s: float = LONGEST_S) -> Outcome:
+    def wait(self, timeout_s: float = LONGEST_S) -> Outcome:
         try:
-            code = self._process.wait(timeout=longest_s)
+            code = self._process.wait(timeout=timeout_s)
         except subprocess.TimeoutExpired:
             self.kill()
-            return Outcome(-1, f"{self.output()}\nstill running after {longest_s:.0f} s\n")
-        self._listener.join(LONGEST_LAST_WORDS_S)
+            return Outcome(-1, f"{self.output()}\nstill running after {timeout_s:.0f} s\n")
+        self._listener.join(MAX_OUTPUT_WAIT_S)
         return Outcome(code, self.output())
 
     def output(self) -> str:
         return bytes(self._said).decode(errors="replace")
 
     def wait_for_jobs(self, count: int) -> bool:
-        """Wait until so many jobs have started; False if the run ended before."""
+        """Wait until this number of jobs have started; return False if the run ends before."""
         while len(self.started()) < count:
             if not self.is_running():
                 return False
@@ -110,12 +110,12 @@ class Run:
         return self._process.poll() is None
 
     def started(self) -> dict[str, str]:
-        """Job id -> rule, of all jobs that have started."""
-        return {job: rule for rule, job in STARTED.findall(self.output())}
+        """Return the rule of each started job by its id."""
+        return {job: rule for rule, job in STARTED_JOB.findall(self.output())}
 
     def running(self) -> list[str]:
-        """The rules of the jobs that have started and not ended."""
-        ended = set(ENDED.findall(self.output()))
+        """Return the rules of the running jobs."""
+        ended = set(FINISHED_JOB.findall(self.output()))
         return [rule for job, rule in self.started().items() if job not in ended]
 
     def kill(self) -> None:
@@ -134,11 +134,11 @@ class Reduced(Project):
         return [sys.executable, "-m", "snakemake", "--cores", "2", FULL, *arguments]
 
     def start(self, *arguments: str, inside: Sequence[str] = ()) -> Run:
-        """Start a run of everything, by a command that runs commands, if one is named."""
+        """Start a run of all targets, with an optional command prefix."""
         return Run([*inside, *self.command(*self.targets, *arguments)], self.root)
 
     def run_suite(self, inside: Sequence[str] = ()) -> Outcome:
-        """Run everything, with `--unlock` before it if Snakemake asks for that, as the manual says."""
+        """Run all targets; if Snakemake requests `--unlock`, unlock and run again."""
         outcome = self.start(inside=inside).wait()
         if not outcome.is_ok and UNLOCK in outcome.output:
             Run(self.command(UNLOCK), self.root).wait()
@@ -146,7 +146,7 @@ class Reduced(Project):
         return outcome
 
     def unlock(self) -> None:
-        """What `--unlock` does, without planning all jobs before."""
+        """Remove Snakemake's locks, as `--unlock` does, without planning all jobs."""
         shutil.rmtree(self.root / ".snakemake/locks", ignore_errors=True)
 
     def finish(self) -> None:
@@ -154,32 +154,34 @@ class Reduced(Project):
         assert outcome.is_ok, outcome.output
 
     def copy(self, target: Path) -> "Reduced":
-        """A copy with the same times, so that nothing in it is out of date."""
+        """Copy the project with file times, so no result is out of date."""
         subprocess.run(["cp", "-a", "--reflink=auto", str(self.root), str(target)], check=True)
         return replace(self, root=target)
 
     def jobs(self) -> list[Job]:
-        """All jobs of the suite, by a dry run that takes nothing for finished."""
+        """Return all jobs of the suite, from a dry run with `--forceall`."""
         outcome = self.start("--dry-run", "--forceall").wait()
         assert outcome.is_ok, outcome.output
-        blocks = PLANNED.findall(outcome.output)
+        blocks = PLANNED_JOB.findall(outcome.output)
         return [Job(rule, _names(block, "input"), _names(block, "output")) for rule, block in blocks if rule != "all"]
 
     def numbers(self) -> dict[str, str]:
-        """Digests of all results, from the answers to what people read.
+        """Return the digests of all results.
 
-        Left out are logs, how long something took, and how a result was made: that a job was repeated is recorded.
+        Logs, durations and provenance are excluded, because provenance records repeated jobs.
         """
-        files = [path for path in (self.root / "results").rglob("*") if path.is_file() and not TIMED.search(path.name)]
+        files = [
+            path for path in (self.root / "results").rglob("*") if path.is_file() and not TIMED_FILE.search(path.name)
+        ]
         names = [(str(path.relative_to(self.root)), path) for path in files if path.suffix != ".sum"]
         return {name: digest_of(name, path) for name, path in names if "/logs/" not in name}
 
 
 def digest_of(name: str, path: Path) -> str:
-    """Digest a result by its content; a table without its metadata."""
-    for begin, timed in TIMED_PARTS.items():
-        if name.startswith(begin):
-            return text_digest(timed.sub(b"", path.read_bytes()).decode("latin-1"))
+    """Return the digest of a result's content, without durations and without metadata of tables."""
+    for prefix, pattern in TIMED_PARTS.items():
+        if name.startswith(prefix):
+            return text_digest(pattern.sub(b"", path.read_bytes()).decode("latin-1"))
     if path.suffix == ".parquet":
         try:
             table = pl.read_parquet(path)
@@ -190,5 +192,5 @@ def digest_of(name: str, path: Path) -> str:
 
 
 def _names(block: str, key: str) -> tuple[str, ...]:
-    found = re.search(rf"^ +{key}: (.*)$", block, re.MULTILINE)
-    return tuple(found[1].split(", ")) if found else ()
+    match = re.search(rf"^ +{key}: (.*)$", block, re.MULTILINE)
+    return tuple(match[1].split(", ")) if match else ()

@@ -1,4 +1,4 @@
-"""The reduced suite, which passes every stage on a few seconds of video."""
+"""The reduced suite, which covers all stages with a few seconds of video."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -15,14 +15,14 @@ from human_evaluation.tasks import COLUMNS as VERDICT_COLUMNS
 
 from tests.faults.plugged import REGISTRATION
 from tests.faults.runs import REPORT, Reduced
-from tests.unit.fetch.server import REVISION, repository, serving
+from tests.unit.fetch.server import REVISION, make_repository, serve_paths
 from tests.unit.rows import PAIR_COLUMNS
 from tests.workflow.conftest import ROOT, Project, copy_project, make_video
 
 CHECKPOINT = ROOT / "resources/demo/checkpoints/siglip"
 NEWER_REVISION = "76543210fedcba9876543210fedcba9876543210"
-# Each benchmark passes what no other one does: Vinoground queries models and annotators, TemporalBench measures its clips
-# before it is written, MMBench-Video is filtered by answers and rated, VELOCITI's subset is searched for.
+# Each benchmark covers other stages: Vinoground queries models and annotators, TemporalBench's construction measures clips,
+# MMBench-Video has a static filter and ratings, VELOCITI has a subset search.
 SUITE = """\
 title: Reduced
 show_published: true
@@ -65,7 +65,7 @@ benchmarks:
     route: {kind: folder, path: videos}
     subset_search: {sampling: none, per_test: 1, tolerance: 100}
 """
-# All are Table 3: each other number is three more files that show tables of all papers.
+# All tables have the same name, because each further name adds three files with the tables of all benchmarks.
 TABLE = """\
 benchmark: {}
 tables:
@@ -77,18 +77,18 @@ tables:
       - rows:
           - {}
 """
-TEXT = "{title: text, metrics: [text], group: all}"
-PEOPLE = """\
+TEXT_COLUMN = "{title: text, metrics: [text], group: all}"
+OTHER_ROWS = """\
           - {label: SigLIP, model: hub-siglip, protocol: similarity, sampling: linspace4}
           - {label: People, model: humans, protocol: paper, sampling: all}
 """
 VINOGROUND = (
     TABLE.format(
-        "vinoground", f"{TEXT}, {{title: group, metrics: [group], group: all}}",
+        "vinoground", f"{TEXT_COLUMN}, {{title: group, metrics: [group], group: all}}",
         "{label: Pixels, model: pixels, protocol: paper, sampling: linspace4}",
     )
-    + PEOPLE
-    + f"overview: {{table: table3, protocol: paper, sampling: linspace4, columns: [{TEXT}]}}\n"
+    + OTHER_ROWS
+    + f"overview: {{table: table3, protocol: paper, sampling: linspace4, columns: [{TEXT_COLUMN}]}}\n"
 )  # fmt: skip
 IMPORT = "{{label: Imported, model: o3, protocol: {}, sampling: none}}"
 TABLES = {
@@ -113,18 +113,22 @@ SURVEYS = {
 }
 PREVIEW = f"{RESULTS}/frames/preview/vinoground/0.pos.linspace4.png"
 FIGURE = "results/figures/vinoground/fig1.png"
-MADE = ("mmbench_video/annotation/questions.csv", "mmbench_video/sets/msvd.csv", "velociti/subset/o3.csv")
+CONSTRUCTED_FILES = ("mmbench_video/annotation/questions.csv", "mmbench_video/sets/msvd.csv", "velociti/subset/o3.csv")
 TARGETS = (
     "all", PREVIEW, "results/tables/judges.md", f"{RESULTS}/health.csv", FIGURE, REPORT, *SURVEYS.values(),
-    *(f"{RESULTS}/construction/{name}" for name in MADE), f"{RESULTS}/human_evaluation/vinoground/answering/tasks-1.json",
+    *(f"{RESULTS}/construction/{name}" for name in CONSTRUCTED_FILES), f"{RESULTS}/human_evaluation/vinoground/answering/tasks-1.json",
 )  # fmt: skip
 IMPORTED = "resources/imports/{}/answers.{}"
-QUESTIONS = ("0 1 2 3", "4 5 6 7", "8 9 a b")  # MMBench-Video's, each by its answer: letters of what `pixels` says
-SCORES = ("0.25", "0.75")  # of the false captions of VELOCITI's samples: one is told from its true one
+QUESTIONS = (
+    "0 1 2 3",
+    "4 5 6 7",
+    "8 9 a b",
+)  # the answers of MMBench-Video's questions: characters of the replies of `pixels`
+SCORES = ("0.25", "0.75")  # scores of VELOCITI's negatives: the first is below the positive's 0.75
 
 
 def plug_adapters(project: Project, module: Path, registration: str) -> None:
-    """Give the copy the adapters of a module."""
+    """Add the adapters of a module to the copy's library."""
     models = project.root / "workflow/reprise/models"
     shutil.copy2(module, models / "local")
     with (models / "adapters.py").open("a") as registry:
@@ -132,61 +136,63 @@ def plug_adapters(project: Project, module: Path, registration: str) -> None:
 
 
 def write_pairs(project: Project, count: int) -> None:
-    """A release of Vinoground: pairs of spans of two videos."""
+    """Write a release of Vinoground with pairs of spans of two videos."""
     spans = ["aaaaaaaaaaa", "0", "2"], ["bbbbbbbbbbb", "1", "3"]
     rows = [[str(i), "action", "", *spans[0], f"{i} eats", *spans[1], f"{i} sleeps"] for i in range(count)]
     project.write_rows("release/vinoground/vinoground.csv", [PAIR_COLUMNS, *rows])
 
 
 def write_clips(project: Project) -> None:
-    """A clip that TemporalBench is made of, in words that the writer knows."""
+    """Write an annotated clip for TemporalBench, in words that the toy writer knows."""
     caption = "First, the green cross jumps low. Then, the green cross grows quickly."
     columns = ["dataset", "split", "video", "start", "end", "description", "caption"]
     project.write_rows("clips/clips.csv", [columns, ["own", "test", "b" * 11, "0", "3", "", caption]])
 
 
 def write_questions(project: Project) -> None:
-    """What MMBench-Video is made of, answers to its questions, ratings of these, and another set of questions."""
+    """Write MMBench-Video's annotations, imported answers and ratings, and another video set."""
     video = "a" * 11
     project.write_rows(f"annotators/{COLLECTION}", [COLLECTED, [video, video, "News", "3", "0", "3"]])
-    asked = [(f"What is question {place}?", answer) for place, answer in enumerate(QUESTIONS)]
-    rows = [[video, question, answer, "OCR", "ann", "", ""] for question, answer in asked]
+    questions = [(f"What is question {number}?", answer) for number, answer in enumerate(QUESTIONS)]
+    rows = [[video, question, answer, "OCR", "ann", "", ""] for question, answer in questions]
     project.write_rows("annotators/questions/ann.csv", [ANNOTATED, *rows])
-    names = [index_of(video, question, answer) for question, answer in asked]
-    said = [[name, answer] for name, answer in zip(names, QUESTIONS, strict=True)]
-    project.write_rows(IMPORTED.format("mmbench_video/o3/unpacked/none", "tsv"), [["index", "prediction"], *said])
-    ratings = [[name, str(place + 1)] for place, name in enumerate(names)]
+    indices = [index_of(video, question, answer) for question, answer in questions]
+    predictions = [[name, answer] for name, answer in zip(indices, QUESTIONS, strict=True)]
+    project.write_rows(
+        IMPORTED.format("mmbench_video/o3/unpacked/none", "tsv"), [["index", "prediction"], *predictions]
+    )
+    ratings = [[name, str(number + 1)] for number, name in enumerate(indices)]
     project.write_rows(IMPORTED.format("mmbench_video/gpt-4v/unpacked/none/o3", "tsv"), [["index", "score"], *ratings])
     project.write_rows("sets/msvd.csv", [["video", "question", "answer"], *(["1.mp4", "Who?", who] for who in "AB")])
 
 
 def write_samples(project: Project) -> None:
-    """A release of VELOCITI, and scores of its captions."""
+    """Write a release of VELOCITI and imported scores of its captions."""
     columns = ["test_name", "video_id", "event"]
-    events = [["agent_random", "v_aaaaaaaaaaa_seg_0_2", f"Ev{place}"] for place in range(1, len(SCORES) + 1)]
+    events = [["agent_random", "v_aaaaaaaaaaa_seg_0_2", f"Ev{number}"] for number in range(1, len(SCORES) + 1)]
     rows = [[*event, f"{event[-1]} holds", f"{event[-1]} fails"] for event in events]
     project.write_rows("release/velociti/rows.csv", [[*columns, "pos", "neg"], *rows])
-    scores = [[*event, "0.75", wrong] for event, wrong in zip(events, SCORES, strict=True)]
+    scores = [[*event, "0.75", negative_score] for event, negative_score in zip(events, SCORES, strict=True)]
     project.write_rows(
         IMPORTED.format("velociti/o3/entail/none", "csv"), [[*columns, "pos_score", "neg_score"], *scores]
     )
 
 
-def ask_people(project: Reduced) -> None:
-    """Write answers to the surveys, which a copy makes: the first choice, at a survey's first question the second."""
-    asking = replace(project.copy(project.root.with_name("asking")), targets=tuple(SURVEYS.values()))
-    asking.finish()
+def write_survey_answers(project: Reduced) -> None:
+    """Write answers to the surveys that a copy creates: the first choice, except for each survey's first question."""
+    survey_project = replace(project.copy(project.root.with_name("asking")), targets=tuple(SURVEYS.values()))
+    survey_project.finish()
     for benchmark, survey in SURVEYS.items():
         rows = [
-            [row["task_id"], row["digest"], "ann", row["choices"].split(OPTION_SEPARATOR)[not place]]
-            for place, row in enumerate(asking.rows(survey))
+            [row["task_id"], row["digest"], "ann", row["choices"].split(OPTION_SEPARATOR)[not index]]
+            for index, row in enumerate(survey_project.rows(survey))
         ]
         project.write_rows(f"people/{benchmark}/ann.csv", [VERDICT_COLUMNS, *rows])
-    shutil.rmtree(asking.root)
+    shutil.rmtree(survey_project.root)
 
 
 def reduced_suite(root: Path) -> Reduced:
-    """The suite, nothing run."""
+    """Write the suite without running it."""
     project = Reduced(copy_project(root).root, TARGETS)
     plug_adapters(project, Path(__file__).with_name("plugged.py"), REGISTRATION)
     for name, text in MODELS.items():
@@ -206,7 +212,7 @@ def reduced_suite(root: Path) -> Reduced:
 
 
 def faulty_suite(project: Reduced, faults: Sequence[str]) -> Reduced:
-    """Turn a copy into a suite whose models fail at some of their questions, each in one way."""
+    """Turn a copy into a suite whose models each fail in one way on some requests."""
     for name in faults:
         model = f"label: {name}\nadapter: faulty\nsettings: {{fault: {name}}}\n"
         project.write(f"config/models/faulty-{name}.yaml", model)
@@ -225,8 +231,10 @@ def faulty_suite(project: Reduced, faults: Sequence[str]) -> Reduced:
 
 @contextmanager
 def hub_of_weights() -> Iterator[str]:
-    """A server that shows the tiny checkpoint as a repository of the hub, at two revisions."""
+    """Serve the tiny checkpoint as a hub repository with two revisions, and yield the server's URL."""
     files = {path.name: path.read_bytes() for path in sorted(CHECKPOINT.iterdir())}
-    first, newer = (repository("model", "toy/siglip", files, revision=one) for one in (REVISION, NEWER_REVISION))
-    with serving(first | newer) as (url, _):
+    first_files, newer_files = (
+        make_repository("model", "toy/siglip", files, revision=revision) for revision in (REVISION, NEWER_REVISION)
+    )
+    with serve_paths(first_files | newer_files) as (url, _):
         yield url

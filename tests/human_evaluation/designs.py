@@ -1,4 +1,4 @@
-"""Questions and annotators' verdicts for tests."""
+"""Helpers of tests with questions and annotators' verdicts."""
 
 from collections.abc import Collection, Sequence
 
@@ -7,11 +7,11 @@ from human_evaluation.settings import AnswerDesign, SurveyDesign
 from human_evaluation.surveys import NO_QUALIFICATION, QualificationTest
 from human_evaluation.tasks import Task, Verdict
 
-AB = ("A", "B")
+OPTIONS = ("A", "B")
 
 
 def task(name: str, clip: str = "", question: str = "") -> Task:
-    return Task(name, AB, {"clip": clip, "question": question, "choices": "A | B"})
+    return Task(name, OPTIONS, {"clip": clip, "question": question, "choices": "A | B"})
 
 
 TASKS = [task(name, f"{name}.mp4", f"{name}?") for name in ("q1", "q2", "q3")]
@@ -22,15 +22,15 @@ def design(**settings: object) -> AnswerDesign:
     return AnswerDesign.model_validate({"run": "paper/all/humans", "answers": "*.csv", **settings})
 
 
-def said(person: str, task: Task, answer: str) -> Verdict:
-    return Verdict(task.task_id, task.digest, person, answer, f"file: {person} {task.task_id}")
+def make_verdict(annotator: str, task: Task, answer: str) -> Verdict:
+    return Verdict(task.task_id, task.digest, annotator, answer, f"file: {annotator} {task.task_id}")
 
 
-def counted_of(
+def count(
     verdicts: Sequence[Verdict],
-    asked: SurveyDesign | None = None,
-    tested: QualificationTest = NO_QUALIFICATION,
-    out: Collection[str] = (),
+    survey_design: SurveyDesign | None = None,
+    qualification: QualificationTest = NO_QUALIFICATION,
+    excluded: Collection[str] = (),
     tasks: Sequence[Task] = TASKS,
 ) -> CountedAnswers:
-    return count_answers(tasks, verdicts, asked or design(), tested, out)
+    return count_answers(tasks, verdicts, survey_design or design(), qualification, excluded)

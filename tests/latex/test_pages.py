@@ -1,4 +1,4 @@
-"""Every table of the suites, and figures, as LaTeX prints them; needs LaTeX, so that `make test` leaves it out."""
+"""Test all tables of the suites, and figures, with LaTeX. `make test` skips this folder, because LaTeX may be missing."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from tests.unit.tables.full_tables import full_tables
 from tests.unit.tables.render.render_examples import HOSTILE, cell, full_table, hostile_table, other_table, small_table
 
 
-def printed(tables: dict[str, Table], folder: Path) -> list[str]:
+def oversized_tables(tables: dict[str, Table], folder: Path) -> list[str]:
     fragments = {name: render(table, "tex") for name, table in tables.items()}
     _, log = compile_pdf(build_document(fragments), folder)
     return [f"{table}: {points} pt too {side}" for table, points, side in find_oversized(log)]
@@ -20,28 +20,28 @@ def printed(tables: dict[str, Table], folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("suite", ["demo", "paper", "rehearsal"])
 def test_every_table_fits_a_page(suite: str, tmp_path: Path) -> None:
-    assert printed(full_tables(suite), tmp_path) == []
+    assert oversized_tables(full_tables(suite), tmp_path) == []
 
 
 def test_hostile_texts_compile(tmp_path: Path) -> None:
     tables = {"hostile": hostile_table(), "full": full_table(), "other": other_table()}
-    assert printed(tables, tmp_path) == []
+    assert oversized_tables(tables, tmp_path) == []
 
 
 def test_the_widest_and_the_tallest_table_fit(tmp_path: Path) -> None:
-    """Many columns are scaled down; many rows go over several pages, landscape ones too."""
+    """Many columns are scaled down, and many rows continue on further pages, also in landscape."""
     wide = small_table(TableRow("m", tuple([cell(10)] * 60)), columns=tuple([TableColumn("A")] * 60))
     tall = small_table(
         *[TableRow(f"m{index}", tuple([cell(10)] * 20)) for index in range(80)], columns=tuple([TableColumn("A")] * 20)
     )
-    assert printed({"wide": wide, "tall": tall}, tmp_path) == []
+    assert oversized_tables({"wide": wide, "tall": tall}, tmp_path) == []
 
 
 def test_tables_that_do_not_fit_are_named(tmp_path: Path) -> None:
     fragment = "\\noindent\\rule{400pt}{1pt}\n\n\\begin{table}\\rule{1pt}{600pt}\\end{table}\n"
     _, log = compile_pdf(build_document({"a/table1": "x\n", "b/table2": fragment}), tmp_path)
-    found = [(table, round(points), side) for table, points, side in find_oversized(log)]
-    assert found == [("b/table2", 55, "wide"), ("b/table2", 50, "high")]
+    oversized = [(table, round(points), side) for table, points, side in find_oversized(log)]
+    assert oversized == [("b/table2", 55, "wide"), ("b/table2", 50, "high")]
 
 
 @pytest.mark.parametrize("size", [(4.4, 3), (7.2, 5), (7.2, 14), (30, 2)])

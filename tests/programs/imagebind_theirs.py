@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from theirs import spread, without
+from theirs import randomize, stub_modules
 
-without("torchaudio")
+stub_modules("torchaudio")
 import torch
 from imagebind import data
 from imagebind.models import imagebind_model
@@ -21,7 +21,7 @@ def shrink():
 
 
 def make(folder):
-    save_file(spread(imagebind_model.imagebind_huge()).state_dict(), folder / "model.safetensors")
+    save_file(randomize(imagebind_model.imagebind_huge()).state_dict(), folder / "model.safetensors")
 
 
 class Video:
@@ -39,7 +39,7 @@ class Video:
 def ask(folder, frames, asked):
     model = imagebind_model.imagebind_huge().eval()
     model.load_state_dict(load_file(f"{folder}/model.safetensors"))
-    data.EncodedVideo.from_path = lambda pair, **how: Video(pair)
+    data.EncodedVideo.from_path = lambda pair, **options: Video(pair)
     pairs = [frames[start : start + 2] for start in range(0, len(frames), 2)]
     video = data.load_and_transform_video_data(pairs, "cpu", clips_per_video=1)
     inputs = {"vision": video.flatten(0, 1)[None], "text": data.load_and_transform_text(asked["questions"], "cpu")}

@@ -2,9 +2,9 @@
 
 import json
 
-from theirs import SIZE, Video, spread, without
+from theirs import SIZE, Video, randomize, stub_modules
 
-without("torchaudio")
+stub_modules("torchaudio")
 import torch
 from languagebind import LanguageBindVideo, LanguageBindVideoProcessor, LanguageBindVideoTokenizer
 from languagebind.video import processing_video
@@ -22,13 +22,13 @@ def make(folder):
     video = {"num_frames": 8, "add_time_attn": True, "lora_r": 4, "lora_alpha": 4, "video_decode_backend": "decord"}
     text = {"vocab_size": len(words), "max_position_embeddings": 77, "eos_token_id": len(words) - 1}
     config = LanguageBindVideoConfig(size | text, size | video | {"image_size": 224, "patch_size": 32}, 16)
-    model = spread(LanguageBindVideo(config), 0.2)
+    model = randomize(LanguageBindVideo(config), 0.2)
     config.save_pretrained(folder)
     torch.save(model.state_dict(), folder / "pytorch_model.bin")
 
 
 def ask(folder, frames, asked):
-    processing_video.VideoReader = lambda path, **how: Video(frames)
+    processing_video.VideoReader = lambda path, **options: Video(frames)
     model = LanguageBindVideo.from_pretrained(folder).eval()
     tokenizer = LanguageBindVideoTokenizer.from_pretrained(folder)
     process = LanguageBindVideoProcessor(model.config, tokenizer)

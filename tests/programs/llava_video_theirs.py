@@ -7,7 +7,7 @@ from llava.mm_utils import tokenizer_image_token
 from llava.model.builder import load_pretrained_model
 from llava.model.language_model.llava_qwen import LlavaQwenConfig, LlavaQwenForCausalLM
 from llava.model.multimodal_encoder import siglip_encoder
-from theirs import SIZE, prompt_of, qwen, scores
+from theirs import SIZE, build_prompt, make_qwen_tokenizer, scores
 
 
 def shrink():
@@ -23,7 +23,7 @@ def shrink():
 
 
 def make(folder):
-    tokenizer = qwen(folder)
+    tokenizer = make_qwen_tokenizer(folder)
     tokenizer.save_pretrained(folder)
     config = LlavaQwenConfig(
         **SIZE, vocab_size=len(tokenizer), num_key_value_heads=2, max_position_embeddings=8192, tokenizer_model_max_length=8192, initializer_range=0.5,
@@ -41,8 +41,8 @@ def make(folder):
 
 
 def ask(folder, frames, asked):
-    how = {"torch_dtype": "bfloat16", "device_map": "auto", "attn_implementation": "sdpa"}
-    tokenizer, model, image_processor, _ = load_pretrained_model(folder, None, "llava_qwen", **how)
+    options = {"torch_dtype": "bfloat16", "device_map": "auto", "attn_implementation": "sdpa"}
+    tokenizer, model, image_processor, _ = load_pretrained_model(folder, None, "llava_qwen", **options)
     model.eval()
     frame_time = ",".join(f"{i / asked['fps']:.2f}s" for i in asked["indices"])
     video_time = asked["total"] / asked["fps"]
@@ -53,10 +53,10 @@ def ask(folder, frames, asked):
             f"The video lasts for {video_time:.2f} seconds, and {len(video[0])} frames are uniformly sampled from it. These frames "
             f"are located at {frame_time}.Please answer the following questions related to this video."
         )
-        prompt = prompt_of(conv_templates["qwen_1_5"], DEFAULT_IMAGE_TOKEN + f"{time_instruction}\n{question}")
+        prompt = build_prompt(conv_templates["qwen_1_5"], DEFAULT_IMAGE_TOKEN + f"{time_instruction}\n{question}")
         tokens = tokenizer_image_token(prompt, tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")
-        how = {"images": video, "modalities": ["video"], "do_sample": False, "temperature": 0, "max_new_tokens": 12}
-        cont = model.generate(tokens.unsqueeze(0), **how, output_scores=True, return_dict_in_generate=True)
+        options = {"images": video, "modalities": ["video"], "do_sample": False, "temperature": 0, "max_new_tokens": 12}
+        cont = model.generate(tokens.unsqueeze(0), **options, output_scores=True, return_dict_in_generate=True)
         text = tokenizer.batch_decode(cont.sequences, skip_special_tokens=True)[0].strip()
         found.append({"text": text, "scores": scores(cont.scores[0][0].float().softmax(-1), tokenizer)})
     return found

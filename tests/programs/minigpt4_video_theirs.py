@@ -14,7 +14,16 @@ sys.modules["minigpt4"] = package
 from minigpt4.conversation.conversation import CONV_VISION
 from minigpt4.models import MiniGPT4_Video, eva_vit
 from minigpt4.processors.blip_processors import Blip2ImageTrainProcessor
-from theirs import SIZE, bert, eva, llama, one_layer, prompt_of, spread, watched
+from theirs import (
+    SIZE,
+    answer_questions,
+    build_prompt,
+    keep_one_layer,
+    randomize,
+    save_bert_tokenizer,
+    save_eva_tower,
+    save_llama_tokenizer,
+)
 from torchvision import transforms
 from transformers import MistralConfig, MistralForCausalLM
 
@@ -22,8 +31,8 @@ EYES, OWN, LLM = "eva_vit_g.pth", "video_mistral_checkpoint_last.pth", "Mistral-
 
 
 def shrink():
-    one_layer(eva_vit)
-    eva_vit.download_cached_file = lambda url, **how: EYES
+    keep_one_layer(eva_vit)
+    eva_vit.download_cached_file = lambda url, **options: EYES
 
 
 def opened(ckpt):
@@ -33,11 +42,11 @@ def opened(ckpt):
 
 
 def make(folder):
-    bert(Path("bert-base-uncased"), ["a"])
-    config = MistralConfig(len(llama(Path(LLM))), **SIZE, num_key_value_heads=2)
-    spread(MistralForCausalLM(config), 0.4).save_pretrained(LLM)
-    eva(eva_vit, EYES)
-    weights = spread(opened(""), 0.05).state_dict()
+    save_bert_tokenizer(Path("bert-base-uncased"), ["a"])
+    config = MistralConfig(len(save_llama_tokenizer(Path(LLM))), **SIZE, num_key_value_heads=2)
+    randomize(MistralForCausalLM(config), 0.4).save_pretrained(LLM)
+    save_eva_tower(eva_vit, EYES)
+    weights = randomize(opened(""), 0.05).state_dict()
     own = {name: one for name, one in weights.items() if name.startswith("llama_proj") or "lora_" in name}
     torch.save({"model": own}, OWN)
 
@@ -49,11 +58,11 @@ def ask(folder, frames, asked):
     CONV_VISION.system = ""
 
     def say(question):
-        prompt = [prompt_of(CONV_VISION, "<Img><ImageHere>" * len(frames) + "\n" + question)]
-        how = {"max_new_tokens": 12, "do_sample": False, "lengths": [len(images)], "num_beams": 1}
-        return model.generate(images.unsqueeze(0), prompt, **how)[0]
+        prompt = [build_prompt(CONV_VISION, "<Img><ImageHere>" * len(frames) + "\n" + question)]
+        options = {"max_new_tokens": 12, "do_sample": False, "lengths": [len(images)], "num_beams": 1}
+        return model.generate(images.unsqueeze(0), prompt, **options)[0]
 
-    return watched(model.llama_model.base_model.model, model.llama_tokenizer, asked, say)
+    return answer_questions(model.llama_model.base_model.model, model.llama_tokenizer, asked, say)
 
 
 shrink()

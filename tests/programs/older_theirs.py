@@ -1,4 +1,4 @@
-"""A class that current transformers lacks: its model runner, a checkpoint with random weights, and a plain loop over frames."""
+"""A model runner for a class that current transformers lacks, with a random checkpoint and a plain reference loop."""
 
 import torch
 from transformers import VanConfig, VanForImageClassification
@@ -10,16 +10,16 @@ def load(folder, device):
 
 
 @torch.inference_mode()
-def chances(frames):
+def probabilities(frames):
     return model(torch.tensor(frames).permute(0, 3, 1, 2) / 255).logits.softmax(-1).mean(0)
 
 
 def answer(frames, times, prompt, max_tokens):
-    return model.config.id2label[chances(frames).argmax().item()]
+    return model.config.id2label[probabilities(frames).argmax().item()]
 
 
 def scores(frames, times, prompt, options):
-    return [chances(frames)[model.config.label2id[option]].item() for option in options]
+    return [probabilities(frames)[model.config.label2id[option]].item() for option in options]
 
 
 def make(folder):

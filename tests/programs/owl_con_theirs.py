@@ -1,9 +1,9 @@
-"""Run Owl-Con with its authors' code: their data set and the loop of entailment_inference.py, with our question."""
+"""Run Owl-Con with its authors' code: their data set and the loop of entailment_inference.py, with the test's questions."""
 
 import pandas as pd
-from theirs import SIZE, Video, llama, scores, spread, without
+from theirs import SIZE, Video, randomize, save_llama_tokenizer, scores, stub_modules
 
-without("h5py")
+stub_modules("h5py")
 import torch
 from data_utils.xgpt3_dataset import MultiModalDataset
 from mplug_owl_video import processing_mplug_owl
@@ -14,7 +14,7 @@ from peft import LoraConfig, get_peft_model
 from transformers import LlamaConfig, LlamaTokenizer
 from utils import batchify
 
-# Their class copies what Llama's has, with transformers 4.31 a method too, which no file can hold.
+# The authors' class copies attributes of Llama's, including a method that cannot be saved with transformers 4.31.
 HELD = MplugOwlConfig.to_dict
 MplugOwlConfig.to_dict = lambda self: {name: one for name, one in HELD(self).items() if not callable(one)}
 LORA = LoraConfig(
@@ -30,20 +30,20 @@ AI: """
 def make(folder):
     base, own = folder / "mplug-owl-llama-7b-video", folder / "owl-con"
     own.mkdir()
-    tokenizer = llama(base, pad_token="<unk>")
+    tokenizer = save_llama_tokenizer(base, pad_token="<unk>")
     MplugOwlImageProcessor(size={"shortest_edge": 224}).save_pretrained(base)
     config = MplugOwlConfig(
         MplugOwlVisionConfig(**SIZE, image_size=224, patch_size=14, use_flash_attn=False).to_dict(),
         MplugOwlVisualAbstractorConfig(**SIZE, encoder_hidden_size=32).to_dict(),
         LlamaConfig(len(tokenizer), max_position_embeddings=1024, **SIZE).to_dict(),
     )
-    model = spread(MplugOwlForConditionalGeneration(config), 0.2).to(torch.bfloat16)
+    model = randomize(MplugOwlForConditionalGeneration(config), 0.2).to(torch.bfloat16)
     model.save_pretrained(base)
-    torch.save(spread(get_peft_model(model, LORA), 0.2).state_dict(), own / "pytorch_model.bin")
+    torch.save(randomize(get_peft_model(model, LORA), 0.2).state_dict(), own / "pytorch_model.bin")
 
 
 def ask(folder, frames, asked):
-    processing_mplug_owl.VideoReader = lambda path, **how: Video(frames)
+    processing_mplug_owl.VideoReader = lambda path, **options: Video(frames)
     processing_mplug_owl.get_index = lambda total, wanted: range(total)
     base = f"{folder}/mplug-owl-llama-7b-video"
     tokenizer, image_processor = LlamaTokenizer.from_pretrained(base), MplugOwlImageProcessor.from_pretrained(base)
@@ -60,6 +60,6 @@ def ask(folder, frames, asked):
         del inputs["labels"], inputs["videopaths"], inputs["captions"]
         inputs["video_pixel_values"] = inputs["video_pixel_values"].bfloat16()
         length = data[at]["text"]["seq_length"]
-        chances = model(**inputs)["logits"][0, length - 1].float().softmax(-1)
-        found.append({"scores": scores(chances, tokenizer)})
+        probabilities = model(**inputs)["logits"][0, length - 1].float().softmax(-1)
+        found.append({"scores": scores(probabilities, tokenizer)})
     return found

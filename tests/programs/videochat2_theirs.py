@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from theirs import SIZE, Video, bert, llama, spread, watched, without
+from theirs import SIZE, Video, answer_questions, randomize, save_bert_tokenizer, save_llama_tokenizer, stub_modules
 
-without("decord", "dataset.video_utils")
+stub_modules("decord", "dataset.video_utils")
 import conversation
 import models
 import torch
@@ -21,7 +21,7 @@ BOTH, STAGE2, STAGE3 = "umt_l16_qformer.pth", "videochat2_7b_stage2.pth", "video
 def shrink():
     """Keep two of the 23 layers of the authors' vision tower."""
     made = vit.PretrainVisionTransformer
-    vit.PretrainVisionTransformer = lambda **how: made(**how | {"encoder_depth": 3})
+    vit.PretrainVisionTransformer = lambda **options: made(**options | {"encoder_depth": 3})
 
 
 def opened(**paths):
@@ -35,11 +35,11 @@ def opened(**paths):
 
 
 def make(folder):
-    bert(Path("bert-base-uncased"), ["watch", "the", "video", "and", "answer", "question", "."])
+    save_bert_tokenizer(Path("bert-base-uncased"), ["watch", "the", "video", "and", "answer", "question", "."])
     BertConfig(12, **SIZE).save_pretrained("bert-base-uncased")
-    size = len(llama(Path("vicuna-7b-v0")))
-    spread(LlamaForCausalLM(LlamaConfig(size, **SIZE)), 0.4).save_pretrained("vicuna-7b-v0")
-    weights = spread(opened(vit_blip_model_path="", videochat2_model_path=""), 0.05).state_dict()
+    size = len(save_llama_tokenizer(Path("vicuna-7b-v0")))
+    randomize(LlamaForCausalLM(LlamaConfig(size, **SIZE)), 0.4).save_pretrained("vicuna-7b-v0")
+    weights = randomize(opened(vit_blip_model_path="", videochat2_model_path=""), 0.05).state_dict()
     parts = {BOTH: ("vision_", "qformer", "query_"), STAGE2: ("extra_", "llama_proj"), STAGE3: ("llama_model",)}
     for file, names in parts.items():
         kept = {name: one for name, one in weights.items() if name.startswith(names)}
@@ -53,7 +53,7 @@ def ask(folder, frames, asked):
     model.load_state_dict(torch.load(STAGE3, "cpu"), strict=False)
     model.float().eval()
     drawn = model.llama_model.generate
-    model.llama_model.generate = lambda **how: drawn(**how | {"do_sample": False})
+    model.llama_model.generate = lambda **options: drawn(**options | {"do_sample": False})
     chat = conversation.Chat(model, "cpu")
 
     def say(question):
@@ -62,7 +62,7 @@ def ask(folder, frames, asked):
         chat.ask(question, talk)
         return chat.answer(talk, seen, max_new_tokens=12)[0]
 
-    return watched(model.llama_model.base_model.model, model.llama_tokenizer, asked, say)
+    return answer_questions(model.llama_model.base_model.model, model.llama_tokenizer, asked, say)
 
 
 shrink()

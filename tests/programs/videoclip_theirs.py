@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from theirs import SIZE, bert, spread
+from theirs import SIZE, randomize, save_bert_tokenizer
 from transformers.activations import ACT2FN
 from transformers.models.bert import modeling_bert
 
@@ -28,11 +28,11 @@ def make(folder):
     base, s3d, run = folder / "bert-base-uncased", folder / "pretrained_models", folder / "runs/retri/videoclip"
     for one in (s3d, run):
         one.mkdir(parents=True)
-    bert(base, WORDS)
+    save_bert_tokenizer(base, WORDS)
     BertModel(BertConfig(5 + len(WORDS), **SIZE)).save_pretrained(base)
     np.save(s3d / "s3d_dict.npy", np.array(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]))
     torch.save(S3D("pretrained_models/s3d_dict.npy", 512).state_dict(), "pretrained_models/s3d_howto100m.pth")
-    model = spread(Task.config_task(recursive_config(CONFIG)).build_model(), 0.2)
+    model = randomize(Task.config_task(recursive_config(CONFIG)).build_model(), 0.2)
     weights = {f"mmmodel.{name}": one for name, one in model.state_dict().items()}
     torch.save({"model": weights}, "runs/retri/videoclip/checkpoint_best.pt")
 

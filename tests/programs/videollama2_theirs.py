@@ -1,6 +1,6 @@
 """Run VideoLLaMA2 with its authors' code: `model_init` and `mm_infer`, with frames from a file instead of decord."""
 
-from theirs import SIZE, on_processor, pictures, qwen, spread, watched
+from theirs import SIZE, answer_questions, keep_on_cpu, make_image_processor, make_qwen_tokenizer, randomize
 from transformers import CLIPVisionConfig
 from videollama2 import mm_infer, model_init
 from videollama2.model import encoder
@@ -23,10 +23,10 @@ class Tower(encoder.CLIPVisionModel):
 
 def make(folder):
     CLIPVisionConfig(**SIZE, image_size=112, patch_size=14, projection_dim=32).save_pretrained(folder / TOWER)
-    pictures(112).save_pretrained(folder / TOWER)
+    make_image_processor(112).save_pretrained(folder / TOWER)
     weights = folder / "VideoLLaMA2-72B"
     weights.mkdir()
-    tokenizer = qwen(weights, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    tokenizer = make_qwen_tokenizer(weights, eos_token="<|im_end|>", pad_token="<|endoftext|>")
     tokenizer.chat_template = TEMPLATE
     tokenizer.save_pretrained(weights)
     config = Videollama2Qwen2Config(
@@ -34,15 +34,17 @@ def make(folder):
         tie_word_embeddings=False, mm_vision_tower=TOWER, mm_hidden_size=32, mm_projector_type="stc_connector",
         mm_vision_select_layer=-2, num_frames=5,
     )  # fmt: skip
-    spread(Videollama2Qwen2ForCausalLM(config), 0.4).half().save_pretrained(weights)
+    randomize(Videollama2Qwen2ForCausalLM(config), 0.4).half().save_pretrained(weights)
 
 
 def ask(folder, frames, asked):
     model, processor, tokenizer = model_init("VideoLLaMA2-72B")
     model.eval()
-    video, how = processor["video"](list(frames)), {"modal": "video", "do_sample": False, "max_new_tokens": 12}
-    return watched(model, tokenizer, asked, lambda question: mm_infer(video, question, model, tokenizer, **how))
+    video, options = processor["video"](list(frames)), {"modal": "video", "do_sample": False, "max_new_tokens": 12}
+    return answer_questions(
+        model, tokenizer, asked, lambda question: mm_infer(video, question, model, tokenizer, **options)
+    )
 
 
-on_processor()
+keep_on_cpu()
 encoder.CLIPVisionModel = Tower

@@ -3,13 +3,13 @@
 from functools import partial
 
 import vila_theirs
-from theirs import SIZE, spread
+from theirs import SIZE, randomize
 from vila_theirs import modeling_intern_vit
 
 
 def intern(folder):
     config = modeling_intern_vit.InternVisionConfig(**SIZE, image_size=448, patch_size=14)
-    spread(modeling_intern_vit.InternVisionModel(config), 0.2).save_pretrained(folder)
+    randomize(modeling_intern_vit.InternVisionModel(config), 0.2).save_pretrained(folder)
 
 
 HERMES = {"tower": intern, "words": ("<|im_start|>", "<|im_end|>"), "mm_vision_select_feature": "patch"}

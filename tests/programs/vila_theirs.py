@@ -5,9 +5,9 @@ from argparse import Namespace
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from theirs import SIZE, llama, on_processor, spread, watched, without
+from theirs import SIZE, answer_questions, keep_on_cpu, randomize, save_llama_tokenizer, stub_modules
 
-without(*(f"llava.model.multimodal_encoder.{one}" for one in ("intern.flash_attention", "radio_encoder")))
+stub_modules(*(f"llava.model.multimodal_encoder.{one}" for one in ("intern.flash_attention", "radio_encoder")))
 from llava import mm_utils
 from llava.eval import run_vila
 from llava.model import builder
@@ -18,33 +18,36 @@ from PIL import Image
 from transformers import LlamaConfig, LlamaForCausalLM
 
 
-def here():
-    """Undo that the authors put a model with SigLIP on a GPU and request flash-attention for the other tower."""
-    on_processor()
+def adapt_to_cpu():
+    """Keep the authors' model with SigLIP on the CPU, and disable flash-attention of the other tower."""
+    keep_on_cpu()
     modeling_intern_vit.has_flash_attn = False
     prepare = builder.prepare_config_for_eval
-    builder.prepare_config_for_eval = lambda config, how: (prepare(config, how), how.update(device_map={"": "cpu"}))
+    builder.prepare_config_for_eval = lambda config, options: (
+        prepare(config, options),
+        options.update(device_map={"": "cpu"}),
+    )
 
 
 def siglip(folder):
-    spread(SiglipVisionModel(SiglipVisionConfig(**SIZE, image_size=70, patch_size=14)), 0.2).save_pretrained(folder)
+    randomize(SiglipVisionModel(SiglipVisionConfig(**SIZE, image_size=70, patch_size=14)), 0.2).save_pretrained(folder)
     SiglipImageProcessor(size={"height": 70, "width": 70}).save_pretrained(folder)
 
 
-def make(folder, tower=siglip, words=(), **how):
-    tokenizer = llama(Path("parts/llm"), pad_token="<unk>")
+def make(folder, tower=siglip, words=(), **options):
+    tokenizer = save_llama_tokenizer(Path("parts/llm"), pad_token="<unk>")
     tokenizer.add_tokens(list(words), special_tokens=True)
     tokenizer.save_pretrained("parts/llm")
     config = LlamaConfig(len(tokenizer), **SIZE, max_position_embeddings=4096)
-    spread(LlamaForCausalLM(config), 0.4).save_pretrained("parts/llm")
+    randomize(LlamaForCausalLM(config), 0.4).save_pretrained("parts/llm")
     tower(f"parts/{tower.__name__}")
     config = LlavaLlamaConfig(
         "parts/llm", f"parts/{tower.__name__}", "mlp_downsample", mm_vision_select_layer=-2,
         mm_vision_select_feature="cls_patch", image_aspect_ratio="resize", mm_use_im_patch_token=False,
     )  # fmt: skip
-    config.update(how)
+    config.update(options)
     model = LlavaLlamaModel(config)
-    spread(model.mm_projector, 0.2)
+    randomize(model.mm_projector, 0.2)
     model.save_pretrained("./")
 
 
@@ -52,15 +55,15 @@ def ask(folder, frames, asked, conv_mode="vicuna_v1"):
     mm_utils.opencv_extract_frames = lambda *words: [Image.fromarray(one) for one in frames]
     opened = run_vila.load_pretrained_model("./", "VILA1.5", None)
     run_vila.load_pretrained_model = lambda *words: opened
-    how = {"model_path": "./", "model_base": None, "video_file": __file__, "num_video_frames": len(frames)}
-    how |= {"conv_mode": conv_mode, "temperature": 0, "top_p": None, "num_beams": 1, "max_new_tokens": 12}
+    options = {"model_path": "./", "model_base": None, "video_file": __file__, "num_video_frames": len(frames)}
+    options |= {"conv_mode": conv_mode, "temperature": 0, "top_p": None, "num_beams": 1, "max_new_tokens": 12}
 
     def say(question):
         with redirect_stdout(io.StringIO()) as said:
-            run_vila.eval_model(Namespace(**how, query=question))
+            run_vila.eval_model(Namespace(**options, query=question))
         return said.getvalue().split("])\n")[-1]
 
-    return watched(opened[1].llm, opened[0], asked, say)
+    return answer_questions(opened[1].llm, opened[0], asked, say)
 
 
-here()
+adapt_to_cpu()

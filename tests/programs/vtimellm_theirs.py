@@ -7,7 +7,7 @@ import clip
 import torch
 from clip.model import CLIP
 from peft import LoraConfig, get_peft_model
-from theirs import SIZE, greedy, llama, prompt_of, spread
+from theirs import SIZE, answer_greedily, build_prompt, randomize, save_llama_tokenizer
 from torchvision.transforms import CenterCrop, Compose, InterpolationMode, Normalize, Resize
 from vtimellm.constants import IMAGE_TOKEN_INDEX
 from vtimellm.conversation import conv_templates
@@ -22,9 +22,9 @@ def make(folder):
     base = folder / "vicuna-7b-v1.5"
     for path in (folder / "clip", folder / f"{OWN}1"):
         path.mkdir()
-    tokenizer = llama(base, pad_token="<unk>")
+    tokenizer = save_llama_tokenizer(base, pad_token="<unk>")
     config = VTimeLLMConfig(**SIZE, vocab_size=len(tokenizer), max_position_embeddings=4096, pad_token_id=0)
-    model = spread(VTimeLLMLlamaForCausalLM(config), 0.4).half()
+    model = randomize(VTimeLLMLlamaForCausalLM(config), 0.4).half()
     model.save_pretrained(base)
     shapes = {"weight": (32, 768), "bias": 32}
     projector = {f"model.mm_projector.{name}": torch.randn(shape) for name, shape in shapes.items()}
@@ -32,9 +32,9 @@ def make(folder):
     for stage in "23":
         lora = LoraConfig(task_type="CAUSAL_LM", target_modules=["q_proj", "v_proj"], r=4, lora_alpha=8)
         tuned = get_peft_model(VTimeLLMLlamaForCausalLM(config), lora)
-        spread(tuned, 0.2).save_pretrained(folder / f"{OWN}{stage}", safe_serialization=False)
-    tower = spread(CLIP(768, 224, 1, 64, 32, 77, 100, 64, 1, 1), 0.2).eval()
-    traced = torch.jit.trace(tower, (torch.zeros(1, 3, 224, 224), torch.ones(1, 77, dtype=torch.long)))
+        randomize(tuned, 0.2).save_pretrained(folder / f"{OWN}{stage}", safe_serialization=False)
+    clip_tower = randomize(CLIP(768, 224, 1, 64, 32, 77, 100, 64, 1, 1), 0.2).eval()
+    traced = torch.jit.trace(clip_tower, (torch.zeros(1, 3, 224, 224), torch.ones(1, 77, dtype=torch.long)))
     traced.save(str(folder / "clip" / "ViT-L-14.pt"))
 
 
@@ -57,7 +57,7 @@ def ask(folder, frames, asked):
     features = clip_model.encode_image(images).half()
     found = []
     for question in asked["questions"]:
-        prompt = prompt_of(conv_templates["v1"], "<video>\n " + question)
+        prompt = build_prompt(conv_templates["v1"], "<video>\n " + question)
         tokens = tokenizer_image_token(prompt, tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")
-        found.append(greedy(model, tokenizer, tokens.unsqueeze(0), images=features[None], use_cache=True))
+        found.append(answer_greedily(model, tokenizer, tokens.unsqueeze(0), images=features[None], use_cache=True))
     return found

@@ -18,8 +18,8 @@ from reprise.report.keys import ReportedTable
 from reprise.tables.keys import TableKey
 
 from tests.report.viewer import Viewer
-from tests.unit.report.test_bad_input import table_of
-from tests.unit.report.world import OTHER, RUN, World, answers, clip, pair, read
+from tests.unit.report.test_bad_input import make_table_key
+from tests.unit.report.world import OTHER_RUN, RUN, World, make_clip, make_requests, make_responses, make_verdicts
 from tests.unit.rows import item_row, response_row, verdict_row
 
 HOSTILE = '<img src=x onerror="window.ran=1"><script>window.ran=1</script> \u202eevil\u202c \x00 שלום & \\textbf{x}'
@@ -35,24 +35,28 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     broken = folder / "store/clips/bb/bb.mp4"
     broken.parent.mkdir(parents=True)
     broken.write_bytes(b"no video")
-    world.clips.append(clip("c3", "ok", "clips/bb/bb.mp4"))
+    world.clips.append(make_clip("c3", "ok", "clips/bb/bb.mp4"))
     world.plans.append({"clip_id": "c3", "indices": [0, 5], "times_s": [0.0, 0.2], "note": ""})
     world.items[0]["texts"].append({"name": "negative", "text": "A man sleeps."})
     texts = [{"name": "positive", "text": HOSTILE}, {"name": "negative", "text": f"{HOSTILE} again {LONG}"}]
     world.items.append(item_row("<b>d</b>", clip_id="c3", cluster="u3", task="coref", texts=texts))
-    world.requests += pair("<b>d</b>", "c3")
+    world.requests += make_requests("<b>d</b>", "c3")
     failed = response_row("<b>d</b>#neg", error="Timeout")
-    responses = [*answers("a", 0.9, 0.4), response_row("<b>d</b>#pos", HOSTILE), failed]
+    responses = [*make_responses("a", 0.9, 0.4), response_row("<b>d</b>#pos", HOSTILE), failed]
     bad_verdicts = [verdict_row("<b>d</b>#pos", unparsed=True), verdict_row("<b>d</b>#neg", failed=True)]
-    verdicts = [*read("a", 0.9, 0.4), *bad_verdicts]
+    verdicts = [*make_verdicts("a", 0.9, 0.4), *bad_verdicts]
     authors_verdicts = [*verdicts[:2], verdict_row("<b>d</b>#pos", "Yes", right=True), verdicts[3]]
     world.runs[RUN] = (responses, verdicts, authors_verdicts)
-    other_verdicts = [*read("a", 0.2, 0.4), *read("<b>d</b>", 0.7, 0.1)]
-    world.runs[OTHER] = ([*answers("a", 0.2, 0.4), *answers("<b>d</b>", 0.7, 0.1)], other_verdicts, other_verdicts)
+    other_verdicts = [*make_verdicts("a", 0.2, 0.4), *make_verdicts("<b>d</b>", 0.7, 0.1)]
+    world.runs[OTHER_RUN] = (
+        [*make_responses("a", 0.2, 0.4), *make_responses("<b>d</b>", 0.7, 0.1)],
+        other_verdicts,
+        other_verdicts,
+    )
     counts = dict.fromkeys(("requested", "scored", "failed", "unparsed", "missing"), 1)
     row = {"metric": "strict", "group": "agent_bind", "value": 100.0, "convention": "fixed", "extractor": "robust"}
     world.metrics = [{"run": RUN, **row, **counts}]
-    world.settings = {"tables/velociti/table2": TableKey.model_validate(table_of())}
+    world.settings = {"tables/velociti/table2": TableKey.model_validate(make_table_key())}
     world.tables = (ReportedTable(name="table2"),)
     world.is_recorded = True
     with chdir(folder):  # the folder of the suite's tables

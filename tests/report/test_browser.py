@@ -9,9 +9,9 @@ from reprise.stats.paired import sign_flip_p
 
 from tests.report.conftest import HOSTILE
 from tests.report.viewer import Viewer
-from tests.unit.report.world import OTHER, RUN
+from tests.unit.report.world import OTHER_RUN, RUN
 
-DISAGREE = f"items.html#b=velociti&run={RUN}&other={OTHER}&show=disagree"
+DISAGREE = f"items.html#b=velociti&run={RUN}&other={OTHER_RUN}&show=disagree"
 ITEM = f"items.html#b=velociti&run={RUN}&item=a"
 BAD_ITEM = f"items.html#b=velociti&run={RUN}&item=%3Cb%3Ed%3C/b%3E"
 
@@ -50,7 +50,7 @@ def test_an_item_shows_all_answers_and_their_extraction(viewer: Viewer) -> None:
 def test_the_browser_opens_on_a_highlight_and_plays_its_frames(any_viewer: Viewer) -> None:
     any_viewer.open("items.html")
     any_viewer.until("document.getElementById('the-item')?.textContent === 'a'")
-    assert f"run={RUN}&other={OTHER}" in any_viewer.state() and "show=better" in any_viewer.state()
+    assert f"run={RUN}&other={OTHER_RUN}" in any_viewer.state() and "show=better" in any_viewer.state()
     any_viewer.page.get_by_role("button", name="Play these frames").click()
     expect(any_viewer.page.locator("canvas.screen")).to_be_visible()
     expect(any_viewer.page.get_by_role("button", name="Play these frames")).to_have_attribute("aria-pressed", "false")
@@ -120,7 +120,7 @@ def test_a_cell_shows_the_provenance_of_its_number(any_viewer: Viewer) -> None:
 
 
 def test_a_link_holds_the_whole_state_and_the_back_button_works(viewer: Viewer) -> None:
-    viewer.open(f"items.html#b=velociti&run={OTHER}&show=wrong&item=a")
+    viewer.open(f"items.html#b=velociti&run={OTHER_RUN}&show=wrong&item=a")
     viewer.heading("a")
     viewer.count("1 of 4 items")
     viewer.choose("Show", "right")

@@ -1,4 +1,4 @@
-"""vLLM on the CPU behind the adapter `openai`: the numbers of `transformers`, and a kill.
+"""Test vLLM on the CPU behind the adapter `openai`: scores equal to those of `transformers`, and a killed job.
 
 The environment is installed by the function of the workflow's rule and kept for the next run.
 """
@@ -23,7 +23,7 @@ from reprise.models.local import torchvision_operators
 from reprise.models.local.transformers import TransformersAdapter
 from reprise.models.remote.images_preparer import ImagesPreparer
 from reprise.models.remote.openai import DROPPED_FRAMES_ERRORS, OpenAIAdapter, RequestBuilder
-from reprise.models.remote.serving.environment import compute_pins_digest, install_environment, pins_file
+from reprise.models.remote.serving.environment import compute_pins_digest, get_pins_path, install_environment
 from reprise.models.remote.serving.host import ServerProcess
 from reprise.models.remote.serving.settings import (
     LaunchSettings,
@@ -34,8 +34,8 @@ from reprise.models.remote.serving.settings import (
 )
 from safetensors.torch import load_file, save_file
 
-from tests.unit.requests import BLIND, request, shown, spec
-from tests.unit.stages.served_job import CLIPS, QUESTIONS, Job, run_key
+from tests.unit.requests import NO_FRAMES, clip_frames, make_request, model_spec
+from tests.unit.stages.served_job import CLIP_COUNT, REQUESTS_PER_CLIP, Job, make_divided_key
 from tests.unit.videos import barcode_video
 
 ROOT = Path(__file__).parents[2]
@@ -46,9 +46,11 @@ QUESTION = (
     "Carefully watch the video and pay attention to the sequence of events, the details and actions of persons. Here is a "
     "caption that describes the video: a {} circle moves to the left. Does the video entail the caption? Yes or No."
 )
-ASKED = [request(QUESTION.format(colour), "score", ("Yes", "No")) for colour in ("red", "green", "blue", "white")]
-CLOSE = 1e-4
-VIDEO = {"frames": "video"}
+REQUESTS = [
+    make_request(QUESTION.format(colour), "score", ("Yes", "No")) for colour in ("red", "green", "blue", "white")
+]
+TOLERANCE = 1e-4
+VIDEO_SETTINGS = {"frames": "video"}
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +58,7 @@ def engines() -> Store:
     os.chdir(ROOT)
     store = Store(ROOT / ".cache" / "serve")
     (packages,) = (install_environment("serve-cpu", store) / "lib").glob("python*/site-packages")
-    # pip takes a torchvision for CUDA beside a torch for processors here too.
+    # pip installs a torchvision for CUDA next to a torch for CPUs.
     shutil.copy(torchvision_operators.__file__, packages)
     (packages / "torchvision.pth").write_text("import torchvision_operators as one; one.declare_when_imported()\n")
     return store
@@ -68,23 +70,23 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("weights") / "late"
     shutil.copytree(CHECKPOINT, folder)
     tensors = load_file(CHECKPOINT / "model.safetensors")
-    renamed = {name.replace("vision_tower.", "vision_tower.vision_model."): one for name, one in tensors.items()}
+    renamed = {name.replace("vision_tower.", "vision_tower.vision_model."): tensor for name, tensor in tensors.items()}
     save_file(renamed, folder / "model.safetensors", {"format": "pt"})
     return folder
 
 
 @pytest.fixture(scope="session")
 def server(engines: Store) -> tuple[ServingKey, LaunchSettings]:
-    served = ServerSettings(
+    server_settings = ServerSettings(
         engine="vllm",
         environment="serve-cpu",
         arguments=["--enforce-eager", "--max-num-seqs", "8"],
         variables={"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"},
         start_minutes=15,
     )
-    pins = compute_pins_digest(pins_file(served.environment))
-    serving = build_serving_key(served, pins, dtype="float32", trust_remote_code=False, is_video=True)
-    return serving, build_launch_settings(served, gpus=0)
+    pins = compute_pins_digest(get_pins_path(server_settings.environment))
+    serving = build_serving_key(server_settings, pins, dtype="float32", trust_remote_code=False, is_video=True)
+    return serving, build_launch_settings(server_settings, gpus=0)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +95,7 @@ def host(
 ) -> Iterator[dict[str, str]]:
     """Yield the settings for reaching a running server."""
     home, log = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("logs") / "server.log"
-    running = ServerProcess(*server, weights=weights, name=NAME, store=engines, log_file=log)
+    running = ServerProcess(*server, weights_folder=weights, model_name=NAME, store=engines, log_file=log)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
         for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HF_HOME"):
@@ -108,55 +110,61 @@ def host(
 
 def adapter(host: dict[str, str], folder: Path, **settings: object) -> OpenAIAdapter:
     """Return the adapter as in `reprise check`, without costs."""
-    own = Account(folder, "toy", None, NO_BUDGET, is_paid=False)
-    asking = spec(**host, **({"model": NAME, "frames": "video", "scores": "logprob_token_ids"} | settings))
-    return OpenAIAdapter(replace(asking, account=own))
+    account = Account(folder, "toy", None, NO_BUDGET, is_paid=False)
+    spec = model_spec(**host, **({"model": NAME, "frames": "video", "scores": "logprob_token_ids"} | settings))
+    return OpenAIAdapter(replace(spec, account=account))
 
 
-def e(answer: Answer) -> float:
+def entailment_score(answer: Answer) -> float:
     yes, no = answer.scores
     return yes / (yes + no)
 
 
 @pytest.mark.parametrize("indices", [FRAMES, FRAMES[:1], ()])
 def test_scores_are_those_of_transformers(host: dict[str, str], tmp_path: Path, indices: tuple[int, ...]) -> None:
-    clip = shown(barcode_video(tmp_path / "v.mp4"), indices) if indices else BLIND
-    native = list(TransformersAdapter(spec(CHECKPOINT)).answers(clip, ASKED))
-    served = list(adapter(host, tmp_path).answers(clip, ASKED))
-    assert [one.frames_shown for one in served] == [len(indices)] * len(ASKED) == [one.frames_shown for one in native]
-    for mine, its in zip(served, native, strict=True):
-        assert abs(e(mine) - e(its)) <= CLOSE
-        assert mine.scores == pytest.approx(its.scores, abs=CLOSE)
-    assert len({e(one) for one in served}) == len(ASKED), "the caption matters"
+    clip = clip_frames(barcode_video(tmp_path / "v.mp4"), indices) if indices else NO_FRAMES
+    native = list(TransformersAdapter(model_spec(CHECKPOINT)).answers(clip, REQUESTS))
+    served = list(adapter(host, tmp_path).answers(clip, REQUESTS))
+    assert (
+        [answer.frames_shown for answer in served]
+        == [len(indices)] * len(REQUESTS)
+        == [answer.frames_shown for answer in native]
+    )
+    for answer, native_answer in zip(served, native, strict=True):
+        assert abs(entailment_score(answer) - entailment_score(native_answer)) <= TOLERANCE
+        assert answer.scores == pytest.approx(native_answer.scores, abs=TOLERANCE)
+    assert len({entailment_score(answer) for answer in served}) == len(REQUESTS), "the caption affects the score"
 
 
-def test_frames_that_are_sent_once_give_the_same_scores(host: dict[str, str], tmp_path: Path) -> None:
-    clips = [barcode_video(tmp_path / f"{at}.mp4", 48 + at) for at in range(3)]
-    given: list[list[Answer]] = []
+def test_frames_sent_once_give_the_same_scores(host: dict[str, str], tmp_path: Path) -> None:
+    clips = [barcode_video(tmp_path / f"{number}.mp4", 48 + number) for number in range(3)]
+    answers_by_setting: list[list[Answer]] = []
     for frames_once in (False, True):
-        asking = adapter(host, tmp_path, frames_once=frames_once)
-        given.append([answer for clip in clips for answer in asking.answers(shown(clip, FRAMES), ASKED)])
-    assert not any(answer.error for answers in given for answer in answers)
-    for each_time, once in zip(*given, strict=True):
-        assert once.scores == pytest.approx(each_time.scores, abs=1e-6)
-        assert (once.frames_shown, once.tokens_in) == (each_time.frames_shown, each_time.tokens_in)
+        openai = adapter(host, tmp_path, frames_once=frames_once)
+        answers_by_setting.append(
+            [answer for clip in clips for answer in openai.answers(clip_frames(clip, FRAMES), REQUESTS)]
+        )
+    assert not any(answer.error for answers in answers_by_setting for answer in answers)
+    for repeated, sent_once in zip(*answers_by_setting, strict=True):
+        assert sent_once.scores == pytest.approx(repeated.scores, abs=1e-6)
+        assert (sent_once.frames_shown, sent_once.tokens_in) == (repeated.frames_shown, repeated.tokens_in)
 
 
 def test_vllm_rejects_an_id_that_it_has_not_cached(host: dict[str, str], tmp_path: Path) -> None:
-    """Its error is one after which the frames are sent again."""
-    asking = adapter(host, tmp_path, frames_once=True)
-    clip = shown(barcode_video(tmp_path / "v.mp4"), FRAMES)
-    preparer = ImagesPreparer(spec())
-    frames = preparer.prepare(clip, preparer.read(clip), ASKED)
+    """After this error, the adapter sends the frames again."""
+    openai = adapter(host, tmp_path, frames_once=True)
+    clip = clip_frames(barcode_video(tmp_path / "v.mp4"), FRAMES)
+    preparer = ImagesPreparer(model_spec())
+    frames = preparer.prepare(clip, preparer.read(clip), REQUESTS)
 
     async def ask_unknown() -> None:
-        async with asking.connect():
-            body = RequestBuilder(asking.settings, frames).build_request(ASKED[0], 1, is_cached=True)
-            await asking.complete(body, ASKED[0], frames.shape, 1)
+        async with openai.connect():
+            body = RequestBuilder(openai.settings, frames).build_request(REQUESTS[0], 1, is_cached=True)
+            await openai.complete(body, REQUESTS[0], frames.shape, 1)
 
-    with pytest.raises(AnswerError) as refused:
+    with pytest.raises(AnswerError) as error:
         asyncio.run(ask_unknown())
-    assert refused.value.status in DROPPED_FRAMES_ERRORS, refused.value
+    assert error.value.status in DROPPED_FRAMES_ERRORS, error.value
 
 
 def test_a_failed_start_reports_its_cause(
@@ -166,36 +174,46 @@ def test_a_failed_start_reports_its_cause(
     with pytest.raises(
         UserError, match=r"vllm does not start: ValueError: There is no module or parameter named 'vision_tower"
     ):
-        ServerProcess(*server, weights=CHECKPOINT, name=NAME, store=engines, log_file=tmp_path / "log").start()
+        ServerProcess(
+            *server, weights_folder=CHECKPOINT, model_name=NAME, store=engines, log_file=tmp_path / "log"
+        ).start()
 
 
-def test_a_killed_job_leaves_no_engine_and_the_next_one_goes_on(
+def test_a_killed_job_leaves_no_engine_and_the_next_job_continues(
     server: tuple[ServingKey, LaunchSettings], weights: Path, engines: Store, tmp_path: Path
 ) -> None:
     job = Job(tmp_path)
     (tmp_path / "envs").symlink_to(Path("envs").resolve())
     (job.store.root / "environments").symlink_to(engines.root.resolve() / "environments")
     serving, hosting = server
-    settings = {"url": "http://127.0.0.1/v1", "model": NAME, "concurrency": 3, "retries": 0, **VIDEO}
-    given = {"checkpoint": str(weights), "hosting": hosting}
-    key = run_key("openai", settings, serving, without=("url", "key"), **given)
+    settings = {"url": "http://127.0.0.1/v1", "model": NAME, "concurrency": 3, "retries": 0, **VIDEO_SETTINGS}
+    key_options = {"checkpoint": str(weights), "hosting": hosting}
+    key = make_divided_key("openai", settings, serving, without=("url", "key"), **key_options)
     process = job.start(key)
-    while len(kept := job.cached_prompts(key)) < 3:
+    while len(cached := job.cached_prompts(key)) < 3:
         assert process.poll() is None, (job.folder / "log").read_text()
         time.sleep(0.02)
-    engine = engine_of(process.pid)
+    engine = engine_processes(process.pid)
     assert len(engine) >= 3, "its server and its workers"
     process.send_signal(signal.SIGKILL)
     process.wait()
     psutil.wait_procs(engine, timeout=20)
-    assert not [one for one in engine if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
-    assert kept <= (kept := job.cached_prompts(key)) and len(kept) < CLIPS * QUESTIONS
-    again = job.start(key)
-    assert again.wait(600) == 0, (job.folder / "log").read_text()
+    assert not [
+        engine_process
+        for engine_process in engine
+        if engine_process.is_running() and engine_process.status() != psutil.STATUS_ZOMBIE
+    ]
+    assert cached <= (cached := job.cached_prompts(key)) and len(cached) < CLIP_COUNT * REQUESTS_PER_CLIP
+    second_process = job.start(key)
+    assert second_process.wait(600) == 0, (job.folder / "log").read_text()
     assert set(read_table(job.folder / "out.parquet", RESPONSES)["error"]) == {""}
-    assert len(job.cached_prompts(key)) == CLIPS * QUESTIONS
+    assert len(job.cached_prompts(key)) == CLIP_COUNT * REQUESTS_PER_CLIP
 
 
-def engine_of(job: int) -> list[psutil.Process]:
+def engine_processes(job: int) -> list[psutil.Process]:
     """Return a job's supervisor and all processes that it started."""
-    return [one for one in psutil.Process(job).children(recursive=True) if os.getpgid(one.pid) != os.getpgid(job)]
+    return [
+        process
+        for process in psutil.Process(job).children(recursive=True)
+        if os.getpgid(process.pid) != os.getpgid(job)
+    ]

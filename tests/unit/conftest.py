@@ -1,5 +1,5 @@
-"""The project of the configuration's tests, for all rooms: a copy of the configuration and the imports that a test may break."""
+"""Make the `project` fixture of tests/unit/config available to all unit tests."""
 
-from tests.unit.config.conftest import copied, each_text_is_parsed_once, project
+from tests.unit.config.conftest import cached_yaml_files, project, project_template
 
-__all__ = ("copied", "each_text_is_parsed_once", "project")
+__all__ = ("cached_yaml_files", "project", "project_template")

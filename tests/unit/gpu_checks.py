@@ -1,4 +1,4 @@
-"""Checks that end in every way that a check can, for the runner's tests."""
+"""Checks for the tests of the GPU check runner: one for each way in which a check can end."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from importlib import import_module
 from bench.gpu_check.outcome import FailedError, Line, NotTriedError, Session, passed
 
 
-def fine(session: Session) -> Iterator[Line]:
+def succeed(session: Session) -> Iterator[Line]:
     yield passed("first", device=session.device)
     yield passed("second", GB=1.5)
 
@@ -24,35 +24,35 @@ def hang(session: Session) -> Iterator[Line]:
     time.sleep(600)
 
 
-def leave(session: Session) -> Iterator[Line]:
+def exit_early(session: Session) -> Iterator[Line]:
     yield passed("first")
     os._exit(0)
 
 
-def wrong(session: Session) -> Iterator[Line]:
+def fail(session: Session) -> Iterator[Line]:
     yield passed("first")
     raise FailedError("scores differ", {"difference": 0.5})
 
 
-def error(session: Session) -> Iterator[Line]:
+def raise_error(session: Session) -> Iterator[Line]:
     yield passed("first")
     raise RuntimeError("CUDA error: an illegal memory access")
 
 
-def small(session: Session) -> Iterator[Line]:
+def lack_gpus(session: Session) -> Iterator[Line]:
     yield passed("first")
     raise NotTriedError("one GPU is visible")
 
 
-def absent(session: Session) -> Iterator[Line]:
+def lack_package(session: Session) -> Iterator[Line]:
     yield passed("first")
     try:
         import_module("no_such_package.part")
-    except ModuleNotFoundError as missing:
-        raise ValueError("the model cannot be loaded") from missing
+    except ModuleNotFoundError as error:
+        raise ValueError("the model cannot be loaded") from error
 
 
 def broken_package(session: Session) -> Iterator[Line]:
-    """A package that is there, without one of its parts, is a failure."""
+    """Fail: the package is installed, but one of its modules is missing."""
     yield passed("first")
     import_module("json.no_such_part")

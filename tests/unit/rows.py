@@ -1,4 +1,4 @@
-"""Rows of the tables that tests write: all columns of the declared schema, the ones that matter named by the test."""
+"""Rows of the tables that tests write: a test names the columns that matter, and the others get defaults."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -16,59 +16,60 @@ PAIR_COLUMNS = [
 QUESTION_COLUMNS = ["index", "video", "video_type", "question", "answer", "dimensions", "video_path"]
 
 
-def item_row(item_id: str, **known: Any) -> Row:
-    """An item of clip `c` that belongs to no group and has no texts."""
+def item_row(item_id: str, **values: Any) -> Row:
+    """Return an item about clip `c` without groups and texts."""
     row = {
         "item_id": item_id, "clip_id": "c", "cluster": "u", "task": "t", "texts": [], "answer": "", "groups": [], "tags": [],
         "flaws": [],
     }  # fmt: skip
-    return _complete(row | known, ITEMS)
+    return _check_columns(row | values, ITEMS)
 
 
-def request_row(request_id: str, **known: Any) -> Row:
-    """A question to be answered by Yes, asked about clip `c`."""
-    row = _asked(request_id) | {
-        "clip_id": "c", "ask": "choose", "system": "", "prompt": "", "options": ["Yes", "No"], "option_texts": [],
+def request_row(request_id: str, **values: Any) -> Row:
+    """Return a request about clip `c` whose expected option is Yes."""
+    row = _request_columns(request_id) | {
+        "clip_id": "c", "request_type": "choose", "system": "", "prompt": "", "options": ["Yes", "No"], "option_texts": [],
         "expected": "Yes", "max_tokens": 1,
     }  # fmt: skip
-    return _complete(row | known, REQUESTS)
+    return _check_columns(row | values, REQUESTS)
 
 
-def response_row(request_id: str, text: str = "", **known: Any) -> Row:
-    """What a model said to a request, without scores."""
-    row = _asked(request_id) | {
+def response_row(request_id: str, text: str = "", **values: Any) -> Row:
+    """Return a response without scores."""
+    row = _request_columns(request_id) | {
         "text": text, "scores": [], "frames_shown": 1, "prompt_sha256": "", "tokens_in": 1, "tokens_out": 1, "error": "",
         "message": "", "key": "k",
     }  # fmt: skip
-    return _complete(row | known, RESPONSES)
+    return _check_columns(row | values, RESPONSES)
 
 
-def response_table(asked: pl.DataFrame, say: Callable[[Row], Row | None]) -> pl.DataFrame:
-    """What is said to each request; nothing where it was never asked."""
-    said = ((row["request_id"], say(row)) for row in asked.iter_rows(named=True))
-    return pl.DataFrame([response_row(name, **one) for name, one in said if one is not None], schema=RESPONSES)
+def response_table(requests: pl.DataFrame, respond: Callable[[Row], Row | None]) -> pl.DataFrame:
+    """Return the responses to some requests; `respond` returns None for a request without a response."""
+    responses = ((row["request_id"], respond(row)) for row in requests.iter_rows(named=True))
+    rows = [response_row(request_id, **response) for request_id, response in responses if response is not None]
+    return pl.DataFrame(rows, schema=RESPONSES)
 
 
-def verdict_row(request_id: str, value: str = "", **known: Any) -> Row:
-    """A wrong answer that was read, without a score."""
-    row = _asked(request_id) | {
+def verdict_row(request_id: str, value: str = "", **values: Any) -> Row:
+    """Return the verdict on a wrong answer that was extracted, without a score."""
+    row = _request_columns(request_id) | {
         "value": value, "extracted_by": "", "score": None, "right": False, "unparsed": False, "failed": False, "key": "k",
     }  # fmt: skip
-    return _complete(row | known, VERDICTS)
+    return _check_columns(row | values, VERDICTS)
 
 
 def request_table(rows: Iterable[Mapping[str, Any]], ask: str, max_tokens: int = 1) -> pl.DataFrame:
-    """A form's questions as the table that a run is asked."""
-    return pl.DataFrame([{**row, "ask": ask, "max_tokens": max_tokens} for row in rows], schema=REQUESTS)
+    """Return the requests of a form as a table."""
+    return pl.DataFrame([{**row, "request_type": ask, "max_tokens": max_tokens} for row in rows], schema=REQUESTS)
 
 
-def _asked(request_id: str) -> Row:
-    """The columns that follow from a request's id, `<item id>#<role>`."""
+def _request_columns(request_id: str) -> Row:
+    """Return the columns that a request's id defines: `<item id>#<role>`."""
     item_id, _, role = request_id.partition("#")
     return {"request_id": request_id, "item_id": item_id, "role": role}
 
 
-def _complete(row: Row, schema: pl.Schema) -> Row:
-    """The row, if it has exactly the schema's columns: polars drops a column that it does not know."""
+def _check_columns(row: Row, schema: pl.Schema) -> Row:
+    """Return the row if it has exactly the schema's columns; polars would drop an unknown column silently."""
     assert row.keys() == set(schema), row.keys() ^ set(schema)
     return row

@@ -1,4 +1,4 @@
-"""The documents: their links and anchors exist, their pages are found, what they name is there, and the README is short."""
+"""Test the documents: links, anchors and names in them exist, every page is listed, and the README is short."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from reprise.plan.runs import Plan
 from reprise.plan.targets import check_targets
 from typer.main import get_command
 
-from tests.unit.test_project import defined
+from tests.unit.test_project import module_names
 
 ROOT = Path(__file__).parents[2]
 PATTERNS = ("*.md", "config/*.md", "docs/**/*.md", "resources/*/*.md", "tests/data/**/*.md")
@@ -33,7 +33,7 @@ README_BYTES, PICTURE_BYTES = 5_000, 300_000
 
 @cache
 def prose(name: str) -> str:
-    """A document without what it shows as typed or printed."""
+    """Return the text of a document without its code blocks."""
     return FENCE.sub("", (ROOT / name).read_text())
 
 
@@ -49,33 +49,35 @@ def links(name: str) -> list[str]:
     return [link for link in LINK.findall(prose(name)) if not re.match(r"https?:", link)]
 
 
-def target(name: str, link: str) -> str:
+def link_target(name: str, link: str) -> str:
     path = (ROOT / name).parent / link.partition("#")[0] if not link.startswith("#") else ROOT / name
     return str(path.resolve().relative_to(ROOT))
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_links_anchors_commands_and_targets_that_it_names_exist(name: str) -> None:
+def test_links_anchors_commands_and_make_targets_in_a_document_exist(name: str) -> None:
     for link in links(name):
-        assert (ROOT / target(name, link)).exists(), f"{name}: {link}"
+        assert (ROOT / link_target(name, link)).exists(), f"{name}: {link}"
         anchor = link.partition("#")[2]
-        assert not anchor or anchor in anchors(target(name, link)), f"{name}: {link}"
-    named = set(re.findall(r"`(?:python -m )?reprise ([a-z]+)[ `]", prose(name)))
-    assert named <= COMMANDS, f"{name}: {sorted(named - COMMANDS)}"
-    made = set(re.findall(r"`make ([a-z-]+)`", prose(name)))
-    assert made <= TARGETS, f"{name}: {sorted(made - TARGETS)}"
+        assert not anchor or anchor in anchors(link_target(name, link)), f"{name}: {link}"
+    named_commands = set(re.findall(r"`(?:python -m )?reprise ([a-z]+)[ `]", prose(name)))
+    assert named_commands <= COMMANDS, f"{name}: {sorted(named_commands - COMMANDS)}"
+    named_targets = set(re.findall(r"`make ([a-z-]+)`", prose(name)))
+    assert named_targets <= TARGETS, f"{name}: {sorted(named_targets - TARGETS)}"
 
 
-def test_every_page_is_reached_from_the_index_and_listed_in_the_site() -> None:
-    reached = {"docs/index.md"} | {target("docs/index.md", link) for link in links("docs/index.md")}
-    assert reached & set(PAGES) == set(PAGES)
+def test_every_page_is_linked_from_the_index_and_listed_in_the_site() -> None:
+    linked_documents = {"docs/index.md"} | {link_target("docs/index.md", link) for link in links("docs/index.md")}
+    assert linked_documents & set(PAGES) == set(PAGES)
     nav = re.findall(r"- (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
     assert sorted(f"docs/{page}" for page in nav) == sorted(PAGES)
 
 
 def test_no_page_of_the_site_links_outside_it() -> None:
-    outside = [(page, link) for page in PAGES for link in links(page) if not target(page, link).startswith("docs/")]
-    assert outside == []
+    outside_links = [
+        (page, link) for page in PAGES for link in links(page) if not link_target(page, link).startswith("docs/")
+    ]
+    assert outside_links == []
 
 
 def test_the_readme_is_short_and_its_pictures_are_small() -> None:
@@ -84,32 +86,35 @@ def test_the_readme_is_short_and_its_pictures_are_small() -> None:
     assert len(pictures) == 3 and all(picture.stat().st_size <= PICTURE_BYTES for picture in pictures)
 
 
-def test_the_readme_counts_the_rows_as_they_are() -> None:
-    counts = {kind: found.total() for kind, found in write_rows.kinds(load(ROOT, {"suite": "paper"})).items()}
-    here = {kind.gpus: number for kind, number in counts.items() if kind.gpus}
+def test_the_readme_states_the_current_row_counts() -> None:
+    counts = {kind: counter.total() for kind, counter in write_rows.kinds(load(ROOT, {"suite": "paper"})).items()}
+    runnable = {kind.gpus: count for kind, count in counts.items() if kind.gpus}
     text = (ROOT / "README.md").read_text()
-    (told,) = re.findall(r"^\[Of the papers' rows\].*?\n\n", text, re.MULTILINE | re.DOTALL)
-    shown = [int(number) for number in re.findall(r"\b\d+(?= (?:have|on|come|are)\b)", told)]
-    of_all, known = sum(here.values()), counts[write_rows.DATA] + counts[write_rows.CHANCE]
-    assert shown == [of_all, here[1], of_all - here[1], counts[write_rows.FILES], counts[write_rows.SOME_FILES], known]
+    (paragraph,) = re.findall(r"^\[Of the papers' rows\].*?\n\n", text, re.MULTILINE | re.DOTALL)
+    stated_counts = [int(number) for number in re.findall(r"\b\d+(?= (?:have|on|come|are)\b)", paragraph)]
+    runnable_total, one_gpu = sum(runnable.values()), runnable[1]
+    imported = [counts[write_rows.FILES], counts[write_rows.SOME_FILES]]
+    without_model = counts[write_rows.DATA] + counts[write_rows.CHANCE]
+    assert stated_counts == [runnable_total, one_gpu, runnable_total - one_gpu, *imported, without_model]
 
 
 PAPERS = ("velociti", "vinoground", "temporalbench", "mmbench_video")
-OF_PAPERS = [ROOT / f"docs/papers/{name}.md" for name in PAPERS]
+PAPER_PAGES = [ROOT / f"docs/papers/{name}.md" for name in PAPERS]
 SUITES = ("paper", "construction")
-HEAD = re.compile(r"\| what the paper (says|shows) \| section \| where \|")
-SPAN = re.compile(r"`([^`]+)`")
+TABLE_HEAD = re.compile(r"\| what the paper (says|shows) \| section \| where \|")
+CODE_SPAN = re.compile(r"`([^`]+)`")
 
 
-def lines(page: Path) -> list[list[str]]:
-    """The cells of each line of its tables, but for heads and rules."""
-    rows = [line for line in page.read_text().splitlines() if line.startswith("|") and not HEAD.fullmatch(line)]
-    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows if set(row) - set("|-: ")]
+def table_rows(page: Path) -> list[list[str]]:
+    """Return the cells of each row of the page's tables, without heads and rules."""
+    lines = [line for line in page.read_text().splitlines() if line.startswith("|") and not TABLE_HEAD.fullmatch(line)]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in lines if set(row) - set("|-: ")]
 
 
-def places(page: Path) -> Iterator[str]:
-    for cells in lines(page):
-        yield from SPAN.findall(cells[-1])
+def named_places(page: Path) -> Iterator[str]:
+    """Yield the files, keys, targets and names that the last column of a page's tables names."""
+    for cells in table_rows(page):
+        yield from CODE_SPAN.findall(cells[-1])
 
 
 @cache
@@ -117,76 +122,76 @@ def plans() -> list[Plan]:
     return [Plan(load(ROOT, {"suite": suite})) for suite in SUITES]
 
 
-def problem(place: str) -> str:
-    """What is wrong with a target, a file, a key of a file or a name in its code; nothing where it is there."""
+def find_problem(place: str) -> str:
+    """Return what is wrong with a target, a file, a key of a file or a name in a module; empty if it exists."""
     if place.startswith("results/"):
-        return _target_problem(place)
+        return _find_target_problem(place)
     file, _, key = place.partition(":")
     if "/" not in file:
-        return "" if file in _names() else f"'{place}' is no setting, protocol, sampling, metric or group"
+        return "" if file in _list_names() else f"'{place}' is no setting, protocol, sampling, metric or group"
     path = ROOT / file
     if not path.exists():
         return f"no {file}"
     content = path.read_text() if key else ""
     if (path.suffix == ".yaml" and not _has_key(yaml.safe_load(content), key)) or (
-        path.suffix == ".py" and key and key not in defined(path)
+        path.suffix == ".py" and key and key not in module_names(path)
     ):
         return f"{file} has no {key}"
     return ""
 
 
-def _target_problem(target: str) -> str:
-    said = []
+def _find_target_problem(target: str) -> str:
+    messages = []
     for plan in plans():
         try:
             check_targets(plan, [target])
         except UserError as error:
-            said.append(str(error))
-    return said[0] if len(said) == len(plans()) else ""
+            messages.append(str(error))
+    return messages[0] if len(messages) == len(plans()) else ""
 
 
 def _has_key(content: Any, key: str) -> bool:
-    """Whether a mapping has a dotted key; names may have dots themselves."""
+    """Return whether a mapping has a dotted key; names may contain dots."""
     if not key:
         return True
     if not isinstance(content, dict):
         return False
-    heads = [name for name in map(str, content) if key == name or key.startswith(f"{name}.")]
-    return any(_has_key(content[name], key[len(name) + 1 :]) for name in heads)
+    first_names = [name for name in map(str, content) if key == name or key.startswith(f"{name}.")]
+    return any(_has_key(content[name], key[len(name) + 1 :]) for name in first_names)
 
 
 @cache
-def _names() -> frozenset[str]:
-    """Settings, and what the configuration names."""
-    settings = set(SPAN.findall((ROOT / "docs/reference/config.md").read_text()))
+def _list_names() -> frozenset[str]:
+    """Return the names of settings, protocols, samplings, models, metrics and filters."""
+    settings = set(CODE_SPAN.findall((ROOT / "docs/reference/config.md").read_text()))
     config = plans()[0].config
     protocols = {name for benchmark in config.benchmarks.values() for name in benchmark.protocols}
     scores = [form for name in config.benchmarks for form in load_scores(name).SCORES.values()]
     metrics = {metric for form in scores for metric in form.metrics}
-    filters = SPAN.findall((ROOT / "docs/construction.md").read_text())
+    filters = CODE_SPAN.findall((ROOT / "docs/construction.md").read_text())
     return frozenset({*settings, *protocols, *config.main.samplings, *config.models, *metrics, *filters})
 
 
-@pytest.mark.parametrize("page", OF_PAPERS, ids=lambda page: page.stem)
-def test_every_place_that_it_names_is_there(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", PAPER_PAGES, ids=lambda page: page.stem)
+def test_every_place_that_a_page_names_exists(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    wrong = {place: said for place in places(page) if (said := problem(place))}
-    assert not wrong, "\n".join(f"{page.name}: `{place}`: {said}" for place, said in wrong.items())
+    problems = {place: problem for place in named_places(page) if (problem := find_problem(place))}
+    assert not problems, "\n".join(f"{page.name}: `{place}`: {problem}" for place, problem in problems.items())
 
 
-@pytest.mark.parametrize("page", OF_PAPERS, ids=lambda page: page.stem)
-def test_every_line_has_a_section_and_a_place_or_a_reason(page: Path) -> None:
-    found = lines(page)
-    assert len(found) > 30 and all(len(cells) == 3 for cells in found), [cells for cells in found if len(cells) != 3]
-    for _, section, where in found:
-        assert re.search(r"`|\]\(|not here|not printed", where), where
-        assert section or where.startswith("not here"), where
+@pytest.mark.parametrize("page", PAPER_PAGES, ids=lambda page: page.stem)
+def test_every_table_row_has_a_section_and_a_place_or_a_reason(page: Path) -> None:
+    rows = table_rows(page)
+    assert len(rows) > 30 and all(len(cells) == 3 for cells in rows), [cells for cells in rows if len(cells) != 3]
+    for _, section, place in rows:
+        assert re.search(r"`|\]\(|not here|not printed", place), place
+        assert section or place.startswith("not here"), place
 
 
-@pytest.mark.parametrize("page", OF_PAPERS, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAPER_PAGES, ids=lambda page: page.stem)
 def test_every_table_and_figure_of_the_suite_is_named(page: Path) -> None:
-    """And so nothing is drawn that no sentence of the paper, and no analysis of ours, stands behind."""
+    """Each table and figure therefore supports a statement of the paper or is an analysis of our own."""
     config = plans()[0].config
-    shown = {*config.tables[page.stem].tables, *config.figures[page.stem].figures}
-    named = {name for place in places(page) for name in re.findall(r"\b(?:table|fig)\d+\b", place)}
-    assert not {name for name in shown if not name.startswith("own_")} - named
+    drawn = {*config.tables[page.stem].tables, *config.figures[page.stem].figures}
+    named = {name for place in named_places(page) for name in re.findall(r"\b(?:table|fig)\d+\b", place)}
+    assert not {name for name in drawn if not name.startswith("own_")} - named

@@ -1,4 +1,4 @@
-"""`make gpu-check`: faults are failed lines, missing packages are lines not tried, and other checks still run."""
+"""Test `make gpu-check`: a fault gives a failed line, a missing package a line not tried, and the other checks still run."""
 
 import json
 import os
@@ -20,46 +20,46 @@ PAGE = (ROOT / "docs/howto/first-gpu-day.md").read_text()
 
 # --- the runner -----------------------------------------------------------------------------------------------------
 
-ENDS = {
-    "fine": (PASSED, ""),
+OUTCOMES = {  # check in tests/unit/gpu_checks.py -> status and beginning of the reason of its second line
+    "succeed": (PASSED, ""),
     "crash": (FAILED, "its process was ended by SIGSEGV; log: "),
     "hang": (FAILED, "no result after 2 s; log: "),
-    "leave": (FAILED, "it yielded no line; log: "),
-    "wrong": (FAILED, "scores differ"),
-    "error": (FAILED, "RuntimeError: CUDA error: an illegal memory access"),
-    "small": (NOT_TRIED, "one GPU is visible"),
-    "absent": (NOT_TRIED, "no_such_package is missing"),
+    "exit_early": (FAILED, "it yielded no line; log: "),
+    "fail": (FAILED, "scores differ"),
+    "raise_error": (FAILED, "RuntimeError: CUDA error: an illegal memory access"),
+    "lack_gpus": (NOT_TRIED, "one GPU is visible"),
+    "lack_package": (NOT_TRIED, "no_such_package is missing"),
     "broken_package": (FAILED, "ModuleNotFoundError: No module named 'json.no_such_part'"),
 }
 
 
-def check_of(name: str, seconds: float = 60, packages: tuple[str, ...] = ()) -> Check:
+def make_check(name: str, seconds: float = 60, packages: tuple[str, ...] = ()) -> Check:
     return Check(name, f"tests.unit.gpu_checks:{name}", ("first", "second"), seconds, packages)
 
 
-def test_each_end_of_a_check_is_reported_and_other_checks_run(tmp_path: Path) -> None:
-    checks = [check_of(name, 2 if name == "hang" else 60) for name in ENDS]
-    found = list(run_all(checks, Session("cpu", tmp_path, tmp_path, tmp_path / "logs"), seconds=300))
-    for (name, (status, reason)), (first, second) in zip(ENDS.items(), found, strict=True):
+def test_each_outcome_of_a_check_is_reported_and_other_checks_run(tmp_path: Path) -> None:
+    checks = [make_check(name, 2 if name == "hang" else 60) for name in OUTCOMES]
+    lines_by_check = list(run_all(checks, Session("cpu", tmp_path, tmp_path, tmp_path / "logs"), seconds=300))
+    for (name, (status, reason)), (first, second) in zip(OUTCOMES.items(), lines_by_check, strict=True):
         assert (first.name, first.status) == ("first", PASSED), name
         assert (second.name, second.status) == ("second", status) and second.reason.startswith(reason), second
-    assert found[0][0].text == "passed     first                         device cpu"
-    assert found[0][1].text.endswith("GB 1.5")
-    assert dict(zip(ENDS, found, strict=True))["wrong"][1].measured == {"difference": 0.5}
+    assert lines_by_check[0][0].text == "passed     first                         device cpu"
+    assert lines_by_check[0][1].text.endswith("GB 1.5")
+    assert dict(zip(OUTCOMES, lines_by_check, strict=True))["fail"][1].measured == {"difference": 0.5}
 
 
 def test_checks_that_cannot_start_are_not_tried(tmp_path: Path) -> None:
     session = Session("cpu", tmp_path, tmp_path, tmp_path / "logs")
-    missing = check_of("fine", packages=("json", "no_such_package"))
+    missing = make_check("succeed", packages=("json", "no_such_package"))
     ((first, second),) = run_all([missing], session, seconds=300)
     assert (first.status, second.status) == (NOT_TRIED, NOT_TRIED) and first.reason == "no_such_package is missing"
-    ((first, _),) = run_all([check_of("fine")], session, seconds=1)
+    ((first, _),) = run_all([make_check("succeed")], session, seconds=1)
     assert (first.status, first.reason) == (NOT_TRIED, "no time left; raise --minutes")
 
 
 # --- the real checks, with tiny shapes --------------------------------------------------------------------------------
 
-# Changes a module of the library in every process, as soon as it is imported; hides packages.
+# Start-up code of every process: run `code` in a module of the library after its import, and hide packages.
 STARTUP = """
 import importlib.abc, importlib.util, sys
 class Finder(importlib.abc.MetaPathFinder):
@@ -80,17 +80,26 @@ sys.meta_path.insert(0, Finder())
 
 
 def gpu_check(
-    folder: Path, *words: str, module: str = "", code: str = "", hidden: tuple[str, ...] = (), device: str = "cpu"
+    folder: Path, *arguments: str, module: str = "", code: str = "", hidden: tuple[str, ...] = (), device: str = "cpu"
 ) -> tuple[int, dict[str, Any], str]:
     """Run the script; return its exit status, its lines by name, and its output."""
     (folder / "startup").mkdir()
     (folder / "startup" / "sitecustomize.py").write_text(STARTUP.format(module=module, code=code, hidden=hidden))
-    command = [sys.executable, "-m", "bench.gpu_check", "--device", device, "--json", str(folder / "out.json"), *words]
+    command = [
+        sys.executable,
+        "-m",
+        "bench.gpu_check",
+        "--device",
+        device,
+        "--json",
+        str(folder / "out.json"),
+        *arguments,
+    ]
     environment = {**os.environ, "PYTHONPATH": str(folder / "startup"), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert not done.stderr, done.stderr
+    process = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert not process.stderr, process.stderr
     lines = json.loads((folder / "out.json").read_text())["lines"]
-    return done.returncode, {line["name"]: line for line in lines}, done.stdout
+    return process.returncode, {line["name"]: line for line in lines}, process.stdout
 
 
 @pytest.mark.parametrize(("check", "name", "module", "code", "reason"), [
@@ -141,7 +150,7 @@ def test_without_a_gpu_the_first_line_says_why(tmp_path: Path) -> None:
     assert re.match("torch .* is a build for CPUs only|torch cannot use a GPU here", lines["driver"]["reason"])
 
 
-# --- the GPUs that are visible ----------------------------------------------------------------------------------------
+# --- visible GPUs -----------------------------------------------------------------------------------------------------
 
 
 SMI = """\
@@ -173,7 +182,7 @@ def test_the_driver_is_queried_for_visible_gpus(
     assert machine.query("utilization.gpu") == expected
 
 
-# --- its page ---------------------------------------------------------------------------------------------------------
+# --- documentation ----------------------------------------------------------------------------------------------------
 
 
 def test_the_page_explains_every_line() -> None:

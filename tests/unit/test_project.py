@@ -1,4 +1,4 @@
-"""The project's claims about itself: docs/architecture.md, versions, pins, required libraries, targets of make."""
+"""Test what the project states about itself: docs/architecture.md, versions, pins, required libraries and make targets."""
 
 import ast
 import re
@@ -28,12 +28,12 @@ def section(title: str) -> str:
     return TEXT.split(f"## {title}\n")[1].split("\n## ")[0]
 
 
-def rows(title: str) -> list[list[str]]:
+def table_rows(title: str) -> list[list[str]]:
     lines = [line for line in section(title).splitlines() if line.startswith("|")][2:]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-def paths(text: str) -> list[str]:
+def quoted_paths(text: str) -> list[str]:
     """Return the quoted paths of the repository, without results and patterns of run names."""
     quoted = [name for name in QUOTED.findall(text) if LIKE_A_PATH.fullmatch(name)]
     return [name for name in quoted if not name.startswith(("results/", "<"))]
@@ -41,10 +41,10 @@ def paths(text: str) -> list[str]:
 
 def find_files(path: str) -> list[Path]:
     """Return the files of a path below the root or the library; `<name>` is any name, `{a,b}` is both."""
-    choices = [part.split(",") for part in BRACES.findall(path)]
+    alternatives = [part.split(",") for part in BRACES.findall(path)]
     files: list[Path] = []
-    for chosen in product(*choices):
-        parts = iter(chosen)
+    for choice in product(*alternatives):
+        parts = iter(choice)
         pattern = re.sub(r"<[^>]+>", "*", BRACES.sub(lambda _, parts=parts: next(parts), path))
         matches = [match for start in (ROOT, LIBRARY) for match in start.glob(pattern.rstrip("/"))]
         if not matches:
@@ -54,7 +54,8 @@ def find_files(path: str) -> list[Path]:
 
 
 @cache
-def defined(file: Path) -> set[str]:
+def module_names(file: Path) -> set[str]:
+    """Return the names that a module defines or imports at its top level."""
     names: set[str] = set()
     for node in ast.parse(file.read_text()).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
@@ -68,16 +69,17 @@ def defined(file: Path) -> set[str]:
 
 
 def test_every_path_exists() -> None:
-    assert [path for path in paths(TEXT) if not find_files(path)] == []
+    assert [path for path in quoted_paths(TEXT) if not find_files(path)] == []
 
 
-def test_every_name_is_in_its_module() -> None:
-    for what, where, names in rows("Where to find"):
-        modules = [file for path in paths(where) for file in find_files(path) if file.suffix == ".py"]
-        assert paths(where), what
+def test_every_name_in_the_table_is_in_its_module() -> None:
+    for topic, location, names in table_rows("Where to find"):
+        modules = [file for path in quoted_paths(location) for file in find_files(path) if file.suffix == ".py"]
+        assert quoted_paths(location), topic
         for name in QUOTED.findall(names):
-            matches = [file for file in modules if name in defined(file)]
-            assert matches if "<" not in where else matches == modules, f"{what}: {name} is not in {where}"
+            matches = [file for file in modules if name in module_names(file)]
+            is_found = bool(matches) if "<" not in location else matches == modules
+            assert is_found, f"{topic}: {name} is not in {location}"
 
 
 def test_every_step_of_a_clip_is_a_rule() -> None:
@@ -92,7 +94,7 @@ def test_every_step_of_a_clip_is_a_rule() -> None:
 def test_the_packages_are_those_of_the_import_contract() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if contract["id"] == "packages")
-    assert [row[0].strip("`") for row in rows("Packages and their imports")] == layers[::-1]
+    assert [row[0].strip("`") for row in table_rows("Packages and their imports")] == layers[::-1]
     assert set(layers) == {path.parent.name for path in LIBRARY.glob("*/__init__.py")}
 
 
@@ -102,18 +104,18 @@ REQUIRED = {
     "ffmpeg": "ffmpeg-python", "scenedetect": "scenedetect-headless", "cv2": "opencv-python-headless", "yt_dlp": "yt-dlp",
     "polars": "polars", "torch": "torch", "transformers": "transformers", "snakemake": "snakemake",
 }  # fmt: skip
-OURS = {
+OWN_PACKAGES = {
     "construction", "human_evaluation", "reprise", "snakemake_logger_plugin_reprise", "synthetic", "training",
 }  # fmt: skip
 
 
-def pins(name: str) -> dict[str, str]:
+def pinned_versions(name: str) -> dict[str, str]:
     lines = [line.partition("#")[0].strip() for line in (ROOT / "envs" / name).read_text().splitlines()]
     return {canonicalize_name(line.split("==")[0]): line.split("==")[1] for line in lines if "==" in line}
 
 
 @cache
-def imported(package: str) -> set[str]:
+def third_party_imports(package: str) -> set[str]:
     """Return the third-party packages that a package of the workflow imports."""
     names = set()
     for path in (ROOT / "workflow" / package).rglob("*.py"):
@@ -122,23 +124,23 @@ def imported(package: str) -> set[str]:
                 names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 names.add(node.module.split(".")[0])
-    return names - OURS - set(sys.stdlib_module_names)
+    return names - OWN_PACKAGES - set(sys.stdlib_module_names)
 
 
 def test_required_libraries_are_used() -> None:
-    used = imported("reprise") | imported("snakemake_logger_plugin_reprise")
-    assert REQUIRED.keys() <= used and set(REQUIRED.values()) <= pins("base.txt").keys()
+    used = third_party_imports("reprise") | third_party_imports("snakemake_logger_plugin_reprise")
+    assert REQUIRED.keys() <= used and set(REQUIRED.values()) <= pinned_versions("base.txt").keys()
 
 
 def test_every_import_is_declared() -> None:
     declared = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
     distributions = packages_distributions()
-    for module in set().union(*map(imported, OURS)):
+    for module in set().union(*map(third_party_imports, OWN_PACKAGES)):
         assert declared & {canonicalize_name(name) for name in distributions[module]}, f"{module} is in no dependency"
 
 
 def test_the_declared_ranges_admit_the_pins() -> None:
-    pinned = pins("base.txt")
+    pinned = pinned_versions("base.txt")
     for line in PROJECT["dependencies"]:
         requirement = Requirement(line)
         assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)]), line

@@ -1,4 +1,4 @@
-"""Real videos made with ffmpeg for the tests; every frame carries its number as a barcode."""
+"""Encode videos with ffmpeg for the tests; every frame shows its number as a barcode."""
 
 import subprocess
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ X264 = ("-c:v", "libx264", "-preset", "ultrafast", "-g", "24", "-bf", "2", "-crf
 
 
 def run_ffmpeg(*options: str | Path) -> None:
-    done = subprocess.run([ffmpeg_executable(), *QUIET, "-y", *map(str, options)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run([ffmpeg_executable(), *QUIET, "-y", *map(str, options)], capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
 
 
 def barcode_frame(number: int, width: int = SIZE, height: int = SIZE) -> npt.NDArray[np.uint8]:
-    """Eight vertical bars, white for a 1 of the frame's number, over a grey that keeps the picture from being black."""
+    """Return a frame with eight vertical bars, one per bit of its number, on a grey background that is not black."""
     picture = np.full((height, width, 3), 96, np.uint8)
     for bit in range(BITS):
         picture[: height // 2, bit * width // BITS : (bit + 1) * width // BITS] = 235 if number >> bit & 1 else 40
@@ -32,46 +32,46 @@ def read_barcode(picture: npt.NDArray[np.uint8]) -> int:
 
 
 def barcode_video(
-    path: Path, frames: int = 48, options: tuple[str, ...] = X264, width: int = SIZE, height: int = SIZE,
-    rate: str = str(RATE), before: tuple[str, ...] = (),
+    path: Path, frame_count: int = 48, options: tuple[str, ...] = X264, width: int = SIZE, height: int = SIZE,
+    rate: str = str(RATE), encoder_options: tuple[str, ...] = (),
 ) -> Path:  # fmt: skip
-    """A video whose frame n shows n."""
-    pictures = np.stack([barcode_frame(number, width, height) for number in range(frames)])
-    return video_of(path, pictures, (*before, *options), rate)
+    """Encode a video whose frame n shows the number n."""
+    pictures = np.stack([barcode_frame(number, width, height) for number in range(frame_count)])
+    return encode_video(path, pictures, (*encoder_options, *options), rate)
 
 
-def video_of(
+def encode_video(
     path: Path, pictures: npt.NDArray[np.uint8], options: tuple[str, ...] = X264, rate: str = str(RATE)
 ) -> Path:
     height, width = pictures.shape[1:3]
     command = [ffmpeg_executable(), *QUIET, "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
     command += ["-r", rate, "-i", "-", "-pix_fmt", "yuv420p", *options, str(path)]
-    done = subprocess.run(command, input=pictures.tobytes(), capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
+    process = subprocess.run(command, input=pictures.tobytes(), capture_output=True)
+    assert process.returncode == 0, process.stderr.decode()
     return path
 
 
-def numbers(pictures: npt.NDArray[np.uint8]) -> list[int]:
+def read_barcodes(pictures: npt.NDArray[np.uint8]) -> list[int]:
     return [read_barcode(picture) for picture in pictures]
 
 
-def changing_video(path: Path, frames: int = 24) -> Path:
-    """A transport stream of three pieces, the middle one of another size, shape and pixel format; each counts from 0."""
+def changing_video(path: Path, frame_count: int = 24) -> Path:
+    """Encode a transport stream of three parts that each count from 0; the middle part has another size and pixel format."""
     plain = (*X264, "-bf", "0")
-    barcode_video(path.with_name("plain.ts"), frames, plain, width=128, height=64)
-    barcode_video(path.with_name("other.ts"), frames, (*plain, "-pix_fmt", "yuv444p"), width=96, height=96)
-    pieces = path.with_name("pieces.txt")
-    pieces.write_text("".join(f"file {name}.ts\n" for name in ("plain", "other", "plain")))
-    run_ffmpeg("-f", "concat", "-i", pieces, "-c", "copy", path)
+    barcode_video(path.with_name("plain.ts"), frame_count, plain, width=128, height=64)
+    barcode_video(path.with_name("other.ts"), frame_count, (*plain, "-pix_fmt", "yuv444p"), width=96, height=96)
+    part_list = path.with_name("parts.txt")
+    part_list.write_text("".join(f"file {name}.ts\n" for name in ("plain", "other", "plain")))
+    run_ffmpeg("-f", "concat", "-i", part_list, "-c", "copy", path)
     return path
 
 
-def shown_by(picture: npt.NDArray[np.uint8], matrix: Sequence[float]) -> npt.NDArray[np.uint8]:
-    """Move each pixel of a picture to where a display matrix of right angles shows it."""
+def apply_display_matrix(picture: npt.NDArray[np.uint8], matrix: Sequence[float]) -> npt.NDArray[np.uint8]:
+    """Rotate or flip a picture by a display matrix of right angles."""
     a, b, c, d = (int(value) for value in matrix)
     rows, columns = np.indices(picture.shape[:2])
     x, y = a * columns + c * rows, b * columns + d * rows
     x, y = x - x.min(), y - y.min()
-    shown = np.empty((int(y.max()) + 1, int(x.max()) + 1, *picture.shape[2:]), np.uint8)
-    shown[y, x] = picture
-    return shown
+    displayed = np.empty((int(y.max()) + 1, int(x.max()) + 1, *picture.shape[2:]), np.uint8)
+    displayed[y, x] = picture
+    return displayed

@@ -1,4 +1,4 @@
-"""A copy of the project with a small suite of its own: real clips, released rows, baselines instead of models."""
+"""Fixtures with copies of the project that have a small suite: real clips, released rows, baselines instead of models."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ from filelock import FileLock
 from reprise.__main__ import app
 from reprise.core.files import file_digest
 
-from tests.unit.fetch.server import Behaviour, serving
+from tests.unit.fetch.server import Behaviour, serve_paths
 from tests.unit.videos import run_ffmpeg
 from tests.workflow.warm import LONGEST_S, run_module
 
@@ -95,33 +95,33 @@ overview: {{table: table2, protocol: entail, sampling: fps1, columns: [{{title: 
 """
 
 
-Done = subprocess.CompletedProcess[str]
+CompletedRun = subprocess.CompletedProcess[str]
 
 
-def both(done: Done) -> str:
-    """What a process printed."""
-    return done.stdout + done.stderr
+def printed_text(process: CompletedRun) -> str:
+    """Return everything that a process printed."""
+    return process.stdout + process.stderr
 
 
 @dataclass
 class Project:
-    """A copy of the project in a folder of the test, or a folder that is worked in by the library of another place."""
+    """A copy of the project in a test's folder, or a working directory that uses the library of another folder."""
 
     root: Path
     library: Path | None = field(default=None, kw_only=True)
 
-    def module(self, *command: str, **environment: str) -> Done:
-        """Run `python -m` in the copy, with the copy's own library."""
+    def module(self, *command: str, **environment: str) -> CompletedRun:
+        """Run `python -m` in the copy, with the copy's library."""
         return run_module(command, self.root, self.environment | environment)
 
-    def snakemake(self, *arguments: str, **environment: str) -> Done:
+    def snakemake(self, *arguments: str, **environment: str) -> CompletedRun:
         return self.module("snakemake", "--cores", "2", *arguments, **environment)
 
-    def reprise(self, *command: str) -> Done:
+    def reprise(self, *command: str) -> CompletedRun:
         return self.module("reprise", *command)
 
-    def run(self, command: Sequence[str], **environment: str) -> Done:
-        """Run a command in the copy, in a process of its own."""
+    def run(self, command: Sequence[str], **environment: str) -> CompletedRun:
+        """Run a command in the copy in a new process."""
         return subprocess.run(
             command,
             cwd=self.root,
@@ -133,41 +133,41 @@ class Project:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The library is compiled once, whatever the machine says: hundreds of processes import it."""
+        """Return the environment of the copy. Bytecode is always written, because hundreds of processes import the library."""
         return os.environ | {"PYTHONPATH": str((self.library or self.root) / "workflow"), "PYTHONDONTWRITEBYTECODE": ""}
 
-    def said(self, *command: str) -> str:
-        """What a command of the copy's own library says that succeeds."""
-        done = self.reprise(*command)
-        assert done.returncode == 0, both(done)
-        return done.stdout
+    def reprise_output(self, *command: str) -> str:
+        """Return the output of a `reprise` command of the copy's library, which must succeed."""
+        process = self.reprise(*command)
+        assert process.returncode == 0, printed_text(process)
+        return process.stdout
 
-    def called(self, *command: str) -> str:
-        """The same without a process of its own, where the copy's library is as the project's."""
-        with chdir(self.root), redirect_stdout(StringIO()) as said:
+    def call_reprise(self, *command: str) -> str:
+        """Return the output of a `reprise` command in this process, for copies whose library is unchanged."""
+        with chdir(self.root), redirect_stdout(StringIO()) as stream:
             app(command, standalone_mode=False)
-        return said.getvalue()
+        return stream.getvalue()
 
-    def refused(self, *arguments: str) -> str:
-        """What a run says that fails."""
-        said = both(done := self.snakemake(*arguments))
-        assert done.returncode != 0 and "Traceback (most recent" not in said, said
-        return said
+    def run_failing(self, *arguments: str) -> str:
+        """Return the output of a `snakemake` run, which must fail without a traceback."""
+        output = printed_text(process := self.snakemake(*arguments))
+        assert process.returncode != 0 and "Traceback (most recent" not in output, output
+        return output
 
-    def made(self, *arguments: str) -> list[str]:
-        """Run to success; the rules of the jobs that ran."""
-        said = both(done := self.snakemake(FULL, *arguments))
-        assert done.returncode == 0, said
-        return sorted(JOB.findall(said))
+    def run_rules(self, *arguments: str) -> list[str]:
+        """Run `snakemake`, which must succeed, and return the rules of the jobs that ran."""
+        output = printed_text(process := self.snakemake(FULL, *arguments))
+        assert process.returncode == 0, output
+        return sorted(JOB.findall(output))
 
-    def planned(self, *arguments: str) -> list[str]:
-        """The rules of the jobs that a dry run lists."""
-        return self.made("--dry-run", *arguments)
+    def plan_rules(self, *arguments: str) -> list[str]:
+        """Return the rules of the jobs that a dry run lists."""
+        return self.run_rules("--dry-run", *arguments)
 
     def edit(self, name: str, old: str, new: str) -> None:
         path = self.root / name
         text = path.read_text()
-        assert old in text, f"{name} does not hold {old!r}"
+        assert old in text, f"{name} does not contain {old!r}"
         path.write_text(text.replace(old, new, 1))
 
     def write(self, name: str, text: str) -> None:
@@ -184,17 +184,17 @@ class Project:
         return (self.root / name).read_text()
 
     def rows(self, name: str) -> list[dict[str, str]]:
-        """The rows of a csv."""
+        """Return the rows of a csv file."""
         with (self.root / name).open() as stream:
             return list(csv.DictReader(stream))
 
     def cells(self, table: str) -> dict[tuple[str, str], dict[str, str]]:
-        """Those of a tidy table by row label and column, as the fixed convention has them."""
+        """Return the cells of a tidy table by row label and column, in the `fixed` convention."""
         rows = self.rows(f"results/tables/{table}.csv")
         return {(row["row"], row["column"]): row for row in rows if row["convention"] != "authors"}
 
     def digests(self, stage: str) -> dict[str, tuple[str, int]]:
-        """Digest and time of every table of a stage of the small suite."""
+        """Return the digest and the modification time of each result table of a stage of the small suite."""
         folder = self.root / "results/small" / stage
         tables = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*.parquet"))}
         return {name: (file_digest(path), path.stat().st_mtime_ns) for name, path in tables.items()}
@@ -204,7 +204,7 @@ class Project:
 
 
 def make_video(path: Path, seconds: int, pattern: str = "testsrc2") -> None:
-    """A real h264 file."""
+    """Write an H.264 video."""
     path.parent.mkdir(parents=True, exist_ok=True)
     source = f"{pattern}=size=128x128:rate=24:duration={seconds}"
     options = ("-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-threads", "1")
@@ -216,25 +216,25 @@ def copy_project(target: Path) -> Project:
         source, copy = ROOT / name, target / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, copy)  # with what Python has compiled: every job would do it again
+            shutil.copytree(source, copy)  # Includes bytecode; otherwise each job would compile the library again.
         else:
             shutil.copy2(source, copy)
     project = Project(target)
-    project.edit("profiles/default/config.yaml", "300/3s", "300/1s")  # at its end each small run waits for so long
+    project.edit("profiles/default/config.yaml", "300/3s", "300/1s")  # Each run waits for this interval at its end.
     return project
 
 
 def small_rows() -> list[list[str]]:
-    """Two clips of one source video and one of another; four samples a test."""
+    """Return four samples per test, on two clips of one source video and one clip of another."""
     tests = ["control", "agent_random", "agent_bind", "coref", "action_adv", "action_manner", "action_bind", "chrono"]
     clips = ["v_aaaaaaaaaaa_seg_0_10", "v_aaaaaaaaaaa_seg_10_20", "v_bbbbbbbbbbb_seg_2_12"]
     return [
-        [one, clips[i % 3], f"Ev{i + 1}", f"{one} {i} holds", f"{one} {i} fails"] for one in tests for i in range(4)
+        [test, clips[i % 3], f"Ev{i + 1}", f"{test} {i} holds", f"{test} {i} fails"] for test in tests for i in range(4)
     ]
 
 
 def small_suite(project: Project) -> Project:
-    """Give the copy a suite of real files and make it the configured one."""
+    """Add a suite with real files to the copy and configure the copy to use it."""
     project.write("config/suites/small.yaml", SUITE)
     project.write("config/tables/small.yaml", TABLES)
     project.write("config/figures/small.yaml", FIGURES)
@@ -245,48 +245,48 @@ def small_suite(project: Project) -> Project:
     return project
 
 
-def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Project], object]) -> Path:
-    """A copy of the project that is worked on once, by the first of the processes that run tests."""
-    own = factory.getbasetemp()
-    place = (own if "PYTEST_XDIST_WORKER" not in os.environ else own.parent) / name
-    with FileLock(place.with_suffix(".lock")):
-        if not (place / "made").exists():
-            make(copy_project(place / "project"))
-            (place / "made").touch()
-    return place / "project"
+def build_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Project], object]) -> Path:
+    """Return a copy of the project on which `make` ran once, in the first test process that needs it."""
+    base = factory.getbasetemp()
+    folder = (base if "PYTEST_XDIST_WORKER" not in os.environ else base.parent) / name
+    with FileLock(folder.with_suffix(".lock")):
+        if not (folder / "complete").exists():
+            make(copy_project(folder / "project"))
+            (folder / "complete").touch()
+    return folder / "project"
 
 
-def own_copy(finished: Path, place: Path) -> Project:
-    """A finished suite that a test may change; times are kept, so nothing is out of date."""
-    place.mkdir(exist_ok=True)
-    subprocess.run(["cp", "-a", str(finished), str(place / "project")], check=True)
-    return Project(place / "project")
+def copy_of(finished: Path, folder: Path) -> Project:
+    """Copy a project for a test that may change it. The copy keeps file times, so no result is out of date."""
+    folder.mkdir(exist_ok=True)
+    subprocess.run(["cp", "-a", str(finished), str(folder / "project")], check=True)
+    return Project(folder / "project")
 
 
 @pytest.fixture(scope="session")
 def finished_small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy whose small suite has been run once; tests take their own copies of it."""
-    return made_once(tmp_path_factory, "small", lambda project: small_suite(project).made())
+    """Return a copy whose small suite has been run; tests that change it use copies."""
+    return build_once(tmp_path_factory, "small", lambda project: small_suite(project).run_rules())
 
 
 @pytest.fixture
 def small(finished_small: Path, tmp_path: Path) -> Project:
-    return own_copy(finished_small, tmp_path)
+    return copy_of(finished_small, tmp_path)
 
 
 @pytest.fixture(scope="session")
 def prepared_small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy with the small suite, nothing run."""
-    return made_once(tmp_path_factory, "prepared", small_suite)
+    """Return a copy with the small suite, which has not been run."""
+    return build_once(tmp_path_factory, "prepared", small_suite)
 
 
 @pytest.fixture
 def fresh(prepared_small: Path, tmp_path: Path) -> Project:
-    return own_copy(prepared_small, tmp_path)
+    return copy_of(prepared_small, tmp_path)
 
 
 def toy_suite(project: Project) -> Project:
-    """The small suite with a toy checkpoint as one of its models, in its early state."""
+    """Add the small suite with the early toy checkpoint as one of its models."""
     small_suite(project)
     project.write("config/tables/small.yaml", TOY_TABLES)
     project.edit("config/suites/small.yaml", "    figures: config/figures/small.yaml\n", "")
@@ -296,11 +296,11 @@ def toy_suite(project: Project) -> Project:
 
 
 def construction_suite(folder: Path, benchmark: str, tables: str) -> Project:
-    """A copy whose suite makes one benchmark alone, before people have seen anything but what the demo's reviewers did."""
+    """Return a copy whose suite constructs one benchmark, with the demo's reviews."""
     project, suite = copy_project(folder / "project"), "config/suites/construction.yaml"
     project.edit("config/config.yaml", "suite: demo", "suite: construction")
-    head, *benchmarks = re.split(r"^(?=  \w+:\n)", project.text(suite), flags=re.MULTILINE)
-    project.write(suite, head + next(one for one in benchmarks if one.startswith(f"  {benchmark}:")))
+    suite_head, *benchmarks = re.split(r"^(?=  \w+:\n)", project.text(suite), flags=re.MULTILINE)
+    project.write(suite, suite_head + next(text for text in benchmarks if text.startswith(f"  {benchmark}:")))
     project.write(f"config/tables/construction/{benchmark}.yaml", tables)
     reviews = f"resources/demo/reviews/{benchmark}"
     shutil.copytree(ROOT / reviews, project.root / reviews)
@@ -309,26 +309,26 @@ def construction_suite(folder: Path, benchmark: str, tables: str) -> Project:
 
 @pytest.fixture(scope="session")
 def finished_toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_once(tmp_path_factory, "toy", lambda project: toy_suite(project).made())
+    return build_once(tmp_path_factory, "toy", lambda project: toy_suite(project).run_rules())
 
 
 @pytest.fixture
 def toy(finished_toy: Path, tmp_path: Path) -> Project:
-    return own_copy(finished_toy, tmp_path)
+    return copy_of(finished_toy, tmp_path)
 
 
 class AnyRepository(dict[str, Behaviour]):
-    """Answers what a hub answers when it is asked for a repository's main commit."""
+    """A hub that answers each request for a repository's main commit."""
 
     def get(self, path: str, default: Behaviour | None = None) -> Behaviour:  # type: ignore[override]
         name = path.split("/api/")[1].split("/", 1)[1].removesuffix("/revision/main")
         body = json.dumps({"id": name, "sha": COMMIT, "siblings": [], "tags": []})
-        return Behaviour(body.encode(), kind="application/json")
+        return Behaviour(body.encode(), content_type="application/json")
 
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    with serving(AnyRepository()) as (url, _):
+    with serve_paths(AnyRepository()) as (url, _):
         monkeypatch.setenv("HF_ENDPOINT", url)
         monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
         yield url

@@ -1,4 +1,4 @@
-"""A project whose models are slow to load, and note when they are loaded and asked."""
+"""A project whose models load slowly, and record when they load and receive requests."""
 
 import sys
 import time
@@ -17,7 +17,7 @@ from tests.workflow import slow_model
 from tests.workflow.conftest import FULL, Project, copy_project, make_video
 
 RUNS = ("linspace4", "linspace1", "linspace4.reversed")
-QUESTIONS = 8  # of two pairs
+QUESTIONS = 8  # four per pair
 SUITE = {
     "title": "Kept",
     "show_published": False,
@@ -34,11 +34,11 @@ SUITE = {
 }
 
 
-class Kept(Project):
-    """A small suite whose models note when they are loaded and asked."""
+class ResidentProject(Project):
+    """A project with a small suite whose models record their loads and requests."""
 
-    def models(self, names: Sequence[str], runs: Sequence[str] = RUNS, **settings: object) -> "Kept":
-        gpus, answers = settings.pop("gpus", 0), settings
+    def models(self, names: Sequence[str], runs: Sequence[str] = RUNS, **settings: object) -> "ResidentProject":
+        gpus, adapter_settings = settings.pop("gpus", 0), settings
         for name in names:
             self.weights(name, 0)
             model = {
@@ -47,7 +47,7 @@ class Kept(Project):
                 "checkpoint": f"weights/{name}",
                 "gpus": gpus,
                 "memory_mb": 300,
-                "settings": {"name": name, **answers},
+                "settings": {"name": name, **adapter_settings},
             }
             self.write(f"config/models/{name}.yaml", yaml.safe_dump(model))
         rows = [
@@ -94,23 +94,23 @@ class Kept(Project):
         return [line.split() for line in path.read_text().splitlines()] if path.is_file() else []
 
     def loads(self) -> dict[str, int]:
-        found = [name for name, _ in self.notes("loaded")]
-        return {name: found.count(name) for name in found}
+        names = [name for name, _ in self.notes("loaded")]
+        return {name: names.count(name) for name in names}
 
     def processes(self) -> list[psutil.Process]:
-        """All that works in this folder."""
-        found = []
+        """Return the processes whose working directory is the project."""
+        processes = []
         for process in psutil.process_iter():
             try:
                 if process.cwd() == str(self.root) and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(process)
+                    processes.append(process)
             except psutil.Error:
                 continue
-        return found
+        return processes
 
     def model_processes(self) -> list[psutil.Process]:
-        """Those that keep a model loaded."""
-        return [one for one in self.processes() if PROCESS_MODULE in one.cmdline()]
+        """Return the processes that hold a resident model."""
+        return [process for process in self.processes() if PROCESS_MODULE in process.cmdline()]
 
     def wait_until(self, condition: Callable[[], object], longest_s: float = 60.0) -> None:
         end = time.monotonic() + longest_s
@@ -119,9 +119,9 @@ class Kept(Project):
             time.sleep(0.05)
 
 
-def kept_project(root: Path) -> Kept:
-    """A copy of the project with the adapter `slow` and two videos; its models are not written yet."""
-    project = Kept(copy_project(root).root)
+def resident_project(root: Path) -> ResidentProject:
+    """Return a copy of the project with the adapter `slow` and two videos, but without models."""
+    project = ResidentProject(copy_project(root).root)
     plug_adapters(project, Path(slow_model.__file__), slow_model.REGISTRATION)
     make_video(project.root / "videos/aaaaaaaaaaa.mp4", 3)
     make_video(project.root / "videos/bbbbbbbbbbb.mp4", 4, "testsrc")

@@ -1,4 +1,4 @@
-"""The adapter `slow`, plugged into a copy of the library: takes long to load, and notes what happens in the folder `notes`."""
+"""Define the adapter `slow` for a copy of the library: it loads slowly, and records its events in the folder `notes`."""
 
 import os
 import time
@@ -23,7 +23,7 @@ NOTES = Path("notes")
 
 
 class Slow:
-    """Takes the first option."""
+    """A model that answers with the first option."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._settings = spec.settings
@@ -31,12 +31,12 @@ class Slow:
         time.sleep(spec.settings["load_s"])
         self._note("loaded", str(os.getpid()))
 
-    def begin(self, spec: ModelSpec) -> None:
+    def begin_run(self, spec: ModelSpec) -> None:
         self._note("begun", str(os.getpid()))
 
     def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
-            self._note("asked", request.request_id)
+            self._note("requested", request.request_id)
             time.sleep(self._settings["answer_s"])
             yield Answer(text=request.options[0])
 

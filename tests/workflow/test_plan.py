@@ -1,4 +1,4 @@
-"""`reprise plan` in a finished copy with a toy checkpoint: what would be asked, why, and what that takes."""
+"""Test `reprise plan` in a finished copy with a toy checkpoint: pending requests, their reasons and costs."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +19,7 @@ RESULTS = Path("results/small")
 ENTAIL, MC = "velociti/entail/fps1/toy-llava-ov", "velociti/mc/fps1/toy-llava-ov"
 
 
-class Made(NamedTuple):
+class RunSize(NamedTuple):
     questions: int
     frames: int
     tokens: int
@@ -27,21 +27,21 @@ class Made(NamedTuple):
 
 
 @pytest.fixture
-def inside(toy: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(toy: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.chdir(toy.root)
     monkeypatch.setenv("COLUMNS", "80")
     return toy
 
 
-def made(run: str) -> Made:
+def measure_run(run: str) -> RunSize:
     answers, timings = (pl.read_parquet(RESULTS / f"responses/{run}{kind}.parquet") for kind in ("", ".timings"))
     frames = pl.read_parquet(RESULTS / "frames/velociti/fps1.parquet")["indices"].list.len()
     seconds = timings["seconds"].sum() + timings["waiting"].sum()
-    return Made(answers.height, frames.sum(), answers["tokens_in"].sum(), seconds)
+    return RunSize(answers.height, frames.sum(), answers["tokens_in"].sum(), seconds)
 
 
 def forget(run: str) -> None:
-    """As if a run had never been asked."""
+    """Delete the answers of a run and everything derived from them."""
     plan = load_plan(None)
     key = make_job(plan, ScoredRun(Run.parse(run)), RunKeys(plan)).key
     for path in (*RESULTS.glob(f"*/{run}*.parquet"), *RESULTS.glob(f"verdicts/{run}/*")):
@@ -50,29 +50,29 @@ def forget(run: str) -> None:
     cache.unlink()
 
 
-def planned() -> dict[str, JobEstimate]:
-    return {one.pending_job.job.scored_run.name: one for one in estimate_jobs(load_plan(None), [])[1]}
+def pending_estimates() -> dict[str, JobEstimate]:
+    return {estimate.pending_job.job.scored_run.name: estimate for estimate in estimate_jobs(load_plan(None), [])[1]}
 
 
-def test_a_new_checkpoint_is_asked_everything_again(
-    inside: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_new_checkpoint_makes_all_its_requests_pending(
+    project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inside.edit("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-early", "checkpoints/llava-ov-late")
-    found = planned()
-    assert found.keys() == {ENTAIL, MC}
-    for name, one in found.items():
-        before = made(name)
-        assert one.workload is not None and one.prompt_tokens is not None and one.time is not None
-        assert (one.requests, one.n_answered, one.frames) == (before.questions, 0, before.frames)
-        assert one.prompt_tokens == pytest.approx(before.tokens), "as many as the last time"
-        assert one.time.source == "itself" and one.time.seconds == pytest.approx(before.seconds)
+    project.edit("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-early", "checkpoints/llava-ov-late")
+    estimates = pending_estimates()
+    assert estimates.keys() == {ENTAIL, MC}
+    for name, estimate in estimates.items():
+        size = measure_run(name)
+        assert estimate.workload is not None and estimate.prompt_tokens is not None and estimate.time is not None
+        assert (estimate.request_count, estimate.n_answered, estimate.frame_count) == (size.questions, 0, size.frames)
+        assert estimate.prompt_tokens == pytest.approx(size.tokens), "as many as in the last run"
+        assert estimate.time.source == "itself" and estimate.time.seconds == pytest.approx(size.seconds)
     show_plan([], False, None)
     text = capsys.readouterr().out
-    said = " ".join(text.split())
-    assert "2 inference jobs pending; done: 1." in said and max(map(len, text.splitlines())) <= 80
-    assert "toy-llava-ov: weights changed (model.checkpoint: " in said and " No GPU; weights: " in said
-    count = sum(made(one).questions for one in found)
-    assert f"Total: requests {count:,}; " in said and "Disk: nothing to fetch" in said
+    output = " ".join(text.split())
+    assert "2 inference jobs pending; done: 1." in output and max(map(len, text.splitlines())) <= 80
+    assert "toy-llava-ov: weights changed (model.checkpoint: " in output and " No GPU; weights: " in output
+    count = sum(measure_run(name).questions for name in estimates)
+    assert f"Total: requests {count:,}; " in output and "Disk: nothing to fetch" in output
     monkeypatch.setattr("reprise.commands.plan.MAX_LINES", 3)
     show_plan([], False, None)
     assert "and 1 more: --all lists them" in capsys.readouterr().out
@@ -80,25 +80,30 @@ def test_a_new_checkpoint_is_asked_everything_again(
     assert capsys.readouterr().out == text
 
 
-def test_before_the_clips_are_there_the_questions_are_known_and_before_the_release_nothing(inside: Project) -> None:
-    whole = made(ENTAIL)
+def test_requests_are_known_before_the_clips_but_not_before_the_release(project: Project) -> None:
+    size = measure_run(ENTAIL)
     forget(ENTAIL)
     Path(RESULTS / "frames/velociti/fps1.parquet").unlink()
     for manifest in (RESULTS / "clips/velociti").glob("*.parquet"):
         manifest.unlink()
-    one = planned()[ENTAIL]
-    assert (one.requests, one.is_upper_bound, one.frames) == (whole.questions, True, 3 * 10), "three clips of 10 s"
+    estimate = pending_estimates()[ENTAIL]
+    assert (estimate.request_count, estimate.is_upper_bound, estimate.frame_count) == (size.questions, True, 3 * 10), (
+        "three clips of 10 s"
+    )
     assert estimate_pending_data(load_plan(None), "velociti") == {"videos": (0, 0.0), "clips": (3, None)}
     (RESULTS / "requests/velociti/entail.parquet").unlink()
     (RESULTS / "annotations/velociti/clips.parquet").unlink()
-    assert planned()[ENTAIL].requests is None and estimate_pending_data(load_plan(None), "velociti") is None
+    assert pending_estimates()[ENTAIL].request_count is None
+    assert estimate_pending_data(load_plan(None), "velociti") is None
 
 
-def test_what_is_meant_by_a_target(inside: Project) -> None:
+def test_targets_select_runs(project: Project) -> None:
     plan = load_plan(None)
-    table = [one.name for one in select_scored_runs(plan, ["results/tables/velociti/table2.html"])]
+    table_runs = [run.name for run in select_scored_runs(plan, ["results/tables/velociti/table2.html"])]
     assert (
-        table == [one.name for one in select_scored_runs(plan, ["table2"])] == ["velociti/entail/fps1/oracle", ENTAIL]
+        table_runs
+        == [run.name for run in select_scored_runs(plan, ["table2"])]
+        == ["velociti/entail/fps1/oracle", ENTAIL]
     )
-    assert [one.name for one in select_scored_runs(plan, ["mc/toy"])] == [MC]
-    assert [one.name for one in select_scored_runs(plan, [f"results/small/metrics/{MC}.parquet", "mc"])] == [MC]
+    assert [run.name for run in select_scored_runs(plan, ["mc/toy"])] == [MC]
+    assert [run.name for run in select_scored_runs(plan, [f"results/small/metrics/{MC}.parquet", "mc"])] == [MC]

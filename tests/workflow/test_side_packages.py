@@ -1,4 +1,4 @@
-"""A package beside the library is imported, and its rules are read, only where a suite has one of its keys."""
+"""Test that a side package is imported, and its rules are included, only for suites with one of its keys."""
 
 import os
 import subprocess
@@ -29,9 +29,9 @@ SUITES = {
 }
 
 
-def printed(code: str, suite: str) -> list[str]:
+def run_code(code: str, suite: str) -> list[str]:
     """Return the lines that a new process prints."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code, suite],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")},
@@ -39,12 +39,12 @@ def printed(code: str, suite: str) -> list[str]:
         text=True,
         check=True,
     )
-    return done.stdout.splitlines()
+    return process.stdout.splitlines()
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_a_suite_reads_only_the_rules_that_it_needs(suite: str) -> None:
-    *rules, imported = printed(LIST_RULES, suite)
+def test_a_suite_includes_only_the_rules_that_it_needs(suite: str) -> None:
+    *rules, imported = run_code(LIST_RULES, suite)
     assert set(imported.split()[1:]) == SUITES[suite]
     assert {name for name, prefix in PREFIXES.items() if any(rule.startswith(prefix) for rule in rules)} == SUITES[
         suite
@@ -53,4 +53,4 @@ def test_a_suite_reads_only_the_rules_that_it_needs(suite: str) -> None:
 
 
 def test_planning_the_demo_imports_no_side_package() -> None:
-    assert printed(PLAN, "demo")[-1].split() == ["imported"]
+    assert run_code(PLAN, "demo")[-1].split() == ["imported"]

@@ -1,6 +1,6 @@
-"""`python -m` in a child of a process that has imported what Snakemake needs, which is half of what a start takes.
+"""Run `python -m` in a fork of a process with Snakemake's imports, which take half of its start time.
 
-Nothing of the project itself is imported before: a child imports it from the copy that it runs in.
+The process imports nothing of the project. A child imports it from the copy in which it runs.
 """
 
 import gc
@@ -24,15 +24,15 @@ LIBRARIES = (
 
 
 @cache
-def _warm() -> "subprocess.Popen[str]":
+def _fork_server() -> "subprocess.Popen[str]":
     return subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def run_module(
     arguments: Sequence[str], folder: Path, environment: Mapping[str, str]
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a module to its end; what it printed."""
-    process = _warm()
+    """Run a module to its end and return the completed process."""
+    process = _fork_server()
     assert process.stdin is not None and process.stdout is not None
     with tempfile.NamedTemporaryFile("r") as out, tempfile.NamedTemporaryFile("r") as err:
         order = [list(arguments), str(folder), dict(environment), out.name, err.name]
@@ -41,8 +41,8 @@ def run_module(
         return subprocess.CompletedProcess(arguments, int(process.stdout.readline()), out.read(), err.read())
 
 
-def _become(order: str) -> None:
-    """Be the process that was ordered."""
+def _run_order(order: str) -> None:
+    """Run the module of an order in this process."""
     (module, *rest), folder, environment, out, err = json.loads(order)
     for number, name in enumerate((os.devnull, out, err)):
         os.dup2(os.open(name, os.O_RDWR), number)
@@ -59,13 +59,13 @@ def _become(order: str) -> None:
 def _serve() -> None:
     for name in LIBRARIES:
         import_module(name)
-    gc.freeze()  # a child has nothing to find among them
+    gc.freeze()  # The garbage collector of a child must not scan the imported modules.
     replies = os.dup(1)
     for order in sys.stdin:
         child = os.fork()
         if child == 0:
             os.close(replies)
-            _become(order)
+            _run_order(order)
             break
         os.write(replies, f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\n".encode())
 

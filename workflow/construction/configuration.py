@@ -1,4 +1,4 @@
-"""Checks of a suite's constructions against other files, and the benchmarks that exist before the static filter."""
+"""Checks of a suite's constructions against other files, and the unfiltered benchmarks of the static filter."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,7 +13,7 @@ from reprise.core.paths import locate
 
 from construction.settings import Construction, MmbenchVideoSettings, StaticFilter, WrittenConstruction, writers_of
 
-PROMPTS = {  # kind of construction -> the names of its writer's prompts
+REQUIRED_PROMPTS = {  # kind of construction -> the names of its writer's prompts
     "velociti": ("caption", "action_adv", "action_manner"),
     "vinoground": ("pairs", "more"),
     "temporalbench": ("words", "events", "category"),
@@ -43,13 +43,16 @@ def static_filters(configuration: Configuration) -> dict[str, StaticFilter]:
     }
 
 
-def completed(configuration: Configuration) -> Configuration:
-    """Add each filtered benchmark before its filter, in no table, with the runs of the filter."""
+def complete(configuration: Configuration) -> Configuration:
+    """Add an unfiltered copy of each benchmark with a static filter: in no table, with the filter's runs."""
     suite, entries = configuration.suite, dict(configuration.suite.benchmarks)
     benchmarks, tables = dict(configuration.benchmarks), dict(configuration.tables)
     for name, static_filter in static_filters(configuration).items():
-        unfiltered, cleared = f"{name}{UNFILTERED}", dict.fromkeys(("construction", "figures", "ratings", "subset"))
-        changes: dict[str, Any] = {**cleared, "extra_runs": static_filter.runs(), "annotators": {}}
+        unfiltered, cleared_keys = (
+            f"{name}{UNFILTERED}",
+            dict.fromkeys(("construction", "figures", "ratings", "subset")),
+        )
+        changes: dict[str, Any] = {**cleared_keys, "extra_runs": static_filter.runs(), "annotators": {}}
         entries[unfiltered] = suite.benchmarks[name].model_copy(update=changes)
         benchmarks[unfiltered] = configuration.benchmarks[name]
         tables[unfiltered] = configuration.tables[name].model_copy(
@@ -59,8 +62,8 @@ def completed(configuration: Configuration) -> Configuration:
     return replace(configuration, suite=completed_suite, benchmarks=benchmarks, tables=tables)
 
 
-def _check_construction(checks: NameChecks, name: str, benchmark_notes: ProblemNotes) -> None:
-    entry = checks.configuration.suite.benchmarks[name]
+def _check_construction(checks: NameChecks, benchmark: str, benchmark_notes: ProblemNotes) -> None:
+    entry = checks.configuration.suite.benchmarks[benchmark]
     construction: Construction | None = entry.construction
     notes = benchmark_notes.at_key(".construction")
     if construction is None:
@@ -69,8 +72,8 @@ def _check_construction(checks: NameChecks, name: str, benchmark_notes: ProblemN
         benchmark_notes.at_key(".release").add(
             "should be `{kind: constructed}` because the benchmark has a `construction:`."
         )
-    if construction.kind != name:
-        notes.at_key(".kind").add(f"'{construction.kind}' does not match the benchmark; write '{name}'.")
+    if construction.kind != benchmark:
+        notes.at_key(".kind").add(f"'{construction.kind}' does not match the benchmark; write '{benchmark}'.")
     notes.at_key(".review.verdicts").check_files(construction.review.verdicts, checks.root, "reviews/*.csv")
     if isinstance(construction, WrittenConstruction):
         for writer in writers_of(construction):
@@ -80,7 +83,7 @@ def _check_construction(checks: NameChecks, name: str, benchmark_notes: ProblemN
                 writer_notes.add(
                     f"'{writer}' cannot write texts because its responses are imported. Name a model that runs here."
                 )
-        _check_prompts(checks, construction.prompts, PROMPTS[construction.kind], notes.at_key(".prompts"))
+        _check_prompts(checks, construction.prompts, REQUIRED_PROMPTS[construction.kind], notes.at_key(".prompts"))
     if isinstance(construction, MmbenchVideoSettings) and construction.other_sets:
         for set_name, file in construction.other_sets.files().items():
             if not locate(file, checks.root).is_file():
@@ -89,10 +92,10 @@ def _check_construction(checks: NameChecks, name: str, benchmark_notes: ProblemN
                 )
 
 
-def _check_static(checks: NameChecks, name: str, static_filter: StaticFilter, notes: ProblemNotes) -> None:
-    spec, entry = checks.configuration.benchmarks.get(name), checks.configuration.suite.benchmarks[name]
+def _check_static(checks: NameChecks, benchmark: str, static_filter: StaticFilter, notes: ProblemNotes) -> None:
+    spec, entry = checks.configuration.benchmarks.get(benchmark), checks.configuration.suite.benchmarks[benchmark]
     for run in static_filter.runs():
-        notes.add(*checks.run_problems(run, name))
+        notes.add(*checks.run_problems(run, benchmark))
     protocol_spec = spec.protocols.get(static_filter.protocol) if spec else None
     if spec and protocol_spec and protocol_spec.judge is None:
         with_judge = [key for key, protocol in spec.protocols.items() if protocol.judge is not None]
@@ -110,10 +113,10 @@ def _check_static(checks: NameChecks, name: str, static_filter: StaticFilter, no
             )
 
 
-def _check_prompts(checks: NameChecks, file: str, needed: tuple[str, ...], notes: ProblemNotes) -> None:
+def _check_prompts(checks: NameChecks, file: str, required: tuple[str, ...], notes: ProblemNotes) -> None:
     if notes.check_file(file, checks.root, "resources/prompts"):
         try:
-            missing = [name for name in needed if name not in load_prompts(locate(file, checks.root))]
-            notes.add(*(f"{file} has no prompt '{name}'. Needed: {', '.join(needed)}." for name in missing))
+            missing = [name for name in required if name not in load_prompts(locate(file, checks.root))]
+            notes.add(*(f"{file} has no prompt '{name}'. Needed: {', '.join(required)}." for name in missing))
         except UserError as error:
             notes.add(str(error))

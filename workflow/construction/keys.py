@@ -1,4 +1,4 @@
-"""Settings keys of the steps of a construction. The filter of static questions also has a `ReviewKey`."""
+"""Settings keys of a construction's steps. The steps `review` and `static` share `ReviewKey`."""
 
 from pydantic import Field
 from reprise.benchmarks.prompts import Prompt

@@ -18,7 +18,7 @@ from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.settings import ReleaseFolder
 from reprise.models.keys import ModelRunKey
 from reprise.plan.answers import FailedAnswers, ModelJob, find_failed_answers
-from reprise.plan.retries import manifest_retry_reason, retry_param
+from reprise.plan.retries import compute_retry_param, find_manifest_retry_reason
 from reprise.plan.run_keys import NO_FRAMES, RunKeys, digest_local_weights
 from reprise.plan.runs import Plan
 from reprise.plan.side_package import SidePackage
@@ -34,7 +34,7 @@ from construction.keys import (
     SubsetKey,
     WritingKey,
 )
-from construction.registry import MEASURED
+from construction.registry import MEASURED_BENCHMARKS
 from construction.settings import (
     BaseConstruction,
     CheckpointEncoder,
@@ -61,7 +61,7 @@ VERSIONS = {
 }
 """The version of each stage. Raise it if the results of the stage change on purpose, and note it in CHANGELOG.md."""
 WRITER = "writer"
-WRITING = "construction"  # the protocol name of a writing round
+WRITING_PROTOCOL = "construction"  # the protocol name of a writing round
 
 
 def constructions_of(plan: Plan) -> Mapping[str, ConstructionSettings]:
@@ -78,43 +78,43 @@ def written_constructions(plan: Plan) -> Mapping[str, WrittenConstruction]:
     }
 
 
-def writer_run(benchmark: str, number: int | str, writer: str) -> Run:
-    return Run(benchmark, WRITING, f"round{number}", writer)
+def writer_run(benchmark: str, round_number: int | str, writer: str) -> Run:
+    return Run(benchmark, WRITING_PROTOCOL, f"round{round_number}", writer)
 
 
-def writers_here(plan: Plan, benchmark: str, settings: WrittenConstruction) -> list[str]:
-    """Return the models that write a benchmark's texts, and check that they run here."""
+def get_local_writers(plan: Plan, benchmark: str, settings: WrittenConstruction) -> list[str]:
+    """Return the writers of a benchmark's texts; raise an error if `run:` does not select one of them."""
     writers = writers_of(settings)
     for writer in writers:
-        if writer not in plan.models:
+        if writer not in plan.selected_models:
             key = "writer" if writer == settings.writer else "other_writers"
             raise UserError(
-                f"{plan.config.file}: benchmarks.{benchmark}.construction.{key}: '{writer}' does "
+                f"{plan.config.suite_file}: benchmarks.{benchmark}.construction.{key}: '{writer}' does "
                 "not run here. Add it to `run:`; a model behind an API also needs a budget."
             )
     return writers
 
 
 def writing_prompts(settings: BaseConstruction) -> dict[str, Prompt]:
-    """Return the writer's prompts; none without a writer."""
+    """Return the writer's prompts, or no prompts if the construction has no writer."""
     return load_prompts(Path(settings.prompts)) if isinstance(settings, WrittenConstruction) else {}
 
 
 def writer_settings(
-    runs: RunKeys, benchmark: str, settings: WrittenConstruction, writer: str
+    run_keys: RunKeys, benchmark: str, settings: WrittenConstruction, writer: str
 ) -> tuple[str, ModelRunKey]:
     """Return the name and the settings of a model that writes a benchmark's texts."""
-    query = {"form": "writer", "ask": "write", "max_tokens": settings.max_tokens, "sampling": NO_FRAMES}
+    query = {"form": "writer", "request_type": "write", "max_tokens": settings.max_tokens, "sampling": NO_FRAMES}
     texts = {
         f"{name}.{part}": text
         for name, prompt in writing_prompts(settings).items()
         for part, text in (("system", prompt.system), ("user", prompt.user))
     }
     name = settings_name("construction", benchmark, WRITER, writer)
-    return name, runs.model_key(f"{writer} as writer of {benchmark}", writer, texts, query)
+    return name, run_keys.model_key(f"{writer} as writer of {benchmark}", writer, texts, query)
 
 
-UNUSED = "unused"  # the value of settings that a step does not use
+UNUSED = "unused"  # placeholder of the settings that a step does not use
 
 
 class Package(SidePackage):
@@ -124,74 +124,90 @@ class Package(SidePackage):
         super().__init__(plan)
         self._constructed, self._written = constructions_of(plan), written_constructions(plan)
         entries, constructions = plan.config.suite.benchmarks.items(), self._constructed.items()
-        self._searches = {name: entry.subset_search for name, entry in entries if entry.subset_search is not None}
-        self._filtered = static_filters(plan.config)
-        self._checks = {
-            name: glob_files(static_filter.verdicts or "") for name, static_filter in self._filtered.items()
+        self._subset_searches = {
+            name: entry.subset_search for name, entry in entries if entry.subset_search is not None
         }
-        self._sets = {
+        self._static_filters = static_filters(plan.config)
+        self._check_files = {
+            name: glob_files(static_filter.verdicts or "") for name, static_filter in self._static_filters.items()
+        }
+        self._video_sets = {
             name: construction.other_sets
             for name, construction in constructions
             if isinstance(construction, MmbenchVideoSettings) and construction.other_sets
         }
-        # These wildcard patterns match the constructed benchmarks, those with a filter of static questions, those whose
-        # clips are measured before texts are written, those with a subset search, and the other video sets.
-        self.constructed, self.with_static_filter = any_of_pattern(self._constructed), any_of_pattern(self._filtered)
-        self.measured = any_of_pattern(name for name, construction in constructions if construction.kind in MEASURED)
-        self.with_subset_search = any_of_pattern(self._searches)
-        self.sets = any_of_pattern({name for video_sets in self._sets.values() for name in video_sets.scoring})
+        # Each of these attributes is a wildcard pattern. The patterns match all constructed benchmarks, those with a
+        # static filter, those with measured clips, those with a subset search, and the names of the other video sets.
+        self.constructed, self.with_static_filter = (
+            any_of_pattern(self._constructed),
+            any_of_pattern(self._static_filters),
+        )
+        self.measured = any_of_pattern(
+            name for name, construction in constructions if construction.kind in MEASURED_BENCHMARKS
+        )
+        self.with_subset_search = any_of_pattern(self._subset_searches)
+        self.sets = any_of_pattern({name for video_sets in self._video_sets.values() for name in video_sets.scoring})
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Settings]]:
+    def stage_keys(self, run_keys: RunKeys) -> Iterator[tuple[str, Settings]]:
         for benchmark, construction in self._constructed.items():
             annotations, patterns = construction.annotations, tuple(construction.files)
             file_digests = (
-                self._plan.digests_in(annotations.path, patterns) if isinstance(annotations, ReleaseFolder) else {}
+                self._plan.compute_folder_digests(annotations.path, patterns)
+                if isinstance(annotations, ReleaseFolder)
+                else {}
             )
             source_key = ReleaseKey(benchmark=benchmark, release=annotations, files=patterns, folder_files=file_digests)
             yield (
                 settings_name("construction", benchmark, "source"),
-                runs.add_versions("release", source_key, world=annotations.kind),
+                run_keys.add_versions("release", source_key, world=annotations.kind),
             )
-            for step, key in self._steps(benchmark, construction).items():
-                versioned_key = runs.add_versions(f"construction_{step}", drop_unused_settings(step, key))
+            for step, key in self._step_keys(benchmark, construction).items():
+                versioned_key = run_keys.add_versions(f"construction_{step}", drop_unused_settings(step, key))
                 yield settings_name("construction", benchmark, step), versioned_key
-        for benchmark, video_sets in self._sets.items():
-            digests, fields = self._plan.digests(video_sets.files().values()), video_sets.model_dump(exclude={"folder"})
+        for benchmark, video_sets in self._video_sets.items():
+            digests, fields = (
+                self._plan.compute_digests(video_sets.files().values()),
+                video_sets.model_dump(exclude={"folder"}),
+            )
             draw = DrawKey(**fields, seed=self._constructed[benchmark].seed, files=digests)
-            yield settings_name("construction", benchmark, "draw"), runs.add_versions("construction_draw", draw)
+            yield settings_name("construction", benchmark, "draw"), run_keys.add_versions("construction_draw", draw)
         for benchmark, settings in self._written.items():
-            for writer in writers_here(self._plan, benchmark, settings):
-                yield writer_settings(runs, benchmark, settings, writer)
-        for benchmark, search in self._searches.items():
+            for writer in get_local_writers(self._plan, benchmark, settings):
+                yield writer_settings(run_keys, benchmark, settings, writer)
+        for benchmark, search in self._subset_searches.items():
             file = settings_name("construction", benchmark, "subset")
-            yield file, runs.add_versions("construction_subset", SubsetKey(settings=search))
+            yield file, run_keys.add_versions("construction_subset", SubsetKey(settings=search))
 
-    def _steps(self, benchmark: str, construction: ConstructionSettings) -> Mapping[str, StepKey]:
+    def _step_keys(self, benchmark: str, construction: ConstructionSettings) -> Mapping[str, StepKey]:
         """Return the settings of a construction's steps."""
         plan, prompts = self._plan, writing_prompts(construction)
         title, notice = plan.config.benchmarks[benchmark].title, plan.config.suite.notice
         steps: dict[str, StepKey] = {
             "candidates": StepKey(settings=construction),
             "samples": SamplesKey(
-                settings=construction, prompts=prompts, embedder=_embedder(plan, benchmark, construction)
+                settings=construction, prompts=prompts, embedder=_embedder_digest(plan, benchmark, construction)
             ),
-            "review": ReviewKey(settings=construction, verdicts=plan.digests(glob_files(construction.review.verdicts))),
+            "review": ReviewKey(
+                settings=construction, verdicts=plan.compute_digests(glob_files(construction.review.verdicts))
+            ),
             "release": StepKey(settings=construction),
             "statistics": ConstructionStatisticsKey(settings=construction, title=title, notice=notice),
         }
-        if construction.kind in MEASURED:
+        if construction.kind in MEASURED_BENCHMARKS:
             steps["clips"] = StepKey(settings=construction)
         if isinstance(construction, WrittenConstruction):
             steps["requests"] = WritingKey(settings=construction, prompts=prompts)
         if isinstance(construction, MmbenchVideoSettings):
             steps["guidelines"] = StepKey(settings=construction)
-        if benchmark in self._filtered:
-            steps["static"] = ReviewKey(settings=construction, verdicts=plan.digests(self._checks[benchmark]))
+        if benchmark in self._static_filters:
+            steps["static"] = ReviewKey(
+                settings=construction, verdicts=plan.compute_digests(self._check_files[benchmark])
+            )
         return steps
 
     def clip_metadata(self, wildcards: Any) -> list[Path]:
         """Return the metadata of the candidate clips; nothing for benchmarks without measurements."""
-        is_needed = self._constructed[wildcards.benchmark].kind in MEASURED
+        is_needed = self._constructed[wildcards.benchmark].kind in MEASURED_BENCHMARKS
         return [self._results.construction(wildcards.benchmark, "clip_metadata.parquet")] if is_needed else []
 
     def manifests(self, wildcards: Any) -> list[Path]:
@@ -206,34 +222,34 @@ class Package(SidePackage):
 
     def _retry(self, stage: ManifestKind, wildcards: Any) -> str:
         path = self._results.construction(wildcards.benchmark, stage) / f"{wildcards.shard}.parquet"
-        return retry_param(path, manifest_retry_reason(self._plan, stage, wildcards.benchmark, path))
+        return compute_retry_param(path, find_manifest_retry_reason(self._plan, stage, wildcards.benchmark, path))
 
     def pages(self) -> list[Path]:
         return [self._results.construction(name, "statistics.md") for name in sorted(self._constructed)]
 
-    def jobs(self) -> Iterator[ModelJob]:
+    def model_jobs(self) -> Iterator[ModelJob]:
         """Yield the rounds in which language models write the texts of benchmarks."""
-        runs = RunKeys(self._plan)
+        run_keys = RunKeys(self._plan)
         for benchmark, settings in self._written.items():
             for writer in writers_of(settings):
-                name, key = writer_settings(runs, benchmark, settings, writer)
+                name, key = writer_settings(run_keys, benchmark, settings, writer)
                 for number in range(1, settings.rounds + 1):
                     yield ModelJob(
                         ScoredRun(writer_run(benchmark, number, writer)),
                         name,
                         key.key,
-                        responses=self._round("replies", benchmark, writer, number),
-                        requests=self._round("requests", benchmark, writer, number),
+                        responses_path=self._round_path("replies", benchmark, writer, number),
+                        requests_path=self._round_path("requests", benchmark, writer, number),
                         max_tokens=settings.max_tokens,
                         title=f"round {number} of writing {benchmark} by {writer}",
                     )
 
-    def _round(self, folder: str, benchmark: str, writer: str, number: int | str) -> Path:
+    def _round_path(self, folder: str, benchmark: str, writer: str, number: int | str) -> Path:
         return self._results.construction(benchmark, folder) / writer / f"{number}.parquet"
 
     def pending_jobs(self, states: RunStates, benchmarks: Collection[str]) -> Iterator[PendingJob]:
         """Yield the next round of each writer; later requests depend on its replies."""
-        selected = (job for job in self.jobs() if job.scored_run.run.benchmark in benchmarks)
+        selected = (job for job in self.model_jobs() if job.scored_run.run.benchmark in benchmarks)
         rounds = group_by_key(selected, lambda job: (job.scored_run.run.benchmark, job.scored_run.run.model))
         for jobs in rounds.values():
             for remaining, job in zip(reversed(range(len(jobs))), jobs, strict=True):
@@ -246,7 +262,7 @@ class Package(SidePackage):
                     break
 
     def summarize_outcome(self, targets: Sequence[str]) -> Iterator[str]:
-        """Yield a line per benchmark that these targets construct: how many rows were kept before the writing."""
+        """Yield a line per benchmark that the targets construct: how many rows of its pool are kept."""
         for benchmark in self._constructed:
             pool = self._results.construction(benchmark, "pool.parquet")
             if not pool.is_file() or (
@@ -260,38 +276,38 @@ class Package(SidePackage):
 
     def retry_replies(self, wildcards: Any) -> str:
         """Return a parameter that changes if failed requests of a round are worth another try."""
-        replies = self._round("replies", wildcards.benchmark, wildcards.model, wildcards.round)
-        failed = self._failed.get(ScoredRun(writer_run(wildcards.benchmark, wildcards.round, wildcards.model)))
-        return retry_param(replies, "failed" if failed is not None and failed.retry_counts else "")
+        replies = self._round_path("replies", wildcards.benchmark, wildcards.model, wildcards.round)
+        failed = self._failed_answers.get(ScoredRun(writer_run(wildcards.benchmark, wildcards.round, wildcards.model)))
+        return compute_retry_param(replies, "failed" if failed is not None and failed.retry_count_by_reason else "")
 
     @cached_property
-    def _failed(self) -> dict[ScoredRun, FailedAnswers]:
+    def _failed_answers(self) -> dict[ScoredRun, FailedAnswers]:
         return {answers.job.scored_run: answers for answers in find_failed_answers(self._plan)}
 
-    def rounds_before(self, wildcards: Any) -> list[Path]:
-        """Return a writer's replies of earlier rounds. The first writer gets all replies, as it labels all texts."""
+    def earlier_replies(self, wildcards: Any) -> list[Path]:
+        """Return the replies of earlier rounds: those of all writers for `writer:`, else the writer's own."""
         settings = self._written[wildcards.benchmark]
         writers = writers_of(settings) if wildcards.model == settings.writer else [wildcards.model]
         return self._replies(wildcards.benchmark, writers, int(wildcards.round) - 1)
 
-    def every_round(self, wildcards: Any) -> list[Path]:
+    def all_replies(self, wildcards: Any) -> list[Path]:
         """Return the replies of all rounds; none if no model writes texts."""
         settings = self._written.get(wildcards.benchmark)
         return self._replies(wildcards.benchmark, writers_of(settings), settings.rounds) if settings else []
 
     def _replies(self, benchmark: str, writers: Sequence[str], rounds: int) -> list[Path]:
         numbers = range(1, rounds + 1)
-        return [self._round("replies", benchmark, writer, number) for writer in writers for number in numbers]
+        return [self._round_path("replies", benchmark, writer, number) for writer in writers for number in numbers]
 
     def verdicts(self, wildcards: Any) -> list[Path]:
         return glob_files(self._constructed[wildcards.benchmark].review.verdicts)
 
     def subset_verdicts(self, wildcards: Any) -> list[Path]:
-        search = self._searches[wildcards.benchmark]
+        search = self._subset_searches[wildcards.benchmark]
         run = Run(wildcards.benchmark, search.protocol, search.sampling, wildcards.model)
         if run not in self._plan.runs():
             raise UserError(
-                f"{self._plan.config.file}: benchmarks.{run.benchmark}.subset_search: run "
+                f"{self._plan.config.suite_file}: benchmarks.{run.benchmark}.subset_search: run "
                 f"'{run.name}' does not exist here. Name it in `extra_runs:` and its model in `run:`, or correct "
                 "`protocol:` and `sampling:`."
             )
@@ -302,37 +318,37 @@ class Package(SidePackage):
 
     def release_tables(self, wildcards: Any) -> list[Path]:
         """Return the table to release: `static` with a filter of static questions, else `reviewed`."""
-        return self.tables("static" if wildcards.benchmark in self._filtered else "reviewed")(wildcards)
+        return self.tables("static" if wildcards.benchmark in self._static_filters else "reviewed")(wildcards)
 
     def statistics_tables(self, wildcards: Any) -> list[Path]:
         names = ["pool", "texts", "candidates", "written", "samples", "reviewed", "votes"]
-        return self.tables(*names, *(["static"] if wildcards.benchmark in self._filtered else []))(wildcards)
+        return self.tables(*names, *(["static"] if wildcards.benchmark in self._static_filters else []))(wildcards)
 
     def ratings(self, wildcards: Any) -> list[Path]:
         """Return the judge's verdicts on the answers from one random frame."""
         benchmark = wildcards.benchmark
-        runs = [Run.parse(f"{benchmark}{UNFILTERED}/{name}") for name in self._filtered[benchmark].runs()]
+        runs = [Run.parse(f"{benchmark}{UNFILTERED}/{name}") for name in self._static_filters[benchmark].runs()]
         return [self._results.verdicts(run, self._plan.find_judge(run)) for run in runs]
 
-    def checks_by_hand(self, wildcards: Any) -> list[Path]:
-        return self._checks[wildcards.benchmark]
+    def manual_check_files(self, wildcards: Any) -> list[Path]:
+        return self._check_files[wildcards.benchmark]
 
     def sampled_sets(self, wildcards: Any) -> list[Path]:
-        video_sets = self._sets.get(wildcards.benchmark)
+        video_sets = self._video_sets.get(wildcards.benchmark)
         folder = self._results.construction(wildcards.benchmark, "sets")
         return [folder / f"{name}.csv" for name in sorted(video_sets.scoring)] if video_sets else []
 
-    def set_file(self, wildcards: Any) -> list[str]:
-        return [self._sets[wildcards.benchmark].files()[wildcards.set]]
+    def video_set_file(self, wildcards: Any) -> list[str]:
+        return [self._video_sets[wildcards.benchmark].files()[wildcards.set]]
 
 
 def drop_unused_settings(step: str, key: StepKey) -> StepKey:
-    """Replace the settings that a step does not use, so that their change does not rerun the step."""
+    """Replace the settings that a step does not use: a change of them must not rerun the step."""
     placeholders: dict[str, Any] = {}
-    if isinstance(key.settings, WrittenConstruction):  # The writers' keys hold the content of both.
+    if isinstance(key.settings, WrittenConstruction):  # The writers' keys contain the model and the prompts.
         placeholders = {"writer": UNUSED, "prompts": UNUSED}
     if isinstance(key.settings, TemporalBenchSettings):
-        if step in ("requests", "samples", "statistics"):  # These steps tell the writers apart.
+        if step in ("requests", "samples", "statistics"):  # The results of these steps name the writers.
             placeholders["writer"] = key.settings.writer
         else:
             placeholders["other_writers"] = []
@@ -340,27 +356,27 @@ def drop_unused_settings(step: str, key: StepKey) -> StepKey:
         placeholders["review"] = type(key.settings.review)(verdicts=UNUSED)
     if isinstance(key.settings, MmbenchVideoSettings):
         placeholders |= {
-            name: None for name, reader in (("static", "static"), ("other_sets", "release")) if step != reader
+            name: None for name, using_step in (("static", "static"), ("other_sets", "release")) if step != using_step
         }
     return key.model_copy(update={"settings": key.settings.model_copy(update=placeholders)})
 
 
-def _embedder(plan: Plan, benchmark: str, settings: ConstructionSettings) -> str | None:
+def _embedder_digest(plan: Plan, benchmark: str, settings: ConstructionSettings) -> str | None:
     """Return the digest of the checkpoint that compares captions, or None if the encoder is no checkpoint."""
     if not isinstance(settings, VinogroundSettings) or not isinstance(settings.encoder, CheckpointEncoder):
         return None
-    setting = f"{plan.config.file}: benchmarks.{benchmark}.construction.encoder.folder"
+    setting = f"{plan.config.suite_file}: benchmarks.{benchmark}.construction.encoder.folder"
     return digest_local_weights(Path(settings.encoder.folder), setting, "or write `encoder: {kind: words}`", plan.store)
 
 
 def _round_state(states: RunStates, job: ModelJob) -> PendingJob:
-    """Return a writing round with the reasons why it runs, which are empty if its replies exist and are up to date."""
+    """Return a writing round with the reasons to run it, which are empty if its replies are up to date."""
     model = job.scored_run.run.model
-    if not job.responses.is_file():
+    if not job.responses_path.is_file():
         return PendingJob(job, model, (NOT_COMPUTED,), has_stale_inputs=False)
-    reasons = [reason for change in states.changes_since(job.responses) for reason in describe_changes(change)]
-    inputs = {"candidates": job.responses.parents[2] / "texts.parquet", "requests": job.requests}
+    reasons = [reason for change in states.changes_since(job.responses_path) for reason in describe_changes(change)]
+    inputs = {"candidates": job.responses_path.parents[2] / "texts.parquet", "requests": job.requests_path}
     changed = [name for name, path in inputs.items() if states.changes_since(path)]
     if changed:
-        reasons.append(f"computed again before it: {', '.join(changed)}")
+        reasons.append(f"recomputed before this job: {', '.join(changed)}")
     return PendingJob(job, model, tuple(dict.fromkeys(reasons)), has_stale_inputs=bool(changed))

@@ -12,18 +12,18 @@ from reprise.core.schemas import RESPONSES, build_table, read_table, write_table
 from construction.filters import Row
 from construction.tables import SCHEMAS
 
-MEASURED = ("temporalbench",)
-"""The benchmarks that filter clips by measurements. Their step `clips` selects the clips to fetch and measure first."""
-MODULES = {
+MEASURED_BENCHMARKS = ("temporalbench",)
+"""Benchmarks that filter clips by measured metadata. Their step `clips` lists the clips to fetch and measure."""
+MODULE_BY_STEP = {
     **dict.fromkeys(("clips", "candidates", "guidelines", "requests", "samples"), "making"),
     **dict.fromkeys(("review", "static", "release", "statistics"), "review"),
 }
-"""The module that defines each step as a function, in order. Between `requests` and `samples` the writers reply, once
-per round."""
+"""Step -> the module that defines it as a function, in the order of the steps. The writers reply once per round,
+between `requests` and `samples`."""
 
 
 def load_step(kind: str, step: str) -> Any:
-    return getattr(import_module(f"construction.{kind}.{MODULES[step]}"), step)
+    return getattr(import_module(f"construction.{kind}.{MODULE_BY_STEP[step]}"), step)
 
 
 def read_tables(kind: str, paths: Iterable[Path]) -> dict[str, pl.DataFrame]:

@@ -1,4 +1,4 @@
-"""Review of a construction by annotators: aggregate their verdicts and list the tasks that still need some."""
+"""Review of a construction by annotators: aggregate their verdicts and list the tasks that need more."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from human_evaluation.tasks import RowProblem, Task, Votes
 from construction.filters import KEPT, Row
 from construction.settings import ReviewSettings
 
-MAX_LISTED_CHOICES = 16  # the number of a task's choices that a csv file lists
+MAX_LISTED_CHOICES = 16  # the largest number of choices that the csv file lists for a task
 
 
 class ReviewResult(NamedTuple):
@@ -25,7 +25,7 @@ class ReviewResult(NamedTuple):
 
 
 def decide(tasks: Sequence[Task], votes: Votes, settings: ReviewSettings) -> dict[str, Row]:
-    """Return the decision on each task: its votes, those in favour, and the filter that drops it, if any."""
+    """Return the decision on each task: its numbers of votes and of votes in favour, and the filter that drops it."""
     decisions = {}
     for task in tasks:
         verdicts = votes.by_task.get(task.task_id, {})
@@ -35,8 +35,8 @@ def decide(tasks: Sequence[Task], votes: Votes, settings: ReviewSettings) -> dic
             if settings.undecided == "drop":
                 verdict = {"filter": "not_reviewed", "why": f"judged by {len(verdicts)} of {settings.votes}"}
         elif 2 * in_favour <= len(verdicts):
-            listed = ", ".join(f"{person}: {verdict}" for person, verdict in sorted(verdicts.items()))
-            verdict = {"filter": "refused", "why": listed}
+            verdict_list = ", ".join(f"{person}: {verdict}" for person, verdict in sorted(verdicts.items()))
+            verdict = {"filter": "refused", "why": verdict_list}
         decisions[task.task_id] = {"votes": len(verdicts), "in_favour": in_favour, **verdict}
     return decisions
 
@@ -49,8 +49,8 @@ def apply_decisions(samples: pl.DataFrame, decisions: Mapping[str, Row]) -> list
     ]
 
 
-def task_rows(tasks: Sequence[Task], votes: Votes, needed: int) -> list[Row]:
-    """Return the tasks for annotators, with those that still need verdicts first and long lists of choices cut."""
+def task_rows(tasks: Sequence[Task], votes: Votes, needed_votes: int) -> list[Row]:
+    """Return the rows of annotators' tasks, those that need more verdicts first, with long lists of choices cut."""
     rows = [
         {
             "task_id": task.task_id,
@@ -66,4 +66,4 @@ def task_rows(tasks: Sequence[Task], votes: Votes, needed: int) -> list[Row]:
         }
         for task in tasks
     ]
-    return sorted(rows, key=lambda row: len(votes.by_task.get(row["task_id"], {})) >= needed)
+    return sorted(rows, key=lambda row: len(votes.by_task.get(row["task_id"], {})) >= needed_votes)

@@ -1,6 +1,6 @@
 # Construction of benchmarks: raw annotations, candidates, texts by a language model, filters, human review, a release.
 # Only suites with `construction:` or `subset_search:` include these rules. CONSTRUCTION has their input functions,
-# and CONSTRUCT is the start of a command of this package.
+# and CONSTRUCT begins the command of each stage of this package.
 CONSTRUCTION = SUITE.packages["construction"]
 CONSTRUCT = SUITE.stage_command("construction")
 
@@ -106,7 +106,7 @@ rule construction_candidates:
 rule construction_requests:
     input:
         tables=CONSTRUCTION.tables("texts", "candidates"),
-        replies=CONSTRUCTION.rounds_before,
+        replies=CONSTRUCTION.earlier_replies,
     output:
         out="<suite>/construction/{benchmark}/requests/{model}/{round}.parquet",
     log:
@@ -148,7 +148,7 @@ use rule infer as construction_write with:
 rule construction_samples:
     input:
         tables=CONSTRUCTION.tables("pool", "texts", "candidates"),
-        replies=CONSTRUCTION.every_round,
+        replies=CONSTRUCTION.all_replies,
     output:
         out=[
             "<suite>/construction/{benchmark}/written.parquet",
@@ -237,7 +237,7 @@ rule construction_guidelines:
 
 rule construction_draw:
     input:
-        file=CONSTRUCTION.set_file,
+        file=CONSTRUCTION.video_set_file,
     output:
         out="<suite>/construction/{benchmark}/sets/{set}.csv",
     log:
@@ -277,7 +277,7 @@ rule construction_static:
     input:
         reviewed=CONSTRUCTION.tables("reviewed"),
         ratings=CONSTRUCTION.ratings,
-        checks=CONSTRUCTION.checks_by_hand,
+        checks=CONSTRUCTION.manual_check_files,
     output:
         out="<suite>/construction/{benchmark}/static.parquet",
         tasks="<suite>/construction/{benchmark}/review/static.csv",

@@ -17,11 +17,11 @@ class ReviewSettings(Settings):
     """Review of samples by annotators."""
 
     verdicts: FilePath
-    """Glob pattern of the csv or json files with annotators' verdicts; their columns are those of the tasks."""
+    """Glob pattern of the csv or json files with annotators' verdicts."""
     votes: int = Field(1, ge=1)
-    """Minimum number of annotators per task. A sample is kept if the majority accepts it."""
+    """Minimum annotators per task; the majority must accept a sample."""
     videos: str = "clips/{video}.mp4"
-    """Path of a task's video below Label Studio's `LOCAL_FILES_DOCUMENT_ROOT`; `{video}` is the task's column."""
+    """Path of a task's video below Label Studio's `LOCAL_FILES_DOCUMENT_ROOT`."""
 
     @field_validator("videos")
     @classmethod
@@ -31,27 +31,27 @@ class ReviewSettings(Settings):
         return videos
 
     undecided: Literal["keep", "drop"] = "drop"
-    """What happens to a task with too few verdicts. `keep` marks the release as not reviewed."""
+    """Treatment of a task with too few verdicts. `keep` marks the release as not reviewed."""
 
 
 class AgreedReview(ReviewSettings):
     """Review in which several annotators must agree independently."""
 
     votes: int = Field(2, ge=1)
-    """Minimum number of annotators per task. The majority must accept a sample, so two must agree."""
+    """Minimum annotators per task; the majority must accept a sample."""
 
 
 class SubsetSearch(Settings):
-    """Search for a subset of VELOCITI on which a model scores as on all samples (appendix B.3 of its paper)."""
+    """Search for a subset of VELOCITI on which a model's score is close to that on all samples (appendix B.3)."""
 
     protocol: str = Field("entail", pattern=SLUG)
-    """Protocol of the model's run. It must have requests for both captions."""
+    """Protocol of the model's run. It must request an answer about each caption."""
     sampling: str = Field("fps1", pattern=SLUG)
     """Sampling of the model's run."""
     per_test: int = Field(150, ge=1)
     """Number of samples per test."""
     tolerance: float = Field(1.0, ge=0)
-    """Largest difference from the strict score of all samples, in percentage points. The paper states none."""
+    """Largest difference from the strict score of all samples, in points. The paper states none."""
     tries: int = Field(1000, ge=1)
     """Maximum number of random subsets to try per test."""
     seed: int = 0
@@ -88,7 +88,7 @@ class WrittenConstruction(BaseConstruction):
     prompts: FilePath
     """File with the writer's prompts."""
     rounds: int = Field(2, ge=1, le=100)
-    """Maximum number of rounds. Later rounds repeat the requests whose replies cannot be used, with the reason."""
+    """Maximum rounds. Later rounds repeat requests without a usable reply."""
     max_tokens: int = Field(256, ge=1)
     """Maximum length of a reply, in tokens."""
 
@@ -103,11 +103,11 @@ class VelocitiSettings(WrittenConstruction):
     split: str = "valid"
     """VidSitu split whose videos are used."""
     videos: int | None = Field(None, ge=1)
-    """Maximum number of videos, sampled with the seed; all by default."""
+    """Maximum videos; all by default."""
     per_video: int | None = Field(None, ge=1)
-    """Maximum number of samples per video and test, sampled with the seed; all by default."""
-    verbs_left_out: list[str] = Field([])
-    """Verbs whose events are not used, such as `stand`, which is not an action."""
+    """Maximum samples per video and test; all by default."""
+    excluded_verbs: list[str] = Field([])
+    """Verbs whose events are not used, such as `stand`."""
 
 
 class CaptionColumns(Settings):
@@ -136,9 +136,9 @@ class CheckpointEncoder(Settings):
     kind: Literal["checkpoint"]
     """`checkpoint`: sentence embeddings of a local checkpoint, such as the paper's MPNet."""
     folder: FilePath
-    """Folder of a transformers checkpoint with its tokenizer, such as all-mpnet-base-v2. It is not downloaded."""
+    """Local folder of a transformers checkpoint, such as all-mpnet-base-v2."""
     tokens: int = Field(384, ge=3)
-    """Maximum length of a text in tokens, with special tokens; longer texts are cut. all-mpnet-base-v2 has 384."""
+    """Maximum length of a text in tokens; longer texts are cut."""
 
 
 Encoder = Annotated[WordsEncoder | CheckpointEncoder, Field(discriminator="kind")]
@@ -152,7 +152,7 @@ class VinogroundSettings(WrittenConstruction):
     files: list[str] = Field(["*.json", "*.jsonl", "*.csv", "*.tsv", "*.parquet"])
     """Glob patterns of the caption files."""
     columns: CaptionColumns = CaptionColumns()
-    """Columns of the caption files. The defaults follow other projects; they were not checked against VATEX."""
+    """Columns of the caption files. The defaults were not checked against VATEX."""
     span: str | None = r"(?P<video>.+)_(?P<start>\d+)_(?P<end>\d+)"
     """Regular expression of a video's id with the groups `video`, `start` and `end` (seconds). Use null if ids are
     file names."""
@@ -172,13 +172,13 @@ class VinogroundSettings(WrittenConstruction):
         return span
 
     review: AgreedReview
-    """The review by annotators. The paper keeps samples on which several of its authors agree independently."""
+    """The review. The paper keeps samples on which several authors agree."""
     captions_per_video: int = Field(5, ge=1)
     """Number of captions per video to search, from the first on."""
     pairs: int = Field(500, ge=1)
-    """Number of caption pairs to write. The conversation ends after `rounds:` at the latest."""
+    """Number of caption pairs to write within `rounds:`."""
     encoder: Encoder = WordsEncoder(kind="words")
-    """Encoder that compares captions. The paper uses MPNet. Embeddings of a checkpoint are kept in the store."""
+    """Encoder that compares captions. The paper uses MPNet."""
     nearest: int = Field(20, ge=1)
     """Number of most similar captions that annotators review for each caption of a pair."""
 
@@ -189,8 +189,8 @@ class TemporalBenchSettings(WrittenConstruction):
     kind: Literal["temporalbench"]
     """`temporalbench`: from clips of several data sets with human captions."""
     other_writers: list[Slug] = Field([])
-    """Further models that write negatives; `run:` must select them. Only `writer:` names the categories of all
-    negatives and writes negatives of negatives."""
+    """Further models that write negatives; `run:` must select them. Only `writer:` names categories and writes
+    negatives of negatives."""
 
     @field_validator("other_writers")
     @classmethod
@@ -201,37 +201,35 @@ class TemporalBenchSettings(WrittenConstruction):
         return writers
 
     files: list[str] = Field(["*annotations*.json", "*annotations*.jsonl", "*annotations*.csv"])
-    """Glob patterns of the files of clips and captions. docs/construction.md lists their columns."""
+    """Glob patterns of the files of clips and captions (docs/construction.md)."""
     datasets: list[str] = Field(
         ["ActivityNet", "Charades", "FineGym", "Movie_Description", "Oops", "COIN", "EgoExo4D"], min_length=1
     )
     """The source data sets."""
     splits: list[str] = Field(["validation", "test"], min_length=1)
-    """The splits of these data sets that are used."""
+    """Splits of the source data sets whose clips are used."""
     described: list[str] = Field(["FineGym"])
     """Data sets whose original descriptions are used as captions."""
     longest_s: float = Field(20.0, gt=0)
     """Maximum length of a clip in seconds."""
     transitions: int = Field(1, ge=0)
-    """Maximum number of scene transitions in a clip, as `clip_metadata_settings.shots` detects them. The paper states
-    none."""
+    """Maximum scene transitions in a clip. The paper states none."""
     measured: int | None = Field(None, ge=1)
-    """Number of clips per data set to fetch and measure, sampled with the seed; all by default."""
+    """Clips per data set to fetch and measure; all by default."""
     per_dataset: int = Field(300, ge=1)
-    """Number of clips per data set to caption, sampled with the seed from those that pass the filters."""
+    """Clips per data set to caption, of those that pass the filters."""
     word_negatives: int = Field(9, ge=1)
-    """Maximum number of negatives per caption and writer in which a word or phrase is replaced."""
+    """Maximum negatives per caption and writer that replace a word or phrase."""
     event_negatives: int = Field(6, ge=1)
-    """Maximum number of negatives per caption and writer in which the order of events changes."""
+    """Maximum negatives per caption and writer that reorder events."""
     central_tries: int = Field(3, ge=1)
-    """Number of word-level negatives per caption for which `writer:` writes negatives in turn, for Table 4. The first
-    one that passes the review with its negatives is N1(C)."""
+    """Number of word-level negatives per caption for which `writer:` writes negatives in turn, for Table 4."""
     rounds: int = Field(4, ge=2, le=100)
-    """Maximum number of rounds per writer: negatives first, then their categories and repeated requests."""
+    """Maximum rounds per writer: negatives, then categories and repeated requests."""
     long_datasets: list[str] = Field(["ActivityNet", "Charades", "COIN", "FineGym"])
     """Data sets whose clips are combined into long videos."""
     long_clips: int | None = Field(None, ge=2)
-    """Maximum number of clips per long video, sampled with the seed; all clips of its source by default."""
+    """Maximum clips per long video; all clips of its source by default."""
     long_negatives: int = Field(4, ge=1)
     """Number of negatives per long video."""
 
@@ -242,14 +240,14 @@ class StaticFilter(Settings):
     model: str = Field(pattern=SLUG)
     """The model that answers from one frame (GPT-4v in the paper); `run:` must select it."""
     protocol: str = Field("unpacked", pattern=SLUG)
-    """Protocol of the model's runs, whose answers the benchmark's judge rates. The paper samples a frame per question,
-    so each question is a separate request by default."""
+    """Protocol of the model's runs. The paper samples a frame per question, so each question is a separate request by
+    default."""
     samplings: list[Slug] = Field(["still0", "still1", "still2", "still3"], min_length=1)
     """Samplings of one random frame, one per seed."""
     least: float = Field(2.5, ge=0, le=3)
     """Lowest mean rating (0 to 3) at which a question is dropped."""
     verdicts: FilePath | None = None
-    """Glob pattern of files with manual checks. Their majority takes precedence over the rating."""
+    """Glob pattern of manual checks, whose majority takes precedence over the rating."""
 
     def runs(self) -> list[str]:
         return [f"{self.protocol}/{sampling}/{self.model}" for sampling in self.samplings]
@@ -259,9 +257,9 @@ class OtherSets(Settings):
     """Other video sets, from which questions are sampled for the table of temporal indispensability."""
 
     folder: FilePath
-    """Folder with a file `<set>.csv` per set, with the columns `video`, `question` and `answer`."""
+    """Folder with files `<set>.csv`: columns `video`, `question` and `answer`."""
     scoring: dict[Slug, Literal["0 to 3", "0 to 5", "accuracy"]]
-    """The sets, with the scoring of each."""
+    """Scoring of each set, by its name."""
     count: int = Field(1000, ge=1)
     """Number of questions to sample from each set."""
 
@@ -278,7 +276,7 @@ class MmbenchVideoSettings(BaseConstruction):
     files: list[str] = Field(["collection.csv", "questions/*.csv"])
     """Glob patterns of the annotation files."""
     categories: list[str] | None = None
-    """Allowed categories of videos; any by default. The paper shows 16 in a figure."""
+    """Allowed categories of videos, by default any."""
     shortest_s: float = Field(30, ge=0)
     """Minimum length of a collected video in seconds."""
     longest_s: float = Field(360, gt=0)
@@ -288,9 +286,9 @@ class MmbenchVideoSettings(BaseConstruction):
     answer_words: int = Field(1, ge=1)
     """Minimum number of words in an answer."""
     static: StaticFilter | None = None
-    """Filter of questions that one frame answers; none by default."""
+    """Filter of questions that one frame answers."""
     other_sets: OtherSets | None = None
-    """Other video sets to sample questions from; none by default."""
+    """Other video sets to sample questions from."""
 
 
 Construction = Annotated[

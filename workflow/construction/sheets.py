@@ -10,20 +10,20 @@ from reprise.core.errors import UserError, suggest_name
 from reprise.core.plain import escape_invisible, parse_number, truncate
 from reprise.core.tabular import read_csv_lines
 
-VIDEO = re.compile(r"\w[\w.-]{0,119}")
-NAME = re.compile(r"[\w-][\w.-]{0,119}")  # a source video's name; a YouTube id may begin with '-'
+CLIP_NAME = re.compile(r"\w[\w.-]{0,119}")
+SOURCE_NAME = re.compile(r"[\w-][\w.-]{0,119}")  # a source video's name; a YouTube id may begin with '-'
 VIDEO_EXTENSION = re.compile(r"\.(?:mp4|mkv|webm|avi|mov)$", re.IGNORECASE)
-LONGEST_EXCERPT = 60
+MAX_EXCERPT_CHARS = 60
 
 
-def has_control(text: str) -> bool:
+def has_control_characters(text: str) -> bool:
     """Return whether a text has control characters, such as NUL, or lone surrogates, which cannot be encoded."""
     return any(category(character) in ("Cc", "Cs") for character in text)
 
 
 def excerpt(text: str) -> str:
     """Return the beginning of a text as error messages print it."""
-    return escape_invisible(truncate(text, LONGEST_EXCERPT))
+    return escape_invisible(truncate(text, MAX_EXCERPT_CHARS))
 
 
 def parse_cell(text: str | None) -> float | None:
@@ -49,15 +49,15 @@ class SheetRow(NamedTuple):
     def video(self, column: str) -> str:
         """Return the name of a video without its file extension."""
         name = VIDEO_EXTENSION.sub("", self.cells[column])
-        if not VIDEO.fullmatch(name):
+        if not CLIP_NAME.fullmatch(name):
             allowed = "a file name: at most 120 letters (Unicode NFC), digits, '.', '_' and '-', without a folder"
             raise self.cell_error(column, allowed)
         return name
 
     def cell_error(self, column: str, allowed: str) -> UserError:
-        content = excerpt(self.cells[column])
+        found = excerpt(self.cells[column])
         return UserError(
-            f"{self.location}: column '{column}': found '{content}'; allowed: {allowed}. "
+            f"{self.location}: column '{column}': found '{found}'; allowed: {allowed}. "
             "Correct the row, then run the same command again."
         )
 
@@ -80,7 +80,7 @@ def read_sheet(path: Path, needed: Sequence[str], optional: Sequence[str]) -> It
             {name: " ".join(cell.split()) for name, cell in zip(header, cells, strict=True)},
         )
         for column, text in row.cells.items():
-            if has_control(text):
+            if has_control_characters(text):
                 raise row.cell_error(column, "text without control characters")
         if any(row.cells.values()):
             yield row

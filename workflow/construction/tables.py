@@ -10,13 +10,13 @@ from reprise.core.schemas import NAMED_TEXTS
 
 Columns = dict[str, Any]
 SPAN: Columns = {"start_s": pl.Float64, "end_s": pl.Float64}
-FILTERED: Columns = {"filter": pl.String, "why": pl.String}
+FILTER_COLUMNS: Columns = {"filter": pl.String, "why": pl.String}
 """The filter that dropped the row, empty for kept rows, and its reason."""
 VOTE_COUNTS: Columns = {"votes": pl.Int32, "in_favour": pl.Int32}
 
 
-def filtered(columns: Columns) -> pl.Schema:
-    return pl.Schema([*columns.items(), *FILTERED.items()])
+def with_filter_columns(columns: Columns) -> pl.Schema:
+    return pl.Schema([*columns.items(), *FILTER_COLUMNS.items()])
 
 
 TEXT: Columns = {
@@ -26,21 +26,21 @@ TEXT: Columns = {
     "agent": pl.String,  # the agent that the text must name
     "values": NAMED_TEXTS,  # the values of the prompt's placeholders
     "known": pl.List(pl.String),  # texts that a replacement must differ from, such as the verbs of the video
-    "instead_of": pl.String,  # the text that it must not repeat, if any
+    "instead_of": pl.String,  # id of the text that this text must not repeat, if any
 }
 
 WRITTEN_TEXT: Columns = {
     "text_id": pl.String,
     "kind": pl.String,
-    "rounds": pl.Int32,  # the number of requests for it
+    "rounds": pl.Int32,  # the number of requests for the text
     "text": pl.String,  # empty if no reply is usable
     "target": pl.String,  # the writer's replacement of the verb or the manner
-    "replies": pl.List(pl.String),  # all, raw
+    "replies": pl.List(pl.String),  # all raw replies
     "problems": pl.List(pl.String),  # one per unusable reply: `<filter>: <reason>`
 }
 
 VOTES = pl.Schema({
-    "task_id": pl.String,  # a task that is no sample, such as a single caption
+    "task_id": pl.String,  # a task that is not a sample, such as a single caption
     "verdict": pl.String,
 })  # fmt: skip
 
@@ -48,12 +48,12 @@ COUNTS = pl.Schema({
     "step": pl.String, "filter": pl.String, "entered": pl.Int64, "dropped": pl.Int64, "left": pl.Int64,
 })  # fmt: skip
 
-SHARED = {"texts": pl.Schema(TEXT), "written": filtered(WRITTEN_TEXT), "votes": VOTES}
-NO_CANDIDATES = filtered({"sample_id": pl.String})  # no candidates exist before the writer replies
+SHARED = {"texts": pl.Schema(TEXT), "written": with_filter_columns(WRITTEN_TEXT), "votes": VOTES}
+NO_CANDIDATES = with_filter_columns({"sample_id": pl.String})  # no candidates exist before the writer replies
 
 # --- VELOCITI
 
-EVENTS = filtered({
+EVENTS = with_filter_columns({
     "video": pl.String,
     "annotation": pl.Int32,  # which of the video's annotations, from 0
     "event": pl.String,  # Ev1 ... Ev5
@@ -77,14 +77,14 @@ CANDIDATE_TEXTS: Columns = {side: pl.List(pl.String) for side in ("positive", "n
 
 # --- Vinoground
 
-POOL_CAPTIONS = filtered({
+POOL_CAPTIONS = with_filter_columns({
     "video": pl.String,  # as the annotations name it
-    "source": pl.String,  # the video that it is cut from
+    "source": pl.String,  # the source video of the clip
     **SPAN,
     "caption": pl.String,
 })  # fmt: skip
 
-PAIRS = filtered({
+PAIRS = with_filter_columns({
     "pair": pl.String,  # a digest of both captions
     "round": pl.Int32,
     "positive": pl.String,
@@ -107,16 +107,16 @@ CATEGORY: Columns = {"category": pl.String}  # a pair's category by review, such
 
 # --- TemporalBench
 
-CLIPS = filtered({
+CLIPS = with_filter_columns({
     "clip": pl.String,  # as the evaluation names it
     "dataset": pl.String,
     "split": pl.String,
     "video": pl.String,
     **SPAN,
     "description": pl.String,  # of the source data set
-    "caption": pl.String,  # human, corrected if so; empty if missing, joined if several
+    "caption": pl.String,  # by annotators, refined if available; empty if missing; several captions are joined
     "is_refined": pl.Boolean,
-    "seconds": pl.Float64,  # measured, as the two below; null if not measured
+    "seconds": pl.Float64,  # `seconds`, `shots` and `motion` are measured; null if not measured
     "shots": pl.Int32,
     "motion": pl.Float64,
 })  # fmt: skip
@@ -130,19 +130,19 @@ NEGATIVE: Columns = {
     "level": pl.String,  # words | events | central: a negative of a negative
     "writer": pl.String,  # the model that wrote it, hidden from annotators
     "caption": pl.String,
-    "of": pl.String,  # the text it contradicts: the caption, or its first negative
+    "of": pl.String,  # the contradicted text: the caption, or a negative of the caption
     "negative": pl.String,
-    "category": pl.String,  # as released; empty for a negative of a negative
+    "category": pl.String,  # category in the release; empty for a negative of a negative
 }
 
 # --- MMBench-Video
 
-COLLECTED = filtered({
+COLLECTED = with_filter_columns({
     "video": pl.String,  # name of the clip that annotators cut
-    "source": pl.String,  # the video that it is cut from
+    "source": pl.String,  # the source video of the clip
     "video_type": pl.String,
-    "duration_s": pl.Float64,  # of the source; null if it is no number
-    **SPAN,  # of the clip in it
+    "duration_s": pl.Float64,  # of the source video; null if the cell is not a number
+    **SPAN,  # of the clip in the source video
 })  # fmt: skip
 
 QUESTION: Columns = {
@@ -153,7 +153,7 @@ QUESTION: Columns = {
     "question": pl.String,
     "answer": pl.String,
     "dimensions": pl.List(pl.String),  # leaves of the taxonomy
-    **SPAN,  # when the clip shows the answer; null if the annotator gives no span
+    **SPAN,  # the part of the clip that shows the answer; null if the annotator gives none
     "annotator": pl.String,
     "where": pl.String,  # file and row
 }
@@ -165,21 +165,24 @@ RATINGS: Columns = {
 
 SCHEMAS: dict[str, dict[str, pl.Schema]] = {
     "velociti": SHARED | {
-        "pool": EVENTS, "candidates": filtered(SAMPLE | CANDIDATE_TEXTS), "samples": filtered(SAMPLE),
-        "reviewed": filtered(SAMPLE | VOTE_COUNTS),
+        "pool": EVENTS, "candidates": with_filter_columns(SAMPLE | CANDIDATE_TEXTS),
+        "samples": with_filter_columns(SAMPLE),
+        "reviewed": with_filter_columns(SAMPLE | VOTE_COUNTS),
     },
     "vinoground": SHARED | {
-        "pool": POOL_CAPTIONS, "candidates": NO_CANDIDATES, "written": PAIRS, "samples": filtered(RETRIEVED),
-        "reviewed": filtered(RETRIEVED | VOTE_COUNTS | CATEGORY),
+        "pool": POOL_CAPTIONS, "candidates": NO_CANDIDATES, "written": PAIRS, "samples": with_filter_columns(RETRIEVED),
+        "reviewed": with_filter_columns(RETRIEVED | VOTE_COUNTS | CATEGORY),
     },
     "temporalbench": SHARED | {
-        "pool": CLIPS, "candidates": NO_CANDIDATES, "written": filtered({"writer": pl.String} | WRITTEN_TEXT),
-        "samples": filtered(NEGATIVE), "reviewed": filtered(NEGATIVE | VOTE_COUNTS),
+        "pool": CLIPS, "candidates": NO_CANDIDATES,
+        "written": with_filter_columns({"writer": pl.String} | WRITTEN_TEXT),
+        "samples": with_filter_columns(NEGATIVE), "reviewed": with_filter_columns(NEGATIVE | VOTE_COUNTS),
     },
     "mmbench_video": SHARED | {
-        "pool": COLLECTED, "candidates": filtered(QUESTION), "written": filtered({"text_id": pl.String}),
-        "samples": filtered(CHECKED_QUESTION), "reviewed": filtered(CHECKED_QUESTION | VOTE_COUNTS),
-        "static": filtered(CHECKED_QUESTION | RATINGS | VOTE_COUNTS),
+        "pool": COLLECTED, "candidates": with_filter_columns(QUESTION),
+        "written": with_filter_columns({"text_id": pl.String}), "samples": with_filter_columns(CHECKED_QUESTION),
+        "reviewed": with_filter_columns(CHECKED_QUESTION | VOTE_COUNTS),
+        "static": with_filter_columns(CHECKED_QUESTION | RATINGS | VOTE_COUNTS),
     },
 }  # fmt: skip
 """The schema of each table, by benchmark."""
@@ -190,7 +193,7 @@ NEGATIVE_FILTERS = ("more_than_asked", "no_words", "unchanged", "in_prompt", "du
 FILTERS: dict[str, dict[str, tuple[str, ...]]] = {
     "velociti": {
         "pool": (
-            "other_split", "other_video", "other_annotation", "no_verb", "no_agent", "too_long", "verb_left_out",
+            "other_split", "other_video", "other_annotation", "no_verb", "no_agent", "too_long", "excluded_verb",
             "duplicate",
         ),
         "candidates": ("may_be_true", "enough_of_video"),

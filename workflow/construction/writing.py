@@ -1,4 +1,4 @@
-"""Rounds of requests to a writer model, until each reply is usable, and the parsing of its replies."""
+"""Rounds of requests to a writer model until each text has a usable reply, and the parsing of replies."""
 
 import json
 import re
@@ -10,19 +10,19 @@ from reprise.benchmarks.prompts import Prompt, fill_template
 from reprise.core.plain import truncate
 
 from construction.filters import KEPT, Row
-from construction.sheets import has_control
+from construction.sheets import has_control_characters
 
 REFUSALS = re.compile(
     r"^\W*(?:i['’]?m sorry|i am sorry|sorry,|i can(?:not|['’]t)\b|i['’]?m (?:not able|unable)|i am (?:not able|unable)|"
     r"as an ai\b|as a language model)",
     re.IGNORECASE,
 )
-FENCE = re.compile(r"^```\w*\n(.*?)\n?```$", re.DOTALL)
+CODE_FENCE = re.compile(r"^```\w*\n(.*?)\n?```$", re.DOTALL)
 QUOTES = ('""', "“”", "„“", "„”", "”“", "””", "‟”", "«»", "»«", "‹›", "「」", "『』", "''", "‘’", "‚‘", "`´", "``")
 """The opening and closing quotes that may surround a text."""
-LONGEST_EXCERPT = 80
-REPEATED_CHARS = 60
-LINE = re.compile(r"^[^\S\n]*(?:\d+[^\S\n]*[.):]|[-*•])\s*(\S.*)$", re.MULTILINE)
+MAX_EXCERPT_CHARS = 80
+PROMPT_START_CHARS = 60
+LIST_LINE = re.compile(r"^[^\S\n]*(?:\d+[^\S\n]*[.):]|[-*•])\s*(\S.*)$", re.MULTILINE)
 FEEDBACK = "\n\nYour last reply was:\n{reply}\n\nIt cannot be used ({problem}: {why}). Write it again."
 FAILED = "failed"
 
@@ -44,24 +44,24 @@ class ParsedReply(NamedTuple):
 
 
 ReplyParser = Callable[[Row, str, str, Mapping[str, str]], tuple[str, str]]
-"""A parser: (text to write, reply, prompt, texts written so far by id) -> (text of the reply, its target)."""
+"""A parser: (row of the text, reply, prompt, written text by id) -> (text of the reply, replaced verb or manner)."""
 
 
 class Rounds:
-    """The parsed replies of all rounds so far. Some texts are known, and requested, only in a later round."""
+    """The parsed replies of all rounds so far. A text may enter in a later round, because it depends on replies."""
 
     def __init__(
         self, texts: Sequence[Row], replies: Iterable[pl.DataFrame], prompts: Mapping[str, Prompt], parse: ReplyParser
     ) -> None:
         self._replies = [{row["item_id"]: row for row in table.iter_rows(named=True)} for table in replies]
         self._texts, self._prompts, self._parse = texts, prompts, parse
-        self.written: dict[str, str] = {}
+        self.text_by_id: dict[str, str] = {}
         self._parsed_replies: dict[str, list[ParsedReply]] = {}
-        # Texts that others must not repeat come first.
+        # Parse the texts that another text must not repeat first, because the parser of the other text needs them.
         for text in sorted(texts, key=lambda text: bool(text["instead_of"])):
             parsed = self._parsed_replies[text["text_id"]] = list(self._parse_replies(text))
             if parsed and not parsed[-1].problem:
-                self.written[text["text_id"]] = parsed[-1].text
+                self.text_by_id[text["text_id"]] = parsed[-1].text
 
     def _parse_replies(self, text: Row) -> Iterator[ParsedReply]:
         """Yield the parsed replies for a text up to the first usable or failed one."""
@@ -72,30 +72,33 @@ class Rounds:
                 return
             try:
                 yield ParsedReply(
-                    row["text"], *self._parse(text, row["text"], prompt.system or prompt.user, self.written)
+                    row["text"], *self._parse(text, row["text"], prompt.system or prompt.user, self.text_by_id)
                 )
                 return
             except UnusableReplyError as error:
                 yield ParsedReply(row["text"], problem=error.problem, why=error.why)
 
-    def requests(self, max_tokens: int) -> list[Row]:
-        """Return the requests of the next round; a failed request is not repeated in other words."""
-        number = len(self._replies) + 1
+    def next_requests(self, max_tokens: int) -> list[Row]:
+        """Return the requests of the next round. Failed requests are left to the retries of their own round."""
+        round_number = len(self._replies) + 1
         rows = []
         for text in self._texts:
-            name = text["text_id"]
-            last = next(reversed(self._parsed_replies[name]), None)
+            text_id = text["text_id"]
+            last = next(reversed(self._parsed_replies[text_id]), None)
             if last and last.problem in ("", FAILED):
                 continue
             values = {entry["name"]: entry["text"] for entry in text["values"]}
             values["feedback"] = fill_template(FEEDBACK, last._asdict()) if last else ""
             prompt = self._prompts[text["kind"]]
             system, user = fill_template(prompt.system, values), fill_template(prompt.user, values)
-            rows.append(writing_request(name, number, system, user, max_tokens) | {"request_id": f"{name}#{number}"})
+            rows.append(
+                writing_request(text_id, round_number, system, user, max_tokens)
+                | {"request_id": f"{text_id}#{round_number}"}
+            )
         return rows
 
-    def table(self) -> list[Row]:
-        """Return a row per text with all its replies; the last reply's problem drops a text without a usable one."""
+    def table_rows(self) -> list[Row]:
+        """Return a row per text with all its replies. The last reply's problem drops a text without a usable reply."""
         rows = []
         for text in self._texts:
             parsed = self._parsed_replies[text["text_id"]]
@@ -109,26 +112,29 @@ class Rounds:
         return rows
 
 
-def writing_request(name: str, number: int, system: str, prompt: str, max_tokens: int) -> Row:
+def writing_request(item_id: str, round_number: int, system: str, prompt: str, max_tokens: int) -> Row:
     return {
-        "request_id": name, "item_id": name, "clip_id": name, "role": str(number), "ask": "write", "system": system,
-        "prompt": prompt, "options": [], "option_texts": [], "expected": "", "max_tokens": max_tokens,
+        "request_id": item_id, "item_id": item_id, "clip_id": item_id, "role": str(round_number),
+        "request_type": "write",
+        "system": system, "prompt": prompt, "options": [], "option_texts": [], "expected": "", "max_tokens": max_tokens,
     }  # fmt: skip
 
 
-# These parsers return the parts of a reply that a prompt requests, or raise `UnusableReplyError` with a named problem.
+# The parsers below return the requested parts of a reply, or raise `UnusableReplyError` with a named problem.
 
 
 def parse_parts(reply: str, labels: Sequence[str], prompt: str) -> dict[str, str]:
-    """Return the text after each label, such as `Fluent Caption: ...`, or the JSON object's texts of these names."""
+    """Return the text of each label: after it on its line, as in `Fluent Caption: ...`, or from a JSON object's key."""
     text = unwrap_reply(reply, prompt)
     is_json = text.startswith("{")
-    pairs = [(str(key).strip().lower(), content) for key, content in _json(text, list)] if is_json else []
+    json_pairs = [(str(key).strip().lower(), content) for key, content in _parse_json(text, list)] if is_json else []
     parts = {}
     for label in labels:
         pattern = rf"^(?:[^\w\n]|_)*{re.escape(label)}[*_]*\s*:[*_]*\s*(.+)$"
         lines = re.findall(pattern, text, re.IGNORECASE | re.MULTILINE)
-        matches = [content for key, content in pairs if key == label.lower()] if is_json else list(dict.fromkeys(lines))
+        matches = (
+            [content for key, content in json_pairs if key == label.lower()] if is_json else list(dict.fromkeys(lines))
+        )
         if len(matches) > 1:
             reason = f"a name stands twice in {excerpt(text)}" if is_json else f"{len(lines)} lines '{label}: ...'"
             raise UnusableReplyError("several_captions", reason)
@@ -138,14 +144,14 @@ def parse_parts(reply: str, labels: Sequence[str], prompt: str) -> dict[str, str
         parts[label] = unquote(matches[0])
         if not parts[label]:
             raise UnusableReplyError("no_caption", f"nothing after '{label}:'")
-    _refuse_control(text, parts.values())
+    _reject_control_characters(text, parts.values())
     return parts
 
 
 def parse_list(reply: str, prompt: str) -> list[str]:
     text = unwrap_reply(reply, prompt)
     is_json = text.startswith("[")
-    entries = _json(text) if is_json else LINE.findall(text)
+    entries = _parse_json(text) if is_json else LIST_LINE.findall(text)
     invalid = [entry for entry in entries if not isinstance(entry, str)]
     if invalid:
         raise UnusableReplyError("no_list", f"{excerpt(json.dumps(invalid[0]))} is no text")
@@ -153,39 +159,39 @@ def parse_list(reply: str, prompt: str) -> list[str]:
     if not any(lines):
         expected = "text" if is_json else "line '1. ...'"
         raise UnusableReplyError("no_list", f"no {expected} in {excerpt(text)}")
-    _refuse_control(text, lines)
+    _reject_control_characters(text, lines)
     return lines
 
 
 def unwrap_reply(reply: str, prompt: str) -> str:
-    """Return a reply without its code fence; refuse a reply that is empty, a refusal or a repetition of the prompt."""
+    """Return a reply without its code fence. Reject a reply that is empty, a refusal or a repetition of the prompt."""
     text = reply.strip()
-    if fenced := FENCE.match(text):
+    if fenced := CODE_FENCE.match(text):
         text = fenced[1].strip()
     if not text:
         raise UnusableReplyError("empty", "the reply is empty")
     if REFUSALS.match(text):
         raise UnusableReplyError("refusal", excerpt(text))
-    beginning = " ".join(prompt.split())[:REPEATED_CHARS]
-    if len(beginning) >= REPEATED_CHARS // 2 and beginning in " ".join(text.split()):
+    beginning = " ".join(prompt.split())[:PROMPT_START_CHARS]
+    if len(beginning) >= PROMPT_START_CHARS // 2 and beginning in " ".join(text.split()):
         raise UnusableReplyError("prompt_repeated", excerpt(text))
     return text
 
 
-def _json(text: str, pair_type: type | None = None) -> Any:
+def _parse_json(text: str, pair_type: type | None = None) -> Any:
     try:
         return json.loads(text, object_pairs_hook=pair_type)
     except (ValueError, RecursionError) as error:
         raise UnusableReplyError("broken_json", f"{error}: {excerpt(text)}") from error
 
 
-def _refuse_control(text: str, parts: Iterable[str]) -> None:
-    if any(map(has_control, parts)):
+def _reject_control_characters(text: str, parts: Iterable[str]) -> None:
+    if any(map(has_control_characters, parts)):
         raise UnusableReplyError("unprintable", f"control characters in {excerpt(text)}")
 
 
 def unquote(text: str) -> str:
-    """Return a text on one line, without quotes of any language around the whole text."""
+    """Return a text on one line, without the quotes of any language that surround it."""
     line = " ".join(text.split())
     while len(line) > 1 and line[0] + line[-1] in QUOTES:
         line = line[1:-1].strip()
@@ -193,4 +199,4 @@ def unquote(text: str) -> str:
 
 
 def excerpt(text: str) -> str:
-    return truncate(" ".join(text.split()), LONGEST_EXCERPT)
+    return truncate(" ".join(text.split()), MAX_EXCERPT_CHARS)

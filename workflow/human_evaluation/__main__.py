@@ -1,4 +1,4 @@
-"""Entry point of the stages of this package: the rules run `python -m human_evaluation <stage>`."""
+"""Run a stage of this package. The rules call `python -m human_evaluation <stage>`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Agreement between annotators who each answer some of the questions."""
+"""Measure the agreement between annotators who each answer some of the questions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
@@ -9,19 +9,21 @@ import numpy as np
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 
 
-def alpha(answers: Sequence[Mapping[str, int]], values: Sequence[str], level: Level = "nominal") -> float | None:
+def compute_alpha(
+    vote_counts: Sequence[Mapping[str, int]], values: Sequence[str], level: Level = "nominal"
+) -> float | None:
     """Return Krippendorff's alpha, or None if it is undefined.
 
     Alpha is undefined if no question has two answers or if all answers are equal.
 
     Args:
-        answers: For each question, how many annotators chose each value.
-        values: All values an answer can have; at levels other than `nominal` they must be numbers.
-        level: The level of measurement.
+        vote_counts: For each question, the number of annotators who chose each value.
+        values: All possible values of an answer. At levels other than `nominal` they must be numbers.
+        level: Level of measurement.
     """
-    counts = np.array([[votes.get(value, 0) for value in values] for votes in answers], dtype=np.int64)
-    paired = counts[counts.sum(axis=1) > 1] if counts.size else counts
-    if (paired.sum(axis=0) > 0).sum() < 2:
+    counts = np.array([[votes.get(value, 0) for value in values] for votes in vote_counts], dtype=np.int64)
+    paired_counts = counts[counts.sum(axis=1) > 1] if counts.size else counts
+    if (paired_counts.sum(axis=0) > 0).sum() < 2:
         return None
     domain = list(values) if level == "nominal" else [float(value) for value in values]
-    return float(krippendorff.alpha(value_counts=paired, value_domain=domain, level_of_measurement=level))
+    return float(krippendorff.alpha(value_counts=paired_counts, value_domain=domain, level_of_measurement=level))

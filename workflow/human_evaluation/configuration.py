@@ -1,4 +1,4 @@
-"""Checks of a suite's groups of annotators against its other configuration files."""
+"""Check the groups of annotators of a suite against its other configuration files."""
 
 from reprise.config.configuration import Configuration
 from reprise.config.name_checks import NameChecks
@@ -12,7 +12,7 @@ def check(checks: NameChecks, notes: ProblemNotes) -> None:
         _check_groups(checks, name, notes.at_key(f"benchmarks.{name}"))
 
 
-def completed(configuration: Configuration) -> Configuration:
+def complete(configuration: Configuration) -> Configuration:
     """Return the configuration unchanged, because groups of annotators add no benchmark and no run."""
     return configuration
 
@@ -20,21 +20,21 @@ def completed(configuration: Configuration) -> Configuration:
 def _check_groups(checks: NameChecks, benchmark: str, notes: ProblemNotes) -> None:
     config = checks.configuration
     entry, spec = config.suite.benchmarks[benchmark], config.benchmarks.get(benchmark)
-    groups: dict[tuple[str, str], str] = {}  # (kind, run) -> the first group that names the run
+    group_by_run: dict[tuple[str, str], str] = {}  # kind and run -> first group that names the run
     for group, design in sorted(entry.annotators.items()):
         group_notes = notes.at_key(f".annotators.{group}")
-        runs = (
+        run_by_key = (
             {".run": design.run}
             if design.kind == "answers"
             else {f".runs.{index}": run for index, run in enumerate(design.runs)}
         )
-        for key, run in runs.items():
+        for key, run in run_by_key.items():
             run_notes = group_notes.at_key(key)
             run_notes.add(*checks.run_problems(run, benchmark))
-            if (design.kind, run) in groups:
-                first = groups[design.kind, run]
-                run_notes.add(f"'{run}' is already named by '{first}'. Name each run once, in one group.")
-            groups.setdefault((design.kind, run), group)
+            if (design.kind, run) in group_by_run:
+                first_group = group_by_run[design.kind, run]
+                run_notes.add(f"'{run}' is already named by '{first_group}'. Name each run once, in one group.")
+            group_by_run.setdefault((design.kind, run), group)
             protocol, sampling, model = run.split("/")
             protocol_spec = spec.protocols.get(protocol) if spec else None
             if isinstance(design, RatingDesign):
@@ -60,5 +60,7 @@ def _check_groups(checks: NameChecks, benchmark: str, notes: ProblemNotes) -> No
                 f"`surveys: {design.surveys}` conflicts with `per_survey: {design.per_survey}`. Remove one of them."
             )
         group_notes.at_key(".answers").check_files(design.answers, checks.root, "answers/*.csv")
-        if design.left_out is not None:
-            group_notes.at_key(".left_out").check_files(design.left_out, checks.root, "answers/*.csv")
+        if design.excluded_annotators is not None:
+            group_notes.at_key(".excluded_annotators").check_files(
+                design.excluded_annotators, checks.root, "answers/*.csv"
+            )

@@ -1,4 +1,4 @@
-"""Seeded orders of names."""
+"""Sort names in random order by a seed."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from reprise.core.files import text_digest
 
 
 def rank(seed: int, *names: str) -> str:
-    """Return a sort key that places a name in a seeded order, independent of other names."""
+    """Return the sort key of a name in the random order of a seed. It does not depend on other names."""
     return text_digest("\n".join((str(seed), *names)))
 
 

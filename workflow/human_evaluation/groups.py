@@ -1,4 +1,4 @@
-"""The groups of annotators of a suite, and the existing files of their answers."""
+"""Find the groups of annotators of a suite, and the files with their answers."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -11,11 +11,11 @@ from reprise.core.store import Store
 from human_evaluation.keys import AnswerFiles
 from human_evaluation.settings import AnswerDesign, Design, RatingDesign
 
-WHOLE = "all"  # the sampling rule under which annotators see the whole clip
+WHOLE_CLIP = "all"  # sampling rule with which annotators see the whole clip
 
 
 class Group(NamedTuple):
-    """A group of annotators and its name in the suite."""
+    """A group of annotators."""
 
     benchmark: str
     name: str
@@ -23,45 +23,48 @@ class Group(NamedTuple):
 
     @property
     def runs(self) -> list[Run]:
-        """Return the run whose answers these annotators give, or the runs whose answers they rate."""
+        """Return the run that the group answers, or the runs that it rates."""
         names = [self.design.run] if isinstance(self.design, AnswerDesign) else self.design.runs
         return [Run.parse(f"{self.benchmark}/{name}") for name in names]
 
     @property
     def scope(self) -> str:
-        """Return the prefix of task names: the group and its sampling, which the questions themselves do not state."""
-        return f"{self.benchmark}/{self.name}/{WHOLE if self.rates else self.runs[0].sampling}"
+        """Return the prefix of the names of tasks: the group and its sampling.
+
+        The name of a task must depend on the sampling, because annotators see other frames with another sampling.
+        """
+        return f"{self.benchmark}/{self.name}/{WHOLE_CLIP if self.is_rating else self.runs[0].sampling}"
 
     @property
-    def rates(self) -> bool:
+    def is_rating(self) -> bool:
         return isinstance(self.design, RatingDesign)
 
-    def result(self, results: Results, name: str) -> Path:
+    def result_path(self, results: Results, name: str) -> Path:
         return results.folder / "human_evaluation" / self.benchmark / self.name / name
 
 
 class Groups:
-    """All groups of annotators of a suite."""
+    """Groups of annotators of a suite."""
 
     def __init__(self, config: Configuration, store: Store) -> None:
         self._store = store
-        self.all = [
+        self.groups = [
             Group(benchmark, name, design)
             for benchmark, entry in config.suite.benchmarks.items()
             for name, design in entry.annotators.items()
         ]
-        self.answering = {group.runs[0]: group for group in self.all if not group.rates}
+        self.group_by_run = {group.runs[0]: group for group in self.groups if not group.is_rating}
 
-    def raters(self, run: Run) -> Group | None:
-        """Return the group that rates a run's answers, or None as long as it has no file of ratings."""
-        groups = (group for group in self.all if group.rates and run in group.runs)
-        return next((group for group in groups if self.inputs(group).answers), None)
+    def find_rating_group(self, run: Run) -> Group | None:
+        """Return the first group that has rated a run, or None if no group has files with ratings of the run."""
+        groups = (group for group in self.groups if group.is_rating and run in group.runs)
+        return next((group for group in groups if self.find_answer_files(group).answers), None)
 
-    def inputs(self, group: Group) -> AnswerFiles:
+    def find_answer_files(self, group: Group) -> AnswerFiles:
         qualification = group.design.qualification
         return AnswerFiles(
             answers=self._digests(group.design.answers),
-            left_out=self._digests(group.design.left_out),
+            excluded_annotators=self._digests(group.design.excluded_annotators),
             qualification=self._digests(qualification.questions if qualification else None),
         )
 

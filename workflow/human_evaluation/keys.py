@@ -1,4 +1,4 @@
-"""Settings keys of surveys and of annotators' answers."""
+"""Define the keys of surveys and of annotators' answers."""
 
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,14 @@ from human_evaluation.settings import AnswerDesign, Design, RatingDesign
 
 
 class AnswerFiles(KeyPart):
-    """Files of answers, and files that decide whose answers count, each with its sha256."""
+    """Digests of the files with answers, and of the files that decide whose answers count, by path."""
 
     answers: dict[str, str]
-    left_out: dict[str, str] = Field({})
+    excluded_annotators: dict[str, str] = Field({})
     qualification: dict[str, str] = Field({})
 
     def digests(self) -> dict[str, str]:
-        return self.answers | self.left_out | self.qualification
+        return self.answers | self.excluded_annotators | self.qualification
 
     def paths(self) -> list[Path]:
         return list(map(Path, self.digests()))

@@ -1,4 +1,4 @@
-"""Plan of human evaluation for rules.smk: surveys for groups of annotators, and statistics of their answers."""
+"""Plan human evaluation for rules.smk: surveys for groups of annotators, and statistics of their answers."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.side_package import SidePackage
 
-from human_evaluation.groups import WHOLE, Group, Groups
+from human_evaluation.groups import WHOLE_CLIP, Group, Groups
 from human_evaluation.keys import (
     AnnotatorAnswersKey,
     AnnotatorRunKey,
@@ -44,21 +44,21 @@ class Package(SidePackage):
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         self._groups = Groups(plan.config, plan.store)
-        # These are wildcard patterns: all groups, and the groups that rate answers.
-        self.groups = any_of_pattern({group.name for group in self._groups.all})
-        self.rating_groups = any_of_pattern({group.name for group in self._groups.all if group.rates})
+        # Wildcard patterns of all groups, and of the groups that rate answers.
+        self.groups = any_of_pattern({group.name for group in self._groups.groups})
+        self.rating_groups = any_of_pattern({group.name for group in self._groups.groups if group.is_rating})
 
     @property
     def answered_runs(self) -> str:
-        """Return a wildcard pattern for the runs that have annotators' answers."""
-        return any_of_pattern({run.name for run in self._groups.answering if self.answer_files(run)})
+        """Return the wildcard pattern of the runs that annotators have answered."""
+        return any_of_pattern({run.name for run in self._groups.group_by_run if self.answer_files(run)})
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
+    def stage_keys(self, run_keys: RunKeys) -> Iterator[tuple[str, Key]]:
         config = self._plan.config
-        yield HUMAN_TASKS, runs.add_versions(HUMAN_TASKS, Key())
-        for group in self._groups.all:
-            design, files = group.design, self._groups.inputs(group)
-            sampling = {} if group.rates else config.main.samplings[group.runs[0].sampling]
+        yield HUMAN_TASKS, run_keys.add_versions(HUMAN_TASKS, Key())
+        for group in self._groups.groups:
+            design, files = group.design, self._groups.find_answer_files(group)
+            sampling = {} if group.is_rating else config.main.samplings[group.runs[0].sampling]
             survey_inputs = AnswerFiles(answers={}, qualification=files.qualification)
             keys: dict[str, Key] = {
                 "surveys": SurveysKey(scope=group.scope, design=design, sampling=sampling, files=survey_inputs),
@@ -72,51 +72,53 @@ class Package(SidePackage):
                 ),
             }
             if isinstance(design, RatingDesign):
-                rated_runs = tuple(run.name for run in self._rated_here(group))
+                rated_runs = tuple(run.name for run in self._list_rated_runs(group))
                 keys["rated"] = RatedKey(runs=rated_runs, questions=design.questions, seed=design.seed)
                 keys["ratings"] = RatingsKey(scope=group.scope, design=design, files=files)
             for stage, key in keys.items():
                 path = settings_name("human_evaluation", group.benchmark, group.name, stage)
-                yield path, runs.add_versions(f"human_{stage}", key)
+                yield path, run_keys.add_versions(f"human_{stage}", key)
 
     def pages(self) -> list[Path]:
         """Return the statistics page of each group that has answers."""
-        with_answers = [group for group in self._groups.all if self._groups.inputs(group).answers]
-        complete = [group for group in with_answers if not group.rates or self._rated_here(group)]
-        return [group.result(self._results, "statistics.md") for group in complete]
+        groups_with_answers = [group for group in self._groups.groups if self._groups.find_answer_files(group).answers]
+        complete_groups = [
+            group for group in groups_with_answers if not group.is_rating or self._list_rated_runs(group)
+        ]
+        return [group.result_path(self._results, "statistics.md") for group in complete_groups]
 
     def answer_files(self, run: Run) -> list[Path]:
-        """Return the files behind a run that a group answers; none before the first answer."""
-        group = self._groups.answering.get(run)
-        files = self._groups.inputs(group) if group else None
+        """Return the files with annotators' answers to a run, or an empty list as long as there are no answers."""
+        group = self._groups.group_by_run.get(run)
+        files = self._groups.find_answer_files(group) if group else None
         return files.paths() if files and files.answers else []
 
-    def run_settings(self, runs: RunKeys, run: Run) -> RunKey | None:
+    def run_settings(self, run_keys: RunKeys, run: Run) -> RunKey | None:
         if not self.answer_files(run):
             return None
-        group, config = self._groups.answering[run], self._plan.config
-        answers = runs.add_versions(
+        group, config = self._groups.group_by_run[run], self._plan.config
+        answers = run_keys.add_versions(
             HUMAN_ANSWERS,
             AnnotatorAnswersKey(
                 adapter=config.models[run.model].adapter,
                 sampling=config.main.samplings[run.sampling],
                 scope=group.scope,
                 design=group.design,
-                files=self._groups.inputs(group),
+                files=self._groups.find_answer_files(group),
             ),
         )
         return AnnotatorRunKey(run=run.name, key=answers.compute_digest(), answers=answers)
 
     def rating_settings(self, runs: Sequence[Run]) -> list[Any]:
-        groups = {group.name: group for run in runs if (group := self._groups.raters(run))}
+        groups = {group.name: group for run in runs if (group := self._groups.find_rating_group(run))}
         return [
-            [group.scope, group.design.model_dump(mode="json"), self._groups.inputs(group).model_dump()]
+            [group.scope, group.design.model_dump(mode="json"), self._groups.find_answer_files(group).model_dump()]
             for group in groups.values()
         ]
 
     def rating_files(self, run: Run) -> list[Path]:
-        group = self._groups.raters(run)
-        return [group.result(self._results, RATINGS)] if group else []
+        group = self._groups.find_rating_group(run)
+        return [group.result_path(self._results, RATINGS)] if group else []
 
     def items_of_run(self, wildcards: Any) -> Path:
         return self._results.items(Run.parse(wildcards.run).benchmark)
@@ -129,21 +131,21 @@ class Package(SidePackage):
         return self.answer_files(Run.parse(wildcards.run))
 
     def files(self, wildcards: Any) -> list[Path]:
-        return self._groups.inputs(self._group(wildcards)).paths()
+        return self._groups.find_answer_files(self._group(wildcards)).paths()
 
     def qualification_files(self, wildcards: Any) -> list[Path]:
-        return [Path(name) for name in self._groups.inputs(self._group(wildcards)).qualification]
+        return [Path(name) for name in self._groups.find_answer_files(self._group(wildcards)).qualification]
 
     def requests(self, wildcards: Any) -> Path:
-        """Return the questions that a group answers, or the answers that it rates."""
+        """Return the requests that a group answers: the questions of a run, or the rating requests."""
         group = self._group(wildcards)
-        if group.rates:
-            return group.result(self._results, RATED)
+        if group.is_rating:
+            return group.result_path(self._results, RATED)
         return self._results.requests(group.benchmark, group.runs[0].protocol)
 
     def answers(self, wildcards: Any) -> list[Path]:
         group = self._group(wildcards)
-        runs = self._rated_here(group)
+        runs = self._list_rated_runs(group)
         if not runs:
             raise UserError(
                 f"annotators.{group.name}: none of its runs exists here: {', '.join(run.name for run in group.runs)}. "
@@ -152,16 +154,16 @@ class Package(SidePackage):
         return [self._results.folder / "answers" / f"{run.name}.parquet" for run in runs]
 
     def frames(self, wildcards: Any) -> list[Path]:
-        """Return the frame plan that a group sees; nothing if it sees whole clips, as groups that rate do."""
+        """Return the frame plan of a group's videos, or an empty list if the group sees whole clips."""
         group = self._group(wildcards)
         run = group.runs[0]
-        is_whole = group.rates or self._plan.config.main.samplings[run.sampling]["rule"] == WHOLE
+        is_whole = group.is_rating or self._plan.config.main.samplings[run.sampling]["rule"] == WHOLE_CLIP
         return [] if is_whole else [self._results.frames(run.benchmark, run.sampling)]
 
-    def _rated_here(self, group: Group) -> list[Run]:
-        """Return the runs that a group rates and whose answers can exist on this site."""
+    def _list_rated_runs(self, group: Group) -> list[Run]:
+        """Return the runs that a group rates and that this site can produce."""
         return [run for run in group.runs if run in self._plan.runs()]
 
     def _group(self, wildcards: Any) -> Group:
-        wanted_group = (wildcards.benchmark, wildcards.group)
-        return next(group for group in self._groups.all if (group.benchmark, group.name) == wanted_group)
+        identity = (wildcards.benchmark, wildcards.group)
+        return next(group for group in self._groups.groups if (group.benchmark, group.name) == identity)

@@ -1,6 +1,6 @@
-# Human evaluation: surveys for groups of annotators, their answers as a run, and statistics of their answers.
-# Judges are measured against their ratings of models' answers (judged_metrics). Only suites with `annotators:` include
-# these rules. HUMAN_EVALUATION has their input functions, and SURVEY is the start of a command of this package.
+# Human evaluation: surveys for groups of annotators, their answers as a run, and statistics of their answers. The rule
+# judged_metrics compares judges with the ratings of annotators. Only suites with `annotators:` include these rules.
+# HUMAN_EVALUATION has their input functions. SURVEY is the start of a command of this package.
 HUMAN_EVALUATION = SUITE.packages["human_evaluation"]
 SURVEY = SUITE.stage_command("human_evaluation")
 
@@ -9,7 +9,7 @@ wildcard_constraints:
     group=HUMAN_EVALUATION.groups,
 
 
-# If annotators have answered a run, its answers are not imported from files in the authors' formats.
+# Answers of annotators take precedence over imported files in the authors' formats.
 ruleorder: human_answers > import_answers
 
 

@@ -13,8 +13,8 @@ class Qualification(Settings):
     """Questions that an annotator must answer right before other answers count."""
 
     questions: FilePath
-    """csv file with the columns `question_id`, `video` (a path relative to the file, or empty), `question`, `options`
-    (separated by ` | `) and `answer`."""
+    """csv file with the columns `question_id`, `video` (relative path, or empty), `question`, `options` (separated by `
+    | `) and `answer`."""
     right: int = Field(ge=1)
     """Minimum number of right answers."""
 
@@ -23,22 +23,22 @@ class SurveyDesign(Settings):
     """Settings of every group of annotators."""
 
     answers: FilePath
-    """Glob pattern of the files with annotators' answers: csv, or json as exported by Label Studio."""
+    """Glob pattern of the files with answers: csv, or json of Label Studio."""
     seed: int = 0
     """Seed of all random choices."""
     videos: LocalPath = "resources"
-    """Folder of the videos (Label Studio's `LOCAL_FILES_DOCUMENT_ROOT`). Their addresses are relative to it."""
+    """Folder of the videos (Label Studio's `LOCAL_FILES_DOCUMENT_ROOT`)."""
     surveys: int | None = Field(None, ge=1)
-    """Number of surveys among which the questions are divided; instead of `per_survey`."""
+    """Number of surveys; instead of `per_survey`."""
     per_survey: int | None = Field(None, ge=1)
-    """Number of questions per survey; instead of `surveys`. Without both there is one survey."""
+    """Questions per survey; instead of `surveys`."""
     workers: int = Field(1, ge=1)
-    """Minimum number of annotators per question. With fewer, it has no answer."""
+    """Minimum annotators per question."""
     qualification: Qualification | None = None
     """Test that annotators must pass."""
-    left_out: FilePath | None = None
-    """Glob pattern of files whose column `reviewer` lists annotators to exclude, such as those who wrote the captions.
-    Users of Label Studio are named `label-studio <number>`."""
+    excluded_annotators: FilePath | None = None
+    """Glob pattern of files whose column `reviewer` lists annotators to exclude. Users of Label Studio are named
+    `label-studio <number>`."""
 
 
 class AnswerDesign(SurveyDesign):
@@ -48,10 +48,9 @@ class AnswerDesign(SurveyDesign):
     """`answers`: annotators answer a benchmark's questions."""
     run: RunName
     """The run that gets the answers, `<protocol>/<sampling>/<model>`, of a model with imported predictions. With the
-    sampling `all`, annotators see the whole clip; otherwise they see its frames as a silent video of `seconds:`."""
+    sampling `all`, annotators see the whole clip, otherwise its frames as a silent video."""
     ties: Literal["wrong", "draw", "first_option"] = "wrong"
-    """Treatment of ties between the most frequent answers: no answer (`wrong`), a random one of them (`draw`), or the
-    first of the options (`first_option`)."""
+    """Ties between the most frequent answers: no answer (`wrong`), a random one (`draw`), or the first option."""
     seconds: float = Field(10, gt=0)
     """Length of the silent video with the frames of a sampling."""
 
@@ -62,11 +61,11 @@ class RatingDesign(SurveyDesign):
     kind: Literal["rating"]
     """`rating`: annotators rate models' answers on the scale of the protocol's judge, 0 to 3 or 0 to 5."""
     runs: tuple[RunName, ...] = Field(min_length=1, strict=False)
-    """The runs whose answers to the same questions are rated, `<protocol>/<sampling>/<model>`."""
+    """The runs whose answers are rated, `<protocol>/<sampling>/<model>`."""
     questions: int = Field(100, ge=1)
     """Number of questions to sample."""
     workers: int = Field(2, ge=1)
-    """Minimum number of annotators per answer. With fewer, it has no rating."""
+    """Minimum annotators per answer."""
 
 
 def design_tag(group: Any) -> str:

@@ -1,4 +1,4 @@
-"""Slide shows for annotators: the frames that a model sees, as a silent video with equal time per frame."""
+"""Write slide shows for annotators: silent videos of the frames that a model gets, with equal time per frame."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -12,7 +12,7 @@ from reprise.media.probe import open_video
 from reprise.media.settings import Encode
 
 
-def slides(source: Path, indices: Sequence[int], seconds: float, target: Path, settings: Encode) -> None:
+def write_slide_show(source: Path, indices: Sequence[int], seconds: float, target: Path, settings: Encode) -> None:
     """Write the frames of a clip as a video that lasts `seconds`."""
     frames = read_frames(source, indices)
     height, width = (size // 2 * 2 for size in frames.shape[1:3])
@@ -28,12 +28,12 @@ def slides(source: Path, indices: Sequence[int], seconds: float, target: Path, s
         container.mux(stream.encode())
 
 
-def cached_slides(source: Path, sha256: str, indices: Sequence[int], seconds: float, store: Store) -> Path:
-    """Return the path of such a video in the store, and encode it if it is not there yet."""
+def get_slide_show(source: Path, sha256: str, indices: Sequence[int], seconds: float, store: Store) -> Path:
+    """Return the path of a slide show in the store. Encode the slide show if the store does not have it."""
     settings = Encode()
     recipe = {"kind": "slides", "source": sha256, "frames": list(indices), "seconds": seconds, "av": av.__version__}
     return store.get_or_make(
-        "clips", recipe, ".mp4", lambda scratch: slides(source, indices, seconds, scratch, settings)
+        "clips", recipe, ".mp4", lambda scratch: write_slide_show(source, indices, seconds, scratch, settings)
     )[0]
 
 

@@ -1,4 +1,4 @@
-"""Statistics of human answers and ratings: paper against measured values, agreement, and a row per annotator."""
+"""Compute statistics of human answers and ratings, next to the values in the papers, and a row per annotator."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from human_evaluation.agreement import Level, alpha
-from human_evaluation.answers import NAMES_DIFFER, TIE, TOO_FEW, CommonAnswer, CountedAnswers, mean_ratings
+from human_evaluation.agreement import Level, compute_alpha
+from human_evaluation.answers import NAMES_DIFFER, TIE, TOO_FEW, AggregatedAnswer, CountedAnswers, compute_mean_ratings
 from human_evaluation.settings import AnswerDesign, RatingDesign, SurveyDesign
 from human_evaluation.surveys import assign_surveys
 from human_evaluation.tasks import Task, Votes
@@ -19,9 +19,9 @@ PAPER: Mapping[str, Mapping[str, float]] = {
     "vinoground": {"questions": 2000, "surveys": 50, "answers a question": 10, "annotators who may answer": 170},
     "mmbench_video": {"questions": 100, "answers to rate": 200, "annotators": 2, "ratings an answer": 2},
 }
-BY_DESIGN = "undefined by design: each question has one annotator"
-NOTHING_TO_COMPARE = "undefined: no question has two answers, or all answers are equal"
-ALL_COUNT = "more than needed; all answers count"
+UNDEFINED_BY_DESIGN = "undefined by design: each question has one annotator"
+UNDEFINED_AGREEMENT = "undefined: no question has two answers, or all answers are equal"
+ALL_ANSWERS_COUNT = "more than needed; all answers count"
 WORKER_COLUMNS = ("worker", "counts", "qualification_right", "answers", "with_most", "right")
 RATER_COLUMNS = ("worker", "counts", "qualification_right", "answers", "mean")
 Lines = list[tuple[str, float | None, str]]
@@ -38,7 +38,7 @@ def answer_statistics(
     benchmark: str,
     tasks: Sequence[Task],
     counted: CountedAnswers,
-    replies: Mapping[str, CommonAnswer],
+    replies: Mapping[str, AggregatedAnswer],
     design: AnswerDesign,
 ) -> list[StatisticRow]:
     errors = Counter(reply.error for reply in replies.values())
@@ -51,7 +51,7 @@ def answer_statistics(
         *_vote_counts(counts, "answers that count", "answers a question"),
         ("questions with an answer", errors[""], ""),
         ("questions with too few annotators", errors[TOO_FEW], f"needed: {design.workers}"),
-        ("questions with more annotators", sum(count > design.workers for count in counts), ALL_COUNT),
+        ("questions with more annotators", sum(count > design.workers for count in counts), ALL_ANSWERS_COUNT),
         ("ties", errors[TIE], "without an answer; `ties: wrong`"),
         ("rows that do not count", len(counted.votes.problems), "listed in the problems file of the run"),
         ("Krippendorff's alpha", *agreement(tasks, counted.votes, design)),
@@ -62,9 +62,9 @@ def answer_statistics(
 def rating_statistics(
     benchmark: str, requests: pl.DataFrame, tasks: Sequence[Task], counted: CountedAnswers, design: RatingDesign
 ) -> list[StatisticRow]:
-    """Return the number of answers to rate, the raters, their agreement and each run's mean rating."""
+    """Return the numbers of answers and raters, the raters' agreement, and each run's mean rating."""
     counts = [len(votes) for votes in counted.votes.by_task.values()]
-    ratings, unrated = mean_ratings(requests, tasks, counted.votes, design.workers)
+    ratings, unrated = compute_mean_ratings(requests, tasks, counted.votes, design.workers)
     by_run = {run: ratings.filter(run=run)["rating"].to_list() for run in requests["role"].unique(maintain_order=True)}
     lines: Lines = [
         ("questions", requests["item_id"].n_unique(), f"sample size: {design.questions}"),
@@ -73,7 +73,7 @@ def rating_statistics(
         *_vote_counts(counts, "ratings that count", "ratings an answer"),
         ("answers with a mean", ratings.height, ""),
         ("answers with too few ratings", len(unrated), f"needed: {design.workers}"),
-        ("answers with more ratings", sum(count > design.workers for count in counts), ALL_COUNT),
+        ("answers with more ratings", sum(count > design.workers for count in counts), ALL_ANSWERS_COUNT),
         ("rows that do not count", len(counted.votes.problems), "listed in problems.csv"),
         ("Krippendorff's alpha", *agreement(tasks, counted.votes, design, "interval")),
         *((f"mean rating of {run}", _mean(values), f"of {len(values)} answers") for run, values in by_run.items()),
@@ -91,32 +91,32 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _annotator_counts(counted: CountedAnswers, verb: str) -> Lines:
-    accepted = sum(not worker.refused for worker in counted.workers)
-    note = f"of {counted.excluded_names} in `left_out:`" + (
+    accepted = sum(not worker.refusal_reason for worker in counted.annotators)
+    note = f"of {counted.excluded_names} in `excluded_annotators:`" + (
         f". {NAMES_DIFFER}" if counted.is_exclusion_unmatched else ""
     )
     return [
-        ("annotators", len(counted.workers), ""),
+        ("annotators", len(counted.annotators), ""),
         (f"annotators who may {verb}", accepted, "of the annotators above"),
-        *([("annotators excluded", counted.left_out, note)] if counted.excluded_names else []),
+        *([("annotators excluded", counted.excluded_count, note)] if counted.excluded_names else []),
     ]
 
 
 def agreement(
     tasks: Sequence[Task], votes: Votes, design: SurveyDesign, level: Level = "nominal"
 ) -> tuple[float | None, str]:
-    """Return Krippendorff's alpha of the answers that count with a note, or None with the reason."""
+    """Return Krippendorff's alpha of the answers that count, with a note; or None, with the reason."""
     if design.workers == 1 and all(len(answers) < 2 for answers in votes.by_task.values()):
-        return None, BY_DESIGN
+        return None, UNDEFINED_BY_DESIGN
     options = list(dict.fromkeys(option for task in tasks for option in task.choices))
-    coefficient = alpha([Counter(answers.values()) for answers in votes.by_task.values()], options, level)
-    return coefficient, NOTHING_TO_COMPARE if coefficient is None else f"{level}, of the answers that count"
+    coefficient = compute_alpha([Counter(answers.values()) for answers in votes.by_task.values()], options, level)
+    return coefficient, UNDEFINED_AGREEMENT if coefficient is None else f"{level}, of the answers that count"
 
 
 def worker_rows(
-    counted: CountedAnswers, replies: Mapping[str, CommonAnswer], expected: Mapping[str, str]
+    counted: CountedAnswers, replies: Mapping[str, AggregatedAnswer], expected: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return a row per numbered annotator: how often they agree with the mode and how often they are right."""
+    """Return a row per annotator: how many answers agree with the most frequent answer, and how many are right."""
     return [
         annotator
         | {
@@ -128,7 +128,7 @@ def worker_rows(
 
 
 def rater_rows(counted: CountedAnswers) -> list[dict[str, Any]]:
-    """Return a row per numbered annotator: how many answers they rated, and the mean of their ratings that count."""
+    """Return a row per annotator: how many answers the annotator rated, and the mean of the ratings that count."""
     rows = []
     for annotator, votes in _annotators_and_answers(counted):
         mean = _mean(list(map(int, votes.values())))
@@ -137,11 +137,16 @@ def rater_rows(counted: CountedAnswers) -> list[dict[str, Any]]:
 
 
 def _annotators_and_answers(counted: CountedAnswers) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
-    for number, right, refused, answer_count in sorted(counted.workers):
+    for number, right_count, refusal_reason, answer_count in sorted(counted.annotators):
         votes = {
             task: answers[str(number)] for task, answers in counted.votes.by_task.items() if str(number) in answers
         }
         yield (
-            {"worker": number, "counts": refused or "yes", "qualification_right": right, "answers": answer_count},
+            {
+                "worker": number,
+                "counts": refusal_reason or "yes",
+                "qualification_right": right_count,
+                "answers": answer_count,
+            },
             votes,
         )

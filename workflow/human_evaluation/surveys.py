@@ -1,4 +1,4 @@
-"""Build surveys: tasks, a qualification and their distribution, under names that do not reveal the right answer.
+"""Build surveys: distribute tasks and a qualification. The names of tasks do not reveal the right answer.
 
 Surveys are written as a csv file, and as tasks and a template for Label Studio.
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from reprise.core.errors import UserError, stop_on_fault
+from reprise.core.errors import UserError, raise_if_machine_fault
 from reprise.core.files import resolve_inside, verify_sealed_text
 from reprise.core.plain import unescape_cell
 from reprise.core.tabular import read_csv_rows
@@ -29,7 +29,7 @@ COLUMNS = (
 
 class QualificationTest(NamedTuple):
     tasks: list[Task]
-    right: Mapping[str, str]
+    right_answers: Mapping[str, str]
     videos: Mapping[str, Path]
 
 
@@ -37,12 +37,12 @@ NO_QUALIFICATION = QualificationTest([], {}, {})
 
 
 def task_id(scope: str, *names: str) -> str:
-    """Return a task's opaque name, which differs between groups and settings."""
+    """Return the opaque name of a task. The name depends on the group and its sampling."""
     return opaque_name("\n".join((scope, *names)), 16)
 
 
-def question_tasks(scope: str, requests: pl.DataFrame) -> list[Task]:
-    """Return a task per question of a run in request order, with the question's options as choices."""
+def build_question_tasks(scope: str, requests: pl.DataFrame) -> list[Task]:
+    """Return one task per request, in the order of the requests. The options are the choices."""
     tasks = []
     for name, options, clip, prompt in requests.select("request_id", "options", "clip_id", "prompt").iter_rows():
         if not options:
@@ -58,32 +58,32 @@ def _task(name: str, options: tuple[str, ...], clip: str, question: str) -> Task
 def load_qualification(scope: str, design: SurveyDesign) -> QualificationTest:
     if design.qualification is None:
         return NO_QUALIFICATION
-    path, needed = design.qualification.questions, design.qualification.right
+    path, min_right_count = design.qualification.questions, design.qualification.right
     qualification = read_qualification(scope, Path(path))
-    if needed > len(qualification.tasks):
+    if min_right_count > len(qualification.tasks):
         raise UserError(
             f"{path}: has {len(qualification.tasks)} questions, "
-            f"fewer than `right: {needed}`. Add questions or lower it."
+            f"fewer than `right: {min_right_count}`. Add questions or lower it."
         )
     return qualification
 
 
 def read_qualification(scope: str, path: Path) -> QualificationTest:
-    """Read the questions of a qualification and check that the options of each contain its right answer."""
+    """Read and check the questions of a qualification. The right answer must be one of the options."""
     if not path.is_file():
         raise UserError(
             f"{path}: the file with the questions of the qualification does not exist. Correct `questions:`."
         )
-    tasks, right, videos = [], {}, {}
+    tasks, right_answers, videos = [], {}, {}
     for number, row in enumerate(read_csv_rows(path, QUESTION_COLUMNS), start=1):
         name, options = task_id(scope, QUALIFICATION, row["question_id"]), tuple(row["options"].split(OPTION_SEPARATOR))
         if row["answer"] not in options or len(options) < 2:
             allowed = "at least two options, one of which is the answer"
             raise UserError(f"{path}: row {number}: found '{row['answer']}' of '{row['options']}'; needed: {allowed}.")
-        if name in right:
+        if name in right_answers:
             raise UserError(f"{path}: row {number}: question '{row['question_id']}' appears twice.")
         tasks.append(_task(name, options, row["video"], row["question"]))
-        right[name] = row["answer"]
+        right_answers[name] = row["answer"]
         if row["video"]:
             video = resolve_inside(path.parent, row["video"])
             if video is None or not video.is_file():
@@ -92,12 +92,12 @@ def read_qualification(scope: str, path: Path) -> QualificationTest:
                     "Put the video into this folder."
                 )
             videos[name] = path.parent / row["video"]
-    return QualificationTest(tasks, right, videos)
+    return QualificationTest(tasks, right_answers, videos)
 
 
 def assign_surveys(names: Sequence[str], count: int | None, size: int | None) -> dict[str, int]:
-    """Return the survey number of each name, from 1: `count` surveys of equal size, or surveys of `size` names."""
-    return {name: (place // size if size else place % (count or 1)) + 1 for place, name in enumerate(names)}
+    """Return the number of the survey of each name: `count` surveys of equal size, or surveys of `size` names."""
+    return {name: (position // size if size else position % (count or 1)) + 1 for position, name in enumerate(names)}
 
 
 class SurveyVideo(NamedTuple):
@@ -106,32 +106,34 @@ class SurveyVideo(NamedTuple):
 
 
 def qualification_videos(qualification: QualificationTest, questions: str) -> dict[str, SurveyVideo]:
-    """Return the videos of a qualification and check that each can be decoded; `questions` is its file for messages."""
+    """Return the videos of a qualification. Raise a UserError that names `questions` if a video cannot be decoded."""
     videos = {}
     for number, task in enumerate(qualification.tasks, start=1):
         if path := qualification.videos.get(task.task_id):
             try:
                 videos[task.task_id] = SurveyVideo(path, has_sound(path))
             except MediaError as error:
-                stop_on_fault(error)
+                raise_if_machine_fault(error)
                 raise UserError(f"{questions}: row {number}: {path}: {error.status}: {error.message}.") from error
     return videos
 
 
-def survey_rows(
+def build_survey_rows(
     tasks: Sequence[Task], qualification: QualificationTest, design: SurveyDesign, videos: Mapping[str, SurveyVideo]
 ) -> list[dict[str, Any]]:
     """Return the rows of all surveys, the qualification first, with questions in random order.
 
-    A question without a video is assigned to a survey before it is dropped. Otherwise, other questions would change
-    their survey when a clip is added or removed.
+    A question whose video is missing gets a survey first and is dropped then. Otherwise, the surveys of other questions
+    would change if the video is added later.
     """
-    task_of = {task.task_id: task for task in tasks}
-    survey_of = assign_surveys(shuffled(list(task_of), design.seed), design.surveys, design.per_survey)
+    task_by_id = {task.task_id: task for task in tasks}
+    survey_by_task = assign_surveys(shuffled(list(task_by_id), design.seed), design.surveys, design.per_survey)
     rows = [_row(QUALIFICATION, task, design, videos.get(task.task_id)) for task in qualification.tasks]
-    ordered = sorted(survey_of, key=survey_of.__getitem__)  # by survey, in the random order within each
-    with_videos = [(name, videos.get(task_of[name].texts["clip"])) for name in ordered]
-    return rows + [_row(str(survey_of[name]), task_of[name], design, video) for name, video in with_videos if video]
+    ordered_ids = sorted(survey_by_task, key=survey_by_task.__getitem__)  # by survey, in the random order within each
+    with_videos = [(name, videos.get(task_by_id[name].texts["clip"])) for name in ordered_ids]
+    return rows + [
+        _row(str(survey_by_task[name]), task_by_id[name], design, video) for name, video in with_videos if video
+    ]
 
 
 def _row(survey: str, task: Task, design: SurveyDesign, clip: SurveyVideo | None) -> dict[str, Any]:

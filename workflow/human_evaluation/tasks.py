@@ -1,4 +1,4 @@
-"""Tasks that are exported for annotators, and their verdicts, imported from several files and annotators.
+"""Export tasks for annotators, and read their verdicts from several files and annotators.
 
 Tasks are written as csv, and as tasks and a template for Label Studio. Verdicts are read from csv files and from Label
 Studio's `JSON` exports.
@@ -23,29 +23,29 @@ from reprise.core.plain import escape_cell, escape_invisible, truncate, unescape
 from reprise.core.settings import format_location
 from reprise.core.tabular import read_csv_lines
 
-COLUMNS = ("task_id", "digest", "reviewer", "verdict")  # the columns of a verdict file; others are ignored
-MAX_LOGGED = 5  # the number of problems that are logged one by one
-LONGEST_NAME = 60  # the length at which a message cuts a column's name
+COLUMNS = ("task_id", "digest", "reviewer", "verdict")  # columns of a verdict file; other columns are ignored
+MAX_LOGGED = 5  # maximum number of problems that are logged one by one
+MAX_NAME_CHARS = 60  # maximum length of a column's name in a message
 
 
 class Task(NamedTuple):
     task_id: str
-    choices: tuple[str, ...]  # the allowed verdicts; the first one accepts
+    choices: tuple[str, ...]  # allowed verdicts; in a review, the first one accepts
     texts: Mapping[str, str]
 
     @property
     def digest(self) -> str:
-        """Return a digest of the texts shown: a verdict on other texts does not count for this task."""
+        """Return a digest of the texts that annotators see. A verdict on other texts does not count for this task."""
         return opaque_name("\n".join(f"{title}: {text}" for title, text in self.texts.items()), 12)
 
 
 def opaque_name(text: str, digits: int) -> str:
-    """Return a digest for a csv cell; its first letter keeps spreadsheets from reading it as a number (12e34)."""
+    """Return a digest for a csv cell. It starts with a letter, because spreadsheets read 12e34 as a number."""
     return f"d{text_digest(text)[:digits]}"
 
 
 def normalize_name(name: str) -> str:
-    """Normalise a person's name for comparisons: no case, no outer spaces."""
+    """Return a person's name for comparisons, without case and outer spaces."""
     return name.strip().casefold()
 
 
@@ -58,13 +58,13 @@ class Verdict(NamedTuple):
 
 
 class RowProblem(NamedTuple):
-    where: str
+    location: str
     problem: str
-    found: str
+    detail: str
 
 
 class Votes(NamedTuple):
-    """The verdicts on all tasks by task and annotator, and the rows that do not count."""
+    """Verdicts that count, by task and annotator, and the rows that do not count."""
 
     by_task: Mapping[str, Mapping[str, str]]
     problems: list[RowProblem]
@@ -76,7 +76,7 @@ class Votes(NamedTuple):
 
 
 def read_verdicts(paths: Iterable[Path]) -> list[Verdict]:
-    """Read the rows of all files of verdicts, without those whose verdict is still empty."""
+    """Read the verdicts of all files. Rows with an empty verdict are skipped."""
     verdicts = []
     for path in paths:
         for number, row in enumerate(_rows(path), start=1):
@@ -88,13 +88,13 @@ def read_verdicts(paths: Iterable[Path]) -> list[Verdict]:
 
 def _rows(path: Path) -> list[dict[str, str]]:
     if path.suffix.lower() == ".json":
-        return exported_rows(path)
+        return read_exported_rows(path)
     if path.suffix.lower() != ".csv":
         raise UserError(f"{path}: unknown file type '{path.suffix}'. Allowed: .csv, .json.")
     header, *cells = [cells for _, cells in read_csv_lines(path)] or [[]]
     names = [name.strip() for name in header]
     if missing := [name for name in COLUMNS if name not in names]:
-        present = [escape_invisible(truncate(name, LONGEST_NAME)) for name in names]
+        present = [escape_invisible(truncate(name, MAX_NAME_CHARS)) for name in names]
         raise UserError(
             f"{path}: column '{missing[0]}' is missing. Found: {', '.join(present) or 'nothing'}. Needed: "
             f"{', '.join(COLUMNS)}. Fill in a copy of the tasks file."
@@ -103,22 +103,22 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def log_problems(problems: Sequence[RowProblem], file: Path) -> None:
-    """Log the first rows that do not count, and refer to the file that lists all."""
+    """Log the first rows that do not count, and name the file that lists all of them."""
     for problem in problems[:MAX_LOGGED]:
-        log.warning(f"{problem.where}: {problem.problem}: {problem.found}; the row does not count.")
+        log.warning(f"{problem.location}: {problem.problem}: {problem.detail}; the row does not count.")
     if len(problems) > MAX_LOGGED:
         log.warning(f"{len(problems) - MAX_LOGGED} more such rows: see {file}.")
 
 
 def count_votes(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
-    """Return the verdicts that count; every other row becomes a `Problem`."""
-    task_of = {task.task_id: task for task in tasks}
+    """Return the verdicts that count, and a `RowProblem` for each of the others."""
+    task_by_id = {task.task_id: task for task in tasks}
     by_task: dict[str, dict[str, str]] = defaultdict(dict)
-    contradicted: set[tuple[str, str]] = set()
-    spelling_of: dict[str, str] = {}
+    contradictions: set[tuple[str, str]] = set()
+    spelling_by_name: dict[str, str] = {}
     problems = []
     for verdict in verdicts:
-        task, problem = task_of.get(verdict.task_id), ("", "")
+        task, problem = task_by_id.get(verdict.task_id), ("", "")
         if task is None:
             message = f"unknown task '{verdict.task_id}', from another project or from older candidates"
             problem = ("foreign_task", message)
@@ -128,20 +128,20 @@ def count_votes(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
             problem = ("no_reviewer", f"{verdict.task_id} has no reviewer")
         elif verdict.verdict not in task.choices:
             problem = ("unknown_verdict", f"'{verdict.verdict}'; allowed: {', '.join(task.choices)}")
-        person = spelling_of.setdefault(normalize_name(verdict.reviewer), verdict.reviewer)
-        earlier = by_task[verdict.task_id].get(person)
-        if not problem[0] and earlier not in (None, verdict.verdict):
-            contradicted.add((verdict.task_id, person))
+        person = spelling_by_name.setdefault(normalize_name(verdict.reviewer), verdict.reviewer)
+        earlier_verdict = by_task[verdict.task_id].get(person)
+        if not problem[0] and earlier_verdict not in (None, verdict.verdict):
+            contradictions.add((verdict.task_id, person))
             problem = (
                 "two_verdicts",
-                f"'{verdict.reviewer}' gave '{earlier}' and '{verdict.verdict}' for {verdict.task_id}",
+                f"'{verdict.reviewer}' gave '{earlier_verdict}' and '{verdict.verdict}' for {verdict.task_id}",
             )
         if problem[0]:
             problems.append(RowProblem(verdict.location, *problem))
         else:
             by_task[verdict.task_id][person] = verdict.verdict
-    for name, reviewer in contradicted:
-        del by_task[name][reviewer]  # Neither verdict counts, and the task goes back to review.
+    for name, reviewer in contradictions:
+        del by_task[name][reviewer]  # Neither verdict counts, so the task needs a new one.
     return Votes({name: votes for name, votes in by_task.items() if votes}, problems)
 
 
@@ -154,7 +154,7 @@ def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], delimiter:
 
 
 def as_sheet(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    """Return rows as csv that is safe to open: spreadsheets do not read a language model's text as a formula."""
+    """Return rows as csv for spreadsheets. Texts are escaped, so spreadsheets do not read them as formulas."""
     return as_csv([{name: escape_cell(str(row[name])) for name in columns} for row in rows], columns)
 
 
@@ -183,14 +183,14 @@ class ExportedTask(BaseModel):
 
 
 def label_studio_task(row: Mapping[str, Any], video: str, choices: Sequence[str]) -> dict[str, Any]:
-    """Return a row of tasks with the fields that the template shows: the video's address and the choices."""
+    """Return a task for Label Studio: the row of a survey, the address of its video, and its choices."""
     texts = {name: text for name, text in row.items() if name not in ("reviewer", VERDICT)}
     address = f"{LOCAL_FILES}{quote(video)}" if video else ""
     return {**texts, "video_url": address, "options": [{"value": choice} for choice in choices]}
 
 
 def label_studio_template(title: str, texts: Sequence[str]) -> str:
-    """Return the labelling interface of a project: the video, these columns of a task as texts, and its choices."""
+    """Return the labelling interface of a Label Studio project: the video, these columns as texts, and the choices."""
     fields = [
         f'  <Header value={quoteattr(name)}/>\n  <Text name={quoteattr(name)} value="${name}"/>' for name in texts
     ]
@@ -208,8 +208,8 @@ def label_studio_template(title: str, texts: Sequence[str]) -> str:
     )
 
 
-def exported_rows(path: Path) -> list[dict[str, str]]:
-    """Return a row per annotation, with the user's number as reviewer; skipped annotations have no verdict."""
+def read_exported_rows(path: Path) -> list[dict[str, str]]:
+    """Return a row per annotation. The reviewer is the user's number; skipped annotations have no verdict."""
     try:
         tasks = TypeAdapter(list[ExportedTask]).validate_json(path.read_bytes().removeprefix(codecs.BOM_UTF8))
     except ValidationError as error:
@@ -221,17 +221,18 @@ def exported_rows(path: Path) -> list[dict[str, str]]:
     rows = []
     for task in tasks:
         for annotation in task.annotations:
-            choices_of = {field.from_name: field.value.get("choices", []) for field in annotation.result}
-            # Without this check, the annotation would be taken for one without a verdict.
-            if choices_of and VERDICT not in choices_of:
+            choices_by_field = {field.from_name: field.value.get("choices", []) for field in annotation.result}
+            # Without this check, an annotation of another project would count as one without a verdict.
+            if choices_by_field and VERDICT not in choices_by_field:
                 raise UserError(
-                    f"{path}: an annotation has the fields {', '.join(map(escape_invisible, choices_of))}, but not "
+                    f"{path}: an annotation has the fields {', '.join(map(escape_invisible, choices_by_field))}, "
+                    "but not "
                     f"'{VERDICT}'. Create the project with the tasks' `template.xml`, then export it again."
                 )
             rows.append({
                 "task_id": str(task.data.get("task_id", "")),
                 "digest": str(task.data.get("digest", "")),
                 "reviewer": "" if annotation.completed_by is None else f"label-studio {annotation.completed_by}",
-                VERDICT: "" if annotation.was_cancelled else ", ".join(map(str, choices_of.get(VERDICT, []))),
+                VERDICT: "" if annotation.was_cancelled else ", ".join(map(str, choices_by_field.get(VERDICT, []))),
             })  # fmt: skip
     return rows

@@ -1,4 +1,4 @@
-"""Define the console command `reprise` (or `python -m reprise`); a command's module is imported only when it runs."""
+"""Console command `reprise` (or `python -m reprise`), which imports the module of a command only to run it."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -349,7 +349,7 @@ def check(
     questions: Annotated[int, Option(help="number of requests, each sent in four variants", min=4)] = 36,
     suite: SuiteOption = None,
 ) -> None:
-    """Send a few requests to a model to check that it uses the video, answers, and how fast it is."""
+    """Check with a few requests whether a model uses the video, whether it answers, and how fast it is."""
     from reprise.commands.check import check_model
 
     check_model(model, questions, suite)

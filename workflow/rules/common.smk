@@ -1,5 +1,5 @@
-# Objects that all rules share. SUITE has an object for each file of rules, with the input functions of its rules.
-# SUITE.settings(name) is a param: the settings that affect a rule's output, as JSON. RUN begins the command of a stage.
+# Objects that all rules share. SUITE has an object for each file of rules, with the input functions of these rules.
+# SUITE.settings(name) is a param: the settings that affect the output of a rule, as JSON. RUN is the start of a command.
 import sys
 
 from snakemake.exceptions import WorkflowError
@@ -17,30 +17,30 @@ except ModuleNotFoundError as error:
 try:
     SUITE = load_suite(
         config,
-        # Report unknown targets and profiles before jobs are planned; Snakemake does not pass them to a Snakefile.
+        # Snakemake does not pass targets and profiles to a Snakefile, so unknown ones are found in the command line.
         sys.argv,
-        # The name of this module if another Snakefile imports it; then its targets are not checked.
+        # Name of this module, if another Snakefile imports it. Targets are then not checked.
         module_name=workflow.modifier.namespace,
         # Rules of one clone must not run the library of another.
         rules_folder=workflow.current_basedir.get_path_or_uri(secret_free=True),
     )
 except UserError as error:
-    # Raise the error here, so that Snakemake's message names no file of the library.
+    # Raise the error here, because Snakemake's message names the file that raises it.
     raise WorkflowError(str(error)) from None
 RUN = SUITE.stage_command()
-# The project's logger summarises a dry run by its reasons, which it reads from the graph of jobs.
+# The project's logger summarises a dry run, and needs the graph of jobs for it.
 for handler in workflow.logger_manager.plugin_handlers:
     if isinstance(handler, LogHandler):
         handler.summarize_dry_run(workflow)
 
 
-# The suite is no wildcard, because Snakemake finds the rule of a file by the constant beginning of its path.
+# The suite is not a wildcard. Snakemake finds the rules of a file faster if the start of their paths is constant.
 pathvars:
     suite=f"results/{SUITE.name}",
 
 
 wildcard_constraints:
-    **SUITE.wildcards(),
+    **SUITE.wildcard_patterns(),
 
 
 onsuccess:

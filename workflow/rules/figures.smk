@@ -1,4 +1,4 @@
-# Draw figures from the numbers of the tables. Like the tables, they belong to the configured suite.
+# Draw figures from the numbers of the tables. Like tables, figures belong to the configured suite.
 
 
 rule figure:
@@ -24,7 +24,7 @@ rule figure:
     log:
         "<suite>/logs/figures/{benchmark}/{figure}.log",
     wildcard_constraints:
-        benchmark="[^/]+",  # any, so that the error for an unknown name lists the existing ones
+        benchmark="[^/]+",  # Any name matches. The error for an unknown name then lists the known names.
     localrule: True
     params:
         settings=SUITE.settings("figures/{benchmark}/{figure}"),

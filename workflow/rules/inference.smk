@@ -1,4 +1,4 @@
-# Fetch the weights of each model once in a local rule, then run one job per run. Imported runs are read from files.
+# Fetch the weights of each model once, then run one job per run. The answers of imported runs come from files.
 
 
 rule weights:
@@ -53,7 +53,7 @@ rule infer:
     wildcard_constraints:
         model=SUITE.inference.unpartitioned_models,
     priority: SUITE.inference.priority
-    # On a cluster, the runs of a group share an allocation, so that the model stays loaded.
+    # On a cluster, the runs of a group share an allocation, in which the model stays loaded.
     group:
         "answers_{benchmark}_{model}"
     threads: SUITE.inference.threads
@@ -73,8 +73,8 @@ rule infer:
         "--responses {output.responses:q} --timings {output.timings:q} --retry {params.retry:q} 2> {log:q}"
 
 
-# Several jobs run a model with `partitions:`, each about a part of the clips. Inputs, resources, the other params and
-# the command are those of `infer`.
+# A model with `partitions:` runs in several jobs, each for a part of the clips. These jobs have the inputs, resources,
+# command and other params of `infer`.
 
 
 use rule infer as infer_partition with:

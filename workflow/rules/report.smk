@@ -1,4 +1,4 @@
-# Build a static site of all results. Its manifest lists its files; files that an older build left are removed.
+# Build a static site of all results. The manifest lists its files. Files of the previous build are removed.
 
 
 rule report_site:

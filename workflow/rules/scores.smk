@@ -1,4 +1,4 @@
-# Extract answers from responses, let judges rate them, and compute the metrics of the benchmark.
+# Extract answers from responses, query judges, and compute the metrics of the benchmark.
 
 
 rule verdicts:
@@ -66,7 +66,7 @@ rule judge_requests:
         "--answers {output.answers:q} --judge-requests {output.judge_requests:q} 2> {log:q}"
 
 
-# A judge runs like any model: threads, resources, the other params and the command are those of `infer`.
+# A judge is queried like any model: its jobs have the threads, resources, command and other params of `infer`.
 
 
 use rule infer as judge with:

@@ -1,4 +1,4 @@
-# Render tables of the configured suite. Its name is in the settings, so another suite renders them again.
+# Render the tables of the configured suite. The settings contain its name, so tables are rendered again for another suite.
 
 
 rule table:
@@ -20,7 +20,7 @@ rule table:
     log:
         "<suite>/logs/tables/{benchmark}/{table}.log",
     wildcard_constraints:
-        benchmark="[^/]+",  # any, so that the error for an unknown name lists the existing ones
+        benchmark="[^/]+",  # Any name matches. The error for an unknown name then lists the known names.
     localrule: True
     params:
         settings=SUITE.settings("tables/{benchmark}/{table}"),
@@ -102,7 +102,7 @@ rule reproduction:
         + "reproduction --settings {params.settings:q} --tables {input.tables:q} --md {output.md:q} 2> {log:q}"
 
 
-# Only made as an explicit target, because it needs a request of each judge about each compared answer.
+# This table is only an explicit target, because every judge must rate every compared answer.
 rule agreement:
     input:
         item_table=SUITE.tables.compared_items,

@@ -1,4 +1,4 @@
-# Evaluate models under temporal ablations. Like the tables, the profiles belong to the configured suite.
+# Evaluate models under temporal ablations. Like tables, temporal profiles belong to the configured suite.
 
 
 rule temporal_profile:

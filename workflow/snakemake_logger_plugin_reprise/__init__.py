@@ -1,6 +1,6 @@
 """Snakemake logger plugin `reprise`, which the profiles select: concise terminal output of runs and dry runs.
 
-Snakemake imports this module at every start, so it imports little itself.
+Snakemake imports this module at every start, so its imports must be fast.
 """
 
 import logging
@@ -22,18 +22,18 @@ class LogHandlerSettings(LogHandlerSettingsBase):
 
 
 class LogHandler(LogHandlerBase):
-    """Handler that shows Snakemake's events and the library's messages concisely, or Snakemake's full output."""
+    """Show Snakemake's events and the library's messages concisely, or show Snakemake's full output."""
 
     writes_to_stream = has_filter = has_formatter = True
     writes_to_file = needs_rulegraph = False
 
     def __post_init__(self) -> None:
-        # If Snakemake's own log cannot be written, as on a full disk, failures are still shown here, without a
-        # traceback for each line of the log.
+        # If Snakemake cannot write its own log, for example on a full disk, logging would print a traceback for each
+        # line. This handler still shows the failures of jobs.
         logging.raiseExceptions = False
         common, stream = self.common_settings, sys.stdout if self.common_settings.stdout else sys.stderr
-        self._take: Callable[[logging.LogRecord], object]
-        self._end: Callable[[], None]
+        self._handle_record: Callable[[logging.LogRecord], object]
+        self._end_output: Callable[[], None]
         self._terminal = None
         is_full = isinstance(self.settings, LogHandlerSettings) and self.settings.full
         if is_full or common.verbose or common.debug_dag or common.printshellcmds:
@@ -44,36 +44,36 @@ class LogHandler(LogHandlerBase):
             snakemake_handler.addFilter(
                 DefaultFilter(common.quiet, common.debug_dag, common.verbose, common.dryrun, common.printshellcmds)
             )
-            self._take, self._end = snakemake_handler.handle, snakemake_handler.flush
+            self._handle_record, self._end_output = snakemake_handler.handle, snakemake_handler.flush
         else:
             from snakemake_logger_plugin_reprise.terminal import Terminal
 
             self._terminal = Terminal(common, stream)
-            self._take, self._end = self._terminal.handle, self._terminal.end
+            self._handle_record, self._end_output = self._terminal.handle, self._terminal.end
         self._library_handler = _SnakemakeForwarder()
         logging.getLogger("reprise").addHandler(self._library_handler)
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._take(record)
+        self._handle_record(record)
 
     def summarize_dry_run(self, workflow: Any) -> None:
-        """Have the terminal summarise a dry run from the job graph, once Snakemake has built it.
+        """Summarise a dry run from the graph of jobs, as soon as Snakemake has built the graph.
 
-        Unless it is quiet, Snakemake also formats each job with its command, which takes a quarter of the time.
+        The summary also silences Snakemake's own list of jobs, which takes a quarter of the time of a dry run.
         """
         if self._terminal and self.common_settings.dryrun:
-            # A filter runs inside Snakemake's logging calls, so that an error in a rule ends the dry run.
+            # Unlike a handler, a filter lets an error in a rule end the dry run.
             logging.getLogger("snakemake.logging").addFilter(partial(self._terminal.read_dry_run, workflow))
 
     def close(self) -> None:
-        """Show the outcome; Snakemake calls this method once, and Python's `logging` again at process exit."""
+        """Show the outcome. Snakemake calls this method once, and Python's `logging` calls it again at process exit."""
         logging.getLogger("reprise").removeHandler(self._library_handler)
-        self._end()
+        self._end_output()
         super().close()
 
 
 class _SnakemakeForwarder(logging.Handler):
-    """Forward the library's messages to Snakemake's logger, so that they appear in order and in its log file."""
+    """Forward the library's messages to Snakemake's logger, which keeps their order and writes them to its log file."""
 
     def emit(self, record: logging.LogRecord) -> None:
         logging.getLogger("snakemake.logging").handle(record)

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 from reprise.core.plain import summarize_list
 
-MOST_NAMES, MOST_MODELS, MOST_CAUSES = 4, 8, 5
-NEW = "not computed yet"
-CHANGED = "changed settings"
-REASONS = {  # prefixes of Snakemake's reasons, the strongest first
+MAX_LISTED_NAMES, MAX_LISTED_MODELS, MAX_LISTED_CAUSES = 4, 8, 5
+NOT_COMPUTED = "not computed yet"
+CHANGED_SETTINGS = "changed settings"
+REASONS = {  # prefix of Snakemake's reason -> reason in the summary; the first match counts
     "Forced execution": "requested by --force, --forcerun or --forceall",
     "Incomplete output files": "incomplete output of a killed job",
-    "Missing output files": NEW,
+    "Missing output files": NOT_COMPUTED,
     "Updated input files": "changed input",
-    "Params have changed": CHANGED,
+    "Params have changed": CHANGED_SETTINGS,
     "Set of input files has changed": "other input files than before",
     "Code has changed": "changed rule",
     "Software environment": "changed software environment",
@@ -24,7 +24,7 @@ REASONS = {  # prefixes of Snakemake's reasons, the strongest first
 
 
 def count_jobs(stats: Mapping[str, int]) -> dict[str, int]:
-    """Return the numbers of jobs by rule, without rules that only collect others."""
+    """Return the number of jobs by rule, without `all` and Snakemake's total."""
     return {rule: count for rule, count in stats.items() if rule not in ("all", "total")}
 
 
@@ -43,7 +43,7 @@ class PlannedJob(NamedTuple):
 
 
 class DryRunSummary:
-    """The jobs of Snakemake's graph that would run, each after its dependencies."""
+    """Summarise the jobs of Snakemake's graph that would run."""
 
     def __init__(self, graph: Any) -> None:
         jobs = [
@@ -52,42 +52,45 @@ class DryRunSummary:
             for job in sorted(level, key=lambda job: (job.rule.name, *job.wildcards))
             if graph.needrun(job)
         ]
-        # Evaluate what Snakemake would format for each rule, so that an error in resources or command ends a dry run.
-        _ = [(job.resources, job.shellcmd) for job in {job.rule.name: job for job in jobs}.values()]
+        # Evaluate the resources and the command of one job per rule, because an error in them must end the dry run.
+        job_by_rule = {job.rule.name: job for job in jobs}
+        _ = [(job.resources, job.shellcmd) for job in job_by_rule.values()]
         self._jobs = [_planned_job(job, graph.reason(job)) for job in jobs if count_jobs({job.rule.name: 1})]
 
-    def text(self, width: int) -> str:
+    def format_text(self, width: int) -> str:
         if not self._jobs:
             return ""
         reasons = {job.reason for job in self._jobs}
-        common = reasons.pop() if len(reasons) == 1 else ""
+        common_reason = reasons.pop() if len(reasons) == 1 else ""
+        reason_text = f" ({common_reason})" if common_reason else ""
         lines = [
-            f"{len(self._jobs)} job{'s' if self._jobs[1:] else ''} would run{f' ({common})' if common else ''}:",
-            *self._rules(is_explained=bool(common)),
-            *self._models(),
-            *self._causes(),
+            f"{len(self._jobs)} job{'s' if self._jobs[1:] else ''} would run{reason_text}:",
+            *self._rule_lines(has_common_reason=bool(common_reason)),
+            *self._model_lines(),
+            *self._cause_lines(),
         ]
         footer = "Nothing was run (--dry-run). Add --logger-reprise-full for every job with its files and reason."
         return "\n".join([*(line if len(line) <= width else f"{line[: width - 3]}..." for line in lines), footer])
 
-    def _rules(self, *, is_explained: bool) -> Iterator[str]:
-        """Yield one line per rule, in the order in which the last jobs of the rules would run."""
+    def _rule_lines(self, *, has_common_reason: bool) -> Iterator[str]:
+        """Yield one line per rule, in the order of the rules' last jobs."""
         last_positions = {job.rule: position for position, job in enumerate(self._jobs)}
         for rule in sorted(last_positions, key=lambda rule: last_positions[rule]):
             jobs = [job for job in self._jobs if job.rule == rule]
-            reasons = {} if is_explained else Counter(job.reason for job in jobs)
+            reasons = {} if has_common_reason else Counter(job.reason for job in jobs)
             reason_text = ", ".join(
-                f"{words} {count}" if count < len(jobs) else words for words, count in reasons.items()
+                f"{reason} {count}" if count < len(jobs) else reason for reason, count in reasons.items()
             )
-            kind = next((kind for kind in ("benchmark", "table", "model") if kind in jobs[0].wildcards), None)
-            names = {job.wildcards[kind] for job in jobs} if kind else ()
-            name_text = ", ".join(summarize_list(sorted(names), MOST_NAMES, "{} more"))
+            wildcards = (name for name in ("benchmark", "table", "model") if name in jobs[0].wildcards)
+            wildcard = next(wildcards, None)
+            names = {job.wildcards[wildcard] for job in jobs} if wildcard else ()
+            name_text = ", ".join(summarize_list(sorted(names), MAX_LISTED_NAMES, "{} more"))
             yield (
                 f"{len(jobs):>6}  {rule:<{max(map(len, last_positions))}}  "
                 f"{'; '.join(filter(None, [reason_text, name_text]))}"
             ).rstrip()
 
-    def _models(self) -> Iterator[str]:
+    def _model_lines(self) -> Iterator[str]:
         counts_by_model: dict[str, Counter[str]] = defaultdict(Counter)
         for job in self._jobs:
             if job.queries_model:
@@ -96,34 +99,36 @@ class DryRunSummary:
         for model, counts in sorted(counts_by_model.items(), key=lambda entry: -entry[1].total()):
             benchmark_counts = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
             lines.append(f"{counts.total():>6}  {model}: {benchmark_counts}")
-        yield from summarize_list(lines, MOST_MODELS + 1, "        and {} more")
+        yield from summarize_list(lines, MAX_LISTED_MODELS + 1, "        and {} more")
 
-    def _causes(self) -> Iterator[str]:
-        causes: dict[str, list[str]] = defaultdict(list)
+    def _cause_lines(self) -> Iterator[str]:
+        jobs_by_change: dict[str, list[str]] = defaultdict(list)
         for job in self._jobs:
-            for words in _changes(job) if job.reason != NEW else ():
-                causes[words].append(f"{job.rule} {format_wildcards(job.wildcards)}".rstrip())
-        entries = [f"  {words}\n    affects: {', '.join(summarize_list(jobs, 1))}" for words, jobs in causes.items()]
-        head = ["What changed:"] if causes else []
-        yield from "\n".join([*head, *summarize_list(entries, MOST_CAUSES, "  and {} more")]).splitlines()
+            for change in _describe_changes(job) if job.reason != NOT_COMPUTED else ():
+                jobs_by_change[change].append(f"{job.rule} {format_wildcards(job.wildcards)}".rstrip())
+        entries = [
+            f"  {change}\n    affects: {', '.join(summarize_list(jobs, 1))}" for change, jobs in jobs_by_change.items()
+        ]
+        head = ["What changed:"] if jobs_by_change else []
+        yield from "\n".join([*head, *summarize_list(entries, MAX_LISTED_CAUSES, "  and {} more")]).splitlines()
 
 
 def _planned_job(job: Any, reason: Any) -> PlannedJob:
     reason_text, files = str(reason), sorted(map(str, reason.updated_input))
     category = next((label for prefix, label in REASONS.items() if prefix in reason_text), reason_text)
     settings = [value for value in job.params if isinstance(value, str) and value.startswith("{")]
-    asks_model = "loaded_model" in job.rule.resources  # true for `infer` and the rules derived from it
-    return PlannedJob(job.rule.name, job.wildcards_dict, category, files, job.output, settings, asks_model)
+    queries_model = "loaded_model" in job.rule.resources  # true for `infer` and the rules derived from it
+    return PlannedJob(job.rule.name, job.wildcards_dict, category, files, job.output, settings, queries_model)
 
 
-def _changes(job: PlannedJob) -> Iterator[str]:
-    """Yield the changes since the outputs of a job were made: newer inputs, and changed settings by name."""
+def _describe_changes(job: PlannedJob) -> Iterator[str]:
+    """Yield the changes since the outputs of a job were produced: newer inputs and changed settings."""
     yield from (f"{name} is newer" for name in job.changed_inputs)
-    if job.reason == CHANGED:
+    if job.reason == CHANGED_SETTINGS:
         from reprise.core.files import read_provenance
         from reprise.core.provenance import Provenance
-        from reprise.core.settings_text import parse_content, parse_name, settings_text
-        from reprise.plan.changes import changes_between
+        from reprise.core.settings_text import format_settings_line, parse_settings_line, parse_settings_name
+        from reprise.plan.changes import find_changes
 
         provenances = [
             read_provenance(Path(output)) or Provenance() for output in job.outputs if Path(output).is_file()
@@ -132,9 +137,10 @@ def _changes(job: PlannedJob) -> Iterator[str]:
             change.text
             for text in job.settings
             for provenance in provenances
-            if (old_settings := provenance.settings.get(parse_name(text))) is not None
-            for change in changes_between(
-                parse_content(settings_text(parse_name(text), old_settings)), parse_content(text)
+            if (old_settings := provenance.settings.get(parse_settings_name(text))) is not None
+            for change in find_changes(
+                parse_settings_line(format_settings_line(parse_settings_name(text), old_settings)),
+                parse_settings_line(text),
             )
         ]
-        yield from dict.fromkeys(changes) or [CHANGED]
+        yield from dict.fromkeys(changes) or [CHANGED_SETTINGS]

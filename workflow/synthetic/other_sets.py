@@ -1,4 +1,4 @@
-"""Other video sets for suite `construction`: one per scoring, with a few clips of the toy world.
+"""Write other video sets for suite `construction`: one per scoring, with a few clips of the toy world.
 
 python -m synthetic.other_sets FOLDER
 """
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from reprise.benchmarks.mmbench_video.taxonomy import SET_OPTIONS
+from reprise.benchmarks.mmbench_video.taxonomy import SET_OPTION_LETTERS
 from reprise.benchmarks.mmbench_video.video_sets import COLUMNS
 from reprise.core.files import write_text
 
@@ -18,17 +18,17 @@ from synthetic.toyworld.mmbench_video import SET_MAKERS, attribute
 from synthetic.toyworld.render import write_video
 from synthetic.toyworld.script import Script
 
-OPEN, WITH_LETTERS = ("toy-own", "toy-five"), "toy-letters"
+OPEN_SETS, LETTER_SET = ("toy-own", "toy-five"), "toy-letters"
 VIDEOS, OPTIONS = 2, 4
 SEED = 11
-DRAWS = 8
-"""The number of tries to sample an agent for a question."""
+SAMPLES = 8
+"""Number of questions that are sampled per clip."""
 Row = Sequence[str]
 
 
 def write_sets(folder: Path) -> None:
     """Write each set's questions, and its videos in a folder of the same name."""
-    for number, name in enumerate((*OPEN, WITH_LETTERS)):
+    for number, name in enumerate((*OPEN_SETS, LETTER_SET)):
         set_clips = scripts()[number * VIDEOS : (number + 1) * VIDEOS]
         (folder / name).mkdir(parents=True, exist_ok=True)
         for video, script in set_clips:
@@ -38,17 +38,17 @@ def write_sets(folder: Path) -> None:
 
 def manifest(name: str) -> str:
     """Return the csv file of a set's questions."""
-    position = (*OPEN, WITH_LETTERS).index(name)
+    position = (*OPEN_SETS, LETTER_SET).index(name)
     set_clips = scripts()[position * VIDEOS : (position + 1) * VIDEOS]
-    rows = [row for entry in set_clips for row in (_with_letters(*entry) if name == WITH_LETTERS else _open(*entry))]
+    rows = [row for entry in set_clips for row in (_with_letters(*entry) if name == LETTER_SET else _open(*entry))]
     buffer = io.StringIO()
-    letters = SET_OPTIONS[:OPTIONS] if name == WITH_LETTERS else ()
+    letters = SET_OPTION_LETTERS[:OPTIONS] if name == LETTER_SET else ()
     csv.writer(buffer, lineterminator="\n").writerows([(*COLUMNS, *letters), *rows])
     return buffer.getvalue()
 
 
 def scripts() -> list[tuple[str, Script]]:
-    """Return the last clips of evaluation sources, limited to clips in which some shape is unique."""
+    """Return the last clip of each evaluation source that has a unique shape, with its script."""
     last_clips = [list(source.clips().items())[-1] for source in evaluation_sources()]
     return [(video, script) for video, script in last_clips if attribute(script, Dice(SEED, 0))]
 
@@ -62,13 +62,17 @@ def _open(video: str, script: Script) -> Iterator[Row]:
 
 def _with_letters(video: str, script: Script) -> Iterator[Row]:
     """Yield questions about an agent's colour with the right answer and other agents' colours as options."""
-    answer_of = {pair[0]: pair[1] for number in range(DRAWS) if (pair := attribute(script, Dice(SEED, number)))}
-    for number, (question, answer) in enumerate(answer_of.items()):
+    answer_by_question = {
+        pair[0]: pair[1] for number in range(SAMPLES) if (pair := attribute(script, Dice(SEED, number)))
+    }
+    for number, (question, answer) in enumerate(answer_by_question.items()):
         dice = Dice(SEED, 100 + number)
-        colours = sorted({f"It is {agent.colour}." for _, other in scripts() for agent in other.agents} - {answer})
+        colours = sorted(
+            {f"It is {agent.colour}." for _, other_script in scripts() for agent in other_script.agents} - {answer}
+        )
         options = dice.sample(colours, OPTIONS - 1)
         position = dice.below(OPTIONS)
-        yield f"{video}.mp4", question, SET_OPTIONS[position], *options[:position], answer, *options[position:]
+        yield f"{video}.mp4", question, SET_OPTION_LETTERS[position], *options[:position], answer, *options[position:]
 
 
 if __name__ == "__main__":

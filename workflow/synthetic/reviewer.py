@@ -1,8 +1,8 @@
-"""Simulated reviewer that judges the tasks of a construction by the toy world's scripts.
+"""Simulate a reviewer who judges the tasks of a construction by the toy world's scripts.
 
     python -m synthetic.reviewer TASKS.csv VERDICTS.csv
 
-It reads only the captions, and does not know how they were made.
+The reviewer sees only the captions, not how they were generated.
 """
 
 import csv
@@ -17,7 +17,7 @@ from pathlib import Path
 from reprise.core.files import write_text
 
 from synthetic import annotators
-from synthetic.toyworld.captions import SURFACES, deed_words, doing_words
+from synthetic.toyworld.captions import SURFACES, format_gerund_phrase, format_verb_phrase
 from synthetic.toyworld.counterfactuals import counterfactual_sources, counterfactuals
 from synthetic.toyworld.generate import evaluation_sources
 from synthetic.toyworld.script import ACTION_NAMES, STRENGTHS, Figure, Scene, Script
@@ -37,20 +37,24 @@ ROLE = re.compile(r"'([^']+)': '([^']*)'")
 
 @cache
 def scripts() -> dict[str, Script]:
-    """Return the scripts of all evaluation clips and of their counterfactuals by clip id."""
+    """Return the scripts of all evaluation clips and their counterfactuals by clip id."""
     sources = (*evaluation_sources(), *counterfactual_sources())
     return {clip: script for source in sources for clip, script in source.clips().items()}
 
 
 @cache
-def _deeds() -> dict[str, tuple[str, str]]:
-    deed_of = {words(*deed): deed for deed in product(ACTION_NAMES, STRENGTHS) for words in (deed_words, doing_words)}
-    return deed_of | {words: ("blink", strength) for strength, words in BLINKS.items()}
+def _deed_by_phrase() -> dict[str, tuple[str, str]]:
+    deed_by_phrase = {
+        format_phrase(*deed): deed
+        for deed in product(ACTION_NAMES, STRENGTHS)
+        for format_phrase in (format_verb_phrase, format_gerund_phrase)
+    }
+    return deed_by_phrase | {words: ("blink", strength) for strength, words in BLINKS.items()}
 
 
-def _doers(words: str, script: Script) -> set[str]:
-    """Return the agents that do what these words say; none if the words are unknown."""
-    deed = _deeds().get(words)
+def _find_agents(phrase: str, script: Script) -> set[str]:
+    """Return the names of the agents that do what a phrase says."""
+    deed = _deed_by_phrase().get(phrase)
     return {figure.agent.name for figure in script.events if (figure.action, figure.strength) == deed}
 
 
@@ -60,22 +64,22 @@ def _occurrences(sentence: str, script: Script) -> Sequence[Figure | Scene]:
     match = CAPTION.fullmatch(sentence)
     if match is None:
         return []
-    deed = _deeds().get(match[2])
+    deed = _deed_by_phrase().get(match[2])
     return [event for event in script.events if event.agent.name == match[1] and (event.action, event.strength) == deed]
 
 
 def is_true(caption: str, script: Script) -> bool:
     """Return whether a caption is true of a script."""
-    if both := COREFERENCE.fullmatch(caption):
-        return bool(_doers(both[1], script) & _doers(both[2], script))
-    if order := CHRONOLOGY.fullmatch(caption):
-        first, second = (_occurrences(sentence, script) for sentence in order.groups())
+    if phrases := COREFERENCE.fullmatch(caption):
+        return bool(_find_agents(phrases[1], script) & _find_agents(phrases[2], script))
+    if sentences := CHRONOLOGY.fullmatch(caption):
+        first, second = (_occurrences(sentence, script) for sentence in sentences.groups())
         return any(earlier.slot < later.slot for earlier in first for later in second)
     return bool(_occurrences(caption, script))
 
 
 def verdict(task: Mapping[str, str]) -> str:
-    """Return the verdict on a task of any benchmark; an empty text for search tasks."""
+    """Return the verdict on a task of any benchmark, or an empty text if the reviewer gives none."""
     if "option" in task:
         return _verdict_on_option(task)
     if "question" in task:
@@ -83,7 +87,7 @@ def verdict(task: Mapping[str, str]) -> str:
     if "caption" in task:
         return _verdict_on_video(task)
     if not task["negative"]:
-        return _says_all(task["positive"], task["event"])
+        return _classify_caption(task["positive"], task["event"])
     script = scripts()[task["video"]]
     is_positive, is_negative = is_true(task["positive"], script), not is_true(task["negative"], script)
     if is_positive and is_negative:
@@ -92,7 +96,7 @@ def verdict(task: Mapping[str, str]) -> str:
 
 
 def _verdict_on_option(task: Mapping[str, str]) -> str:
-    """Return whether a caption fits a clip of TemporalBench; an empty text for clips without a description."""
+    """Return the verdict on a caption of a clip of TemporalBench, or an empty text without a caption."""
     clip = CLIP.fullmatch(task["video"])
     if clip is None or not task["option"]:
         return ""
@@ -100,20 +104,20 @@ def _verdict_on_option(task: Mapping[str, str]) -> str:
     return "fits" if is_true(task["option"], script) else "does not fit"
 
 
-def _says_all(caption: str, dictionary: str) -> str:
-    """Return `positive` if a caption names all roles, `neutral` if it omits only the scene, else `negative`."""
+def _classify_caption(caption: str, dictionary: str) -> str:
+    """Return `positive` if a caption names all roles, `neutral` if only the scene is missing, else `negative`."""
     roles = {role: text for role, text in ROLE.findall(dictionary) if role != "Verb"}
-    missing = [role for role, text in roles.items() if text.lower() not in caption.lower()]
-    if not missing:
+    missing_roles = [role for role, text in roles.items() if text.lower() not in caption.lower()]
+    if not missing_roles:
         return "positive"
-    return "neutral" if missing == ["Scene of the Event"] else "negative"
+    return "neutral" if missing_roles == ["Scene of the Event"] else "negative"
 
 
 def _verdict_on_video(task: Mapping[str, str]) -> str:
-    """Return whether a video shows a caption and not its counterfactual, or the category of a pair."""
+    """Return the verdict on a video and a caption of Vinoground, or the categories of a pair of captions."""
     if task["task_id"].startswith("category/"):
-        pair_of = {frozenset((pair.pos, pair.neg)): pair for pair in counterfactuals().values()}
-        pair = pair_of.get(frozenset(task["text"].split(" / ")))
+        pair_by_captions = {frozenset((pair.pos, pair.neg)): pair for pair in counterfactuals().values()}
+        pair = pair_by_captions.get(frozenset(task["text"].split(" / ")))
         return ";".join((pair.major, *pair.minors)) if pair else ""
     video, sentences = VIDEO.fullmatch(task["video"]), CHRONOLOGY.fullmatch(task["text"])
     if video is None or sentences is None:

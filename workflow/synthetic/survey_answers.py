@@ -1,4 +1,4 @@
-r"""Simulated annotators who answer surveys, with seeded errors.
+r"""Simulate annotators who answer surveys, with seeded errors.
 
     python -m synthetic.survey_answers BENCHMARK/GROUP/SAMPLING ANNOTATORS REQUESTS.parquet SURVEYS.csv ANSWERS.csv \
         [QUALIFICATION.csv]
@@ -12,31 +12,34 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
 
-from human_evaluation.surveys import OPTION_SEPARATOR, QUALIFICATION, question_tasks, read_qualification
+from human_evaluation.surveys import OPTION_SEPARATOR, QUALIFICATION, build_question_tasks, read_qualification
 from human_evaluation.tasks import COLUMNS, as_csv
 from reprise.core.files import write_text
 from reprise.core.schemas import REQUESTS, read_table
 
 CARELESS_ANNOTATOR = 4
-"""The number of the annotator who fails the qualification, if there are several."""
-WRONG = 0.1
+"""Number of the annotator who fails the qualification, if there are several annotators."""
+ERROR_RATE = 0.1
 SEED = 7
 
 
-def answers(surveys: list[dict[str, str]], right: Mapping[str, str], annotators: int) -> Iterator[dict[str, str]]:
-    """Yield all answers. Several annotators each answer all surveys; one annotator stands for one per survey."""
+def answers(
+    surveys: list[dict[str, str]], right_answers: Mapping[str, str], annotator_count: int
+) -> Iterator[dict[str, str]]:
+    """Yield all answers. Several annotators each answer all surveys. With one annotator, each survey has its own."""
     numbers = [int(number) for number in dict.fromkeys(row["survey"] for row in surveys) if number != QUALIFICATION]
-    for worker in numbers if annotators == 1 else range(1, annotators + 1):
+    for worker in numbers if annotator_count == 1 else range(1, annotator_count + 1):
         random = Random(f"{SEED} {worker}")
         for row in surveys:
-            if annotators == 1 and row["survey"] not in (QUALIFICATION, str(worker)):
+            if annotator_count == 1 and row["survey"] not in (QUALIFICATION, str(worker)):
                 continue
-            is_careful = (annotators == 1 or worker != CARELESS_ANNOTATOR) and (
-                row["survey"] == QUALIFICATION or random.random() >= WRONG
+            is_careful = (annotator_count == 1 or worker != CARELESS_ANNOTATOR) and (
+                row["survey"] == QUALIFICATION or random.random() >= ERROR_RATE
             )
             options = row["choices"].split(OPTION_SEPARATOR)
-            wrong = [option for option in options if option != right[row["task_id"]]]
-            answer = right[row["task_id"]] if is_careful else random.choice(wrong)
+            right_answer = right_answers[row["task_id"]]
+            wrong_options = [option for option in options if option != right_answer]
+            answer = right_answer if is_careful else random.choice(wrong_options)
             yield {
                 "task_id": row["task_id"],
                 "digest": row["digest"],
@@ -46,17 +49,18 @@ def answers(surveys: list[dict[str, str]], right: Mapping[str, str], annotators:
 
 
 def write_answers(
-    scope: str, annotators: int, requests: Path, surveys: Path, target: Path, *qualification: Path
+    scope: str, annotator_count: int, requests: Path, surveys: Path, target: Path, *qualification: Path
 ) -> None:
     """Answer the surveys of a csv file."""
     table = read_table(requests, REQUESTS)
-    right = {
-        task.task_id: expected for task, expected in zip(question_tasks(scope, table), table["expected"], strict=True)
+    right_answers = {
+        task.task_id: expected
+        for task, expected in zip(build_question_tasks(scope, table), table["expected"], strict=True)
     }
     for path in qualification:
-        right |= read_qualification(scope, path).right
+        right_answers |= read_qualification(scope, path).right_answers
     with surveys.open(encoding="utf-8", newline="") as stream:
-        write_text(target, as_csv(list(answers(list(csv.DictReader(stream)), right, annotators)), COLUMNS))
+        write_text(target, as_csv(list(answers(list(csv.DictReader(stream)), right_answers, annotator_count)), COLUMNS))
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 from reprise.media.subtitles import format_as_prompt
-from synthetic.toyworld.generate import CLIPS_PER_SOURCE, Dice, filler, training_script
+from synthetic.toyworld.generate import CLIPS_PER_SOURCE, Dice, make_filler_script, training_script
 from synthetic.toyworld.image_choice import LETTERS, still_of
-from synthetic.toyworld.mmbench_video import spoken
-from synthetic.toyworld.pairs import Setting
+from synthetic.toyworld.mmbench_video import build_cues
+from synthetic.toyworld.pairs import PairInput
 from synthetic.toyworld.poses import pose_at
 from synthetic.toyworld.render import Image, render_frame
 from synthetic.toyworld.script import ACTION_NAMES, AGENTS, CLIP_SECONDS, SLOT_SECONDS, STRENGTHS, Agent, Script
@@ -43,7 +43,7 @@ STANDS, ABSENT = len(ACTION_NAMES), len(ACTION_NAMES) + 1
 NO_LOSS, VERDICT, LETTER, TEXT, STATEMENT = range(5)
 JITTER_SECONDS = 0.08
 BLACK_SECONDS = 2
-MOST_GAP_SLOTS = 3
+MAX_GAP_SLOTS = 3
 
 
 class Group(NamedTuple):
@@ -91,7 +91,16 @@ def _target(script: Script, agent: Agent, time: float) -> list[float]:
     for figure in script.figures:
         if figure.slot == slot and figure.agent == agent:
             pose = pose_at(figure, time / SLOT_SECONDS - slot)
-            return [1.0, pose.x, pose.y, 2 * pose.rx, 2 * pose.ry, np.cos(pose.angle), np.sin(pose.angle), pose.hollow]
+            return [
+                1.0,
+                pose.x,
+                pose.y,
+                2 * pose.rx,
+                2 * pose.ry,
+                np.cos(pose.angle),
+                np.sin(pose.angle),
+                pose.is_hollow,
+            ]
     return [0.0] * TARGETS
 
 
@@ -110,7 +119,11 @@ def _deeds(script: Script, queried: list[int]) -> list[list[tuple[int, int]]]:
     for figure in script.figures:
         index = AGENTS.index(figure.agent)
         if index in queried:
-            deed = (ACTION_NAMES.index(figure.action), STRENGTHS.index(figure.strength)) if figure.acts else (STANDS, 0)
+            deed = (
+                (ACTION_NAMES.index(figure.action), STRENGTHS.index(figure.strength))
+                if figure.is_acting
+                else (STANDS, 0)
+            )
             deeds[figure.slot][queried.index(index)] = deed
     return deeds
 
@@ -182,7 +195,7 @@ class Encoder:
         return Group(ids, kinds)
 
 
-class Shows(StrEnum):
+class Content(StrEnum):
     """The content of the samples in a batch."""
 
     CLIP = "clip"
@@ -197,7 +210,7 @@ class Kind(NamedTuple):
     tasks: dict[str, Task]
     frames: tuple[int, ...]
     system: str = ""
-    shows: Shows = Shows.CLIP
+    content: Content = Content.CLIP
     is_subtitled: bool = False
     clips_share: int = 1
     """divisor of the number of clips, for kinds with many frames per clip"""
@@ -216,13 +229,13 @@ def batch_kinds() -> dict[str, Kind]:
         "benchmarks": Kind(BENCHMARKS, (10,)),
         "sparse": Kind(SPARSE, (1, 8, 8, 8)),
         "examples": Kind(EXAMPLES, (8, 10)),
-        "pictures": Kind(PICTURES, (8,), shows=Shows.STILL),
+        "pictures": Kind(PICTURES, (8,), content=Content.STILL),
         "subtitled": Kind(SUBTITLED, (8,), is_subtitled=True),
         "central": Kind(CENTRAL, (0,)),
-        "long": Kind(LONG, (10,), shows=Shows.ROW),
+        "long": Kind(LONG, (10,), content=Content.ROW),
         "thinking": Kind(THINKING, (10,)),
-        "joined": Kind(JOINED, (10,), shows=Shows.JOINED),
-        "thinking joined": Kind(THINKING_JOINED, (10,), shows=Shows.JOINED),
+        "joined": Kind(JOINED, (10,), content=Content.JOINED),
+        "thinking joined": Kind(THINKING_JOINED, (10,), content=Content.JOINED),
     }
 
 
@@ -250,37 +263,37 @@ def _jitter(times: list[float], dice: Dice) -> list[float]:
     return [time + dice.between(-JITTER_SECONDS, JITTER_SECONDS) for time in times]
 
 
-def _render(sample: Sample, shows: Shows, frames: int, gaps: tuple[int, ...]) -> _RenderedSample:
+def _render(sample: Sample, content: Content, frames: int, gaps: tuple[int, ...]) -> _RenderedSample:
     """Render one sample; clips in a row have one frame per second between them."""
-    dice, view = sample.dice, _RenderedSample()
-    match shows:
-        case Shows.STILL:
+    dice, rendered = sample.dice, _RenderedSample()
+    match content:
+        case Content.STILL:
             still = still_of(sample.setting.script)
-            view.add(still.script, [still.seconds] * frames, dice)
-        case Shows.JOINED:
+            rendered.add(still.script, [still.seconds] * frames, dice)
+        case Content.JOINED:
             assert sample.joined is not None
-            view.add(sample.joined.first, _jitter(sample_times(frames), dice), dice)
-            view.add_black(BLACK_SECONDS)
-            view.add(sample.joined.second, _jitter(sample_times(frames), dice), dice)
-        case Shows.ROW:
+            rendered.add(sample.joined.first, _jitter(sample_times(frames), dice), dice)
+            rendered.add_black(BLACK_SECONDS)
+            rendered.add(sample.joined.second, _jitter(sample_times(frames), dice), dice)
+        case Content.ROW:
             for script, gap in zip(sample.row, (*gaps, 0), strict=True):
-                view.add(script, _jitter(sample_times(frames), dice), dice)
+                rendered.add(script, _jitter(sample_times(frames), dice), dice)
                 if gap:
-                    gap_script = filler(dice, gap)
-                    view.add(gap_script, [second + 0.5 for second in range(gap_script.seconds)], dice)
-        case Shows.CLIP:
-            view.add(sample.setting.script, _jitter(sample_times(frames), dice), dice)
-    return view
+                    gap_script = make_filler_script(dice, gap)
+                    rendered.add(gap_script, [second + 0.5 for second in range(gap_script.seconds)], dice)
+        case Content.CLIP:
+            rendered.add(sample.setting.script, _jitter(sample_times(frames), dice), dice)
+    return rendered
 
 
 def _draw_sample(kind: Kind, dice: Dice, progress: float) -> Sample:
     """Draw the clips that the tasks of a kind use."""
     script, other_script = training_script(dice), training_script(dice)
-    if kind.shows == Shows.JOINED:
+    if kind.content == Content.JOINED:
         joined = draw_joined(script, dice)
-        return Sample(Setting(joined.first, joined.second, True), dice, progress, joined)
-    row = (script, other_script, training_script(dice)) if kind.shows == Shows.ROW else ()
-    return Sample(Setting(script, other_script, True), dice, progress, row=row)
+        return Sample(PairInput(joined.first, joined.second, True), dice, progress, joined)
+    row = (script, other_script, training_script(dice)) if kind.content == Content.ROW else ()
+    return Sample(PairInput(script, other_script, True), dice, progress, row=row)
 
 
 def _draw_samples(
@@ -292,7 +305,7 @@ def _draw_samples(
     by_length: dict[int, list[tuple[Sample, str]]] = {}
     while True:
         sample = _draw_sample(kind, dice, progress)
-        system = f"\nSubtitle: {format_as_prompt(spoken(sample.setting.script))}"
+        system = f"\nSubtitle: {format_as_prompt(build_cues(sample.setting.script))}"
         candidates = by_length.setdefault(len(encoder.prefix(system, 1)), [])
         candidates.append((sample, system))
         if len(candidates) == clips:
@@ -304,25 +317,25 @@ def make_batch(encoder: Encoder, kind_name: str, clips: int, seed: tuple[int, ..
     kind, dice = batch_kinds()[kind_name], Dice(*seed)
     clips = max(1, clips // kind.clips_share)
     frames = dice.pick(kind.frames)
-    gaps = tuple(1 + dice.below(MOST_GAP_SLOTS) for _ in range(CLIPS_PER_SOURCE - 1))
+    gaps = tuple(1 + dice.below(MAX_GAP_SLOTS) for _ in range(CLIPS_PER_SOURCE - 1))
     samples, systems = _draw_samples(kind, encoder, clips, dice, progress)
-    views = [_render(sample, kind.shows, frames, gaps) for sample in samples] if frames else []
-    count = len(views[0].queries) if views else 0
+    rendered_samples = [_render(sample, kind.content, frames, gaps) for sample in samples] if frames else []
+    count = len(rendered_samples[0].queries) if rendered_samples else 0
     groups = tuple(encoder.group(name, task, samples, frames > 0) for name, task in kind.tasks.items())
     prefix = [encoder.prefix(system, count * 4 + 1 if frames else 0) for system in systems]
     deeds = [
-        _deeds(sample.setting.script, view.queries[0])
-        for sample, view in zip(samples, views, strict=bool(views))
-        if kind.shows == Shows.CLIP
+        _deeds(sample.setting.script, rendered.queries[0])
+        for sample, rendered in zip(samples, rendered_samples, strict=bool(rendered_samples))
+        if kind.content == Content.CLIP
     ]
     return Batch(
         kind_name,
-        np.stack([np.concatenate(view.frames) for view in views])
-        if views
+        np.stack([np.concatenate(rendered.frames) for rendered in rendered_samples])
+        if rendered_samples
         else np.zeros((clips, 0, IMAGE_SIZE, IMAGE_SIZE, 3), np.uint8),
         np.array(prefix, dtype=np.int64),
         groups,
-        np.array([view.queries for view in views], dtype=np.int64),
-        np.array([view.targets for view in views], dtype=np.float32),
+        np.array([rendered.queries for rendered in rendered_samples], dtype=np.int64),
+        np.array([rendered.targets for rendered in rendered_samples], dtype=np.float32),
         np.array(deeds, dtype=np.int64),
     )

@@ -1,6 +1,6 @@
 """Ask the questions of the toy releases of Vinoground, TemporalBench and MMBench-Video about training clips."""
 
-from reprise.benchmarks.temporalbench.option_sets import LETTERS, OPTION_SETS, build_set_captions
+from reprise.benchmarks.temporalbench.option_sets import CAPTION_NAMES_BY_SET, LETTERS, build_set_captions
 from synthetic.toyworld import captions, mmbench_video, temporalbench, vinoground
 from synthetic.toyworld.counterfactuals import candidates
 from synthetic.toyworld.generate import Dice, evaluation_stories, training_script
@@ -73,7 +73,7 @@ def central_caption(sample: Sample) -> list[Segment]:
         if texts:
             break
         script = training_script(dice)
-    options_in_order = dice.shuffled([texts[name] for name in OPTION_SETS["centralized"]])
+    options_in_order = dice.shuffled([texts[name] for name in CAPTION_NAMES_BY_SET["centralized"]])
     options = {f"caption_{letter.lower()}": text for letter, text in zip(LETTERS, options_in_order, strict=True)}
     prompt = prompts_of("temporalbench")["four"].user.format(**options)
     return [Segment(prompt, LETTERS[options_in_order.index(positive)])]
@@ -97,13 +97,14 @@ def open_question(sample: Sample) -> list[Segment]:
 def which_segment(sample: Sample) -> list[Segment]:
     """Ask Vinoground's question about a concatenation, for both of its captions."""
     return [
-        Segment(_segment_question(text), letter) for text, letter in zip(_joined(sample).captions, "AB", strict=True)
+        Segment(_segment_question(text), letter)
+        for text, letter in zip(_require_joined(sample).captions, "AB", strict=True)
     ]
 
 
 def think_about_segments(sample: Sample) -> list[Segment]:
     """Ask the same question with a description of both segments before the answer."""
-    joined = _joined(sample)
+    joined = _require_joined(sample)
     descriptions = [captions.description(script) for script in (joined.first, joined.second)]
     position = sample.dice.below(2)
     answer = f"First segment: {descriptions[0]} Second segment: {descriptions[1]} The answer is {'AB'[position]}."
@@ -133,7 +134,7 @@ def _segment_question(caption: str) -> str:
     return vinoground.VIDEO.format(caption=caption.removesuffix("."))
 
 
-def _joined(sample: Sample) -> Joined:
+def _require_joined(sample: Sample) -> Joined:
     assert sample.joined is not None
     return sample.joined
 

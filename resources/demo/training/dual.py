@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from synthetic.toyworld import captions
 from synthetic.toyworld.generate import Dice, training_script
-from synthetic.toyworld.pairs import Setting
+from synthetic.toyworld.pairs import PairInput
 from synthetic.toyworld.render import Image
 from synthetic.toyworld.script import AGENTS, SLOT_SECONDS, SLOTS, Agent, Figure, Script
 from torch import Tensor, nn
@@ -119,11 +119,11 @@ def batch_of_step(config: SmallConfig, step: int) -> ClipBatch:
         frames.append(camera(script, times, dice))
         for event in dice.sample(script.events, EVENTS):
             statements.append(Statement(captions.caption(*event.deed), *event.deed))
-        pairs.append(_pairs(Setting(script, other_script, True), dice))
+        pairs.append(_pairs(PairInput(script, other_script, True), dice))
     return ClipBatch(tuple(scripts[:-1]), np.stack(frames), tuple(statements), tuple(pairs))
 
 
-def _pairs(setting: Setting, dice: Dice) -> tuple[TwoTexts, ...]:
+def _pairs(setting: PairInput, dice: Dice) -> tuple[TwoTexts, ...]:
     """Draw true and plausible false statements about one clip."""
     scenery = scenery_texts(setting.script, dice) if dice.chance(0.3) else None
     return (pair_texts(setting, dice), pair_texts(setting, dice), scenery or two_event_texts(setting, dice))

@@ -21,7 +21,7 @@ class Exchange(NamedTuple):
         """Return the mean gradient of all ranks, summed in the same order everywhere."""
         if self.meeting is None:
             return gradient
-        # A rank that is ahead writes the other set, so one barrier per step is enough.
+        # A rank that is one step ahead writes the other set, so one barrier per step is enough.
         current = self.gradients[step % 2]
         current[rank].copy_(gradient)
         self.meeting.wait(PATIENCE_SECONDS)

@@ -57,10 +57,10 @@ class Trainer:
         rows, targets, kinds = [], [], []
         for group, states in zip(batch.groups, hidden, strict=True):
             kind = torch.from_numpy(group.kinds)[..., 1:].reshape(-1)
-            keep = kind.nonzero()[:, 0]
-            rows.append(states[:, :, :-1].reshape(-1, states.shape[-1])[keep])
-            targets.append(torch.from_numpy(group.ids)[..., 1:].reshape(-1)[keep])
-            kinds.append(kind[keep])
+            kept_rows = kind.nonzero()[:, 0]
+            rows.append(states[:, :, :-1].reshape(-1, states.shape[-1])[kept_rows])
+            targets.append(torch.from_numpy(group.ids)[..., 1:].reshape(-1)[kept_rows])
+            kinds.append(kind[kept_rows])
         logits = self.model.lm_head(torch.cat(rows)).float()
         losses = nn.functional.cross_entropy(logits, torch.cat(targets), reduction="none")
         kind = torch.cat(kinds)

@@ -1,4 +1,4 @@
-"""Measure a checkpoint on the evaluation set as the pipeline does: video files, frames, processor, plain forward."""
+"""Measure a checkpoint on the evaluation set like the pipeline: with video files, sampled frames and the processor."""
 
 import json
 import tempfile
@@ -97,14 +97,15 @@ def entailment_scores(checkpoint: Checkpoint, frames: dict[str, list[Image]], vi
 
 def choice_scores(checkpoint: Checkpoint, frames: dict[str, list[Image]], prompt: str) -> dict[str, list[float]]:
     """Return the percentage right by test, first with A as the right answer, then with B."""
-    template, outcomes = prompts()[prompt].user, dict[str, list[tuple[bool, bool]]]()
+    template, correct_by_test = prompts()[prompt].user, dict[str, list[tuple[bool, bool]]]()
     for clip, pairs in clip_pairs(evaluation_sources(), EVALUATION_SEED).items():
         for pair in pairs:
             first = checkpoint.share(frames[clip], template.format(caption_a=pair.pos, caption_b=pair.neg), "A", "B")
             second = checkpoint.share(frames[clip], template.format(caption_a=pair.neg, caption_b=pair.pos), "A", "B")
-            outcomes.setdefault(pair.test, []).append((first > 0.5, second < 0.5))
+            correct_by_test.setdefault(pair.test, []).append((first > 0.5, second < 0.5))
     return {
-        test: [float(100 * np.mean(column)) for column in zip(*rows, strict=True)] for test, rows in outcomes.items()
+        test: [float(100 * np.mean(column)) for column in zip(*rows, strict=True)]
+        for test, rows in correct_by_test.items()
     }
 
 

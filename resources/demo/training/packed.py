@@ -13,7 +13,7 @@ from transformers import LlavaOnevisionForConditionalGeneration
 
 Shapes = tuple[tuple[int, int, int], ...]
 LayerWeights = tuple[Tensor, ...]
-# Early enough that the later layers of the text tokens can read an agent's action from these states of the prefix.
+# The tap is early: later layers of the text tokens can still read an agent's action from these states of the prefix.
 TAPPED_LAYERS = 3
 
 

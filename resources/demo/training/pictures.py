@@ -16,12 +16,12 @@ def picture_choice(sample: Sample) -> list[Segment]:
     while question is None:
         question = dice.pick(MAKERS)(still, dice)
     hint = "Hint: The picture shows shapes on a stage.\n" if dice.chance(HINT_SHARE) else ""
-    options = dice.shuffled((question.right, *question.wrong))
+    options = dice.shuffled((question.right_option, *question.wrong_options))
     segments = []
     for order in (options, options[1:] + options[:1]):
         option_lines = "".join(f"{letter}. {text}\n" for letter, text in zip(LETTERS, order, strict=False))
         user = prompts_of("mmbench_video")["image"].user.format(hint=hint, question=question.text, options=option_lines)
-        segments.append(Segment(user, LETTERS[order.index(question.right)]))
+        segments.append(Segment(user, LETTERS[order.index(question.right_option)]))
     return segments
 
 

@@ -59,7 +59,7 @@ def rendered(user: str, system: str = "", video: bool = True) -> str:
     return f"{head}<|im_start|>user {'<video>' if video else ''}\n{user}<|im_end|><|im_start|>assistant\n"
 
 
-# Frequent phrases of the toy releases of the other benchmarks: one token each, after all others.
+# Frequent phrases of the toy releases of the other benchmarks. Each is one token, and their ids follow all other ids.
 LATER_PHRASES = (
     *("Which caption best describes this video?\nA.", "\nB.", " The answer is", "\n1.", "\n2.", "\n3."),
     "\nAnswer with the option's letter from the given choices directly.",

@@ -65,7 +65,7 @@ class Scorer:
         """Return one score per caption."""
         video = frames is not None
         segments = [Segment(prompts()[prompt].user.format(caption=caption), "Yes") for caption in captions]
-        # Cut off the answer and the end token, so that the last row predicts the answer.
+        # Without the answer and the end token, the last row predicts the answer.
         ids = [self._encoder.segment(segment, video)[0][:-2] for segment in segments]
         packed = torch.zeros(1, len(ids), max(map(len, ids)), dtype=torch.long)
         for row, tokens_of_segment in enumerate(ids):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from synthetic.toyworld import captions
 from synthetic.toyworld.generate import Dice
-from synthetic.toyworld.pairs import PAIR_MAKERS, Setting
+from synthetic.toyworld.pairs import PAIR_MAKERS, PairInput
 from synthetic.toyworld.script import Script, is_held_out
 from synthetic.toyworld.temporalbench import EDITS, caption
 
@@ -18,7 +18,7 @@ class TwoTexts(NamedTuple):
     false: str
 
 
-def pair_texts(setting: Setting, dice: Dice) -> TwoTexts:
+def pair_texts(setting: PairInput, dice: Dice) -> TwoTexts:
     """Draw a pair of one of VELOCITI's tests."""
     while True:
         pair = PAIR_MAKERS[dice.pick(tuple(PAIR_MAKERS))](setting, dice)
@@ -26,7 +26,7 @@ def pair_texts(setting: Setting, dice: Dice) -> TwoTexts:
             return TwoTexts(pair.pos, pair.neg)
 
 
-def two_event_texts(setting: Setting, dice: Dice) -> TwoTexts:
+def two_event_texts(setting: PairInput, dice: Dice) -> TwoTexts:
     """Draw two consecutive events as in TemporalBench; the false text swaps them or edits one."""
     events = setting.script.events
     event_pairs = [(earlier, later) for earlier in events for later in events if later.slot > earlier.slot]

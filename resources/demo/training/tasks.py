@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from synthetic.toyworld import captions
 from synthetic.toyworld.generate import Dice
-from synthetic.toyworld.pairs import LONG_TESTS, PAIR_MAKERS, Pair, Setting
+from synthetic.toyworld.pairs import LONG_TESTS, PAIR_MAKERS, Pair, PairInput
 from synthetic.toyworld.script import COLOURS, SHAPES, Figure, Script, is_held_out
 
 from training.prompts import DESCRIBE, prompts
@@ -44,7 +44,7 @@ class Joined(NamedTuple):
 class Sample(NamedTuple):
     """The data of a task: the clip, another clip, the progress of the training (0 to 1), and clips in a row if any."""
 
-    setting: Setting
+    setting: PairInput
     dice: Dice
     progress: float
     joined: Joined | None = None
@@ -103,7 +103,7 @@ def reference_pair(sample: Sample) -> list[Segment]:
     """Ask who did something: one half of a coreference, as a step towards it."""
     script, dice = sample.setting.script, sample.dice
     event = dice.pick(script.events)
-    form = f"The thing that is {captions.doing_words(event.action, event.strength)} is the {{}}."
+    form = f"The thing that is {captions.format_gerund_phrase(event.action, event.strength)} is the {{}}."
     other_agents = [agent for agent in script.agents if agent != event.agent and not is_held_out(agent, event.action)]
     if not other_agents:
         return long_pair(sample)
@@ -137,14 +137,14 @@ def describe(sample: Sample) -> list[Segment]:
 
 
 def _deeds(events: list[Figure]) -> str:
-    return " ".join(f"It {captions.deed_words(event.action, event.strength)}." for event in events)
+    return " ".join(f"It {captions.format_verb_phrase(event.action, event.strength)}." for event in events)
 
 
 def ask(sample: Sample) -> list[Segment]:
     """Ask who does something, what an agent does, or what else the agent of an event does."""
     events, dice = sample.setting.script.events, sample.dice
     event = dice.pick(events)
-    doing = captions.doing_words(event.action, event.strength)
+    doing = captions.format_gerund_phrase(event.action, event.strength)
     agent_events = [candidate for candidate in events if candidate.agent == event.agent]
     kind = dice.below(3)
     if kind == 0:

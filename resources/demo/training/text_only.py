@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import torch
 from synthetic.toyworld.generate import Dice, training_script
-from synthetic.toyworld.pairs import Setting
+from synthetic.toyworld.pairs import PairInput
 from synthetic.toyworld.temporalbench import QUESTION
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
@@ -75,13 +75,13 @@ def segments_of_step(config: SmallConfig, step: int) -> list[Segment]:
     script = training_script(dice)
     while len(segments) < config.batch:
         other_script = training_script(dice)
-        sample = Sample(Setting(script, other_script, True), dice, 1.0)
+        sample = Sample(PairInput(script, other_script, True), dice, 1.0)
         segments += dice.pick(KINDS[step % len(KINDS)])(sample)
         script = other_script
     return segments
 
 
-def rows(encoder: Encoder, segments: list[Segment], pad: int) -> Rows:
+def encode_rows(encoder: Encoder, segments: list[Segment], pad: int) -> Rows:
     """Encode all segments as padded rows, in which answers weigh more than questions."""
     texts, weights = [], []
     for segment in segments:
@@ -143,7 +143,7 @@ def train_text(config_file: Path, folder: Path) -> None:
     model.bfloat16()
 
     def losses(step: int) -> dict[str, Tensor]:
-        batch = rows(encoder, segments_of_step(config, step), tokenizer.pad_token_id)
+        batch = encode_rows(encoder, segments_of_step(config, step), tokenizer.pad_token_id)
         return {f"loss {step % len(KINDS)}": text_loss(model, batch)}
 
     fit(optimiser, config, losses)

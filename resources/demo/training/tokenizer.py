@@ -22,7 +22,7 @@ def _corpus() -> list[str]:
         captions.caption(agent, action, strength)
         for agent, action, strength in product(AGENTS, ACTION_NAMES, STRENGTHS)
     ]
-    doings = [captions.doing_words(action, strength) for action, strength in product(ACTION_NAMES, STRENGTHS)]
+    doings = [captions.format_gerund_phrase(action, strength) for action, strength in product(ACTION_NAMES, STRENGTHS)]
     words = [*COLOURS, *SHAPES, "the", "something", "First", "Then", "Meanwhile", "It", "user", "assistant", "system"]
     words += ["There is a", "Who", "What", "What else does do", "The thing that is also the one that is"]
     return [*deeds, *doings, *[f" {doing}" for doing in doings], *words, *[f" {word}" for word in words]] * 4
@@ -40,7 +40,7 @@ def build_tokenizer() -> PreTrainedTokenizerFast:
     fixed_tokens = [AddedToken(text, normalized=False, special=False) for text in [*TAGS, *phrases()]]
     bpe.add_special_tokens([AddedToken(text, special=True) for text in (PAD, START, END, IMAGE, VIDEO)])
     bpe.add_tokens(fixed_tokens)
-    # Added last, so that earlier tokens keep their ids.
+    # These tokens are added last, because earlier tokens must keep their ids.
     bpe.add_tokens([AddedToken(text, normalized=False, special=False) for text in LATER_PHRASES])
     return PreTrainedTokenizerFast(
         tokenizer_object=bpe,

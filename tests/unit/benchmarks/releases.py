@@ -1,4 +1,4 @@
-"""Small releases of the four benchmarks in the layout of their authors' files, and the requests about them."""
+"""Write small releases of the four benchmarks in the layout of their authors' files, and build requests about them."""
 
 import json
 from collections.abc import Sequence
@@ -6,16 +6,23 @@ from pathlib import Path
 
 import polars as pl
 
-from tests.unit.benchmarks.whole import Whole, write_rows
+from tests.unit.benchmarks.whole import BenchmarkPipeline, write_rows
 from tests.unit.rows import PAIR_COLUMNS, QUESTION_COLUMNS, request_table
 
-PROMPT = {"vinoground": "paper", "temporalbench": "released", "velociti": "entail", "mmbench_video": "unpacked"}
+DEFAULT_PROMPTS = {
+    "vinoground": "paper",
+    "temporalbench": "released",
+    "velociti": "entail",
+    "mmbench_video": "unpacked",
+}
 HALVES = ("pos", "neg")
 Entry = dict[str, str]
 
 
-def requests_of(benchmark: str, form: str, items: pl.DataFrame, prompt: str = "") -> pl.DataFrame:
-    return request_table(Whole(benchmark).requests(items, form, prompt or PROMPT[benchmark]), "choose")
+def build_request_table(benchmark: str, form: str, items: pl.DataFrame, prompt: str = "") -> pl.DataFrame:
+    return request_table(
+        BenchmarkPipeline(benchmark).requests(items, form, prompt or DEFAULT_PROMPTS[benchmark]), "choose"
+    )
 
 
 def write_json(path: Path, content: object) -> Path:
@@ -40,28 +47,34 @@ def pair_entry(idx: str, answer: str, video: str = "", **changes: str) -> Entry:
 def vinoground_release(
     folder: Path, rows: Sequence[Sequence[str]], columns: Sequence[str] = PAIR_COLUMNS, **questions: Sequence[Entry]
 ) -> list[Path]:
-    """The table, and the released questions `text` and `video`."""
+    """Write the table and the released questions `text` and `video`; return the files."""
     table = write_rows(folder / "vinoground.csv", columns, *rows)
-    return [table, *(write_json(folder / f"vinoground_{kind}score.json", one) for kind, one in questions.items())]
+    return [
+        table,
+        *(write_json(folder / f"vinoground_{kind}score.json", entries) for kind, entries in questions.items()),
+    ]
 
 
-class Pairs:
-    """A release of so many pairs; answers A and B are equally frequent."""
+class VinogroundRelease:
+    """A release of `pair_count` pairs; answers A and B are equally frequent."""
 
-    def __init__(self, folder: Path, count: int) -> None:
+    def __init__(self, folder: Path, pair_count: int) -> None:
         majors, minors = ("object", "action", "viewpoint"), ("", "interaction", "cyclical;spatial;", "contextual")
-        self.rows = [(str(i), majors[i % 3], minors[i % 4]) for i in range(count)]
-        places = [(f"{i}_{half}", (i + n) % 2) for i in range(count) for n, half in enumerate(HALVES)]
-        self.text, self.video = ([pair_entry(idx, letters[at]) for idx, at in places] for letters in ("AB", "BA"))
+        self.rows = [(str(i), majors[i % 3], minors[i % 4]) for i in range(pair_count)]
+        # Each half of a pair, and whether its answer is the first or the second letter.
+        halves = [(f"{i}_{half}", (i + n) % 2) for i in range(pair_count) for n, half in enumerate(HALVES)]
+        self.text, self.video = (
+            [pair_entry(idx, letters[position]) for idx, position in halves] for letters in ("AB", "BA")
+        )
         rows = [(*row, f"{row[0]} rises", f"{row[0]} falls") for row in self.rows]
         columns = ("index", "major", "minor", "pos_cap", "neg_cap")
         files = vinoground_release(folder, rows, columns, text=self.text, video=self.video)
-        self.items = Whole("vinoground").annotations(files)[1]
+        self.items = BenchmarkPipeline("vinoground").annotations(files)[1]
 
 
 # --- TemporalBench -------------------------------------------------------------------------------------------------
 
-# As the authors' README shows it, but for the captions.
+# The question format of the authors' README, with placeholders for the captions.
 QUESTION = (
     "Which caption best describes this video?\nA. {} \nB. {}\n"
     "Answer with the option's letter from the given choices directly."
@@ -72,40 +85,40 @@ def clip_name(number: int, dataset: str = "Charades", length: str = "short") -> 
     return f"{length}_video/{dataset}/EEVD{number // 3}_start_{number}.4_end_{number + 9}.0.mp4"
 
 
-def caption(name: str, text: str = "A person walks.", asked: str = "Describe.") -> Entry:
-    return {"idx": name, "video_name": name, "question": asked, "GT": text, "dataset": name.split("/")[1]}
+def caption(name: str, text: str = "A person walks.", question: str = "Describe.") -> Entry:
+    return {"idx": name, "video_name": name, "question": question, "GT": text, "dataset": name.split("/")[1]}
 
 
-def question(name: str, place: int, answer: str = "A", category: str = "Action Type") -> Entry:
-    asked = QUESTION.format(f"It does {place}.", f"It does not {place}.")
-    known = {"category": category} if name.startswith("short") else {}
-    return caption(name, answer, asked) | {"idx": f"{name}_{place}"} | known
+def question(name: str, number: int, answer: str = "A", category: str = "Action Type") -> Entry:
+    question_text = QUESTION.format(f"It does {number}.", f"It does not {number}.")
+    category_field = {"category": category} if name.startswith("short") else {}
+    return caption(name, answer, question_text) | {"idx": f"{name}_{number}"} | category_field
 
 
 def temporalbench_release(
     folder: Path, short: Sequence[Entry] = (), long: Sequence[Entry] = (), captions: Sequence[Entry] = ()
 ) -> list[Path]:
-    """The three files; one default entry where a test gives none."""
-    files = [folder / f"temporalbench_{mark}.json" for mark in ("short_qa", "long_qa", "short_caption")]
+    """Write the three files; a file without entries gets a default entry."""
+    files = [folder / f"temporalbench_{suffix}.json" for suffix in ("short_qa", "long_qa", "short_caption")]
     defaults = question(clip_name(0), 0), question(clip_name(0, "COIN", "long"), 0), caption(clip_name(0))
     entries = zip(files, (short, long, captions), defaults, strict=True)
-    return [write_json(path, given or [default]) for path, given, default in entries]
+    return [write_json(path, file_entries or [default]) for path, file_entries, default in entries]
 
 
-class Questions:
-    """A release with five questions about each of so many short videos, and two about as many long ones."""
+class TemporalBenchRelease:
+    """A release with five questions about each short video and two about each long video, `video_count` of each."""
 
-    def __init__(self, folder: Path, videos: int) -> None:
+    def __init__(self, folder: Path, video_count: int) -> None:
         datasets, categories = ("Charades", "COIN", "FineGym"), ("Action Order", "Motion Magnitude", "Others")
         self.entries = {
             length: [
                 question(clip_name(v, datasets[v % 3], length), q, "AB"[(v + q) % 2], categories[q % 3])
-                for v in range(videos)
+                for v in range(video_count)
                 for q in range(count)
             ]
             for length, count in (("short", 5), ("long", 2))
         }
-        self.items = Whole("temporalbench").annotations(temporalbench_release(folder, **self.entries))[1]
+        self.items = BenchmarkPipeline("temporalbench").annotations(temporalbench_release(folder, **self.entries))[1]
 
 
 # --- VELOCITI ------------------------------------------------------------------------------------------------------
@@ -120,29 +133,29 @@ def velociti_release(
     return [write_rows(folder / "rows.csv", columns, *rows)]
 
 
-def samples(folder: Path, count: int) -> tuple[pl.DataFrame, list[tuple[str, str, str]]]:
-    """A release with so many samples a test, two of each event; and test, video, event of each."""
+def read_velociti_samples(folder: Path, samples_per_test: int) -> tuple[pl.DataFrame, list[tuple[str, str, str]]]:
+    """Return the items of a release with two samples of each event, and the test, video and event of each sample."""
     rows = [(test, f"v{n // 4}", '["Ev1", "Ev3"]' if test == "chrono" else f"Ev{n // 2 % 2 + 1}")
-            for test in TESTS for n in range(count)]  # fmt: skip
+            for test in TESTS for n in range(samples_per_test)]  # fmt: skip
     lines = [(*row, f"{n} rises", f"{n} falls") for n, row in enumerate(rows)]
-    return Whole("velociti").annotations(velociti_release(folder, lines))[1], rows
+    return BenchmarkPipeline("velociti").annotations(velociti_release(folder, lines))[1], rows
 
 
 def write_csvs(
-    folder: Path, rows: Sequence[tuple[str, ...]], columns: tuple[str, str], said: Sequence[tuple[str, ...]]
+    folder: Path, rows: Sequence[tuple[str, ...]], columns: tuple[str, str], answers: Sequence[tuple[str, ...]]
 ) -> Path:
-    """A model's answers, a file for each test."""
-    made = folder / "model"
-    made.mkdir()
+    """Write a model's answers, a file for each test, and return their folder."""
+    answers_folder = folder / "model"
+    answers_folder.mkdir()
     for test in TESTS:
-        lines = [(*row, *pair) for row, pair in zip(rows, said, strict=True) if row[0] == test]
-        write_rows(made / f"{test}.csv", ("test_name", "video_id", "event", *columns), *lines)
-    return made
+        lines = [(*row, *pair) for row, pair in zip(rows, answers, strict=True) if row[0] == test]
+        write_rows(answers_folder / f"{test}.csv", ("test_name", "video_id", "event", *columns), *lines)
+    return answers_folder
 
 
 # --- MMBench-Video -------------------------------------------------------------------------------------------------
 
-# leaf ability -> the coarse one
+# leaf ability -> coarse ability
 ABILITIES = {
     "OCR": "fp_s", "Counting": "fp_s", "Hallucination": "hl", "Physical Relation": "rr", "Causal Reasoning": "tr",
 }  # fmt: skip
@@ -158,9 +171,9 @@ def mmbench_release(
     return [write_rows(folder / "MMBench-Video.tsv", columns, *rows)]
 
 
-def free_questions(folder: Path, count: int) -> tuple[pl.DataFrame, list[list[str]]]:
-    """So many questions `Q0?`, `Q1?`, ..., two about each video; and the leaf abilities of each."""
+def read_mmbench_questions(folder: Path, question_count: int) -> tuple[pl.DataFrame, list[list[str]]]:
+    """Return the items of questions `Q0?`, `Q1?`, ..., two about each video, and the leaf abilities of each question."""
     names = list(ABILITIES)
-    leaves = [names[i % 5 : i % 5 + 1 + i % 2] for i in range(count)]
-    rows = [question_row(f"{i}", f"v{i // 2}", repr(leaves[i]), f"Q{i}?", f"truth {i}") for i in range(count)]
-    return Whole("mmbench_video").annotations(mmbench_release(folder, rows))[1], leaves
+    leaves = [names[i % 5 : i % 5 + 1 + i % 2] for i in range(question_count)]
+    rows = [question_row(f"{i}", f"v{i // 2}", repr(leaves[i]), f"Q{i}?", f"truth {i}") for i in range(question_count)]
+    return BenchmarkPipeline("mmbench_video").annotations(mmbench_release(folder, rows))[1], leaves

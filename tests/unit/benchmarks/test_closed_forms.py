@@ -1,4 +1,4 @@
-"""Baselines reach what is known in closed form: the oracle, the first option always, and random answers."""
+"""Test that baselines reach scores known in closed form: the oracle, always the first option, and random answers."""
 
 from pathlib import Path
 
@@ -9,50 +9,51 @@ from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.models.base import ClipFrames
 from reprise.models.local.baselines.simple import ConstantBaseline, OracleBaseline, RandomBaseline
 
-from tests.unit.benchmarks import releases as r
-from tests.unit.benchmarks.test_image_choice import read, row
-from tests.unit.benchmarks.whole import Numbers, Whole
-from tests.unit.requests import BLIND, request, spec
+from tests.unit.benchmarks import releases
+from tests.unit.benchmarks.test_image_choice import make_row, read_items
+from tests.unit.benchmarks.whole import BenchmarkPipeline, Numbers
+from tests.unit.requests import NO_FRAMES, make_request, model_spec
 from tests.unit.rows import Row
 
 Tables = tuple[pl.DataFrame, pl.DataFrame]
 
 
-def of_temporalbench(folder: Path) -> Tables:
-    """Videos of one to four questions in turn, which share the right caption and are right by A and B in turn."""
-    entries: list[r.Entry] = []
-    for name, place in ((r.clip_name(3 * i), place) for i in range(200) for place in range(1 + i % 4)):
-        captions, is_second = ("It does.", f"It does not {place}."), place % 2
-        text = r.QUESTION.format(*captions[:: -1 if is_second else 1])
-        entries.append(r.question(name, place, "AB"[is_second]) | {"question": text})
-    clips, items = Whole("temporalbench").annotations(r.temporalbench_release(folder, entries))
+def read_temporalbench(folder: Path) -> Tables:
+    """Return videos with one to four questions that share the correct caption; A and B alternate as the answer."""
+    entries: list[releases.Entry] = []
+    for name, number in ((releases.clip_name(3 * i), number) for i in range(200) for number in range(1 + i % 4)):
+        captions, is_second = ("It does.", f"It does not {number}."), number % 2
+        text = releases.QUESTION.format(*captions[:: -1 if is_second else 1])
+        entries.append(releases.question(name, number, "AB"[is_second]) | {"question": text})
+    clips, items = BenchmarkPipeline("temporalbench").annotations(releases.temporalbench_release(folder, entries))
     return clips, items.filter(task="short")
 
 
-def of_velociti(folder: Path) -> Tables:
+def read_velociti(folder: Path) -> Tables:
     rows = [
         (test, f"v{i % 7}", "Ev1", f"{test} {i}", f"no {test} {i}") for test in (CONTROL, *TESTS) for i in range(100)
     ]
-    return Whole("velociti").annotations(r.velociti_release(folder, rows))
+    return BenchmarkPipeline("velociti").annotations(releases.velociti_release(folder, rows))
 
 
-def of_images(folder: Path) -> Tables:
-    """Questions of two, three and four options in turn."""
-    return pl.DataFrame(), read(folder, [row(f"{i}", "pqrs"[: 2 + i % 3], "B") for i in range(150)])
+def read_image_questions(folder: Path) -> Tables:
+    """Return questions with two, three and four options in turn."""
+    return pl.DataFrame(), read_items(folder, [make_row(f"{i}", "pqrs"[: 2 + i % 3], "B") for i in range(150)])
 
 
-def numbers_of(benchmark: str, form: str, prompt: str, ask: str, items: pl.DataFrame, adapter: OracleBaseline | ConstantBaseline | RandomBaseline) -> Numbers:  # fmt: skip
-    def say(row: Row) -> Row:
-        known = {name: row[name] for name in ("request_id", "item_id", "role", "system", "expected", "max_tokens")}
-        asked = request(row["prompt"], ask, tuple(row["options"]), **known)
-        (answer,) = adapter.answers(ClipFrames(row["clip_id"], None, (), ()), [asked])
+def compute_numbers(benchmark: str, form: str, prompt: str, request_type: str, items: pl.DataFrame, adapter: OracleBaseline | ConstantBaseline | RandomBaseline) -> Numbers:  # fmt: skip
+    def respond(row: Row) -> Row:
+        fields = {name: row[name] for name in ("request_id", "item_id", "role", "system", "expected", "max_tokens")}
+        request = make_request(row["prompt"], request_type, tuple(row["options"]), **fields)
+        (answer,) = adapter.answers(ClipFrames(row["clip_id"], None, (), ()), [request])
         return {"text": answer.text, "scores": list(answer.scores)}
 
-    whole = Whole(benchmark)
-    return whole.numbers(form, items, whole.read(items, form, prompt, ask, say), level=0.99)
+    pipeline = BenchmarkPipeline(benchmark)
+    verdicts = pipeline.read(items, form, prompt, request_type, respond)
+    return pipeline.numbers(form, items, verdicts, level=0.99)
 
 
-@pytest.mark.parametrize(("benchmark", "form", "prompt", "ask", "group", "expected"), [
+@pytest.mark.parametrize(("benchmark", "form", "prompt", "request_type", "group", "expected"), [
     ("vinoground", "questions", "paper", "choose", "all", {"text": (100, 0, 25), "video": (100, 0, 25), "group": (100, 0, 6.25)}),
     ("vinoground", "similarity", "caption", "similarity", "all", {"text": (100, 0, 25), "video": (100, 0, 25), "group": (100, 0, 100 / 6)}),
     ("temporalbench", "short", "released", "choose", "overall", {"ba": (100, 60, 50), "mba": (100, 25, 100 * (1 / 2 + 1 / 4 + 1 / 8 + 1 / 16) / 4)}),
@@ -63,27 +64,45 @@ def numbers_of(benchmark: str, form: str, prompt: str, ask: str, items: pl.DataF
     ("mmbench_video", "circular", "image", "choose", "mmbench_overall", {"accuracy": (100, 0, 100 * (1 / 2**2 + 1 / 3**3 + 1 / 4**4) / 3)}),
 ])  # fmt: skip
 def test_baselines_reach_their_closed_forms(
-    tmp_path: Path, benchmark: str, form: str, prompt: str, ask: str, group: str, expected: dict[str, tuple[float, ...]]
+    tmp_path: Path,
+    benchmark: str,
+    form: str,
+    prompt: str,
+    request_type: str,
+    group: str,
+    expected: dict[str, tuple[float, ...]],
 ) -> None:
-    """A tie of similarities is wrong; the chance that a random answer's interval holds is the one that tables show."""
-    made = {"temporalbench": of_temporalbench, "velociti": of_velociti, "mmbench_video": of_images}.get(benchmark)
-    clips, items = made(tmp_path) if made else (pl.DataFrame(), r.Pairs(tmp_path, 200).items)
-    counted = {number[:2]: number.value for number in load_statistics(benchmark).compute_from_items(items, clips)}
-    known = load_scores(benchmark).CHANCE | load_scores(benchmark).SCORES[form].chance
-    oracle, constant, drawn = (
-        numbers_of(benchmark, form, prompt, ask, items, one)
-        for one in (OracleBaseline(spec()), ConstantBaseline(spec()), RandomBaseline(spec(seed=0)))
+    """Ties of similarities are wrong; the interval of random answers contains the chance level that tables show."""
+    read_release = {
+        "temporalbench": read_temporalbench,
+        "velociti": read_velociti,
+        "mmbench_video": read_image_questions,
+    }.get(benchmark)
+    clips, items = (
+        read_release(tmp_path) if read_release else (pl.DataFrame(), releases.VinogroundRelease(tmp_path, 200).items)
     )
-    for metric, (best, always, chance) in expected.items():
-        assert (oracle[metric, group].value, constant[metric, group].value) == (best, always), metric
-        shown = known.get(metric) or counted.get((f"chance.{form}.{metric}", group), 0)
-        assert shown == pytest.approx(chance), metric
-        one = drawn[metric, group]
-        assert one.low is not None and one.high is not None and one.low < chance < one.high, metric
+    computed_chance = {
+        number[:2]: number.value for number in load_statistics(benchmark).compute_from_items(items, clips)
+    }
+    fixed_chance = load_scores(benchmark).CHANCE | load_scores(benchmark).SCORES[form].chance
+    oracle, constant, random = (
+        compute_numbers(benchmark, form, prompt, request_type, items, baseline)
+        for baseline in (
+            OracleBaseline(model_spec()),
+            ConstantBaseline(model_spec()),
+            RandomBaseline(model_spec(seed=0)),
+        )
+    )
+    for metric, (best, first_option, chance) in expected.items():
+        assert (oracle[metric, group].value, constant[metric, group].value) == (best, first_option), metric
+        table_chance = fixed_chance.get(metric) or computed_chance.get((f"chance.{form}.{metric}", group), 0)
+        assert table_chance == pytest.approx(chance), metric
+        measure = random[metric, group]
+        assert measure.low is not None and measure.high is not None and measure.low < chance < measure.high, metric
 
 
 def test_baselines_write_the_texts_of_their_files() -> None:
-    asked = [request("Why?", "write"), request("Why?", "write", expected='{"a": "x"}')]
-    models = (ConstantBaseline(spec(text="It spins.")), RandomBaseline(spec(texts=["It."])))
-    said = [one.text for model in models for one in model.answers(BLIND, asked)]
-    assert said == ["It spins.", "It spins.", "It.", '{"a": "It."}']
+    requests = [make_request("Why?", "write"), make_request("Why?", "write", expected='{"a": "x"}')]
+    models = (ConstantBaseline(model_spec(text="It spins.")), RandomBaseline(model_spec(texts=["It."])))
+    texts = [answer.text for model in models for answer in model.answers(NO_FRAMES, requests)]
+    assert texts == ["It spins.", "It spins.", "It.", '{"a": "It."}']

@@ -1,4 +1,4 @@
-"""What a benchmark's folder must define, and what its modules may reach."""
+"""Test what the folder of each benchmark must define, and the helpers for flaws and accuracies."""
 
 import polars as pl
 import pytest
@@ -9,11 +9,11 @@ from reprise.benchmarks.annotations import (
     Annotations,
     Flaws,
     Item,
-    flaw_metric_rows,
-    is_in,
+    build_flaw_metric_rows,
+    is_in_group,
     list_flaws,
 )
-from reprise.benchmarks.scoring import RunAnswers, accuracy_scoring
+from reprise.benchmarks.scoring import RunAnswers, build_accuracy_scoring
 from reprise.core.schemas import ITEMS as ITEM_SCHEMA
 from reprise.core.schemas import VERDICTS
 
@@ -33,33 +33,38 @@ def test_every_form_has_questions_and_scores(benchmark: str) -> None:
     assert forms == set(registry.load_scores(benchmark).SCORES)
     assert set(registry.load_answers(benchmark)) <= forms
     scores, analyses = registry.load_scores(benchmark), registry.load_analyses(benchmark)
-    assert set(scores.CHANCE) <= {metric for one in scores.SCORES.values() for metric in one.metrics}
-    assert analyses is not None and analyses.groups <= set(scores.GROUPS), "a table may show each"
+    assert set(scores.CHANCE) <= {metric for scoring in scores.SCORES.values() for metric in scoring.metrics}
+    assert analyses is not None and analyses.groups <= set(scores.GROUPS), "a table may show each group"
 
 
-def test_a_flawed_entry_is_counted_once_and_the_first_are_named(caplog: pytest.LogCaptureFixture) -> None:
-    """Two items an entry, as the four of a Vinoground pair share one."""
+def test_a_flawed_entry_is_counted_once_and_the_first_entries_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    """An entry has two items here, as the four items of a Vinoground pair share one entry."""
     flaws = Flaws()
     for number in range(1, 8):
         flaws.add(f"pair {number}", f"rows.csv: row {number + 1}", "no caption")
     flaws.add("pair 1", "rows.csv: row 2", "no category")
     assert (len(caplog.messages), caplog.messages[-1]) == (8, "rows.csv: row 2: no category")
-    rows = [item_row(f"{at}/{part}", flaws=flaws.get(f"pair {at}")) for at in range(8) for part in "ab"]
+    rows = [item_row(f"{pair}/{part}", flaws=flaws.get(f"pair {pair}")) for pair in range(8) for part in "ab"]
     table = pl.DataFrame(rows, schema=ITEM_SCHEMA)
     assert list_flaws(table)[:2] == ["pair 1: no caption; no category", "pair 2: no caption"]
-    (number,) = flaw_metric_rows(table)
-    assert (number["value"], number["requested"]) == (7, 0), "it is no sample"
+    (number,) = build_flaw_metric_rows(table)
+    assert (number["value"], number["requested"]) == (7, 0), "a flaw is not a sample"
     assert number["note"].endswith("; pair 5: no caption; and 2 more, all in the log of `annotations`")
-    assert flaw_metric_rows(table.head(2)) == [] == flaw_metric_rows(table.clear())
+    assert build_flaw_metric_rows(table.head(2)) == [] == build_flaw_metric_rows(table.clear())
 
 
-def test_the_share_of_items_answered_right() -> None:
-    scores = accuracy_scoring("accuracy", {"all": ALL_ITEMS, "true": is_in("true")})
+def test_accuracy_is_the_share_of_items_with_a_correct_answer() -> None:
+    scores = build_accuracy_scoring("accuracy", {"all": ALL_ITEMS, "true": is_in_group("true")})
     rows = [verdict_row(f"{item}#event", "Yes", right=item == "1", unparsed=item == "2") for item in ("1", "2", "3")]
     verdicts = pl.DataFrame(rows, schema=VERDICTS)
     for convention in ("fixed", "authors"):
-        found = {one.group: one for one in scores.compute_measures(RunAnswers(TABLE, verdicts, convention), 0.95)}
-        assert found["all"].value == pytest.approx(100 / 3) and found["true"].value == 50
-        assert (found["all"].requested, found["all"].scored, found["all"].unparsed) == (3, 2, 1)
+        measures = scores.compute_measures(RunAnswers(TABLE, verdicts, convention), 0.95)
+        measure_by_group = {measure.group: measure for measure in measures}
+        assert measure_by_group["all"].value == pytest.approx(100 / 3) and measure_by_group["true"].value == 50
+        assert (
+            measure_by_group["all"].requested,
+            measure_by_group["all"].scored,
+            measure_by_group["all"].unparsed,
+        ) == (3, 2, 1)
     assert scores.metrics == {"accuracy"}
     assert scores.compute_outcomes(RunAnswers(TABLE, verdicts))["accuracy"]["right"].to_list() == [True, False, False]

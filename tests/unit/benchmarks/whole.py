@@ -1,4 +1,4 @@
-"""A benchmark's modules in one object, called as the stages call them."""
+"""Call a benchmark's modules as the stages call them, from the release to the scores."""
 
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,13 +24,15 @@ Numbers = dict[tuple[str, str], Measure]
 
 
 def write_rows(path: Path, *rows: Iterable[object]) -> Path:
-    """A .csv, or a .tsv."""
+    """Write rows to a .csv or .tsv file."""
     with path.open("w", newline="") as stream:
         csv.writer(stream, delimiter="\t" if path.suffix == ".tsv" else ",").writerows(rows)
     return path
 
 
-class Whole:
+class BenchmarkPipeline:
+    """The modules of one benchmark."""
+
     def __init__(self, name: str) -> None:
         self.name = name
 
@@ -47,43 +49,47 @@ class Whole:
         rows = build_requests(
             load_questions(self.name).FORMS[form], items, self.prompts[prompt], "choose", 1
         ).to_dicts()
-        return [{name: value for name, value in row.items() if name not in ("ask", "max_tokens")} for row in rows]
+        return [
+            {name: value for name, value in row.items() if name not in ("request_type", "max_tokens")} for row in rows
+        ]
 
     def numbers(
         self, form: str, items: pl.DataFrame, verdicts: Any, convention: Convention = "fixed", level: float = 0.95
     ) -> Numbers:
-        """As the stage `metrics` has them, of a table of verdicts or of its rows."""
-        read = pl.DataFrame(verdicts, schema=VERDICTS)
-        found = compute_metrics(load_scores(self.name), form, items, read, level, convention)
-        return {(one.metric, one.group): one for one in found}
+        """Return the numbers of the stage `metrics` for a table of verdicts or for its rows."""
+        table = pl.DataFrame(verdicts, schema=VERDICTS)
+        measures = compute_metrics(load_scores(self.name), form, items, table, level, convention)
+        return {(measure.metric, measure.group): measure for measure in measures}
 
     def read(
         self,
         items: pl.DataFrame,
         form: str,
         prompt: str,
-        ask: str,
-        say: Callable[[Row], Row | None],
+        request_type: str,
+        respond: Callable[[Row], Row | None],
         extractor: str = "robust",
     ) -> pl.DataFrame:
         """Return verdicts on the responses to each request; none for requests without a response."""
-        asked = table_of_requests(self.requests(items, form, prompt), ask)
-        method = {"choose": "first_character", "write": "text"}.get(ask, "plain")
-        return extract_verdicts(asked, response_table(asked, say), extractor, method)
+        requests = table_of_requests(self.requests(items, form, prompt), request_type)
+        rule = {"choose": "first_character", "write": "text"}.get(request_type, "plain")
+        return extract_verdicts(requests, response_table(requests, respond), extractor, rule)
 
     def outcomes(self, form: str, items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
         return load_scores(self.name).SCORES[form].compute_outcomes(RunAnswers(items, verdicts))
 
     def statistics(self, items: pl.DataFrame, clips: pl.DataFrame) -> dict[tuple[str, str], float]:
-        counted = load_statistics(self.name).compute_from_items(items, clips)
-        return {(metric, group): value for metric, group, value in counted}
+        statistics = load_statistics(self.name).compute_from_items(items, clips)
+        return {(metric, group): value for metric, group, value in statistics}
 
-    def video_statistics(self, items: pl.DataFrame, facts: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
-        of_videos = load_statistics(self.name).compute_from_metadata
-        assert of_videos is not None
+    def video_statistics(
+        self, items: pl.DataFrame, metadata_rows: Sequence[Mapping[str, Any]]
+    ) -> dict[tuple[str, str], float]:
+        compute = load_statistics(self.name).compute_from_metadata
+        assert compute is not None
         return {
             (metric, group): value
-            for metric, group, value in of_videos(items, pl.DataFrame(facts, schema=CLIP_METADATA))
+            for metric, group, value in compute(items, pl.DataFrame(metadata_rows, schema=CLIP_METADATA))
         }
 
     def in_group(self, items: pl.DataFrame, group: str) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""The command line of `reprise`: each command calls its function, and mistakes end with one message."""
+"""Test the command line of `reprise`: each command calls its function, and mistakes end with one message."""
 
 import subprocess
 import sys
@@ -13,13 +13,13 @@ from reprise.commands.evaluate import EvaluationOptions
 
 from tests.unit.core.programs import write
 
-RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/random"
+RUN, OTHER_RUN = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/random"
 
 
 @pytest.mark.parametrize(
-    ("typed", "target", "arguments"),
+    ("command_line", "target", "arguments"),
     [
-        (["compare", RUN, OTHER], "compare:compare_runs", (RUN, OTHER, None)),
+        (["compare", RUN, OTHER_RUN], "compare:compare_runs", (RUN, OTHER_RUN, None)),
         (["show", "table3", "--suite", "paper"], "show:show_tables", ("table3", "paper")),
         (["trace", "a/table1", "--row", "R", "--column", "C"], "show:trace_cell", ("a/table1", "R", "C", None)),
         (["item", RUN, "an/item#pos", "--suite", "paper"], "item:show_item", (RUN, "an/item#pos", "paper")),
@@ -36,26 +36,26 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
             "evaluate:evaluate_model", (EvaluationOptions("a/model", "velociti,vinoground", "8", "m", 2, 20, "4", True, True, Path("n.json"), "paper"),),
         ),
         (["temporal", "a/model", "--limit", "5"], "evaluate:evaluate_model", (EvaluationOptions("a/model", limit=5, command="temporal"),)),
-        (["static", RUN, OTHER, "--judge", "j", "--least", "2"], "answers:list_static", ([RUN, OTHER], "j", 2.0, None)),
+        (["static", RUN, OTHER_RUN, "--judge", "j", "--least", "2"], "answers:list_static", ([RUN, OTHER_RUN], "j", 2.0, None)),
         (["retry", "private", "removed", RUN], "runs:retry_failures", (["private", "removed", RUN], None)),
         (["subtitles", "mmbench_video"], "videos:copy_subtitles", ("mmbench_video", None)),
         (["store", "--prune", "--used-by", "a", "--used-by", "b"], "videos:manage_store", (True, False, [Path("a"), Path("b")], False)),
     ],
 )  # fmt: skip
 def test_each_command_calls_its_function(
-    typed: list[str], target: str, arguments: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+    command_line: list[str], target: str, arguments: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module, function = target.split(":")
     calls: list[tuple[Any, ...]] = []
     command_module = import_module(f"reprise.commands.{module}")
     monkeypatch.setattr(
-        command_module, function, lambda *positional, **named: calls.append((*positional, *named.values()))
+        command_module, function, lambda *positional, **options: calls.append((*positional, *options.values()))
     )
-    app(typed, standalone_mode=False)
+    app(command_line, standalone_mode=False)
     assert calls == [arguments]
 
 
-def test_a_folder_in_place_of_a_file_is_rejected_at_once(tmp_path: Path) -> None:
+def test_a_folder_instead_of_a_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(typer.BadParameter, match="is a directory"):
         app(["eval", "a/model", "--json", str(tmp_path)], standalone_mode=False)
 
@@ -67,26 +67,32 @@ def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None
         "sys.argv = ['reprise', '--help']; main()"
     )
     environment = {"PYTHONPATH": ":".join(sys.path), "PATH": ""}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True
     )
-    assert done.returncode == 0 and "heavy: set()" in done.stdout
-    assert all(f" {command.name or command.callback.__name__} " in done.stdout for command in app.registered_commands)
-    assert len(done.stdout.splitlines()) < 55, "short"
+    assert process.returncode == 0 and "heavy: set()" in process.stdout
+    assert all(
+        f" {command.name or command.callback.__name__} " in process.stdout for command in app.registered_commands
+    )
+    assert len(process.stdout.splitlines()) < 55, "the help is short"
 
 
 @pytest.mark.parametrize(
-    ("typed", "offered"),
+    ("command_line", "completions"),
     [
         ("reprise runs --suite d", {"demo"}),
-        ("reprise why ", {"velociti/mc/fps1/oracle"}),  # of the configured suite
+        ("reprise why ", {"velociti/mc/fps1/oracle"}),  # a run of the configured suite
         ("reprise why --suite paper v", {"velociti/mc/fps8/gpt-4o"}),
         ("reprise show velo", {"velociti/table2"}),
         ("reprise pin my-own", {"my-own-4o"}),
     ],
 )
 def test_the_shell_completes_suites_runs_tables_and_models(
-    typed: str, offered: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command_line: str,
+    completions: set[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     results = (
         "demo/responses/velociti/mc/fps1/oracle.parquet",
@@ -99,9 +105,13 @@ def test_the_shell_completes_suites_runs_tables_and_models(
         write(tmp_path / name)
     write(tmp_path / "config/config.yaml", b"# which\nsuite: demo  # one of config/suites\n")
     monkeypatch.chdir(tmp_path)
-    place = str(len(typed.split(" ")) - 1)
-    for name, value in (("_REPRISE_COMPLETE", "complete_bash"), ("COMP_WORDS", typed), ("COMP_CWORD", place)):
+    word_index = str(len(command_line.split(" ")) - 1)
+    for name, value in (
+        ("_REPRISE_COMPLETE", "complete_bash"),
+        ("COMP_WORDS", command_line),
+        ("COMP_CWORD", word_index),
+    ):
         monkeypatch.setenv(name, value)
     with pytest.raises(SystemExit):
         app(prog_name="reprise")
-    assert set(capsys.readouterr().out.split()) == offered
+    assert set(capsys.readouterr().out.split()) == completions

@@ -1,10 +1,10 @@
-"""`compare`: each kind of difference between the conditions of two runs, and the samples on which they differ."""
+"""Test `compare`: differences between the conditions of two runs, and the samples on which the runs differ."""
 
 from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks.comparison import compare_by_test, compare_headline
+from reprise.benchmarks.comparison import compare_by_task, compare_headline
 from reprise.benchmarks.registry import load_scores
 from reprise.commands.compare import MAX_LISTED, Conditions, list_differences, list_item_differences, match_pair
 from reprise.core.errors import UserError
@@ -21,7 +21,7 @@ SETTINGS: dict[str, Any] = {
     "extractor": {"name": "robust", "code": "c1"},
     "released": {"items.csv": "ab" * 32},
 }
-BASE = Conditions(
+BASE_CONDITIONS = Conditions(
     settings=SETTINGS,
     frames={"c1": (1, 5, 9), "c2": (0,)},
     clips={"c1": "aa", "c2": "bb"},
@@ -30,75 +30,79 @@ BASE = Conditions(
 )
 
 
-def changed(**settings: Any) -> Conditions:
+def change_settings(**settings: Any) -> Conditions:
     """Return the base conditions with other settings."""
-    return BASE._replace(settings={**SETTINGS, **settings})
+    return BASE_CONDITIONS._replace(settings={**SETTINGS, **settings})
 
 
 @pytest.mark.parametrize(
     ("other", "lines"),
     [
-        (BASE, []),
-        (changed(sampling={"rule": "midpoint", "frames": 4}), ["- sampling.rule: linspace | midpoint"]),
-        (changed(settings={}), ["- settings.max_pixels: 100 | (none)"]),
-        (changed(prompt={"system": "", "user": "Does the clip fit {caption}?"}), ["- prompt.user: Does the [-video-]{+clip+} fit {caption}?"]),
-        (changed(prompt={"system": "Be\nbrief\u202e." , "user": SETTINGS["prompt"]["user"]}), ["- prompt.system: {+Be \N{DOWNWARDS ARROW WITH CORNER LEFTWARDS} brief[U+202E].+}"]),
-        (BASE._replace(frames={"c1": (2, 6, 10), "c2": (0,)}), ["- frames: 1 of 2 clips differ, such as c1: 1, 5, 9 (3) | 2, 6, 10 (3)"]),
-        (BASE._replace(prompts={"a#pos": "p1", "b#pos": "p9"}), ["- prompts as sent: 1 of 2 requests differ"]),
-        (BASE._replace(requested_clips=frozenset({"c2"})), ["- clips missing only in two: 1: c1"]),
-        (BASE._replace(clips={"c1": "aa", "c2": "xx"}), ["- clips: 1 of 2 files differ, such as c2"]),
+        (BASE_CONDITIONS, []),
+        (change_settings(sampling={"rule": "midpoint", "frames": 4}), ["- sampling.rule: linspace | midpoint"]),
+        (change_settings(settings={}), ["- settings.max_pixels: 100 | (none)"]),
+        (change_settings(prompt={"system": "", "user": "Does the clip fit {caption}?"}), ["- prompt.user: Does the [-video-]{+clip+} fit {caption}?"]),
+        (change_settings(prompt={"system": "Be\nbrief\u202e." , "user": SETTINGS["prompt"]["user"]}), ["- prompt.system: {+Be \N{DOWNWARDS ARROW WITH CORNER LEFTWARDS} brief[U+202E].+}"]),
+        (BASE_CONDITIONS._replace(frames={"c1": (2, 6, 10), "c2": (0,)}), ["- frames: 1 of 2 clips differ, such as c1: 1, 5, 9 (3) | 2, 6, 10 (3)"]),
+        (BASE_CONDITIONS._replace(prompts={"a#pos": "p1", "b#pos": "p9"}), ["- prompts as sent: 1 of 2 requests differ"]),
+        (BASE_CONDITIONS._replace(requested_clips=frozenset({"c2"})), ["- clips missing only in two: 1: c1"]),
+        (BASE_CONDITIONS._replace(clips={"c1": "aa", "c2": "xx"}), ["- clips: 1 of 2 files differ, such as c2"]),
     ],
 )  # fmt: skip
 def test_each_kind_of_difference_has_a_line(other: Conditions, lines: list[str]) -> None:
-    assert list(list_differences(NAMES, BASE, other)) == lines
+    assert list(list_differences(NAMES, BASE_CONDITIONS, other)) == lines
 
 
 def test_conditions_of_imported_answers_are_unknown_rather_than_none() -> None:
     imported = {name: SETTINGS[name] for name in ("sampling", "extractor", "released")}
     imported |= {"adapter": "import", "form": "entail", "files": {"a.csv": "x"}}
-    other = BASE._replace(settings=imported, prompts={}).as_imported()
-    assert list(list_differences(NAMES, BASE, other)) == [
+    other = BASE_CONDITIONS._replace(settings=imported, prompts={}).as_imported()
+    assert list(list_differences(NAMES, BASE_CONDITIONS, other)) == [
         "- frames: known | unknown", "- prompt: known | unknown", "- clips: known | unknown",
         "- adapter: transformers | import", "- dtype: float32 | unknown", "- files.a.csv: (none) | x", "- form: (none) | entail",
         "- model.repo: a/b | unknown", "- model.revision: r1 | unknown", "- settings.max_pixels: 100 | unknown",
         "- versions.torch: 2.13 | unknown",
     ]  # fmt: skip
-    assert "- dtype: unknown | float32" in list(list_differences(NAMES, other, BASE))
+    assert "- dtype: unknown | float32" in list(list_differences(NAMES, other, BASE_CONDITIONS))
 
 
-def outcomes(*right: float) -> pl.DataFrame:
-    return pl.DataFrame({"item_id": [f"i{number}" for number in range(len(right))], "right": right})
+def make_outcomes(*values: float) -> pl.DataFrame:
+    return pl.DataFrame({"item_id": [f"i{index}" for index in range(len(values))], "right": values})
 
 
 def test_samples_are_listed_by_the_better_run() -> None:
-    lines = list(list_item_differences("mean", ("a", outcomes(3, 0, 1)), ("b", outcomes(2, 1, 1))))
+    lines = list(list_item_differences("mean", ("a", make_outcomes(3, 0, 1)), ("b", make_outcomes(2, 1, 1))))
     assert lines == ["mean: a is better on 1 of 3: i0", "mean: b is better on 1 of 3: i1"]
-    first, better, _ = list_item_differences("strict", ("a", outcomes(*[1.0] * 12)), ("b", outcomes(*[0.0] * 11)))
+    first, better, _ = list_item_differences(
+        "strict", ("a", make_outcomes(*[1.0] * 12)), ("b", make_outcomes(*[0.0] * 11))
+    )
     assert first == "strict: 12 samples of a, 11 of b"
     assert better.startswith("strict: a is better on 11 of 11: i0, ") and better.endswith(
         f"i{MAX_LISTED - 1}, and 3 more"
     )
 
 
-def answered(**right: list[float]) -> pl.DataFrame:
+def make_task_outcomes(**values_by_task: list[float]) -> pl.DataFrame:
     """Return the samples of tests, each of a separate video."""
-    rows = [(f"{task}{number}", task, value) for task, of in right.items() for number, value in enumerate(of)]
+    rows = [
+        (f"{task}{index}", task, value) for task, values in values_by_task.items() for index, value in enumerate(values)
+    ]
     names, tasks, values = zip(*rows, strict=True)
     return pl.DataFrame({"item_id": names, "cluster": names, "task": tasks, "right": values})
 
 
 def test_the_headline_of_velociti_is_the_mean_of_its_tests_without_the_control() -> None:
     scores = load_scores("velociti").SCORES["entail"]
-    first_outcomes = {"strict": answered(control=[0, 0], coref=[1, 1, 1, 1], chrono=[1, 0])}
-    second_outcomes = {"strict": answered(control=[1, 1], coref=[1, 1, 0, 0], chrono=[0, 0])}
+    first_outcomes = {"strict": make_task_outcomes(control=[0, 0], coref=[1, 1, 1, 1], chrono=[1, 0])}
+    second_outcomes = {"strict": make_task_outcomes(control=[1, 1], coref=[1, 1, 0, 0], chrono=[0, 0])}
     headline = compare_headline(scores, first_outcomes, second_outcomes, 0.95)
     assert headline is not None and headline.subject == ("strict", "average of 7")
     assert headline.comparison.difference == pytest.approx((0.5 + 0.5) / 2) and headline.comparison.n_items == 6
     assert headline.comparison.p == pytest.approx(2 / 2**3), "weights 1/8, 1/8 and 1/4 of three videos that differ"
     assert compare_headline(scores, first_outcomes, {}, 0.95) is None
     differences = [
-        (part.test, part.comparison.difference)
-        for part in compare_by_test("strict", first_outcomes["strict"], second_outcomes["strict"], 0.95)
+        (part.task, part.comparison.difference)
+        for part in compare_by_task("strict", first_outcomes["strict"], second_outcomes["strict"], 0.95)
     ]
     assert differences == [("control", -1.0), ("coref", 0.5), ("chrono", 0.5)]
 
@@ -110,7 +114,7 @@ def test_the_headline_of_velociti_is_the_mean_of_its_tests_without_the_control()
 def test_the_headline_of_other_benchmarks_is_one_metric_of_all_samples(benchmark: str, form: str, metric: str) -> None:
     scores = load_scores(benchmark).SCORES[form]
     first_outcomes, second_outcomes = (
-        {name: answered(x=[right, right], y=[right]) for name in scores.metrics} for right in (1, 0)
+        {name: make_task_outcomes(x=[right, right], y=[right]) for name in scores.metrics} for right in (1, 0)
     )
     headline = compare_headline(scores, first_outcomes, second_outcomes, 0.95)
     assert headline is not None and headline.subject == (metric, "all") and headline.comparison.difference == 1

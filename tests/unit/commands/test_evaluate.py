@@ -1,4 +1,4 @@
-"""`eval` before anything runs: the model's file, the entries of the suite, and messages about unsupported models."""
+"""Test `eval` before inference: the model's file, the entries of the suite, and messages about unsupported models."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +9,10 @@ from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.yaml_files import load_yaml
 
-from tests.unit.commands.test_pin import hub
+from tests.unit.commands.test_pin import serve_repository
 from tests.unit.config.conftest import ROOT, Project
 from tests.unit.fetch.server import REVISION
-from tests.unit.fetch.test_hub import ask_here
+from tests.unit.fetch.test_hub import use_local_hub
 from tests.unit.models.adapters import tiny_video
 from tests.unit.models.fake_driver import FakeDriver, gpu
 
@@ -20,20 +20,20 @@ SUITE = "config/suites/demo.yaml"
 
 
 @pytest.fixture
-def inside(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+def cpu_project(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     """Return a project on a machine without GPUs."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     project.write("envs/serve.txt", (ROOT / "envs/serve.txt").read_text())
     return project
 
 
-def error_message(options: EvaluationOptions) -> str:
+def fail_evaluation(options: EvaluationOptions) -> str:
     """Return the message of a call that fails without a change of the configuration."""
-    before = {path: path.read_text() for path in Path("config").rglob("*.yaml")}
-    with pytest.raises(UserError) as error:
+    files_before = {path: path.read_text() for path in Path("config").rglob("*.yaml")}
+    with pytest.raises(UserError) as caught:
         evaluate_model(options._replace(cores="1", dry_run=True))
-    assert {path: path.read_text() for path in Path("config").rglob("*.yaml")} == before
-    return str(error.value)
+    assert {path: path.read_text() for path in Path("config").rglob("*.yaml")} == files_before
+    return str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -51,31 +51,33 @@ def error_message(options: EvaluationOptions) -> str:
     ],
     ids=lambda value: None if isinstance(value, EvaluationOptions) else value[:30],
 )  # fmt: skip
-def test_a_mistake_is_reported_and_changes_nothing(inside: Project, options: EvaluationOptions, message: str) -> None:
-    inside.write("empty/config.json", "{}")
-    assert message in error_message(options)
+def test_a_mistake_is_reported_and_changes_nothing(
+    cpu_project: Project, options: EvaluationOptions, message: str
+) -> None:
+    cpu_project.write("empty/config.json", "{}")
+    assert message in fail_evaluation(options)
 
 
-def test_a_benchmark_without_a_judge_is_reported(inside: Project) -> None:
-    inside.edit(SUITE, "judges: [wordmatch, wordmatch-recall]\n", "")
-    inside.edit(SUITE, "overview:\n", "overview:\n  - cannot-tell\n")
-    assert "interior8/cannot-tell cannot run: no judge of mmbench_video runs here" in error_message(
+def test_a_benchmark_without_a_judge_is_reported(cpu_project: Project) -> None:
+    cpu_project.edit(SUITE, "judges: [wordmatch, wordmatch-recall]\n", "")
+    cpu_project.edit(SUITE, "overview:\n", "overview:\n  - cannot-tell\n")
+    assert "interior8/cannot-tell cannot run: no judge of mmbench_video runs here" in fail_evaluation(
         EvaluationOptions("cannot-tell", "mmbench_video")
     )
 
 
-def test_an_unreachable_repository_is_reported(inside: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    ask_here("http://127.0.0.1:9", monkeypatch)
-    message = error_message(EvaluationOptions("some/model", "velociti"))
+def test_an_unreachable_repository_is_reported(cpu_project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_local_hub("http://127.0.0.1:9", monkeypatch)
+    message = fail_evaluation(EvaluationOptions("some/model", "velociti"))
     assert "the hub did not resolve model 'some/model'" in message and "Check the name and the network" in message
 
 
 def test_a_repository_gets_a_file_with_its_commit(
-    inside: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cpu_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = tmp_path / "repository"
     tiny_video.qwen2_vl(source)
-    with hub("model", "some/Model_1", source, monkeypatch, weights=10**10):
+    with serve_repository("model", "some/Model_1", source, monkeypatch, weights=10**10):
         models = load(Path()).models
         options = EvaluationOptions("some/Model_1", gpus=1)
         prepare_model(options, choose_slug(options, models), models)
@@ -83,17 +85,23 @@ def test_a_repository_gets_a_file_with_its_commit(
         "label": "Model_1", "adapter": "transformers", "repo": "some/Model_1", "revision": REVISION, "gpus": 1,
         "memory_mb": 15000, "dtype": "checkpoint", "weights_bytes": 10**10,
     }  # fmt: skip
-    assert load(Path()).models["model_1"].gpus == 1, "the project reads it"
+    assert load(Path()).models["model_1"].gpus == 1, "the project loads the file"
 
 
-@pytest.mark.parametrize(("make", "frames"), [(tiny_video.qwen2_vl, "video"), (tiny_video.idefics2, "images")])
-def test_vllm_receives_frames_in_the_form_of_the_checkpoint(
-    inside: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], Path], frames: str
+@pytest.mark.parametrize(
+    ("make_checkpoint", "frames"), [(tiny_video.qwen2_vl, "video"), (tiny_video.idefics2, "images")]
+)
+def test_the_frames_setting_for_vllm_follows_from_the_checkpoint(
+    cpu_project: Project,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    make_checkpoint: Callable[[Path], Path],
+    frames: str,
 ) -> None:
     """A video model that receives images does not receive their times."""
     source = tmp_path / "repository"
-    make(source)
-    with hub("model", "some/Model_1", source, monkeypatch, weights=10**10):
+    make_checkpoint(source)
+    with serve_repository("model", "some/Model_1", source, monkeypatch, weights=10**10):
         models = load(Path()).models
         options = EvaluationOptions("some/Model_1", gpus=2, engine="vllm")
         prepare_model(options, choose_slug(options, models), models)
@@ -103,7 +111,7 @@ def test_vllm_receives_frames_in_the_form_of_the_checkpoint(
         "settings": {"frames": frames, "concurrency": 32},
     }  # fmt: skip
     models = load(Path()).models
-    assert models["model_1-vllm"].settings["frames"] == frames, "the project reads it"
+    assert models["model_1-vllm"].settings["frames"] == frames, "the project loads the file"
     assert choose_slug(options, models) == "model_1-vllm", "the same command again uses this file"
     assert choose_slug(options._replace(engine="transformers"), models) == "model_1", "each engine has its own file"
 
@@ -115,32 +123,32 @@ def test_vllm_receives_frames_in_the_form_of_the_checkpoint(
         (EvaluationOptions("toy-llava-ov", engine="vllm"), "toy-llava-ov.yaml: its engine is not vllm. Leave --engine out, or name the model's repository or folder (resources/"),
     ],
 )  # fmt: skip
-def test_an_impossible_engine_is_reported(inside: Project, options: EvaluationOptions, message: str) -> None:
+def test_an_impossible_engine_is_reported(cpu_project: Project, options: EvaluationOptions, message: str) -> None:
     tiny_video.qwen2_vl(Path("toy"))
-    assert message in error_message(options)
+    assert message in fail_evaluation(options)
 
 
 def test_an_old_driver_is_reported_before_a_request_to_the_hub(
-    inside: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cpu_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask_here("http://127.0.0.1:9", monkeypatch)
+    use_local_hub("http://127.0.0.1:9", monkeypatch)
     FakeDriver(tmp_path, monkeypatch).report(gpu(0, driver_version="535.183.01"))
-    message = error_message(EvaluationOptions("some/model", "velociti", engine="vllm"))
+    message = fail_evaluation(EvaluationOptions("some/model", "velociti", engine="vllm"))
     assert "of envs/serve.txt is built for CUDA 13.0, which needs driver 580 or newer" in message
 
 
 def test_a_failing_driver_is_reported_before_a_model_runs_on_the_cpu(
-    inside: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    cpu_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     tiny_video.qwen2_vl(Path("toy"))
     driver = FakeDriver(tmp_path, monkeypatch)
     driver.report(before=("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",), code=9)
-    assert "this machine has none (NVIDIA-SMI has failed" in error_message(
+    assert "this machine has none (NVIDIA-SMI has failed" in fail_evaluation(
         EvaluationOptions("toy", "velociti", engine="vllm")
     )
     prepare_model(EvaluationOptions("toy", "velociti"), "toy", {})
     assert "config/models/toy.yaml: gpus: 0, since nvidia-smi lists no GPU: NVIDIA-SMI has failed" in caplog.text
     driver.report(gpu(0))
-    assert "eval: --gpus 4: this machine shows 1 GPU." in error_message(
+    assert "eval: --gpus 4: this machine shows 1 GPU." in fail_evaluation(
         EvaluationOptions("toy", "velociti", gpus=4, engine="vllm")
     )

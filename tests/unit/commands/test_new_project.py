@@ -1,4 +1,4 @@
-"""Commands in a project without results: what is missing, for which runs, and the calls that compute it."""
+"""Test commands in a project without results: they name missing results, their runs, and the calls that compute them."""
 
 import shlex
 
@@ -9,19 +9,19 @@ from reprise.core.errors import UserError
 from tests.unit.config.conftest import Project
 
 RUN, TABLE = "velociti/mc/fps1/oracle", "velociti/table2"
-HEADS = " pending answered frames tokens     rate      time  run\n"
+PLAN_HEADER = " pending answered frames tokens     rate      time  run\n"
 
 
-@pytest.mark.parametrize(("typed", "text"), [
+@pytest.mark.parametrize(("command_line", "text"), [
     ("runs", "state     requested  failed  unparsed  missing  run\nmissing           -       -         -        -  mmbench_video/mmbench/interior8/toy-llava-ov\n"),
     ("runs --suite paper", "Suite 'paper': 0 runs: 0 done, 0 stale, 0 missing, 0 failed.\nIts `run:` selects no model of its tables,"),
     (f"why {RUN}", f"{RUN}: missing: not computed yet\nMissing results: answers, verdicts, metrics.\nShown in: velociti/table5, velociti/table10.\nTo compute it: snakemake results/tables/velociti/table5.md --cores <N>\n"),
     ("missing", "Nothing is missing in suite 'demo', as far as its videos were fetched.\n"),
     (f"retry {RUN}", "Failures to retry: 0 sources, 0 clips, 0 answers. Run snakemake now.\n"),
     ("retry private", "Failures to retry: 0 sources, 0 clips, 0 answers. Run snakemake now.\n"),
-    (f"plan {RUN}", f"Suite 'demo': 1 inference job pending.\n\n{HEADS}oracle: not computed yet. It has no weights.\n       ?        0      ?      ?        ?         ?  velociti/mc/fps1\n\nTotal: requests ?; frames ?; tokens ?.\nTime without a GPU: ?.\n"),
+    (f"plan {RUN}", f"Suite 'demo': 1 inference job pending.\n\n{PLAN_HEADER}oracle: not computed yet. It has no weights.\n       ?        0      ?      ?        ?         ?  velociti/mc/fps1\n\nTotal: requests ?; frames ?; tokens ?.\nTime without a GPU: ?.\n"),
     (f"plan {TABLE}", "Disk, at most: videos of velociti ?.\n? pending: `snakemake results/demo/requests/velociti/entail.parquet --cores <N>`\nreads the release and counts the requests.\n"),
-    (f"plan results/tables/{TABLE}.md --suite rehearsal", f"{HEADS}gemini-1.5-flash: not computed yet. It has no weights.\n"),
+    (f"plan results/tables/{TABLE}.md --suite rehearsal", f"{PLAN_HEADER}gemini-1.5-flash: not computed yet. It has no weights.\n"),
     ("plan --suite paper", "Suite 'paper': 0 inference jobs pending: its `run:` selects no model of these\ntables, so they only show published values.\n"),
     ("plan --suite construction", "more: --all lists them\n\nTotal: requests ?; frames ?; tokens ?.\nTime without a GPU: ?.\n"),
     (f"show {TABLE}", "\nOracle                     –       –       –       –       –\n"),
@@ -34,14 +34,14 @@ HEADS = " pending answered frames tokens     rate      time  run\n"
     ("store --repair", "No damaged lines.\n"),
 ])  # fmt: skip
 def test_commands_report_what_is_missing_and_how_to_compute_it(
-    project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, typed: str, text: str
+    project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command_line: str, text: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    app(shlex.split(typed), standalone_mode=False)
+    app(shlex.split(command_line), standalone_mode=False)
     assert text in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("typed", "text"), [
+@pytest.mark.parametrize(("command_line", "text"), [
     ("show table99", "no table 'table99' in suite 'demo'. Did you mean 'table9'? A table is named <benchmark>/table<N>."),
     ("plan tabel2", "no table or run 'tabel2' in suite 'demo'. Did you mean 'table2'? Its tables: velociti/table2,"),
     ("why interior8/oracle", "'interior8/oracle' matches 2 runs of suite 'demo': mmbench_video/packed/interior8/oracle, mmbench_video/unpacked/"),
@@ -55,10 +55,10 @@ def test_commands_report_what_is_missing_and_how_to_compute_it(
     ("store --prune --used-by elsewhere", "--used-by /"),
     ("store --prune --yes", "store 'resources/store': other working directories may use it. Nothing was changed."),
 ])  # fmt: skip
-def test_unknown_names_are_reported(project: Project, typed: str, text: str) -> None:
-    with pytest.raises(UserError) as error:
-        app(shlex.split(typed), standalone_mode=False)
-    assert str(error.value).startswith(text)
+def test_unknown_names_are_reported(project: Project, command_line: str, text: str) -> None:
+    with pytest.raises(UserError) as caught:
+        app(shlex.split(command_line), standalone_mode=False)
+    assert str(caught.value).startswith(text)
 
 
 def test_missing_weights_are_reported(project: Project) -> None:

@@ -1,4 +1,4 @@
-"""`pin` checks repositories before their commit is written: models and datasets on a hub at 127.0.0.1."""
+"""Test `pin`, which checks repositories before it writes their commits: models and data sets on a local hub."""
 
 import re
 import shutil
@@ -10,11 +10,11 @@ import pytest
 from reprise.commands.pin import pin_files
 from reprise.core.errors import UserError
 
-from tests.unit.fetch.server import REVISION, repository, serving
-from tests.unit.fetch.test_hub import ask_here
+from tests.unit.fetch.server import REVISION, make_repository, serve_paths
+from tests.unit.fetch.test_hub import use_local_hub
 from tests.unit.models.adapters import tiny
 
-MODEL, SET = "some/model", "some/set"
+MODEL, DATASET = "some/model", "some/set"
 MODEL_FILE = f"label: M\nadapter: transformers\nrepo: {MODEL}\nrevision: unpinned\nmemory_mb: 2000\n"
 SUITE = f"""title: S
 run: [none]
@@ -23,21 +23,23 @@ missing_share_max: 0.0
 benchmarks:
   velociti:
     tables: config/tables/velociti.yaml
-    release: {{kind: huggingface, repo: {SET}, revision: unpinned}}
+    release: {{kind: huggingface, repo: {DATASET}, revision: unpinned}}
     clips: release
-    route: {{kind: huggingface, repo: {SET}, revision: unpinned, files: [videos.zip]}}
+    route: {{kind: huggingface, repo: {DATASET}, revision: unpinned, files: [videos.zip]}}
 """
 
 
 @contextmanager
-def hub(kind: str, repo: str, folder: Path, monkeypatch: pytest.MonkeyPatch, weights: int = 10**9) -> Iterator[None]:
+def serve_repository(
+    kind: str, repo: str, folder: Path, monkeypatch: pytest.MonkeyPatch, weights: int = 10**9
+) -> Iterator[None]:
     """Serve a folder as a repository; weights have the given size and must not be fetched."""
     contents = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     large = dict.fromkeys([name for name in contents if name.endswith((".safetensors", ".zip"))], weights)
-    with serving(repository(kind, repo, contents, large)) as (url, log):
-        ask_here(url, monkeypatch)
+    with serve_paths(make_repository(kind, repo, contents, large)) as (url, log):
+        use_local_hub(url, monkeypatch)
         yield
-    assert not [path for path in log.asked if path.endswith((".safetensors", ".zip"))], "nothing large is fetched"
+    assert not [path for path in log.gets if path.endswith((".safetensors", ".zip"))], "no large file is fetched"
 
 
 @pytest.fixture
@@ -50,28 +52,33 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def spoil_template(folder: Path) -> None:
+def break_template(folder: Path) -> None:
     (folder / "chat_template.jinja").write_text("{{ messages[0]['content'][0]['text'] }}")
 
 
-MODELS: list[tuple[Callable[[Path], object], str]] = [
-    (spoil_template, "do not show the model frames, neither as a video nor as images"),
+UNSUPPORTED_MODELS: list[tuple[Callable[[Path], object], str]] = [
+    (break_template, "do not show the model frames, neither as a video nor as images"),
     (lambda folder: (folder / "model.safetensors").rename(folder / "model.bin"), r"it holds no \*\.safetensors"),
     (lambda folder: (folder / "config.json").unlink(), r"it has no config\.json\. It holds"),
-    (lambda folder: tiny.change(folder / "config.json", model_type="nosuch"), "model type `nosuch`"),
+    (lambda folder: tiny.update_json(folder / "config.json", model_type="nosuch"), "model type `nosuch`"),
 ]
 
 
-@pytest.mark.parametrize(("spoil", "message"), MODELS, ids=["blind template", "pickles", "no configuration", "class"])
+@pytest.mark.parametrize(
+    ("damage", "message"), UNSUPPORTED_MODELS, ids=["blind template", "pickles", "no configuration", "class"]
+)
 def test_an_unsupported_model_repository_stays_unpinned(
-    spoil: Callable[[Path], object], message: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    damage: Callable[[Path], object], message: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tiny.llava(tmp_path / "repository")
-    spoil(folder)
-    with hub("model", MODEL, folder, monkeypatch, 145 * 10**9), pytest.raises(UserError, match=message) as caught:
+    damage(folder)
+    with (
+        serve_repository("model", MODEL, folder, monkeypatch, 145 * 10**9),
+        pytest.raises(UserError, match=message) as caught,
+    ):
         pin_files(root, ["m"])
     assert str(root / "config/models/m.yaml") in str(caught.value) and "--unchecked" in str(caught.value)
-    if spoil is spoil_template:
+    if damage is break_template:
         assert "its weights are 145.0 GB, more than memory_mb: 2000" in str(caught.value), (
             "all problems are reported at once"
         )
@@ -79,7 +86,7 @@ def test_an_unsupported_model_repository_stays_unpinned(
 
 
 def test_a_supported_model_repository_is_pinned(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with hub("model", MODEL, tiny.llava(tmp_path / "repository"), monkeypatch):
+    with serve_repository("model", MODEL, tiny.llava(tmp_path / "repository"), monkeypatch):
         pin_files(root, ["m"])
     pinned = MODEL_FILE.replace("unpinned", f"{REVISION}\nweights_bytes: {10**9}")
     assert (root / "config/models/m.yaml").read_text() == pinned
@@ -92,17 +99,17 @@ def test_a_dataset_is_checked_by_the_reader_of_its_benchmark(
     folder.mkdir()
     (folder / "velociti.csv").write_text("video_id,caption\nx,x\n")
     (folder / "videos.zip").write_bytes(b"PK")
-    with hub("dataset", SET, folder, monkeypatch), pytest.raises(UserError) as caught:
+    with serve_repository("dataset", DATASET, folder, monkeypatch), pytest.raises(UserError) as caught:
         pin_files(root, ["s"])
     assert re.search(r"benchmarks\.velociti\.release: velociti\.csv: .*column", str(caught.value))
     (folder / "velociti.csv").rename(folder / "readme.txt")
     (folder / "videos.zip").rename(folder / "clips.zip")
-    with hub("dataset", SET, folder, monkeypatch), pytest.raises(UserError) as caught:
+    with serve_repository("dataset", DATASET, folder, monkeypatch), pytest.raises(UserError) as caught:
         pin_files(root, ["s"])
     message = str(caught.value)
     assert "benchmarks.velociti.release: no file is one of *.parquet, *.csv" in message
     assert "benchmarks.velociti.route.files: no file is 'videos.zip'. It holds clips.zip, readme.txt." in message
     assert (root / "config/suites/s.yaml").read_text() == SUITE
-    with hub("dataset", SET, folder, monkeypatch):
+    with serve_repository("dataset", DATASET, folder, monkeypatch):
         pin_files(root, ["s"], unchecked=True)
     assert (root / "config/suites/s.yaml").read_text() == SUITE.replace("unpinned", REVISION)

@@ -1,4 +1,4 @@
-"""Commands on results: missing cells and videos, failures, rows that `trace` matches, numbers of a plan, and subtitles."""
+"""Test commands on results: missing cells and videos, failures, rows for `trace`, numbers of a plan, and subtitles."""
 
 import csv
 from collections import Counter
@@ -23,7 +23,7 @@ from tests.unit.config.conftest import ROOT, Project
 from tests.unit.core.programs import write
 
 TABLE = "vinoground/table4"
-HUMAN = {"row": "Prolific Human", "source": "published"}
+HUMAN_ROW = {"row": "Prolific Human", "source": "published"}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def plan() -> Plan:
     return Plan(load(ROOT, {"suite": "rehearsal"}))
 
 
-def written(folder: Path, *rows: dict[str, str], suite: str = "rehearsal") -> Path:
+def write_table_csv(folder: Path, *rows: dict[str, str], suite: str = "rehearsal") -> Path:
     path = folder / f"{TABLE}.csv"
     path.parent.mkdir(parents=True)
     with path.open("w", newline="") as stream:
@@ -41,17 +41,21 @@ def written(folder: Path, *rows: dict[str, str], suite: str = "rehearsal") -> Pa
     return folder
 
 
-def cell(metric: str, value: str, **known: str) -> dict[str, str]:
+def make_cell(metric: str, value: str, **fields: str) -> dict[str, str]:
     columns = {"text": "s_t", "video": "s_v", "group": "s_g"}
-    return {"column": columns[metric], "metric": metric, "value": value, **known}
+    return {"column": columns[metric], "metric": metric, "value": value, **fields}
 
 
 def test_each_row_needs_its_own_number(plan: Plan, tmp_path: Path) -> None:
     """Two rows have the label Prolific Human; values by the authors' convention and empty values do not count."""
     humans = (("text", "1"), ("text", "2"), ("video", "3"), ("group", ""))
     model = (("4", "authors"), ("5", "fixed"))
-    named = [cell("video", value, row="LLaVA-OneVision-72B", convention=convention) for value, convention in model]
-    gaps = incomplete_cells(plan, written(tmp_path, *(cell(*fields, **HUMAN) for fields in humans), *named), [TABLE])
+    model_cells = [
+        make_cell("video", value, row="LLaVA-OneVision-72B", convention=convention) for value, convention in model
+    ]
+    gaps = incomplete_cells(
+        plan, write_table_csv(tmp_path, *(make_cell(*fields, **HUMAN_ROW) for fields in humans), *model_cells), [TABLE]
+    )
     assert [gap.column for gap in gaps if gap.row == "Prolific Human"] == ["s_v", "s_g", "s_g"]
     assert sum(gap.row == "LLaVA-OneVision-72B" and gap.metric == "video" for gap in gaps) == 5, "six rows, one number"
     assert len(gaps) == 12 * 3 - 4
@@ -72,32 +76,32 @@ def test_each_row_needs_its_own_number(plan: Plan, tmp_path: Path) -> None:
 def test_tables_that_cannot_be_read_are_reported(
     plan: Plan, tmp_path: Path, name: str, suite: str, message: str
 ) -> None:
-    folder = written(tmp_path, cell("text", "1", **HUMAN), suite=suite)
-    with pytest.raises(UserError) as error:
+    folder = write_table_csv(tmp_path, make_cell("text", "1", **HUMAN_ROW), suite=suite)
+    with pytest.raises(UserError) as caught:
         incomplete_cells(plan, folder, [name])
-    assert message in str(error.value)
+    assert message in str(caught.value)
 
 
 def test_failures_are_listed_by_reason_without_control_characters() -> None:
     failed = pl.DataFrame(
         {"reason": ["network"] * 5, "name": ["a\x1b[2J\nb\u202e", *"cdef"], "message": ["no\x07"] * 5}
     )
-    few, every = (list(format_failures(failed, Counter(network=2), limit)) for limit in (3, None))
-    assert few[0].endswith("; the next run retries 2") and few[-1] == "  and 2 more" and len(few) == 5
-    assert every[1:] == [f"  {name}: no[U+0007]" for name in ("a b[U+202E]", *"cdef")]
+    limited, unlimited = (list(format_failures(failed, Counter(network=2), limit)) for limit in (3, None))
+    assert limited[0].endswith("; the next run retries 2") and limited[-1] == "  and 2 more" and len(limited) == 5
+    assert unlimited[1:] == [f"  {name}: no[U+0007]" for name in ("a b[U+202E]", *"cdef")]
 
 
-NASTY = "x\u202e|<script>alert(1)</script>\x00\x1b[2J![i](http://127.0.0.1/)&lt;$\\\n# head"
+HOSTILE_TEXT = "x\u202e|<script>alert(1)</script>\x00\x1b[2J![i](http://127.0.0.1/)&lt;$\\\n# head"
 
 
 def test_the_list_of_missing_videos_escapes_markup(tmp_path: Path) -> None:
     row = dict.fromkeys(("cluster", "object", "sha256"), "") | {"bytes": 0, "transient": False, "attempts": 1}
-    row |= {"source_id": NASTY, "status": "failed", "message": NASTY}
+    row |= {"source_id": HOSTILE_TEXT, "status": "failed", "message": HOSTILE_TEXT}
     for name, rows, schema in (("s", [row], SOURCES), ("c", [], CLIP_MANIFEST)):
         write_table(pl.DataFrame(rows, schema=schema), tmp_path / name, schema)
     text = format_section(BenchmarkManifests(title="Toy", sources=(tmp_path / "s",), clips=(tmp_path / "c",)))
     line = next(line for line in text.splitlines() if line.startswith("| x"))
-    assert line.count("|") == 5 and not any(sign in line for sign in "\u202e\x00\x1b<>[]\\$")
+    assert line.count("|") == 5 and not any(character in line for character in "\u202e\x00\x1b<>[]\\$")
     assert line.count("U+202E") == 2 and "&#38;lt;" in line
 
 
@@ -131,10 +135,10 @@ ROWS = {
     "GPT-4o (CoT), 32 frames (b/cot/linspace32/gpt-4o)": 3,
     "Human (no run)": 4,
 }
-SEVERAL = """Copy one:
+TWO_CHOICES = """Copy one:
   --row 'GPT-4o, 32 frames (b/p/linspace32/gpt-4o)'
   --row 'GPT-4o (CoT), 32 frames (b/cot/linspace32/gpt-4o)'"""
-ALL = """Copy one:
+ALL_CHOICES = """Copy one:
   --row 'GPT-4o, 8 frames'
   --row 'GPT-4o, 32 frames'
   --row 'GPT-4o (CoT), 32 frames'
@@ -151,20 +155,32 @@ def test_a_row_is_matched_by_its_label_or_its_words(query: str, match: int) -> N
 @pytest.mark.parametrize(
     ("kind", "query", "entries", "message"),
     [
-        ("row", "GPT-5", ROWS, f"trace: no row 'GPT-5'. {ALL}"),
-        ("row", "32", ROWS, f"trace: row '32' matches 2. {SEVERAL}"),
+        ("row", "GPT-5", ROWS, f"trace: no row 'GPT-5'. {ALL_CHOICES}"),
+        ("row", "32", ROWS, f"trace: row '32' matches 2. {TWO_CHOICES}"),
         ("column", "avg", {"Score (%)": 1}, "trace: no column 'avg'. Copy one:\n  --column 'Score (%)'"),
     ],
 )  # fmt: skip
 def test_ambiguous_labels_are_listed(kind: str, query: str, entries: dict[str, int], message: str) -> None:
-    with pytest.raises(UserError) as error:
+    with pytest.raises(UserError) as caught:
         find_by_name(kind, query, entries)
-    assert str(error.value) == message
+    assert str(caught.value) == message
 
 
-def test_numbers_of_a_plan() -> None:
-    times = {0: "0 s", 0.9: "<1 s", 89: "89 s", 90: "1.5 min", 3000: "50 min", 30_000: "8.3 h", 90_000: "25 h"}
-    assert {seconds: format_duration(seconds) for seconds in times} == times
-    counts = {None: "?", 999: "999", 1000: "1.0k", 123_456: "123k", 4_140_000: "4.1M", 2e9: "2.0G"}
-    assert {count: format_count(count) for count in counts} == counts
-    assert [format_known_sum("5", known, 3) for known in (3, 2, 0)] == ["5", "at least 5 (unknown of 1 of 3 runs)", "?"]
+def test_numbers_of_a_plan_are_formatted() -> None:
+    text_by_seconds = {
+        0: "0 s",
+        0.9: "<1 s",
+        89: "89 s",
+        90: "1.5 min",
+        3000: "50 min",
+        30_000: "8.3 h",
+        90_000: "25 h",
+    }
+    assert {seconds: format_duration(seconds) for seconds in text_by_seconds} == text_by_seconds
+    text_by_count = {None: "?", 999: "999", 1000: "1.0k", 123_456: "123k", 4_140_000: "4.1M", 2e9: "2.0G"}
+    assert {count: format_count(count) for count in text_by_count} == text_by_count
+    assert [format_known_sum("5", known_count, 3) for known_count in (3, 2, 0)] == [
+        "5",
+        "at least 5 (unknown of 1 of 3 runs)",
+        "?",
+    ]

@@ -1,4 +1,4 @@
-"""`reprise store` deletes only files that Reprise made, and only after a confirmation."""
+"""Test that `reprise store` deletes only files that Reprise wrote, and only after a confirmation."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from reprise.core.store import MARKER, Store
 from tests.unit.config.conftest import Project
 from tests.unit.core.programs import write
 
-USERS = (
+USER_FILES = (
     "clips/holiday.mp4",
     "clips/ab/" + "ab" * 32 + ".mp4",
     "sources/raw/interview.json",
@@ -23,32 +23,32 @@ USERS = (
 )
 
 
-def store_at(project: Project, folder: str) -> Store:
+def configure_store(project: Project, folder: str) -> Store:
     project.edit("config/config.yaml", "suite: demo", f"suite: demo\nstore: {folder}")
     return Store(project.root / folder)
 
 
-def contents(root: Path) -> dict[Path, bytes]:
+def read_contents(root: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize("option", ["--prune", "--repair", "--prune --used-by .", "--prune --repair"])
-def test_a_folder_that_is_no_store_is_left_unchanged(project: Project, option: str) -> None:
-    store = store_at(project, "videos")
-    for name in USERS:
+def test_a_folder_that_is_not_a_store_stays_unchanged(project: Project, option: str) -> None:
+    store = configure_store(project, "videos")
+    for name in USER_FILES:
         write(store.root / name, b"mine")
-    before = contents(store.root)
+    contents_before = read_contents(store.root)
     with pytest.raises(
         UserError, match=r"store 'videos': not marked .* Nothing was changed. Correct `store:` in config"
     ):
         app(["store", *option.split()], standalone_mode=False)
     app(["store"], standalone_mode=False)
-    assert contents(store.root) == before
+    assert read_contents(store.root) == contents_before
 
 
 def test_files_of_the_user_in_a_store_are_kept(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    store = store_at(project, "videos")
-    user_files = [write(store.root / name, b"mine") for name in USERS if "ab" * 32 not in name]
+    store = configure_store(project, "videos")
+    user_files = [write(store.root / name, b"mine") for name in USER_FILES if "ab" * 32 not in name]
     store.mark()  # as a job does
     app(["store", "--prune", "--repair", "--used-by", ".", "--yes"], standalone_mode=False)
     assert "0.0 MB freed" in capsys.readouterr().out
@@ -59,7 +59,7 @@ def test_files_of_the_user_in_a_store_are_kept(project: Project, capsys: pytest.
 def test_objects_are_listed_and_deleted_after_a_confirmation(
     project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, answer: str | None
 ) -> None:
-    store = store_at(project, "store")
+    store = configure_store(project, "store")
     clips = [write(store.path("clips", f"{number:02x}" * 32, ".mp4"), b"x" * 100_000) for number in range(30)]
     store.mark()
     assert (store.root / MARKER).is_file()
@@ -84,8 +84,8 @@ def test_objects_are_listed_and_deleted_after_a_confirmation(
     assert [path.exists() for path in clips] == [not is_deleted] * 30
 
 
-def clip_of(folder: Path, store: Store, digest: str) -> Path:
-    """Add a clip that the results of a working directory name."""
+def add_used_clip(folder: Path, store: Store, digest: str) -> Path:
+    """Add a clip to the store that the results of a working directory name."""
     clip = write(store.path("clips", digest, ".mp4"))
     row = {"clip_id": "a", "cluster": "a", "status": "ok", "object": str(clip.relative_to(store.root))}
     results = Results("demo", folder / "results")
@@ -98,7 +98,7 @@ def clip_of(folder: Path, store: Store, digest: str) -> Path:
 def test_the_users_of_a_store_elsewhere_must_be_named(
     project: Project, tmp_path_factory: pytest.TempPathFactory, options: str
 ) -> None:
-    store = store_at(project, str(tmp_path_factory.mktemp("shared")))
+    store = configure_store(project, str(tmp_path_factory.mktemp("shared")))
     store.mark()
     clip = write(store.path("clips", "ab" * 32, ".mp4"))
     with pytest.raises(UserError, match=r"other working directories may use it. Nothing was changed. .*`--used-by \.`"):
@@ -109,9 +109,9 @@ def test_the_users_of_a_store_elsewhere_must_be_named(
 def test_files_that_a_named_working_directory_uses_are_kept(
     project: Project, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    store, other = store_at(project, str(tmp_path_factory.mktemp("shared"))), tmp_path_factory.mktemp("other")
+    store, other = configure_store(project, str(tmp_path_factory.mktemp("shared"))), tmp_path_factory.mktemp("other")
     store.mark()
-    clips = [clip_of(folder, store, digest * 32) for folder, digest in ((project.root, "aa"), (other, "bb"))]
+    clips = [add_used_clip(folder, store, digest * 32) for folder, digest in ((project.root, "aa"), (other, "bb"))]
     unused = write(store.path("clips", "cc" * 32, ".mp4"))
     prune = ["store", "--prune", "--yes", "--used-by"]
     with pytest.raises(UserError, match=r"--used-by .*elsewhere: there is no folder 'results'.* Nothing was changed"):

@@ -1,4 +1,4 @@
-"""A copy of the configuration that a test may break, and the message about it."""
+"""Provide a copy of the configuration that a test may break, and the message about it."""
 
 import os
 import shutil
@@ -14,17 +14,17 @@ from reprise.plan.runs import Plan
 from reprise.plan.suite import all_settings
 
 ROOT = Path(__file__).parents[3]
-# Of the suite `construction`.
+# The line in the suite `construction` after which a test adds settings of MMBench-Video.
 MMBENCH_VIDEO = "    tables: config/tables/construction/mmbench_video.yaml\n"
 
 
-def with_raters(runs: str, more: str = "") -> str:
+def add_rater_groups(runs: str, other_settings: str = "") -> str:
     """Return the start of a benchmark's entry with two groups of annotators who rate responses."""
-    again, raters = (
-        f"      {name}: {{kind: rating, runs: [{rated}], answers: '{name}*.csv'}}\n"
-        for name, rated in (("again", "unpacked/interior8/toy-llava-ov"), ("raters", runs))
+    first_group, second_group = (
+        f"      {name}: {{kind: rating, runs: [{rated_runs}], answers: '{name}*.csv'}}\n"
+        for name, rated_runs in (("again", "unpacked/interior8/toy-llava-ov"), ("raters", runs))
     )
-    return f"{MMBENCH_VIDEO}{more}    annotators:\n{again}{raters}"
+    return f"{MMBENCH_VIDEO}{other_settings}    annotators:\n{first_group}{second_group}"
 
 
 class Project:
@@ -49,33 +49,33 @@ class Project:
 
     def message(self, suite: str = "") -> str:
         """Return the error message of the configuration, or of the settings that are planned from it."""
-        with pytest.raises(UserError) as error:
+        with pytest.raises(UserError) as caught:
             all_settings(self.plan(suite))
-        return str(error.value)
+        return str(caught.value)
 
 
 @pytest.fixture(scope="session")
-def each_text_is_parsed_once() -> Iterator[None]:
-    """Cache parsed files by content, because a test changes one file of about eighty."""
-    cache: dict[tuple[str, bytes], Any] = {}
-    parse = yaml_files.load_yaml
+def cached_yaml_files() -> Iterator[None]:
+    """Cache parsed files by content: a test changes one file of about eighty."""
+    content_by_file: dict[tuple[str, bytes], Any] = {}
+    load_yaml = yaml_files.load_yaml
 
-    def read(path: Path) -> Any:
+    def load_cached(path: Path) -> Any:
         key = (path.name, path.read_bytes() if path.is_file() else b"")
-        if key not in cache:
-            cache[key] = parse(path)
-        return cache[key]
+        if key not in content_by_file:
+            content_by_file[key] = load_yaml(path)
+        return content_by_file[key]
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(yaml_files, "load_yaml", read)
-        patch.setattr("reprise.config.load.load_yaml", read)
-        patch.setattr("reprise.benchmarks.prompts.load_yaml", read)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(yaml_files, "load_yaml", load_cached)
+        monkeypatch.setattr("reprise.config.load.load_yaml", load_cached)
+        monkeypatch.setattr("reprise.benchmarks.prompts.load_yaml", load_cached)
         yield
 
 
 @pytest.fixture(scope="session")
-def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the files that a test may change, to which the folders of the tests link."""
+def project_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the files that a test may change; the folders of the tests have hard links to it."""
     folder = tmp_path_factory.mktemp("project")
     for name in ("config", "resources/imports", "resources/prompts"):
         shutil.copytree(ROOT / name, folder / name)
@@ -86,9 +86,11 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def project(copied: Path, each_text_is_parsed_once: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A project in the working directory."""
-    shutil.copytree(copied, tmp_path, copy_function=os.link, symlinks=True, dirs_exist_ok=True)
+def project(
+    project_template: Path, cached_yaml_files: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Project:
+    """Return a project in the working directory."""
+    shutil.copytree(project_template, tmp_path, copy_function=os.link, symlinks=True, dirs_exist_ok=True)
     monkeypatch.setattr("reprise.core.paths.WORKFLOW", tmp_path)
     monkeypatch.chdir(tmp_path)
     return Project(tmp_path)

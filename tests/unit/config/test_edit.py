@@ -1,4 +1,4 @@
-"""Adding an item to a list of a user's file: nothing else in the file changes, or nothing at all."""
+"""Test adding an item to a list in a user's file: only the item changes, or the file stays unchanged."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,8 @@ from reprise.config.edit import put_item
 from reprise.core.errors import UserError
 from reprise.core.yaml_files import load_yaml
 
-LINE = {"model": "new", "benchmarks": ["vinoground"]}
-WRITTEN = "{model: new, benchmarks: [vinoground]}"
+NEW_ITEM = {"model": "new", "benchmarks": ["vinoground"]}
+NEW_ITEM_TEXT = "{model: new, benchmarks: [vinoground]}"
 
 
 def is_new(item: Any) -> bool:
@@ -21,9 +21,9 @@ def is_new(item: Any) -> bool:
     [
         ("run: [none]\nshards: 1\n", "new", "run: [none, new]\nshards: 1\n"),
         ("run: [a,\n  b]  # two\n", "new", "run: [a,\n  b, new]  # two\n"),
-        ("# top\nrun:\n  - a  # first\n\n# next\nshards: 1\n", LINE, f"# top\nrun:\n  - a  # first\n  - {WRITTEN}\n\n# next\nshards: 1\n"),
-        ("run:\n  - new\n  - b\n", LINE, f"run:\n  - {WRITTEN}\n  - b\n"),
-        ("run: [{model: new, benchmarks: [a]}, b]\n", LINE, f"run: [{WRITTEN}, b]\n"),
+        ("# top\nrun:\n  - a  # first\n\n# next\nshards: 1\n", NEW_ITEM, f"# top\nrun:\n  - a  # first\n  - {NEW_ITEM_TEXT}\n\n# next\nshards: 1\n"),
+        ("run:\n  - new\n  - b\n", NEW_ITEM, f"run:\n  - {NEW_ITEM_TEXT}\n  - b\n"),
+        ("run: [{model: new, benchmarks: [a]}, b]\n", NEW_ITEM, f"run: [{NEW_ITEM_TEXT}, b]\n"),
         ("shards: 1\n# the end\n", "on", "shards: 1\n# the end\n\nrun:\n  - 'on'\n"),
         ("run: [a, new]\n", "new", "run: [a, new]\n"),
     ],
@@ -35,21 +35,21 @@ def test_only_the_item_changes(before: str, item: Any, after: str, tmp_path: Pat
     assert file.read_text() == after
     assert item in load_yaml(file)["run"]
     put_item(file, "run", item, is_new)
-    assert file.read_text() == after, "the second time nothing changes"
+    assert file.read_text() == after, "a second call changes nothing"
 
 
 @pytest.mark.parametrize(
     "before",
     [
-        "run: none\n",  # it is no list
-        "run: &all [a]\nother: *all\n",  # a change of one is a change of both
-        "run:\n  - model: new\n    benchmarks:\n    - a\n  - b\n",  # the item that is replaced takes several lines
+        "run: none\n",  # the value is not a list
+        "run: &all [a]\nother: *all\n",  # a change of the list would change `other` too
+        "run:\n  - model: new\n    benchmarks:\n    - a\n  - b\n",  # the old item has several lines
     ],
 )
-def test_a_change_of_several_lines_is_left_to_the_user(before: str, tmp_path: Path) -> None:
+def test_a_change_that_needs_several_lines_is_rejected(before: str, tmp_path: Path) -> None:
     file = tmp_path / "suite.yaml"
     file.write_text(before)
     with pytest.raises(UserError) as error:
-        put_item(file, "run", LINE, is_new)
-    assert str(error.value) == f"{file}: `run` cannot be changed here. Write this into it by hand: {WRITTEN}"
+        put_item(file, "run", NEW_ITEM, is_new)
+    assert str(error.value) == f"{file}: `run` cannot be changed here. Write this into it by hand: {NEW_ITEM_TEXT}"
     assert file.read_text() == before

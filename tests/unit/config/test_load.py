@@ -1,4 +1,4 @@
-"""Reading the configuration: names, what a site can run, a baseline for every model, a sample of a suite."""
+"""Test loading the configuration: names, models that a site runs, a baseline for every model, a sample of a suite."""
 
 import pytest
 from reprise.config.load import load
@@ -6,7 +6,7 @@ from reprise.config.load import load
 from tests.unit.config.conftest import ROOT, Project
 
 
-def test_a_file_whose_name_a_shell_could_read_is_named(project: Project) -> None:
+def test_a_file_name_with_shell_syntax_is_rejected(project: Project) -> None:
     project.write("config/models/b$(touch X).yaml", "")
     assert "config/models/b$(touch X).yaml: 'b$(touch X)' cannot be a name. Allowed: lower-case" in project.message()
 
@@ -41,33 +41,38 @@ def test_an_unknown_suite_or_sample_is_named(project: Project, suite: str, messa
     assert message in project.message(suite)
 
 
-LOCAL = {"oracle", "random", "always-first", "toy-llava-ov", "toy-llava-ov-early"}
+LOCAL_MODELS = {"oracle", "random", "always-first", "toy-llava-ov", "toy-llava-ov-early"}
 
 
 @pytest.mark.parametrize(
     ("terms", "expected"),
     [
         ("[none]", set()),
-        ("[local]", LOCAL),
-        ("[{gpus: 1}, none]", LOCAL | {"llava-onevision-7b", "llava-onevision-7b-si", "qwen2-vl-7b", "video-llava-7b"}),
+        ("[local]", LOCAL_MODELS),
+        (
+            "[{gpus: 1}, none]",
+            LOCAL_MODELS | {"llava-onevision-7b", "llava-onevision-7b-si", "qwen2-vl-7b", "video-llava-7b"},
+        ),
         ("[{gpus: 1}]\nskip: [llava-onevision-7b]", {"oracle", "llava-onevision-7b-si"}),
     ],
 )
 def test_terms_of_run_select_models(project: Project, terms: str, expected: set[str]) -> None:
     project.edit("config/suites/demo.yaml", "run: [local]", f"run: {terms}")
-    found = project.plan().models
-    of_family = {model for model in found if model.startswith("llava-onevision")}
-    assert expected <= found
-    assert of_family == {model for model in expected if model.startswith("llava-onevision")}
+    selected = project.plan().selected_models
+    selected_family = {model for model in selected if model.startswith("llava-onevision")}
+    assert expected <= selected
+    assert selected_family == {model for model in expected if model.startswith("llava-onevision")}
 
 
 def test_a_baseline_replaces_every_model_of_the_papers_tables(project: Project) -> None:
     plan, paper = project.plan("rehearsal"), load(project.root, {"suite": "paper"})
     assert plan.config.tables == paper.tables and plan.config.benchmarks == paper.benchmarks
-    named = {row.model for _, _, spec in plan.tables() for row in spec.cells() if row.model}
-    assert named and {run.model for run in plan.runs()} == named, "every row with a model runs"
+    named_models = {row.model for _, _, spec in plan.list_tables() for row in spec.cells() if row.model}
+    assert named_models and {run.model for run in plan.runs()} == named_models, "every row with a model runs"
     models = plan.config.models
-    assert {models[slug].adapter for slug in named} == {"random"}
-    assert not any(models[slug].repo or models[slug].checkpoint or models[slug].gpus for slug in named)
+    assert {models[slug].adapter for slug in named_models} == {"random"}
+    assert not any(models[slug].repo or models[slug].checkpoint or models[slug].gpus for slug in named_models)
     assert models["llava-onevision-7b"].label == "LLaVA-OneVision-7B"
-    assert len({models[slug].settings["seed"] for slug in named}) == len(named), "rows differ"
+    assert len({models[slug].settings["seed"] for slug in named_models}) == len(named_models), (
+        "the baselines of the rows differ"
+    )

@@ -1,4 +1,4 @@
-"""Every mistake in the configuration has one short message: file, key, found value, allowed values."""
+"""Test that every mistake in the configuration has one short message: file, key, value, allowed values."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from reprise.config.load import load
 from reprise.core.errors import UserError
 
-from tests.unit.config.conftest import MMBENCH_VIDEO, Project, with_raters
+from tests.unit.config.conftest import MMBENCH_VIDEO, Project, add_rater_groups
 
 MAIN, SUITE = "config/config.yaml", "config/suites/demo.yaml"
 RANDOM, TOY, VERA = "config/models/random.yaml", "config/models/toy-llava-ov.yaml", "config/models/vera.yaml"
@@ -19,13 +19,13 @@ CONSTRUCTION, FIGURES = "config/suites/construction.yaml", "config/figures/demo/
 WRITER_PROMPTS = "resources/prompts/construction/velociti.yaml"
 TABLES, MORE_TABLES = "config/tables/demo/velociti.yaml", "config/tables/demo/vinoground.yaml"
 
-LONGEST_LINE, MOST_LINES = 500, 22
+MAX_LINE_LENGTH, MAX_LINES = 500, 22
 
-# File, its text, the text of the user, and the message (which also names the file).
 OTHER_WRITERS = "other_writers: [toy-other-writer]"
 RATERS = "benchmarks.mmbench_video.annotators"
 OVERVIEW, COMMAND = "\noverview:\n", "b$(touch X)"
-BLIND = ", ".join(f"{name}: none" for name in ("velociti", "vinoground", "temporalbench", "mmbench_video"))
+NO_FRAMES = ", ".join(f"{name}: none" for name in ("velociti", "vinoground", "temporalbench", "mmbench_video"))
+# File, its text, the user's text instead, and the message (which also names the file).
 MISTAKES = [
     # YAML
     (MAIN, "suite: demo", "suite: demo\n\tstore: x", "line 5: not valid YAML: found a tab character"),
@@ -85,13 +85,13 @@ MISTAKES = [
     (TABLES, "  table2:", "  tabel2:", "tables.tabel2: should be table<N>, such as table3, found 'tabel2'."),
     (TABLES, "label: Oracle, model: oracle", "label: Oracle, 4 frames, model: oracle", "tables.table2.sections.0.rows.5.4 frames: a key without a value. If it belongs to the text before it: a text with a comma needs quotes."),
     (SUITE, "title: Demo (toy world)", "title:", "line 3: title: should be a text, but has no value."),
-    # names that a shell could read
+    # names with shell syntax
     (MAIN, "samplings:\n", f"samplings:\n  '{COMMAND}': {{rule: none}}\n", f"samplings.{COMMAND}: should be a name (lower-case letters, digits,"),
     (SUITE, "judges: [wordmatch,", f"judges: ['{COMMAND}',", f"judges.0: should be a name (lower-case letters, digits, '.', '_' and '-', first a letter or a digit), found '{COMMAND}'."),
     (SUITE, "\nbenchmarks:\n", f"\nbenchmarks:\n  '{COMMAND}': {{}}\n", f"benchmarks.{COMMAND}: should be a name"),
-    (VELOCITI, "protocols:\n", f"protocols:\n  '{COMMAND}': {{form: mc, prompt: mc, ask: choose}}\n", f"protocols.{COMMAND}: should be a name"),
+    (VELOCITI, "protocols:\n", f"protocols:\n  '{COMMAND}': {{form: mc, prompt: mc, request_type: choose}}\n", f"protocols.{COMMAND}: should be a name"),
     (TABLES, "model: oracle", f"model: '{COMMAND}'", "model: should be a name"),
-    # names that other files define
+    # references to names in other files
     (SUITE, "run: [local]", "run: [locl]", "run: unknown model 'locl'. Did you mean 'local'?"),
     (SUITE, "judges: [wordmatch,", "judges: [toy-siglip,", "judges: 'toy-siglip' cannot judge: adapter 'contrastive' supports only similarity."),
     (SUITE, "  velociti:", "  velocti:", "benchmarks: unknown benchmark 'velocti'. Did you mean 'velociti'? Allowed: mmbench_video, temporalbench, velociti, vinoground. These are the files in config/benchmarks/."),
@@ -104,11 +104,11 @@ MISTAKES = [
     (TABLES, "group: agent_random}", "group: agent_rand}", "tables.table2: unknown group 'agent_rand'. Did you mean 'agent_random'?"),
     (TABLES, "    metrics: [strict]\n", "", "tables.table2: column 'Ctrl': names no metric, and neither does its table. (also: tables.table2: column 'AgRand',"),
     (TABLES, "- protocol: entail\n", "-\n", "tables.table2: row 'Random draws': has a model, so it (or its section) needs a protocol and a sampling too."),
-    (VELOCITI, "form: mc, prompt: mc, ask", "form: choice, prompt: mc, ask", "protocols.mc.form: unknown form 'choice'. Allowed: entail, mc, similarity."),
-    (VELOCITI, "answers_of: mc", "answers_of: entail", "protocols.mc.subset.answers_of: 'entail' has different requests: form, prompt, ask differ."),
-    (VINOGROUND, "ask: similarity}", "ask: similarity, judge: extract}", "protocols.similarity.judge: responses to form 'similarity' cannot be judged. Forms that can be judged: questions."),
-    (VINOGROUND, "ask: similarity}", "ask: similarity, judge_scope: unparsed}", "protocols.similarity.judge_scope: needs a prompt for the judge of unparsed responses. Set `judge:` to the name of a prompt."),
-    (VINOGROUND, "ask: similarity}", "ask: similarity, judge: extract, judge_scope: unparsed}", "responses with `ask: similarity` and `extraction: plain` contain no option in words. Set `judge_scope: all`."),
+    (VELOCITI, "form: mc, prompt: mc, request_type", "form: choice, prompt: mc, request_type", "protocols.mc.form: unknown form 'choice'. Allowed: entail, mc, similarity."),
+    (VELOCITI, "responses_from: mc", "responses_from: entail", "protocols.mc.subset.responses_from: 'entail' has different requests: form, prompt, request_type differ."),
+    (VINOGROUND, "request_type: similarity}", "request_type: similarity, judge: extract}", "protocols.similarity.judge: responses to form 'similarity' cannot be judged. Forms that can be judged: questions."),
+    (VINOGROUND, "request_type: similarity}", "request_type: similarity, judge_scope: unparsed}", "protocols.similarity.judge_scope: needs a prompt for the judge of unparsed responses. Set `judge:` to the name of a prompt."),
+    (VINOGROUND, "request_type: similarity}", "request_type: similarity, judge: extract, judge_scope: unparsed}", "responses with `request_type: similarity` and `extraction: plain` contain no option in words. Set `judge_scope: all`."),
     (VINOGROUND, "{video: 3, group: 3}", "{vidio: 3}", "protocols.paper.frames_min: unknown metric 'vidio'. Did you mean 'video'?"),
     (REHEARSAL, "baseline: random-words", "baseline: random-word", "baseline: 'random-word': a baseline must answer all kinds of requests without weights or a server. Did you mean 'random-words'? Allowed: always-first,"),
     # the overview, transforms and temporal profiles
@@ -118,7 +118,7 @@ MISTAKES = [
     (SUITE, "{per_test: 16}", "{per_test: 24}\n    extra_runs: [mc/interior8.grid4x4/random]", "sampling 'interior8.grid4x4': a grid of 4 x 4 holds 16 frames, but rule 'interior' selects 8."),
     (SUITE, "{per_test: 16}", "{per_test: 24}\n    extra_runs: [mc/interior16.grid4x5/random]", "sampling 'interior16' has no transform 'grid4x5'. Did you mean 'grid4x4'? Allowed: first, grid4x4, middle, mismatched, none, reversed, shuffled."),
     (SUITE, "temporal: [toy-llava-ov]", "temporal: [oracle]", "temporal: 'oracle' is not in `overview:`, which defines its runs. Allowed: all, random,"),
-    (SUITE, "  - toy-llava-ov\n\n", f"  - {{model: toy-llava-ov, samplings: {{{BLIND}}}}}\n\n", "temporal: 'toy-llava-ov' receives no frames in any benchmark, so there is nothing to compare."),
+    (SUITE, "  - toy-llava-ov\n\n", f"  - {{model: toy-llava-ov, samplings: {{{NO_FRAMES}}}}}\n\n", "temporal: 'toy-llava-ov' receives no frames in any benchmark, so there is nothing to compare."),
     # figures, construction and human evaluation
     (FIGURES, "benchmark: velociti", "benchmark: vinoground", "benchmark: found 'vinoground', expected 'velociti'"),
     (FIGURES, "sections: [VELOCITI Subset]", "sections: [Velociti Subset]", "unknown section 'Velociti Subset'. Allowed: \"\", VELOCITI Subset."),
@@ -148,10 +148,10 @@ MISTAKES = [
     (MAIN, "samplings:\n", "samplings:\n  mine: {rule: interior, frames: 4, transform: {show: grid, rows: 2, columns: 2}}\n", "'mine': declare the transform in `transforms:`"),
     (CONSTRUCTION, "      script:\n        run: paper/", "      again: {run: paper/all/toy-script, answers: 'x*.csv'}\n      script:\n        run: paper/", "annotators.script.run: 'paper/all/toy-script' is already named by 'again'. Name each run once"),
     (CONSTRUCTION, "run: [local]", "run: [local]\nskip: [toy-writer]", "benchmarks.velociti.construction.writer: 'toy-writer' does not run here. Add it to `run:`"),
-    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("mmbench/none/oracle"), f"{RATERS}.raters.runs.0: 'mmbench/none/oracle' has no judge. Name a run of a protocol with a judge."),
-    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/interior8/toy-llava-ov"), f"{RATERS}.raters.runs.0: 'unpacked/interior8/toy-llava-ov' is already named by 'again'."),
-    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/spaced8/oracle"), f"{RATERS}.raters.runs.0: 'unpacked/spaced8/oracle' is in no table of the suite. Add it to `extra_runs:`."),
-    (CONSTRUCTION, MMBENCH_VIDEO, with_raters("unpacked/interior8/oracle", "    ratings: r.csv\n"), f"{RATERS}.again.kind: conflicts with `ratings: r.csv` of the benchmark. Remove one of them."),
+    (CONSTRUCTION, MMBENCH_VIDEO, add_rater_groups("mmbench/none/oracle"), f"{RATERS}.raters.runs.0: 'mmbench/none/oracle' has no judge. Name a run of a protocol with a judge."),
+    (CONSTRUCTION, MMBENCH_VIDEO, add_rater_groups("unpacked/interior8/toy-llava-ov"), f"{RATERS}.raters.runs.0: 'unpacked/interior8/toy-llava-ov' is already named by 'again'."),
+    (CONSTRUCTION, MMBENCH_VIDEO, add_rater_groups("unpacked/spaced8/oracle"), f"{RATERS}.raters.runs.0: 'unpacked/spaced8/oracle' is in no table of the suite. Add it to `extra_runs:`."),
+    (CONSTRUCTION, MMBENCH_VIDEO, add_rater_groups("unpacked/interior8/oracle", "    ratings: r.csv\n"), f"{RATERS}.again.kind: conflicts with `ratings: r.csv` of the benchmark. Remove one of them."),
 ]  # fmt: skip
 
 
@@ -164,18 +164,18 @@ def test_a_working_directory_whose_name_is_not_utf8_is_named(tmp_path: Path, mon
     assert not list(folder.iterdir())
 
 
-@pytest.mark.parametrize(("written", "meant"), [("~/x", "home/x"), ("$HERE/x", "here/x"), ("${HERE}/x", "here/x")])
+@pytest.mark.parametrize(("written", "expanded"), [("~/x", "home/x"), ("$HERE/x", "here/x"), ("${HERE}/x", "here/x")])
 def test_home_and_variables_in_paths_are_replaced(
-    project: Project, written: str, meant: str, monkeypatch: pytest.MonkeyPatch
+    project: Project, written: str, expanded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(project.root / "home"))
     monkeypatch.setenv("HERE", str(project.root / "here"))
     project.edit(MAIN, "suite: demo", f"suite: demo\nstore: {written}")
     project.edit(SUITE, "route: {kind: toyworld}", f"route: {{kind: folder, path: '{written}'}}")
-    found = load(project.root)
-    assert found.main.store == str(project.root / meant)
-    route = found.suite.benchmarks["velociti"].route
-    assert getattr(route, "path", "") == str(project.root / meant)
+    configuration = load(project.root)
+    assert configuration.main.store == str(project.root / expanded)
+    route = configuration.suite.benchmarks["velociti"].route
+    assert getattr(route, "path", "") == str(project.root / expanded)
     assert not (project.root / "~").exists()
 
 
@@ -183,12 +183,12 @@ def test_home_and_variables_in_paths_are_replaced(
 def test_a_mistake_has_a_plain_message(project: Project, file: str, old: str, new: str, expected: str) -> None:
     project.edit(file, old, new)
     message = project.message(
-        next((one for one in ("construction", "paper", "rehearsal") if f"suites/{one}" in file), "")
+        next((suite for suite in ("construction", "paper", "rehearsal") if f"suites/{suite}" in file), "")
     )
     assert expected in message
     line = next(line for line in message.splitlines() if expected in line)
     assert line.removeprefix("  - ").startswith(f"{file}: ")
-    assert len(message.splitlines()) <= MOST_LINES and max(map(len, message.splitlines())) <= LONGEST_LINE
+    assert len(message.splitlines()) <= MAX_LINES and max(map(len, message.splitlines())) <= MAX_LINE_LENGTH
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_mistake_has_a_plain_message(project: Project, file: str, old: str, ne
         (EXTERNAL, "humans: {label: Humans, reference: true}", "humans: ["),
     ],
 )
-def test_consequences_of_a_mistake_are_not_listed(project: Project, file: str, old: str, new: str) -> None:
+def test_only_the_mistake_and_not_its_consequences_are_listed(project: Project, file: str, old: str, new: str) -> None:
     project.edit(file, old, new)
     for suite in ("demo", "paper"):
         if file != TABLES or suite == "demo":
@@ -207,7 +207,7 @@ def test_consequences_of_a_mistake_are_not_listed(project: Project, file: str, o
             assert "problems" not in message and file in message
 
 
-def test_all_problems_come_at_once(project: Project) -> None:
+def test_all_problems_are_in_one_message(project: Project) -> None:
     project.edit(RANDOM, "adapter: random", "adapter: rndom")
     project.edit("config/models/oracle.yaml", "label:", "lable:")
     project.edit(TABLES, "label: Oracle, model: oracle", "label: Oracle, model: oracel")
@@ -221,11 +221,11 @@ def test_all_problems_come_at_once(project: Project) -> None:
 def test_a_long_list_of_problems_is_cut(project: Project) -> None:
     project.write(EXTERNAL, "".join(f"m{number}: {{label: {number}}}\n" for number in range(99)))
     message = project.message()
-    assert len(message.splitlines()) == MOST_LINES and message.endswith(" more. Correct these first.")
-    assert max(map(len, message.splitlines())) <= LONGEST_LINE
+    assert len(message.splitlines()) == MAX_LINES and message.endswith(" more. Correct these first.")
+    assert max(map(len, message.splitlines())) <= MAX_LINE_LENGTH
 
 
-def test_an_unknown_override_of_one_call_is_named(project: Project) -> None:
+def test_an_unknown_override_on_the_command_line_is_named(project: Project) -> None:
     with pytest.raises(UserError, match=r"^--config: suit: unknown key. Did you mean 'suite'\? Allowed: confidence,"):
         load(project.root, {"suit": "paper"})
     with pytest.raises(UserError, match=r"^--config: store: should be a text, found 3. Write it in quotes: \"3\"."):

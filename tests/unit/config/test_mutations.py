@@ -1,6 +1,6 @@
-"""Every leaf of the real configuration, replaced by values that a user may write by mistake.
+"""Replace leaves of the real configuration by values that a user may write by mistake.
 
-Each file then loads with what it says, or ends with one message that names the file and the key. Nothing is converted.
+Each file then loads with the written values, or gives one message with the file and the key. No value is converted.
 """
 
 import random
@@ -23,7 +23,7 @@ from reprise.core.yaml_files import dump_yaml, load_yaml
 
 from tests.unit.config.conftest import ROOT, Project
 
-KINDS: dict[str, type[BaseModel]] = {
+TYPE_BY_PATTERN: dict[str, type[BaseModel]] = {
     "config.yaml": Main, "suites/*.yaml": Suite, "benchmarks/*.yaml": Benchmark, "models/*.yaml": Model,
     "external.yaml": External, "tables/**/*.yaml": Tables, "figures/**/*.yaml": Figures,
 }  # fmt: skip
@@ -35,43 +35,43 @@ MUTANTS: list[Any] = [
     "a\0b", "n" * 5000, "**x", "../x", "/x", "yes", "all", 0, 1, -1, 2**62, 0.5, 1.0, -0.5, 1e300, [], {}, [None], ["x"],
     [True], [1], [[]], {"x": 1}, {"rule": "all"}, {"show": "none"}, NESTED,
 ]  # fmt: skip
-PATHS: dict[Any, str] = {"~": str(Path.home()), **dict.fromkeys(("~/x", "$HOME/x"), str(Path.home() / "x"))}
-MOST_PLACES, OF_EACH_PLACE, SEED = 40, 8, 7
+EXPANDED_PATHS: dict[Any, str] = {"~": str(Path.home()), **dict.fromkeys(("~/x", "$HOME/x"), str(Path.home() / "x"))}
+MAX_LOCATIONS, MUTANTS_PER_LOCATION, SEED = 40, 8, 7
 
 
-def files() -> Iterator[tuple[str, type[BaseModel]]]:
-    for pattern, kind in KINDS.items():
+def list_files() -> Iterator[tuple[str, type[BaseModel]]]:
+    for pattern, kind in TYPE_BY_PATTERN.items():
         for path in sorted((ROOT / "config").glob(pattern)):
             yield str(path.relative_to(ROOT)), kind
 
 
-def places(content: Any, place: Location = ()) -> Iterator[Location]:
-    """Every leaf, and every group and list as a whole."""
-    if place:
-        yield place
+def iterate_locations(content: Any, location: Location = ()) -> Iterator[Location]:
+    """Yield the location of every leaf, mapping and list."""
+    if location:
+        yield location
     members: Any = (
         content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
     )
     for key, value in members:
-        yield from places(value, (*place, key))
+        yield from iterate_locations(value, (*location, key))
 
 
-def replaced(content: Any, place: Location, value: Any) -> Any:
-    if not place:
+def replace_value(content: Any, location: Location, value: Any) -> Any:
+    if not location:
         return value
     changed: Any = content.copy()
-    changed[place[0]] = replaced(content[place[0]], place[1:], value)
+    changed[location[0]] = replace_value(content[location[0]], location[1:], value)
     return changed
 
 
-def at(content: Any, place: Location) -> Any:
-    for part in place:
+def get_value(content: Any, location: Location) -> Any:
+    for part in location:
         content = content[part]
     return content
 
 
 def is_same(left: Any, right: Any) -> bool:
-    """Whether two values are equal and of one type; a whole number may stand for a fraction."""
+    """Return whether two values are equal and of one type; an integer may represent a float."""
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(is_same(left[key], right[key]) for key in left)
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
@@ -80,63 +80,68 @@ def is_same(left: Any, right: Any) -> bool:
     return left == right and (type(left) is type(right) or (isinstance(left, numbers) and isinstance(right, numbers)))
 
 
-def unchanged(read: Any, written: Any, place: Location) -> bool:
-    """Whether a setting is read as it is written; a path may be expanded."""
-    if not place:
-        if isinstance(read, BaseModel):
-            read = read.model_dump(exclude_unset=True, mode="json")
-        return written == {} or is_same(read, written) or (isinstance(written, str) and read == PATHS.get(written))
-    part, *rest = place
-    if isinstance(read, BaseModel):
-        if isinstance(read, External):
-            read = read.root
+def is_unchanged(loaded: Any, written: Any, location: Location) -> bool:
+    """Return whether a setting is loaded as written; a path may be expanded."""
+    if not location:
+        if isinstance(loaded, BaseModel):
+            loaded = loaded.model_dump(exclude_unset=True, mode="json")
+        return (
+            written == {}
+            or is_same(loaded, written)
+            or (isinstance(written, str) and loaded == EXPANDED_PATHS.get(written))
+        )
+    key, *remaining = location
+    if isinstance(loaded, BaseModel):
+        if isinstance(loaded, External):
+            loaded = loaded.root
         else:
-            read = getattr(read, str(part), None)
-            return unchanged(read, written, tuple(rest))
+            loaded = getattr(loaded, str(key), None)
+            return is_unchanged(loaded, written, tuple(remaining))
     try:
-        return unchanged(read[part], written, tuple(rest))
+        return is_unchanged(loaded[key], written, tuple(remaining))
     except (KeyError, IndexError, TypeError):
-        return True  # a type that reads its content in another form, such as `served_by: vllm`
+        return True  # the type accepts a short form, such as `served_by: vllm`
 
 
-@pytest.mark.parametrize(("file", "kind"), list(files()))
-def test_a_changed_value_is_kept_or_refused_by_its_key(file: str, kind: type[BaseModel]) -> None:
-    content, draw = load_yaml(ROOT / file), random.Random(f"{SEED}{file}")
-    every = list(places(content))
-    for place in draw.sample(every, min(len(every), MOST_PLACES)):
-        for mutant in draw.sample(MUTANTS, OF_EACH_PLACE):
-            changed = replaced(content, place, mutant)
+@pytest.mark.parametrize(("file", "kind"), list(list_files()))
+def test_a_mutated_value_is_kept_or_rejected_with_its_key(file: str, kind: type[BaseModel]) -> None:
+    content, random_generator = load_yaml(ROOT / file), random.Random(f"{SEED}{file}")
+    locations = list(iterate_locations(content))
+    for location in random_generator.sample(locations, min(len(locations), MAX_LOCATIONS)):
+        for mutant in random_generator.sample(MUTANTS, MUTANTS_PER_LOCATION):
+            changed = replace_value(content, location, mutant)
             try:
-                read = kind.model_validate(changed)
+                loaded = kind.model_validate(changed)
             except ValidationError as error:
-                found = list(describe_errors(error, changed))
-                assert found and all(len(words) < 1500 and "Traceback" not in words for _, words in found)
-                assert any(names(where, place, words) for where, words in found), (place, mutant, found)
+                errors = list(describe_errors(error, changed))
+                assert errors and all(len(message) < 1500 and "Traceback" not in message for _, message in errors)
+                is_named = any(is_about(error_location, location, message) for error_location, message in errors)
+                assert is_named, (location, mutant, errors)
             else:
-                assert unchanged(read, mutant, place), (place, mutant)
+                assert is_unchanged(loaded, mutant, location), (location, mutant)
 
 
-def test_these_values_are_read_as_they_are_written(tmp_path: Path) -> None:
+def test_mutants_are_loaded_as_written(tmp_path: Path) -> None:
     path, values = tmp_path / "a.yaml", [value for value in MUTANTS if value != "a\0b"]
     path.write_text(dump_yaml(values))
     assert is_same(load_yaml(path), values)
 
 
-def names(where: Location, place: Location, words: str) -> bool:
-    """Whether a message is about a place: at it, in it or around it, or about what is missing without it."""
-    start = where[: len(place)]
-    return start == place[: len(start)] or words == "missing."
+def is_about(error_location: Location, location: Location, message: str) -> bool:
+    """Return whether a message concerns a location, a part of it, a group around it, or a missing key."""
+    start = error_location[: len(location)]
+    return start == location[: len(start)] or message == "missing."
 
 
 @pytest.mark.parametrize("file", ["config/config.yaml", "config/suites/demo.yaml", "config/suites/construction.yaml"])
 def test_the_whole_configuration_loads_or_ends_with_a_message(project: Project, file: str) -> None:
-    """The checks across files too; a sample, since each reads the whole suite."""
-    content, draw = load_yaml(project.root / file), random.Random(f"{SEED}{file}")
+    """This includes the checks across files; it uses a sample, because each case loads the whole suite."""
+    content, random_generator = load_yaml(project.root / file), random.Random(f"{SEED}{file}")
     suite = "construction" if "construction" in file else "demo"
-    every = [(place, mutant) for place in places(content) for mutant in MUTANTS if mutant != "a\0b"]
-    for place, mutant in draw.sample(every, 25):
-        project.write(file, dump_yaml(replaced(content, place, mutant)))
+    cases = [(location, mutant) for location in iterate_locations(content) for mutant in MUTANTS if mutant != "a\0b"]
+    for location, mutant in random_generator.sample(cases, 25):
+        project.write(file, dump_yaml(replace_value(content, location, mutant)))
         try:
             load(project.root, {"suite": suite})
         except UserError as error:
-            assert "config/" in str(error) or "--config" in str(error), (place, mutant, error)
+            assert "config/" in str(error) or "--config" in str(error), (location, mutant, error)

@@ -1,4 +1,4 @@
-"""The overview of a suite and transforms of samplings: the run of each line, the names of transformed samplings, and refused transforms."""
+"""Test the overview of a suite (the runs of each line) and the transforms of samplings (names and rejections)."""
 
 import re
 
@@ -8,26 +8,33 @@ from reprise.plan.runs import run_from_row
 from tests.unit.config.conftest import Project
 
 
-def runs(project: Project) -> dict[str, list[str]]:
-    """Model -> the runs of its line, as a table names them, by benchmark."""
-    found: dict[str, list[str]] = {}
-    for benchmark, spec in project.plan().overview.items():
+def list_runs(project: Project) -> dict[str, list[str]]:
+    """Return the runs of each line of the overview, by model label; a run is empty if the model has none."""
+    runs_by_model: dict[str, list[str]] = {}
+    for benchmark, spec in project.plan().overview_specs.items():
         for row in spec.rows():
             run = run_from_row(benchmark, row)
-            found.setdefault(row.label, []).append(run.name.rpartition("/")[0] if run else "")
-    return found
+            runs_by_model.setdefault(row.label, []).append(run.name.rpartition("/")[0] if run else "")
+    return runs_by_model
 
 
-def test_a_model_of_the_main_table_has_its_run_and_another_model_the_common_one(project: Project) -> None:
+def test_a_model_has_its_run_of_the_main_table_or_the_default_run(project: Project) -> None:
     project.edit("config/suites/demo.yaml", "\noverview:\n", "\noverview:\n  - always-first\n  - cannot-tell\n")
-    found = runs(project)
-    everything = ["velociti/entail.subset/fps1", "vinoground/paper/fps1", "temporalbench/short/linspace8"]
-    assert found["Toy LLaVA-OneVision (late)"] == [*everything, "mmbench_video/unpacked/interior8"]
-    (draws,) = [line for label, line in found.items() if label.startswith("Random")]
-    assert draws == ["velociti/entail.subset/fps1", "vinoground/paper/black8", "temporalbench/short/linspace8", ""]
-    (first,) = [line for label, line in found.items() if label.startswith("Always the first")]
-    assert first[:2] == ["velociti/entail.subset/fps1", "vinoground/paper/black8"], "it is in Vinoground's table alone"
-    assert len(found) == 5, "a line each"
+    runs_by_model = list_runs(project)
+    three_runs = ["velociti/entail.subset/fps1", "vinoground/paper/fps1", "temporalbench/short/linspace8"]
+    assert runs_by_model["Toy LLaVA-OneVision (late)"] == [*three_runs, "mmbench_video/unpacked/interior8"]
+    (random_runs,) = [runs for label, runs in runs_by_model.items() if label.startswith("Random")]
+    assert random_runs == [
+        "velociti/entail.subset/fps1",
+        "vinoground/paper/black8",
+        "temporalbench/short/linspace8",
+        "",
+    ]
+    (first_option_runs,) = [runs for label, runs in runs_by_model.items() if label.startswith("Always the first")]
+    assert first_option_runs[:2] == ["velociti/entail.subset/fps1", "vinoground/paper/black8"], (
+        "only Vinoground's table has this model"
+    )
+    assert len(runs_by_model) == 5, "one line per model"
 
 
 def test_transforms_follow_the_names_of_compatible_samplings(project: Project) -> None:
@@ -41,7 +48,7 @@ def test_transforms_follow_the_names_of_compatible_samplings(project: Project) -
     }
     assert main.samplings["black32.reversed"]["transform"] == {"show": "reversed"}
     assert {"linspace1.mismatched", "random1.none"} < main.samplings.keys()
-    assert main.samplings["fps1.none"] == main.samplings["none"], "the same run key: no request is repeated"
+    assert main.samplings["fps1.none"] == main.samplings["none"], "the run key is the same, so no request is repeated"
     assert (main.transformed_name("fps1", "none"), main.transformed_name("fps1", "first")) == ("none", "fps1.first")
     assert main.is_transformed("fps1.none") and main.is_transformed("fps0.5.first")
     assert not main.is_transformed("fps0.5") and not main.is_transformed("none")

@@ -1,4 +1,4 @@
-"""The JSON Schemas and the reference are those of the types, and every file of the configuration fits them."""
+"""Test that JSON Schemas and reference match the types, and that every configuration file fits its schema."""
 
 import json
 import os
@@ -19,7 +19,7 @@ NAMES = [str(path) for _, path in FILES]
 def test_generated_files_are_committed(name: str) -> None:
     path = ROOT / name
     is_same = path.is_file() and path.read_text() == generated()[name]
-    assert is_same, f"{name} is not what the types say. Run: make reference"
+    assert is_same, f"{name} differs from the types. Run: make reference"
 
 
 def test_every_file_of_the_configuration_has_a_kind() -> None:
@@ -35,14 +35,16 @@ def test_a_file_fits_its_schema_and_names_it(kind: str, path: Path) -> None:
         for error in Draft202012Validator(schema).iter_errors(load_yaml(ROOT / path))
     ]
     assert errors == []
-    place = os.path.relpath(ROOT / FOLDER / f"{kind}.schema.json", (ROOT / path).parent)
-    first = (ROOT / path).read_text().partition("\n")[0]
-    assert first == f"# yaml-language-server: $schema={place}"
+    schema_path = os.path.relpath(ROOT / FOLDER / f"{kind}.schema.json", (ROOT / path).parent)
+    first_line = (ROOT / path).read_text().partition("\n")[0]
+    assert first_line == f"# yaml-language-server: $schema={schema_path}"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_key_is_described(kind: str) -> None:
     schema = json.loads((ROOT / FOLDER / f"{kind}.schema.json").read_text())
-    for group in (one for one in (schema, *schema.get("$defs", {}).values()) if "properties" in one):
-        assert group["description"]
-        assert [key for key, one in group["properties"].items() if not one.get("description")] == []
+    for group in (schema, *schema.get("$defs", {}).values()):
+        if "properties" in group:
+            assert group["description"]
+            undescribed = [key for key, value in group["properties"].items() if not value.get("description")]
+            assert undescribed == []

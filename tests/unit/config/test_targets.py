@@ -1,4 +1,4 @@
-"""Targets as a user types them: what no rule makes, and what is not pinned yet, is said before jobs are planned."""
+"""Test targets on the command line: unknown and unpinned ones are named before jobs are planned."""
 
 import logging
 from pathlib import Path
@@ -9,16 +9,16 @@ from reprise.plan.targets import check_profile, check_targets, parse_targets, wa
 
 from tests.unit.config.conftest import Project
 
-NONE = "suite 'demo' has no such file. "
+NO_SUCH_FILE = "suite 'demo' has no such file. "
 
 
 @pytest.mark.parametrize(
-    ("target", "said"),
+    ("target", "expected_message"),
     [
-        ("results/tables/velociti/table99.md", f"{NONE}Did you mean 'table9.md'? Allowed: table10.md,"),
-        ("results/tables/velocti/table2.md", f"{NONE}Did you mean 'results/tables/velociti'? Allowed: results,"),
-        ("results/tables/table3.csv", f"{NONE}Did you mean 'table3.md'? Allowed: table3.html, table3.md, table3.tex."),
-        ("results/reproduction.md", f"{NONE}It shows no published values (`show_published: false` in config/suites/demo.yaml)"),
+        ("results/tables/velociti/table99.md", f"{NO_SUCH_FILE}Did you mean 'table9.md'? Allowed: table10.md,"),
+        ("results/tables/velocti/table2.md", f"{NO_SUCH_FILE}Did you mean 'results/tables/velociti'? Allowed: results,"),
+        ("results/tables/table3.csv", f"{NO_SUCH_FILE}Did you mean 'table3.md'? Allowed: table3.html, table3.md, table3.tex."),
+        ("results/reproduction.md", f"{NO_SUCH_FILE}It shows no published values (`show_published: false` in config/suites/demo.yaml)"),
         ("results/demo/frames/velociti/fps2.shuffled.parquet", "no run of suite 'demo' uses this sampling for velociti. Add one to `extra_runs:` of config/suites/demo.yaml,"),
         ("results/demo/metrics/velociti/entail/fps1/oracel.parquet", "unknown model 'oracel'. Did you mean 'oracle'?"),
         ("results/paper/metrics/velociti/entail/fps1/oracle.parquet", "belongs to suite 'paper', but the suite is 'demo'. Add `--config suite=paper` after the targets."),
@@ -26,12 +26,14 @@ NONE = "suite 'demo' has no such file. "
         ("table3", "a target is a file in results/. Did you mean 'results/tables/table3.html'?"),
     ],
 )  # fmt: skip
-def test_an_unknown_target_has_a_plain_message(project: Project, target: str, said: str) -> None:
+def test_an_unknown_target_has_a_plain_message(project: Project, target: str, expected_message: str) -> None:
     with pytest.raises(UserError) as error:
         check_targets(project.plan(), ["results/tables/table3.tex", target, "results/tables/x/y"])
     lines = str(error.value).splitlines()
-    assert [line.partition(":")[0] for line in lines] == [target, "results/tables/x/y"], "all at once"
-    assert lines[0].startswith(f"{target}: {said}")
+    assert [line.partition(":")[0] for line in lines] == [target, "results/tables/x/y"], (
+        "all unknown targets are named at once"
+    )
+    assert lines[0].startswith(f"{target}: {expected_message}")
 
 
 def test_valid_targets_pass_and_a_missing_overview_is_explained(project: Project) -> None:
@@ -53,12 +55,12 @@ def test_pdf_tables_need_latex_before_any_job_runs(
     project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    plan, both = project.plan(), ["results/tables/tables.pdf", "results/suite.pdf"]
-    for target in both:
+    plan, pdf_targets = project.plan(), ["results/tables/tables.pdf", "results/suite.pdf"]
+    for target in pdf_targets:
         with pytest.raises(UserError, match=f"{target}: pdflatex not found.*apt-get install texlive-latex-recommended"):
             check_targets(plan, [target])
     (tmp_path / "pdflatex").touch(mode=0o755)
-    check_targets(plan, both)
+    check_targets(plan, pdf_targets)
 
 
 def test_targets_are_the_files_of_the_snakemake_call() -> None:
@@ -69,7 +71,7 @@ def test_targets_are_the_files_of_the_snakemake_call() -> None:
 
 
 @pytest.mark.parametrize(
-    ("targets", "said"),
+    ("targets", "expected_message"),
     [
         ([], "Unpinned: models llava-next-video-7b, qwen2-7b; data of temporalbench, vinoground. A dry run accepts them, but a run"),
         (["results/tables/vinoground/table8.md"], "Unpinned: models llava-next-video-7b, qwen2-7b; data of vinoground."),
@@ -78,9 +80,11 @@ def test_targets_are_the_files_of_the_snakemake_call() -> None:
     ],
 )  # fmt: skip
 def test_unpinned_models_and_data_are_named(
-    project: Project, caplog: pytest.LogCaptureFixture, targets: list[str], said: str
+    project: Project, caplog: pytest.LogCaptureFixture, targets: list[str], expected_message: str
 ) -> None:
     project.edit("config/suites/paper.yaml", "run: [none]", "run: [llava-next-video-7b, qwen2-7b]\njudges: [qwen2-7b]")
     with caplog.at_level(logging.WARNING):
         warn_about_models(project.plan("paper"), targets)
-    assert [one.message[: len(said)] for one in caplog.records] == ([said] if said else [])
+    assert [record.message[: len(expected_message)] for record in caplog.records] == (
+        [expected_message] if expected_message else []
+    )

@@ -1,4 +1,4 @@
-"""Programs in a process of their own, as jobs are."""
+"""Run Python programs in their own process, as jobs do."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def python(program: str, *arguments: object, **options: Any) -> "subprocess.CompletedProcess[str]":
-    """Run a program; what it printed is a text."""
+    """Run a program and return the process with its output as text."""
     command = [sys.executable, "-c", program, *map(str, arguments)]
     return subprocess.run(command, **{"capture_output": True, "text": True, **options}, check=False)
 

@@ -1,4 +1,4 @@
-"""Which process is Snakemake's own."""
+"""Test which process is the Snakemake that owns a job."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from reprise.core.owner import Owner, is_snakemake
 
 
 @pytest.mark.parametrize(
-    ("command", "is_own"),
+    ("command", "expected"),
     [
         ("/env/bin/snakemake --cores 2", True),
         ("/env/bin/python3 /env/bin/snakemake --cores 2", True),
@@ -21,14 +21,14 @@ from reprise.core.owner import Owner, is_snakemake
         ("", False),
     ],
 )
-def test_a_command_that_only_mentions_snakemake_does_not_match(command: str, is_own: bool) -> None:
-    assert is_snakemake(command.split()) is is_own
+def test_a_command_that_only_mentions_snakemake_does_not_match(command: str, expected: bool) -> None:
+    assert is_snakemake(command.split()) is expected
 
 
 def test_setting_the_clock_does_not_end_a_job() -> None:
-    started = psutil.Process().create_time()
-    assert Owner(os.getpid(), started + 30).process() is not None
-    assert Owner(os.getpid(), started - 3600).process() is None, "a later process with the same number"
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    assert Owner(ended.pid, started).process() is None
+    start_time = psutil.Process().create_time()
+    assert Owner(os.getpid(), start_time + 30).process() is not None
+    assert Owner(os.getpid(), start_time - 3600).process() is None, "another process with the same id"
+    ended_process = subprocess.Popen([sys.executable, "-c", ""])
+    ended_process.wait()
+    assert Owner(ended_process.pid, start_time).process() is None

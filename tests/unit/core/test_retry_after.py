@@ -1,12 +1,12 @@
-"""The wait that a server asks for, as numbers and as dates in the formats of HTTP."""
+"""Test the wait that a server requests, as a number or as a date in the formats of HTTP."""
 
 import time
 from email.utils import formatdate
 
 import pytest
-from reprise.core.retry_after import retry_after_s
+from reprise.core.retry_after import parse_retry_after_s
 
-SENT = "Sun, 06 Nov 1994 08:49:37 GMT"
+SERVER_DATE = "Sun, 06 Nov 1994 08:49:37 GMT"
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,9 @@ SENT = "Sun, 06 Nov 1994 08:49:37 GMT"
     ],
 )
 def test_a_wait_is_a_number_or_a_date_by_the_servers_clock(value: str | None, seconds: float | None) -> None:
-    assert retry_after_s(value, SENT) == seconds
+    assert parse_retry_after_s(value, SERVER_DATE) == seconds
 
 
 def test_the_local_clock_is_used_without_a_date_of_the_server() -> None:
-    for sent in (None, "", "today"):
-        assert retry_after_s(formatdate(time.time() + 100, usegmt=True), sent) == pytest.approx(100, abs=2)
+    for server_date in (None, "", "today"):
+        assert parse_retry_after_s(formatdate(time.time() + 100, usegmt=True), server_date) == pytest.approx(100, abs=2)

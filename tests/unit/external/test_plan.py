@@ -1,4 +1,4 @@
-"""Imported runs in the plan: planned if their files exist, keyed by their digests; mistakes in settings are named."""
+"""Test imported runs in the plan: planned if their files exist, with their digests as keys; mistakes are named."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ FOLDER = "resources/imports/vinoground/random-imported"
 SUITE = "config/suites/demo.yaml"
 
 
-def model_file(project: Project, settings: str, slug: str = "random-imported") -> None:
+def write_model(project: Project, settings: str, slug: str = "random-imported") -> None:
     project.write(f"config/models/{slug}.yaml", f"label: L\nadapter: import\nsettings:\n{settings}")
 
 
@@ -33,7 +33,7 @@ def test_the_settings_next_to_a_log_are_inputs(project: Project, caplog: pytest.
 def test_an_explicit_imported_run_must_have_its_files(project: Project) -> None:
     project.edit(SUITE, "    subset: {per", "    extra_runs: [entail/fps1/random-imported]\n    subset: {per")
     settings = "{vinoground/paper/black8: ., velociti/entail.subset/fps1: ., velociti/entail/fps1: whole}"
-    model_file(project, f"  runs: {settings}\n")
+    write_model(project, f"  runs: {settings}\n")
     assert "velociti/entail/fps1/random-imported: no files of answers. Put them" in project.message()
 
 
@@ -55,12 +55,13 @@ MISTAKES = {
 
 
 def test_all_mistakes_in_the_file_of_an_imported_model_are_named(project: Project) -> None:
-    model_file(
-        project, "".join(f"  {key}: {{{', '.join(one for one, _ in found)}}}\n" for key, found in MISTAKES.items())
+    write_model(
+        project,
+        "".join(f"  {key}: {{{', '.join(entry for entry, _ in mistakes)}}}\n" for key, mistakes in MISTAKES.items()),
     )
     message = project.message()
-    assert [words for found in MISTAKES.values() for _, words in found if words not in message] == []
-    model_file(project, "  folder: x\n")
+    assert [expected for mistakes in MISTAKES.values() for _, expected in mistakes if expected not in message] == []
+    write_model(project, "  folder: x\n")
     assert "settings.folder: unknown key. Allowed: names, ratings, runs." in project.message()
 
 
@@ -69,7 +70,7 @@ def test_all_mistakes_in_the_file_of_an_imported_model_are_named(project: Projec
     ("vinoground/similarity/black8/random", "the authors of vinoground have no file format for answers of form 'similarity'"),
     ("vinoground/paper/black8/random", "responses/vinoground/paper/black8/random.parquet not found. Make it first"),
 ])  # fmt: skip
-def test_export_says_what_it_cannot_do(project: Project, run: str, message: str) -> None:
-    with pytest.raises(UserError) as error:
+def test_impossible_exports_are_reported(project: Project, run: str, message: str) -> None:
+    with pytest.raises(UserError) as caught:
         export_run(run, project.root / "out")
-    assert message in str(error.value)
+    assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""Extraction from scores and texts, and from the output block that ends a chain of thought."""
+"""Test extraction from scores, from texts, and from the output block after a chain of thought."""
 
 from collections.abc import Sequence
 
@@ -14,8 +14,8 @@ from tests.unit.rows import request_row, response_row
 YES_NO = ("Yes", "No")
 
 
-def tables(options: Sequence[str], answers: Sequence[tuple[Sequence[float], str, str]]) -> list[pl.DataFrame]:
-    """Return requests with these options, of which Yes is right, and a response to each: scores, text, error."""
+def make_tables(options: Sequence[str], answers: Sequence[tuple[Sequence[float], str, str]]) -> list[pl.DataFrame]:
+    """Return requests with these options, whose expected option is Yes, and a response to each: scores, text, error."""
     requests, responses = [], []
     for number, (scores, text, error) in enumerate(answers):
         requests.append(request_row(f"{number}#pos", options=list(options)))
@@ -27,7 +27,7 @@ def extract_from_scores(
     scores: Sequence[float], options: Sequence[str], extractor: str = "robust"
 ) -> tuple[str, float | None]:
     """Return value and score that the stage extracts from scores alone."""
-    verdicts = extract_verdicts(*tables(options, [(scores, "", "")]), extractor, "plain")
+    verdicts = extract_verdicts(*make_tables(options, [(scores, "", "")]), extractor, "plain")
     return verdicts["value"][0], verdicts["score"][0]
 
 
@@ -35,11 +35,11 @@ def extract_from_scores(
     ((0.7, 0.3), "Yes", 0.7),
     ((0.006, 0.004), "Yes", 0.6),  # whole-vocabulary probabilities need not add up to 1
     ((0.2, 0.6), "No", 0.25),
-    ((0.4, 0.4), "", 0.5),  # exactly one half fails both ways
+    ((0.4, 0.4), "", 0.5),  # exactly one half is neither Yes nor No
     ((0.0, 0.0), "", None),
-    ((float("nan"), 0.4), "", None),  # no number is no answer
+    ((float("nan"), 0.4), "", None),  # NaN is not an answer
 ])  # fmt: skip
-def test_scores_by_the_papers_equation(scores: tuple[float, float], value: str, score: float | None) -> None:
+def test_scores_follow_the_papers_equation(scores: tuple[float, float], value: str, score: float | None) -> None:
     """The extractor `authors` treats a score of one half or none as wrong, not as unparsed."""
     extracted_value, extracted_score = extract_from_scores(scores, YES_NO)
     assert extracted_value == value and extract_from_scores(scores, YES_NO, "authors")[0] == (value or "neither")
@@ -58,32 +58,34 @@ LETTERS, TAGS = ("A", "B"), "<<</thinking>>>\n<<<output>>>"
     ("plain", LETTERS, " \n", ""),
     ("plain", YES_NO, "No.", "No"),
     ("plain", YES_NO, "Not sure", "No"),  # substring, as in the released script
-    ("plain", YES_NO, "No, but Yes for the first half", ""),  # both words: theirs writes "error", which leaves the metric
+    ("plain", YES_NO, "No, but Yes for the first half", ""),  # both words: the authors' script writes "error", which the metric excludes
     ("plain", YES_NO, "Yesterday it was no different", "Yes"),
     ("plain", YES_NO, "no", ""),
-    ("first_character", LETTERS, "b", "B"),  # either case
+    ("first_character", LETTERS, "b", "B"),  # upper or lower case
     ("first_character", LETTERS, "Answer: B", "A"),
     ("first_character", LETTERS, "(B)", "("),  # any other character is a wrong answer, not an unparsed one
     ("first_character", LETTERS, " A", " "),
     ("first_character", LETTERS, "", ""),  # no answer
     ("output_block", YES_NO, f"<<<thinking>>> No {TAGS}\n Yes \n<<</output>>>", "Yes"),
-    ("output_block", YES_NO, "<<<output>>> No", "No"),  # cut off before the closing tag
+    ("output_block", YES_NO, "<<<output>>> No", "No"),  # truncated before the closing tag
     ("output_block", YES_NO, "<<<output>>> [Yes or No] <<</output>>> then <<<output>>> No <<</output>>>", "No"),
-    ("output_block", YES_NO, "<<<output>>> Yes <</output>>>", "Yes"),  # one bracket short, as models write it
-    ("output_block", YES_NO, "<thinking>Yes, ...</thinking> <output>\n No \n</output>", "No"),  # one bracket, as the paper's figure may have had it
+    ("output_block", YES_NO, "<<<output>>> Yes <</output>>>", "Yes"),  # a bracket is missing, as in real responses
+    ("output_block", YES_NO, "<thinking>Yes, ...</thinking> <output>\n No \n</output>", "No"),  # single brackets, as the paper's figure may show
     ("output_block", YES_NO, "the caption is right: Yes", ""),
     ("text", (), " A caption.\n", " A caption.\n"),  # a free-form answer is extracted whole
     ("text", (), " \n", ""),
 ])  # fmt: skip
-def test_the_extractor_authors_keeps_the_bugs(method: str, options: tuple[str, ...], text: str, value: str) -> None:
+def test_the_extractor_authors_keeps_the_bugs_of_the_scripts(
+    method: str, options: tuple[str, ...], text: str, value: str
+) -> None:
     assert extract_answer(text, options, (), "authors", method).value == value
     if method in ("output_block", "text"):
         assert extract_answer(text, options, (), "robust", method).value == value
 
 
 @pytest.mark.parametrize("extractor", ["authors", "robust"])
-def test_scores_and_texts_in_one_table(extractor: str) -> None:
-    """Scores come before text; nothing is extracted from a failed response."""
+def test_scores_take_precedence_over_texts(extractor: str) -> None:
+    """Nothing is extracted from a failed response."""
     answers = [
         ((0.7, 0.3), "No", ""),
         ((), "No", ""),
@@ -91,7 +93,7 @@ def test_scores_and_texts_in_one_table(extractor: str) -> None:
         ((), "Yes", "Timeout"),
         ((), "", ""),
     ]
-    requests, responses = tables(YES_NO, answers)
+    requests, responses = make_tables(YES_NO, answers)
     verdicts = extract_verdicts(requests, responses, extractor, "plain")
     rows = verdicts.select("value", "score", "unparsed", "failed").rows()
     failed = ("", None, False, True)
@@ -118,12 +120,10 @@ def test_the_differences_of_the_extractors_are_counted() -> None:
     ("", "", ""),
     ("I'm sorry, but without the image provided I cannot say a red circle.", "", ""),
 ])  # fmt: skip
-def test_letters_sentences_and_refusals_as_the_harness_and_the_table_extract_them(
-    text: str, authors: str, robust: str
-) -> None:
+def test_letters_sentences_and_refusals_are_extracted_by_both_extractors(text: str, authors: str, robust: str) -> None:
     texts = ("a red circle", "a blue star", "neither")
     assert extract_answer(text, ("A", "B", "C"), texts, "authors", "options").value == authors
     assert extract_answer(text, ("A", "B", "C"), texts, "robust", "options").value == robust
-    assert extract_answer(text, ("A", "B", "C"), texts, "authors", "person").value == robust, (
-        "where the authors used a judge"
+    assert extract_answer(text, ("A", "B", "C"), texts, "authors", "robust").value == robust, (
+        "the authors used a judge here, so both extractors are the same"
     )

@@ -1,4 +1,4 @@
-"""The rules of the extractor `robust`: real answers that each rule matches, and answers that must stay unparsed."""
+"""Test the rules of the extractor `robust` with real answers that each rule matches and answers that stay unparsed."""
 
 from itertools import permutations
 from pathlib import Path
@@ -9,7 +9,7 @@ import yaml
 from pydantic import ValidationError
 from reprise.config.benchmark import Protocol
 from reprise.extraction import rules as extraction_rules
-from reprise.extraction.extractors import SCALES, extract_rating
+from reprise.extraction.extractors import SCALE_BY_MAX_RATING, extract_rating
 from reprise.extraction.robust import HEAD_CHARS, TAIL_CHARS, clean_answer, extract_robust
 from reprise.extraction.rules import Extraction, custom_rule
 
@@ -21,7 +21,7 @@ CHOICES = [group for group in GROUPS if "scale" not in group]
 
 def extract(group: dict[str, Any], answer: str | None) -> Extraction:
     if "scale" in group:
-        return extract_rating(answer, SCALES[group["scale"]])
+        return extract_rating(answer, SCALE_BY_MAX_RATING[group["scale"]])
     return extract_robust(answer, group["options"], group.get("texts", []))
 
 
@@ -31,7 +31,7 @@ def test_an_answer_is_extracted_by_its_row(group: dict[str, Any], row: str, answ
 
 
 @pytest.mark.parametrize(("group", "answer"), UNPARSED, ids=[repr(case[1])[:60] for case in UNPARSED])
-def test_an_answer_that_chooses_nothing_is_unparsed(group: dict[str, Any], answer: str | None) -> None:
+def test_an_answer_that_names_no_option_is_unparsed(group: dict[str, Any], answer: str | None) -> None:
     assert extract(group, answer) == Extraction("")
 
 
@@ -57,7 +57,7 @@ def test_the_order_of_the_options_does_not_matter(group: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize("group", CHOICES, ids=[str(group["options"]) for group in CHOICES])
-def test_the_question_itself_chooses_nothing(group: dict[str, Any]) -> None:
+def test_a_repeated_question_is_unparsed(group: dict[str, Any]) -> None:
     options, texts = group["options"], group.get("texts") or []
     lines = [f"{option}. {text}" for option, text in zip(options, texts, strict=False)]
     listed = "\n".join(lines) or " or ".join(options)
@@ -84,15 +84,20 @@ def test_a_long_answer_is_reduced_to_its_beginning_and_end() -> None:
     assert extract_robust(f"{long}Final answer: A", ("A", "B")).value == "A"
 
 
-@pytest.mark.parametrize(("pattern", "words"), [
+@pytest.mark.parametrize(("pattern", "expected_message"), [
     ("([", "is not a regular expression: unterminated character set at position 1"),
     ("the answer (A|B)", "has no group `option`. Write it as `(?P<option>[AB])`"),
     ("(?P<option>[AB])?", "matches the empty text"),
 ])  # fmt: skip
-def test_an_invalid_pattern_is_refused_with_its_place(pattern: str, words: str) -> None:
-    protocol = {"form": "mc", "prompt": "mc", "ask": "choose", "patterns": [{"name": "mine", "pattern": pattern}]}
-    with pytest.raises(ValidationError) as error:
+def test_an_invalid_pattern_is_rejected_with_its_location(pattern: str, expected_message: str) -> None:
+    protocol = {
+        "form": "mc",
+        "prompt": "mc",
+        "request_type": "choose",
+        "patterns": [{"name": "mine", "pattern": pattern}],
+    }
+    with pytest.raises(ValidationError) as caught:
         Protocol.model_validate(protocol)
-    (mistake,) = error.value.errors()
+    (mistake,) = caught.value.errors()
     assert mistake["loc"] == ("patterns", 0, "pattern")
-    assert words in mistake["msg"]
+    assert expected_message in mistake["msg"]

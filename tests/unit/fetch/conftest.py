@@ -1,4 +1,4 @@
-"""One small video a session, and what becomes of a source."""
+"""Provide one small video, a store, and the statuses of fetched sources."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,14 +10,14 @@ from reprise.stages.sources import fetch_shard
 
 from tests.unit.videos import barcode_video
 
-Statuses = Callable[..., dict[str, str]]
+FetchStatuses = Callable[..., dict[str, str]]
 
 
 @pytest.fixture(scope="session")
 def video(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """24 frames, the index in front."""
+    """Return a video of 24 frames with the index at its beginning."""
     path = tmp_path_factory.mktemp("video") / "video.mp4"
-    return barcode_video(path, 24, before=("-movflags", "+faststart")).read_bytes()
+    return barcode_video(path, 24, encoder_options=("-movflags", "+faststart")).read_bytes()
 
 
 @pytest.fixture
@@ -26,12 +26,12 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture
-def statuses(store: Store) -> Statuses:
-    """Source -> status in the ledger of a whole shard."""
+def fetch_statuses(store: Store) -> FetchStatuses:
+    """Return a function that fetches a shard and returns the status of each source."""
 
-    def of(route: Fetcher, *names: str) -> dict[str, str]:
-        ledger = fetch_shard([(name, name) for name in names], route, store)
-        assert not [row for row in ledger.iter_rows(named=True) if row["status"] != "ok" and not row["message"]]
-        return dict(zip(ledger["source_id"], ledger["status"], strict=True))
+    def fetch(route: Fetcher, *names: str) -> dict[str, str]:
+        manifest = fetch_shard([(name, name) for name in names], route, store)
+        assert not [row for row in manifest.iter_rows(named=True) if row["status"] != "ok" and not row["message"]]
+        return dict(zip(manifest["source_id"], manifest["status"], strict=True))
 
-    return of
+    return fetch

@@ -1,4 +1,4 @@
-"""A local HTTP server that misbehaves on demand, and what it shows as a repository of the hub."""
+"""A local HTTP server that misbehaves on demand, and its behaviour as a repository of the Hugging Face hub."""
 
 import json
 import re
@@ -20,18 +20,18 @@ REVISION = "0123456789abcdef0123456789abcdef01234567"
 class Behaviour:
     content: bytes = b""
     status: int = 200
-    failures_before: int = 0  # so many requests fail with `status` before the content comes
-    cut_after: int | None = None  # the first request's connection breaks after so many bytes
-    kind: str = "video/mp4"
+    failures_before: int = 0  # number of requests that fail with `status` before one succeeds
+    cut_after: int | None = None  # number of bytes after which the first connection breaks
+    content_type: str = "video/mp4"
     has_ranges: bool = True
     bytes_per_s: int | None = None
-    is_endless: bool = False  # the content again and again, without a stated length
+    is_endless: bool = False  # repeat the content forever, without a Content-Length
     headers: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
-class Log:
-    asked: Counter[str] = field(default_factory=Counter)
+class RequestLog:
+    gets: Counter[str] = field(default_factory=Counter)
     heads: Counter[str] = field(default_factory=Counter)
     ranges: list[str] = field(default_factory=list)
 
@@ -40,46 +40,46 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 10
     behaviours: ClassVar[dict[str, Behaviour]] = {}
-    log: ClassVar[Log] = Log()
+    log: ClassVar[RequestLog] = RequestLog()
 
     def handle(self) -> None:
-        with suppress(ConnectionError):  # who asked has given up, or was killed
+        with suppress(ConnectionError):  # the client has disconnected or was killed
             super().handle()
 
     def do_HEAD(self) -> None:
-        self._answer(with_body=False)
+        self._reply(with_body=False)
 
     def do_GET(self) -> None:
-        self._answer(with_body=True)
+        self._reply(with_body=True)
 
-    def _answer(self, with_body: bool) -> None:
+    def _reply(self, with_body: bool) -> None:
         path = self.path.split("?")[0]
         behaviour = self.behaviours.get(path, Behaviour(status=404))
-        (self.log.asked if with_body else self.log.heads)[path] += 1
-        count = self.log.asked[path]
+        (self.log.gets if with_body else self.log.heads)[path] += 1
+        count = self.log.gets[path]
         if behaviour.status != 200 and (behaviour.failures_before == 0 or count <= behaviour.failures_before):
             self._send(behaviour.status, {"Content-Length": "0"} | behaviour.headers)
             return
-        start = self._start(behaviour)
+        start = self._range_start(behaviour)
         body = behaviour.content[start:]
-        stated = {} if behaviour.is_endless else {"Content-Length": str(len(body))}
-        headers = {"Content-Type": behaviour.kind} | stated | behaviour.headers
+        length = {} if behaviour.is_endless else {"Content-Length": str(len(body))}
+        headers = {"Content-Type": behaviour.content_type} | length | behaviour.headers
         if start:
             headers["Content-Range"] = f"bytes {start}-{start + len(body) - 1}/{len(behaviour.content)}"
         if behaviour.has_ranges:
             headers["Accept-Ranges"] = "bytes"
         self._send(206 if start else 200, headers)
         if with_body:
-            self._body(behaviour, body, is_cut=behaviour.cut_after is not None and count == 1)
+            self._send_body(behaviour, body, is_cut=behaviour.cut_after is not None and count == 1)
 
-    def _start(self, behaviour: Behaviour) -> int:
-        asked = self.headers.get("Range", "")
-        if asked:
-            self.log.ranges.append(asked)
-        found = re.match(r"bytes=(\d+)-", asked)
-        return int(found[1]) if found and behaviour.has_ranges else 0
+    def _range_start(self, behaviour: Behaviour) -> int:
+        requested_range = self.headers.get("Range", "")
+        if requested_range:
+            self.log.ranges.append(requested_range)
+        match = re.match(r"bytes=(\d+)-", requested_range)
+        return int(match[1]) if match and behaviour.has_ranges else 0
 
-    def _body(self, behaviour: Behaviour, body: bytes, is_cut: bool) -> None:
+    def _send_body(self, behaviour: Behaviour, body: bytes, is_cut: bool) -> None:
         if behaviour.is_endless:
             self.close_connection = True
             while True:
@@ -93,8 +93,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
         else:
             step = behaviour.bytes_per_s // 10
-            for place in range(0, len(body), step):
-                self.wfile.write(body[place : place + step])
+            for start in range(0, len(body), step):
+                self.wfile.write(body[start : start + step])
                 sleep(0.1)
 
     def _send(self, status: int, headers: dict[str, str]) -> None:
@@ -108,9 +108,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(behaviours: dict[str, Behaviour]) -> Iterator[tuple[str, Log]]:
+def serve_paths(behaviours: dict[str, Behaviour]) -> Iterator[tuple[str, RequestLog]]:
     """Serve these paths on a free port of 127.0.0.1 for as long as the block runs."""
-    log = Log()
+    log = RequestLog()
     handler = type("Handler", (_Handler,), {"behaviours": behaviours, "log": log})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
@@ -124,23 +124,28 @@ def serving(behaviours: dict[str, Behaviour]) -> Iterator[tuple[str, Log]]:
         thread.join(timeout=5)
 
 
-def repository(
-    kind: str,
+def make_repository(
+    repository_type: str,
     repo: str,
     contents: Mapping[str, bytes],
     sizes: Mapping[str, int] | None = None,
     revision: str = REVISION,
 ) -> dict[str, Behaviour]:
-    """The files of a repository, and what its server says of them; `sizes` are those that are not the files' own."""
-    stated = {name: len(content) for name, content in contents.items()} | dict(sizes or {})
-    siblings = [{"rfilename": name, "size": size} for name, size in stated.items()]
+    """Return the replies about a repository and its files; `sizes` replace the stated sizes of files."""
+    stated_sizes = {name: len(content) for name, content in contents.items()} | dict(sizes or {})
+    siblings = [{"rfilename": name, "size": size} for name, size in stated_sizes.items()]
     info = {"id": repo, "sha": revision, "tags": [], "siblings": siblings}
-    tree = [{"type": "file", "path": n, "size": size, "oid": text_digest(n)[:40]} for n, size in stated.items()]
-    api, prefix = f"/api/{kind}s/{repo}", f"/{repo}" if kind == "model" else f"/datasets/{repo}"
+    tree = [
+        {"type": "file", "path": name, "size": size, "oid": text_digest(name)[:40]}
+        for name, size in stated_sizes.items()
+    ]
+    api, prefix = f"/api/{repository_type}s/{repo}", f"/{repo}" if repository_type == "model" else f"/datasets/{repo}"
     bodies: dict[str, Any] = {api: info, f"{api}/revision/{revision}": info, f"{api}/tree/{revision}": tree}
-    shown = {path: Behaviour(json.dumps(body).encode(), kind="application/json") for path, body in bodies.items()}
+    behaviours = {
+        path: Behaviour(json.dumps(body).encode(), content_type="application/json") for path, body in bodies.items()
+    }
     for name, content in contents.items():
         headers = {"ETag": f'"{text_digest(name)[:40]}"', "X-Repo-Commit": revision}
         path = f"{prefix}/resolve/{revision}/{name}"
-        shown[path] = Behaviour(content, headers=headers, kind="application/octet-stream")
-    return shown
+        behaviours[path] = Behaviour(content, headers=headers, content_type="application/octet-stream")
+    return behaviours

@@ -1,4 +1,4 @@
-"""A data set repository as its server shows it, on 127.0.0.1: pinned, gated, gone."""
+"""Test repositories of the hub on a local server: archives, releases, gated and missing repositories."""
 
 import os
 import zipfile
@@ -16,17 +16,18 @@ from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.stages.release import locate_release
 from reprise.stages.sources import fetch_source
 
-from tests.unit.fetch.server import REVISION, Behaviour, repository, serving
+from tests.unit.fetch.server import REVISION, Behaviour, make_repository, serve_paths
 
 RESOLVE = f"/datasets/some/set/resolve/{REVISION}"
 
 
-def ask_here(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def use_local_hub(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let huggingface_hub use a local server."""
     import huggingface_hub.constants as constants
     from huggingface_hub import file_download, hf_api
 
     template = url + "/{repo_id}/resolve/{revision}/{filename}"
-    # Another test of this process may have loaded a model, after which the hub's library stays offline.
+    # huggingface_hub stays offline after another test of this process has loaded a model.
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "ENDPOINT", url)
     for module in (constants, file_download):
@@ -35,34 +36,36 @@ def ask_here(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
 
 
-def route(url: str, store: Store, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Fetcher:
-    ask_here(url, monkeypatch)
+def make_fetcher(url: str, store: Store, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Fetcher:
+    use_local_hub(url, monkeypatch)
     settings = {"kind": "huggingface", "repo": "some/set", "revision": REVISION, "retries": 0, "timeout_s": 3}
-    return create_hub_fetcher(Huggingface.model_validate(settings | more), store)
+    return create_hub_fetcher(Huggingface.model_validate(settings | options), store)
 
 
-def of_set(contents: dict[str, bytes]) -> dict[str, Behaviour]:
-    return repository("dataset", "some/set", contents)
+def make_set(contents: dict[str, bytes]) -> dict[str, Behaviour]:
+    return make_repository("dataset", "some/set", contents)
 
 
-@pytest.mark.parametrize("pieces", [1, 2])
-def test_members_of_a_hub_archive(pieces: int, video: bytes, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    packed = BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+@pytest.mark.parametrize("part_count", [1, 2])
+def test_members_of_a_hub_archive_are_fetched(
+    part_count: int, video: bytes, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("videos/a.mp4", video)
-    whole, half = packed.getvalue(), len(packed.getvalue()) // 2 + 1
-    contents = {"v.zip": whole} if pieces == 1 else {"v_part_aa": whole[:half], "v_part_ab": whole[half:]}
-    with serving(of_set(contents | {"README.md": b"x"})) as (url, log):
-        names = ["v.zip"] if pieces == 1 else ["v_part_*"]
-        fetcher = route(url, store, monkeypatch, files=names, member="videos/{source_id}.mp4")
-        found = fetch_source("a", fetcher, store)
-        assert found.status == "ok", found
+    content, half = buffer.getvalue(), len(buffer.getvalue()) // 2 + 1
+    contents = {"v.zip": content} if part_count == 1 else {"v_part_aa": content[:half], "v_part_ab": content[half:]}
+    with serve_paths(make_set(contents | {"README.md": b"x"})) as (url, request_log):
+        names = ["v.zip"] if part_count == 1 else ["v_part_*"]
+        fetcher = make_fetcher(url, store, monkeypatch, files=names, member="videos/{source_id}.mp4")
+        record = fetch_source("a", fetcher, store)
+        assert record.status == "ok", record
         assert fetch_source("b", fetcher, store).status == "missing"
-    assert (store.root / found.object).read_bytes() == video
-    assert [log.asked[f"{RESOLVE}/{name}"] for name in contents] == [1] * pieces
+    assert (store.root / record.object).read_bytes() == video
+    assert [request_log.gets[f"{RESOLVE}/{name}"] for name in contents] == [1] * part_count
 
 
-LONG = {f"long_video_{name}.zip": b"z" for name in ("ActivityNet", "COIN")}
+LONG_VIDEO_FILES = {f"long_video_{name}.zip": b"z" for name in ("ActivityNet", "COIN")}
 
 
 @pytest.mark.parametrize("files", [
@@ -71,44 +74,44 @@ LONG = {f"long_video_{name}.zip": b"z" for name in ("ActivityNet", "COIN")}
 def test_a_missing_name_or_pattern_ends_the_job(
     files: list[str], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """TemporalBench's archives were renamed: a record of each video as missing would outlive the correction."""
-    with serving(of_set({"short.zip": b"z", "README.md": b"x"} | LONG)) as (url, _):
-        fetcher = route(url, store, monkeypatch, files=files)
-        with pytest.raises(UserError) as error:
+    """After a rename of archives, as in TemporalBench, records of missing videos would remain after the correction."""
+    with serve_paths(make_set({"short.zip": b"z", "README.md": b"x"} | LONG_VIDEO_FILES)) as (url, _):
+        fetcher = make_fetcher(url, store, monkeypatch, files=files)
+        with pytest.raises(UserError) as caught:
             fetch_source("a", fetcher, store)
         message = f"route.files: some/set@{REVISION} has no file '{files[-1]}'. It has: README.md, long_video_"
-        assert str(error.value).startswith(message)
-        assert all(name in str(error.value) for name in (*LONG, "short.zip"))
+        assert str(caught.value).startswith(message)
+        assert all(name in str(caught.value) for name in (*LONG_VIDEO_FILES, "short.zip"))
         if "*" in files[-1]:
             with pytest.raises(UserError, match="It has: README.md"):
-                fetcher.estimate(["a"])
+                fetcher.estimate_bytes(["a"])
     assert not list(store.root.glob("sources/**/*.json"))
 
 
-def test_a_release_whose_files_have_other_names_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_without_the_expected_files_lists_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release = ReleaseHub(kind="huggingface", repo="some/set", revision=REVISION)
     key = ReleaseKey(benchmark="b", release=release, files=("*.csv", "sets/*.json"))
-    with serving(of_set({"rows.tsv": b"x", "README.md": b"x"})) as (url, _):
-        ask_here(url, monkeypatch)
+    with serve_paths(make_set({"rows.tsv": b"x", "README.md": b"x"})) as (url, _):
+        use_local_hub(url, monkeypatch)
         with pytest.raises(UserError, match=r"^release of b: .* has no file '\*.csv', 'sets/\*.json'. It has: README"):
             locate_release(key, Store(tmp_path), tmp_path)
 
 
-def test_single_files(video: bytes, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(of_set({"clips/a.mp4": video})) as (url, _):
-        fetcher = route(url, store, monkeypatch, member="clips/{source_id}.mp4")
+def test_single_files_are_fetched(video: bytes, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serve_paths(make_set({"clips/a.mp4": video})) as (url, _):
+        fetcher = make_fetcher(url, store, monkeypatch, member="clips/{source_id}.mp4")
         assert fetch_source("a", fetcher, store).status == "ok"
         assert fetch_source("b", fetcher, store).status == "not_found"
         assert fetch_source("../b", fetcher, store).status == "unsafe_path"
 
 
 def test_a_damaged_file_of_a_release_is_fetched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a bad disk damages it: size, date and inode stay, and the hub's library goes by them."""
+    """A bad disk keeps size, date and inode, which huggingface_hub relies on."""
     content = b"test,pos\ncontrol,yes\n"
     release = ReleaseHub(kind="huggingface", repo="some/set", revision=REVISION)
     key = ReleaseKey(benchmark="b", release=release, files=("*.csv",))
-    with serving(of_set({"rows.csv": content})) as (url, log):
-        ask_here(url, monkeypatch)
+    with serve_paths(make_set({"rows.csv": content})) as (url, request_log):
+        use_local_hub(url, monkeypatch)
         rows = locate_release(key, Store(tmp_path), tmp_path) / "rows.csv"
         status = rows.stat()
         with rows.open("r+b") as stream:
@@ -116,30 +119,30 @@ def test_a_damaged_file_of_a_release_is_fetched_again(tmp_path: Path, monkeypatc
         os.utime(rows, ns=(status.st_atime_ns, status.st_mtime_ns))
         assert locate_release(key, Store(tmp_path), tmp_path) == rows.parent and rows.read_bytes() == content
         assert locate_release(key, Store(tmp_path), tmp_path) == rows.parent
-        assert log.asked[f"{RESOLVE}/rows.csv"] == 2
+        assert request_log.gets[f"{RESOLVE}/rows.csv"] == 2
 
 
-@pytest.mark.parametrize(("answer", "status", "words"), [
+@pytest.mark.parametrize(("behaviour", "status", "message"), [
     (Behaviour(status=403, headers={"X-Error-Code": "GatedRepo"}), "gated", "https://huggingface.co/datasets/some/set"),
     (Behaviour(status=404), "not_found", "some/set"),
 ])  # fmt: skip
 def test_a_failed_archive_is_requested_once(
-    answer: Behaviour, status: str, words: str, store: Store, monkeypatch: pytest.MonkeyPatch
+    behaviour: Behaviour, status: str, message: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serving({f"{RESOLVE}/videos.zip": answer}) as (url, log):
-        fetcher = route(url, store, monkeypatch, files=["videos.zip"])
+    with serve_paths({f"{RESOLVE}/videos.zip": behaviour}) as (url, request_log):
+        fetcher = make_fetcher(url, store, monkeypatch, files=["videos.zip"])
         records = [fetch_source(name, fetcher, store) for name in "abc"]
-    assert {record.status for record in records} == {status} and words in records[0].message
-    assert (log.heads + log.asked).total() <= 2
+    assert {record.status for record in records} == {status} and message in records[0].message
+    assert (request_log.heads + request_log.gets).total() <= 2
 
 
 def test_a_download_ends_at_the_announced_size(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    served = of_set({"a.mp4": b"x" * 100_000})
-    endless = served[f"{RESOLVE}/a.mp4"]
+    behaviours = make_set({"a.mp4": b"x" * 100_000})
+    endless = behaviours[f"{RESOLVE}/a.mp4"]
     endless.is_endless, endless.headers = True, endless.headers | {"X-Linked-Size": "250000"}
-    with serving(served) as (url, _):
-        found = fetch_source("a", route(url, store, monkeypatch), store)
-    assert found.status == "too_large" and "a reply of more than 250,000 bytes, which were announced" in found.message
+    with serve_paths(behaviours) as (url, _):
+        record = fetch_source("a", make_fetcher(url, store, monkeypatch), store)
+    assert record.status == "too_large" and "a reply of more than 250,000 bytes, which were announced" in record.message
 
 
 @pytest.mark.parametrize(("code", "status", "message"), [
@@ -147,14 +150,14 @@ def test_a_download_ends_at_the_announced_size(store: Store, monkeypatch: pytest
     ("RepoNotFound", 404, r"some/set@0123\w+ was not found\. Correct `repo` or `revision`"),
     ("Broken", 500, r"could not be fetched: .* Run the same command again"),
 ])  # fmt: skip
-def test_a_failed_snapshot_is_one_message(
+def test_a_failed_snapshot_gives_one_message(
     code: str, status: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)
     behaviour = Behaviour(status=status, headers={"X-Error-Code": code, "X-Error-Message": "no"})
-    paths = [f"/api/datasets/some/set/{what}/{REVISION}" for what in ("revision", "tree")]
-    with serving(dict.fromkeys(paths, behaviour)) as (url, _):
-        ask_here(url, monkeypatch)
+    paths = [f"/api/datasets/some/set/{endpoint}/{REVISION}" for endpoint in ("revision", "tree")]
+    with serve_paths(dict.fromkeys(paths, behaviour)) as (url, _):
+        use_local_hub(url, monkeypatch)
         with pytest.raises(UserError, match=message) as caught:
             fetch_snapshot("here", "dataset", "some/set", REVISION, tmp_path / "set", ["*.csv"])
     assert str(caught.value).startswith("here: some/set")

@@ -1,4 +1,4 @@
-"""yt-dlp against a local server, and YouTube's own refusals through its real extractor."""
+"""Test yt-dlp with a local server, and YouTube's refusals with yt-dlp's real extractor."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,43 +14,45 @@ from reprise.media.decoder import count_decodable
 from reprise.stages.sources import fetch_source
 from yt_dlp.extractor.youtube import YoutubeIE
 
-from tests.unit.fetch.server import Behaviour, serving
+from tests.unit.fetch.server import Behaviour, serve_paths
 
-QUICK = Youtube(kind="youtube", retries=1, backoff_s=0.01, timeout_s=3, pause_s=0, min_kb_s=0, format="b")
+FAST_SETTINGS = Youtube(kind="youtube", retries=1, backoff_s=0.01, timeout_s=3, pause_s=0, min_kb_s=0, format="b")
 VIDEO_ID = "abcdefghi-_"
 
 
 @pytest.mark.parametrize("behaviour", [{}, {"cut_after": 3000}], ids=["plain", "cut and resumed"])
-def test_downloads(behaviour: dict[str, Any], video: bytes, tmp_path: Path) -> None:
-    with serving({"/v.mp4": Behaviour(video, **behaviour)}) as (url, _):
-        fetched = download(f"{url}/v.mp4", tmp_path, QUICK)
+def test_videos_are_downloaded(behaviour: dict[str, Any], video: bytes, tmp_path: Path) -> None:
+    with serve_paths({"/v.mp4": Behaviour(video, **behaviour)}) as (url, _):
+        fetched = download(f"{url}/v.mp4", tmp_path, FAST_SETTINGS)
     assert fetched.path.read_bytes() == video
     assert count_decodable(fetched.path) == 24
 
 
 @pytest.mark.parametrize(("behaviour", "settings", "status"), [
     (Behaviour(status=429), {}, "rate_limited"),
-    (Behaviour(b"<html><p>nothing here</p></html>", kind="text/html"), {}, "wrong_type"),
+    (Behaviour(b"<html><p>nothing here</p></html>", content_type="text/html"), {}, "wrong_type"),
     (Behaviour(b""), {}, "empty_download"),
     (Behaviour(b"x" * 4096, is_endless=True), {"max_mb": 0.1}, "too_large"),
     (Behaviour(b"x" * 90_000, bytes_per_s=1500), {"timeout_s": 1, "min_kb_s": 9}, "too_slow"),
 ])  # fmt: skip
-def test_failures_have_a_name(behaviour: Behaviour, settings: dict[str, Any], status: str, tmp_path: Path) -> None:
-    with serving({"/v.mp4": behaviour}) as (url, _), pytest.raises(FetchError) as caught:
-        download(f"{url}/v.mp4", tmp_path, QUICK.model_copy(update=settings))
+def test_failures_have_a_status(behaviour: Behaviour, settings: dict[str, Any], status: str, tmp_path: Path) -> None:
+    with serve_paths({"/v.mp4": behaviour}) as (url, _), pytest.raises(FetchError) as caught:
+        download(f"{url}/v.mp4", tmp_path, FAST_SETTINGS.model_copy(update=settings))
     assert caught.value.status == status, caught.value.message
 
 
 @pytest.fixture
 def refusal(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
-    """YouTube's player answers with this; everything behind it is yt-dlp's own code."""
+    """Return the reply of YouTube's player; yt-dlp's own code processes it."""
     player: dict[str, Any] = {"status": "ERROR", "reason": "Video unavailable"}
 
-    def initial(self: YoutubeIE, url: str, smuggled: Any, webpage_url: str, client: str, video_id: str) -> Any:
+    def reply_with_refusal(
+        self: YoutubeIE, url: str, smuggled: Any, webpage_url: str, client: str, video_id: str
+    ) -> Any:
         response = {"playabilityStatus": player, "videoDetails": {"videoId": video_id, "title": "x"}}
         return "", {}, {}, False, [response], None
 
-    monkeypatch.setattr(YoutubeIE, "_initial_extract", initial)
+    monkeypatch.setattr(YoutubeIE, "_initial_extract", reply_with_refusal)
     yield player
 
 
@@ -73,12 +75,14 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("reason", "subreason", "status"), REFUSALS, ids=[row[2] for row in REFUSALS])
-def test_youtube_refusals(reason: str, subreason: str, status: str, refusal: dict[str, Any], tmp_path: Path) -> None:
+def test_refusals_of_youtube_have_a_status(
+    reason: str, subreason: str, status: str, refusal: dict[str, Any], tmp_path: Path
+) -> None:
     refusal["reason"] = reason
     if subreason:
         refusal["errorScreen"] = {"playerErrorMessageRenderer": {"subreason": {"simpleText": subreason}}}
     with pytest.raises(FetchError) as caught:
-        download(f"https://www.youtube.com/watch?v={VIDEO_ID}", tmp_path, QUICK)
+        download(f"https://www.youtube.com/watch?v={VIDEO_ID}", tmp_path, FAST_SETTINGS)
     assert caught.value.status == status, caught.value.message
     assert reason.split()[0].lower() in caught.value.message.lower()
 
@@ -86,49 +90,52 @@ def test_youtube_refusals(reason: str, subreason: str, status: str, refusal: dic
 def test_a_bot_check_stops_this_shard_and_the_others(refusal: dict[str, Any], tmp_path: Path) -> None:
     refusal["reason"] = "Sign in to confirm you\u2019re not a bot"
     store = Store(tmp_path)
-    first = fetch_source(VIDEO_ID, create_youtube_fetcher(QUICK, store), store)
-    second = fetch_source("lmnopqrstuv", create_youtube_fetcher(QUICK, store), store)
+    first = fetch_source(VIDEO_ID, create_youtube_fetcher(FAST_SETTINGS, store), store)
+    second = fetch_source("lmnopqrstuv", create_youtube_fetcher(FAST_SETTINGS, store), store)
     assert (first.status, first.attempts, first.is_transient) == ("bot_check", 1, True)
     assert (second.status, second.attempts, second.is_transient) == ("stopped", 0, True)
     refusal["reason"] = "Video unavailable"
-    over = QUICK.model_copy(update={"cooldown_s": 0})
-    assert fetch_source("lmnopqrstuv", create_youtube_fetcher(over, store), store).status == "unavailable"
+    after_cooldown = FAST_SETTINGS.model_copy(update={"cooldown_s": 0})
+    assert fetch_source("lmnopqrstuv", create_youtube_fetcher(after_cooldown, store), store).status == "unavailable"
 
 
 def test_an_invalid_id_is_not_requested(tmp_path: Path) -> None:
     for name in ("short", "../../etc/pa", "abc&list=xyz"):
-        assert fetch_source(name, create_youtube_fetcher(QUICK, Store(tmp_path)), Store(tmp_path)).status == "bad_id"
+        assert (
+            fetch_source(name, create_youtube_fetcher(FAST_SETTINGS, Store(tmp_path)), Store(tmp_path)).status
+            == "bad_id"
+        )
 
 
-def test_a_missing_runtime_is_named_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """yt-dlp itself would only warn, and later find no format."""
+def test_a_missing_javascript_runtime_ends_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """yt-dlp itself would only warn and later find no format."""
     assert has_javascript_solver.__wrapped__()
     monkeypatch.setattr("yt_dlp.utils._jsruntime._find_exe", lambda name: str(tmp_path / name))
     has_javascript_solver.cache_clear()
     try:
         with pytest.raises(UserError, match=r"the JavaScript runtime deno .*envs/base\.txt"):
-            fetch_source(VIDEO_ID, create_youtube_fetcher(QUICK, Store(tmp_path)), Store(tmp_path))
+            fetch_source(VIDEO_ID, create_youtube_fetcher(FAST_SETTINGS, Store(tmp_path)), Store(tmp_path))
     finally:
         has_javascript_solver.cache_clear()
     assert not list((tmp_path / "sources").rglob("*.json"))
 
 
-def test_a_file_of_cookies_must_be_there_and_is_not_written_to(video: bytes, tmp_path: Path) -> None:
+def test_a_cookie_file_must_exist_and_is_not_changed(video: bytes, tmp_path: Path) -> None:
     cookies = tmp_path / "cookies.txt"
     content = "# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tname\tvalue\n"
-    settings = QUICK.model_copy(update={"cookies": str(cookies)})
+    settings = FAST_SETTINGS.model_copy(update={"cookies": str(cookies)})
     with pytest.raises(UserError, match=r"route\.cookies"):
         create_youtube_fetcher(settings, Store(tmp_path))
     cookies.write_text(content)
     (tmp_path / "folder").mkdir()
-    with serving({"/v.mp4": Behaviour(video)}) as (url, _):
+    with serve_paths({"/v.mp4": Behaviour(video)}) as (url, _):
         download(f"{url}/v.mp4", tmp_path / "folder", settings)
     assert cookies.read_text() == content
 
 
-def test_every_reason_is_a_status() -> None:
+def test_messages_of_ytdlp_have_a_status() -> None:
     assert {status for status, _ in PATTERNS} <= set(TRANSIENT | PERMANENT)
     assert classify_message("<urlopen error [Errno 111] Connection refused>") == "network"
-    assert classify_message("something nobody has seen") == "failed"
+    assert classify_message("an unknown message") == "failed"
     assert classify_message("the current video") == "failed"
     assert classify_message("\x1b[0;31mERROR:\x1b[0m Sign in to confirm you\u2019re not a bot") == "bot_check"

@@ -1,4 +1,4 @@
-"""One barcode video a session."""
+"""Provide one barcode video for all media tests."""
 
 from pathlib import Path
 
@@ -9,6 +9,6 @@ from tests.unit.videos import barcode_video
 
 @pytest.fixture(scope="session")
 def barcode(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """48 frames at 24 fps, a keyframe a second, the index in front."""
+    """Return a video of 48 frames at 24 fps with a keyframe per second and the index at its beginning."""
     folder = tmp_path_factory.mktemp("barcode")
-    return barcode_video(folder / "barcode.mp4", before=("-movflags", "+faststart"))
+    return barcode_video(folder / "barcode.mp4", encoder_options=("-movflags", "+faststart"))

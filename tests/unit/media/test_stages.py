@@ -1,4 +1,4 @@
-"""The stages over local files: manifests, clip metadata, plans and contact sheets; a rerun writes the same bytes."""
+"""Test the stages on local files: manifests, clip metadata, plans and contact sheets; a rerun writes the same bytes."""
 
 import shutil
 import struct
@@ -11,7 +11,7 @@ import pytest
 from reprise.core.files import file_digest
 from reprise.core.names import compute_shard
 from reprise.core.schemas import CLIP_MANIFEST, CLIP_METADATA, CLIPS, FRAME_PLAN, SOURCES, read_table, write_table
-from reprise.core.settings_text import settings_text
+from reprise.core.settings_text import format_settings_line
 from reprise.media.decoder import read_frames
 from reprise.media.encode import concatenate
 from reprise.media.probe import read_packet_index
@@ -19,7 +19,7 @@ from reprise.media.settings import Concat, Encode
 from reprise.stages.command import run
 
 from bench.video import ORIENTATIONS, set_display_matrix
-from tests.unit.videos import X264, barcode_video, numbers, read_barcode, run_ffmpeg
+from tests.unit.videos import X264, barcode_video, read_barcode, read_barcodes, run_ffmpeg
 
 SHARDS = 2
 Clip = dict[str, Any]
@@ -63,34 +63,40 @@ CASES = [
     ))),
     (clip("bright.joined", "concat", "good.mp4", None, "x", "y"), "no_black"),
 ]  # fmt: skip
-EXPECTED = {row["clip_id"]: status for row, status in CASES}
+EXPECTED_STATUS = {row["clip_id"]: status for row, status in CASES}
 MANIFESTS = [f"c{shard}.parquet" for shard in range(SHARDS)]
-GIVEN: dict[str, dict[str, Any]] = {
+STAGE_OPTIONS: dict[str, dict[str, Any]] = {
     "sources": {"settings": "sources", "release": "files.json", "clips": "clips.parquet"},
     "clips": {"settings": "clips", "clips": "clips.parquet"},
     "clip_metadata": {"settings": "clip_metadata", "threads": 1, "manifests": MANIFESTS},
     "frames": {"settings": "frames", "clip_metadata": "clip_metadata.parquet", "manifests": MANIFESTS},
-    "preview": {"settings": "frames", "version": settings_text("preview", {}), "frames": "plan.parquet", "manifests": MANIFESTS, "clip": "pair.first"},
+    "preview": {"settings": "frames", "version": format_settings_line("preview", {}), "frames": "plan.parquet", "manifests": MANIFESTS, "clip": "pair.first"},
 }  # fmt: skip
 
 
-def words_of(name: str, out: object, **options: Any) -> list[str]:
-    """A stage and its options, as a rule would give them."""
-    given = {**GIVEN[name], "out": out, **options}
-    given["settings"] = Path(f"{given['settings']}.json").read_text()
-    lists = {option: value if isinstance(value, list) else [value] for option, value in given.items()}
+def build_arguments(name: str, out: object, **options: Any) -> list[str]:
+    """Return the command-line arguments of a stage, as its rule passes them."""
+    options_with_defaults = {**STAGE_OPTIONS[name], "out": out, **options}
+    options_with_defaults["settings"] = Path(f"{options_with_defaults['settings']}.json").read_text()
+    values_by_option = {
+        option: value if isinstance(value, list) else [value] for option, value in options_with_defaults.items()
+    }
     return [
         "--store",
         "store",
         name,
-        *(str(word) for option, values in lists.items() for word in (f"--{option.replace('_', '-')}", *values)),
+        *(
+            str(value)
+            for option, values in values_by_option.items()
+            for value in (f"--{option.replace('_', '-')}", *values)
+        ),
     ]
 
 
 def run_stage(name: str, folder: Path, out: object, **options: Any) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        run(words_of(name, out, **options))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.chdir(folder)
+        run(build_arguments(name, out, **options))
 
 
 def run_all(folder: Path, videos: Path, threads: int = 1) -> None:
@@ -101,7 +107,7 @@ def run_all(folder: Path, videos: Path, threads: int = 1) -> None:
         "frames": {"rule": {"rule": "black_aware", "frames": 7}},
     }
     for name, key in keys.items():
-        (folder / f"{name}.json").write_text(settings_text(name, key))
+        (folder / f"{name}.json").write_text(format_settings_line(name, key))
     (folder / "files.json").write_text("[]")
     write_table(pl.DataFrame([row for row, _ in CASES], schema=CLIPS), folder / "clips.parquet", CLIPS)
     for shard in range(SHARDS):
@@ -111,7 +117,7 @@ def run_all(folder: Path, videos: Path, threads: int = 1) -> None:
     run_stage("frames", folder, "plan.parquet")
 
 
-def table(folder: Path, prefix: str, schema: pl.Schema) -> dict[str, dict[str, Any]]:
+def read_by_id(folder: Path, prefix: str, schema: pl.Schema) -> dict[str, dict[str, Any]]:
     frames = [read_table(folder / f"{prefix}{shard}.parquet", schema) for shard in range(SHARDS)]
     name = next(iter(schema))
     return {row[name]: row for row in pl.concat(frames).iter_rows(named=True)}
@@ -122,19 +128,19 @@ def videos(barcode: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("videos")
     for path in (folder / "good.mp4", folder.parent / "secret.mp4"):
         shutil.copy(barcode, path)
-    run_ffmpeg("-i", barcode, "-c", "copy", folder.parent / "late.mp4")  # its index comes last
+    run_ffmpeg("-i", barcode, "-c", "copy", folder.parent / "late.mp4")  # with the index at the end
     long = barcode_video(folder.parent / "long.mkv", 120)
-    whole, late, matroska = (path.read_bytes() for path in (barcode, folder.parent / "late.mp4", long))
-    middle, length = whole.index(b"mdat") + len(whole) // 3, matroska.index(b"\x44\x89\x88") + 3
+    good, late_index, matroska = (path.read_bytes() for path in (barcode, folder.parent / "late.mp4", long))
+    damage_start, duration_offset = good.index(b"mdat") + len(good) // 3, matroska.index(b"\x44\x89\x88") + 3
     contents = {
-        "cut_off.mp4": whole[: len(whole) * 3 // 5],
-        "without_index.mp4": late[: len(late) * 3 // 5],
+        "cut_off.mp4": good[: len(good) * 3 // 5],
+        "without_index.mp4": late_index[: len(late_index) * 3 // 5],
         "cut.mkv": matroska[: len(matroska) * 2 // 5],
-        "lying.mkv": matroska[:length] + struct.pack(">d", 100_000.0) + matroska[length + 8 :],
-        "damaged.mp4": whole[:middle] + bytes(600) + whole[middle + 600 :],
+        "lying.mkv": matroska[:duration_offset] + struct.pack(">d", 100_000.0) + matroska[duration_offset + 8 :],
+        "damaged.mp4": good[:damage_start] + bytes(600) + good[damage_start + 600 :],
         "empty.mp4": b"",
         "text.mp4": b"<html>This video is not available</html>",
-        "zip.mp4": b"PK\3\4" + whole,
+        "zip.mp4": b"PK\3\4" + good,
     }
     for name, content in contents.items():
         (folder / name).write_bytes(content)
@@ -142,7 +148,9 @@ def videos(barcode: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     black = ("-vf", "drawbox=t=fill:color=black:enable='between(n,24,71)'", *X264, "-pix_fmt", "yuv420p")
     run_ffmpeg("-f", "lavfi", "-i", "testsrc=s=128x128:r=24:d=4", *black, folder / "ready.mp4")
     run_ffmpeg("-f", "lavfi", "-i", "color=black:s=128x128:r=24:d=1", *X264, folder / "dark.mp4")
-    fading = barcode_video(folder / "fading.mp4", 48, before=("-vf", "drawbox=t=fill:color=black:enable='gte(n,30)'"))
+    fading = barcode_video(
+        folder / "fading.mp4", 48, encoder_options=("-vf", "drawbox=t=fill:color=black:enable='gte(n,30)'")
+    )
     concatenate(fading, barcode, folder / "faded.mp4", Encode(preset="ultrafast"), Concat())
     concatenate(barcode, fading, folder / "raised.mp4", Encode(preset="ultrafast"), Concat())
     hdr = ("-vf", "setsar=64/45", "-color_trc", "smpte2084", *X264, "-x264-params", "transfer=smpte2084")
@@ -155,98 +163,101 @@ def videos(barcode: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(videos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stage_results(videos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     run_all(folder, videos)
     return folder
 
 
-def test_every_clip_exists_or_has_a_reason(made: Path, videos: Path) -> None:
-    manifest = table(made, "c", CLIP_MANIFEST)
-    assert {clip_id: row["status"] for clip_id, row in manifest.items()} == EXPECTED
+def test_every_clip_exists_or_has_a_reason(stage_results: Path, videos: Path) -> None:
+    manifest = read_by_id(stage_results, "c", CLIP_MANIFEST)
+    assert {clip_id: row["status"] for clip_id, row in manifest.items()} == EXPECTED_STATUS
     for row in manifest.values():
-        assert (made / "store" / row["object"]).is_file() if row["status"] == "ok" else row["message"]
+        assert (stage_results / "store" / row["object"]).is_file() if row["status"] == "ok" else row["message"]
         assert str(videos) not in row["message"]
-    whole = manifest["whole.all"]
-    kept = made / "store" / whole["object"]
-    assert whole["sha256"] == file_digest(videos / "good.mp4") == file_digest(kept)
-    # No link: who replaces a file in place would change what is stored under the old one's digest.
-    assert not kept.samefile(videos / "good.mp4") and not kept.is_symlink()
+    whole_clip = manifest["whole.all"]
+    stored = stage_results / "store" / whole_clip["object"]
+    assert whole_clip["sha256"] == file_digest(videos / "good.mp4") == file_digest(stored)
+    # The store holds a copy: with a link, a file that is replaced in place would no longer match its digest.
+    assert not stored.samefile(videos / "good.mp4") and not stored.is_symlink()
     for shard in range(SHARDS):
-        units = read_table(made / f"c{shard}.parquet", CLIP_MANIFEST)["cluster"]
-        assert {compute_shard(unit, SHARDS) for unit in units} == {shard}
-        sources = read_table(made / f"s{shard}.parquet", SOURCES)["source_id"].to_list()
+        clusters = read_table(stage_results / f"c{shard}.parquet", CLIP_MANIFEST)["cluster"]
+        assert {compute_shard(cluster, SHARDS) for cluster in clusters} == {shard}
+        sources = read_table(stage_results / f"s{shard}.parquet", SOURCES)["source_id"].to_list()
         assert sources == sorted(sources)
 
 
-def test_frames_of_the_clips(made: Path) -> None:
-    manifest = table(made, "c", CLIP_MANIFEST)
+def test_clips_have_the_planned_frames(stage_results: Path) -> None:
+    manifest = read_by_id(stage_results, "c", CLIP_MANIFEST)
 
-    def shown(clip_id: str) -> list[int]:
-        path = made / "store" / manifest[clip_id]["object"]
-        return numbers(read_frames(path, range(read_packet_index(path).frames)))
+    def read_frame_numbers(clip_id: str) -> list[int]:
+        path = stage_results / "store" / manifest[clip_id]["object"]
+        return read_barcodes(read_frames(path, range(read_packet_index(path).frame_count)))
 
-    assert shown("pair.first") == list(range(12, 36))
-    assert shown("long.segment") == list(range(6, 30))
-    joined = shown("pair.joined")
+    assert read_frame_numbers("pair.first") == list(range(12, 36))
+    assert read_frame_numbers("long.segment") == list(range(6, 30))
+    joined = read_frame_numbers("pair.joined")
     assert joined[:24] == list(range(12, 36)) and joined[72:] == list(range(24, 48))
-    assert shown("twins.joined")[:24] == shown("twins.joined")[72:] == list(range(12, 36))
+    assert read_frame_numbers("twins.joined")[:24] == read_frame_numbers("twins.joined")[72:] == list(range(12, 36))
     spans = {name: (row["black_start"], row["black_end"]) for name, row in manifest.items() if name.endswith("joined")}
     assert {name: span for name, span in spans.items() if manifest[name]["status"] == "ok"} == {
         **dict.fromkeys(("pair.joined", "twins.joined", "dark.joined", "ready.joined"), (24, 72)),
         **dict.fromkeys(("faded.joined", "raised.joined"), (48, 96)),
     }
-    assert len(shown("still.pictures")) == 8
+    assert len(read_frame_numbers("still.pictures")) == 8
 
 
-def test_clip_metadata_and_plan(made: Path) -> None:
+def test_clip_metadata_and_frame_plans_are_written(stage_results: Path) -> None:
     metadata = {
-        row["clip_id"]: row for row in read_table(made / "clip_metadata.parquet", CLIP_METADATA).iter_rows(named=True)
+        row["clip_id"]: row
+        for row in read_table(stage_results / "clip_metadata.parquet", CLIP_METADATA).iter_rows(named=True)
     }
-    assert sorted(metadata) == sorted(name for name, status in EXPECTED.items() if status == "ok")
+    assert sorted(metadata) == sorted(name for name, status in EXPECTED_STATUS.items() if status == "ok")
     joined = metadata["pair.joined"]
     assert (joined["frames"], joined["shots"], joined["codec"], joined["width"]) == (96, 3, "h264", 128)
     assert (joined["black_share"], joined["duration_s"]) == (pytest.approx(0.5), pytest.approx(4))
     assert "scenedetect=0." in joined["shot_detector"]
-    shape = ("width", "height", "rotation", "mirrored", "sample_aspect_ratio", "video_streams", "color_transfer")
+    fields = ("width", "height", "rotation", "mirrored", "sample_aspect_ratio", "video_streams", "color_transfer")
     selfie = metadata["selfie.all"]
-    assert [selfie[name] for name in shape] == [128, 128, 270, True, "64:45", 2, "smpte2084"]
-    assert [joined[name] for name in shape] == [128, 128, 0, False, "1:1", 1, ""]
-    plans = plans_in(made / "plan.parquet")
+    assert [selfie[name] for name in fields] == [128, 128, 270, True, "64:45", 2, "smpte2084"]
+    assert [joined[name] for name in fields] == [128, 128, 0, False, "1:1", 1, ""]
+    plans = read_plans(stage_results / "plan.parquet")
     assert plans["dark.joined"]["indices"] == plans["pair.joined"]["indices"]
     assert plans["pair.joined"]["indices"] == [4, 12, 20, 48, 76, 84, 92]
     assert plans["whole.all"]["indices"] == [0, 7, 15, 23, 31, 39, 47]
     assert plans["whole.all"]["times_s"] == pytest.approx([n / 24 for n in plans["whole.all"]["indices"]])
 
 
-def test_a_rerun_gives_the_same_bytes_and_makes_no_new_objects(made: Path, videos: Path, tmp_path: Path) -> None:
-    digests = {path.name: file_digest(path) for path in made.glob("*.parquet")}
-    objects = {path: path.stat().st_mtime_ns for path in (made / "store").glob("*/*/*")}
+def test_a_rerun_writes_the_same_bytes_and_no_new_objects(stage_results: Path, videos: Path, tmp_path: Path) -> None:
+    digests = {path.name: file_digest(path) for path in stage_results.glob("*.parquet")}
+    objects = {path: path.stat().st_mtime_ns for path in (stage_results / "store").glob("*/*/*")}
     run_all(tmp_path, videos, threads=2)  # with a fresh store
     for shard in range(SHARDS):
-        run_stage("clips", made, f"c{shard}.parquet", shard=shard, sources=f"s{shard}.parquet")
-    for folder in (made, tmp_path):
+        run_stage("clips", stage_results, f"c{shard}.parquet", shard=shard, sources=f"s{shard}.parquet")
+    for folder in (stage_results, tmp_path):
         assert {path.name: file_digest(path) for path in folder.glob("*.parquet")} == digests
-    assert {path: path.stat().st_mtime_ns for path in (made / "store").glob("*/*/*")} == objects
+    assert {path: path.stat().st_mtime_ns for path in (stage_results / "store").glob("*/*/*")} == objects
 
 
-def plans_in(path: Path) -> dict[str, dict[str, Any]]:
+def read_plans(path: Path) -> dict[str, dict[str, Any]]:
     return {row["clip_id"]: row for row in read_table(path, FRAME_PLAN).iter_rows(named=True)}
 
 
-def test_a_grid_is_planned_and_previewed_as_one_picture(made: Path, tmp_path: Path) -> None:
-    key, table = tmp_path / "grid", tmp_path / "grid.parquet"
+def test_a_grid_is_planned_and_previewed_as_one_picture(stage_results: Path, tmp_path: Path) -> None:
+    settings_stem, table = tmp_path / "grid", tmp_path / "grid.parquet"
     transform = {"show": "grid", "rows": 2, "columns": 3}
-    Path(f"{key}.json").write_text(
-        settings_text("frames", {"rule": {"rule": "interior", "frames": 6, "transform": transform}})
+    Path(f"{settings_stem}.json").write_text(
+        format_settings_line("frames", {"rule": {"rule": "interior", "frames": 6, "transform": transform}})
     )
-    run_stage("frames", made, table, settings=key)
-    plan = plans_in(table)["pair.first"]
+    run_stage("frames", stage_results, table, settings=settings_stem)
+    plan = read_plans(table)["pair.first"]
     assert plan["grid"] == [2, 3] and "one picture, 2 x 3" in plan["note"]
-    run_stage("preview", made, tmp_path / "grid.png", settings=key, frames=table)
+    run_stage("preview", stage_results, tmp_path / "grid.png", settings=settings_stem, frames=table)
     sheet = cv2.imread(str(tmp_path / "grid.png"))
     assert sheet is not None
     assert sheet.shape[0] >= 2 * 240 and sheet.shape[1] == 3 * 240 + 12
     picture = sheet[44 : 44 + 480, 6 : 6 + 720]
-    shown = [read_barcode(picture[y : y + 240, x : x + 240]) for y in (0, 240) for x in (0, 240, 480)]
-    assert [number - shown[0] for number in shown] == [index - plan["indices"][0] for index in plan["indices"]]
+    frame_numbers = [read_barcode(picture[y : y + 240, x : x + 240]) for y in (0, 240) for x in (0, 240, 480)]
+    assert [number - frame_numbers[0] for number in frame_numbers] == [
+        index - plan["indices"][0] for index in plan["indices"]
+    ]

@@ -74,9 +74,11 @@ def completion(
     received: ReceivedRequest, text: str | None = "Yes", *, frames: int | None = None, **changes: Any
 ) -> dict[str, Any]:
     """Return a chat completion; `changes` replace fields of its choice, or `model` and `usage`."""
-    shown = len(received.images) if frames is None else frames
-    counted = TEXT_TOKENS + FRAME_TOKENS * shown
-    usage = changes.pop("usage", {"prompt_tokens": counted, "completion_tokens": 1, "total_tokens": counted + 1})
+    frame_count = len(received.images) if frames is None else frames
+    token_count = TEXT_TOKENS + FRAME_TOKENS * frame_count
+    usage = changes.pop(
+        "usage", {"prompt_tokens": token_count, "completion_tokens": 1, "total_tokens": token_count + 1}
+    )
     model = changes.pop("model", received.body["model"])
     message = {"role": "assistant", "content": text, **changes.pop("message", {})}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None, **changes}
@@ -94,9 +96,9 @@ def describe_server(received: ReceivedRequest) -> ServerReply:
     return ServerReply({"object": "list", "data": [{"id": MODEL, "object": "model"}]})
 
 
-def build_logprobs(received: ReceivedRequest, shown: str = "") -> dict[str, Any]:
+def build_logprobs(received: ReceivedRequest, frames: str = "") -> dict[str, Any]:
     """Return logprobs for `logprob_token_ids` that depend on the prompt and the frames."""
-    yes = probability_of_yes(received.prompt + shown)
+    yes = probability_of_yes(received.prompt + frames)
     probabilities = dict(zip(TOKENS.values(), (yes, 0.9 - yes, 0.02, 0.01), strict=True))
     top = [
         {"token": f"token_id:{token}", "logprob": math.log(probabilities[token]), "bytes": None}
@@ -123,10 +125,10 @@ def reply_by_frames(received: ReceivedRequest) -> ServerReply:
     """Return a reply that depends on the frames: scores, or one of two letters and a digest."""
     if received.path == "/tokenize":
         return reply_correctly(received)
-    shown = "".join(received.images)
+    frames = "".join(received.images)
     if "logprob_token_ids" in received.body:
-        return ServerReply(completion(received, logprobs=build_logprobs(received, shown)))
-    digest = zlib.crc32(shown.encode())
+        return ServerReply(completion(received, logprobs=build_logprobs(received, frames)))
+    digest = zlib.crc32(frames.encode())
     return ServerReply(completion(received, f"{'AB'[digest % 2]} {digest}"))
 
 
@@ -155,8 +157,10 @@ class FrameCachingServer:
 
 def error(status: int, code: str = "", message: str = "it says no", **headers: str) -> ServerReply:
     """Return an error in the format of the API."""
-    names = {name.replace("_", "-"): value for name, value in headers.items()}
-    return ServerReply({"error": {"message": message, "type": code or "x", "code": code or None}}, status, names)
+    header_values = {name.replace("_", "-"): value for name, value in headers.items()}
+    return ServerReply(
+        {"error": {"message": message, "type": code or "x", "code": code or None}}, status, header_values
+    )
 
 
 class ChatServer(ThreadingHTTPServer):
@@ -179,7 +183,7 @@ class ChatServer(ThreadingHTTPServer):
     @property
     def prompts(self) -> list[str]:
         """Return the prompts of the chat completions in the order of arrival."""
-        return [one.prompt for one in self.received if one.path.endswith("/chat/completions")]
+        return [request.prompt for request in self.received if request.path.endswith("/chat/completions")]
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -232,5 +236,5 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_DELETE = do_POST
 
-    def log_message(self, format: str, *words: object) -> None:
+    def log_message(self, format: str, *arguments: object) -> None:
         """Log nothing; requests are recorded."""

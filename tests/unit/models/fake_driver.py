@@ -24,11 +24,11 @@ FREE = 81_007
 
 def gpu(index: int, free: int | str = FREE, **fields: str) -> dict[str, str]:
     """Return what the driver reports of an H100, or of another card by other fields (`memory_total` for `memory.total`)."""
-    usual = {
+    defaults = {
         "index": str(index), "uuid": f"GPU-{index}{index}aa-bb", "memory.free": str(free), "memory.total": "81559",
         "driver_version": "580.65.06", "compute_cap": "9.0", "name": "NVIDIA H100 80GB HBM3",
     }  # fmt: skip
-    return usual | {name.replace("memory_", "memory."): value for name, value in fields.items()}
+    return defaults | {name.replace("memory_", "memory."): value for name, value in fields.items()}
 
 
 class FakeDriver:

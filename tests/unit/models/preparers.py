@@ -12,7 +12,7 @@ from reprise.core.errors import MachineError, UserError
 from reprise.media.errors import MediaError
 from reprise.models.base import Answer, ClipFrames, ModelSpec, PreparedClip, Request
 
-RAISED: dict[str, BaseException] = {
+ERROR_BY_CLIP_ID: dict[str, BaseException] = {
     "value": ValueError("bad shape"), "media": MediaError("corrupt", "frame 3"), "exit": SystemExit(0),
     "user": UserError("correct the file"), "machine": MachineError("the disk is full"),
 }  # fmt: skip
@@ -30,8 +30,8 @@ class Preparer:
         if self._notes is not None:
             with self._notes.open("a") as stream:
                 stream.write(f"{clip.clip_id} {os.getpid()}\n")
-        if clip.clip_id in RAISED:
-            raise RAISED[clip.clip_id]
+        if clip.clip_id in ERROR_BY_CLIP_ID:
+            raise ERROR_BY_CLIP_ID[clip.clip_id]
         if clip.clip_id == "sigkill":
             os.kill(os.getpid(), signal.SIGKILL)
         return np.arange(len(clip.clip_id))
@@ -41,7 +41,7 @@ class Preparer:
         return {"pixels": np.full((9001, 3), 7, np.uint8), "none": np.empty((0, 3)), "frames": frames}
 
 
-class Summing:
+class SummingModel:
     """Answers with the sum of its inputs; requires prepared clips."""
 
     def __init__(self, spec: ModelSpec) -> None:
@@ -54,18 +54,19 @@ class Summing:
         ready.step_seconds["encode"] = 0.25
         for request in requests:
             ready.inputs["frames"] += 0  # torch wants memory that it may write to
-            yield Answer(text=f"{request.prompt}: {int(sum(one.sum() for one in ready.inputs.values()))}")
+            yield Answer(text=f"{request.prompt}: {int(sum(array.sum() for array in ready.inputs.values()))}")
 
 
-class Echo:
+class EchoModel:
     """Answers with the prompt; at one request, it sends a signal to a process, by default to its own."""
 
-    def __init__(self, at: str = "", what: int = signal.SIGKILL, whose: int = 0) -> None:
-        self.at, self.what, self.whose = at, what, whose
+    def __init__(self, fault_request_id: str = "", signal_number: int = signal.SIGKILL, process_id: int = 0) -> None:
+        self.fault_request_id = fault_request_id
+        self.signal_number, self.process_id = signal_number, process_id
 
     def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
-        for one in requests:
-            if one.request_id == self.at:
-                os.kill(self.whose or os.getpid(), self.what)
+        for request in requests:
+            if request.request_id == self.fault_request_id:
+                os.kill(self.process_id or os.getpid(), self.signal_number)
                 time.sleep(60)
-            yield Answer(text=one.prompt)
+            yield Answer(text=request.prompt)

@@ -48,7 +48,7 @@ class RawServer:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/v1"
         self.requests: list[ReceivedRequest] = []
-        self.connections = 0
+        self.connection_count = 0
         self._open: list[Connection] = []
         self._threads = [threading.Thread(target=self._accept, name="raw server")]
 
@@ -69,7 +69,7 @@ class RawServer:
                 sock, _ = self._listener.accept()
             except OSError:
                 return
-            self.connections += 1
+            self.connection_count += 1
             thread = threading.Thread(target=self._handle, args=(Connection(self, sock),))
             self._threads.append(thread)
             thread.start()
@@ -81,19 +81,19 @@ class RawServer:
             connection.close()
 
 
-def response(body: bytes | dict[str, Any], status: int = 200, **headers: str) -> bytes:
-    """Return a reply as bytes; `headers` replace the default ones, and empty ones are left out."""
+def encode_reply(body: bytes | dict[str, Any], status: int = 200, **headers: str) -> bytes:
+    """Return a reply as bytes; `headers` replace the default headers, and an empty value removes one."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     fields = {"content_type": "application/json", "content_length": str(len(content)), **headers}
     lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in fields.items() if value)
     return f"HTTP/1.1 {status} Some\r\n{lines}\r\n".encode() + content
 
 
-def replying(make: Callable[[ReceivedRequest], bytes]) -> Callable[[Connection], None]:
-    """Return a function that replies to every request of a connection with these bytes."""
+def serve_replies(make_reply: Callable[[ReceivedRequest], bytes]) -> Callable[[Connection], None]:
+    """Return a function that replies to every request of a connection with the bytes that `make_reply` returns."""
 
     def serve(connection: Connection) -> None:
         while (request := connection.read()) is not None:
-            connection.send(make(request))
+            connection.send(make_reply(request))
 
     return serve

@@ -1,4 +1,4 @@
-"""What is in the key of the response cache, and what is not (docs/reference/response-cache.md)."""
+"""Test which settings change the key of the response cache (docs/reference/response-cache.md)."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from reprise.stages.clip_requests import gather_clip_requests
 from tests.unit.config.conftest import ROOT, Project
 from tests.unit.rows import request_row
 
-CHANGED = (
+CHANGED_KEY_MESSAGE = (
     "The response cache's key for {} changed, so every cached response is requested, and paid for, again. If answers "
     "change on purpose: raise the version of the code (an adapter's in models/adapters.py, DECODER_VERSION in "
     "plan/versions.py), add a line to CHANGELOG.md, and record the new key here. If not, keep the key: give a new "
@@ -37,7 +37,7 @@ REVISION = "0123456789" * 4
 WEIGHTS = f"label: Model\nrepo: owner/name\nrevision: {REVISION}\n"
 VENDOR = "label: Model\nsettings: {model: m}\n"
 # Adapter, or engine of a server -> a model's file with the minimum of settings.
-MODELS = {
+MODEL_FILES = {
     "transformers": f"{WEIGHTS}adapter: transformers\n",
     "contrastive": f"{WEIGHTS}adapter: contrastive\n",
     "text": f"{WEIGHTS}adapter: text\n",
@@ -46,7 +46,7 @@ MODELS = {
     "gemini": f"{VENDOR}adapter: gemini\n",
     "vllm": f"{WEIGHTS}adapter: openai\nserved_by: vllm\nsettings: {{frames: images}}\n",
 }
-GOLDEN = {
+RECORDED_KEYS = {
     "transformers": "fc020d41e3cdee47",
     "contrastive": "cc9d46bac6cabdc0",
     "text": "d91d4fa4b06e81c1",
@@ -56,8 +56,13 @@ GOLDEN = {
     "vllm": "68c6c510fb95a3c2",
 }
 PROMPT = {"system": "s", "user": "Does {caption} fit?"}
-ASKED: dict[str, Any] = {"form": "f", "ask": "score", "max_tokens": 8, "sampling": {"rule": "uniform", "frames": 8}}
-LOCAL = "label: Model\nadapter: transformers\ncheckpoint: weights\n"
+PROTOCOL: dict[str, Any] = {
+    "form": "f",
+    "request_type": "score",
+    "max_tokens": 8,
+    "sampling": {"rule": "uniform", "frames": 8},
+}
+LOCAL_MODEL = "label: Model\nadapter: transformers\ncheckpoint: weights\n"
 
 
 class Keys:
@@ -66,16 +71,16 @@ class Keys:
     def __init__(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         self.project = project
         self.versions = dict.fromkeys(("torch", "transformers"), "1.0")
-        monkeypatch.setattr(run_keys, "installed_version", lambda name: self.versions.get(name, "1.0"))
+        monkeypatch.setattr(run_keys, "read_installed_version", lambda name: self.versions.get(name, "1.0"))
         project.write("envs/serve.txt", "# vLLM\nvllm==0.32.0\ntorch==2.13.0\n")
         project.write("weights/model.safetensors", "weights")
 
-    def run_key(self, model: str, prompt: Mapping[str, str] = PROMPT, **asked: Any) -> ModelRunKey:
+    def run_key(self, model: str, prompt: Mapping[str, str] = PROMPT, **protocol: Any) -> ModelRunKey:
         self.project.write("config/models/model.yaml", model)
-        return RunKeys(self.project.plan()).model_key("b/p/s/model", "model", dict(prompt), ASKED | asked)
+        return RunKeys(self.project.plan()).model_key("b/p/s/model", "model", dict(prompt), PROTOCOL | protocol)
 
-    def __call__(self, model: str = LOCAL, prompt: Mapping[str, str] = PROMPT, **asked: Any) -> str:
-        return self.run_key(model, prompt, **asked).key
+    def __call__(self, model: str = LOCAL_MODEL, prompt: Mapping[str, str] = PROMPT, **protocol: Any) -> str:
+        return self.run_key(model, prompt, **protocol).key
 
 
 @pytest.fixture
@@ -86,9 +91,11 @@ def keys(project: Project, monkeypatch: pytest.MonkeyPatch) -> Keys:
 # --- the key of a run -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", GOLDEN)
+@pytest.mark.parametrize("name", RECORDED_KEYS)
 def test_the_key_of_a_run_is_as_recorded(keys: Keys, name: str) -> None:
-    assert keys(MODELS[name])[:16] == GOLDEN[name], CHANGED.format(f"adapter or engine '{name}'")
+    assert keys(MODEL_FILES[name])[:16] == RECORDED_KEYS[name], CHANGED_KEY_MESSAGE.format(
+        f"adapter or engine '{name}'"
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,30 +116,30 @@ def test_the_key_of_a_run_is_as_recorded(keys: Keys, name: str) -> None:
     ],
 )
 def test_settings_of_a_model_that_affect_answers_change_the_key(keys: Keys, old: str, new: str) -> None:
-    model = MODELS["transformers"]
+    model = MODEL_FILES["transformers"]
     assert old in model and keys(model.replace(old, new)) != keys(model)
 
 
 @pytest.mark.parametrize(
-    ("prompt", "asked"),
+    ("prompt", "protocol"),
     [
         ({"user": "Does it fit? {caption}"}, {}),
         ({"system": "Answer."}, {}),
         ({"user": "{frames} Does {caption} fit?"}, {}),
-        ({}, {"ask": "write"}),
+        ({}, {"request_type": "write"}),
         ({}, {"max_tokens": 9}),
         ({}, {"form": "g"}),
         ({}, {"sampling": {"rule": "uniform", "frames": 16}}),
     ],
 )
-def test_the_protocol_changes_the_key(keys: Keys, prompt: dict[str, str], asked: dict[str, Any]) -> None:
-    assert keys(prompt=PROMPT | prompt, **asked) != keys()
+def test_the_protocol_changes_the_key(keys: Keys, prompt: dict[str, str], protocol: dict[str, Any]) -> None:
+    assert keys(prompt=PROMPT | prompt, **protocol) != keys()
 
 
-def test_other_weights_change_the_key_and_where_they_lie_does_not(keys: Keys) -> None:
+def test_other_weights_change_the_key_and_their_folder_does_not(keys: Keys) -> None:
     first = keys()
     shutil.copytree(keys.project.root / "weights", keys.project.root / "moved")
-    assert keys(LOCAL.replace("weights", "moved")) == first
+    assert keys(LOCAL_MODEL.replace("weights", "moved")) == first
     keys.project.write("weights/model.safetensors", "other weights")
     assert keys() != first
 
@@ -149,12 +156,12 @@ def test_the_versions_of_adapter_and_decoder_change_the_key(keys: Keys, monkeypa
 @pytest.mark.parametrize(
     ("model", "libraries"),
     [
-        (LOCAL, ("torch", "torchvision", "transformers", "tokenizers", "pillow", "av")),
-        (f"{LOCAL}settings: {{quantised: nf4}}\n", QUANTISATION_PACKAGES["nf4"]),
-        (f"{LOCAL}attention: flash_attention_2\n", ("flash-attn", "kernels")),
-        (MODELS["contrastive"], ("torch", "transformers", "tokenizers", "pillow", "av")),
-        (MODELS["text"], ("torch", "transformers", "tokenizers")),
-        (MODELS["openai"], ("av", "pillow")),
+        (LOCAL_MODEL, ("torch", "torchvision", "transformers", "tokenizers", "pillow", "av")),
+        (f"{LOCAL_MODEL}settings: {{quantised: nf4}}\n", QUANTISATION_PACKAGES["nf4"]),
+        (f"{LOCAL_MODEL}attention: flash_attention_2\n", ("flash-attn", "kernels")),
+        (MODEL_FILES["contrastive"], ("torch", "transformers", "tokenizers", "pillow", "av")),
+        (MODEL_FILES["text"], ("torch", "transformers", "tokenizers")),
+        (MODEL_FILES["openai"], ("av", "pillow")),
     ],
 )
 def test_versions_of_libraries_that_compute_answers_change_the_key(
@@ -170,17 +177,17 @@ def test_versions_of_libraries_that_compute_answers_change_the_key(
 
 
 @pytest.mark.parametrize(
-    "more",
+    "setting",
     [
         "label: Another\n", "gpus: 4\n", "gpus: 4\ngpus_per_copy: 2\n", "memory_mb: 64000\n", "threads: 16\n", "hours: 2\n", "settings: {}\n",
         "partitions: 4\n", "reference: true\n", "settings: {option_share: 0.1}\n",
         "patterns: [{name: n, pattern: 'I vote for (?P<option>[AB])'}]\n",
     ],
 )  # fmt: skip
-def test_resources_and_the_extraction_of_answers_do_not_change_the_key(keys: Keys, more: str) -> None:
-    name = more.partition(":")[0]
-    without = "".join(line for line in LOCAL.splitlines(keepends=True) if not line.startswith(f"{name}:"))
-    assert keys(without + more) == keys()
+def test_resources_and_the_extraction_of_answers_do_not_change_the_key(keys: Keys, setting: str) -> None:
+    name = setting.partition(":")[0]
+    other_lines = "".join(line for line in LOCAL_MODEL.splitlines(keepends=True) if not line.startswith(f"{name}:"))
+    assert keys(other_lines + setting) == keys()
 
 
 @pytest.mark.parametrize(
@@ -193,32 +200,34 @@ def test_resources_and_the_extraction_of_answers_do_not_change_the_key(keys: Key
     ],
 )
 def test_paths_budgets_and_shards_do_not_change_the_key(keys: Keys, file: str, old: str, new: str) -> None:
-    first = keys(MODELS["transformers"])
+    first = keys(MODEL_FILES["transformers"])
     keys.project.edit(file, old, new)
-    assert keys(MODELS["transformers"]) == first
+    assert keys(MODEL_FILES["transformers"]) == first
 
 
-def test_how_a_server_is_reached_does_not_change_the_key(keys: Keys) -> None:
-    model = MODELS["openai"]
+def test_settings_of_the_connection_to_a_server_do_not_change_the_key(keys: Keys) -> None:
+    model = MODEL_FILES["openai"]
     first = keys(model)
-    more = "concurrency: 32, timeout_s: 5, retries: 1, max_images: 9, image_tokens: 9, check_frames: false, "
-    more += "frames_once: true, "
-    assert keys(model.replace("{", "{" + more).replace("8000", "9000")) == first
+    settings = "concurrency: 32, timeout_s: 5, retries: 1, max_images: 9, image_tokens: 9, check_frames: false, "
+    settings += "frames_once: true, "
+    assert keys(model.replace("{", "{" + settings).replace("8000", "9000")) == first
     assert keys(model.replace("server: s", "server: t")) != first
     assert keys(model.replace("model: m", "model: n")) != first
 
 
 def test_the_devices_of_a_server_do_not_change_the_key_and_its_packages_do(keys: Keys) -> None:
-    model = MODELS["vllm"]
+    model = MODEL_FILES["vllm"]
     first = keys.run_key(model)
-    others = (
+    served_by_values = (
         "{engine: vllm, tensor_parallel: 4}",
         "{engine: vllm, gpu_memory: 0.5, start_minutes: 90}",
         "vllm\ngpus: 4",
     )
-    spread = [keys.run_key(model.replace("served_by: vllm", f"served_by: {served}")) for served in others]
-    assert {key.key for key in spread} == {first.key}
-    assert all(key.hosting is not None and "--tensor-parallel-size" in key.hosting.arguments for key in spread)
+    keys_by_devices = [
+        keys.run_key(model.replace("served_by: vllm", f"served_by: {served_by}")) for served_by in served_by_values
+    ]
+    assert {key.key for key in keys_by_devices} == {first.key}
+    assert all(key.hosting is not None and "--tensor-parallel-size" in key.hosting.arguments for key in keys_by_devices)
     keys.project.write("envs/serve.txt", "torch==2.13.0\n\n# a comment\nvllm==0.32.0\n")
     assert keys(model) == first.key
     keys.project.write("envs/serve.txt", "vllm==0.33.0\ntorch==2.13.0\n")
@@ -226,10 +235,10 @@ def test_the_devices_of_a_server_do_not_change_the_key_and_its_packages_do(keys:
 
 
 def test_the_version_of_the_stage_is_a_param_and_in_no_key(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = keys.run_key(LOCAL)
+    first = keys.run_key(LOCAL_MODEL)
     monkeypatch.setitem(run_keys.STAGE_VERSIONS, "infer", 9)
-    raised = keys.run_key(LOCAL)
-    assert raised.code_versions == {"stage infer": 9} and raised != first and raised.key == first.key
+    next_version = keys.run_key(LOCAL_MODEL)
+    assert next_version.code_versions == {"stage infer": 9} and next_version != first and next_version.key == first.key
 
 
 # --- the key of a request ---------------------------------------------------------------------------------------------
@@ -249,36 +258,38 @@ CLIP: dict[str, Any] = {
 }  # fmt: skip
 
 
-def entry(request: Mapping[str, Any] | None = None, *, labels: bool = False, **changes: Any) -> str:
+def compute_entry_key(request: Mapping[str, Any] | None = None, *, labels: bool = False, **changes: Any) -> str:
     """Return the key of one request, with changes to its row, to the frame plan and to the clip."""
-    row = request_row("i#pos", clip_id="c", ask="score", prompt="prompt", expected="Yes") | dict(request or {})
-    plan, clip = (known | {name: changes[name] for name in changes.keys() & known.keys()} for known in (PLAN, CLIP))
+    requests = request_row("i#pos", clip_id="c", request_type="score", prompt="prompt", expected="Yes") | dict(
+        request or {}
+    )
+    plan, clip = (row | {name: changes[name] for name in changes.keys() & row.keys()} for row in (PLAN, CLIP))
     tables = (
-        pl.DataFrame([row], schema=REQUESTS),
+        pl.DataFrame([requests], schema=REQUESTS),
         pl.DataFrame([plan], schema=FRAME_PLAN),
         pl.DataFrame([clip], schema=CLIP_MANIFEST),
     )
-    (work,) = gather_clip_requests(*tables, Store(Path("store")), with_labels=labels)
-    return work.entry_ids[0]
+    (clip_requests,) = gather_clip_requests(*tables, Store(Path("store")), with_labels=labels)
+    return clip_requests.entry_ids[0]
 
 
 def test_the_key_of_a_request_is_as_recorded() -> None:
-    work = ClipRequests(
+    clip_requests = ClipRequests(
         ClipFrames("c", None, (1, 5), (0.1, 0.5)), compute_frames_digest("0" * 64, (1, 5), (0.1, 0.5), None), (REQUEST,)
     )
-    assert work.entry_ids == ["d778a60e7c1d1d6d18c72806cdb8e2b9"], CHANGED.format("a request")
+    assert clip_requests.entry_ids == ["d778a60e7c1d1d6d18c72806cdb8e2b9"], CHANGED_KEY_MESSAGE.format("a request")
 
 
 @pytest.mark.parametrize(
     "changes",
     [
         {"sha256": "1" * 64}, {"indices": [1, 6]}, {"indices": [5, 1]}, {"times_s": [0.1, 0.6]}, {"grid": [1, 2]},
-        {"request": {"prompt": "another prompt"}}, {"request": {"system": "another"}}, {"request": {"ask": "choose"}},
+        {"request": {"prompt": "another prompt"}}, {"request": {"system": "another"}}, {"request": {"request_type": "choose"}},
         {"request": {"options": ["A", "B"]}}, {"request": {"max_tokens": 9}},
     ],
 )  # fmt: skip
 def test_frames_and_prompt_change_the_key_of_a_request(changes: dict[str, Any]) -> None:
-    assert entry(**changes) != entry()
+    assert compute_entry_key(**changes) != compute_entry_key()
 
 
 @pytest.mark.parametrize(
@@ -290,12 +301,12 @@ def test_frames_and_prompt_change_the_key_of_a_request(changes: dict[str, Any]) 
     ],
 )  # fmt: skip
 def test_names_paths_and_labels_do_not_change_the_key_of_a_request(changes: dict[str, Any]) -> None:
-    assert entry(**changes) == entry()
+    assert compute_entry_key(**changes) == compute_entry_key()
 
 
-def test_a_corrected_label_changes_the_key_where_a_baseline_answers_by_it() -> None:
-    assert entry(labels=True) != entry({"expected": "No"}, labels=True)
-    assert {name for name, info in ADAPTERS.items() if info.reads_labels} == {"oracle", "random"}
+def test_a_corrected_label_changes_the_key_of_a_baseline_that_uses_labels() -> None:
+    assert compute_entry_key(labels=True) != compute_entry_key({"expected": "No"}, labels=True)
+    assert {name for name, info in ADAPTERS.items() if info.needs_labels} == {"oracle", "random"}
 
 
 def test_the_position_of_frames_in_a_prompt_changes_the_key_of_a_request() -> None:
@@ -313,16 +324,24 @@ def test_the_position_of_frames_in_a_prompt_changes_the_key_of_a_request() -> No
     )
 
 
-# --- nothing reaches a model past the key -----------------------------------------------------------------------------
+# --- all inputs of a model are in the key -----------------------------------------------------------------------------
 
 
 def test_every_adapter_input_is_in_the_key_or_does_not_affect_answers() -> None:
     """A new field must be added to one of the two sets, and to docs/reference/response-cache.md."""
-    of_run = {"folder", "dtype", "attention", "trust_remote_code", "settings", "prompt_start", "has_frames"}
-    shapes_nothing = {"device", "threads", "memory", "options", "largest_clip", "gpus_per_copy", "account"}
-    assert {field.name for field in fields(ModelSpec)} == of_run | shapes_nothing
-    of_request = {"ask", "system", "prompt", "options", "max_tokens", "lead", "expected"}
-    assert {field.name for field in fields(Request)} == of_request | {"request_id", "item_id", "role"}
+    in_run_key = {"folder", "dtype", "attention", "trust_remote_code", "settings", "prompt_start", "has_frames"}
+    without_effect = {
+        "device",
+        "threads",
+        "free_bytes_by_device",
+        "option_sets",
+        "largest_clip",
+        "gpus_per_copy",
+        "account",
+    }
+    assert {field.name for field in fields(ModelSpec)} == in_run_key | without_effect
+    in_request_key = {"request_type", "system", "prompt", "options", "max_tokens", "lead", "expected"}
+    assert {field.name for field in fields(Request)} == in_request_key | {"request_id", "item_id", "role"}
     assert {field.name for field in fields(ClipFrames)} == {
         "path",
         "indices",
@@ -333,11 +352,11 @@ def test_every_adapter_input_is_in_the_key_or_does_not_affect_answers() -> None:
     }
     assert set(ModelAnswersKey.model_fields) == {
         "adapter", "sampling", "code_versions", "model", "settings", "dtype", "attention", "trust_remote_code", "prompt",
-        "form", "ask", "max_tokens", "versions", "serving",
+        "form", "request_type", "max_tokens", "versions", "serving",
     }  # fmt: skip
 
 
-def test_the_page_on_the_key_names_all_its_parts_and_libraries() -> None:
+def test_the_documentation_of_the_key_names_all_its_parts_and_libraries() -> None:
     page = (ROOT / "docs/reference/response-cache.md").read_text()
     libraries = {name for info in ADAPTERS.values() for name in info.packages} | {"flash-attn", "kernels", "vllm"}
     assert [name for name in (*ModelAnswersKey.model_fields, *libraries) if f"`{name}`" not in page] == []

@@ -1,4 +1,4 @@
-"""How threads of a job wait, and over how many GPUs a model is spread."""
+"""Test how the threads of a job wait, and how many GPUs a model uses."""
 
 import json
 import os
@@ -17,51 +17,54 @@ from safetensors.torch import save_file
 
 
 def test_waiting_threads_do_not_occupy_the_cpu() -> None:
-    """OpenMP prints its settings when it is loaded."""
+    """With OMP_DISPLAY_ENV, OpenMP prints its settings when it is loaded."""
     environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
     command = [sys.executable, "-c", "import reprise.models.local.torch_setup"]
-    done = subprocess.run(command, env=environment | {"OMP_DISPLAY_ENV": "TRUE"}, stderr=subprocess.PIPE, check=True)
-    assert b"OMP_WAIT_POLICY = 'PASSIVE'" in done.stderr
+    process = subprocess.run(command, env=environment | {"OMP_DISPLAY_ENV": "TRUE"}, stderr=subprocess.PIPE, check=True)
+    assert b"OMP_WAIT_POLICY = 'PASSIVE'" in process.stderr
 
 
-# --- on how many ---------------------------------------------------------------------------------------------------
+# --- number of devices ---------------------------------------------------------------------------------------------
 
-# Weights and their largest layer, in GB, of checkpoints that the papers' tables name, in bfloat16.
-SEVEN, THIRTY_FOUR, SEVENTY_TWO = (15.2, 1.1), (68.8, 1.2), (145.4, 2.5)
+# Sizes in GB of the bfloat16 weights and of the largest layer of checkpoints in the papers' tables.
+MODEL_7B, MODEL_34B, MODEL_72B = (15.2, 1.1), (68.8, 1.2), (145.4, 2.5)
 H100, A6000, RTX4090 = 84.5, 50.5, 25.2
 
 
-@pytest.mark.parametrize(("weights", "free", "rooms"), [
-    (SEVEN, [RTX4090], [17.6]),
-    (THIRTY_FOUR, [A6000] * 4, [42.5, 42.5]),
-    (SEVENTY_TWO, [H100, A6000, A6000], [76.5, 42.5, 42.5]),
-    # As much as the weights, but for what a layer that cannot be divided leaves unused: it is tried.
+@pytest.mark.parametrize(("weights", "free", "weight_gb_by_device"), [
+    (MODEL_7B, [RTX4090], [17.6]),
+    (MODEL_34B, [A6000] * 4, [42.5, 42.5]),
+    (MODEL_72B, [H100, A6000, A6000], [76.5, 42.5, 42.5]),
+    # Two devices hold the weights only if no layer leaves space unused; the allocation tries it.
     ((100.0, 3.0), [59.4, 59.5], [58.4, 58.5]),
     ((100.0, 3.0), [59.4, 59.6], [51.4, 51.6]),
-    # The first device is busy, and little room is left beside what it does.
-    (SEVENTY_TWO, [10.4, H100, H100], [9.4, 83.5, 83.5]),
-    (SEVENTY_TWO, [RTX4090] * 4, None),
+    # Another process occupies most of the first device.
+    (MODEL_72B, [10.4, H100, H100], [9.4, 83.5, 83.5]),
+    (MODEL_72B, [RTX4090] * 4, None),
     ((0.0, 0.0), [0.0], [0.0]),
 ])  # fmt: skip
 def test_a_model_takes_the_fewest_devices_that_hold_it(
-    weights: tuple[float, float], free: list[float], rooms: list[float] | None
+    weights: tuple[float, float], free: list[float], weight_gb_by_device: list[float] | None
 ) -> None:
-    need, there = MemoryRequirement(*(round(one * GB) for one in weights)), [round(one * GB) for one in free]
-    if rooms is None:
+    requirement = MemoryRequirement(*(round(size * GB) for size in weights))
+    free_bytes = [round(size * GB) for size in free]
+    if weight_gb_by_device is None:
         with pytest.raises(UserError, match=r"^m: too little memory: its weights take [\d.]+ GB, and a device needs 1"):
-            allocate_devices(need, there, "m")
+            allocate_devices(requirement, free_bytes, "m")
     else:
-        assert [round(one / GB, 1) for one in allocate_devices(need, there, "m")] == rooms
+        assert [round(size / GB, 1) for size in allocate_devices(requirement, free_bytes, "m")] == weight_gb_by_device
 
 
-# --- kinds of cards: what the driver says of them when they are idle, in MiB ---------------------------------------
+# --- kinds of GPUs -------------------------------------------------------------------------------------------------
 
-CARDS = {
+# Kind of GPU -> free memory in MiB that the driver reports of an idle one.
+FREE_MIB_BY_GPU = {
     "T4": 14_910, "RTX 3090": 23_870, "RTX 4090": 23_650, "A10G": 22_320, "L4": 22_500, "A100 40 GB": 40_040,
     "H100": 80_800, "H200": 142_600,
 }  # fmt: skip
-SHAPE = ("num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads", "num_key_value_heads", "head_dim", "max_position_embeddings")  # fmt: skip
-# Shapes, numbers of weights, and of the cards above how many a model is put on when a job has eight; none where it is refused.
+SHAPE_FIELDS = ("num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads", "num_key_value_heads", "head_dim", "max_position_embeddings")  # fmt: skip
+# Model -> shape, parameter count, and the number of GPUs of each kind above that it uses in a job with eight; None if it
+# needs more.
 MODELS: dict[str, tuple[tuple[int, ...], int, list[int | None]]] = {
     "LLaVA-OneVision-7B": ((28, 3584, 18944, 28, 4, 0, 32768), 8_030_000_000, [2, 1, 1, 1, 1, 1, 1, 1]),
     "Qwen3-VL-8B": ((36, 4096, 12288, 32, 8, 128, 262_144), 8_770_000_000, [2, 2, 2, 2, 2, 1, 1, 1]),
@@ -69,14 +72,14 @@ MODELS: dict[str, tuple[tuple[int, ...], int, list[int | None]]] = {
 }
 
 
-def headers(folder: Path, tensors: dict[str, TensorInfo], config: dict[str, Any]) -> Path:
+def write_checkpoint(folder: Path, tensors: dict[str, TensorInfo], config: dict[str, Any]) -> Path:
     """Write a sparse file of weights, which takes no disk space, and its configuration."""
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(config))
     header, end = {}, 0
-    for name, one in tensors.items():
-        header[name] = {"dtype": one.dtype, "shape": one.shape, "data_offsets": [end, end + one.bytes]}
-        end += one.bytes
+    for name, tensor in tensors.items():
+        header[name] = {"dtype": tensor.dtype, "shape": tensor.shape, "data_offsets": [end, end + tensor.size_bytes]}
+        end += tensor.size_bytes
     content = json.dumps(header).encode()
     with (folder / "model.safetensors").open("wb") as stream:
         stream.write(len(content).to_bytes(8, "little") + content)
@@ -84,22 +87,29 @@ def headers(folder: Path, tensors: dict[str, TensorInfo], config: dict[str, Any]
     return folder
 
 
-@pytest.mark.parametrize("card", CARDS)
-def test_a_model_is_spread_over_as_many_gpus_as_it_needs(card: str, tmp_path: Path) -> None:
-    names, free = [*"01234567"], [CARDS[card] * 2**20] * 8
-    for name, (shape, numbers, expected) in MODELS.items():
-        each = numbers // shape[0]
-        tensors = {f"layers.{at}.w": TensorInfo("BF16", (each,), 2 * each) for at in range(shape[0])}
-        config = {"text_config": dict(zip(SHAPE, shape, strict=True)), "dtype": "bfloat16"}
-        need = estimate_memory(headers(tmp_path / name, tensors, config), "bfloat16", None)
-        count = expected[list(CARDS).index(card)]
-        if numbers < 9e9 and card != "T4":
-            assert len(allocate_devices(need, free[:1], name)) == 1, "one card of 24 GB, if need be as a try"
+@pytest.mark.parametrize("gpu_kind", FREE_MIB_BY_GPU)
+def test_a_model_is_spread_over_as_many_gpus_as_it_needs(gpu_kind: str, tmp_path: Path) -> None:
+    names, free = [*"01234567"], [FREE_MIB_BY_GPU[gpu_kind] * 2**20] * 8
+    for name, (shape, parameter_count, expected_counts) in MODELS.items():
+        layer_parameter_count = parameter_count // shape[0]
+        tensors = {
+            f"layers.{layer}.w": TensorInfo("BF16", (layer_parameter_count,), 2 * layer_parameter_count)
+            for layer in range(shape[0])
+        }
+        config = {"text_config": dict(zip(SHAPE_FIELDS, shape, strict=True)), "dtype": "bfloat16"}
+        requirement = estimate_memory(write_checkpoint(tmp_path / name, tensors, config), "bfloat16", None)
+        count = expected_counts[list(FREE_MIB_BY_GPU).index(gpu_kind)]
+        if parameter_count < 9e9 and gpu_kind != "T4":
+            assert len(allocate_devices(requirement, free[:1], name)) == 1, (
+                "one GPU of 24 GB, which the allocation tries even if it may be too small"
+            )
         if count is None:
             with pytest.raises(UserError, match="too little memory"):
-                group_devices(need, names, free, name)
+                group_devices(requirement, names, free, name)
         else:
-            assert [len(group) for group in group_devices(need, names, free, name)] == [count] * (8 // count), name
+            assert [len(group) for group in group_devices(requirement, names, free, name)] == [count] * (8 // count), (
+                name
+            )
 
 
 LAYERS = {
@@ -122,13 +132,13 @@ PACKED = {
     (LAYERS, "float32", None, 610_560, 256_000),
     (LAYERS, "bfloat16", "int8", 280_704, 128_000),
     (LAYERS, "bfloat16", "nf4", 269_952, 128_000),
-    # What a checkpoint has quantised stays as it is, whatever its other numbers become.
+    # Quantised tensors of a checkpoint keep their size whatever the dtype of the others.
     (PACKED, "float32", "gptq", 3456, 2176),
 ])  # fmt: skip
 def test_weights_are_counted_as_they_will_be_in_memory(
     tensors: dict[str, TensorInfo], dtype: str, quantised: str | None, weights: int, largest: int, tmp_path: Path
 ) -> None:
-    assert estimate_memory(headers(tmp_path / "m", tensors, {}), dtype, quantised) == MemoryRequirement(
+    assert estimate_memory(write_checkpoint(tmp_path / "m", tensors, {}), dtype, quantised) == MemoryRequirement(
         weights, largest
     )
 
@@ -136,7 +146,7 @@ def test_weights_are_counted_as_they_will_be_in_memory(
 INDEX = "model.safetensors.index.json"
 
 
-def shards(folder: Path) -> Path:
+def write_sharded_checkpoint(folder: Path) -> Path:
     """Write a checkpoint of two files with their index, and an unrelated third file."""
     folder.mkdir()
     parts = {"a.safetensors": {"x": torch.zeros(3, 4)}, "b.safetensors": {"layers.0.y": torch.zeros(8).half()}}
@@ -148,29 +158,29 @@ def shards(folder: Path) -> Path:
     return folder
 
 
-def test_the_index_says_which_files_are_the_checkpoint(tmp_path: Path) -> None:
-    folder = shards(tmp_path / "c")
+def test_only_files_in_the_index_belong_to_the_checkpoint(tmp_path: Path) -> None:
+    folder = write_sharded_checkpoint(tmp_path / "c")
     assert read_tensors(folder) == {"x": TensorInfo("F32", (3, 4), 48), "layers.0.y": TensorInfo("F16", (8,), 16)}
-    assert estimate_memory(folder, "float32", None).weights == 80
-    assert estimate_memory(folder, "checkpoint", None).weights == 40
+    assert estimate_memory(folder, "float32", None).weight_bytes == 80
+    assert estimate_memory(folder, "checkpoint", None).weight_bytes == 40
 
 
-@pytest.mark.parametrize(("file", "content", "message"), [
+@pytest.mark.parametrize(("file", "damage", "message"), [
     ("b.safetensors", None, r"1 of the 2 files that it names are missing: b\.saf"),
-    ("a.safetensors", lambda whole: whole[:-1], "damaged or truncated: .* file not fully covered"),
-    (INDEX, lambda whole: b"{", "not JSON"),
-    (INDEX, lambda whole: b"{}", "it has no weight_map"),
-    (INDEX, lambda whole: b"[]", "not a JSON object"),
-    (INDEX, lambda whole: b'{"weight_map": {"x": "../a"}}', r"1 of the 1 files .* are missing: \.\./a"),
+    ("a.safetensors", lambda content: content[:-1], "damaged or truncated: .* file not fully covered"),
+    (INDEX, lambda content: b"{", "not JSON"),
+    (INDEX, lambda content: b"{}", "it has no weight_map"),
+    (INDEX, lambda content: b"[]", "not a JSON object"),
+    (INDEX, lambda content: b'{"weight_map": {"x": "../a"}}', r"1 of the 1 files .* are missing: \.\./a"),
 ])  # fmt: skip
-def test_files_that_are_cut_short_are_named_before_anything_is_loaded(
-    file: str, content: Callable[[bytes], bytes] | None, message: str, tmp_path: Path
+def test_a_truncated_file_is_named_before_weights_are_loaded(
+    file: str, damage: Callable[[bytes], bytes] | None, message: str, tmp_path: Path
 ) -> None:
-    folder = shards(tmp_path / "c")
-    if content is None:
+    folder = write_sharded_checkpoint(tmp_path / "c")
+    if damage is None:
         (folder / file).unlink()
     else:
-        (folder / file).write_bytes(content((folder / file).read_bytes()))
+        (folder / file).write_bytes(damage((folder / file).read_bytes()))
     with pytest.raises(UserError, match=message) as caught:
         read_tensors(folder)
     assert str(caught.value).startswith(f"{folder}/") and str(caught.value).endswith("Fetch the checkpoint again.")

@@ -1,4 +1,4 @@
-"""GPUs that a job locks or waits for, and whether a build of torch supports them."""
+"""Test which GPUs a job locks or waits for, and whether a build of torch supports them."""
 
 import os
 import subprocess
@@ -52,26 +52,26 @@ def another_job(folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_gpu_of_another_node_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each Slurm job has a GPU named 0, on two nodes that share a store; likewise without Slurm."""
+    """Slurm jobs on two nodes that share a store each have a GPU named 0; their locks differ."""
     monkeypatch.setattr("reprise.models.local.gpus.sleep", lambda seconds: pytest.fail("the job waits"))
-    held = []
+    locks = []
     for job, node in (("17", "a"), ("18", "a"), ("18", "b")):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
         monkeypatch.setenv("SLURM_JOB_ID", job)
         monkeypatch.setattr("reprise.models.local.gpus.gethostname", lambda node=node: node)
-        held += take_gpus(1, tmp_path, "m")
-    assert len(held) == 3
+        locks += take_gpus(1, tmp_path, "m")
+    assert len(locks) == 3
 
 
-def test_a_job_is_waited_for_as_long_as_it_lives(
+def test_a_job_waits_for_another_until_it_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,7")
-    said: list[str] = []
+    messages: list[str] = []
     with another_job(tmp_path) as job, monkeypatch.context() as patched:
-        patched.setattr(log, "info", lambda text: (said.append(text), job.kill()))
+        patched.setattr(log, "info", lambda text: (messages.append(text), job.kill()))
         with lock_response_cache(Store(tmp_path), "k"):
-            assert "another run with the same key is in progress" in said[0]
+            assert "another run with the same key is in progress" in messages[0]
     monkeypatch.setattr("reprise.models.local.gpus.sleep", lambda seconds: (job.kill(), job.wait()))
     with another_job(tmp_path) as job:
         assert len(take_gpus(2, tmp_path / "locks", "m")) == 2
@@ -89,7 +89,7 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
 # --- listing -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("given", "names"), [
+@pytest.mark.parametrize(("cuda_visible_devices", "names"), [
     (None, ["0", "1", "2"]),
     ("0, 2", ["0", "2"]),
     (" 1 ,0,1", ["1", "0"]),
@@ -104,31 +104,35 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     ("MIG-GPU-11aa-bb/1/0", ["MIG-GPU-11aa-bb/1/0"]),
 ])  # fmt: skip
 def test_gpus_are_named_as_cuda_names_them(
-    given: str | None, names: list[str], driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
+    cuda_visible_devices: str | None, names: list[str], driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver.report(gpu(0), gpu(1), gpu(2))
-    if given is not None:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", given)
-    assert [one.name for one in list_visible_gpus()] == names
+    if cuda_visible_devices is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", cuda_visible_devices)
+    assert [visible_gpu.name for visible_gpu in list_visible_gpus()] == names
 
 
-@pytest.mark.parametrize("words", ["[N/A]", "[Not Supported]", "[Insufficient Permissions]", "[Unknown Error]", ""])
-def test_memory_that_the_driver_does_not_report_is_unknown(words: str, driver: FakeDriver, tmp_path: Path) -> None:
-    """This concerns MIG, GPUs that share the CPU's memory, and GPUs that need a reset."""
-    driver.report(gpu(0, words, memory_total=words), gpu(1))
+@pytest.mark.parametrize("reported", ["[N/A]", "[Not Supported]", "[Insufficient Permissions]", "[Unknown Error]", ""])
+def test_memory_that_the_driver_does_not_report_is_unknown(reported: str, driver: FakeDriver, tmp_path: Path) -> None:
+    """The driver reports no memory for MIG, GPUs that share the CPU's memory, and GPUs that need a reset."""
+    driver.report(gpu(0, reported, memory_total=reported), gpu(1))
     assert query_free_memory(["1"]) == [FREE * 2**20] and query_free_memory(["0", "1"]) is None
     assert len(take_gpus(2, tmp_path / "locks", "m", TorchBuild("torch", None))) == 2
 
 
 def test_invalid_lines_and_fields_are_ignored(driver: FakeDriver) -> None:
-    lost = (
+    lost_gpu_line = (
         "Unable to determine the device handle for GPU0000:3B:00.0: GPU is lost.  Reboot the system to recover this GPU"
     )
-    driver.report(gpu(1), before=(lost, ""), code=15)
-    assert [one.name for one in list_visible_gpus()] == ["1"]
+    driver.report(gpu(1), before=(lost_gpu_line, ""), code=15)
+    assert [visible_gpu.name for visible_gpu in list_visible_gpus()] == ["1"]
     driver.report(gpu(0, name="A card, with a comma"), unknown=("compute_cap",))
-    (found,) = list_visible_gpus()
-    assert (found.capability, found.driver_version, found.model) == (None, "580.65.06", "A card, with a comma")
+    (listed_gpu,) = list_visible_gpus()
+    assert (listed_gpu.capability, listed_gpu.driver_version, listed_gpu.model) == (
+        None,
+        "580.65.06",
+        "A card, with a comma",
+    )
 
 
 def test_a_driver_that_hangs_or_fails_is_named(
@@ -151,40 +155,42 @@ def test_a_driver_that_hangs_or_fails_is_named(
         take_gpus(1, tmp_path, "m")
 
 
-# --- taking --------------------------------------------------------------------------------------------------------
+# --- locking -------------------------------------------------------------------------------------------------------
 
 
-def test_the_freest_gpus_are_taken_and_a_full_one_is_left(
+def test_a_job_takes_the_gpus_with_most_free_memory_and_not_a_full_one(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver.report(gpu(0, 900), gpu(1, 40_000), gpu(2, 80_100), gpu(3, 80_400))
-    held = take_gpus(2, tmp_path, "m")
-    # Neighbours that differ by less than a gigabyte keep their order.
+    locks = take_gpus(2, tmp_path, "m")
+    # GPUs whose free memory differs by less than a gigabyte keep their order.
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "2,3"
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
-    held += take_gpus(1, tmp_path, "m")
+    locks += take_gpus(1, tmp_path, "m")
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "1"
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
-    waits: list[float] = []
+    wait_seconds: list[float] = []
     monkeypatch.setattr(
-        "reprise.models.local.gpus.sleep", lambda seconds: (waits.append(seconds), held.pop().release())
+        "reprise.models.local.gpus.sleep", lambda seconds: (wait_seconds.append(seconds), locks.pop().release())
     )
     take_gpus(1, tmp_path, "m")
-    assert waits and os.environ["CUDA_VISIBLE_DEVICES"] == "1", "a job's own GPU is waited for, not a full one taken"
+    assert wait_seconds and os.environ["CUDA_VISIBLE_DEVICES"] == "1", (
+        "the job waits for its GPU and does not take the full one"
+    )
 
 
-def test_if_all_gpus_are_full_the_freest_is_taken(
+def test_if_all_gpus_are_full_the_one_with_most_free_memory_is_taken(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waits: list[float] = []
-    monkeypatch.setattr("reprise.models.local.gpus.sleep", waits.append)
+    wait_seconds: list[float] = []
+    monkeypatch.setattr("reprise.models.local.gpus.sleep", wait_seconds.append)
     driver.report(gpu(0, 900), gpu(1, 2_900))
     take_gpus(1, tmp_path, "m")
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "1"
-    assert sum(waits) > FOREIGN_IDLE_GRACE_S, "an idle model of another Snakemake would have left"
+    assert sum(wait_seconds) > FOREIGN_IDLE_GRACE_S, "long enough for an idle model of another Snakemake to be unloaded"
 
 
-def test_a_gpu_whose_process_was_just_killed_is_given_time(
+def test_a_job_waits_for_the_memory_of_a_process_that_was_just_killed(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver.report(gpu(0, 900), gpu(1, 2_900))
@@ -193,31 +199,33 @@ def test_a_gpu_whose_process_was_just_killed_is_given_time(
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "0"
 
 
-def test_a_gpu_that_fills_up_while_it_is_locked_is_given_back(
+def test_a_gpu_that_fills_up_while_it_is_locked_is_released(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another user's process, which ignores locks, starts between the query and the lock."""
     driver.report(gpu(0, 81_000), gpu(1, 60_000))
 
-    class Locked(gpus.FileLock):  # type: ignore[misc]
-        def acquire(self, *words: object, **more: object) -> object:
+    class DelayedLock(gpus.FileLock):  # type: ignore[misc]
+        def acquire(self, *arguments: object, **options: object) -> object:
             driver.report(gpu(0, 500), gpu(1, 60_000))
-            return super().acquire(*words, **more)
+            return super().acquire(*arguments, **options)
 
-    monkeypatch.setattr(gpus, "FileLock", Locked)
+    monkeypatch.setattr(gpus, "FileLock", DelayedLock)
     take_gpus(1, tmp_path, "m")
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "1"
 
 
-def test_one_gpu_by_two_names_is_one_gpu(driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_names_of_a_gpu_share_one_lock(driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     driver.report(gpu(0), gpu(1))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     (lock,) = take_gpus(1, tmp_path, "m")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-00aa-bb")
-    waits: list[float] = []
-    monkeypatch.setattr("reprise.models.local.gpus.sleep", lambda seconds: (waits.append(seconds), lock.release()))
+    wait_seconds: list[float] = []
+    monkeypatch.setattr(
+        "reprise.models.local.gpus.sleep", lambda seconds: (wait_seconds.append(seconds), lock.release())
+    )
     take_gpus(1, tmp_path, "m")
-    assert waits and os.environ["CUDA_VISIBLE_DEVICES"] == "GPU-00aa-bb"
+    assert wait_seconds and os.environ["CUDA_VISIBLE_DEVICES"] == "GPU-00aa-bb"
 
 
 def test_a_process_uses_one_mig_instance(driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +238,7 @@ def test_a_process_uses_one_mig_instance(driver: FakeDriver, tmp_path: Path, mon
         take_gpus(2, tmp_path, "m")
 
 
-def test_gpus_that_are_named_in_two_forms_are_handed_over_in_one(
+def test_names_of_gpus_in_mixed_forms_become_uuids(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver.report(gpu(0), gpu(1))
@@ -242,7 +250,7 @@ def test_gpus_that_are_named_in_two_forms_are_handed_over_in_one(
 # --- builds of torch -----------------------------------------------------------------------------------------------
 
 TORCH = TorchBuild("torch 2.13.0", "13.0")
-OLDER = TorchBuild("torch 2.10.0", "12.8", ("sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"))
+OLDER_TORCH = TorchBuild("torch 2.10.0", "12.8", ("sm_70", "sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"))
 V100 = {"compute_cap": "7.0", "name": "Tesla V100-SXM2-32GB"}
 
 
@@ -251,10 +259,10 @@ V100 = {"compute_cap": "7.0", "name": "Tesla V100-SXM2-32GB"}
      r"torch 2\.13\.0 is built for CUDA 13\.0, which needs driver 580 or newer; this machine has driver 535\.183\.01"),
     (TORCH, {"driver_version": "580.65.06"}, None),
     (TORCH, {"driver_version": "[N/A]"}, None),
-    (OLDER, {"driver_version": "535.183.01"}, None),
-    (OLDER, {"driver_version": "470.82.01"}, "which needs driver 525 or newer"),
+    (OLDER_TORCH, {"driver_version": "535.183.01"}, None),
+    (OLDER_TORCH, {"driver_version": "470.82.01"}, "which needs driver 525 or newer"),
     (TORCH, V100, r"GPU 0 \(Tesla V100-SXM2-32GB\) has compute capability 7\.0 \(sm_70\), but torch 2\.13\.0 for CUDA 13\.0"),
-    (OLDER, V100, None),
+    (OLDER_TORCH, V100, None),
     (TORCH, {"compute_cap": "7.5"}, None),
     (TORCH, {"compute_cap": "8.9"}, None),
     (TORCH, {"compute_cap": "12.1"}, None),
@@ -263,16 +271,16 @@ V100 = {"compute_cap": "7.0", "name": "Tesla V100-SXM2-32GB"}
     (TorchBuild("t", "12.4", ("sm_80", "compute_90")), {"compute_cap": "12.0"}, None),
     (TorchBuild("t", "14.2"), {}, None),
 ])  # fmt: skip
-def test_a_build_that_a_gpu_cannot_run_is_named_before_anything_else(
+def test_a_build_that_does_not_support_a_gpu_is_named(
     build: TorchBuild, fields: dict[str, str], message: str | None, driver: FakeDriver, tmp_path: Path
 ) -> None:
     driver.report(gpu(0, **fields))
-    for use in (lambda: check_build(build, 1), lambda: take_gpus(1, tmp_path, "m", build)):
+    for check in (lambda: check_build(build, 1), lambda: take_gpus(1, tmp_path, "m", build)):
         if message is None:
-            use()
+            check()
         else:
             with pytest.raises(UserError, match=message + r"[^\n]*docs/reference/gpus\.md"):
-                use()
+                check()
 
 
 def test_a_gpu_that_the_build_cannot_use_is_not_taken_if_others_are_free(
@@ -296,7 +304,7 @@ def test_the_driver_of_a_mig_instance_is_that_of_the_machine(
         check_build(TORCH, 1)
 
 
-def test_the_package_for_forward_compatibility_is_believed(
+def test_a_forward_compatibility_package_replaces_the_check_of_the_driver(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver.report(gpu(0, driver_version="535.183.01"))
@@ -306,7 +314,7 @@ def test_the_package_for_forward_compatibility_is_believed(
     check_build(TORCH, 1)
 
 
-def test_fewer_gpus_than_a_model_has_are_named(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_few_gpus_for_a_model_are_an_error(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     driver.report(gpu(0))
     with pytest.raises(UserError, match=r"this machine shows 1 GPU\."):
         check_build(TORCH, 4)
@@ -324,7 +332,7 @@ def test_a_cpu_build_of_torch_is_an_error_on_a_machine_with_gpus(driver: FakeDri
     check_build(TorchBuild("torch 2.13.0+cpu", None, is_cpu_only=True), 1)
 
 
-def test_a_build_is_known_without_importing_it(tmp_path: Path) -> None:
+def test_a_build_is_identified_without_importing_torch(tmp_path: Path) -> None:
     folder = tmp_path / "torch"
     (folder / "lib").mkdir(parents=True)
     (folder / "__init__.py").write_text("raise SystemExit('imported')")
@@ -334,6 +342,8 @@ def test_a_build_is_known_without_importing_it(tmp_path: Path) -> None:
     (folder / "lib" / "libtorch_python.so").write_bytes(b"\0sm_7\0sm_70 sm_75 compute_75\0")
     program = "from reprise.models.local.gpus import read_installed_build; print(*read_installed_build())"
     environment = os.environ | {"PYTHONPATH": ":".join([str(tmp_path), *sys.path])}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == "torch 2.10.0+cu128 12.8 ('sm_70', 'sm_75', 'compute_75') False\n"
+    process = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert process.stdout == "torch 2.10.0+cu128 12.8 ('sm_70', 'sm_75', 'compute_75') False\n"
     assert read_installed_build().name.startswith("torch 2")

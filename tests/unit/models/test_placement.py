@@ -1,4 +1,4 @@
-"""Placement of a real model class on several devices: nothing goes to the disk, and all devices are filled alike."""
+"""Test the placement of a real model class on several devices: no part goes to the disk, and all devices fill evenly."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,8 +27,8 @@ from transformers.integrations.accelerate import _get_device_map
 from transformers.quantizers import AutoHfQuantizer
 
 from tests.unit.models.adapters import tiny_video
-from tests.unit.models.test_devices import headers
-from tests.unit.requests import BLIND, shown, spec
+from tests.unit.models.test_devices import write_checkpoint
+from tests.unit.requests import NO_FRAMES, clip_frames, model_spec
 from tests.unit.videos import barcode_video
 
 TEXT = {
@@ -49,39 +49,53 @@ def model() -> Any:
 
 @pytest.fixture(scope="module")
 def checkpoint(model: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of its checkpoint, with sparse weights that take no disk space."""
-    tensors = {name: TensorInfo("BF16", tuple(one.shape), 2 * one.numel()) for name, one in model.named_parameters()}
-    folder = headers(tmp_path_factory.mktemp("checkpoint") / "m", tensors, {})
+    """Return the folder of the model's checkpoint, with sparse weights that take no disk space."""
+    tensors = {
+        name: TensorInfo("BF16", tuple(weight.shape), 2 * weight.numel()) for name, weight in model.named_parameters()
+    }
+    folder = write_checkpoint(tmp_path_factory.mktemp("checkpoint") / "m", tensors, {})
     model.config.save_pretrained(folder)
     return folder
 
 
-def spread(
-    model: Any, checkpoint: Path, free: list[int], quantised: str | None = None, each: int | None = None
+def place_model(
+    model: Any, checkpoint: Path, free: list[int], quantised: str | None = None, gpus_per_copy: int | None = None
 ) -> dict[str, Any]:
-    """Return where transformers puts the parts of a model that is loaded with our options."""
+    """Return the device of each part of the model that transformers loads with our options."""
     settings = {"quantised": quantised} if quantised else {}
     memory: dict[int | str, int] = dict(enumerate(free))
-    spec = ModelSpec(checkpoint, "cuda", 1, "bfloat16", "sdpa", False, settings, memory=memory, gpus_per_copy=each)
+    spec = ModelSpec(
+        checkpoint,
+        "cuda",
+        1,
+        "bfloat16",
+        "sdpa",
+        False,
+        settings,
+        free_bytes_by_device=memory,
+        gpus_per_copy=gpus_per_copy,
+    )
     options = plan_device_map(spec, AutoModelForImageTextToText)
     quantiser = None
     if quantised:
         config = BitsAndBytesConfig(load_in_8bit=quantised == "int8", load_in_4bit=quantised == "nf4")
         quantiser = AutoHfQuantizer.from_config(config, pre_quantized=False)
-    places = _get_device_map(model, options["device_map"], options.get("max_memory"), quantiser)
+    device_by_part = _get_device_map(model, options["device_map"], options.get("max_memory"), quantiser)
     if quantiser is not None:
-        quantiser.validate_environment(device_map=places)
-    return dict(places)
+        quantiser.validate_environment(device_map=device_by_part)
+    return dict(device_by_part)
 
 
-def filled(model: Any, checkpoint: Path, places: dict[str, Any], quantised: str | None = None) -> list[float]:
+def sum_weights_gb(
+    model: Any, checkpoint: Path, device_by_part: dict[str, Any], quantised: str | None = None
+) -> list[float]:
     """Return the GB of weights on each device."""
-    weights = estimate_memory(checkpoint, "bfloat16", quantised).weights
-    found = dict.fromkeys(sorted(set(places.values())), 0.0)
+    weights = estimate_memory(checkpoint, "bfloat16", quantised).weight_bytes
+    gb_by_device = dict.fromkeys(sorted(set(device_by_part.values())), 0.0)
     for part in list_parts(model, weights, 2):
-        found[places[part.name]] += part.bytes / GB
-    assert sum(found.values()) == pytest.approx(weights / GB)
-    return list(found.values())
+        gb_by_device[device_by_part[part.name]] += part.size_bytes / GB
+    assert sum(gb_by_device.values()) == pytest.approx(weights / GB)
+    return list(gb_by_device.values())
 
 
 @pytest.mark.parametrize(("free", "quantised"), [
@@ -90,99 +104,108 @@ def filled(model: Any, checkpoint: Path, places: dict[str, Any], quantised: str 
 def test_quantised_or_not_no_part_of_a_model_goes_to_the_disk(
     free: list[int], quantised: str | None, model: Any, checkpoint: Path
 ) -> None:
-    places = spread(model, checkpoint, free, quantised)
-    assert set(places.values()) == set(range(len(free)))
-    for size, room in zip(filled(model, checkpoint, places, quantised), free, strict=True):
-        assert size * GB < room - GB
+    device_by_part = place_model(model, checkpoint, free, quantised)
+    assert set(device_by_part.values()) == set(range(len(free)))
+    for size, free_bytes in zip(sum_weights_gb(model, checkpoint, device_by_part, quantised), free, strict=True):
+        assert size * GB < free_bytes - GB
 
 
 def test_eight_gpus_are_filled_to_the_same_share(model: Any, checkpoint: Path) -> None:
-    sizes = filled(model, checkpoint, spread(model, checkpoint, [RTX4090] * 8))
+    sizes = sum_weights_gb(model, checkpoint, place_model(model, checkpoint, [RTX4090] * 8))
     assert len(sizes) == 8 and max(sizes) - sum(sizes) / 8 < 1.8, "a layer takes 1.8 GB"
     assert min(sizes) > sum(sizes) / 8 - 6
 
 
 def test_a_smaller_gpu_gets_a_smaller_share(model: Any, checkpoint: Path) -> None:
-    sizes = filled(model, checkpoint, spread(model, checkpoint, [H100, A6000, A6000]))
+    sizes = sum_weights_gb(model, checkpoint, place_model(model, checkpoint, [H100, A6000, A6000]))
     assert sizes[0] > 1.4 * sizes[1] and sizes[1] == pytest.approx(sizes[2], abs=2.5)
 
 
 def test_layers_stay_whole_and_every_parameter_has_a_device(model: Any, checkpoint: Path) -> None:
-    places = spread(model, checkpoint, [H100] * 2)
-    layers = [name for name in places if ".layers." in name or ".blocks." in name]
+    device_by_part = place_model(model, checkpoint, [H100] * 2)
+    layers = [name for name in device_by_part if ".layers." in name or ".blocks." in name]
     assert len(layers) == TEXT["num_hidden_layers"] + VISION["depth"]
     for name, _ in (*model.named_parameters(), *model.named_buffers()):
-        assert any(name == part or name.startswith(f"{part}.") for part in places), name
+        assert any(name == part or name.startswith(f"{part}.") for part in device_by_part), name
 
 
-def test_layers_that_cannot_be_divided_are_one_message(model: Any, checkpoint: Path) -> None:
-    """The total room is sufficient, but each device leaves more unused than its share of the surplus."""
-    weights = estimate_memory(checkpoint, "bfloat16", None).weights
-    rooms = dict.fromkeys(range(60), int(weights / 59))
+def test_layers_that_cannot_be_divided_give_one_message(model: Any, checkpoint: Path) -> None:
+    """The total room is sufficient, but each device leaves more of it unused than its share of the surplus."""
+    weights = estimate_memory(checkpoint, "bfloat16", None).weight_bytes
+    bytes_by_device = dict.fromkeys(range(60), int(weights / 59))
     with pytest.raises(UserError, match=r"^m: too little memory: its layers cannot be divided .* takes 2\.49 GB\."):
-        build_device_map(model, weights, 2, rooms, "m")
+        build_device_map(model, weights, 2, bytes_by_device, "m")
 
 
-# --- room for clips --------------------------------------------------------------------------------------------------
+# --- memory for clips ------------------------------------------------------------------------------------------------
 
 
-def test_more_devices_give_a_model_more_room(model: Any, checkpoint: Path) -> None:
-    """Two GPUs of 80 GB hold the model; with four in its file it uses four, with more room for clips."""
-    two = filled(model, checkpoint, spread(model, checkpoint, [H100] * 2))
-    four = filled(model, checkpoint, spread(model, checkpoint, [H100] * 4, each=4))
-    assert len(two) == 2 and len(four) == 4 and max(four) < max(two) / 2 + 2
-    assert len(filled(model, checkpoint, spread(model, checkpoint, [H100] * 3))) == 3, "what is over gives room too"
+def test_more_devices_leave_more_memory_for_clips(model: Any, checkpoint: Path) -> None:
+    """Two GPUs of 80 GB hold the model; with `gpus_per_copy: 4` it uses four, which leaves more memory for clips."""
+    on_two_gpus = sum_weights_gb(model, checkpoint, place_model(model, checkpoint, [H100] * 2))
+    on_four_gpus = sum_weights_gb(model, checkpoint, place_model(model, checkpoint, [H100] * 4, gpus_per_copy=4))
+    assert len(on_two_gpus) == 2 and len(on_four_gpus) == 4 and max(on_four_gpus) < max(on_two_gpus) / 2 + 2
+    assert len(sum_weights_gb(model, checkpoint, place_model(model, checkpoint, [H100] * 3))) == 3, (
+        "a surplus GPU leaves more memory too"
+    )
 
 
 def test_a_larger_clip_takes_more_devices(checkpoint: Path) -> None:
     """Both tokens and vision patches count; 24,576 tokens are Qwen2.5-VL's own limit for a video."""
     free = [H100] * 4
-    sizes = [ClipSize(1024), ClipSize(17_000, 4 * 16_000), ClipSize(25_600, 4 * 24_576), ClipSize(100_000, 400_000)]
-    needs = [estimate_memory(checkpoint, "bfloat16", None, clip) for clip in sizes]
-    assert [need.compute_reserve(2) for need in needs] == sorted(need.compute_reserve(2) for need in needs)
-    assert [len(allocate_devices(need, free, "m")) for need in needs] == [2, 3, 3, 4]
-    tower = estimate_memory(checkpoint, "bfloat16", None, ClipSize(1024, 1_000_000, 10**9))
-    assert tower.activations > 2 * (1_000_000 * 3 * VISION["intermediate_size"] + 10**9)
+    clip_sizes = [
+        ClipSize(1024),
+        ClipSize(17_000, 4 * 16_000),
+        ClipSize(25_600, 4 * 24_576),
+        ClipSize(100_000, 400_000),
+    ]
+    requirements = [estimate_memory(checkpoint, "bfloat16", None, clip) for clip in clip_sizes]
+    assert [requirement.compute_reserve(2) for requirement in requirements] == sorted(
+        requirement.compute_reserve(2) for requirement in requirements
+    )
+    assert [len(allocate_devices(requirement, free, "m")) for requirement in requirements] == [2, 3, 3, 4]
+    large_vision_clip = estimate_memory(checkpoint, "bfloat16", None, ClipSize(1024, 1_000_000, 10**9))
+    assert large_vision_clip.activation_bytes > 2 * (1_000_000 * 3 * VISION["intermediate_size"] + 10**9)
 
 
-@pytest.mark.parametrize(("each", "groups"), [(None, [("0", "1"), ("2", "3")]), (4, [("0", "1", "2", "3")])])
-def test_copies_are_as_large_as_the_models_file_says(
-    each: int | None, groups: list[tuple[str, ...]], checkpoint: Path
+@pytest.mark.parametrize(("gpus_per_copy", "groups"), [(None, [("0", "1"), ("2", "3")]), (4, [("0", "1", "2", "3")])])
+def test_a_copy_uses_the_number_of_gpus_in_the_models_file(
+    gpus_per_copy: int | None, groups: list[tuple[str, ...]], checkpoint: Path
 ) -> None:
-    need = estimate_memory(checkpoint, "bfloat16", None, ClipSize(1024))
-    assert group_devices(need, [*"0123"], [H100] * 4, "m", each) == groups
+    requirement = estimate_memory(checkpoint, "bfloat16", None, ClipSize(1024))
+    assert group_devices(requirement, [*"0123"], [H100] * 4, "m", gpus_per_copy) == groups
 
 
 def test_the_largest_clip_is_measured_by_the_processor(tmp_path: Path) -> None:
     """The size equals that of the same frames in a request, not an upper bound."""
     videos = [barcode_video(tmp_path / f"{height}.mp4", 12, width=96, height=height) for height in (64, 128)]
-    clips = [shown(path, tuple(range(0, 2 * count))) for path, count in zip(videos, (4, 3), strict=True)]
-    largest = find_largest_clip([*clips, BLIND, replace(clips[0], path=tmp_path / "missing.mp4", indices=(1,))])
+    clips = [clip_frames(path, tuple(range(0, 2 * count))) for path, count in zip(videos, (4, 3), strict=True)]
+    largest = find_largest_clip([*clips, NO_FRAMES, replace(clips[0], path=tmp_path / "missing.mp4", indices=(1,))])
     assert largest == (8, 128, 96)
     assert find_largest_clip([replace(clips[0], grid=(2, 4))]) == (1, 128, 384)
-    assert find_largest_clip([BLIND]) == (0, 0, 0)
+    assert find_largest_clip([NO_FRAMES]) == (0, 0, 0)
     assert LargestClip(8, 1080, 1920).elementwise_max(LargestClip(64, 360, 640)) == (64, 1080, 1920)
     folder = tiny_video.qwen2_5_vl(tmp_path / "m")
-    one = replace(spec(folder), largest_clip=largest)
-    processor = ClipProcessor(one)
+    largest_spec = replace(model_spec(folder), largest_clip=largest)
+    processor = ClipProcessor(largest_spec)
     black = np.zeros((8, 128, 96, 3), np.uint8)
-    made = processor.prepare(Footage(black, tuple(range(8)), 1.0, 8))
-    size = compute_clip_size(one, processor)
-    assert size is not None and size == compute_largest_clip_size(one)
-    assert size.tokens == made.placeholder_count + PROMPT_TOKEN_ALLOWANCE and size.patches == len(
-        made.tensors["pixel_values_videos"]
+    prepared = processor.prepare(Footage(black, tuple(range(8)), 1.0, 8))
+    size = compute_clip_size(largest_spec, processor)
+    assert size is not None and size == compute_largest_clip_size(largest_spec)
+    assert size.token_count == prepared.placeholder_count + PROMPT_TOKEN_ALLOWANCE and size.patch_count == len(
+        prepared.tensors["pixel_values_videos"]
     )
-    assert compute_largest_clip_size(replace(one, largest_clip=LargestClip(0, 0, 0))) == ClipSize(
+    assert compute_largest_clip_size(replace(largest_spec, largest_clip=LargestClip(0, 0, 0))) == ClipSize(
         PROMPT_TOKEN_ALLOWANCE
     )
-    assert compute_largest_clip_size(replace(one, largest_clip=None)) is None
+    assert compute_largest_clip_size(replace(largest_spec, largest_clip=None)) is None
 
 
 @pytest.mark.parametrize("make", [tiny_video.qwen2_vl, tiny_video.idefics2, tiny_video.internvl, tiny_video.aria])
 def test_every_weight_of_a_video_model_has_a_device(make: Callable[[Path], Path], tmp_path: Path) -> None:
     config = AutoConfig.from_pretrained(make(tmp_path / "m"))
-    whole = create_on_meta(AutoModelForImageTextToText, config, trust_remote_code=False)
-    weights = sum(4 * one.numel() for one in whole.parameters())
-    places = build_device_map(whole, weights, 4, {0: weights, 1: weights}, "m")
-    check_device_map(whole, places)
-    assert set(places.values()) == {0, 1}
+    model = create_on_meta(AutoModelForImageTextToText, config, trust_remote_code=False)
+    weights = sum(4 * weight.numel() for weight in model.parameters())
+    device_by_part = build_device_map(model, weights, 4, {0: weights, 1: weights}, "m")
+    check_device_map(model, device_by_part)
+    assert set(device_by_part.values()) == {0, 1}

@@ -1,4 +1,4 @@
-"""Sentence embeddings of a checkpoint's folder, and the similarity of captions against sentence-transformers."""
+"""Test sentence embeddings, and the similarity of captions against sentence-transformers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,43 +12,52 @@ from transformers import MPNetConfig, MPNetModel
 
 from tests.unit.models.adapters import tiny
 
-WORDS = {**tiny.WORDS, "vocab_size": tiny.MANY_WORDS}
+MODEL_SIZE = {**tiny.TEXT_SIZE, "vocab_size": tiny.LARGE_VOCABULARY}
 TEXTS = ["The red circle slides left quickly.", "The blue star jumps high.", "The red circle slides. " * 9]
-TOKENS = 20
+MAX_TOKENS = 20
 
 
-def checkpoint(folder: Path, tokens: int = TOKENS) -> EmbeddingCheckpoint:
-    return EmbeddingCheckpoint(tiny.save(folder, lambda: MPNetModel(MPNetConfig(**WORDS)), tiny.tokenizer()), tokens)
+def checkpoint(folder: Path, max_tokens: int = MAX_TOKENS) -> EmbeddingCheckpoint:
+    return EmbeddingCheckpoint(
+        tiny.save(folder, lambda: MPNetModel(MPNetConfig(**MODEL_SIZE)), tiny.tokenizer()), max_tokens
+    )
 
 
 def test_a_text_is_embedded_once_for_each_checkpoint_and_length(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, given = Store(tmp_path), checkpoint(tmp_path / "mpnet")
-    before = embed(TEXTS[:1], "digest", store, given)
-    monkeypatch.setattr(embeddings, "_Model", None)  # nothing can be embedded
-    assert embed(TEXTS[:1], "digest", store, given)[TEXTS[0]].tolist() == before[TEXTS[0]].tolist()
-    for version, other in (("other", given), ("digest", given._replace(max_tokens=5)), ("digest", None)):
+    store, embedding_checkpoint = Store(tmp_path), checkpoint(tmp_path / "mpnet")
+    embeddings_by_text = embed(TEXTS[:1], "digest", store, embedding_checkpoint)
+    monkeypatch.setattr(embeddings, "_EmbeddingModel", None)  # any further embedding would fail
+    assert (
+        embed(TEXTS[:1], "digest", store, embedding_checkpoint)[TEXTS[0]].tolist()
+        == embeddings_by_text[TEXTS[0]].tolist()
+    )
+    for digest, other_checkpoint in (
+        ("other", embedding_checkpoint),
+        ("digest", embedding_checkpoint._replace(max_tokens=5)),
+        ("digest", None),
+    ):
         with pytest.raises(TypeError):
-            embed(TEXTS[:1], version, store, other)
+            embed(TEXTS[:1], digest, store, other_checkpoint)
 
 
-@pytest.mark.parametrize(("tokens", "spoil", "message"), [
-    (384, lambda at: None, r"the checkpoint has 24 positions, but 384 tokens are configured. Set `encoder: tokens:` .* at most 22"),
-    (TOKENS, lambda at: tiny.change(at / "config.json", num_hidden_layers=3), "not in its files, .* first encoder.layer.2"),
-    (TOKENS, lambda at: (at / "model.safetensors").write_bytes(b"no"), "cannot load this checkpoint .* Fetch it again"),
+@pytest.mark.parametrize(("max_tokens", "damage", "message"), [
+    (384, lambda folder: None, r"the checkpoint has 24 positions, but 384 tokens are configured. Set `encoder: tokens:` .* at most 22"),
+    (MAX_TOKENS, lambda folder: tiny.update_json(folder / "config.json", num_hidden_layers=3), "not in its files, .* first encoder.layer.2"),
+    (MAX_TOKENS, lambda folder: (folder / "model.safetensors").write_bytes(b"no"), "cannot load this checkpoint .* Fetch it again"),
 ])  # fmt: skip
-def test_a_checkpoint_that_embeds_nothing_is_named(
-    tokens: int, spoil: Callable[[Path], object], message: str, tmp_path: Path
+def test_an_unusable_checkpoint_is_named(
+    max_tokens: int, damage: Callable[[Path], object], message: str, tmp_path: Path
 ) -> None:
-    given = checkpoint(tmp_path / "mpnet", tokens=tokens)
-    spoil(given.folder)
+    embedding_checkpoint = checkpoint(tmp_path / "mpnet", max_tokens=max_tokens)
+    damage(embedding_checkpoint.folder)
     with pytest.raises(UserError, match=message):
-        embed(TEXTS, "digest", Store(tmp_path), given)
+        embed(TEXTS, "digest", Store(tmp_path), embedding_checkpoint)
 
 
-# By sentence-transformers 6.2.0 on the same files.
-REFERENCE = (
+# Pairs of texts and their similarity by sentence-transformers 6.2.0 on the same files.
+REFERENCE_SIMILARITIES = (
     ("The red circle slides left quickly.", "The blue star jumps high.", 0.307816625),
     ("The red circle slides left quickly.", "", 0.178808838),
     ("The blue star jumps high.", "The blue star jumps high.", 1.0),
@@ -58,5 +67,5 @@ REFERENCE = (
 
 
 def test_similarity_is_what_sentence_transformers_computes(tmp_path: Path) -> None:
-    left, right, expected = (list(column) for column in zip(*REFERENCE, strict=True))
+    left, right, expected = (list(column) for column in zip(*REFERENCE_SIMILARITIES, strict=True))
     assert compute_similarities(left, right, "0.1.0", Store(tmp_path)) == pytest.approx(expected, abs=1e-6)

@@ -21,23 +21,23 @@ from tests.unit.models.chat_server import (
     completion,
     reply_correctly,
 )
-from tests.unit.requests import BLIND, request, spec
+from tests.unit.requests import NO_FRAMES, make_request, model_spec
 
 Behaviour = Callable[[ReceivedRequest], ServerReply]
-WRITE = request("say this", "write", system="Be brief.")
+WRITE = make_request("say this", "write", system="Be brief.")
 
 # --- Anthropic -------------------------------------------------------------------------------------------------------
 
 
-def message(received: ReceivedRequest, text: str | None = None, **changes: Any) -> dict[str, Any]:
+def anthropic_reply(received: ReceivedRequest, text: str | None = None, **changes: Any) -> dict[str, Any]:
     """Return a message, by default with the prompt's last word; `changes` replace its fields."""
     frames = sum(part["type"] == "image" for part in received.content)
-    own: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": "x", "type": "message", "role": "assistant", "model": received.body["model"], "stop_reason": "end_turn",
         "content": [TextBlock(type="text", text=received.prompt.split()[-1] if text is None else text)],
         "usage": Usage(input_tokens=TEXT_TOKENS + FRAME_TOKENS * frames, output_tokens=1),
     }  # fmt: skip
-    return Message.model_construct(**own | changes).model_dump(mode="json")
+    return Message.model_construct(**fields | changes).model_dump(mode="json")
 
 
 def thought(text: str) -> ThinkingBlock:
@@ -45,11 +45,11 @@ def thought(text: str) -> ThinkingBlock:
 
 
 def reply_as_anthropic(received: ReceivedRequest) -> ServerReply:
-    return ServerReply(message(received))
+    return ServerReply(anthropic_reply(received))
 
 
-def anthropic_error(status: int, kind: str = "x", said: str = "it says no", **headers: str) -> ServerReply:
-    body = {"type": "error", "error": {"type": kind, "message": said}, "request_id": "x"}
+def anthropic_error(status: int, kind: str = "x", message: str = "it says no", **headers: str) -> ServerReply:
+    body = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "x"}
     return ServerReply(body, status, {name.replace("_", "-"): value for name, value in headers.items()})
 
 
@@ -68,16 +68,20 @@ def images_of(received: ReceivedRequest) -> list[bytes]:
     return [urlsafe_b64decode(part["inlineData"]["data"]) for part in parts_of(received) if "inlineData" in part]
 
 
-def generated(received: ReceivedRequest, text: str | None = None, **changes: Any) -> dict[str, Any]:
+def gemini_reply(received: ReceivedRequest, text: str | None = None, **changes: Any) -> dict[str, Any]:
     """Return a reply, by default with the prompt's last word; `changes` replace fields of its candidate."""
     model = received.path.split("/models/")[1].split(":")[0]
-    said = changes.pop("parts", [types.Part(text=prompt_of(received).split()[-1] if text is None else text)])
+    message = changes.pop("parts", [types.Part(text=prompt_of(received).split()[-1] if text is None else text)])
     version = changes.pop("model_version", model)
     counts = changes.pop("usage", {"prompt_token_count": TEXT_TOKENS + FRAME_TOKENS * (len(parts_of(received)) - 1),
                                    "candidates_token_count": 1})  # fmt: skip
-    own = {"content": types.Content(role="model", parts=said), "finish_reason": types.FinishReason.STOP, **changes}
+    fields = {
+        "content": types.Content(role="model", parts=message),
+        "finish_reason": types.FinishReason.STOP,
+        **changes,
+    }
     reply = types.GenerateContentResponse(
-        candidates=[types.Candidate(**own)],
+        candidates=[types.Candidate(**fields)],
         model_version=version,
         usage_metadata=types.GenerateContentResponseUsageMetadata(**counts) if counts else None,
     )
@@ -85,13 +89,13 @@ def generated(received: ReceivedRequest, text: str | None = None, **changes: Any
 
 
 def reply_as_gemini(received: ReceivedRequest) -> ServerReply:
-    return ServerReply(generated(received))
+    return ServerReply(gemini_reply(received))
 
 
 def gemini_error(
-    status: int, kind: str = "X", said: str = "it says no", details: Any = (), **headers: str
+    status: int, kind: str = "X", message: str = "it says no", details: Any = (), **headers: str
 ) -> ServerReply:
-    body = {"error": {"code": status, "message": said, "status": kind, "details": list(details)}}
+    body = {"error": {"code": status, "message": message, "status": kind, "details": list(details)}}
     return ServerReply(body, status, {name.replace("_", "-"): value for name, value in headers.items()})
 
 
@@ -99,10 +103,10 @@ class FilesApi:
     """The Files API: uploads in two steps, files that are ready at the second poll, and deletion."""
 
     def __init__(self, server: ChatServer) -> None:
-        self.there: dict[str, bytes] = {}
+        self.content_by_name: dict[str, bytes] = {}
         self.deleted: list[str] = []
-        self.looked: dict[str, int] = {}
-        self.server, self.then = server, reply_as_gemini
+        self.poll_count_by_name: dict[str, int] = {}
+        self.server, self.respond = server, reply_as_gemini
         self.state = "ACTIVE"
 
     def __call__(self, received: ReceivedRequest) -> ServerReply:
@@ -112,71 +116,75 @@ class FilesApi:
             return ServerReply({}, headers={"X-Goog-Upload-URL": address, "X-Goog-Upload-Status": "active"})
         if received.path.startswith("/put/"):
             name = received.path.removeprefix("/put/")
-            self.there[name] = received.raw
-            self.looked[name] = 0
+            self.content_by_name[name] = received.raw
+            self.poll_count_by_name[name] = 0
             return ServerReply({"file": self._file(name)}, headers={"X-Goog-Upload-Status": "final"})
         if received.path.startswith("/v1beta/files/"):
             name = received.path.removeprefix("/v1beta/")
-            if name not in self.there:
+            if name not in self.content_by_name:
                 return gemini_error(403, "PERMISSION_DENIED", "it may not exist")
             if received.method == "DELETE":
-                del self.there[name]
+                del self.content_by_name[name]
                 self.deleted.append(name)
                 return ServerReply({})
-            self.looked[name] += 1
+            self.poll_count_by_name[name] += 1
             return ServerReply(self._file(name))
-        return self.then(received)
+        return self.respond(received)
 
     def _file(self, name: str) -> dict[str, Any]:
-        state = self.state if self.looked[name] >= 2 else "PROCESSING"
+        state = self.state if self.poll_count_by_name[name] >= 2 else "PROCESSING"
         uri = f"https://host/v1beta/{name}"
         return {"name": name, "uri": uri, "mimeType": "video/mp4", "state": state}
 
 
-# --- all of them -----------------------------------------------------------------------------------------------------
+# --- all vendors -----------------------------------------------------------------------------------------------------
 
 
 class Vendor(NamedTuple):
-    adapter: type[Any]
+    make_adapter: type[Any]
     respond: Behaviour
-    """replies with the prompt's last word"""
-    reply: Callable[..., dict[str, Any]]
-    """a reply, with changes"""
-    images: Callable[[ReceivedRequest], list[bytes]]
+    """reply with the prompt's last word"""
+    build_body: Callable[..., dict[str, Any]]
+    """build the body of a reply with changes"""
+    decode_images: Callable[[ReceivedRequest], list[bytes]]
 
 
 VENDORS = {
     "openai": Vendor(
-        OpenAIAdapter, reply_correctly, completion, lambda received: [b64decode(one) for one in received.images]
+        OpenAIAdapter, reply_correctly, completion, lambda received: [b64decode(image) for image in received.images]
     ),
     "anthropic": Vendor(
         AnthropicAdapter,
         reply_as_anthropic,
-        message,
+        anthropic_reply,
         lambda received: [b64decode(part["source"]["data"]) for part in received.content[:-1]],
     ),
-    "gemini": Vendor(GeminiAdapter, reply_as_gemini, generated, images_of),
+    "gemini": Vendor(GeminiAdapter, reply_as_gemini, gemini_reply, images_of),
 }
 
 
-def adapter(vendor: str, server: ChatServer, **settings: Any) -> Any:
+def make_adapter(vendor: str, server: ChatServer, **settings: Any) -> Any:
     url = server.url if vendor == "openai" else server.url.removesuffix("/v1")
-    return VENDORS[vendor].adapter(spec(**{"url": url, "model": MODEL, "key": None, "retries": 0, **settings}))
+    return VENDORS[vendor].make_adapter(
+        model_spec(**{"url": url, "model": MODEL, "key": None, "retries": 0, **settings})
+    )
 
 
-def text_only_answers(vendor: str, url: str, questions: int, **settings: Any) -> list[Answer]:
+def text_only_answers(vendor: str, url: str, request_count: int, **settings: Any) -> list[Answer]:
     """Return the answers of a server to this many requests, whose prompts end with their numbers."""
-    requests = tuple(request(f"say {at}", "write", request_id=str(at)) for at in range(questions))
-    place = url if vendor == "openai" else url.removesuffix("/v1")
-    own = {"url": place, "model": MODEL, "key": None, "retries": 0, "timeout_s": 5, **settings}
-    arrived = VENDORS[vendor].adapter(spec(**own)).answers_in_any_order([PendingRequests(BLIND, requests)])
-    return [one.answer for one in sorted(arrived, key=lambda one: int(one.request.request_id))]
+    requests = tuple(make_request(f"say {index}", "write", request_id=str(index)) for index in range(request_count))
+    base_url = url if vendor == "openai" else url.removesuffix("/v1")
+    fields = {"url": base_url, "model": MODEL, "key": None, "retries": 0, "timeout_s": 5, **settings}
+    completed = (
+        VENDORS[vendor].make_adapter(model_spec(**fields)).answers_in_any_order([PendingRequests(NO_FRAMES, requests)])
+    )
+    return [response.answer for response in sorted(completed, key=lambda response: int(response.request.request_id))]
 
 
-def answer(
-    vendor: str, respond: Behaviour, sent: Request = WRITE, clip: ClipFrames = BLIND, **settings: Any
+def query_vendor(
+    vendor: str, respond: Behaviour, sent_request: Request = WRITE, clip: ClipFrames = NO_FRAMES, **settings: Any
 ) -> tuple[Answer, list[ReceivedRequest]]:
     """Return the answer of a server with this behaviour, and the requests that it received."""
     with ChatServer(respond) as server:
-        (found,) = adapter(vendor, server, **settings).answers(clip, [sent])
-    return found, server.received
+        (response,) = make_adapter(vendor, server, **settings).answers(clip, [sent_request])
+    return response, server.received

@@ -1,14 +1,14 @@
-"""Changes of settings since a result was produced, and the form in which params and results record settings."""
+"""Test changes of settings since a result was produced, and the recorded form of settings."""
 
 from typing import Any
 
 import pytest
 from reprise.core.provenance import Provenance
-from reprise.core.settings_text import parse_content, settings_text
+from reprise.core.settings_text import format_settings_line, parse_settings_line
 from reprise.media.keys import FramesKey
-from reprise.plan.changes import CurrentSettings, changes_between
+from reprise.plan.changes import CurrentSettings, find_changes
 
-LONG = "Watch the video and pay attention to the order of events. Does it entail the caption?"
+LONG_PROMPT = "Watch the video and pay attention to the order of events. Does it entail the caption?"
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,8 @@ LONG = "Watch the video and pay attention to the order of events. Does it entail
         ({"code_versions": {"stage frames": 1}}, {"code_versions": {"stage frames": 2}}, ["version of stage frames: 1 -> 2"]),
         ({"rows": [{"label": "A"}, {"label": "B"}]}, {"rows": [{"label": "A"}]}, ["rows.2.label: B -> (none)"]),
         (
-            {"prompt": {"user": LONG}},
-            {"prompt": {"user": LONG.replace("entail", "fit")}},
+            {"prompt": {"user": LONG_PROMPT}},
+            {"prompt": {"user": LONG_PROMPT.replace("entail", "fit")}},
             ["prompt.user: ... of events. Does it entail the caption? -> ... of events. Does it fit the caption?"],
         ),
         ({"label": "a"}, {"label": "b\x1b[2J\n\u202e"}, ["label: a -> b [U+202E]"]),
@@ -31,7 +31,7 @@ LONG = "Watch the video and pay attention to the order of events. Does it entail
 def test_a_change_has_the_values_before_and_after(
     before: dict[str, Any], after: dict[str, Any], texts: list[str]
 ) -> None:
-    assert [change.text for change in changes_between(before, after)] == texts
+    assert [change.text for change in find_changes(before, after)] == texts
 
 
 def frames_settings(fps: float) -> FramesKey:
@@ -48,20 +48,20 @@ def test_settings_that_differ_from_those_of_a_result_are_listed() -> None:
 
 
 def test_long_texts_become_digests_and_the_settings_have_one() -> None:
-    prompt = {"prompt": {"system": "", "user": "Watch. " * 200}, "ask": "score"}
-    content = parse_content(settings_text("requests/toy/entail", prompt))
-    assert content["ask"] == "score" and content["prompt"]["user"].startswith("sha256:")
-    changed = parse_content(
-        settings_text("requests/toy/entail", prompt | {"prompt": {"system": "", "user": "Look. " * 200}})
+    prompt = {"prompt": {"system": "", "user": "Watch. " * 200}, "request_type": "score"}
+    content = parse_settings_line(format_settings_line("requests/toy/entail", prompt))
+    assert content["request_type"] == "score" and content["prompt"]["user"].startswith("sha256:")
+    changed = parse_settings_line(
+        format_settings_line("requests/toy/entail", prompt | {"prompt": {"system": "", "user": "Look. " * 200}})
     )
     assert content["sha256"] != changed["sha256"]
-    (change,) = changes_between(content, changed)
+    (change,) = find_changes(content, changed)
     assert change.text.startswith("prompt.user: sha256:")
-    assert "sha256" not in parse_content(settings_text("requests/toy/entail", {"ask": "score"}))
+    assert "sha256" not in parse_settings_line(format_settings_line("requests/toy/entail", {"request_type": "score"}))
 
 
 def test_settings_that_are_still_long_are_shortened_from_the_longest_field() -> None:
     spec = {"rows": [{"label": f"Row {number}", "model": "oracle"} for number in range(500)], "title": "Table"}
-    text = settings_text("tables/toy/table1", {"spec": spec, "suite": "demo"})
-    content = parse_content(text)
+    text = format_settings_line("tables/toy/table1", {"spec": spec, "suite": "demo"})
+    content = parse_settings_line(text)
     assert len(text) < 9200 and content["suite"] == "demo" and content["spec"].startswith("sha256:")

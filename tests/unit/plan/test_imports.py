@@ -1,11 +1,11 @@
-"""Planning and jobs without a model import no library that only models, vendors or figures need."""
+"""Test that planning and jobs without a model import no library that only models, vendors or figures need."""
 
 import subprocess
 import sys
 
 import pytest
 
-HEAVY = (
+HEAVY_LIBRARIES = (
     "anthropic", "google.genai", "huggingface_hub", "matplotlib", "openai", "openpyxl", "scipy", "torch", "torchvision",
     "transformers", "yt_dlp",
 )  # fmt: skip
@@ -19,6 +19,6 @@ HEAVY = (
     ],
 )
 def test_heavy_libraries_are_not_imported(modules: str) -> None:
-    code = f"import sys, {modules}; print(*(name for name in {HEAVY} if name in sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    code = f"import sys, {modules}; print(*(name for name in {HEAVY_LIBRARIES} if name in sys.modules))"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == []

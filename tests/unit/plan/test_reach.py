@@ -1,4 +1,4 @@
-"""Raising a version or editing a configuration file changes exactly the settings of the affected jobs."""
+"""Test that a new version or an edited configuration file changes exactly the settings of the affected jobs."""
 
 import re
 from dataclasses import replace
@@ -16,7 +16,7 @@ from tests.unit.config.conftest import ROOT, Project
 
 TOY_LLAVA = "(?!temporal/).+/toy-llava-ov(-early)?"
 PROFILE, PROFILES = "temporal/.+", "temporal(_profiles|/.+)"
-OVERVIEW = "tables/overview"  # of the main table of each benchmark
+OVERVIEW = "tables/overview"  # built from the main table of each benchmark
 JUDGES = "tables/judges"
 REPORT = "report"  # made from the results of other stages, with the code of tables
 IMPORTED = ".+/random-imported"
@@ -31,7 +31,7 @@ def plan() -> Plan:
 
 
 @pytest.fixture(scope="module")
-def before(plan: Plan) -> Keys:
+def settings_before(plan: Plan) -> Keys:
     return all_settings(plan)
 
 
@@ -55,24 +55,24 @@ def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
     ],
 )
 def test_raising_the_version_of_a_stage_reruns_that_stage(
-    plan: Plan, before: Keys, stage: str, patterns: list[str], monkeypatch: pytest.MonkeyPatch
+    plan: Plan, settings_before: Keys, stage: str, patterns: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(versions.STAGE_VERSIONS, stage, 2)
-    assert_differ(before, all_settings(plan), patterns)
+    assert_differ(settings_before, all_settings(plan), patterns)
 
 
 def test_raising_the_version_of_an_adapter_queries_its_models_again(
-    plan: Plan, before: Keys, monkeypatch: pytest.MonkeyPatch
+    plan: Plan, settings_before: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(ADAPTERS, "transformers", replace(ADAPTERS["transformers"], version=2))
-    assert_differ(before, all_settings(plan), [TOY_LLAVA])
+    assert_differ(settings_before, all_settings(plan), [TOY_LLAVA])
 
 
 def test_raising_the_version_of_a_world_reruns_its_releases_and_sources(
-    plan: Plan, before: Keys, monkeypatch: pytest.MonkeyPatch
+    plan: Plan, settings_before: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(PLUGINS, "toyworld", PLUGINS["toyworld"]._replace(version=2))
-    assert_differ(before, all_settings(plan), ["release/.+", "sources/.+"])
+    assert_differ(settings_before, all_settings(plan), ["release/.+", "sources/.+"])
 
 
 @pytest.mark.parametrize(
@@ -88,21 +88,21 @@ def test_raising_the_version_of_a_world_reruns_its_releases_and_sources(
         ("config/benchmarks/velociti.yaml", "version: 1", "version: 2", ["(annotations|statistics)/velociti", "(requests|metrics|judge_requests|tables|figures)/velociti/.+", OVERVIEW, PROFILE, REPORT, "(runs/)?velociti/.+/random-imported"]),
         ("config/benchmarks/vinoground.yaml", "{video: 3, group: 3}", "{video: 4, group: 4}", ["(tables|figures)/vinoground/(?!fig1[12]).+", OVERVIEW]),
         ("resources/prompts/velociti.yaml", "Here is a caption", "This is a caption", ["requests/velociti/entail(.subset)?", "(runs/)?velociti/entail(.subset)?/[^/]+/(?!random-imported).+"]),
-        # of a table: the table, and the runs that it adds
+
     ],
 )  # fmt: skip
 def test_an_edited_file_changes_only_the_settings_that_it_affects(
-    project: Project, before: Keys, file: str, old: str, new: str, patterns: list[str]
+    project: Project, settings_before: Keys, file: str, old: str, new: str, patterns: list[str]
 ) -> None:
     project.edit(file, old, new)
-    assert_differ(before, all_settings(project.plan()), patterns)
+    assert_differ(settings_before, all_settings(project.plan()), patterns)
 
 
-def test_keys_have_only_the_settings_that_affect_their_job(before: Keys) -> None:
+def test_keys_have_only_the_settings_that_affect_their_job(settings_before: Keys) -> None:
     """The settings of a run are a param of its job, so every change of them reruns it."""
-    run = before["velociti/entail/fps1/random"].model_dump()
+    run = settings_before["velociti/entail/fps1/random"].model_dump()
     assert sorted(run) == ["answers", "checkpoint", "code_versions", "gpus", "key", "run"]
     assert sorted(run["answers"]) == [
-        "adapter", "ask", "attention", "code_versions", "dtype", "form", "max_tokens", "model", "prompt", "sampling", "settings",
-        "trust_remote_code", "versions",
+        "adapter", "attention", "code_versions", "dtype", "form", "max_tokens", "model", "prompt", "request_type", "sampling",
+        "settings", "trust_remote_code", "versions",
     ]  # fmt: skip

@@ -1,12 +1,19 @@
-"""Cluster partitions: their file, the calls that submit jobs, and the models that fit."""
+"""Test cluster partitions: their file, the calls that submit jobs, and the models that fit."""
 
 from pathlib import Path
 
 import pytest
 from reprise.config.model import Model
-from reprise.config.problems import read
+from reprise.config.problems import read_config_file
 from reprise.core.errors import UserError
-from reprise.plan.site import SlurmPartition, SlurmSite, find_partitions_file, find_problems, load_site, runtime_warning
+from reprise.plan.site import (
+    SlurmPartition,
+    SlurmSite,
+    find_partitions_file,
+    find_resource_problems,
+    find_runtime_warning,
+    load_site,
+)
 
 SITE = SlurmSite(
     partitions={
@@ -39,7 +46,7 @@ def test_the_partitions_file_of_a_call(arguments: str, file: str | None) -> None
     assert find_partitions_file(["snakemake", *arguments.split()]) == (Path(file) if file else None)
 
 
-# As `generate-slurm-partition-config` of the plugin writes it, with a key that only the plugin reads.
+# A file of the plugin's `generate-slurm-partition-config`, with a key that only the plugin reads.
 GENERATED = """\
 partitions:
   accel:
@@ -53,7 +60,7 @@ partitions:
 """
 
 
-def test_the_file_is_read_in_the_plugin_s_format() -> None:
+def test_the_file_is_read_in_the_format_of_the_plugin() -> None:
     Path("here.yaml").write_text(GENERATED)
     assert load_site(["snakemake", "--workflow-profile", "cluster"]) == SlurmSite(
         partitions={
@@ -62,7 +69,7 @@ def test_the_file_is_read_in_the_plugin_s_format() -> None:
             "minutes": SlurmPartition(max_runtime=90),
         }
     )
-    assert load_site(["snakemake"]) is None, "jobs run here"
+    assert load_site(["snakemake"]) is None, "without the profile, jobs run on this machine"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +82,7 @@ def test_the_file_is_read_in_the_plugin_s_format() -> None:
 def test_an_invalid_file_is_reported_with_its_line(limit: str, message: str) -> None:
     Path("here.yaml").write_text(f"partitions:\n  gpu: {{{limit}}}\n")
     with pytest.raises(UserError, match=message):
-        read(SlurmSite, Path("here.yaml"))
+        read_config_file(SlurmSite, Path("here.yaml"))
 
 
 @pytest.mark.parametrize(
@@ -93,11 +100,11 @@ def test_an_invalid_file_is_reported_with_its_line(limit: str, message: str) -> 
 )
 def test_models_that_fit_no_partition_are_reported(settings: dict[str, int], problem: str | None) -> None:
     model = Model.model_validate({"label": "M", "adapter": "random", **settings})
-    assert list(find_problems(model, SITE)) == ([problem] if problem else [])
+    assert list(find_resource_problems(model, SITE)) == ([problem] if problem else [])
 
 
 @pytest.mark.parametrize(
-    ("hours", "together", "warning"),
+    ("hours", "runs_per_group", "warning"),
     [
         (2.5, 8, "hours: 2.5: 8 runs share an allocation of 600 minutes, so each has 75."),
         (1.25, 8, ""),
@@ -105,12 +112,12 @@ def test_models_that_fit_no_partition_are_reported(settings: dict[str, int], pro
         (20, 1, ""),
     ],
 )
-def test_a_shared_allocation_with_too_little_time_is_reported(hours: float, together: int, warning: str) -> None:
+def test_a_shared_allocation_with_too_little_time_is_reported(hours: float, runs_per_group: int, warning: str) -> None:
     Path("here.yaml").write_text("partitions:\n  gpu: {max_runtime: 600, max_gpu: 1}\n")
     profile = Path("profiles/cluster/config.yaml")
-    profile.write_text(f"{profile.read_text()}group-components: ['answers_{{benchmark}}_{{model}}={together}']\n")
+    profile.write_text(f"{profile.read_text()}group-components: ['answers_{{benchmark}}_{{model}}={runs_per_group}']\n")
     site = load_site(["snakemake", "--workflow-profile", "cluster"])
     assert site is not None
     model = Model.model_validate({"label": "M", "adapter": "random", "gpus": 1, "hours": hours})
-    assert runtime_warning(model, site).startswith(warning)
-    assert bool(runtime_warning(model, site)) == bool(warning)
+    assert find_runtime_warning(model, site).startswith(warning)
+    assert bool(find_runtime_warning(model, site)) == bool(warning)

@@ -1,4 +1,4 @@
-"""The objects of the Snakemake rules: paths from wildcards, messages for unknown targets, and abbreviated names."""
+"""Test the objects of the Snakemake rules: paths from wildcards, messages about unknown targets, abbreviated names."""
 
 import re
 from pathlib import Path
@@ -39,22 +39,22 @@ def test_an_unknown_table_or_figure_is_reported_with_the_existing_ones(suite: Su
 
 
 @pytest.mark.parametrize(
-    ("name", "why"),
+    ("name", "reason"),
     [
         ("vinoground/authors/linspace32/llava-onevision-72b", "`run:` in config/suites/paper.yaml does not select 'llava-onevision-72b' (it needs"),
         ("vinoground/paper/black32/gpt-4o", "`run:` in config/suites/paper.yaml does not select 'gpt-4o'."),
     ],
 )  # fmt: skip
-def test_a_run_that_is_not_selected_is_reported_with_the_reason(name: str, why: str) -> None:
+def test_a_run_that_is_not_selected_is_reported_with_the_reason(name: str, reason: str) -> None:
     plan = Plan(load(Path(), {"suite": "paper"}))
-    with pytest.raises(UserError) as error:
+    with pytest.raises(UserError) as caught:
         plan.find_run(name)
-    assert f"{name}: suite 'paper' shows this run, but does not compute it: " in str(error.value)
-    assert why in str(error.value)
+    assert f"{name}: suite 'paper' shows this run, but does not compute it: " in str(caught.value)
+    assert reason in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("run", "before"),
+    ("run", "earlier_responses"),
     [
         ("vinoground/cot.judged/fps1/toy-llava-ov", ["results/demo/responses/vinoground/cot/fps1/toy-llava-ov.parquet"]),
         ("vinoground/cot/fps1/toy-llava-ov", []),
@@ -62,26 +62,31 @@ def test_a_run_that_is_not_selected_is_reported_with_the_reason(name: str, why: 
         ("velociti/entail.subset/fps1/toy-llava-ov", []),  # the other protocol has more items
     ],
 )  # fmt: skip
-def test_a_run_waits_for_a_run_with_the_same_requests(suite: SuiteRules, run: str, before: list[str]) -> None:
+def test_a_run_waits_for_a_run_with_the_same_requests(
+    suite: SuiteRules, run: str, earlier_responses: list[str]
+) -> None:
     names = ("benchmark", "protocol", "sampling", "model")
     wildcards = SimpleNamespace(**dict(zip(names, run.split("/"), strict=True)))
-    assert [str(path) for path in suite.inference.equivalent_answers(wildcards)] == before
+    assert [str(path) for path in suite.inference.equivalent_answers(wildcards)] == earlier_responses
 
 
-BIG, SMALL = SimpleNamespace(model="qwen2-vl-72b"), SimpleNamespace(model="llava-onevision-7b")
+LARGE_JOB, SMALL_JOB = SimpleNamespace(model="qwen2-vl-72b"), SimpleNamespace(model="llava-onevision-7b")
 CPU, GPU = SlurmPartition(max_runtime=300), SlurmPartition(max_runtime=2000, max_mem_mb=400_000, max_gpu=8)
 
 
-def test_a_job_requests_more_resources_at_each_attempt_up_to_the_site_s_limits(plan: Plan) -> None:
-    here, there = (
+def test_a_job_requests_more_resources_at_each_attempt_up_to_the_limits_of_the_site(plan: Plan) -> None:
+    local_rules, cluster_rules = (
         SuiteRules(plan, {}, site=site).inference for site in (None, SlurmSite(partitions={"cpu": CPU, "gpu": GPU}))
     )
-    requested = [(here.gpus(job), here.memory_mb(job, 1), here.minutes(job, 1)) for job in (BIG, SMALL)]
-    assert requested == [(4, 160_000, 24 * 60), (1, 24_000, 8 * 60)]
-    assert here.memory_mb(SMALL, 3) == 72_000 and here.minutes(SMALL, 3) == 24 * 60
-    assert [there.memory_mb(BIG, attempt) for attempt in (1, 2, 3)] == [160_000, 320_000, 400_000]
-    assert [there.minutes(BIG, attempt) for attempt in (1, 2)] == [1440, 2000]
-    assert [here.stage_minutes(SMALL, 2), there.stage_minutes(SMALL, 2)] == [480, 300]
+    resources = [
+        (local_rules.gpus(job), local_rules.memory_mb(job, 1), local_rules.minutes(job, 1))
+        for job in (LARGE_JOB, SMALL_JOB)
+    ]
+    assert resources == [(4, 160_000, 24 * 60), (1, 24_000, 8 * 60)]
+    assert local_rules.memory_mb(SMALL_JOB, 3) == 72_000 and local_rules.minutes(SMALL_JOB, 3) == 24 * 60
+    assert [cluster_rules.memory_mb(LARGE_JOB, attempt) for attempt in (1, 2, 3)] == [160_000, 320_000, 400_000]
+    assert [cluster_rules.minutes(LARGE_JOB, attempt) for attempt in (1, 2)] == [1440, 2000]
+    assert [local_rules.stage_minutes(SMALL_JOB, 2), cluster_rules.stage_minutes(SMALL_JOB, 2)] == [480, 300]
 
 
 def test_a_reproduced_number_has_its_conditions(project: Project) -> None:

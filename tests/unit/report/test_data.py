@@ -1,4 +1,4 @@
-"""The data of the item browser, compared with an example computed by hand."""
+"""Test the data of the item browser against an example by hand."""
 
 import polars as pl
 import pytest
@@ -7,22 +7,22 @@ from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
 from reprise.report.items import Items
 from reprise.report.runs import RunTables, compute_columns
 
-from tests.unit.report.test_first_page import MAIN
-from tests.unit.report.world import CAPTION, OTHER, RUN, World, all_scored, clip
+from tests.unit.report.test_first_page import HEADLINE
+from tests.unit.report.world import CAPTION, OTHER_RUN, RUN, World, make_clip, make_run_tables
 from tests.unit.rows import item_row, request_row, response_row, verdict_row
 
-RIGHT, WRONG, OTHERWISE = (0.9, 0.1), (0.1, 0.9), (0.9, 0.4)
-SHUFFLED, BLIND = "velociti/entail/fps1.shuffled/one", "velociti/entail/none/one"
+CORRECT_SCORES, WRONG_SCORES, CLOSER_SCORES = (0.9, 0.1), (0.1, 0.9), (0.9, 0.4)
+SHUFFLED_RUN, TEXT_ONLY_RUN = "velociti/entail/fps1.shuffled/one", "velociti/entail/none/one"
 
 
-def test_catalog_and_columns_of_a_run(world: World) -> None:
+def test_the_catalog_and_the_columns_of_a_run_are_written(world: World) -> None:
     world.build()
-    both = {"strict": "1--", "classic": "1--"}
+    signs_by_metric = {"strict": "1--", "classic": "1--"}
     expected = {
         "state": "amm",
-        "fixed": both,
+        "fixed": signs_by_metric,
         "authors": {},
-        "samples": dict.fromkeys(both, "item_id"),
+        "samples": dict.fromkeys(signs_by_metric, "item_id"),
         "extractors_differ": "0--",
     }
     assert world.data("velociti/runs/0") == expected
@@ -44,7 +44,10 @@ def test_catalog_and_columns_of_a_run(world: World) -> None:
 
 
 def test_runs_with_the_same_protocol_and_sampling_are_compared_by_the_headline_metric(world: World) -> None:
-    world.runs = {RUN: all_scored(OTHERWISE, RIGHT, RIGHT), OTHER: all_scored((0.2, 0.4), RIGHT, (0.2, 0.1))}
+    world.runs = {
+        RUN: make_run_tables(CLOSER_SCORES, CORRECT_SCORES, CORRECT_SCORES),
+        OTHER_RUN: make_run_tables((0.2, 0.4), CORRECT_SCORES, (0.2, 0.1)),
+    }
     world.build()
     (benchmark,) = world.data("catalog")["benchmarks"]
     assert [run["comparable"] for run in benchmark["runs"]] == [[1], [0]]
@@ -58,41 +61,45 @@ def test_runs_with_the_same_protocol_and_sampling_are_compared_by_the_headline_m
     assert world.data("velociti/comparisons/1")["0"]["difference"] == pytest.approx(-0.75)
 
 
-def test_index_clips_and_texts(world: World) -> None:
+def test_the_index_the_clips_and_the_texts_are_written(world: World) -> None:
     world.build()
     index = world.data("velociti/index")
     assert (index["id"], index["task"], index["clip"]) == (["a", "b", "c"], [0, 1, 1], [0, 1, 1])
     groups = world.data("catalog")["benchmarks"][0]["groups"]
-    named = [{groups[group] for group in index["group_sets"][position]} for position in index["group_set"]]
-    both = {"average", "agent"}
-    assert named == [both | {"subset", "video_negation", "verbs_movement"}, both, both]
+    group_names = [{groups[group] for group in index["group_sets"][position]} for position in index["group_set"]]
+    common_groups = {"average", "agent"}
+    assert group_names == [common_groups | {"subset", "video_negation", "verbs_movement"}, common_groups, common_groups]
     assert world.data("velociti/labels/0") == [CAPTION, "", ""] and index["cluster"] == [0, 1, 1]
-    available, gone = world.data("velociti/clips/0")
-    assert available["media"] == "../store/clips/aa/aa.mp4" and available["status"] == "ok"
-    assert (available["seconds"], available["frames"], available["fps"]) == (2.0, 48, 24.0)
-    assert (gone["media"], gone["status"], gone["message"]) == ("", "gone", "<b>No such video</b>")
+    available_clip, missing_clip = world.data("velociti/clips/0")
+    assert available_clip["media"] == "../store/clips/aa/aa.mp4" and available_clip["status"] == "ok"
+    assert (available_clip["seconds"], available_clip["frames"], available_clip["fps"]) == (2.0, 48, 24.0)
+    assert (missing_clip["media"], missing_clip["status"], missing_clip["message"]) == (
+        "",
+        "gone",
+        "<b>No such video</b>",
+    )
     assert [frames["times"] for frames in world.data("velociti/frames/fps1/0")] == [[0.5, 1.5], []]
     assert world.data("velociti/indices/fps1") == [[12, 36], []]
     assert world.data("velociti/texts") == {"text": [f"{CAPTION.lower()}\n", "", ""]}
-    world.clips = [clip("c1", "ok", "clips/a b/ü.mp4")]
+    world.clips = [make_clip("c1", "ok", "clips/a b/ü.mp4")]
     world.build()
-    named, unknown = world.data("velociti/clips/0")
-    assert named["media"] == "../store/clips/a%20b/%C3%BC.mp4"
-    assert (unknown["status"], unknown["media"]) == ("not fetched", "")
+    known_clip, unknown_clip = world.data("velociti/clips/0")
+    assert known_clip["media"] == "../store/clips/a%20b/%C3%BC.mp4"
+    assert (unknown_clip["status"], unknown_clip["media"]) == ("not fetched", "")
     assert world.data("velociti/index")["missing"] == "01"
 
 
 def test_an_item_has_its_requests_and_all_answers(world: World) -> None:
     robust = verdict_row("a#pos", "Yes", right=True, extracted_by="first word")
     authors = verdict_row("a#pos", unparsed=True, extracted_by="authors")
-    world.runs[OTHER] = ([response_row("a#pos", "Maybe", error="")], [robust], [authors])
+    world.runs[OTHER_RUN] = ([response_row("a#pos", "Maybe", error="")], [robust], [authors])
     world.build()
     first, second, _ = world.data("velociti/items/0")
-    ask = {"ask": "score", "prompt": "Does it fit?", "options": ["Yes", "No"]}
+    request_fields = {"request_type": "score", "prompt": "Does it fit?", "options": ["Yes", "No"]}
     usage = {"frames": 1, "tokens_in": 1, "tokens_out": 1}
     assert first == {
         "texts": [{"name": "positive", "text": CAPTION}],
-        "requests": {"entail": [{"role": "pos", **ask, "expected": "Yes"}, {"role": "neg", **ask, "expected": "No"}]},
+        "requests": {"entail": [{"role": "pos", **request_fields, "expected": "Yes"}, {"role": "neg", **request_fields, "expected": "No"}]},
         "answers": {
             "0": [
                 {"role": "pos", "scores": [0.9, 0.1], **usage,
@@ -118,18 +125,21 @@ def test_long_lists_are_in_chunks_of_ten(world: World) -> None:
     assert world.data("velociti/runs/0")["state"] == "-" * 20 + "a"
 
 
-def test_items_that_are_right_only_as_planned_come_first(world: World) -> None:
-    """Right as planned: all; shuffled: b; without frames: none. The headline does not count c."""
-    world.runs = {RUN: all_scored(RIGHT, RIGHT, RIGHT), SHUFFLED: all_scored(WRONG, RIGHT, WRONG)}
-    world.runs[BLIND] = all_scored(WRONG, WRONG, WRONG)
-    world.ablations = {RUN: {"none": BLIND, "shuffled": SHUFFLED}}
+def test_items_that_are_correct_only_with_the_planned_frames_come_first(world: World) -> None:
+    """All items are correct as planned, b also shuffled, and none without frames. The headline excludes c."""
+    world.runs = {
+        RUN: make_run_tables(CORRECT_SCORES, CORRECT_SCORES, CORRECT_SCORES),
+        SHUFFLED_RUN: make_run_tables(WRONG_SCORES, CORRECT_SCORES, WRONG_SCORES),
+    }
+    world.runs[TEXT_ONLY_RUN] = make_run_tables(WRONG_SCORES, WRONG_SCORES, WRONG_SCORES)
+    world.ablations = {RUN: {"none": TEXT_ONLY_RUN, "shuffled": SHUFFLED_RUN}}
     world.items[2]["task"] = "control"
-    world.headline = MAIN | {"metric": "classic", "group": "average", "protocol": "entail", "sampling": "fps1"}
+    world.headline = HEADLINE | {"metric": "classic", "group": "average", "protocol": "entail", "sampling": "fps1"}
     world.build()
     assert world.data("velociti/runs/0")["temporal"]["classic"] == "101"
     assert "temporal" not in world.data("velociti/runs/1")
     state = world.data("catalog")["benchmarks"][0]["initial_state"]
-    assert (state["run"], state["other"], state["show"], state["item"]) == (RUN, SHUFFLED, "temporal", "a")
+    assert (state["run"], state["other"], state["show"], state["item"]) == (RUN, SHUFFLED_RUN, "temporal", "a")
     assert state["group"] == "average"
     assert "VELOCITI: 1 item</a>, one right only with time" in world.files()["index.html"].decode()
 
@@ -144,13 +154,13 @@ def test_scores_of_a_video_count_for_the_items_of_the_run() -> None:
 
 
 def test_without_highlights_the_first_item_is_open(world: World) -> None:
-    world.runs = {RUN: all_scored(RIGHT, RIGHT, RIGHT)}
+    world.runs = {RUN: make_run_tables(CORRECT_SCORES, CORRECT_SCORES, CORRECT_SCORES)}
     world.build()
     assert world.data("catalog")["benchmarks"][0]["initial_state"] == {"b": "velociti", "item": "a"}
 
 
 def test_frames_of_an_ablation_keep_their_times_and_their_clip(world: World) -> None:
-    """Reversed: 1.5 s, then 0.5 s. Mismatched: frame 12 of a clip with 24 fps."""
+    """The reversed clip shows 1.5 s, then 0.5 s; the mismatched one shows frame 12 of a clip with 24 fps."""
     world.plans = [
         {"clip_id": "c1", "indices": [36, 12], "times_s": [0.5, 1.5], "note": "in reverse order"},
         {"clip_id": "c2", "indices": [12], "times_s": [9.0], "note": "", "shown_clip": "c1"},
@@ -169,7 +179,7 @@ def test_an_answer_about_an_unknown_item_is_an_error(world: World) -> None:
 
 @pytest.mark.parametrize(("max_rating", "signs"), [(5, "40-"), (3, "30-"), (None, None)])
 def test_a_rating_is_shown_on_its_own_scale(max_rating: int | None, signs: str | None) -> None:
-    """Rated 4 of 5, 0, and not at all; a judge's choice of an option is no rating."""
+    """The ratings are 4 of 5, 0, and none; a judge's choice of an option is not a rating."""
     items = pl.DataFrame([item_row(name, groups=["sets", "some"], task="some") for name in "abc"], schema=ITEMS)
     rows = [verdict_row(name, item_id=name, score=score) for name, score in zip("abc", (4.0, 0.0, None), strict=True)]
     verdicts = pl.DataFrame(rows, schema=VERDICTS)
@@ -178,8 +188,8 @@ def test_a_rating_is_shown_on_its_own_scale(max_rating: int | None, signs: str |
     run = RunTables(replies, verdicts, verdicts, replies)
     overall = Items("temporalbench", items, None)
     position = list(overall.groups).index("overall")
-    assert all(position in groups for groups in overall.index({"c": 0})["group_sets"]), (
-        "a group of all items contains each"
+    assert all(position in groups for groups in overall.build_index({"c": 0})["group_sets"]), (
+        "the group of all items contains each item"
     )
     run_columns = compute_columns("mmbench_video", "unpacked", items, requests, run, max_rating)
     assert (run_columns.get("rating"), run_columns.get("max_rating")) == (signs, max_rating)

@@ -1,4 +1,4 @@
-"""The lineage of a number: every stage with its files and settings."""
+"""Test the lineage of a number: every stage with its files and settings."""
 
 import json
 from collections.abc import Mapping
@@ -7,17 +7,17 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.core.files import write_sealed
+from reprise.core.files import write_sealed_text
 from reprise.core.lineage import Lineages
 from reprise.core.paths import RESULTS, Results
 from reprise.core.provenance import Provenance, record_provenance
 from reprise.core.schemas import CLIP_MANIFEST, METRICS, REQUESTS, RESPONSES, write_table
 from reprise.report.lineage import MAX_FILES, MAX_LIST_LENGTH, Detail, StageLineages
 
-from tests.unit.report.world import clip
+from tests.unit.report.world import make_clip
 
 PROMPT = "Watch the video.\n" + "Does it fit {caption}? " * 60
-SMALL = RESULTS / "small"
+RESULTS_FOLDER = RESULTS / "small"
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
     return Results("small")
 
 
-def write(
+def write_result(
     path: Path, schema: pl.Schema, stage: str, *inputs: Path, rows: Any = (), **settings: Mapping[str, Any]
 ) -> Path:
     provenance = Provenance(
@@ -40,10 +40,14 @@ def write(
 
 
 def test_stages_are_in_the_order_of_their_dependencies(results: Results) -> None:
-    requests = write(SMALL / "requests/v/entail.parquet", REQUESTS, "requests", Path("prompts.yaml"))
-    manifests = [write(SMALL / f"clips/v/{shard}.parquet", CLIP_MANIFEST, "clips") for shard in range(2)]
-    answers = write(SMALL / "responses/v/entail/fps1/one.parquet", RESPONSES, "infer", requests, *manifests)
-    metrics = write(SMALL / "metrics/v/entail/fps1/one.parquet", METRICS, "metrics", requests, answers)
+    requests = write_result(RESULTS_FOLDER / "requests/v/entail.parquet", REQUESTS, "requests", Path("prompts.yaml"))
+    manifests = [
+        write_result(RESULTS_FOLDER / f"clips/v/{shard}.parquet", CLIP_MANIFEST, "clips") for shard in range(2)
+    ]
+    answers = write_result(
+        RESULTS_FOLDER / "responses/v/entail/fps1/one.parquet", RESPONSES, "infer", requests, *manifests
+    )
+    metrics = write_result(RESULTS_FOLDER / "metrics/v/entail/fps1/one.parquet", METRICS, "metrics", requests, answers)
     stages = StageLineages(results).trace(metrics)
     assert [(stage.name, len(stage.files)) for stage in stages] == [
         ("requests", 1),
@@ -58,12 +62,12 @@ def test_stages_are_in_the_order_of_their_dependencies(results: Results) -> None
 
 def test_prompts_are_complete_and_long_lists_are_truncated(results: Results) -> None:
     content = {"prompt": {"system": "", "user": PROMPT}, "items": ["item"] * 500, "none": None}
-    path = write(SMALL / "requests/v/entail.parquet", REQUESTS, "requests", requests_v_entail=content)
+    path = write_result(RESULTS_FOLDER / "requests/v/entail.parquet", REQUESTS, "requests", requests_v_entail=content)
     (stage,) = StageLineages(results).trace(path)
-    (used,) = stage.settings
-    details = dict(used.settings)
+    (used_settings,) = stage.settings
+    details = dict(used_settings.settings)
     assert (
-        used.name == "requests/v/entail"
+        used_settings.name == "requests/v/entail"
         and details["prompt.user"] == PROMPT
         and set(details) == {"prompt.user", "items"}
     )
@@ -75,12 +79,18 @@ def test_digests_of_released_files_and_statuses_of_clips(results: Results) -> No
     release = results.release("v")
     release.parent.mkdir(parents=True)
     with record_provenance(Provenance("release")):
-        write_sealed(release, json.dumps(files))
+        write_sealed_text(release, json.dumps(files))
     manifests = [
-        write(SMALL / f"clips/v/{shard}.parquet", CLIP_MANIFEST, "clips", release, rows=[clip(f"c{shard}", status)])
+        write_result(
+            RESULTS_FOLDER / f"clips/v/{shard}.parquet",
+            CLIP_MANIFEST,
+            "clips",
+            release,
+            rows=[make_clip(f"c{shard}", status)],
+        )
         for shard, status in enumerate(("ok", "gone"))
     ]
-    metrics = write(SMALL / "metrics/m.parquet", METRICS, "metrics", *manifests)
+    metrics = write_result(RESULTS_FOLDER / "metrics/m.parquet", METRICS, "metrics", *manifests)
     stages = {stage.name: stage for stage in StageLineages(results).trace(metrics)}
     assert stages["clips"].details == [Detail("status", "1 ok, 1 gone")] and len(stages["clips"].files) == 2
     details = stages["release"].details

@@ -1,4 +1,4 @@
-"""The folder of the report and its pages."""
+"""Test the folder of the report and its pages."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from reprise.report.build import read_missing
+from reprise.report.build import parse_missing_list
 from reprise.report.keys import ReportedTable
 from reprise.report.names import read_table_names
 from reprise.report.runs import RunSummary
@@ -14,18 +14,18 @@ from reprise.report.tables import Links
 from reprise.stages.missing import _listing
 from reprise.tables.keys import TableKey
 
-from tests.unit.report.test_bad_input import table_of
-from tests.unit.report.world import OTHER, RUN, World, metric
+from tests.unit.report.test_bad_input import make_table_key
+from tests.unit.report.world import OTHER_RUN, RUN, World, make_metric
 from tests.unit.rows import response_row, verdict_row
 
-OF_RUN = "items.html#b=velociti&run=velociti%2Fentail%2Ffps1%2Fone"
+ITEMS_OF_RUN = "items.html#b=velociti&run=velociti%2Fentail%2Ffps1%2Fone"
 
 
 def test_builds_are_identical_and_remove_old_files(world: World, tmp_path: Path) -> None:
     world.build()
     first = world.files()
-    old = [world.root / name for name in ("data/old.js", "runs/old.html", "old.html", "media/old.mp4")]
-    for path in old:
+    old_files = [world.root / name for name in ("data/old.js", "runs/old.html", "old.html", "media/old.mp4")]
+    for path in old_files:
         path.parent.mkdir(exist_ok=True)
         path.write_text("old")
     manifest = world.root / "manifest.json"
@@ -34,15 +34,15 @@ def test_builds_are_identical_and_remove_old_files(world: World, tmp_path: Path)
     for path in user_files:
         path.write_text("mine")
     world.build()
-    assert not any(path.exists() for path in old)
+    assert not any(path.exists() for path in old_files)
     for path in user_files:  # each still exists
         path.unlink()
     assert world.files() == first
     another = World(tmp_path / "another")
     another.build()
-    assert another.files() == first, "no absolute path"
-    listed = json.loads(first.pop("manifest.json"))
-    assert listed == {name: sha256(content).hexdigest() for name, content in first.items()}
+    assert another.files() == first, "files contain no absolute path"
+    digest_by_name = json.loads(first.pop("manifest.json"))
+    assert digest_by_name == {name: sha256(content).hexdigest() for name, content in first.items()}
 
 
 def test_clips_are_copied_on_request(world: World) -> None:
@@ -55,12 +55,12 @@ def test_clips_are_copied_on_request(world: World) -> None:
     assert world.files()["media/aa.mp4"] == b"video"
     video.unlink()
     world.build()
-    assert world.data("velociti/clips/0")[0]["media"] == "", "a clip that is gone from the store"
+    assert world.data("velociti/clips/0")[0]["media"] == "", "the clip is no longer in the store"
     assert "media/aa.mp4" not in world.files()
 
 
 def test_links_are_valid_and_pages_have_landmarks(world: World) -> None:
-    world.metrics = [metric("strict", "average", 50.0)]
+    world.metrics = [make_metric("strict", "average", 50.0)]
     world.build()
     files = world.files()
     for name in files:
@@ -71,28 +71,34 @@ def test_links_are_valid_and_pages_have_landmarks(world: World) -> None:
                 exists = path.resolve().is_file() or target.endswith("items.html") or target == "data:,"
                 assert exists, f"{name}: {address}"
     page = files["index.html"].decode()
-    for part in ('<html lang="en">', "<header", '<nav aria-label="Report">', '<main id="content">', 'href="#content"'):
-        assert part in page
+    for landmark in (
+        '<html lang="en">',
+        "<header",
+        '<nav aria-label="Report">',
+        '<main id="content">',
+        'href="#content"',
+    ):
+        assert landmark in page
     assert page.count("<h1") == 1 and 'aria-current="page"' in page
 
 
 def test_a_run_page_has_failures_settings_and_health(world: World) -> None:
     failed = [verdict_row("a#pos", failed=True)]
     world.runs[RUN] = ([response_row("a#pos", error="Timeout", message="<b>late</b>")], failed, failed)
-    world.metrics = [metric("strict", "average", None), metric("health_same", "answers", 100.0)]
+    world.metrics = [make_metric("strict", "average", None), make_metric("health_same", "answers", 100.0)]
     world.build()
     page = world.files()["runs/velociti.entail.fps1.one.html"].decode()
-    first = world.files()["index.html"].decode()
-    assert f'<a href="{OF_RUN}&show=failed" class="bad">1</a>'.replace("&", "&amp;") in first
+    first_page = world.files()["index.html"].decode()
+    assert f'<a href="{ITEMS_OF_RUN}&show=failed" class="bad">1</a>'.replace("&", "&amp;") in first_page
     assert "<b>late" not in page
     assert "adapter</th><td>random</td>" in page
     assert page.index("Looks healthy.") < page.index("<td>strict, average<"), "health before the numbers"
-    assert page.index("<td>strict, average<") < page.index("health_same"), "its metrics below them"
-    assert f'<a href="../{OF_RUN}&metric=strict&group=average">'.replace("&", "&amp;") in page
+    assert page.index("<td>strict, average<") < page.index("health_same"), "health metrics follow the other metrics"
+    assert f'<a href="../{ITEMS_OF_RUN}&metric=strict&group=average">'.replace("&", "&amp;") in page
 
 
 def test_metrics_and_groups_have_the_names_of_the_tables(world: World) -> None:
-    table = table_of(caption="StrictVLE") | {"abbreviations": {"AgBind": "agent binding"}}
+    table = make_table_key(caption="StrictVLE") | {"abbreviations": {"AgBind": "agent binding"}}
     world.tables = (ReportedTable(name="table2"),)
     names = read_table_names(world.key.benchmarks[0], {"tables/velociti/table2": TableKey.model_validate(table)})
     assert names.metric_name("strict", "agent_bind") == "StrictVLE: AgBind (agent binding)"
@@ -105,27 +111,29 @@ def test_metrics_and_groups_have_the_names_of_the_tables(world: World) -> None:
 
 def test_numbers_link_to_their_items() -> None:
     address = Links({RUN: RunSummary(1, 0, 0, 0, 0, 1, [], frozenset({"strict"}), frozenset({"coref"}))}).items_address
-    assert address(RUN, "strict", "coref") == f"{OF_RUN}&metric=strict&group=coref"
-    assert address(RUN, "mc_bias", "answers") == OF_RUN, "no filter by a metric that single items do not have"
-    assert address(RUN, "mc_bias", "answers", show_provenance=True) == f"{OF_RUN}&provenance=mc_bias%2Fanswers"
+    assert address(RUN, "strict", "coref") == f"{ITEMS_OF_RUN}&metric=strict&group=coref"
+    assert address(RUN, "mc_bias", "answers") == ITEMS_OF_RUN, (
+        "the link has no filter if single items do not have the metric"
+    )
+    assert address(RUN, "mc_bias", "answers", show_provenance=True) == f"{ITEMS_OF_RUN}&provenance=mc_bias%2Fanswers"
     assert address("velociti/data", "samples", "coref") == "items.html#b=velociti&group=coref", "the counted items"
-    assert address(OTHER, "strict") == address("vinoground/data", "samples") == "", "not in the report"
+    assert address(OTHER_RUN, "strict") == address("vinoground/data", "samples") == "", "the run is not in the report"
 
 
 def test_the_list_of_missing_clips_is_parsed() -> None:
-    gone = [{"clip_id": "c|1", "status": "gone", "message": "<script>alert(1)</script> | a\\b `c` "}]
+    missing_clips = [{"clip_id": "c|1", "status": "gone", "message": "<script>alert(1)</script> | a\\b `c` "}]
     text = "# Missing videos\n\n## VELOCITI\n\nSources: all 2 are available.\nClips: 1 of 2 missing: 1 gone.\n"
-    (section,) = read_missing("\n".join([text, *_listing("Clip", gone)]))
+    (section,) = parse_missing_list("\n".join([text, *_listing("Clip", missing_clips)]))
     assert (section["title"], section["lines"][0]) == ("VELOCITI", "Sources: all 2 are available.")
     ((head, row),) = section["tables"]
     assert head == ["Clip", "Reason", "Meaning", "Message"]
     assert [row[0], row[3]] == ["c|1", "<script>alert(1)</script> | a\\b `c`"]
-    assert read_missing("# Missing videos\n") == []
+    assert parse_missing_list("# Missing videos\n") == []
 
 
 @pytest.mark.parametrize("is_baseline", [False, True])
 def test_a_run_that_looks_broken_is_marked_unless_it_is_a_baseline(world: World, is_baseline: bool) -> None:
-    world.metrics = [metric("health_option", "answers: <b>", 100.0) | {"requested": 40}]
+    world.metrics = [make_metric("health_option", "answers: <b>", 100.0) | {"requested": 40}]
     world.is_baseline = is_baseline
     world.build()
     page = world.files()["runs/velociti.entail.fps1.one.html"].decode()

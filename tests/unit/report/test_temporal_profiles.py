@@ -1,4 +1,4 @@
-"""Temporal profiles in the report."""
+"""Test temporal profiles in the report."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from reprise.core.files import seal_text, write_text
 from reprise.core.paths import ALL, TEMPORAL
 from reprise.report.build import Pages
 from reprise.report.data import write_data
-from reprise.report.folder import Folder
+from reprise.report.folder import ReportFolder
 from reprise.report.inputs import PROFILE_KINDS
 from reprise.report.keys import Headline
 from reprise.temporal.profile import (
@@ -22,15 +22,14 @@ from reprise.temporal.profile import (
     write_profile,
 )
 
-from tests.unit.report.test_data import BLIND, RIGHT, WRONG
-from tests.unit.report.test_data import SHUFFLED as RUN_SHUFFLED
-from tests.unit.report.world import RUN, World, all_scored, run_settings
+from tests.unit.report.test_data import CORRECT_SCORES, SHUFFLED_RUN, TEXT_ONLY_RUN, WRONG_SCORES
+from tests.unit.report.world import RUN, World, make_run_tables, run_settings
 
-LESS = Change(value=-50.0, low=-90.0, high=-10.0, p=0.03, regressions=1, improvements=0)
+DECREASE = Change(value=-50.0, low=-90.0, high=-10.0, p=0.03, regressions=1, improvements=0)
 CONDITIONS = (
     ConditionResult(condition=PLANNED, run=RUN, score=ScoreEstimate(value=66.7, low=20.0, high=90.0)),
-    ConditionResult(condition=SHUFFLED, run=RUN_SHUFFLED, score=ScoreEstimate(value=33.3), change=LESS),
-    ConditionResult(condition=NONE, run=BLIND, score=ScoreEstimate(value=0.0), change=LESS),
+    ConditionResult(condition=SHUFFLED, run=SHUFFLED_RUN, score=ScoreEstimate(value=33.3), change=DECREASE),
+    ConditionResult(condition=NONE, run=TEXT_ONLY_RUN, score=ScoreEstimate(value=0.0), change=DECREASE),
 )
 
 
@@ -39,9 +38,12 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """Return a suite with a model that has a temporal profile."""
     monkeypatch.chdir(tmp_path)
     world = World(tmp_path)
-    world.runs = {RUN: all_scored(RIGHT, RIGHT, WRONG), RUN_SHUFFLED: all_scored(WRONG, RIGHT, WRONG)}
-    world.runs[BLIND] = all_scored(WRONG, WRONG, WRONG)
-    world.ablations = {RUN: {"shuffled": RUN_SHUFFLED, "none": BLIND}}
+    world.runs = {
+        RUN: make_run_tables(CORRECT_SCORES, CORRECT_SCORES, WRONG_SCORES),
+        SHUFFLED_RUN: make_run_tables(WRONG_SCORES, CORRECT_SCORES, WRONG_SCORES),
+    }
+    world.runs[TEXT_ONLY_RUN] = make_run_tables(WRONG_SCORES, WRONG_SCORES, WRONG_SCORES)
+    world.ablations = {RUN: {"shuffled": SHUFFLED_RUN, "none": TEXT_ONLY_RUN}}
     world.changes = {"temporal": ["one"], "notice": "Toy <numbers>."}
     benchmark = BenchmarkProfile(
         name="velociti", title="VELOCITI", protocol="entail", sampling="fps1", score="strict", score_title="Strict",
@@ -62,7 +64,7 @@ def test_numbers_of_a_profile_link_to_their_items_and_the_first_page_has_the_fig
     world.build()
     files = world.files()
     page = files["models/one.html"].decode()
-    run, shuffled = (name.replace("/", "%2F") for name in (RUN, RUN_SHUFFLED))
+    run, shuffled = (name.replace("/", "%2F") for name in (RUN, SHUFFLED_RUN))
     comparison = f"../items.html#b=velociti&run={run}&metric=strict&other={shuffled}&show=".replace("&", "&amp;")
     assert f'<a href="../items.html#b=velociti&amp;run={run}&amp;metric=strict">66.7</a>' in page
     assert f'<a href="{comparison}better">1</a>' in page and f'<a href="{comparison}worse">0</a>' in page
@@ -78,13 +80,13 @@ def test_numbers_of_a_profile_link_to_their_items_and_the_first_page_has_the_fig
 
 @pytest.mark.parametrize(("protocol", "chance"), [("entail", 25.0), ("mc", None)])
 def test_chance_is_taken_from_a_profile_of_the_same_protocol(world: World, protocol: str, chance: float | None) -> None:
-    key, folder = world.key, Folder(world.root)
+    key, folder = world.key, ReportFolder(world.root)
     world.build()
     settings = {name: run_settings(name) for name in world.runs}
-    written = write_data(key, world.results, folder, lambda _: "", settings)
-    pages = Pages(key, world.results, folder, written, settings)
+    browser_data = write_data(key, world.results, folder, lambda _: "", settings)
+    pages = Pages(key, world.results, folder, browser_data, settings)
     pages.write()
-    main = Headline(
+    headline = Headline(
         metric="strict", group="average", title="Strict", decimals=1, table=None, protocol=protocol, sampling="fps1"
     )
-    assert pages.chance(key.benchmarks[0].model_copy(update={"headline": main})) == chance
+    assert pages.find_chance_level(key.benchmarks[0].model_copy(update={"headline": headline})) == chance

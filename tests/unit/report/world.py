@@ -1,4 +1,4 @@
-"""The results of a small suite: three items of VELOCITI about two clips, and runs of two models."""
+"""Write the results of a small suite: three items of VELOCITI about two clips, and runs of two models."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -31,30 +31,33 @@ from reprise.report.keys import ReportedRun, ReportedTable, ReportKey
 from tests.unit.rows import Row, item_row, request_row, response_row, verdict_row
 
 RUN = "velociti/entail/fps1/one"
-OTHER = "velociti/entail/fps1/two"
+OTHER_RUN = "velociti/entail/fps1/two"
 CAPTION = "A man runs."
 TEXTS = [{"name": "positive", "text": CAPTION}]
-ITEMS_OF = [
+INITIAL_ITEMS = [
     item_row("a", clip_id="c1", cluster="u1", task="agent_bind", groups=["subset"], texts=TEXTS),
     item_row("b", clip_id="c2", cluster="u2", task="coref"),
     item_row("c", clip_id="c2", cluster="u2", task="coref"),
 ]
 
 
-def pair(item: str, clip: str) -> list[Row]:
+def make_requests(item_id: str, clip_id: str) -> list[Row]:
     """Return both requests about an item."""
-    ask = {"clip_id": clip, "ask": "score", "prompt": "Does it fit?"}
-    return [request_row(f"{item}#pos", expected="Yes", **ask), request_row(f"{item}#neg", expected="No", **ask)]
+    fields = {"clip_id": clip_id, "request_type": "score", "prompt": "Does it fit?"}
+    return [
+        request_row(f"{item_id}#pos", expected="Yes", **fields),
+        request_row(f"{item_id}#neg", expected="No", **fields),
+    ]
 
 
-def answers(item: str, *scores: float) -> list[Row]:
+def make_responses(item: str, *scores: float) -> list[Row]:
     """Return responses with the scores of Yes for both requests."""
     pairs = zip(("pos", "neg"), scores, strict=True)
     return [response_row(f"{item}#{role}", scores=[score, 1 - score]) for role, score in pairs]
 
 
-def read(item: str, *scores: float, **changes: Any) -> list[Row]:
-    """Return the verdicts on those responses."""
+def make_verdicts(item: str, *scores: float, **changes: Any) -> list[Row]:
+    """Return the verdicts on responses with these scores of Yes."""
     rows = []
     for role, score in zip(("pos", "neg"), scores, strict=True):
         option = "Yes" if score > 0.5 else "No"
@@ -64,17 +67,21 @@ def read(item: str, *scores: float, **changes: Any) -> list[Row]:
     return rows
 
 
-def all_scored(*scores: tuple[float, float]) -> tuple[list[Row], list[Row], list[Row]]:
+def make_run_tables(*scores: tuple[float, float]) -> tuple[list[Row], list[Row], list[Row]]:
     """Return a run's tables from the scores of both captions of a, b and c."""
-    rows = [row for item, pair in zip("abc", scores, strict=True) for row in answers(item, *pair)]
-    verdicts = [row for item, pair in zip("abc", scores, strict=True) for row in read(item, *pair)]
+    rows = [
+        row for item, make_requests in zip("abc", scores, strict=True) for row in make_responses(item, *make_requests)
+    ]
+    verdicts = [
+        row for item, make_requests in zip("abc", scores, strict=True) for row in make_verdicts(item, *make_requests)
+    ]
     return rows, verdicts, verdicts
 
 
 COUNTS = dict.fromkeys(("requested", "scored", "failed", "unparsed", "missing"), 1)
 
 
-def metric(name: str, group: str, value: float | None) -> Row:
+def make_metric(name: str, group: str, value: float | None) -> Row:
     row = {"run": RUN, "metric": name, "group": group, "value": value, "convention": "fixed", "extractor": "robust"}
     return row | COUNTS
 
@@ -88,10 +95,13 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.root, self.results, self.store = folder / "report", Results("small", folder / "results"), folder / "store"
-        self.items, self.requests = deepcopy(ITEMS_OF), [*pair("a", "c1"), *pair("b", "c2"), *pair("c", "c2")]
-        self.clips = [clip("c1", "ok", "clips/aa/aa.mp4"), clip("c2", "gone", message="<b>No such video</b>")]
+        self.items, self.requests = (
+            deepcopy(INITIAL_ITEMS),
+            [*make_requests("a", "c1"), *make_requests("b", "c2"), *make_requests("c", "c2")],
+        )
+        self.clips = [make_clip("c1", "ok", "clips/aa/aa.mp4"), make_clip("c2", "gone", message="<b>No such video</b>")]
         self.runs: dict[str, tuple[Sequence[Row], Sequence[Row], Sequence[Row]]] = {
-            RUN: (answers("a", 0.9, 0.4), read("a", 0.9, 0.4), read("a", 0.9, 0.4))
+            RUN: (make_responses("a", 0.9, 0.4), make_verdicts("a", 0.9, 0.4), make_verdicts("a", 0.9, 0.4))
         }
         self.plans: list[Row] = [{"clip_id": "c1", "indices": [12, 36], "times_s": [0.5, 1.5], "note": ""}]
         self.changes: dict[str, Any] = {}
@@ -162,7 +172,7 @@ class World:
         return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in paths}
 
 
-def clip(name: str, status: str, store_path: str = "", message: str = "") -> Row:
+def make_clip(name: str, status: str, store_path: str = "", message: str = "") -> Row:
     """Return a clip's row of the manifest."""
     row = {"clip_id": name, "cluster": name, "status": status, "object": store_path, "message": message}
     return row | {"recipe": "", "sha256": "", "bytes": 0, "black_start": None, "black_end": None}

@@ -1,4 +1,4 @@
-"""Counts for readers: failed answers, the health of runs, and texts that are too long."""
+"""Test the counts of failed answers, the health of runs, and items with too long texts."""
 
 import csv
 from pathlib import Path
@@ -18,7 +18,7 @@ from tests.unit.rows import item_row, response_row
 from tests.unit.tables.world import metric_row
 
 
-def failures(folder: Path, *errors: str) -> list[tuple[float, int, int, str]]:
+def count_failures(folder: Path, *errors: str) -> list[tuple[float, int, int, str]]:
     rows = [response_row(f"i{n}#pos", error=error, message=f"message {n}") for n, error in enumerate(errors)]
     path = folder / "responses.parquet"
     write_table(pl.DataFrame(rows, schema=RESPONSES), path, RESPONSES)
@@ -28,21 +28,21 @@ def failures(folder: Path, *errors: str) -> list[tuple[float, int, int, str]]:
 
 
 def test_failures_are_counted_by_reason_with_an_example(tmp_path: Path) -> None:
-    found = failures(tmp_path, "", "timeout", "failed", "timeout", "")
-    assert found == [(3.0, 5, 2, "2 timeout, 1 failed, such as: message 1")]
-    assert failures(tmp_path, "", NO_ANSWER) == [], "no model failed"
+    counts = count_failures(tmp_path, "", "timeout", "failed", "timeout", "")
+    assert counts == [(3.0, 5, 2, "2 timeout, 1 failed, such as: message 1")]
+    assert count_failures(tmp_path, "", NO_ANSWER) == [], "no model failed"
 
 
-def metrics(path: Path, run: str, shares: dict[str, float]) -> Path:
-    rows = [metric_row(run, "health_read_by", f"answers: {by}", share) for by, share in shares.items()]
+def write_metrics(path: Path, run: str, shares: dict[str, float]) -> Path:
+    rows = [metric_row(run, "health_read_by", f"answers: {rule}", share) for rule, share in shares.items()]
     rows.append(metric_row(run, "strict", "average", 50.0))
     write_table(pl.DataFrame(rows, schema=METRICS), path, METRICS)
     return path
 
 
 def test_each_health_check_of_each_run_has_a_row(tmp_path: Path) -> None:
-    first = metrics(tmp_path / "one.parquet", "v/entail/fps1/one", {"leading word": 75.0, "unparsed": 25.0})
-    second = metrics(tmp_path / "two.parquet", "v/entail/fps1/two", {"=stated": 100.0})
+    first = write_metrics(tmp_path / "one.parquet", "v/entail/fps1/one", {"leading word": 75.0, "unparsed": 25.0})
+    second = write_metrics(tmp_path / "two.parquet", "v/entail/fps1/two", {"=stated": 100.0})
     out = tmp_path / "health.csv"
     health.main(Key(), [], out)
     assert out.read_text() == "run,judge,metric,group,value,requested,note\n", "a suite without runs has a header"
@@ -56,27 +56,27 @@ def test_each_health_check_of_each_run_has_a_row(tmp_path: Path) -> None:
     ]
 
 
-def captions(positive: str) -> list[dict[str, str]]:
+def make_captions(positive: str) -> list[dict[str, str]]:
     return [{"name": "positive", "text": positive}, {"name": "negative", "text": "n"}]
 
 
-def requested_items(folder: Path, items: pl.DataFrame, **more: Any) -> list[str]:
+def list_requested_items(folder: Path, items: pl.DataFrame, **settings: Any) -> list[str]:
     write_table(items, folder / "items.parquet", ITEMS)
-    key = {"benchmark": "velociti", "form": "entail", "ask": "score", "max_tokens": 1}
+    key = {"benchmark": "velociti", "form": "entail", "request_type": "score", "max_tokens": 1}
     key |= {"prompt": {"system": "", "user": "{caption}"}}
-    requests.main(RequestsKey.model_validate(key | more), folder / "items.parquet", folder / "r.parquet")
+    requests.main(RequestsKey.model_validate(key | settings), folder / "items.parquet", folder / "r.parquet")
     return read_table(folder / "r.parquet", REQUESTS)["item_id"].unique(maintain_order=True).to_list()
 
 
 def test_items_with_too_long_texts_have_no_requests(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The limit is a setting, and counts characters."""
-    rows = [item_row("long", texts=captions("x" * 10**6)), item_row("short", texts=captions("é" * 5))]
+    rows = [item_row("long", texts=make_captions("x" * 10**6)), item_row("short", texts=make_captions("é" * 5))]
     items = pl.DataFrame(rows, schema=ITEMS)
     caplog.set_level("INFO")
-    assert requested_items(tmp_path, items) == ["short"]
+    assert list_requested_items(tmp_path, items) == ["short"]
     assert "1 items without requests: a text has more than 200000 characters" in caplog.text
     assert (
-        requested_items(tmp_path, items, text_chars_max=5) == ["short"]
-        and requested_items(tmp_path, items, text_chars_max=4) == []
+        list_requested_items(tmp_path, items, text_chars_max=5) == ["short"]
+        and list_requested_items(tmp_path, items, text_chars_max=4) == []
     )
     assert pl.DataFrame([item_row("none")], schema=ITEMS).filter(has_only_short_texts(4)).height == 1

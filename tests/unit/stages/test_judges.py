@@ -1,4 +1,4 @@
-"""Judges: their requests, the extraction of their replies, failed answers and judgements, and the local judges."""
+"""Test judges: their requests, the extraction of their replies, failed answers and judgements, and local judges."""
 
 from pathlib import Path
 from typing import Any
@@ -18,26 +18,26 @@ from reprise.models.local.baselines.wordmatch import WordMatch
 from reprise.stages.judge_requests import build_judge_requests, collect_answers
 from reprise.stages.judgements import extract_judgements
 
-from tests.unit.benchmarks.whole import Whole
-from tests.unit.requests import BLIND, request, spec
+from tests.unit.benchmarks.whole import BenchmarkPipeline
+from tests.unit.requests import NO_FRAMES, make_request, model_spec
 from tests.unit.rows import item_row, request_table, response_row, verdict_row
 
-mmbench_video = Whole("mmbench_video")
+mmbench_video = BenchmarkPipeline("mmbench_video")
 
 JUDGE = mmbench_video.prompts["judge"]
 LEVEL = 0.95
 
 
-@pytest.mark.parametrize(("reply", "authors"), [
-    ("3", 3), (" 2\n", 2), ("0", 0), ("03", None), ("5", 5),  # the harness takes any whole number
+@pytest.mark.parametrize(("reply", "rating"), [
+    ("3", 3), (" 2\n", 2), ("0", 0), ("03", None), ("5", 5),  # the harness accepts any whole number
     ("3.", None), ("Score: 3", None), ("**2**", None), ("two", None), ("", None), ("-1", None), ("2/3", None),
-    ("2+1", None), ("True", None),  # the harness evaluates these and then stops
+    ("2+1", None), ("True", None),  # the harness evaluates these texts and then fails
 ])  # fmt: skip
-def test_the_authors_rating_is_a_bare_whole_number(reply: str, authors: int | None) -> None:
-    assert extract_rating_by_authors(reply) == authors
+def test_the_authors_rating_is_a_bare_whole_number(reply: str, rating: int | None) -> None:
+    assert extract_rating_by_authors(reply) == rating
 
 
-def items_of(count: int) -> pl.DataFrame:
+def make_items(count: int) -> pl.DataFrame:
     rows = []
     for i in range(count):
         texts = [{"name": "question", "text": f"Question {i}?"}, {"name": "subtitles", "text": ""}]
@@ -46,7 +46,7 @@ def items_of(count: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=ITEMS)
 
 
-def response(item: int, text: str, error: str = "") -> dict[str, Any]:
+def make_response(item: int, text: str, error: str = "") -> dict[str, Any]:
     return response_row(f"{item}#unpacked", text, frames_shown=8, tokens_in=0, tokens_out=0, error=error, key="run")
 
 
@@ -59,16 +59,16 @@ def make_requests(items: pl.DataFrame, responses: list[dict[str, Any]]) -> tuple
 
 
 def test_a_judge_receives_question_reference_and_answer() -> None:
-    _, requests = make_requests(items_of(1), [response(0, "an answer")])
+    _, requests = make_requests(make_items(1), [make_response(0, "an answer")])
     row = requests.filter(pl.col("request_id") == "0#robust").row(0, named=True)
     prompt = "Question: Question 0?\nGroundtruth answer: the answer 0\nCandidate answer: an answer\nYour response:"
     assert row["prompt"] == prompt
     assert "single integer from 0, 1, 2, or 3" in row["system"]
-    assert (row["ask"], row["options"], row["expected"]) == ("write", ["0", "1", "2", "3"], "")
+    assert (row["request_type"], row["options"], row["expected"]) == ("write", ["0", "1", "2", "3"], "")
 
 
-def reply(request_id: str, text: str, error: str = "") -> dict[str, Any]:
-    return response(0, text, error) | {"request_id": request_id, "key": "judge"}
+def make_reply(request_id: str, text: str, error: str = "") -> dict[str, Any]:
+    return make_response(0, text, error) | {"request_id": request_id, "key": "judge"}
 
 
 @pytest.mark.parametrize(
@@ -79,45 +79,56 @@ def test_failed_answers_and_failed_judgements_are_counted_separately_and_never_d
     extractor: str, convention: Convention, ratings: list[float | None]
 ) -> None:
     """Extract ratings from "3.", "Score: 3", "two" and "": `robust` extracts three, and the harness none of them."""
-    items, failed = items_of(7), [True, *[False] * 6]
-    answers, requests = make_requests(items, [response(0, "", "timeout"), *(response(i, "x") for i in range(1, 7))])
+    items, expected_failed = make_items(7), [True, *[False] * 6]
+    answers, requests = make_requests(
+        items, [make_response(0, "", "timeout"), *(make_response(i, "x") for i in range(1, 7))]
+    )
     assert sorted(set(requests["item_id"])) == list("123456"), "failed answers are not judged"
     texts = (("1", "", "rate_limited"), ("3", "3."), ("4", "Score: 3"), ("5", "two"), ("6", ""))  # no reply to item 2
-    replies = [reply(f"{item}#{extractor}", *words) for item, *words in texts]
-    frame = extract_judgements(answers, pl.DataFrame(replies, schema=RESPONSES), extractor, "j")
-    assert frame["score"].to_list() == ratings and frame["failed"].to_list() == failed
-    unparsed = [rating is None and not is_failed for rating, is_failed in zip(ratings, failed, strict=True)]
-    assert frame["unparsed"].to_list() == unparsed
-    whole = mmbench_video.numbers("unpacked", items, frame, convention)["mean", "overall"]
+    replies = [make_reply(f"{item}#{extractor}", *reply_fields) for item, *reply_fields in texts]
+    verdicts = extract_judgements(answers, pl.DataFrame(replies, schema=RESPONSES), extractor, "j")
+    assert verdicts["score"].to_list() == ratings and verdicts["failed"].to_list() == expected_failed
+    unparsed = [rating is None and not is_failed for rating, is_failed in zip(ratings, expected_failed, strict=True)]
+    assert verdicts["unparsed"].to_list() == unparsed
+    overall = mmbench_video.numbers("unpacked", items, verdicts, convention)["mean", "overall"]
     scored = ratings.count(3) + ratings.count(2)
-    assert (whole.requested, whole.scored, whole.failed, whole.unparsed) == (7, scored, 1, sum(unparsed))
-    assert whole.value == sum(rating or 0 for rating in ratings) / 7
+    assert (overall.requested, overall.scored, overall.failed, overall.unparsed) == (7, scored, 1, sum(unparsed))
+    assert overall.value == sum(rating or 0 for rating in ratings) / 7
 
 
-def rate(text: str, **settings: Any) -> str:
+def rate_with_wordmatch(text: str, **settings: Any) -> str:
     prompt = f"Question: Q\nGroundtruth answer: the red circle\nCandidate answer: {text}\nYour response:"
-    requests = [request(prompt, "write", max_tokens=64)]
-    return next(iter(WordMatch(spec(**settings)).answers(ClipFrames("v", None, (), ()), requests))).text
+    requests = [make_request(prompt, "write", max_tokens=64)]
+    return next(iter(WordMatch(model_spec(**settings)).answers(ClipFrames("v", None, (), ()), requests))).text
 
 
 def test_the_local_judge_rates_the_answer_in_the_prompt() -> None:
-    assert [rate(text) for text in ("a red circle", "red circle it spins", "red", "no")] == ["3", "2", "2", "0"]
-    assert rate("a red circle,\nI think, of two shapes", measure="recall") == "3"
+    assert [rate_with_wordmatch(text) for text in ("a red circle", "red circle it spins", "red", "no")] == [
+        "3",
+        "2",
+        "2",
+        "0",
+    ]
+    assert rate_with_wordmatch("a red circle,\nI think, of two shapes", measure="recall") == "3"
     with pytest.raises(UserError, match="wordmatch needs a judge's prompt with the lines"):
-        next(iter(WordMatch(spec()).answers(ClipFrames("v", None, (), ()), [request("Does it fit?", "write")])))
+        next(
+            iter(
+                WordMatch(model_spec()).answers(ClipFrames("v", None, (), ()), [make_request("Does it fit?", "write")])
+            )
+        )
     with pytest.raises(ValidationError, match="should be 'f1' or 'recall', found 'bleu'"):
-        WordMatch(spec(measure="bleu"))
+        WordMatch(model_spec(measure="bleu"))
 
 
 def test_the_local_judge_of_letters_names_the_last_separate_letter() -> None:
-    requests = [request(f"Q: C\n===== {text} =====", "write", ("A", "B")) for text in ("A or\nB? A.", "Both", "C")]
-    assert [answer.text for answer in LastLetter(spec()).answers(BLIND, requests)] == ["A", "", ""]
+    requests = [make_request(f"Q: C\n===== {text} =====", "write", ("A", "B")) for text in ("A or\nB? A.", "Both", "C")]
+    assert [answer.text for answer in LastLetter(model_spec()).answers(NO_FRAMES, requests)] == ["A", "", ""]
     with pytest.raises(UserError, match="lastletter needs a prompt that quotes the response"):
-        list(LastLetter(spec()).answers(BLIND, [request("A or B?", "write", ("A",))]))
+        list(LastLetter(model_spec()).answers(NO_FRAMES, [make_request("A or B?", "write", ("A",))]))
 
 
 def test_mean_absolute_error_of_a_judge_against_annotators(tmp_path: Path) -> None:
-    """The errors are |3-2.5|, |0-1| and |0-3|, since an answer without a judge's rating counts as 0, as in the means.
+    """The errors are |3-2.5|, |0-1| and |0-3|, because an answer without a judge's rating counts as 0.
 
     The authors' convention leaves that answer out. Annotators did not rate the fourth answer.
     """
@@ -127,12 +138,14 @@ def test_mean_absolute_error_of_a_judge_against_annotators(tmp_path: Path) -> No
     rows = [verdict_row("", item_id=str(i), score=score, unparsed=score is None) for i, score in enumerate(scores)]
     verdicts = pl.DataFrame(rows, schema=VERDICTS)
     for convention, error in (("fixed", 1.5), ("authors", 0.75)):
-        (measure,) = measure_judge_error(verdicts, items_of(4), read_ratings(path), "r", LEVEL, convention)  # type: ignore[arg-type]
+        (measure,) = measure_judge_error(verdicts, make_items(4), read_ratings(path), "r", LEVEL, convention)  # type: ignore[arg-type]
         assert (measure.value, measure.requested, measure.unparsed) == (pytest.approx(error), 3, 1), convention
-    assert measure_judge_error(verdicts, items_of(4), read_ratings(path), "unrated", LEVEL, "fixed") == []
+    assert measure_judge_error(verdicts, make_items(4), read_ratings(path), "unrated", LEVEL, "fixed") == []
     with pytest.raises(UserError, match="no item '2'"):
-        measure_judge_error(verdicts, items_of(2), read_ratings(path), "r", LEVEL, "fixed")
-    (measure,) = measure_judge_error(verdicts[:2], items_of(2), read_ratings(path), "r", LEVEL, "fixed", is_sample=True)
+        measure_judge_error(verdicts, make_items(2), read_ratings(path), "r", LEVEL, "fixed")
+    (measure,) = measure_judge_error(
+        verdicts[:2], make_items(2), read_ratings(path), "r", LEVEL, "fixed", is_sample=True
+    )
     assert (measure.value, measure.requested) == (0.75, 2), "a sample of the items"
 
 

@@ -1,4 +1,4 @@
-"""Every table of a suite with a number in each cell that a run can fill: the widest and fullest tables there can be."""
+"""Build every table of a suite with a number in each cell that a run can fill: the widest possible tables."""
 
 import random
 from collections.abc import Iterator
@@ -18,55 +18,70 @@ from reprise.tables.keys import TableKey
 from reprise.tables.published import PublishedTable, published_path
 from reprise.tables.render.table import Table
 
-ALL_WELL = {"requested": 1500, "scored": 1500, "failed": 0, "unparsed": 0, "missing": 0}
+COMPLETE_COUNTS = {"requested": 1500, "scored": 1500, "failed": 0, "unparsed": 0, "missing": 0}
 FIXED, AUTHORS = {"convention": "fixed", "extractor": "robust"}, {"convention": "authors", "extractor": "authors"}
-LOW = {"mean", "mae", "original_score"}  # ratings from 0 to 3; everything else is a share or a count
+RATING_METRICS = {"mean", "mae", "original_score"}  # ratings from 0 to 3; all other metrics are shares or counts
 
 
 @cache
-def keys_of(suite: str) -> list[Settings]:
+def list_settings(suite: str) -> list[Settings]:
     return list(all_settings(Plan(load(Path(), {"suite": suite}))).values())
 
 
 @cache
 def full_tables(suite: str) -> dict[str, Table]:
-    """Benchmark and table -> a table that shows numbers, published values, differences, marks and notes."""
-    tables = (key for key in keys_of(suite) if isinstance(key, TableKey))
-    return {f"{key.benchmark}/{key.table}": filled(key).build() for key in tables}
+    """Return tables with numbers, published values, differences, marks and notes, by benchmark and table."""
+    tables = (key for key in list_settings(suite) if isinstance(key, TableKey))
+    return {f"{key.benchmark}/{key.table}": fill_table(key).build() for key in tables}
 
 
-def filled(key: TableKey) -> TableBuilder:
-    """A table from numbers that no run made."""
+def fill_table(key: TableKey) -> TableBuilder:
+    """Return the builder of a table with random numbers."""
     key = key.model_copy(update={"missing_share_max": 1.0})
     published = PublishedTable(published_path(key.benchmark) if key.show_published else None, key.table)
-    empty = TableBuilder(key, pl.DataFrame(schema=METRICS), published)
-    found = {(row["run"], row["judge"], row["metric"], row["group"], row["extractor"]): row for row in numbers(empty)}
-    return TableBuilder(key, pl.DataFrame(list(found.values()), schema=METRICS), published)
+    empty_table = TableBuilder(key, pl.DataFrame(schema=METRICS), published)
+    row_by_cell = {
+        (row["run"], row["judge"], row["metric"], row["group"], row["extractor"]): row
+        for row in draw_numbers(empty_table)
+    }
+    return TableBuilder(key, pl.DataFrame(list(row_by_cell.values()), schema=METRICS), published)
 
 
-def numbers(empty: TableBuilder) -> Iterator[dict[str, Any]]:
-    """Numbers for each cell of a table, by both conventions, and how often its extractors differ."""
-    draw = random.Random(f"{empty.key.benchmark} {empty.key.table}")
-    for row in empty.spec.rows():
-        for column in empty.spec.columns:
-            source = empty.find_source(row, column)
+def draw_numbers(empty_table: TableBuilder) -> Iterator[dict[str, Any]]:
+    """Yield numbers for each cell of a table, by both conventions, and the number of answers on which extractors differ."""
+    random_generator = random.Random(f"{empty_table.key.benchmark} {empty_table.key.table}")
+    for row in empty_table.spec.rows():
+        for column in empty_table.spec.columns:
+            source = empty_table.find_subject(row, column)
             if source is not None:
-                named = next(iter((*row.judges, *empty.key.judge_order)), "no judge")
-                run, _, _ = source.partition(f"/{named}")
-                judge = named if run != source else None
-                for number in cell_numbers(empty, row, column, draw):
+                judge_name = next(iter((*row.judges, *empty_table.key.judge_order)), "no judge")
+                run, _, _ = source.partition(f"/{judge_name}")
+                judge = judge_name if run != source else None
+                for number in draw_cell_numbers(empty_table, row, column, random_generator):
                     yield number | {"run": run, "judge": judge, "key": "f" * 64}
 
 
-def cell_numbers(empty: TableBuilder, row: Row, column: Column, draw: random.Random) -> Iterator[dict[str, Any]]:
+def draw_cell_numbers(
+    empty_table: TableBuilder, row: Row, column: Column, random_generator: random.Random
+) -> Iterator[dict[str, Any]]:
     group = row.group or column.group or ""
-    metrics = [column.ratio.metric] if column.ratio else empty.spec.list_metrics(column)
-    counts = ALL_WELL if row.dataset else ALL_WELL | {"failed": 4, "unparsed": 3, "missing": 2 * (draw.random() < 0.2)}
+    metrics = [column.ratio.metric] if column.ratio else empty_table.spec.list_metrics(column)
+    counts = (
+        COMPLETE_COUNTS
+        if row.dataset
+        else COMPLETE_COUNTS | {"failed": 4, "unparsed": 3, "missing": 2 * (random_generator.random() < 0.2)}
+    )
     for metric in metrics:
-        top = 3 if metric in LOW else 9999 if column.decimals == 0 else 99.99
-        shown = {"metric": metric, "group": group, "p_chance": 0.001, "low": 0.0, "high": float(top)} | counts
-        yield shown | FIXED | {"value": draw.uniform(top / 10, top)}
+        max_value = 3 if metric in RATING_METRICS else 9999 if column.decimals == 0 else 99.99
+        common_columns = {
+            "metric": metric,
+            "group": group,
+            "p_chance": 0.001,
+            "low": 0.0,
+            "high": float(max_value),
+        } | counts
+        yield common_columns | FIXED | {"value": random_generator.uniform(max_value / 10, max_value)}
         if not row.dataset:
-            yield shown | AUTHORS | {"value": draw.uniform(top / 10, top)}
+            yield common_columns | AUTHORS | {"value": random_generator.uniform(max_value / 10, max_value)}
     if not row.dataset:
-        yield ALL_WELL | FIXED | {"metric": EXTRACTORS_DIFFER, "group": "answers", "value": 12.0}
+        yield COMPLETE_COUNTS | FIXED | {"metric": EXTRACTORS_DIFFER, "group": "answers", "value": 12.0}

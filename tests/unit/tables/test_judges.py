@@ -1,4 +1,4 @@
-"""The table of judges: counts and numbers of a pair, worked by hand, and what becomes of replies that could not be parsed."""
+"""Test the table of judges: counts and numbers of a pair by hand, and unparsed and failed replies."""
 
 from typing import Any
 
@@ -17,65 +17,71 @@ FAILED = None
 RUNS = ("b/p/s/m0", "b/p/s/m1", "b/p/s/m2")
 
 
-def judged(replies: Ratings, *, videos: int = 2) -> pl.DataFrame:
-    """A judge's verdicts on as many answers: a rating, an option, nothing that could be read, or a failed answer."""
+def make_verdicts(replies: Ratings, *, video_count: int = 2) -> pl.DataFrame:
+    """Return a judge's verdicts: each reply is a rating, an option, unparsed ("") or a failed answer (None)."""
     rows = []
-    for number, reply in enumerate(replies):
+    for index, reply in enumerate(replies):
         score = float(reply) if isinstance(reply, int) else None
-        known = {"item_id": str(number), "failed": reply is FAILED, "unparsed": reply == "", "right": reply in (3, "A")}
-        rows.append(verdict_row(f"{number}#robust", str("" if reply is None else reply), score=score, **known))
-    units = [f"v{number % videos}" for number in range(len(rows))]
-    return pl.DataFrame(rows, schema=VERDICTS).with_columns(cluster=pl.Series(units, dtype=pl.String))
+        fields = {"item_id": str(index), "failed": reply is FAILED, "unparsed": reply == "", "right": reply in (3, "A")}
+        rows.append(verdict_row(f"{index}#robust", str("" if reply is None else reply), score=score, **fields))
+    clusters = [f"v{index % video_count}" for index in range(len(rows))]
+    return pl.DataFrame(rows, schema=VERDICTS).with_columns(cluster=pl.Series(clusters, dtype=pl.String))
 
 
-def of(first: list[Ratings], second: list[Ratings]) -> Any:
+def compare(first: list[Ratings], second: list[Ratings]) -> Any:
     verdicts = {
-        (run, judge): judged(replies)
-        for judge, given in (("first", first), ("second", second))
-        for run, replies in zip(RUNS, given, strict=False)
+        (run, judge): make_verdicts(replies)
+        for judge, replies_by_run in (("first", first), ("second", second))
+        for run, replies in zip(RUNS, replies_by_run, strict=False)
     }
     pair = JudgePairKey(benchmark="b", title="Bench, p", judges=("first", "second"), runs=RUNS[: len(first)])
     return compare_judges(pair, verdicts, 0.95)
 
 
-def test_ratings_and_options_by_hand() -> None:
-    """Ratings extracted by both: 0 1 2 3 3 and 0 2 2 3 1, of which three are equal; the means are 9/5 and 8/5.
+def test_agreement_of_ratings_and_options_by_hand() -> None:
+    """Five pairs of ratings are parsed for both judges: 0 1 2 3 3 and 0 2 2 3 1; three are equal, the means are 9/5 and 8/5.
 
-    Options A A B B and A B B B: three equal, by chance half would be; half and a quarter are right.
+    Of the options A A B B and A B B B, three are equal; half would be by chance. A half and a quarter are correct.
     """
-    found = of([[0, 1, 2, 3, 3, "", 2, "", FAILED]], [[0, 2, 2, 3, 1, 1, "", "", FAILED]])
-    assert found.counts == (5, 1, 1, 1) and found.failed == 1
-    assert {name: number.value for name, number in found.numbers.items()} == {
+    agreement = compare([[0, 1, 2, 3, 3, "", 2, "", FAILED]], [[0, 2, 2, 3, 1, 1, "", "", FAILED]])
+    assert agreement.counts == (5, 1, 1, 1) and agreement.failed_count == 1
+    assert {name: number.value for name, number in agreement.numbers.items()} == {
         "agreement": pytest.approx(60), "kappa": pytest.approx(1 - 25 / 61), "difference": pytest.approx(0.2),
         "rank_correlation": None,
     }  # fmt: skip
-    low, high = found.numbers["difference"].interval or (0, 0)
+    low, high = agreement.numbers["difference"].interval or (0, 0)
     assert -3 <= low < 0.2 < high <= 3
-    found = of([["A", "A", "B", "B"]], [["A", "B", "B", "B"]])
-    assert {name: number.value for name, number in found.numbers.items()} == {
+    agreement = compare([["A", "A", "B", "B"]], [["A", "B", "B", "B"]])
+    assert {name: number.value for name, number in agreement.numbers.items()} == {
         "agreement": pytest.approx(75), "kappa": pytest.approx(0.5), "difference": pytest.approx(25),
         "rank_correlation": None,
     }  # fmt: skip
 
 
-def test_what_counts_and_what_is_undefined() -> None:
+def test_unparsed_replies_do_not_count_and_small_samples_are_undefined() -> None:
     means: list[Ratings] = [[0, 1], [1, 2], [3, 3]]
-    assert of(means, [[1, 1], [0, 0], [3, 2]]).numbers["rank_correlation"].value == pytest.approx(0.5)
-    assert of(means[:2], [[1, 1], [0, 0]]).numbers["rank_correlation"].value is None, "an order needs three"
-    whole, less = of([[0, 1, 3]], [[0, 2, 3]]), of([[0, 1, 3, 3]], [[0, 2, 3, ""]])
-    assert whole.numbers == less.numbers, "a reply that only one could be read of changes counts alone"
-    assert (whole.counts, less.counts) == ((3, 0, 0, 0), (3, 1, 0, 0))
-    nothing = of([[0, ""]], [["", 1]])
-    assert nothing.counts == (0, 1, 1, 0) and {number.value for number in nothing.numbers.values()} == {None}
+    assert compare(means, [[1, 1], [0, 0], [3, 2]]).numbers["rank_correlation"].value == pytest.approx(0.5)
+    assert compare(means[:2], [[1, 1], [0, 0]]).numbers["rank_correlation"].value is None, (
+        "a rank correlation needs three runs"
+    )
+    all_parsed, one_unparsed = compare([[0, 1, 3]], [[0, 2, 3]]), compare([[0, 1, 3, 3]], [[0, 2, 3, ""]])
+    assert all_parsed.numbers == one_unparsed.numbers, (
+        "a reply that is parsed for one judge only changes the counts, not the numbers"
+    )
+    assert (all_parsed.counts, one_unparsed.counts) == ((3, 0, 0, 0), (3, 1, 0, 0))
+    no_pairs = compare([[0, ""]], [["", 1]])
+    assert no_pairs.counts == (0, 1, 1, 0) and {number.value for number in no_pairs.numbers.values()} == {None}
 
 
-def test_the_table_counts_what_could_not_be_judged() -> None:
-    found = of([[0, 1, 2, 3, 3, "", FAILED]], [[0, 2, 2, 3, 1, 1, FAILED]])
-    known = {"suite": "s", "suite_title": "S", "notice": "Toy.", "confidence": 0.95}
-    key = AgreementKey.model_validate(known | {"pairs": [found.pair], "judges": {"first": "GPT", "second": "Qwen"}})
-    text = render(build_agreement_table(key, [found]), "md")
+def test_the_table_counts_unjudged_answers() -> None:
+    agreement = compare([[0, 1, 2, 3, 3, "", FAILED]], [[0, 2, 2, 3, 1, 1, FAILED]])
+    fields = {"suite": "s", "suite_title": "S", "notice": "Toy.", "confidence": 0.95}
+    key = AgreementKey.model_validate(
+        fields | {"pairs": [agreement.pair], "judges": {"first": "GPT", "second": "Qwen"}}
+    )
+    text = render(build_agreement_table(key, [agreement]), "md")
     assert "GPT / Qwen" in text and "60.0" in text and "0.59" in text
     assert "1 failed answers were not judged." in text and "**Toy.**" in text
-    rows = pl.DataFrame(list(tidy_rows(key, [found])), schema=TIDY_SCHEMA)
+    rows = pl.DataFrame(list(tidy_rows(key, [agreement])), schema=TIDY_SCHEMA)
     assert rows.filter(metric="kappa").select("requested", "scored", "failed", "unparsed").row(0) == (7, 5, 1, 1)
     assert rows.filter(metric="second_only")["value"].to_list() == [1] and set(rows["row"]) == {"first, second"}

@@ -1,4 +1,4 @@
-"""The papers' tables as specified: every printed number has its cell, every run is the one that the paper made, and full tables read well."""
+"""Test the specifications of the papers' tables: a cell for every printed number, the papers' runs, and full tables."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from reprise.config.load import load
 from reprise.config.tables import Column, Row
-from reprise.media.sampling import plan
+from reprise.media.sampling import plan_frames
 from reprise.tables.render import render
 
 from tests.unit.tables.full_tables import full_tables
@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[3]
 CONFIG = load(ROOT, {"suite": "paper"})
 
 
-def cells(benchmark: str) -> Iterator[tuple[str, Row, Column, str]]:
-    """Table, row, column and metric of every cell."""
+def list_cells(benchmark: str) -> Iterator[tuple[str, Row, Column, str]]:
+    """Yield table, row, column and metric of every cell."""
     for name, spec in CONFIG.tables[benchmark].tables.items():
         for row in spec.rows():
             for column in spec.columns:
@@ -27,27 +27,30 @@ def cells(benchmark: str) -> Iterator[tuple[str, Row, Column, str]]:
 
 
 @pytest.mark.parametrize("benchmark", PAPERS)
-def test_every_printed_number_has_its_cell(benchmark: str) -> None:
-    shown = set()
-    for name, row, column, metric in cells(benchmark):
-        if (named := column.published) is not None:
-            label, group = named.row or row.published or row.label, named.group or row.group or column.group or ""
-            shown.add((name, label, group, metric, row.frames if named.frames is None else named.frames))
-    for one in read(benchmark):
-        place = one.table, one.row, one.group, one.metric
-        assert (*place, one.frames) in shown or (*place, None) in shown, one
+def test_every_printed_number_has_a_cell(benchmark: str) -> None:
+    cell_places = set()
+    for name, row, column, metric in list_cells(benchmark):
+        if (published := column.published) is not None:
+            label, group = (
+                published.row or row.published or row.label,
+                published.group or row.group or column.group or "",
+            )
+            cell_places.add((name, label, group, metric, row.frames if published.frames is None else published.frames))
+    for number in read(benchmark):
+        place = number.table, number.row, number.group, number.metric
+        assert (*place, number.frames) in cell_places or (*place, None) in cell_places, number
 
 
 @pytest.mark.parametrize("rate", [24, 25, 30])
 def test_clip_models_get_the_frames_of_velocitis_code(rate: int) -> None:
-    """Its script: round((s + 0.25) f) - 1 and round((s + 0.75) f) - 1 of each second."""
-    wanted = [round((second + part) * rate) - 1 for second in range(10) for part in (0.25, 0.75)]
-    frames = 10 * rate
+    """The authors' script takes the frames round((s + 0.25) f) - 1 and round((s + 0.75) f) - 1 of each second s."""
+    expected = [round((second + part) * rate) - 1 for second in range(10) for part in (0.25, 0.75)]
+    frame_count = 10 * rate
     for model in ("siglip", "vifi-clip", "negclip"):
         (row,) = (row for row in CONFIG.tables["velociti"].tables["table4"].rows() if row.model == model)
         assert row.protocol == "similarity"
         rule = CONFIG.main.samplings[str(row.sampling)]
-        assert list(plan(rule, frames, [index / rate for index in range(frames)]).indices) == wanted
+        assert list(plan_frames(rule, frame_count, [index / rate for index in range(frame_count)]).indices) == expected
 
 
 @pytest.mark.parametrize(
@@ -64,17 +67,17 @@ def test_clip_models_get_the_frames_of_velocitis_code(rate: int) -> None:
         ("video-llava-7b llava-next-video-34b llava-next-video-7b internvideo2.5-8b m3 vtimellm", "black_aware"),
     ],
 )  # fmt: skip
-def test_runs_of_vinoground_follow_their_runners_and_without_one_the_printed_rule(models: str, rule: str) -> None:
-    """Section 4.2: of N frames (N-1)/2 of each video and the rest of the black between."""
-    every = [row for spec in CONFIG.tables["vinoground"].tables.values() for row in spec.rows()]
+def test_samplings_of_vinoground_follow_the_released_runners_or_the_printed_rule(models: str, rule: str) -> None:
+    """Section 4.2: of N frames, (N-1)/2 come from each video and the remaining ones from the black between them."""
+    all_rows = [row for spec in CONFIG.tables["vinoground"].tables.values() for row in spec.rows()]
     for model in models.split():
-        rows = [row for row in every if row.model == model and str(row.frames).isdecimal() and row.frames != "0"]
+        rows = [row for row in all_rows if row.model == model and str(row.frames).isdecimal() and row.frames != "0"]
         assert rows, model
         for row in rows:
             assert CONFIG.main.samplings[str(row.sampling)] == {"rule": rule, "frames": int(str(row.frames))}
 
 
-LOADERS = {
+SAMPLING_BY_MODEL = {
     "video-chatgpt": {"rule": "segment_mid", "frames": 100},
     "chat-univi": {"rule": "second_thinned", "frames": 64},
     "llama-vid": {"rule": "fps_stride", "fps": 1},
@@ -88,31 +91,31 @@ LOADERS = {
 }
 
 
-def test_video_models_of_mmbench_video_get_the_frames_of_their_own_loaders() -> None:
-    """Section 4: video models keep the default settings of their own code."""
+def test_video_models_of_mmbench_video_get_the_frames_of_their_loaders() -> None:
+    """Section 4: video models keep the default settings of their code."""
     tables = CONFIG.tables["mmbench_video"].tables
-    for model, rule in LOADERS.items():
+    for model, rule in SAMPLING_BY_MODEL.items():
         rows = [row for name in ("table3", "table4") for row in tables[name].rows() if row.model == model]
         assert rows and all(CONFIG.main.samplings[str(row.sampling)] == rule for row in rows), model
 
 
 def test_image_models_of_table_4_have_the_prompts_of_vlmevalkit() -> None:
     protocols = CONFIG.benchmarks["mmbench_video"].protocols
-    found = {}
-    for _, row, column, _ in cells("mmbench_video"):
+    prompts_by_model = {}
+    for _, row, column, _ in list_cells("mmbench_video"):
         if column.protocol in ("mmbench", "mmstar"):
             protocol = row.for_column(column).protocol
-            found.setdefault(str(row.model), set()).add(protocols[str(protocol)].prompt)
-    own = {"llava-v1.5-7b": {"image.letter"}, "internvl-chat-v1.5": {"image.letter"}}
-    own["idefics2-8b"] = {"image.idefics2", "image.idefics2.mmstar"}
-    assert len(found) == 10 and {model: found.pop(model) for model in own} == own
-    assert all(prompts == {"image"} for prompts in found.values())
+            prompts_by_model.setdefault(str(row.model), set()).add(protocols[str(protocol)].prompt)
+    exceptions = {"llava-v1.5-7b": {"image.letter"}, "internvl-chat-v1.5": {"image.letter"}}
+    exceptions["idefics2-8b"] = {"image.idefics2", "image.idefics2.mmstar"}
+    assert len(prompts_by_model) == 10 and {model: prompts_by_model.pop(model) for model in exceptions} == exceptions
+    assert all(prompts == {"image"} for prompts in prompts_by_model.values())
 
 
 PROMPTS = {
-    # the printed ones, and people's, whose wording is not printed
+    # the printed prompts, and those of the annotators, whose wording is not printed
     "velociti": {"entail", "entail.gemini", "entail.frames", "mc", "mc.frames", "cot", "caption", "entail.authors"},
-    # GPT-4o's rows ask as its released runner does
+    # the rows of GPT-4o use the prompts of its released runner
     "temporalbench": {"released", "caption", "authors", "four.authors"},
     "vinoground": {"paper", "cot", "caption", "authors", "authors.minicpm", "authors.videollama", "authors.ma-lmm"},
 }
@@ -120,25 +123,29 @@ PROMPTS = {
 
 @pytest.mark.parametrize("benchmark", PAPERS)
 def test_rows_use_the_papers_prompts_and_the_policy_is_documented(benchmark: str) -> None:
-    """From the code they take what the paper does not print."""
+    """Prompts that a paper does not print come from the authors' code."""
     protocols = CONFIG.benchmarks[benchmark].protocols
-    shown = [row.for_column(column) for _, row, column, _ in cells(benchmark)]
-    prompts = {protocols[row.protocol].prompt for row in shown if row.model and row.protocol}
-    assert not any("authors" in one for one in prompts) if benchmark not in PROMPTS else prompts == PROMPTS[benchmark]
+    rows = [row.for_column(column) for _, row, column, _ in list_cells(benchmark)]
+    prompts = {protocols[row.protocol].prompt for row in rows if row.model and row.protocol}
+    assert (
+        not any("authors" in prompt for prompt in prompts)
+        if benchmark not in PROMPTS
+        else prompts == PROMPTS[benchmark]
+    )
     page = (ROOT / f"docs/benchmarks/{benchmark}.md").read_text()
     assert re.search(r"\*\*Which prompt a row uses\.?\*\*", page) and "which-prompt-a-row-uses" in page
 
 
-OF_DATA = set(
+DATA_TABLES = set(
     ["velociti/table11", "vinoground/table2", "temporalbench/table1", "temporalbench/table5", "mmbench_video/table1"]
 )
 
 
-def test_what_tables_of_models_and_of_data_show() -> None:
+def test_tables_of_models_show_published_values_and_tables_of_data_no_answer_counts() -> None:
     texts = {name: render(table, "md") for name, table in full_tables("rehearsal").items()}
     assert len(texts) == 33, "the tables are those of the papers"
-    assert {name for name, text in texts.items() if "published value, and difference" not in text} <= OF_DATA
-    assert [name for name in OF_DATA if re.search("failed|extractors|convention", texts[name])] == []
+    assert {name for name, text in texts.items() if "published value, and difference" not in text} <= DATA_TABLES
+    assert [name for name in DATA_TABLES if re.search("failed|extractors|convention", texts[name])] == []
     for name, text in texts.items():
         marks = re.findall(r"<sup>([^<]*)</sup>", text.split("\n\n- ")[0])
         letters = list(dict.fromkeys(letter for mark in marks for letter in mark.split(",") if letter.isalpha()))

@@ -1,4 +1,4 @@
-"""Numbers, specifications and published values that tests build tables from."""
+"""Make the numbers, specifications and published values of tables for tests."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ from reprise.tables.published import COLUMNS, PublishedTable
 
 
 def metric_row(run: str, name: str, group: str, value: float | None, **changes: Any) -> dict[str, Any]:
-    """A measured number."""
+    """Return a row of METRICS."""
     row = {
         "run": run, "judge": None, "metric": name, "group": group, "value": value, "low": value, "high": value,
         "p_chance": 0.5, "requested": 10, "scored": 10, "failed": 0, "unparsed": 0, "missing": 0, "convention": "fixed",
@@ -17,7 +17,7 @@ def metric_row(run: str, name: str, group: str, value: float | None, **changes: 
 
 
 def table_key(spec: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """The key of a table of VELOCITI."""
+    """Return the key of a VELOCITI table."""
     return {
         "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "P", "table": "table2", "suite": "s",
         "suite_title": "S", "missing_share_max": 0.1, "failed_share_max": 0.1, "show_published": True,

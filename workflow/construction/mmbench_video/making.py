@@ -1,4 +1,4 @@
-"""MMBench-Video's questions: the video collection, the annotators' guidelines, and checks of what they wrote."""
+"""MMBench-Video's steps up to the samples: the collection, the annotators' guidelines, checks of their questions."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,75 +18,82 @@ from reprise.core.tabular import format_cell, read_user_rows, require_columns
 from construction.filters import KEPT, Row, RowFilter, Rows, apply_filters, drop_repeated, kept_rows
 from construction.mmbench_video.timestamps import find_timestamp
 from construction.settings import MmbenchVideoSettings
-from construction.sheets import NAME, has_control, parse_cell
+from construction.sheets import SOURCE_NAME, has_control_characters, parse_cell
 
 COLLECTION = "collection.csv"
 SPAN = ("start_s", "end_s")
 VIDEO_COLUMNS = ("video", "source", "video_type", "duration_s", *SPAN)
 COLUMNS = ("video", "question", "answer", "dimensions", "annotator", *SPAN)  # the columns of the annotators' files
-NUMBERS = ("duration_s", *SPAN)
+NUMBER_COLUMNS = ("duration_s", *SPAN)
 
 
 def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Rows:
-    """Return every video of the collection and every annotated question; dropped rows keep their reason."""
+    """Return all videos of the collection and all annotated questions; dropped rows keep their reason."""
     if COLLECTION not in files:
         raise UserError(
             f"annotations of MMBench-Video: no file '{COLLECTION}'. Found: {', '.join(sorted(files)) or 'nothing'}. "
             "Put it into the folder of `annotations:` of `construction:`."
         )
     videos = [
-        row | {name: parse_cell(row[name]) for name in NUMBERS} for row in _rows(files[COLLECTION], VIDEO_COLUMNS)
+        row | {name: parse_cell(row[name]) for name in NUMBER_COLUMNS}
+        for row in _read_rows(files[COLLECTION], VIDEO_COLUMNS)
     ]
-    categories, longest = settings.categories, settings.longest_s
+    categories, max_clip_s = settings.categories, settings.longest_s
     video_filters: dict[str, RowFilter] = {
-        "bad_name": lambda row: "" if NAME.fullmatch(row["video"]) else f"'{row['video']}' cannot be a file name",
+        "bad_name": lambda row: (
+            "" if SOURCE_NAME.fullmatch(row["video"]) else f"'{row['video']}' cannot be a file name"
+        ),
         "duplicate": drop_repeated(lambda row: row["video"].lower(), "the same video as in an earlier row"),
         "unknown_category": lambda row: (
             ""
             if row["video_type"] and categories is None
-            else _unknown("category", row["video_type"], categories or ())
+            else _unknown_name_problem("category", row["video_type"], categories or ())
         ),
-        "no_number": lambda row: next((f"{name} is not a number" for name in NUMBERS if row[name] is None), ""),
+        "no_number": lambda row: next((f"{name} is not a number" for name in NUMBER_COLUMNS if row[name] is None), ""),
         "too_short": lambda row: f"{row['duration_s']:g} s" if row["duration_s"] < settings.shortest_s else "",
-        "bad_span": lambda row: _bad_span(row["start_s"], row["end_s"], row["duration_s"]),
+        "bad_span": lambda row: _span_problem(row["start_s"], row["end_s"], row["duration_s"]),
         "too_long": lambda row: (
-            f"{row['end_s'] - row['start_s']:g} s" if row["end_s"] - row["start_s"] > longest else ""
+            f"{row['end_s'] - row['start_s']:g} s" if row["end_s"] - row["start_s"] > max_clip_s else ""
         ),
     }
     pool = apply_filters(videos, video_filters)
-    video_of = {row["video"]: row for row in reversed(pool)}
+    video_by_name = {row["video"]: row for row in reversed(pool)}
     rows = []
     for name, path in sorted(files.items()):
-        for row_number, row in enumerate(_rows(path, COLUMNS) if name != COLLECTION else (), start=1):
+        for row_number, row in enumerate(_read_rows(path, COLUMNS) if name != COLLECTION else (), start=1):
             index = index_of(row["video"], row["question"], row["answer"])
             rows.append(row | {
                 "dimensions": [leaf.strip() for leaf in row["dimensions"].split(";") if leaf.strip()],
                 "index": index, "sample_id": f"{row['video']}/{index}", "where": f"{name}: row {row_number}",
-                "video_type": video_of.get(row["video"], {}).get("video_type", ""),
+                "video_type": video_by_name.get(row["video"], {}).get("video_type", ""),
             })  # fmt: skip
     question_filters: dict[str, RowFilter] = {
-        "unknown_video": lambda row: _unknown("video", row["video"], video_of),
-        "video_dropped": lambda row: ": ".join(filter(None, (video_of[row["video"]][name] for name in KEPT))),
+        "unknown_video": lambda row: _unknown_name_problem("video", row["video"], video_by_name),
+        "video_dropped": lambda row: ": ".join(filter(None, (video_by_name[row["video"]][name] for name in KEPT))),
         "empty": lambda row: next((f"no {name}" for name in ("question", "answer") if not row[name]), ""),
         "unprintable": lambda row: (
-            "control characters" if any(map(has_control, map(str, (*row.values(), *row["dimensions"])))) else ""
+            "control characters"
+            if any(map(has_control_characters, map(str, (*row.values(), *row["dimensions"]))))
+            else ""
         ),
         "no_leaf": lambda row: "" if row["dimensions"] else "no ability is named",
         "unknown_leaf": lambda row: next(
-            filter(None, (_unknown("leaf", leaf, L2_BY_LEAF) for leaf in row["dimensions"])), ""
+            filter(None, (_unknown_name_problem("leaf", leaf, L2_BY_LEAF) for leaf in row["dimensions"])), ""
         ),
         "no_annotator": lambda row: "" if row["annotator"] else "no annotator is named",
-        "bad_span": lambda row: _bad_part(row, video_of[row["video"]]),
+        "bad_span": lambda row: _question_span_problem(row, video_by_name[row["video"]]),
         "duplicate": drop_repeated(
             lambda row: (row["video"].lower(), row["question"].lower()),
             "the same video and question as in an earlier row",
         ),
     }
-    usable = [row | {name: parse_cell(row[name]) for name in SPAN} for row in apply_filters(rows, question_filters)]
-    return {"pool": pool, "texts": [], "candidates": usable}
+    filtered_rows = [
+        row | {name: parse_cell(row[name]) for name in SPAN} for row in apply_filters(rows, question_filters)
+    ]
+    return {"pool": pool, "texts": [], "candidates": filtered_rows}
 
 
-def _rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def _read_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     """Yield the rows of an annotators' file, with single spaces between words."""
     rows = require_columns(read_user_rows(path), columns, path).iter_rows(named=True)
     for row_number, row in enumerate(rows, start=1):
@@ -94,26 +101,26 @@ def _rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
 
 
 def index_of(*texts: str) -> str:
-    """Return a number, as in the authors' release, that depends on these texts alone."""
+    """Return an index, a number as in the authors' release, that depends only on the texts."""
     return str(int(text_digest("\n".join(texts))[:12], 16))
 
 
-def _bad_part(row: Mapping[str, Any], video: Row) -> str:
-    """Return what is wrong with the span that the annotator gives for a question; empty if valid or absent."""
-    present = [name for name in SPAN if row[name]]
-    if len(present) == 1:
-        return f"only {present[0]} is stated"
+def _question_span_problem(row: Mapping[str, Any], video: Row) -> str:
+    """Return the problem of the span that an annotator gives for a question; empty if it is valid or absent."""
+    stated = [name for name in SPAN if row[name]]
+    if len(stated) == 1:
+        return f"only {stated[0]} is stated"
     start, end = (parse_cell(row[name]) for name in SPAN)
     if start is None or end is None:
-        return f"'{row['start_s']}' or '{row['end_s']}' is not a number" if present else ""
-    return _bad_span(start, end, video["end_s"] - video["start_s"])
+        return f"'{row['start_s']}' or '{row['end_s']}' is not a number" if stated else ""
+    return _span_problem(start, end, video["end_s"] - video["start_s"])
 
 
-def _bad_span(start_s: float, end_s: float, longest_s: float) -> str:
+def _span_problem(start_s: float, end_s: float, longest_s: float) -> str:
     return "" if 0 <= start_s < end_s <= longest_s else f"{start_s:g} to {end_s:g} of {longest_s:g} s"
 
 
-def _unknown(kind: str, name: str, allowed: Collection[str]) -> str:
+def _unknown_name_problem(kind: str, name: str, allowed: Collection[str]) -> str:
     return "" if name in allowed else f"no {kind} '{name}'.{suggest_name(name, allowed)}"
 
 
@@ -132,9 +139,11 @@ FOOTNOTE = (
     "[*] For example, “What is the score of the football game in the video?” (a “what” question) can be expressed as "
     "“Tell me the winning team and the final score.” (conversation style)."
 )
-CLOSED = {word: kind.replace("_", " / ") for kind in ("is_are", "does_do") for word in QUESTION_TYPES[kind]}
+QUESTION_TYPE_BY_FIRST_WORD = {
+    word: kind.replace("_", " / ") for kind in ("is_are", "does_do") for word in QUESTION_TYPES[kind]
+}
 """The first word of a yes-or-no question -> its type, as in Fig. 7."""
-PAGE = """\
+GUIDELINES_PAGE = """\
 # Questions about videos
 
 {guidelines}
@@ -155,7 +164,7 @@ A question has at least {question_words} words, an answer at least {answer_words
 
 def guidelines(settings: MmbenchVideoSettings, pool: pl.DataFrame) -> tuple[str, str]:
     """Return the annotators' guidelines and the csv file to fill in, with a row per video of the collection."""
-    page = PAGE.format(
+    page = GUIDELINES_PAGE.format(
         guidelines="\n".join(f"{number}. {text}" for number, text in enumerate(GUIDELINES, 1)),
         footnote=FOOTNOTE,
         question_words=settings.question_words,
@@ -173,11 +182,11 @@ def samples(
     prompts: Mapping[str, Prompt],
     settings: MmbenchVideoSettings,
 ) -> Rows:
-    """Filter the annotated questions by the guidelines, and add warnings for reviewers, which drop nothing."""
+    """Filter the annotated questions by the guidelines, and add warnings for reviewers to the others."""
     rows = []
     for row in kept_rows(tables["candidates"]).to_dicts():
-        kind = CLOSED.get(re.split(r"\W", row["question"].lower(), maxsplit=1)[0])
-        warnings = [f"a question of the type '{kind}'"] if kind else []
+        closed_type = QUESTION_TYPE_BY_FIRST_WORD.get(re.split(r"\W", row["question"].lower(), maxsplit=1)[0])
+        warnings = [f"a question of the type '{closed_type}'"] if closed_type else []
         warnings += ["an answer of one word"] if len(row["answer"].split()) == 1 else []
         rows.append(row | {"warnings": warnings})
 

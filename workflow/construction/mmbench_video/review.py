@@ -29,21 +29,21 @@ def _shown_texts(row: Row, *columns: str) -> dict[str, str]:
 
 
 def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: MmbenchVideoSettings) -> ReviewResult:
-    """Return the questions with the verdicts of annotators who did not write them, and the remaining tasks."""
+    """Return the questions with the verdicts of annotators who did not write them, and the open tasks."""
     rows = tables["samples"].to_dicts()
     tasks = [
         Task(row["sample_id"], QUESTION_VERDICTS, _shown_texts(row, "warnings")) for row in rows if not row["filter"]
     ]
     authors = {row["sample_id"]: normalize_name(row["annotator"]) for row in rows}
-    self_reviews, reviews = [], []
+    own_question_problems, counted_verdicts = [], []
     for verdict in read_verdicts(verdicts):
         if normalize_name(verdict.reviewer) and normalize_name(verdict.reviewer) == authors.get(verdict.task_id):
-            self_reviews.append(
+            own_question_problems.append(
                 RowProblem(verdict.location, "own_question", f"'{verdict.reviewer}' wrote {verdict.task_id}")
             )
         else:
-            reviews.append(verdict)
-    votes = count_votes(tasks, reviews)
+            counted_verdicts.append(verdict)
+    votes = count_votes(tasks, counted_verdicts)
     reviewed = apply_decisions(tables["samples"], decide(tasks, votes, settings.review))
     open_tasks = task_rows(tasks, votes, settings.review.votes)
     return ReviewResult(
@@ -51,17 +51,17 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: M
         votes.verdict_rows(votes.by_task),
         open_tasks,
         (*SHOWN_COLUMNS, "warnings"),
-        [*self_reviews, *votes.problems],
+        [*own_question_problems, *votes.problems],
     )
 
 
 def static(
     reviewed: pl.DataFrame,
     rating_tables: Sequence[pl.DataFrame],
-    checked: Sequence[Path],
+    check_files: Sequence[Path],
     settings: MmbenchVideoSettings,
 ) -> ReviewResult:
-    """Return the questions with their single-frame ratings, and the list for manual checks, highest means first."""
+    """Return the questions with their single-frame ratings, and the tasks of manual checks, highest means first."""
     assert settings.static is not None  # This step runs only with the filter.
     means = dict(average_ratings(rating_tables).iter_rows())
     ratings = [dict(table.select("item_id", "score").iter_rows()) for table in rating_tables]
@@ -71,16 +71,20 @@ def static(
     ]
     rows = sorted(rows, key=lambda row: (-(row["mean"] or 0.0), row["sample_id"]))
     tasks = [Task(f"static/{row['sample_id']}", FRAME_VERDICTS, _shown_texts(row)) for row in rows]
-    votes, needed, threshold = count_votes(tasks, read_verdicts(checked)), settings.review.votes, settings.static.least
-    ratings_of, decisions = {}, []
+    votes, needed_votes, threshold = (
+        count_votes(tasks, read_verdicts(check_files)),
+        settings.review.votes,
+        settings.static.least,
+    )
+    rating_texts, decisions = {}, []
     for task, row in zip(tasks, rows, strict=True):
-        mean, *digits = ("-" if rating is None else f"{rating:g}" for rating in (row["mean"], *row["ratings"]))
-        ratings_of[task.task_id] = {"mean": mean, "ratings": " ".join(digits)}
+        mean, *rating_cells = ("-" if rating is None else f"{rating:g}" for rating in (row["mean"], *row["ratings"]))
+        rating_texts[task.task_id] = {"mean": mean, "ratings": " ".join(rating_cells)}
         verdicts = votes.by_task.get(task.task_id, {})
         in_favour = sum(verdict == FRAME_VERDICTS[0] for verdict in verdicts.values())
         against = len(verdicts) - in_favour
-        # The majority decides if there are enough votes, otherwise the ratings do. A question without ratings stays.
-        is_static, is_decided = row["mean"] is not None and row["mean"] >= threshold, len(verdicts) >= needed
+        # With enough votes the majority decides, otherwise the ratings decide. A question without ratings is kept.
+        is_static, is_decided = row["mean"] is not None and row["mean"] >= threshold, len(verdicts) >= needed_votes
         verdict = KEPT
         if is_static and not (is_decided and in_favour > against):
             verdict = {"filter": "static", "why": f"mean rating {row['mean']:g} on one frame, {threshold:g} or more"}
@@ -90,7 +94,7 @@ def static(
                 "why": f"{against} of {len(verdicts)} annotators find one frame enough",
             }
         decisions.append(row | {"votes": len(verdicts), "in_favour": in_favour} | verdict)
-    task_list = [task | ratings_of[task["task_id"]] for task in task_rows(tasks, votes, needed)]
+    task_list = [task | rating_texts[task["task_id"]] for task in task_rows(tasks, votes, needed_votes)]
     return ReviewResult(decisions, [], task_list, ("mean", "ratings", *SHOWN_COLUMNS), votes.problems)
 
 
@@ -124,7 +128,7 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSetting
         statistic_row("videos collected", "all", None, tables["pool"].height, "not stated in the paper"),
         statistic_row("video clips", "all", 609, videos.height, "with a question that is released"),
         statistic_row("categories of videos", "all", 16, videos["video_type"].n_unique()),
-        *_spread("duration of a clip (s)", 165.4, 80.7, lengths),
+        *_mean_and_deviation_rows("duration of a clip (s)", 165.4, 80.7, lengths),
         statistic_row(
             "duration of a clip (s)", "shortest", 30, min(lengths, default=None), "16.9 in the paper's datasheet"
         ),
@@ -146,12 +150,12 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSetting
             statistic_row("questions of a type", kind, None, kinds[kind], IN_FIGURE)
             for kind in (*QUESTION_TYPES, OTHER_TYPE)
         ),
-        *_spread("words of a question", 10.9, 4.1, words["question"]),
-        *_spread("words of an answer", 8.4, 7.7, words["answer"]),
+        *_mean_and_deviation_rows("words of a question", 10.9, 4.1, words["question"]),
+        *_mean_and_deviation_rows("words of an answer", 8.4, 7.7, words["answer"]),
     ]
 
 
-def _spread(measure: str, mean: float, deviation: float, values: Sequence[float]) -> list[Row]:
+def _mean_and_deviation_rows(measure: str, mean: float, deviation: float, values: Sequence[float]) -> list[Row]:
     average = sum(values) / len(values) if values else None
     measured_deviation = (
         None if average is None else (sum((value - average) ** 2 for value in values) / len(values)) ** 0.5

@@ -1,7 +1,7 @@
 """Detection of video timestamps in questions, which the third guideline forbids (section 3.1).
 
-The paper gives one example, "at 03:20 in the video". The other patterns are Reprise's own. Times of the day, of a match
-or on a clock in the picture, and durations, are no times of the video. Reviewers catch what these patterns miss.
+The paper gives one example, "at 03:20 in the video". The other patterns are Reprise's own. Times of day, match times,
+clocks in the picture and durations are not video timestamps. Reviewers find the timestamps that these patterns miss.
 """
 
 import re
@@ -26,17 +26,17 @@ SIGNS = r"(?:clock|watch|timer|display|screen|scoreboard|stopwatch|phone|sign|ti
 
 NO_TIMES = re.compile(
     "|".join((
-        # a time of the day
+        # a time of day
         rf"{CLOCK}\s*(?:a\.?m\b|p\.?m\b|o['’]clock|hours\b|in the (?:morning|afternoon|evening)|at night)",
-        # what a clock, or a board of scores, in the picture shows
+        # a clock or scoreboard in the picture
         rf"\b{SIGNS}s?\b[^.?!,;]{{0,40}}?\b(?:at|is|was|shows?|showing|says?|saying|reads?|reading|displays?|to|for)\s+"
         rf"(?:{CLOCK}|{TIME})",
         rf"(?:{CLOCK}|{TIME})\s+(?:on|left on|of)\s+(?:the|a|his|her|their|its)\s+(?:\w+\s+)?{SIGNS}\b",
         rf"\b(?:scores?|scoring|ratio|odds|won|wins?|lost|leads?|leading|victory|result)\b[^.?!,;]{{0,20}}?{CLOCK}",
-        # a time of what is shown
+        # a time of a match, song or similar event
         rf"(?:{TIME}|{CLOCK}|\b(?:\d+(?:st|nd|rd|th)|{ORDINALS})\s+(?:second|minute)s?)\s+(?:left\s+)?"
         rf"(?:of|in|into)\s+(?:the|a|his|her|their|this)\s+(?:\w+\s+)?{CONTENT_EVENTS}\b",
-        # how long, how much, how often
+        # a duration or frequency
         rf"\b(?:by|for|in|within|every|takes?|took|lasts|lasted|under|over|than)\s+{ABOUT}{TIME}"
         r"(?!\s*(?:into|in\b|from the|mark|point))",
         rf"\bafter\s+{ABOUT}{TIME}\s+of\s+(?!the\s+{VIDEO})",

@@ -14,8 +14,8 @@ from construction.registry import load_step, write_tables
 
 def main(settings: StepKey, files: In[Path], clip_metadata: In[list[Path]], out: Out[list[Path]]) -> None:
     construction = settings.settings
-    measured = [read_table(path, CLIP_METADATA) for path in clip_metadata]
-    rows = load_step(construction.kind, "candidates")(read_file_list(files), construction, *measured)
+    clip_metadata_tables = [read_table(path, CLIP_METADATA) for path in clip_metadata]
+    rows = load_step(construction.kind, "candidates")(read_file_list(files), construction, *clip_metadata_tables)
     tables = write_tables(construction.kind, rows, out)
     for name in ("pool", "candidates"):
         log.info(f"{name}: {tables[name].height} rows, {kept_rows(tables[name]).height} kept")

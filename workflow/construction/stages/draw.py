@@ -7,7 +7,7 @@ from human_evaluation.draws import rank
 from reprise.benchmarks.mmbench_video.taxonomy import RESERVED_GROUPS
 from reprise.benchmarks.mmbench_video.video_sets import COLUMNS, SCORING_COLUMN, read_video_set
 from reprise.core.errors import UserError
-from reprise.core.files import write_sealed
+from reprise.core.files import write_sealed_text
 from reprise.core.log import log
 from reprise.core.tabular import read_rows
 from reprise.stages.command import In, Out
@@ -17,7 +17,7 @@ from construction.keys import DrawKey
 
 def main(settings: DrawKey, set: str, file: In[Path], out: Out[Path]) -> None:
     questions = draw_questions(file, settings.count, settings.scoring[set], settings.seed)
-    write_sealed(out, questions.write_csv())
+    write_sealed_text(out, questions.write_csv())
     if questions.height < settings.count:
         log.warning(
             f"{file}: {settings.count} questions should be sampled, but the file has {questions.height}; all are used."

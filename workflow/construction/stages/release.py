@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, verify_sealed_text, write_sealed, write_text
+from reprise.core.files import file_digest, verify_sealed_text, write_sealed_text, write_text
 from reprise.core.log import log
 from reprise.fetch.release_files import VIDEOS
 from reprise.stages.command import In, Out
@@ -23,14 +23,14 @@ def main(settings: StepKey, tables: In[list[Path]], sets: In[list[Path]], out: O
             f"{tables[0]}: no row is left to release. The target `statistics.md` in the same folder lists the "
             "dropped rows. Annotators fill in `review/tasks.csv`; save their file where `review.verdicts:` points."
         )
-    listing = []
+    files = []
     for name, content in load_step(construction.kind, "release")(released_tables, construction).items():
         path = out.parent / name
         write_text(path, content)
-        listing.append({"name": name, "path": str(path), "sha256": file_digest(path)})
+        files.append({"name": name, "path": str(path), "sha256": file_digest(path)})
     for path in sets:  # The videos of a set stay in the folder of the whole set.
         assert isinstance(construction, MmbenchVideoSettings) and construction.other_sets is not None
         videos, digest = str(Path(construction.other_sets.folder) / path.stem), file_digest(verify_sealed_text(path))
-        listing.append({"name": f"sets/{path.name}", "path": str(path), "sha256": digest, VIDEOS: videos})
-    write_sealed(out, json.dumps(listing, indent=1) + "\n")
-    log.info(f"{len(listing)} files in {out.parent}")
+        files.append({"name": f"sets/{path.name}", "path": str(path), "sha256": digest, VIDEOS: videos})
+    write_sealed_text(out, json.dumps(files, indent=1) + "\n")
+    log.info(f"{len(files)} files in {out.parent}")

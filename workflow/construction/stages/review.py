@@ -6,7 +6,7 @@ import polars as pl
 from human_evaluation.tasks import RowProblem, as_json, as_sheet, label_studio_task, label_studio_template, log_problems
 from reprise.core.files import write_text
 from reprise.core.log import log
-from reprise.core.settings import reject_edited
+from reprise.core.settings import reject_edited_files
 from reprise.stages.command import In, Out
 
 from construction.filters import kept_rows
@@ -27,7 +27,7 @@ def main(
     review = load_step(settings.settings.kind, "review")(
         named_tables, list(map(Path, settings.verdicts)), settings.settings
     )
-    reject_edited(settings.verdicts)
+    reject_edited_files(settings.verdicts)
     write_text(tasks, as_sheet(review.tasks, review.columns))
     video_path = settings.settings.review.videos
     videos = [video_path.replace("{video}", row["video"]) if row.get("video") else "" for row in review.tasks]

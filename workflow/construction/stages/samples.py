@@ -28,30 +28,29 @@ def main(
 ) -> None:
     named_tables = read_tables(settings.settings.kind, tables)
     reply_tables = read_replies(replies)
-    encoder = {}
+    encoder_options = {}
     if isinstance(settings.settings, VinogroundSettings) and isinstance(settings.settings.encoder, CheckpointEncoder):
-        encoder["vectors"] = partial(embed_texts, str(settings.embedder), store, settings.settings.encoder)
+        encoder_options["encode_texts"] = partial(embed_texts, str(settings.embedder), store, settings.settings.encoder)
     rows = load_step(settings.settings.kind, "samples")(
-        named_tables, reply_tables, settings.prompts, settings.settings, **encoder
+        named_tables, reply_tables, settings.prompts, settings.settings, **encoder_options
     )
     if replies:
         check_any_usable(rows["written"], replies[0].parents[1])
     for name, table in write_tables(settings.settings.kind, rows, out).items():
-        dropped = Counter(table.filter(table["filter"] != "")["filter"])
-        listed = ", ".join(f"{count} {reason}" for reason, count in dropped.most_common())
-        log.info(
-            f"{name}: {table.height} rows, {kept_rows(table).height} kept{f'; dropped: {listed}' if listed else ''}"
-        )
+        drop_counts = Counter(table.filter(table["filter"] != "")["filter"])
+        listed_counts = ", ".join(f"{count} {reason}" for reason, count in drop_counts.most_common())
+        dropped = f"; dropped: {listed_counts}" if listed_counts else ""
+        log.info(f"{name}: {table.height} rows, {kept_rows(table).height} kept{dropped}")
 
 
 def check_any_usable(written: Sequence[Row], replies: Path) -> None:
-    """Raise an error if no reply of a writer is usable, because nothing would be left to review."""
-    reasons = Counter(row["filter"] for row in written)
-    if not written or "" in reasons:
+    """Raise an error if no reply of any writer is usable, because annotators would have nothing to review."""
+    problem_counts = Counter(row["filter"] for row in written)
+    if not written or "" in problem_counts:
         return
-    listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    listed_counts = ", ".join(f"{count} {reason}" for reason, count in problem_counts.most_common())
     raise UserError(
-        f"{replies}: no reply of the writer can be used: {listed}. The first: {written[0]['why']}. Read "
+        f"{replies}: no reply of the writer can be used: {listed_counts}. The first: {written[0]['why']}. Read "
         "docs/construction.md, 'What the writer may get wrong'; then name another `writer:`, or correct `prompts:`."
     )
 

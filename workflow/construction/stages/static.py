@@ -6,7 +6,7 @@ from human_evaluation.tasks import RowProblem, as_sheet, log_problems
 from reprise.core.files import write_text
 from reprise.core.log import log
 from reprise.core.schemas import VERDICTS, read_table
-from reprise.core.settings import reject_edited
+from reprise.core.settings import reject_edited_files
 from reprise.stages.command import In, Out
 
 from construction.filters import kept_rows
@@ -29,7 +29,7 @@ def main(
     questions = read_tables(construction.kind, [reviewed])["reviewed"]
     rating_tables = [read_table(path, VERDICTS) for path in ratings]
     filtered = static(questions, rating_tables, list(map(Path, settings.verdicts)), construction)
-    reject_edited(settings.verdicts)
+    reject_edited_files(settings.verdicts)
     write_text(tasks, as_sheet(filtered.tasks, filtered.columns))
     write_text(problems, as_sheet([problem._asdict() for problem in filtered.problems], RowProblem._fields))
     table = write_tables(construction.kind, {"static": filtered.reviewed}, [out])["static"]

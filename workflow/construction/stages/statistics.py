@@ -5,7 +5,7 @@ from pathlib import Path
 from human_evaluation.tasks import as_csv
 from reprise.core.files import write_text
 from reprise.core.log import log
-from reprise.core.plain import plain
+from reprise.core.plain import sanitize_line
 from reprise.core.schemas import CONSTRUCTION_STATISTICS, build_table, write_table
 from reprise.stages.command import In, Out
 
@@ -24,40 +24,44 @@ def main(
     statistics: Out[Path],
 ) -> None:
     kind, named_tables = settings.settings.kind, read_tables(settings.settings.kind, tables)
-    numbers = load_step(kind, "statistics")(named_tables, settings.settings)
-    counts = filter_counts(named_tables, FILTERS[kind])
-    write_table(build_table(numbers, CONSTRUCTION_STATISTICS), statistics, CONSTRUCTION_STATISTICS)
-    write_text(filters, as_csv(counts, list(COUNTS)))
-    write_text(csv, as_csv(numbers, list(CONSTRUCTION_STATISTICS)))
+    statistics_rows = load_step(kind, "statistics")(named_tables, settings.settings)
+    filter_rows = filter_counts(named_tables, FILTERS[kind])
+    write_table(build_table(statistics_rows, CONSTRUCTION_STATISTICS), statistics, CONSTRUCTION_STATISTICS)
+    write_text(filters, as_csv(filter_rows, list(COUNTS)))
+    write_text(csv, as_csv(statistics_rows, list(CONSTRUCTION_STATISTICS)))
     notice = f"\n{settings.notice}\n" if settings.notice else ""
     markdown_rows = {
         name: "\n".join(f"| {' | '.join(map(_cell, row.values()))} |" for row in rows)
-        for name, rows in (("numbers", numbers), ("counts", counts))
+        for name, rows in (("statistics_rows", statistics_rows), ("filter_rows", filter_rows))
     }
     write_text(md, PAGE.format(title=settings.title, notice=notice, kind=kind, **markdown_rows))
-    log.info(f"{len(numbers)} numbers, {len(counts)} filters")
+    log.info(f"{len(statistics_rows)} statistics, {len(filter_rows)} filters")
 
 
 PAGE = """\
 # Construction of {title}
 {notice}
-## Numbers that the paper states
+## Statistics, with the paper's values
 
 | statistic | group | paper | reproduced | note |
 |---|---|---|---|---|
-{numbers}
+{statistics_rows}
 
 ## Rows dropped by each filter
 
 | step | filter | entered | dropped | left |
 |---|---|---|---|---|
-{counts}
+{filter_rows}
 
-The rows of each step, with the filter and its reason: `<step>.parquet` of `{kind}`.
+The rows of each step, with filter and reason, are in `<step>.parquet` of `{kind}`.
 """
 
 
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else plain(str(value)).replace("|", "\\|")
+    return (
+        f"{value:.2f}".rstrip("0").rstrip(".")
+        if isinstance(value, float)
+        else sanitize_line(str(value)).replace("|", "\\|")
+    )

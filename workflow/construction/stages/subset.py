@@ -11,7 +11,7 @@ from reprise.core.schemas import ITEMS, VERDICTS, read_table
 from reprise.stages.command import In, Out
 
 from construction.keys import SubsetKey
-from construction.velociti.subset import samples_of, score_rows, search, subset_rows
+from construction.velociti.subset import is_correct_by_sample, score_rows, search, subset_rows
 
 
 def main(
@@ -19,14 +19,14 @@ def main(
 ) -> None:
     construction = settings.settings
     items = read_table(item_table, ITEMS)
-    samples = samples_of(items, read_table(verdicts, VERDICTS))
+    samples = is_correct_by_sample(items, read_table(verdicts, VERDICTS))
     if not samples:
         raise UserError(
             f"{verdicts}: no sample has answers about both captions. Name a protocol with requests for both captions."
         )
-    subsets = [search(test, right, construction) for test, right in samples.items()]
-    numbers = score_rows(subsets)
-    write_text(score_table, as_csv(numbers, list(numbers[0])))
+    subsets = [search(test, is_correct, construction) for test, is_correct in samples.items()]
+    scores = score_rows(subsets)
+    write_text(score_table, as_csv(scores, list(scores[0])))
     write_text(rows, as_csv(subset_rows(items, subsets), LIST_COLUMNS))
     log.info(
         "; ".join(

@@ -1,4 +1,4 @@
-"""TemporalBench's clips, their filters (sections 3.1 and 3.2), and the negative captions that writers produce."""
+"""TemporalBench's steps up to the samples: clips, their filters (sections 3.1 and 3.2), and written negatives."""
 
 import re
 from collections import Counter
@@ -27,19 +27,19 @@ from construction.filters import (
     kept_rows,
 )
 from construction.settings import TemporalBenchSettings, writers_of
-from construction.sheets import NAME, VIDEO_EXTENSION, has_control
+from construction.sheets import SOURCE_NAME, VIDEO_EXTENSION, has_control_characters
 from construction.writing import Rounds, UnusableReplyError, excerpt, parse_list, unwrap_reply
 
-OF_DATASET = "clips of this data set"
-LONGEST_CAPTION = 2000  # characters; the paper's have about 250
+SAMPLE_SCOPE = "clips of this data set"
+LONGEST_CAPTION = 2000  # characters; captions of the paper have about 250
 # These columns are Reprise's own, because the authors' annotation format is not published.
-NEEDED = ("dataset", "split", "video", "start", "end", "description", "caption")
-REFINED = "refined"  # the corrected caption; the column may be missing
+NEEDED_COLUMNS = ("dataset", "split", "video", "start", "end", "description", "caption")
+REFINED_COLUMN = "refined"  # the corrected caption; the column may be missing
 TEXT_COLUMNS = (
     "split",
     "description",
     "caption",
-    REFINED,
+    REFINED_COLUMN,
 )  # the columns whose texts are collected over all rows of a clip
 WORDS, EVENTS, CATEGORY = "words", "events", "category"
 """The names of the prompts. The first one also requests negatives of negatives."""
@@ -52,7 +52,7 @@ class AnnotatedRows(NamedTuple):
     video: str
     start_s: float | None
     end_s: float | None
-    texts: Mapping[str, list[str]]  # column -> the different texts of all its rows
+    texts: Mapping[str, list[str]]  # column -> the different texts in all rows of the clip
 
     @property
     def clip(self) -> AnnotatedClip:
@@ -70,20 +70,22 @@ def clips(files: Mapping[str, Path], settings: TemporalBenchSettings) -> list[An
 
 
 def read_clips(files: Mapping[str, Path]) -> list[AnnotatedRows]:
-    """Read the clips of all files and merge the rows of a clip, because captions may have separate files."""
+    """Read the clips of all files, and merge the rows of each clip: captions may be in separate files."""
     clips: dict[tuple[Any, ...], AnnotatedRows] = {}
     for path in files.values():
         table = read_user_rows(path)
-        require_columns(table, NEEDED, path)
+        require_columns(table, NEEDED_COLUMNS, path)
         for number, row in enumerate(table.iter_rows(named=True), start=1):
-            where = {name: f"{path}: row {number}: {name}" for name in (*NEEDED, REFINED)}
-            text = {name: format_cell(row.get(name), place) for name, place in where.items()}
-            start, end = (_seconds(text[name], where[name]) for name in ("start", "end"))
-            clip = (text["dataset"], VIDEO_EXTENSION.sub("", text["video"]), start, end)
-            collected = clips.setdefault(clip, AnnotatedRows(*clip, {key: [] for key in TEXT_COLUMNS})).texts
-            for key, texts in collected.items():
-                if text[key] and text[key] not in texts:
-                    texts.append(text[key])
+            cell_locations = {name: f"{path}: row {number}: {name}" for name in (*NEEDED_COLUMNS, REFINED_COLUMN)}
+            cells = {name: format_cell(row.get(name), location) for name, location in cell_locations.items()}
+            start, end = (_seconds(cells[name], cell_locations[name]) for name in ("start", "end"))
+            clip_key = (cells["dataset"], VIDEO_EXTENSION.sub("", cells["video"]), start, end)
+            collected_texts = clips.setdefault(
+                clip_key, AnnotatedRows(*clip_key, {key: [] for key in TEXT_COLUMNS})
+            ).texts
+            for key, texts in collected_texts.items():
+                if cells[key] and cells[key] not in texts:
+                    texts.append(cells[key])
     if not clips:
         raise UserError(f"annotations of TemporalBench: no clips in {', '.join(sorted(files)) or 'no file'}.")
     return list(clips.values())
@@ -97,10 +99,10 @@ def _seconds(text: str, cell_name: str) -> float | None:
 
 
 def annotated_rows(annotations: Sequence[AnnotatedRows], settings: TemporalBenchSettings) -> list[Row]:
-    """Return a row per clip with the filter that drops it before the measurements."""
+    """Return a row per clip, with the filter that drops it before clips are measured, if any."""
     rows, longest_s = [], settings.longest_s
     for annotation in annotations:
-        refined, is_described = annotation.texts[REFINED], annotation.dataset in settings.described
+        refined, is_described = annotation.texts[REFINED_COLUMN], annotation.dataset in settings.described
         rows.append({
             "clip": annotation.clip.clip_id, "dataset": annotation.dataset,
             "split": "".join(annotation.texts["split"][:1]), "video": annotation.video,
@@ -112,7 +114,9 @@ def annotated_rows(annotations: Sequence[AnnotatedRows], settings: TemporalBench
     filters: dict[str, RowFilter] = {
         "other_dataset": lambda row: "" if row["dataset"] in settings.datasets else f"'{row['dataset']}'",
         "other_split": lambda row: "" if row["split"] in settings.splits else f"'{row['split']}'",
-        "bad_name": lambda row: "" if NAME.fullmatch(row["video"]) else f"'{row['video']}' cannot be a file name",
+        "bad_name": lambda row: (
+            "" if SOURCE_NAME.fullmatch(row["video"]) else f"'{row['video']}' cannot be a file name"
+        ),
         "no_span": lambda row: (
             ""
             if None not in (row["start_s"], row["end_s"]) and 0 <= row["start_s"] < row["end_s"]
@@ -125,39 +129,49 @@ def annotated_rows(annotations: Sequence[AnnotatedRows], settings: TemporalBench
         ),
     }
     rows = apply_filters(rows, filters)
-    beyond = drop_outside_sample(rows, ("dataset",), "clip", settings.measured, settings.seed, OF_DATASET)
-    return apply_filters(rows, {"not_measured": beyond})
+    measured_sample_filter = drop_outside_sample(
+        rows, ("dataset",), "clip", settings.measured, settings.seed, SAMPLE_SCOPE
+    )
+    return apply_filters(rows, {"not_measured": measured_sample_filter})
 
 
 def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, clip_metadata: pl.DataFrame) -> Rows:
-    """Return all annotated clips, dropped ones with their reason, and the texts to request for the others."""
-    measured = {row["clip_id"]: row for row in clip_metadata.iter_rows(named=True)}
+    """Return all annotated clips, dropped ones with their reason, and the texts to request for the kept clips."""
+    metadata_by_clip = {row["clip_id"]: row for row in clip_metadata.iter_rows(named=True)}
     rows = annotated_rows(read_clips(files), settings)
-    remaining = [row["clip"] for row in rows if not row["filter"]]
-    if remaining and not any(clip in measured for clip in remaining):
+    remaining_clips = [row["clip"] for row in rows if not row["filter"]]
+    if remaining_clips and not any(clip in metadata_by_clip for clip in remaining_clips):
         raise UserError(
-            f"construction of temporalbench: none of its {len(remaining)} clips has an available video, for example "
-            f"'{remaining[0]}'. `python -m reprise missing` lists the reasons; correct `route:` or the file names."
+            f"construction of temporalbench: none of its {len(remaining_clips)} clips has an available video, for "
+            f"example '{remaining_clips[0]}'. `python -m reprise missing` lists the reasons; correct `route:` or the "
+            "file names."
         )
     columns = {"seconds": "duration_s", "shots": "shots", "motion": "motion"}
     rows = [
-        row | {name: measured[row["clip"]][column] for name, column in columns.items() if row["clip"] in measured}
+        row
+        | {
+            name: metadata_by_clip[row["clip"]][column]
+            for name, column in columns.items()
+            if row["clip"] in metadata_by_clip
+        }
         for row in rows
     ]
     max_transitions, missing = settings.transitions, "see `python -m reprise missing`"
     clip_filters: dict[str, RowFilter] = {
-        "not_available": lambda row: "" if row["clip"] in measured else missing,
-        "static": lambda row: f"optical flow of {row['motion']:.3f} %" if measured[row["clip"]]["is_static"] else "",
+        "not_available": lambda row: "" if row["clip"] in metadata_by_clip else missing,
+        "static": lambda row: (
+            f"optical flow of {row['motion']:.3f} %" if metadata_by_clip[row["clip"]]["is_static"] else ""
+        ),
         "scene_transitions": lambda row: (
             f"{row['shots'] - 1} transitions, more than {max_transitions}" if row["shots"] - 1 > max_transitions else ""
         ),
     }
     rows = apply_filters(rows, clip_filters)
     caption_filters: dict[str, RowFilter] = {
-        "not_drawn": drop_outside_sample(rows, ("dataset",), "clip", settings.per_dataset, settings.seed, OF_DATASET),
+        "not_drawn": drop_outside_sample(rows, ("dataset",), "clip", settings.per_dataset, settings.seed, SAMPLE_SCOPE),
         "no_caption": lambda row: "" if row["captions"] else "it has no caption yet",
         "two_captions": lambda row: "" if len(row["captions"]) == 1 else f"{len(row['captions'])} different captions",
-        "unprintable": lambda row: "control characters" if has_control(row["captions"][0]) else "",
+        "unprintable": lambda row: "control characters" if has_control_characters(row["captions"][0]) else "",
         "long_caption": lambda row: (
             f"{length} characters, more than {LONGEST_CAPTION}"
             if (length := len(row["captions"][0])) > LONGEST_CAPTION
@@ -197,7 +211,7 @@ def plain(text: str) -> str:
 
 
 def examples(prompts: Mapping[str, Prompt]) -> frozenset[str]:
-    """Return the example captions and negatives of both prompts, which do not count as negatives of other captions."""
+    """Return the example texts of both prompts; a writer that copies one has not written a negative."""
     return frozenset(
         plain(LINE_PREFIX.sub("", line)) for name in (WORDS, EVENTS) for line in prompts[name].user.splitlines()
     )
@@ -209,16 +223,17 @@ NegativeList = tuple[str, str, int, list[str]]  # level, writer, requested numbe
 def negative_rows(
     clip: str, caption: str, lists: Sequence[NegativeList], prompt_examples: Collection[str] = ()
 ) -> list[Row]:
-    """Return every line of every list; filters mark dropped lines, and equal lines after the first."""
+    """Return a row per line of the lists; filters mark the unusable lines and repeated lines."""
     rows: list[Row] = []
-    times: Counter[str] = Counter()
-    for level, writer, most, lines in lists:
-        for place, text in enumerate(lines, start=1):
-            name = f"{clip}/{level}/{rank(0, text)[:10]}"
-            times[name] += 1
+    name_counts: Counter[str] = Counter()
+    for level, writer, requested_count, lines in lists:
+        for line_number, text in enumerate(lines, start=1):
+            sample_id = f"{clip}/{level}/{rank(0, text)[:10]}"
+            name_counts[sample_id] += 1
             rows.append({
-                "sample_id": name if times[name] == 1 else f"{name}/{times[name]}", "clip": clip, "level": level,
-                "writer": writer, "caption": caption, "negative": text, "place": place, "most": most,
+                "sample_id": sample_id if name_counts[sample_id] == 1 else f"{sample_id}/{name_counts[sample_id]}",
+                "clip": clip, "level": level,
+                "writer": writer, "caption": caption, "negative": text, "place": line_number, "most": requested_count,
             })  # fmt: skip
     # The examples are valid negatives of the prompt's own caption.
     examples_of_others = () if plain(caption) in prompt_examples else prompt_examples
@@ -269,7 +284,7 @@ class Conversation:
             level = CENTRAL if text["text_id"].startswith(f"{CENTRAL}/") else kind
             lists = [(level, "", int(values["count"]), parse_list(reply, prompt))]
             rows = negative_rows(text["video"], values["caption"], lists, prompt_examples)
-            # The prompt asks for the unchanged caption if there is only one event.
+            # For a caption of one event, the prompt requests the unchanged caption.
             is_one_event = kind == EVENTS and [row["filter"] for row in rows] == ["unchanged"]
             if all(row["filter"] for row in rows) and not is_one_event:
                 raise UnusableReplyError(rows[0]["filter"], rows[0]["why"])
@@ -278,19 +293,19 @@ class Conversation:
         negative_rounds = {name: Rounds(tables["texts"].to_dicts(), replies[name], prompts, parse) for name in writers}
         counts = {WORDS: settings.word_negatives, EVENTS: settings.event_negatives}
         self.negatives: list[Row] = []
-        labels: list[Row] = []
-        central: list[Row] = []
+        category_texts: list[Row] = []
+        central_texts: list[Row] = []
         for row in tables["texts"].filter(kind=WORDS).iter_rows(named=True):
             clip, caption = row["video"], next(entry["text"] for entry in row["values"] if entry["name"] == "caption")
             lists = [
-                (kind, name, count, parse_list(rounds.written[f"{kind}/{clip}"], ""))
+                (kind, name, count, parse_list(rounds.text_by_id[f"{kind}/{clip}"], ""))
                 for kind, count in counts.items()
                 for name, rounds in negative_rounds.items()
-                if f"{kind}/{clip}" in rounds.written
+                if f"{kind}/{clip}" in rounds.text_by_id
             ]
             negatives = negative_rows(clip, caption, lists, prompt_examples)
             self.negatives += negatives
-            labels += [
+            category_texts += [
                 text_row(
                     f"{CATEGORY}/{negative['sample_id']}",
                     CATEGORY,
@@ -301,26 +316,26 @@ class Conversation:
                 for negative in negatives
                 if negative["level"] == WORDS and not negative["filter"]
             ]
-            central += [
-                text_row(central_name(clip, text), WORDS, clip, caption=text, count=str(CENTRAL_COUNT))
+            central_texts += [
+                text_row(central_text_id(clip, text), WORDS, clip, caption=text, count=str(CENTRAL_COUNT))
                 for text in [negative["negative"] for negative in kept_word_negatives(negatives)][
                     : settings.central_tries
                 ]
             ]
-        labelling = Rounds([*labels, *central], replies[settings.writer], prompts, parse)
+        follow_up_rounds = Rounds([*category_texts, *central_texts], replies[settings.writer], prompts, parse)
         self.rounds = {name: [rounds] for name, rounds in negative_rounds.items()}
-        self.rounds[settings.writer].append(labelling)
-        self.follow_ups = labelling.written
+        self.rounds[settings.writer].append(follow_up_rounds)
+        self.follow_up_texts = follow_up_rounds.text_by_id
         self.written = [
             row | {"writer": name}
             for name, writer_rounds in self.rounds.items()
             for rounds in writer_rounds
-            for row in rounds.table()
+            for row in rounds.table_rows()
         ]
 
 
-def central_name(clip: str, first: str) -> str:
-    return f"{CENTRAL}/{clip}/{rank(0, first)[:10]}"
+def central_text_id(clip: str, negative: str) -> str:
+    return f"{CENTRAL}/{clip}/{rank(0, negative)[:10]}"
 
 
 def requests(
@@ -331,38 +346,42 @@ def requests(
     writer: str,
 ) -> list[Row]:
     conversation = Conversation(tables, replies, prompts, settings)
-    return [row for rounds in conversation.rounds[writer] for row in rounds.requests(settings.max_tokens)]
+    return [row for rounds in conversation.rounds[writer] for row in rounds.next_requests(settings.max_tokens)]
 
 
 def samples(
     tables: Tables, replies: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: TemporalBenchSettings
 ) -> Rows:
-    """Return each negative with its category, and negatives of some negatives; dropped rows keep their reason."""
+    """Return the negatives with their categories, and negatives of some negatives; dropped rows keep their reason."""
     conversation, prompt_examples = Conversation(tables, replies, prompts, settings), examples(prompts)
     clips = {row["clip"]: row for row in kept_rows(tables["pool"]).iter_rows(named=True)}
     rows = []
     for row in conversation.negatives:
         category = (
-            EVENT_ORDER if row["level"] == EVENTS else conversation.follow_ups.get(f"{CATEGORY}/{row['sample_id']}", "")
+            EVENT_ORDER
+            if row["level"] == EVENTS
+            else conversation.follow_up_texts.get(f"{CATEGORY}/{row['sample_id']}", "")
         )
         rows.append(row | {"category": category, "of": row["caption"]})
     # A negative of a negative must not repeat the caption or another negative of the clip.
-    forbidden = {(row["clip"], plain(row["negative"])): "another negative of the caption" for row in rows}
-    second_level: list[Row] = []
+    forbidden_reasons = {(row["clip"], plain(row["negative"])): "another negative of the caption" for row in rows}
+    central_rows: list[Row] = []
     for clip, clip_rows in group_by_key(rows, lambda row: row["clip"]).items():
         caption = clips[clip]["caption"]
-        forbidden[clip, plain(caption)] = "the original caption"
-        for first in (row["negative"] for row in kept_word_negatives(clip_rows)):
-            name = central_name(clip, first)
-            lines = parse_list(conversation.follow_ups[name], "") if name in conversation.follow_ups else []
-            second_level += [
-                row | {"sample_id": f"{name}/{row['place']}", "caption": caption, "of": first, "category": ""}
+        forbidden_reasons[clip, plain(caption)] = "the original caption"
+        for negative in (row["negative"] for row in kept_word_negatives(clip_rows)):
+            text_id = central_text_id(clip, negative)
+            lines = (
+                parse_list(conversation.follow_up_texts[text_id], "") if text_id in conversation.follow_up_texts else []
+            )
+            central_rows += [
+                row | {"sample_id": f"{text_id}/{row['place']}", "caption": caption, "of": negative, "category": ""}
                 for row in negative_rows(
-                    clip, first, [(CENTRAL, settings.writer, CENTRAL_COUNT, lines)], prompt_examples
+                    clip, negative, [(CENTRAL, settings.writer, CENTRAL_COUNT, lines)], prompt_examples
                 )
             ]
     rows += apply_filters(
-        second_level, {"caption_again": lambda row: forbidden.get((row["clip"], plain(row["negative"])), "")}
+        central_rows, {"caption_again": lambda row: forbidden_reasons.get((row["clip"], plain(row["negative"])), "")}
     )
     problems = {row["text_id"]: f"{row['filter']}: {row['why']}" for row in conversation.written if row["filter"]}
 

@@ -1,4 +1,4 @@
-"""TemporalBench's multiple-choice review, option sets of Table 4, long videos, release and statistics."""
+"""TemporalBench's review, option sets (Table 4), long videos, release and statistics."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ import polars as pl
 from human_evaluation.draws import rank, shuffled
 from human_evaluation.tasks import Task, as_json, count_votes, read_verdicts
 from reprise.benchmarks.annotations import group_by_key
-from reprise.benchmarks.temporalbench.option_sets import SET_NAMES
+from reprise.benchmarks.temporalbench.option_sets import CAPTION_NAMES
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
 from reprise.core.names import format_seconds
 
@@ -19,29 +19,29 @@ from construction.settings import TemporalBenchSettings, writers_of
 from construction.tables import NEGATIVE_FILTERS
 from construction.temporalbench.making import CENTRAL, EVENTS, WORDS, kept_word_negatives
 
-FITS, DOES_NOT, UNKNOWN = "fits", "does not fit", "cannot be told"
-OPTION_VERDICTS = (FITS, DOES_NOT, UNKNOWN)  # The order is fixed, so it does not reveal which option is true.
+FITS, DOES_NOT_FIT, CANNOT_TELL = "fits", "does not fit", "cannot be told"
+OPTION_VERDICTS = (FITS, DOES_NOT_FIT, CANNOT_TELL)  # The order is fixed, so it does not reveal which option is true.
 CAPTION_TASK = "caption/"  # the prefix of tasks that ask annotators to describe a clip
-OTHER_NEGATIVES = 2  # the number of negatives of the caption besides N1(C), and of negatives of N1(C)
+OTHER_NEGATIVES = 2  # An option set has N1(C), this number of other negatives of C, and as many negatives of N1(C).
 # The last line is the authors' wording; the text before the captions is Reprise's.
-QUESTION = (
+QUESTION_TEMPLATE = (
     "Which caption best describes this video?\nA. {}\nB. {}\n"
     "Answer with the option's letter from the given choices directly."
 )
-EXAMPLES = 3  # the number of example captions in a captioning prompt (section 4.4)
-CAPTION = "Here are three captions of other videos.\n1. {}\n2. {}\n3. {}\nDescribe this video in the same style."
+EXAMPLE_COUNT = 3  # the number of example captions in a captioning prompt (section 4.4)
+CAPTION_PROMPT = "Here are three captions of other videos.\n1. {}\n2. {}\n3. {}\nDescribe this video in the same style."
 Entry = dict[str, Any]
 
 
 def option_name(clip: str, text: str) -> str:
-    """Return the name of an option's task, which does not reveal whether the option is true."""
+    """Return the task id of an option, which does not reveal whether the option is true."""
     return f"{clip}/{rank(0, text)[:10]}"
 
 
 def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: TemporalBenchSettings) -> ReviewResult:
-    """Return the negatives with the verdicts on them and on their captions, and the remaining tasks."""
+    """Return the negatives with the verdicts on them and on their captions, and the open tasks."""
     by_clip = group_by_key(kept_rows(tables["samples"]).iter_rows(named=True), lambda row: row["clip"])
-    tasks = [  # The options of a video are adjacent, with its true caption at a random place.
+    tasks = [  # The options of a clip are adjacent, in random order.
         Task(option_name(clip, text), OPTION_VERDICTS, {"video": clip, "option": text})
         for clip, clip_rows in by_clip.items()
         for text in sorted(
@@ -49,26 +49,30 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
             key=lambda text: rank(settings.seed, clip, text),
         )
     ]
-    described = {f"{CAPTION_TASK}{clip}" for clip in tables["pool"]["clip"]}  # Verdicts on these tasks are no problem.
-    votes = count_votes(tasks, [verdict for verdict in read_verdicts(verdicts) if verdict.task_id not in described])
-    captions = decide(tasks, votes, settings.review)
+    caption_task_ids = {
+        f"{CAPTION_TASK}{clip}" for clip in tables["pool"]["clip"]
+    }  # Verdicts on these tasks are no problem.
+    votes = count_votes(
+        tasks, [verdict for verdict in read_verdicts(verdicts) if verdict.task_id not in caption_task_ids]
+    )
+    caption_decisions = decide(tasks, votes, settings.review)
     # For a negative, `does not fit` is the accepting verdict.
-    negative_tasks = [task._replace(choices=(DOES_NOT, FITS, UNKNOWN)) for task in tasks]
-    negatives = decide(negative_tasks, votes, settings.review)
+    negative_tasks = [task._replace(choices=(DOES_NOT_FIT, FITS, CANNOT_TELL)) for task in tasks]
+    negative_decisions = decide(negative_tasks, votes, settings.review)
     rows = []
     for row in tables["samples"].iter_rows(named=True):
         outcome: Row = {"votes": 0, "in_favour": 0}
         if not row["filter"]:
-            caption = captions[option_name(row["clip"], row["caption"])]
-            outcome = {**negatives[option_name(row["clip"], row["negative"])]}
+            caption = caption_decisions[option_name(row["clip"], row["caption"])]
+            outcome = {**negative_decisions[option_name(row["clip"], row["negative"])]}
             if caption["filter"]:
                 outcome |= {"filter": f"caption_{caption['filter']}", "why": f"its caption: {caption['why']}"}
         rows.append(row | outcome)
-    # These clips need a caption, or one instead of several. Annotators add it to an annotation file.
-    undescribed = tables["pool"].filter(pl.col("filter").is_in(["no_caption", "two_captions"]))
+    # Clips with no caption or several need exactly one, which annotators add to an annotation file.
+    clips_without_caption = tables["pool"].filter(pl.col("filter").is_in(["no_caption", "two_captions"]))
     caption_tasks = [
         Task(f"{CAPTION_TASK}{clip}", ("described",), {"video": clip, "option": caption})
-        for clip, caption in undescribed.select("clip", "caption").iter_rows()
+        for clip, caption in clips_without_caption.select("clip", "caption").iter_rows()
     ]
     open_tasks = task_rows([*tasks, *caption_tasks], votes, settings.review.votes)
     return ReviewResult(
@@ -76,39 +80,42 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
     )
 
 
-# The negative that becomes N1(C) of Table 4 is chosen after the review of the captions.
+# N1(C) of Table 4 is chosen after the review.
 
 
 def with_option_sets(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows of all clips; keep negatives of a negative only if they form the clip's option set."""
-    dropped: dict[str, Row] = {}
+    """Choose N1(C) of each clip; drop the negatives of negatives outside the clip's option set."""
+    drop_by_sample: dict[str, Row] = {}
     for clip_rows in group_by_key(rows, lambda row: row["clip"]).values():
-        second_level = [row for row in clip_rows if row["level"] == CENTRAL and not row["filter"]]
+        central_rows = [row for row in clip_rows if row["level"] == CENTRAL and not row["filter"]]
         originals = {row["of"] for row in clip_rows if row["level"] == CENTRAL}
         word_negatives = sorted(
             (row for row in clip_rows if row["level"] == WORDS), key=lambda row: str(row["sample_id"])
         )
         # For each negative that has negatives, in the order of the tries: the reason why it cannot be N1(C), if any.
         reasons = {
-            row["negative"]: _option_set_problem(row["negative"], clip_rows, second_level)
+            row["negative"]: _option_set_problem(row["negative"], clip_rows, central_rows)
             for row in word_negatives
             if row["negative"] in originals
         }
-        chosen = next((first for first, why in reasons.items() if not why), None)
-        for row in second_level:
-            if chosen is None:
-                dropped[row["sample_id"]] = {"filter": "no_option_set", "why": reasons[row["of"]]}
-            elif row["of"] != chosen:
-                dropped[row["sample_id"]] = {"filter": "other_option_set", "why": f"N1(C) is '{chosen}'"}
-    return [row | dropped.get(row["sample_id"], {}) for row in rows]
+        chosen_negative = next((negative for negative, reason in reasons.items() if not reason), None)
+        for row in central_rows:
+            if chosen_negative is None:
+                drop_by_sample[row["sample_id"]] = {"filter": "no_option_set", "why": reasons[row["of"]]}
+            elif row["of"] != chosen_negative:
+                drop_by_sample[row["sample_id"]] = {
+                    "filter": "other_option_set",
+                    "why": f"N1(C) is '{chosen_negative}'",
+                }
+    return [row | drop_by_sample.get(row["sample_id"], {}) for row in rows]
 
 
-def _option_set_problem(first: str, clip_rows: Sequence[Row], second_level: Sequence[Row]) -> str:
+def _option_set_problem(candidate: str, clip_rows: Sequence[Row], central_rows: Sequence[Row]) -> str:
     word_negatives = [row["negative"] for row in kept_word_negatives(clip_rows)]
-    count = sum(row["of"] == first for row in second_level)
-    if first not in word_negatives:
+    count = sum(row["of"] == candidate for row in central_rows)
+    if candidate not in word_negatives:
         reasons = [
-            row["filter"] for row in clip_rows if row["negative"] == first and row["filter"] not in NEGATIVE_FILTERS
+            row["filter"] for row in clip_rows if row["negative"] == candidate and row["filter"] not in NEGATIVE_FILTERS
         ]
         return f"N1(C) was dropped: {', '.join(dict.fromkeys(reasons))}"
     if len(word_negatives) <= OTHER_NEGATIVES:
@@ -117,22 +124,27 @@ def _option_set_problem(first: str, clip_rows: Sequence[Row], second_level: Sequ
 
 
 def option_sets(rows: Sequence[Row]) -> Iterator[tuple[Row, list[str]]]:
-    """Yield a row and the captions of each option set: C, N1(C), N2(C), N3(C), two negatives of N1(C)."""
+    """Yield a row and the captions of each option set: C, N1(C), two other negatives of C, two negatives of N1(C)."""
     for clip_rows in group_by_key((row for row in rows if not row["filter"]), lambda row: row["clip"]).values():
-        second_level = [row for row in clip_rows if row["level"] == CENTRAL]
-        if second_level:
-            first = second_level[0]["of"]
-            other_negatives = [row["negative"] for row in kept_word_negatives(clip_rows) if row["negative"] != first][
-                :OTHER_NEGATIVES
-            ]
+        central_rows = [row for row in clip_rows if row["level"] == CENTRAL]
+        if central_rows:
+            first_negative = central_rows[0]["of"]
+            other_negatives = [
+                row["negative"] for row in kept_word_negatives(clip_rows) if row["negative"] != first_negative
+            ][:OTHER_NEGATIVES]
             yield (
-                second_level[0],
-                [second_level[0]["caption"], first, *other_negatives, *(row["negative"] for row in second_level)],
+                central_rows[0],
+                [
+                    central_rows[0]["caption"],
+                    first_negative,
+                    *other_negatives,
+                    *(row["negative"] for row in central_rows),
+                ],
             )
 
 
 class LongVideo(NamedTuple):
-    """A part of a source video with several consecutive clips, from the first start to the last end."""
+    """A part of a source video, from the start of its first clip to the end of its last clip."""
 
     dataset: str
     video: str
@@ -140,102 +152,115 @@ class LongVideo(NamedTuple):
     end_s: float
     clips: tuple[str, ...]
     caption: str
-    negatives: tuple[str, ...]  # each replaces the caption of one clip by one of its negatives
+    negatives: tuple[str, ...]  # `caption` with one clip's caption replaced by one of its negatives
 
 
 def long_videos(reviewed: pl.DataFrame, settings: TemporalBenchSettings) -> list[LongVideo]:
-    """Return a long video for each source video with two clips or more, ordered by name."""
+    """Return a long video for each source video with at least two clips, ordered by name."""
     rows = [
         row
         for row in kept_rows(reviewed).filter(pl.col("level") != CENTRAL).iter_rows(named=True)
         if row["dataset"] in settings.long_datasets
     ]
     videos = []
-    for name, video_rows in sorted(group_by_key(rows, lambda row: (row["dataset"], row["video"])).items()):
+    for source, video_rows in sorted(group_by_key(rows, lambda row: (row["dataset"], row["video"])).items()):
         by_clip = group_by_key(video_rows, lambda row: row["clip"])
-        sampled = shuffled(by_clip, settings.seed)[: settings.long_clips]
-        clips: list[list[Row]] = []
-        for clip in sorted((by_clip[key] for key in by_clip if key in sampled), key=lambda clip: clip[0]["start_s"]):
-            if not clips or clip[0]["start_s"] >= clips[-1][0]["end_s"]:  # Overlapping clips are left out.
-                clips.append(clip)
-        if len(clips) < 2:
+        sampled_clips = shuffled(by_clip, settings.seed)[: settings.long_clips]
+        clip_parts: list[list[Row]] = []
+        for part_rows in sorted(
+            (by_clip[key] for key in by_clip if key in sampled_clips), key=lambda part_rows: part_rows[0]["start_s"]
+        ):
+            if not clip_parts or part_rows[0]["start_s"] >= clip_parts[-1][0]["end_s"]:  # Skip overlapping clips.
+                clip_parts.append(part_rows)
+        if len(clip_parts) < 2:
             continue
-        captions = [part[0]["caption"] for part in clips]
-        options = {row["sample_id"]: (place, row["negative"]) for place, part in enumerate(clips) for row in part}
-        chosen = sorted(options, key=lambda sample: rank(settings.seed, *name, sample))[: settings.long_negatives]
-        negatives = [
-            " ".join([*captions[:place], negative, *captions[place + 1 :]])
-            for place, negative in (options[sample] for sample in chosen)
+        captions = [part[0]["caption"] for part in clip_parts]
+        negative_by_sample = {
+            row["sample_id"]: (index, row["negative"]) for index, part in enumerate(clip_parts) for row in part
+        }
+        chosen_samples = sorted(negative_by_sample, key=lambda sample: rank(settings.seed, *source, sample))[
+            : settings.long_negatives
         ]
-        start, end, parts = clips[0][0]["start_s"], clips[-1][0]["end_s"], tuple(part[0]["clip"] for part in clips)
-        videos.append(LongVideo(*name, start, end, parts, " ".join(captions), tuple(negatives)))
+        negatives = [
+            " ".join([*captions[:index], negative, *captions[index + 1 :]])
+            for index, negative in (negative_by_sample[sample] for sample in chosen_samples)
+        ]
+        start, end, parts = (
+            clip_parts[0][0]["start_s"],
+            clip_parts[-1][0]["end_s"],
+            tuple(part[0]["clip"] for part in clip_parts),
+        )
+        videos.append(LongVideo(*source, start, end, parts, " ".join(captions), tuple(negatives)))
     return videos
 
 
 def release(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettings) -> dict[str, str]:
-    """Return the content of each release file and of the captions of Table 4, which the authors did not release.
+    """Return the content of each release file, and of the option sets of Table 4, which the authors did not release.
 
     Clips and negatives are ordered by name to make the files reproducible.
     """
     rows = sorted(kept_rows(tables["reviewed"]).to_dicts(), key=lambda row: row["sample_id"])
     by_clip = group_by_key((row for row in rows if row["level"] != CENTRAL), lambda row: row["clip"])
     short = [
-        _entry(short_name(row), number, row["dataset"], (row["caption"], row["negative"]))
+        _entry(short_video_name(row), number, row["dataset"], (row["caption"], row["negative"]))
         | {"category": row["category"]}
         for clip_rows in by_clip.values()
         for number, row in enumerate(clip_rows)
     ]
     long = [
-        _entry(file_name("long_video", *video[:4]), number, video.dataset, (video.caption, negative))
+        _entry(video_file_name("long_video", *video[:4]), number, video.dataset, (video.caption, negative))
         for video in long_videos(tables["reviewed"], settings)
         for number, negative in enumerate(video.negatives)
     ]
     central = [
-        dict.fromkeys(("idx", "video_name"), short_name(row)) | dict(zip(SET_NAMES, texts, strict=True))
+        dict.fromkeys(("idx", "video_name"), short_video_name(row)) | dict(zip(CAPTION_NAMES, texts, strict=True))
         for row, texts in option_sets(rows)
     ]
     return {
-        "temporalbench_short_qa.json": as_json(with_letters(short, settings.seed)),
-        "temporalbench_long_qa.json": as_json(with_letters(long, settings.seed)),
+        "temporalbench_short_qa.json": as_json(assign_letters(short, settings.seed)),
+        "temporalbench_long_qa.json": as_json(assign_letters(long, settings.seed)),
         "temporalbench_short_caption.json": as_json(list(_captions(by_clip, settings))),
         "temporalbench_central.json": as_json(central),
     }
 
 
-def file_name(folder: str, dataset: str, video: str, start_s: float, end_s: float) -> str:
-    """Return the name that the authors give to a video's file."""
+def video_file_name(folder: str, dataset: str, video: str, start_s: float, end_s: float) -> str:
+    """Return a video's file name in the format of the authors' release."""
     return f"{folder}/{dataset}/{video}_start_{format_seconds(start_s)}_end_{format_seconds(end_s)}.mp4"
 
 
-def short_name(row: Mapping[str, Any]) -> str:
-    return file_name("short_video", row["dataset"], row["video"], row["start_s"], row["end_s"])
+def short_video_name(row: Mapping[str, Any]) -> str:
+    return video_file_name("short_video", row["dataset"], row["video"], row["start_s"], row["end_s"])
 
 
 def _entry(name: str, number: int, dataset: str, captions: tuple[str, str]) -> Entry:
     return {"idx": f"{name}_{number}", "video_name": name, "dataset": dataset, "captions": captions}
 
 
-def with_letters(entries: Iterable[Entry], seed: int) -> list[Entry]:
-    """Return the questions with their options; the true caption is A in a seeded half of them."""
-    listed = list(entries)
-    first = set(shuffled((entry["idx"] for entry in listed), seed)[: len(listed) // 2])
+def assign_letters(entries: Iterable[Entry], seed: int) -> list[Entry]:
+    """Return the questions with their options. The true caption is A in a seeded half of the questions."""
+    entry_list = list(entries)
+    true_first = set(shuffled((entry["idx"] for entry in entry_list), seed)[: len(entry_list) // 2])
     questions = []
-    for entry in listed:
-        options = entry["captions"] if entry["idx"] in first else entry["captions"][::-1]
-        question = {"question": QUESTION.format(*options), "GT": "A" if entry["idx"] in first else "B"}
+    for entry in entry_list:
+        options = entry["captions"] if entry["idx"] in true_first else entry["captions"][::-1]
+        question = {"question": QUESTION_TEMPLATE.format(*options), "GT": "A" if entry["idx"] in true_first else "B"}
         questions.append({name: value for name, value in entry.items() if name != "captions"} | question)
     return questions
 
 
 def _captions(by_clip: Mapping[str, Sequence[Row]], settings: TemporalBenchSettings) -> Iterator[Entry]:
     """Yield a captioning prompt for each clip with a human caption, with captions of three other videos as examples."""
-    captioned = {clip: rows[0] for clip, rows in by_clip.items() if rows[0]["dataset"] not in settings.described}
-    for clip, row in captioned.items():
-        other_clips = sorted((key for key in captioned if key != clip), key=lambda key: rank(settings.seed, clip, key))
-        if len(other_clips) >= EXAMPLES:
-            name, captions = short_name(row), [captioned[key]["caption"] for key in other_clips[:EXAMPLES]]
+    row_by_clip = {clip: rows[0] for clip, rows in by_clip.items() if rows[0]["dataset"] not in settings.described}
+    for clip, row in row_by_clip.items():
+        other_clips = sorted(
+            (key for key in row_by_clip if key != clip), key=lambda other_clip: rank(settings.seed, clip, other_clip)
+        )
+        if len(other_clips) >= EXAMPLE_COUNT:
+            name, captions = short_video_name(row), [row_by_clip[key]["caption"] for key in other_clips[:EXAMPLE_COUNT]]
             yield {
-                "idx": name, "video_name": name, "dataset": row["dataset"], "question": CAPTION.format(*captions),
+                "idx": name, "video_name": name, "dataset": row["dataset"],
+                "question": CAPTION_PROMPT.format(*captions),
                 "GT": row["caption"],
             }  # fmt: skip
 
@@ -247,15 +272,15 @@ TABLE1 = {
     "FineGym": (288, 21.92, 21.92),
 }  # fmt: skip
 MEAN_WORDS = {"words of the original description (Table 1)": 10.9, "words of the caption (Table 1)": 41.72}
-OF_MEANS = "mean over the data sets, as in the paper"
+MEAN_NOTE = "mean over the data sets, as in the paper"
 LONG_DATASETS = ("ActivityNet", "Charades", "COIN", "FineGym")
-VIDEOS, QUESTIONS = 2179, 9918
+PAPER_VIDEO_COUNT, PAPER_QUESTION_COUNT = 2179, 9918
 # Table 5: category -> questions.
 TABLE5 = {
     "Action Order": 130, "Action Frequency": 531, "Action Type": 2812, "Motion Magnitude": 321,
     "Motion Direction/Orientation": 1554, "Action Effector": 1118, "Event Order": 2105, "Others": 1347,
 }  # fmt: skip
-WRITERS = "GPT-4o, Gemini-1.5-Pro and Llama-3.1-405b"
+PAPER_WRITERS = "GPT-4o, Gemini-1.5-Pro and Llama-3.1-405b"
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettings) -> list[Row]:
@@ -265,20 +290,20 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
     questions = released.group_by("clip", maintain_order=True).len()["len"].to_list()
     categories = Counter(released["category"])
     written = tables["samples"].group_by("level", "clip", "writer").len()
-    maxima = {level: max(map(float, written.filter(level=level)["len"]), default=None) for level in (WORDS, EVENTS)}
-    long = long_videos(tables["reviewed"], settings)
-    joined = Counter(video.dataset for video in long)
-    sets = len(list(option_sets(tables["reviewed"].to_dicts())))
-    # Count the negatives of each writer, and how many are kept. A negative of two writers counts for the first.
+    max_counts = {level: max(map(float, written.filter(level=level)["len"]), default=None) for level in (WORDS, EVENTS)}
+    long_video_list = long_videos(tables["reviewed"], settings)
+    long_video_counts = Counter(video.dataset for video in long_video_list)
+    option_set_count = len(list(option_sets(tables["reviewed"].to_dicts())))
+    # Count each writer's negatives at each stage. A negative of two writers counts for the first writer.
     writers = writers_of(settings)
-    note = WRITERS if len(writers) > 1 else f"{WRITERS} in the paper; one writer here"
+    note = PAPER_WRITERS if len(writers) > 1 else f"{PAPER_WRITERS} in the paper; one writer here"
     by_writer = [statistic_row("writer models", "all", 3, len(writers), note)]
     caption_negatives = tables["samples"].filter(pl.col("level") != CENTRAL)
-    steps = {"as written": caption_negatives, "in review": kept_rows(caption_negatives), "released": released}
-    for step, table in steps.items() if len(writers) > 1 else ():
+    tables_by_stage = {"as written": caption_negatives, "in review": kept_rows(caption_negatives), "released": released}
+    for stage_name, table in tables_by_stage.items() if len(writers) > 1 else ():
         counts = Counter(table["writer"])
         by_writer += [
-            statistic_row(f"negatives of captions {step}", writer, None, counts[writer]) for writer in writers
+            statistic_row(f"negatives of captions {stage_name}", writer, None, counts[writer]) for writer in writers
         ]
     return [
         statistic_row("source data sets", "all", 7, videos["dataset"].n_unique()),
@@ -287,17 +312,19 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
         statistic_row(
             "seconds of the longest clip", "all", 20, max(videos["seconds"].drop_nulls(), default=None), "at most"
         ),
-        statistic_row("negatives of a caption as written, most", WORDS, 9, maxima[WORDS], "at most"),
-        statistic_row("negatives of a caption as written, most", EVENTS, 6, maxima[EVENTS], "at most"),
+        statistic_row("negatives of a caption as written, most", WORDS, 9, max_counts[WORDS], "at most"),
+        statistic_row("negatives of a caption as written, most", EVENTS, 6, max_counts[EVENTS], "at most"),
         *by_writer,
         *(statistic_row("questions (Table 5)", name, TABLE5[name], categories[name]) for name in CATEGORIES),
-        statistic_row("questions (Table 5)", "all", QUESTIONS, released.height, "9,867 in the authors' release"),
+        statistic_row(
+            "questions (Table 5)", "all", PAPER_QUESTION_COUNT, released.height, "9,867 in the authors' release"
+        ),
         statistic_row(
             "questions of a video",
             "all",
             None,
             _mean(questions),
-            f"not a number of the paper; its totals give {QUESTIONS / VIDEOS:.2f}",
+            f"not a number of the paper; its totals give {PAPER_QUESTION_COUNT / PAPER_VIDEO_COUNT:.2f}",
         ),
         statistic_row(
             "chance that all questions of a video are right, %",
@@ -305,17 +332,24 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
             9.4,
             _mean(100 * 0.5**count for count in questions),
         ),
-        statistic_row("data sets of long videos", "all", len(LONG_DATASETS), len(joined)),
-        *(statistic_row("long videos", name, None, joined[name], "not stated in the paper") for name in LONG_DATASETS),
-        statistic_row(
-            "negatives of a long video", "all", 4, _mean(len(video.negatives) for video in long), "about 4; mean"
+        statistic_row("data sets of long videos", "all", len(LONG_DATASETS), len(long_video_counts)),
+        *(
+            statistic_row("long videos", name, None, long_video_counts[name], "not stated in the paper")
+            for name in LONG_DATASETS
         ),
-        statistic_row("option sets (Table 4)", "all", None, sets, "one per video; not stated in the paper"),
+        statistic_row(
+            "negatives of a long video",
+            "all",
+            4,
+            _mean(len(video.negatives) for video in long_video_list),
+            "about 4; mean",
+        ),
+        statistic_row("option sets (Table 4)", "all", None, option_set_count, "one per video; not stated in the paper"),
         statistic_row(
             "videos without an option set",
             "all",
             None,
-            videos.height - sets,
+            videos.height - option_set_count,
             "see the filter `no_option_set` and the filters before it",
         ),
     ]
@@ -331,11 +365,11 @@ def _table1(videos: pl.DataFrame) -> list[Row]:
         ):
             group_means.append(_mean(len(text.split()) for text in dataset_videos[column]))
             rows.append(statistic_row(measure, name, paper, group_means[-1]))
-    rows.append(statistic_row("videos (Table 1)", "all", VIDEOS, videos.height))
+    rows.append(statistic_row("videos (Table 1)", "all", PAPER_VIDEO_COUNT, videos.height))
     return [
         *rows,
         *(
-            statistic_row(measure, "all", MEAN_WORDS[measure], _mean(group_means), OF_MEANS)
+            statistic_row(measure, "all", MEAN_WORDS[measure], _mean(group_means), MEAN_NOTE)
             for measure, group_means in means.items()
         ),
     ]

@@ -14,30 +14,32 @@ from reprise.core.settings import format_location
 from reprise.core.tabular import reject_other_encoding
 
 from construction.filters import Row
-from construction.sheets import VIDEO, excerpt, has_control, read_sheet
+from construction.sheets import CLIP_NAME, excerpt, has_control_characters, read_sheet
 
 T = TypeVar("T")
-EVENT_S = 2.0
+EVENT_SECONDS = 2.0
 AGENT, MANNER = "Arg0", "ArgM (manner)"
-# The prompts of Figs. 10 to 12 spell out the roles that VidSitu abbreviates.
+# VidSitu abbreviates roles that the prompts of Figs. 10 to 12 spell out.
 SCENE = "Scene of the Event"
-ABBREVIATED = re.compile(r"A(?P<short>Dir|Mnr|Loc|Prp|Gol|Tmp|Cau|Ext|Adv)\b\s*(?:\((?P<words>[^)]*)\))?")
-IN_FULL = {
+ABBREVIATED_ROLE = re.compile(r"A(?P<short>Dir|Mnr|Loc|Prp|Gol|Tmp|Cau|Ext|Adv)\b\s*(?:\((?P<words>[^)]*)\))?")
+ROLE_WORD_BY_ABBREVIATION = {
     "Dir": "direction", "Mnr": "manner", "Loc": "location", "Prp": "purpose", "Gol": "goal", "Tmp": "temporal",
     "Cau": "cause", "Ext": "extent", "Adv": "adverbial",
 }  # fmt: skip
-NEEDED = ("video", "start", "end", "verb", "arg0")
-ROLES = {
+NEEDED_COLUMNS = ("video", "start", "end", "verb", "arg0")
+ROLE_BY_COLUMN = {
     "arg0": AGENT, "arg1": "Arg1", "arg2": "Arg2", "arg3": "Arg3", "arg4": "Arg4", "direction": "ArgM (direction)",
     "location": "ArgM (location)", "manner": MANNER, "purpose": "ArgM (purpose)", "goal": "ArgM (goal)", "scene": SCENE,
 }  # fmt: skip
 """Column of a csv file -> role, in the words of the prompts."""
-OPTIONAL = tuple(name for name in ROLES if name not in NEEDED)
-# These words can refer to anybody, so such an agent may be any other agent.
-ANYBODY = frozenset(
+OPTIONAL_COLUMNS = tuple(name for name in ROLE_BY_COLUMN if name not in NEEDED_COLUMNS)
+# An agent with one of these names may be the same as any other agent.
+GENERIC_AGENTS = frozenset(
     {"person", "people", "someone", "somebody", "they", "he", "she", "it", "them", "him", "her", "others"}
 )
-SMALL = frozenset({"a", "an", "the", "in", "on", "with", "of", "and", "wearing", "who", "is", "his", "her", "their"})
+STOP_WORDS = frozenset(
+    {"a", "an", "the", "in", "on", "with", "of", "and", "wearing", "who", "is", "his", "her", "their"}
+)
 
 
 class Event(NamedTuple):
@@ -65,24 +67,24 @@ class Event(NamedTuple):
         return self._replace(roles=roles)
 
 
-def _on_one_line(text: str) -> str:
-    if has_control(text):
+def _to_one_line(text: str) -> str:
+    if has_control_characters(text):
         raise ValueError("contains control characters")
     return " ".join(text.split())
 
 
-Text = Annotated[str, AfterValidator(_on_one_line)]
+Text = Annotated[str, AfterValidator(_to_one_line)]
 
 
 class VidsituEvent(BaseModel):
-    video: Annotated[str, Field(alias="vid_seg_int", pattern=f"^{VIDEO.pattern}$")]
+    video: Annotated[str, Field(alias="vid_seg_int", pattern=f"^{CLIP_NAME.pattern}$")]
     verb: Text | None = Field(None, alias="Verb")
     verb_id: Text | None = Field(None, alias="VerbID")
     roles: dict[Text, Text | None] = Field({}, alias="Args")
 
 
 class VidsituAnnotation(BaseModel):
-    """One annotation of a video: an event every two seconds."""
+    """One annotation of a video, with an event every two seconds."""
 
     Ev1: VidsituEvent | None = None
     Ev2: VidsituEvent | None = None
@@ -95,35 +97,35 @@ VIDEOS, ANNOTATIONS = TypeAdapter(list[str]), TypeAdapter(list[VidsituAnnotation
 
 
 def read_events(files: Mapping[str, Path], split: str) -> tuple[list[str], list[Event]]:
-    """Return the videos of a split in its order, and all events. With csv files, return all their videos."""
+    """Return the videos of a split in its order, and all events. Csv files have no split, so all videos count."""
     if files and all(path.suffix == ".csv" for path in files.values()):
-        events = _csv_events(files.values())
+        events = _read_csv_events(files.values())
         return list(dict.fromkeys(event.video for event in events)), events
-    videos = _content(files, f"vseg_split_{split}_lb.json", VIDEOS)
-    return list(dict.fromkeys(videos)), list(_events(_content(files, f"vsann_{split}_lb.json", ANNOTATIONS)))
+    videos = _read_file(files, f"vseg_split_{split}_lb.json", VIDEOS)
+    return list(dict.fromkeys(videos)), list(_vidsitu_events(_read_file(files, f"vsann_{split}_lb.json", ANNOTATIONS)))
 
 
-def _csv_events(paths: Iterable[Path]) -> list[Event]:
-    """Read the events of csv files and number them by start within each video; equal events share a name."""
+def _read_csv_events(paths: Iterable[Path]) -> list[Event]:
+    """Read the events of csv files, and number them within each video by start time; equal events share a number."""
     rows: list[Row] = []
-    for row in (row for path in paths for row in read_sheet(path, NEEDED, OPTIONAL)):
+    for row in (row for path in paths for row in read_sheet(path, NEEDED_COLUMNS, OPTIONAL_COLUMNS)):
         start, end = row.span("start", "end")
-        roles = {role: row.cells[column] for column, role in ROLES.items() if row.cells.get(column)}
+        roles = {role: row.cells[column] for column, role in ROLE_BY_COLUMN.items() if row.cells.get(column)}
         fields = {"verb": row.cells["verb"], "roles": roles, "start_s": start, "end_s": end}
         rows.append({"video": row.video("video"), "annotation": 0, "verb_id": "", **fields})
     events = []
     for video_rows in group_by_key(rows, itemgetter("video")).values():
-        different: list[Row] = []
+        distinct_events: list[Row] = []
         for event in sorted(video_rows, key=lambda event: event["start_s"]):
-            if event not in different:
-                different.append(event)
-            events.append(Event(event=f"Ev{different.index(event) + 1}", **event))
+            if event not in distinct_events:
+                distinct_events.append(event)
+            events.append(Event(event=f"Ev{distinct_events.index(event) + 1}", **event))
     return events
 
 
-def _events(annotations: list[VidsituAnnotation]) -> Iterator[Event]:
+def _vidsitu_events(annotations: list[VidsituAnnotation]) -> Iterator[Event]:
     """Yield VidSitu's events, and check that each annotation is about one video."""
-    seen: Counter[str] = Counter()
+    annotation_counts: Counter[str] = Counter()
     for number, annotation in enumerate(annotations, start=1):
         events: dict[str, VidsituEvent] = {name: event for name, event in annotation if event}
         videos = sorted({event.video for event in events.values()})
@@ -133,20 +135,20 @@ def _events(annotations: list[VidsituAnnotation]) -> Iterator[Event]:
                 f"found {len(videos)}: '{', '.join(videos)}'. Correct the entry or remove it."
             )
         for name, event in events.items():
-            start_s, roles = EVENT_S * (int(name[-1]) - 1), {}
+            start_s, roles = EVENT_SECONDS * (int(name[-1]) - 1), {}
             for role, text in event.roles.items():  # In the prompts, `AMnr (manner)` is `ArgM (manner)`.
                 role_name = SCENE if role.startswith("AScn") else role
-                if match := ABBREVIATED.match(role):
-                    role_name = f"ArgM ({match['words'] or IN_FULL[match['short']]})"
+                if match := ABBREVIATED_ROLE.match(role):
+                    role_name = f"ArgM ({match['words'] or ROLE_WORD_BY_ABBREVIATION[match['short']]})"
                 if text:
                     roles[role_name] = text
             fields = (event.verb or "", event.verb_id or "", roles)
-            yield Event(videos[0], seen[videos[0]], name, *fields, start_s, start_s + EVENT_S)
-        seen[videos[0]] += 1
+            yield Event(videos[0], annotation_counts[videos[0]], name, *fields, start_s, start_s + EVENT_SECONDS)
+        annotation_counts[videos[0]] += 1
 
 
-def _content(files: Mapping[str, Path], name: str, adapter: TypeAdapter[T]) -> T:
-    """Return the validated content of the one file with this name; report its first invalid entry as an error."""
+def _read_file(files: Mapping[str, Path], name: str, adapter: TypeAdapter[T]) -> T:
+    """Return the validated content of the only file with a name; raise an error that names its first invalid entry."""
     matches = [path for path in files.values() if path.name == name]
     if len(matches) != 1:
         names = ", ".join(sorted(files)) or "nothing"
@@ -158,35 +160,37 @@ def _content(files: Mapping[str, Path], name: str, adapter: TypeAdapter[T]) -> T
         return adapter.validate_json(matches[0].read_bytes())
     except ValidationError as error:
         reject_other_encoding(matches[0])
-        first = error.errors()[0]
-        entry, field = (*first["loc"][:1], 0)[0], format_location(first["loc"][1:])
+        first_error = error.errors()[0]
+        entry, field = (*first_error["loc"][:1], 0)[0], format_location(first_error["loc"][1:])
         raise UserError(
-            f"{matches[0]}: entry {int(entry) + 1}: {field}: {first['msg']}, found '{excerpt(str(first['input']))}'. "
-            "Correct the entry, remove it, or fetch the file again."
+            f"{matches[0]}: entry {int(entry) + 1}: {field}: {first_error['msg']}, "
+            f"found '{excerpt(str(first_error['input']))}'. Correct the entry, remove it, or fetch the file again."
         ) from error
 
 
-def plain_name(text: str) -> str:
-    """Return a name without article and capitals, because VidSitu repeats the words for the same entity."""
+def normalize_name(text: str) -> str:
+    """Return a name in lower case without its article. In VidSitu, equal normalized names mean the same entity."""
     return re.sub(r"^(?:the|a|an)\s+", "", " ".join(text.lower().split()))
 
 
-def words(name: str) -> frozenset[str]:
-    return frozenset(plain_name(name).replace(",", " ").split()) - SMALL
+def name_words(name: str) -> frozenset[str]:
+    return frozenset(normalize_name(name).replace(",", " ").split()) - STOP_WORDS
 
 
 def may_be_same(first: str, second: str) -> bool:
-    """Return whether two names may mean the same: one has no extra words ("man" and "man in a shirt")."""
-    left, right = words(first), words(second)
-    return left <= right or right <= left or not ANYBODY.isdisjoint((plain_name(first), plain_name(second)))
+    """Return whether two names may mean the same entity: one contains the words of the other, or one is generic."""
+    left, right = name_words(first), name_words(second)
+    return (
+        left <= right or right <= left or not GENERIC_AGENTS.isdisjoint((normalize_name(first), normalize_name(second)))
+    )
 
 
 EventsByVideo = Mapping[str, Sequence[Event]]
-"""The events of each video in all its annotations; no negative caption may be true by any of them."""
+"""Video -> the events of all its annotations. No negative caption may be true by any of these annotations."""
 
 
-def start_times(events_by_video: EventsByVideo, video: str, agent: str, action: str) -> list[float]:
-    """Return when a possible match of the agent does this in the video, by any annotation."""
+def possible_start_times(events_by_video: EventsByVideo, video: str, agent: str, action: str) -> list[float]:
+    """Return the start times of an action in a video by anyone who may be the agent, in any annotation."""
     matches = [
         event
         for event in events_by_video[video]

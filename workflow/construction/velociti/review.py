@@ -13,36 +13,36 @@ from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from construction.filters import Row, kept_rows, statistic_row
 from construction.review import ReviewResult, apply_decisions, decide, task_rows
 from construction.settings import VelocitiSettings
-from construction.velociti.events import plain_name
-from construction.velociti.making import CAPTION
+from construction.velociti.events import normalize_name
+from construction.velociti.making import CAPTION_PROMPT
 
 SAMPLE_VERDICTS = ("both fit", "positive is wrong", "negative is wrong", "both are wrong")
 CAPTION_VERDICTS = ("positive", "neutral", "negative")
-CAPTIONS_VERIFIED = 380  # the number of captions that the authors checked against their dictionaries
+VERIFIED_CAPTION_COUNT = 380  # The authors checked this number of captions against their dictionaries.
 SHOWN_COLUMNS = ("video", "event", "positive", "negative")
 RELEASE_COLUMNS = {"test_name": "test", "video_id": "video", "event": "event", "pos": "positive", "neg": "negative"}
 """Column of the release -> column of the samples."""
 
 
 def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: VelocitiSettings) -> ReviewResult:
-    """Return the samples with their verdicts, kept only if both captions fit, and the remaining tasks."""
+    """Return the samples with their verdicts, and the open tasks. A sample is kept only if both captions fit."""
     sample_tasks = [
         Task(row["sample_id"], SAMPLE_VERDICTS, {name: row[name] for name in SHOWN_COLUMNS})
         for row in kept_rows(tables["samples"]).iter_rows(named=True)
     ]
-    written = kept_rows(tables["written"]).filter(pl.col("kind") == CAPTION)
+    written = kept_rows(tables["written"]).filter(pl.col("kind") == CAPTION_PROMPT)
     texts = written.join(tables["texts"].select("text_id", "video", "values"), on="text_id", maintain_order="left")
-    by_name = {row["text_id"]: row for row in texts.iter_rows(named=True)}
+    row_by_id = {row["text_id"]: row for row in texts.iter_rows(named=True)}
     caption_tasks = []
-    for name in shuffled(by_name, settings.seed)[:CAPTIONS_VERIFIED]:
-        row = by_name[name]
+    for text_id in shuffled(row_by_id, settings.seed)[:VERIFIED_CAPTION_COUNT]:
+        row = row_by_id[text_id]
         texts_shown = {
             "video": row["video"],
             "event": row["values"][0]["text"],
             "positive": row["text"],
             "negative": "",
         }
-        caption_tasks.append(Task(name, CAPTION_VERDICTS, texts_shown))
+        caption_tasks.append(Task(text_id, CAPTION_VERDICTS, texts_shown))
     tasks = [*sample_tasks, *caption_tasks]
     votes = count_votes(tasks, read_verdicts(verdicts))
     rows = apply_decisions(tables["samples"], decide(sample_tasks, votes, settings.review))
@@ -63,61 +63,68 @@ def release(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -> d
     }
 
 
-# Table 11: test -> videos, samples.
+# Table 11: test -> (videos, samples).
 TABLE11 = {
     CONTROL: (850, 2635), "agent_random": (588, 873), "agent_bind": (615, 1459), "coref": (183, 339),
     "action_adv": (355, 438), "action_manner": (378, 458), "action_bind": (540, 1356), "chrono": (521, 1234),
 }  # fmt: skip
-VERIFIED = {"positive": 356, "neutral": 21, "negative": 3}
+PAPER_CAPTION_VERDICTS = {"positive": 356, "neutral": 21, "negative": 3}
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -> list[Row]:
     released = kept_rows(tables["reviewed"])
-    # These are the video and event of each written caption, before samples are formed and reviewed.
-    written = kept_rows(tables["written"]).filter(pl.col("kind") == CAPTION)
-    single = kept_rows(tables["candidates"]).filter(pl.col("positive").list.len() == 1)
-    used = single.select("video", "event", pl.col("positive").list.first().alias("text_id")).unique()
-    described = used.join(written, on="text_id", how="semi")
+    # The paper counts the events with a written caption, before samples are formed and reviewed.
+    written = kept_rows(tables["written"]).filter(pl.col("kind") == CAPTION_PROMPT)
+    single_caption = kept_rows(tables["candidates"]).filter(pl.col("positive").list.len() == 1)
+    used_captions = single_caption.select("video", "event", pl.col("positive").list.first().alias("text_id")).unique()
+    described_events = used_captions.join(written, on="text_id", how="semi")
     rows = [
-        statistic_row("videos with a caption", "all", 864, described["video"].n_unique()),
-        statistic_row("videos and captions, before the tests", "all", 3101, described.height),
+        statistic_row("videos with a caption", "all", 864, described_events["video"].n_unique()),
+        statistic_row("videos and captions, before the tests", "all", 3101, described_events.height),
     ]
     for test, (videos, samples) in TABLE11.items():
         test_samples = released.filter(pl.col("test") == test)
         rows.append(statistic_row("videos (Table 11)", test, videos, test_samples["video"].n_unique()))
         rows.append(statistic_row("samples (Table 11)", test, samples, test_samples.height))
-    verdicts = Counter(tables["votes"]["verdict"])
+    verdict_counts = Counter(tables["votes"]["verdict"])
     note = "of 380 captions checked against their dictionaries"
     rows += [
-        statistic_row("captions judged", choice, VERIFIED[choice], verdicts[choice], note)
+        statistic_row("captions judged", choice, PAPER_CAPTION_VERDICTS[choice], verdict_counts[choice], note)
         for choice in CAPTION_VERDICTS
     ]
-    good, judged = verdicts["positive"] + verdicts["neutral"], sum(verdicts[choice] for choice in CAPTION_VERDICTS)
-    rows.append(
-        statistic_row("captions judged", "positive or neutral, %", 99.2, 100 * good / judged if judged else None)
+    good_count, judged_count = (
+        verdict_counts["positive"] + verdict_counts["neutral"],
+        sum(verdict_counts[choice] for choice in CAPTION_VERDICTS),
     )
-    rows.append(statistic_row("captions judged", "all", 380, judged, "verdicts"))
+    rows.append(
+        statistic_row(
+            "captions judged", "positive or neutral, %", 99.2, 100 * good_count / judged_count if judged_count else None
+        )
+    )
+    rows.append(statistic_row("captions judged", "all", 380, judged_count, "verdicts"))
     # Fig. 14 counts verbs and agents per video, roles per event, and events per agent in its video.
     event_rows = kept_rows(tables["pool"]).join(released, on="video", how="semi", maintain_order="left").to_dicts()
     by_video = group_by_key(event_rows, lambda row: row["video"]).values()
     verbs, agents = (
-        [len({plain_name(row[column]) for row in video_rows}) for video_rows in by_video]
+        [len({normalize_name(row[column]) for row in video_rows}) for video_rows in by_video]
         for column in ("verb_id", "agent")
     )
     roles = [
         len(row["roles"]) for row in event_rows
     ]  # The verb is no role: the paper's examples are agent, patient and manner.
-    event_counts = Counter((row["video"], plain_name(row["agent"])) for row in event_rows)
-    figures = (
+    event_counts = Counter((row["video"], normalize_name(row["agent"])) for row in event_rows)
+    distributions = (
         ("unique verbs of a video (Fig. 14a)", verbs, 4, 87.0),
         ("unique agents of a video (Fig. 14b)", agents, 2, 85.0),
         ("roles of an event (Fig. 14c)", roles, 4, 70.0),
         ("events of an agent in its video (Fig. 14d)", list(event_counts.values()), 2, 72.0),
     )
-    for measure, values, minimum, share in figures:
-        share_here = 100 * sum(value >= minimum for value in values) / len(values) if values else None
+    for measure, values, minimum, paper_share in distributions:
+        reproduced_share = 100 * sum(value >= minimum for value in values) / len(values) if values else None
         rows.append(
-            statistic_row(measure, f"{minimum} or more, %", share, share_here, "the paper states about, or more than")
+            statistic_row(
+                measure, f"{minimum} or more, %", paper_share, reproduced_share, "the paper states about, or more than"
+            )
         )
-        rows += [statistic_row(measure, str(value), None, number) for value, number in sorted(Counter(values).items())]
+        rows += [statistic_row(measure, str(value), None, count) for value, count in sorted(Counter(values).items())]
     return rows

@@ -1,4 +1,4 @@
-"""Search for a subset of VELOCITI as hard as the whole (appendix B.3), by random tries and a model's strict score.
+"""Random search for a subset of VELOCITI on which a model's strict score is that of all samples (appendix B.3).
 
 The paper gives no further detail. Reprise searches each test separately until its score is within the tolerance.
 """
@@ -20,7 +20,7 @@ ROLES = ("pos", "neg")
 
 
 class Subset(NamedTuple):
-    """The subset of one test: its samples, the strict scores of all and of these in percent, and its tries."""
+    """The subset of one test, with the strict scores (in percent) on all samples and on the subset."""
 
     test: str
     samples: int
@@ -30,48 +30,50 @@ class Subset(NamedTuple):
     tries: int
 
 
-def samples_of(items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, dict[str, bool]]:
-    """Return, per test in the paper's order, the samples with both captions judged, and whether both are right."""
+def is_correct_by_sample(items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, dict[str, bool]]:
+    """Return test -> sample -> whether both captions are judged correctly, for samples with two verdicts."""
     judged = verdicts.filter(pl.col("role").is_in(ROLES)).group_by("item_id").agg(pl.col("right").all(), pl.len())
     rows = items.join(judged.filter(pl.col("len") == len(ROLES)), on="item_id", how="inner")
     by_test = {test: dict(rows.filter(task=test).select("item_id", "right").iter_rows()) for test in (CONTROL, *TESTS)}
     return {test: samples for test, samples in by_test.items() if samples}
 
 
-def search(test: str, right: Mapping[str, bool], settings: SubsetSearch) -> Subset:
+def search(test: str, is_correct: Mapping[str, bool], settings: SubsetSearch) -> Subset:
     """Return the first seeded subset of a test within the tolerance, or all samples if there are too few."""
 
-    def percent(chosen: Sequence[str]) -> float:
-        return 100 * sum(right[item] for item in chosen) / len(chosen)
+    def percent(selected: Sequence[str]) -> float:
+        return 100 * sum(is_correct[item] for item in selected) / len(selected)
 
-    strict = percent(list(right))
-    if len(right) <= settings.per_test:
-        return Subset(test, len(right), strict, sorted(right), strict, 0)
-    nearest = Subset(test, len(right), strict, [], float("inf"), 0)
-    for number in range(1, settings.tries + 1):
-        chosen = sorted(sorted(right, key=lambda item: rank(settings.seed, str(number), item))[: settings.per_test])
-        score = percent(chosen)
-        if abs(score - strict) < abs(nearest.subset_strict - strict):
-            nearest = Subset(test, len(right), strict, chosen, score, number)
+    strict = percent(list(is_correct))
+    if len(is_correct) <= settings.per_test:
+        return Subset(test, len(is_correct), strict, sorted(is_correct), strict, 0)
+    closest = Subset(test, len(is_correct), strict, [], float("inf"), 0)
+    for try_number in range(1, settings.tries + 1):
+        item_ids = sorted(
+            sorted(is_correct, key=lambda item: rank(settings.seed, str(try_number), item))[: settings.per_test]
+        )
+        score = percent(item_ids)
+        if abs(score - strict) < abs(closest.subset_strict - strict):
+            closest = Subset(test, len(is_correct), strict, item_ids, score, try_number)
         if abs(score - strict) <= settings.tolerance:
-            return nearest
+            return closest
     raise UserError(
         f"subset of {test}: none of {settings.tries} tries is within {settings.tolerance:g} points of {strict:.2f}, "
-        f"the strict score of all {len(right)} samples; the nearest has {nearest.subset_strict:.2f}. "
+        f"the strict score of all {len(is_correct)} samples; the nearest has {closest.subset_strict:.2f}. "
         "Give `subset_search:` of the suite a larger `tolerance:` or more `tries:`."
     )
 
 
 def subset_rows(items: pl.DataFrame, subsets: Sequence[Subset]) -> list[Row]:
-    chosen = {item for subset in subsets for item in subset.item_ids}
+    selected_ids = {item for subset in subsets for item in subset.item_ids}
     rows = []
-    for item in items.filter(pl.col("item_id").is_in(chosen)).iter_rows(named=True):
+    for item in items.filter(pl.col("item_id").is_in(selected_ids)).iter_rows(named=True):
         texts = {entry["name"]: entry["text"] for entry in item["texts"]}
-        names = item["item_id"].split("/")[-2].split("-")
+        events = item["item_id"].split("/")[-2].split("-")
         rows.append({
             "test_name": item["task"],
             "video_id": item["cluster"],
-            "event": names[0] if len(names) == 1 else json.dumps(names, separators=(",", ":")),
+            "event": events[0] if len(events) == 1 else json.dumps(events, separators=(",", ":")),
             "captions": captions_digest(texts["positive"], texts["negative"]),
         })  # fmt: skip
     return rows

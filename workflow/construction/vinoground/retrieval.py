@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 WIDTH = 2048
-BLOCK = 256  # the number of queries per matrix product, which limits memory
+QUERIES_PER_BLOCK = 256  # A limit of queries per matrix product limits memory.
 Matrix = NDArray[np.float32]
-Vectors = Callable[[Sequence[str]], Matrix]  # an encoder, which returns a unit vector per text
+TextEncoder = Callable[[Sequence[str]], Matrix]  # an encoder, which returns a unit vector per text
 
 
 def words(text: str) -> list[str]:
@@ -30,20 +30,20 @@ def hash_term(term: str) -> int:
     return int.from_bytes(hashlib.sha256(term.encode()).digest()[:4]) % WIDTH
 
 
-def terms(text: str) -> Counter[str]:
+def count_terms(text: str) -> Counter[str]:
     """Count the words and the pairs of adjacent words, which carry some of the order."""
     tokens = words(text)
     return Counter([*tokens, *(f"{left} {right}" for left, right in itertools.pairwise(tokens))])
 
 
-def encoder_of(pool: Sequence[str]) -> Vectors:
-    """Return the encoder `words`, weighted by how many captions of the pool have each term."""
-    frequencies = Counter(term for text in dict.fromkeys(pool) for term in terms(text))
+def build_word_encoder(pool: Sequence[str]) -> TextEncoder:
+    """Return the encoder `words`, which weights terms by their rarity in the captions of the pool."""
+    frequencies = Counter(term for text in dict.fromkeys(pool) for term in count_terms(text))
 
     def encode(texts: Sequence[str]) -> Matrix:
         matrix = np.zeros((len(texts), WIDTH), np.float32)
         for vector, text in zip(matrix, texts, strict=True):
-            for term, count in terms(text).items():
+            for term, count in count_terms(text).items():
                 vector[hash_term(term)] += count * np.log((1 + len(pool)) / (1 + frequencies[term]) + 1)
             vector /= float(np.linalg.norm(vector)) or 1.0
         return matrix
@@ -51,15 +51,17 @@ def encoder_of(pool: Sequence[str]) -> Vectors:
     return encode
 
 
-def nearest(queries: Matrix, pool: Matrix, count: int) -> list[list[tuple[int, float]]]:
-    """Return (index, product) of the pool's `count` largest inner products per query; ties are in index order."""
+def find_nearest(queries: Matrix, pool: Matrix, count: int) -> list[list[tuple[int, float]]]:
+    """Return the (index, product) of the `count` largest inner products per query; ties are in index order."""
     neighbours: list[list[tuple[int, float]]] = []
     count = min(count, len(pool))
-    for start in range(0, len(queries), BLOCK):
-        products = queries[start : start + BLOCK] @ pool.T
-        best = np.argpartition(-products, count - 1, axis=1)[:, :count] if count else np.zeros((len(products), 0), int)
+    for start in range(0, len(queries), QUERIES_PER_BLOCK):
+        products = queries[start : start + QUERIES_PER_BLOCK] @ pool.T
+        best_indices = (
+            np.argpartition(-products, count - 1, axis=1)[:, :count] if count else np.zeros((len(products), 0), int)
+        )
         neighbours += [
             sorted(((int(index), float(row[index])) for index in indices), key=lambda pair: (-pair[1], pair[0]))
-            for row, indices in zip(products, best, strict=True)
+            for row, indices in zip(products, best_indices, strict=True)
         ]
     return neighbours

@@ -10,7 +10,7 @@ from reprise.media.sampling import count_frames
 from reprise.models.base import Answer
 from reprise.stages.command import In, Out
 
-from human_evaluation.answers import TOO_FEW, common_answers, gather, write_row_problems
+from human_evaluation.answers import TOO_FEW, aggregate_answers, read_group_answers, write_row_problems
 from human_evaluation.keys import AnnotatorRunKey
 
 
@@ -23,19 +23,23 @@ def main(
     problems: Out[Path],
 ) -> None:
     request_table = read_table(requests, REQUESTS)
-    tasks, counted = gather(settings.answers.scope, settings.answers.design, settings.answers.files, request_table)
-    reply_of_task = common_answers(tasks, counted.votes, settings.answers.design)
+    tasks, counted = read_group_answers(
+        settings.answers.scope, settings.answers.design, settings.answers.files, request_table
+    )
+    answer_by_task = aggregate_answers(tasks, counted.votes, settings.answers.design)
     frames = count_frames(settings.answers.sampling) or 0
     rows = [
         build_response_row(row, Answer(text=reply.option, error=reply.error), settings.key, frames)
-        for row, reply in zip(request_table.iter_rows(named=True), reply_of_task.values(), strict=True)
+        for row, reply in zip(request_table.iter_rows(named=True), answer_by_task.values(), strict=True)
     ]
-    waiting = [row["request_id"] for row in rows if row["error"] == TOO_FEW]
-    refused = counted.votes.problems
-    write_row_problems(refused, waiting, problems)
+    unanswered_requests = [row["request_id"] for row in rows if row["error"] == TOO_FEW]
+    row_problems = counted.votes.problems
+    write_row_problems(row_problems, unanswered_requests, problems)
     write_table(build_table(rows, RESPONSES), out, RESPONSES)
     failed = ", ".join(
         f"{count} {error}"
-        for error, count in Counter(reply.error for reply in reply_of_task.values() if reply.error).items()
+        for error, count in Counter(reply.error for reply in answer_by_task.values() if reply.error).items()
     )
-    log.info(f"{len(reply_of_task)} questions, without an answer: {failed or 'none'}; {len(refused)} rows do not count")
+    log.info(
+        f"{len(answer_by_task)} questions, without an answer: {failed or 'none'}; {len(row_problems)} rows do not count"
+    )

@@ -1,4 +1,4 @@
-"""Stage `human_statistics`: count annotators and answers, measure agreement, and list annotators by number."""
+"""Stage `human_statistics`: count annotators and answers, measure agreement, and list annotators by their numbers."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from reprise.core.files import write_text
 from reprise.core.schemas import REQUESTS, read_table
 from reprise.stages.command import In, Out
 
-from human_evaluation.answers import common_answers, gather
+from human_evaluation.answers import aggregate_answers, read_group_answers
 from human_evaluation.keys import HumanStatisticsKey
 from human_evaluation.settings import RatingDesign
 from human_evaluation.statistics import (
@@ -23,16 +23,16 @@ from human_evaluation.tasks import as_csv
 
 def main(settings: HumanStatisticsKey, requests: In[Path], csv: Out[Path], md: Out[Path], workers: Out[Path]) -> None:
     request_table = read_table(requests, REQUESTS)
-    tasks, counted = gather(settings.scope, settings.design, settings.files, request_table)
+    tasks, counted = read_group_answers(settings.scope, settings.design, settings.files, request_table)
     if isinstance(settings.design, RatingDesign):
         lines = rating_statistics(settings.benchmark, request_table, tasks, counted, settings.design)
         workers_csv = as_csv(rater_rows(counted), RATER_COLUMNS)
         heading, runs = "Human ratings of answers to", settings.design.runs
     else:
-        reply_of_task = common_answers(tasks, counted.votes, settings.design)
-        lines = answer_statistics(settings.benchmark, tasks, counted, reply_of_task, settings.design)
+        answer_by_task = aggregate_answers(tasks, counted.votes, settings.design)
+        lines = answer_statistics(settings.benchmark, tasks, counted, answer_by_task, settings.design)
         expected = dict(zip((task.task_id for task in tasks), request_table["expected"], strict=True))
-        workers_csv = as_csv(worker_rows(counted, reply_of_task, expected), WORKER_COLUMNS)
+        workers_csv = as_csv(worker_rows(counted, answer_by_task, expected), WORKER_COLUMNS)
         heading, runs = "Human answers to", (settings.design.run,)
     write_text(csv, as_csv([line._asdict() for line in lines], StatisticRow._fields))
     write_text(workers, workers_csv)

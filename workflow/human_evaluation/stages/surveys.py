@@ -4,30 +4,30 @@ from pathlib import Path
 
 import polars as pl
 from reprise.core.errors import UserError
-from reprise.core.files import write_sealed, write_text
+from reprise.core.files import write_sealed_text, write_text
 from reprise.core.log import log
 from reprise.core.schemas import FRAME_PLAN, REQUESTS, read_table
 from reprise.core.store import Store
-from reprise.media.manifests import clip_file, read_available_clips, report_damage
+from reprise.media.manifests import read_available_clips, report_damage, verify_clip_file
 from reprise.stages.command import In, Out, Site
 
 from human_evaluation.keys import SurveysKey
 from human_evaluation.settings import AnswerDesign, RatingDesign
-from human_evaluation.slides import cached_slides, has_sound
+from human_evaluation.slides import get_slide_show, has_sound
 from human_evaluation.surveys import (
     COLUMNS,
     QUALIFICATION,
     SurveyVideo,
+    build_question_tasks,
+    build_survey_rows,
     load_qualification,
     qualification_videos,
-    question_tasks,
-    survey_rows,
 )
 from human_evaluation.tasks import as_sheet, label_studio_template
 
-# The wording of the paper's judge prompt (MMBench-Video, appendix D) for four grades. The wording for six grades is
-# Reprise's own, as in its judge prompt.
-RATE = (
+# The instructions for four grades are from the paper's judge prompt (MMBench-Video, appendix D). The instructions for
+# six grades are Reprise's own, as in its judge prompt.
+RATING_INSTRUCTIONS = (
     "Your assessment should range from 0 to {highest}, based solely on the semantic similarity between the groundtruth "
     "and the candidate answer, disregarding any grammatical differences. A rating of 0 suggests no similarity, "
     "implying the candidate answer is entirely incorrect. {between} Lastly, a rating of {highest} indicates complete "
@@ -57,31 +57,31 @@ def main(
     plans = dict(read_table(frames[0], FRAME_PLAN).select("clip_id", "indices").iter_rows()) if frames else {}
     videos = {}
     for clip in clips.iter_rows(named=True):
-        path = clip_file(store, clip)
+        path = verify_clip_file(store, clip)
         with report_damage(path):
-            if plans and isinstance(settings.design, AnswerDesign):  # This group sees the frames of its sampling.
-                slide_show = cached_slides(path, clip["sha256"], plans[clip["clip_id"]], settings.design.seconds, store)
+            if plans and isinstance(settings.design, AnswerDesign):  # The group sees the frames of a sampling.
+                slide_show = get_slide_show(
+                    path, clip["sha256"], plans[clip["clip_id"]], settings.design.seconds, store
+                )
                 videos[clip["clip_id"]] = SurveyVideo(slide_show, has_sound=False)
             else:
                 videos[clip["clip_id"]] = SurveyVideo(path, has_sound(path))
     videos |= qualification_videos(test, ", ".join(settings.files.qualification))
-    tasks = question_tasks(settings.scope, request_table)
-    rows = survey_rows(tasks, test, settings.design, videos)
-    write_sealed(csv, as_sheet(rows, COLUMNS))
+    tasks = build_question_tasks(settings.scope, request_table)
+    rows = build_survey_rows(tasks, test, settings.design, videos)
+    write_sealed_text(csv, as_sheet(rows, COLUMNS))
     write_text(form, label_studio_template(_instructions(settings, request_table), ("question",)))
-    survey_total, question_count = (
-        len({row["survey"] for row in rows} - {QUALIFICATION}),
-        len(rows) - len(test.tasks),
-    )
-    silent = sum(row["sound"] == "no" for row in rows)
+    survey_count = len({row["survey"] for row in rows} - {QUALIFICATION})
+    question_count = len(rows) - len(test.tasks)
+    silent_count = sum(row["sound"] == "no" for row in rows)
     log.info(
-        f"{question_count} questions in {survey_total} surveys, {len(test.tasks)} of a qualification; "
-        f"{len(tasks) - question_count} left out because their clip is missing; {silent} with a silent video"
+        f"{question_count} questions in {survey_count} surveys, {len(test.tasks)} of a qualification; "
+        f"{len(tasks) - question_count} left out because their clip is missing; {silent_count} with a silent video"
     )
 
 
 def _instructions(key: SurveysKey, requests: pl.DataFrame) -> str:
-    """Return the instructions for annotators. All answers that a group rates must be on one scale."""
+    """Return the instructions for annotators. Raise a UserError if the runs that they rate have different scales."""
     if not isinstance(key.design, RatingDesign):
         return "Watch the video, then answer."
     scales = sorted(requests["options"].list.last().unique()) or ["3"]
@@ -90,4 +90,4 @@ def _instructions(key: SurveysKey, requests: pl.DataFrame) -> str:
             f"{key.scope}: its runs have different rating scales, up to {' and '.join(scales)}. Put them into separate "
             "groups."
         )
-    return RATE.format(highest=scales[0], between=BETWEEN[scales[0]])
+    return RATING_INSTRUCTIONS.format(highest=scales[0], between=BETWEEN[scales[0]])

@@ -27,10 +27,13 @@ class AnnotatedClip(NamedTuple):
     clip_id: str
     cluster: str
     kind: Literal["whole", "trim", "segment", "concat", "images"]
+    """`whole`: a file; `trim`: a span of a source; `segment`: a long span; `concat`: two clips with black between them;
+    `images`: still images"""
     source_id: str = ""
     start_s: float | None = None
     end_s: float | None = None
     parts: Sequence[str] = ()
+    """ids of the clips of a `concat`, or ids of the sources of `images`"""
 
 
 class Tag(NamedTuple):
@@ -48,14 +51,16 @@ class Item(NamedTuple):
     cluster: str
     task: str
     texts: Mapping[str, str]
+    """name, such as `question` or `positive` -> text"""
     answer: str = ""
+    """right option or reference text; empty if the release has no valid one"""
     groups: Sequence[str] = ()
     """groups that the item belongs to; scores are computed per group, and a protocol may query a single group"""
     tags: Sequence[Tag] = ()
     flaws: Sequence[str] = ()
 
-    def tag(self, name: str) -> str:
-        """Return the text of the tag of this name."""
+    def get_tag_text(self, name: str) -> str:
+        """Return the text of the item's first tag with this name."""
         return next(tag.text for tag in self.tags if tag.name == name)
 
 
@@ -68,13 +73,13 @@ class Annotations(NamedTuple):
     def to_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the clips and the items as data frames."""
         rows = [
-            item._asdict() | {"texts": _name_text_structs(item.texts.items()), "tags": _name_text_structs(item.tags)}
+            item._asdict() | {"texts": _to_structs(item.texts.items()), "tags": _to_structs(item.tags)}
             for item in self.items
         ]
         return pl.DataFrame([clip._asdict() for clip in self.clips], schema=CLIPS), pl.DataFrame(rows, schema=ITEMS)
 
 
-def _name_text_structs(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+def _to_structs(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     """Convert name-text pairs to the structs of the columns `texts` and `tags`."""
     return [{"name": name, "text": text} for name, text in pairs]
 
@@ -102,16 +107,17 @@ def group_by_key(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 ALL_ITEMS = pl.lit(True)
+"""expression that is true for every item"""
 
 
-def is_in(group: str) -> pl.Expr:
-    """Return an expression that is true for items of a group that the release names."""
+def is_in_group(group: str) -> pl.Expr:
+    """Return an expression that is true for the items whose `groups` contain this group."""
     return pl.col("groups").list.contains(group)
 
 
 def select_items(items: pl.DataFrame, group: str | None) -> pl.DataFrame:
     """Return the items that a protocol queries: those of one group, or all if the group is None."""
-    return items if group is None else items.filter(is_in(group))
+    return items if group is None else items.filter(is_in_group(group))
 
 
 def has_only_short_texts(max_chars: int) -> pl.Expr:
@@ -139,13 +145,14 @@ def tag_text_expr(name: str) -> pl.Expr:
     return pl.col("tags").list.eval(texts).list.first()
 
 
-FLAWS = "flaws"
+FLAWS_METRIC = "flaws"
+"""metric that counts the flawed entries of a release"""
 MAX_QUOTED_FLAWS = 5
 """number of flaws that a note quotes"""
 
 
 class Flaws:
-    """Errors in a release: each is logged at once and stored by entry, for the items built from that entry."""
+    """Errors in a release, stored by entry for the items that are built from it; each is also logged at once."""
 
     def __init__(self) -> None:
         self._flaws_by_entry: dict[str, list[str]] = defaultdict(list)
@@ -156,38 +163,39 @@ class Flaws:
         self._flaws_by_entry[entry].append(flaw)
 
     def get(self, entry: str) -> list[str]:
-        """Return the flaws of an entry joined to one text, or an empty list if it has none."""
+        """Return a list with one text of all flaws of an entry, or an empty list if it has none."""
         flaws = self._flaws_by_entry.get(entry)
         return [f"{entry}: {'; '.join(flaws)}"] if flaws else []
 
 
 def iterate_entries(
-    rows: pl.DataFrame, path: Path, name: str, required: Sequence[str] = ()
+    rows: pl.DataFrame, path: Path, id_column: str, required: Sequence[str] = ()
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the location of each row of a release (for messages) and its cells as text.
 
     Args:
         rows: The table of the release.
-        path: Its file.
-        name: The column that identifies a row.
+        path: The file of the table.
+        id_column: The column that identifies a row.
         required: Further columns that may not be empty.
 
     Raises:
-        UserError: A required cell is empty, or two rows have the same name.
+        UserError: A required cell is empty, or two rows have the same id.
     """
-    number_by_name: dict[str, int] = {}
+    row_number_by_id: dict[str, int] = {}
     entry_word = "entry" if path.suffix == ".json" else "row"
     for number, row in enumerate(rows.cast(pl.String).fill_null("").iter_rows(named=True), start=1):
         location = f"{path}: {entry_word} {number}"
-        for column in (name, *required):
+        for column in (id_column, *required):
             if not row[column].strip():
                 raise UserError(f"{location}: '{column}' is empty. Correct the row or remove it.")
-        if row[name] in number_by_name:
+        if row[id_column] in row_number_by_id:
+            first_number = row_number_by_id[row[id_column]]
             raise UserError(
-                f"{location}: {name} '{row[name]}' is also that of {entry_word} {number_by_name[row[name]]}. "
+                f"{location}: {id_column} '{row[id_column]}' is also that of {entry_word} {first_number}. "
                 "Remove one of them."
             )
-        number_by_name[row[name]] = number
+        row_number_by_id[row[id_column]] = number
         yield location, row
 
 
@@ -196,16 +204,16 @@ def list_flaws(items: pl.DataFrame) -> list[str]:
     return items["flaws"].explode().drop_nulls().unique(maintain_order=True).to_list()
 
 
-def flaw_metric_rows(items: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return a metric row that counts the flawed entries and quotes the first; an empty list without flaws."""
+def build_flaw_metric_rows(items: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return one metric row that counts the flawed entries and quotes the first ones; an empty list without flaws."""
     flaws = list_flaws(items)
     if not flaws:
         return []
-    remainder = (
+    omission_note = (
         f"; and {len(flaws) - MAX_QUOTED_FLAWS} more, all in the log of `annotations`"
         if len(flaws) > MAX_QUOTED_FLAWS
         else ""
     )
     counts = dict.fromkeys(("requested", "scored", "failed", "unparsed", "missing"), 0)
-    note = "; ".join(flaws[:MAX_QUOTED_FLAWS]) + remainder
-    return [{"metric": FLAWS, "group": "all", "value": float(len(flaws)), "note": note, **counts}]
+    note = "; ".join(flaws[:MAX_QUOTED_FLAWS]) + omission_note
+    return [{"metric": FLAWS_METRIC, "group": "all", "value": float(len(flaws)), "note": note, **counts}]

@@ -1,4 +1,4 @@
-"""Compare two runs on their common samples: the benchmark's headline metric, and each metric by test."""
+"""Compare two runs on their common samples: the benchmark's headline metric, and each metric by task."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -8,74 +8,91 @@ import polars as pl
 from reprise.benchmarks.scoring import Scoring
 from reprise.stats.paired import PairedComparison, compare_paired
 
-# Permutations for a mean of tests, whose p-value is not exact. For VELOCITI's videos they take about 0.1 s.
+# The p-value of a mean over tasks is estimated with this many permutations, in about 0.1 s for VELOCITI's videos.
 PERMUTATIONS = 5000
 
 
 class MetricComparison(NamedTuple):
-    """A paired difference between two runs: of one metric on one test, or of the headline number."""
+    """A paired difference between two runs in one metric on one task, or in the headline number."""
 
     metric: str
-    test: str
+    task: str
     comparison: PairedComparison
 
     @property
     def subject(self) -> tuple[str, str]:
-        """Return the metric and the test that are compared."""
-        return self.metric, self.test
+        """Return the metric and the task that are compared."""
+        return self.metric, self.task
 
 
 def compare_headline(
-    scores: Scoring, first: Mapping[str, pl.DataFrame], second: Mapping[str, pl.DataFrame], level: float
+    scoring: Scoring,
+    first_outcomes: Mapping[str, pl.DataFrame],
+    second_outcomes: Mapping[str, pl.DataFrame],
+    level: float,
 ) -> MetricComparison | None:
-    """Compare two runs by the metric that the benchmark's tables lead with.
+    """Compare two runs by the headline metric of the benchmark's tables.
 
     Args:
-        scores: The scoring of the form of question that both runs answered.
-        first: Metric -> outcomes of the first run, one row per sample.
-        second: The same for the second run.
+        scoring: The scoring of the form of question that both runs answered.
+        first_outcomes: Metric -> outcomes of the first run, one row per sample.
+        second_outcomes: Metric -> outcomes of the second run.
         level: Confidence level of the interval.
 
     Returns:
         The first run minus the second, or None if one of them lacks the metric or they share no sample.
     """
-    metric = scores.headline_metric
-    if metric not in first or metric not in second:
+    metric = scoring.headline_metric
+    if metric not in first_outcomes or metric not in second_outcomes:
         return None
-    tests = first[metric]["task"].unique()
-    if scores.averaged_tasks:
-        first_rows, second_rows = (
-            outcomes[metric].filter(pl.col("task").is_in(scores.averaged_tasks)) for outcomes in (first, second)
+    tasks = first_outcomes[metric]["task"].unique()
+    if scoring.averaged_tasks:
+        is_averaged = pl.col("task").is_in(scoring.averaged_tasks)
+        first_averaged, second_averaged = (
+            outcomes[metric].filter(is_averaged) for outcomes in (first_outcomes, second_outcomes)
         )
-        comparison = _paired(first_rows, second_rows, level, dict(first_rows.select("item_id", "task").iter_rows()))
+        task_by_item = dict(first_averaged.select("item_id", "task").iter_rows())
+        comparison = _compare_outcomes(first_averaged, second_averaged, level, task_by_item)
     else:
-        comparison = _paired(first[metric], second[metric], level)
-    name = (
-        f"average of {len(scores.averaged_tasks)}" if scores.averaged_tasks else tests[0] if len(tests) == 1 else "all"
+        comparison = _compare_outcomes(first_outcomes[metric], second_outcomes[metric], level)
+    task = (
+        f"average of {len(scoring.averaged_tasks)}"
+        if scoring.averaged_tasks
+        else tasks[0]
+        if len(tasks) == 1
+        else "all"
     )
-    return MetricComparison(metric, name, comparison) if comparison else None
+    return MetricComparison(metric, task, comparison) if comparison else None
 
 
-def compare_by_test(metric: str, first: pl.DataFrame, second: pl.DataFrame, level: float) -> Iterator[MetricComparison]:
-    """Compare two runs by one metric on each test separately; skip tests without common samples."""
-    for task in first["task"].unique(maintain_order=True):
-        comparison = _paired(first.filter(pl.col("task") == task), second.filter(pl.col("task") == task), level)
+def compare_by_task(
+    metric: str, first_outcomes: pl.DataFrame, second_outcomes: pl.DataFrame, level: float
+) -> Iterator[MetricComparison]:
+    """Compare two runs by one metric on each task separately; skip tasks without common samples."""
+    for task in first_outcomes["task"].unique(maintain_order=True):
+        comparison = _compare_outcomes(
+            first_outcomes.filter(pl.col("task") == task), second_outcomes.filter(pl.col("task") == task), level
+        )
         if comparison is not None:
             yield MetricComparison(metric, task, comparison)
 
 
-def _paired(
-    first: pl.DataFrame, second: pl.DataFrame, level: float, tests: Mapping[str, str] | None = None
+def _compare_outcomes(
+    first_outcomes: pl.DataFrame,
+    second_outcomes: pl.DataFrame,
+    level: float,
+    task_by_item: Mapping[str, str] | None = None,
 ) -> PairedComparison | None:
     """Return the paired comparison of two tables of outcomes; None if they share no sample."""
     first_values, second_values = (
-        dict(frame.select("item_id", pl.col("right").cast(pl.Float64)).iter_rows()) for frame in (first, second)
+        dict(frame.select("item_id", pl.col("right").cast(pl.Float64)).iter_rows())
+        for frame in (first_outcomes, second_outcomes)
     )
     return compare_paired(
         first_values,
         second_values,
-        dict(first.select("item_id", "cluster").iter_rows()),
-        tests,
+        dict(first_outcomes.select("item_id", "cluster").iter_rows()),
+        task_by_item,
         level=level,
         draws=PERMUTATIONS,
     )

@@ -1,4 +1,4 @@
-"""Define the numbers of a benchmark's data itself, such as how many videos a test has."""
+"""Define statistics of a benchmark's data, such as the number of videos of a task."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import polars as pl
 
 
 class Statistic(NamedTuple):
-    """One number of the data. The metric `chance.<form>.<metric>` is the score of random guessing, in percent."""
+    """One statistic of the data. The metric `chance.<form>.<metric>` is the score of random guessing, in percent."""
 
     metric: str
     group: str
@@ -22,6 +22,6 @@ class DataStatistics:
     metrics: frozenset[str] = frozenset()
     """metrics that a table may show"""
     compute_from_items: Callable[[pl.DataFrame, pl.DataFrame], list[Statistic]] = field(default=lambda items, clips: [])
-    """items and clips -> numbers"""
+    """items and clips -> statistics"""
     compute_from_metadata: Callable[[pl.DataFrame, pl.DataFrame], list[Statistic]] | None = None
-    """items and clip metadata -> numbers; None if the benchmark counts nothing in the videos themselves"""
+    """items and clip metadata -> statistics; None if the benchmark measures nothing in the videos themselves"""

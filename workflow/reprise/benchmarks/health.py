@@ -1,4 +1,4 @@
-"""Describe the health of a run: what its answers look like, right or wrong, and whether the run looks broken."""
+"""Compute health metrics of a run, which describe its answers regardless of correctness, and detect broken runs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from reprise.models.inference.reasons import FAILURE_REASONS
 
 HEALTH_PREFIX = "health_"
 OPTION, RIGHT_OPTION = f"{HEALTH_PREFIX}option", f"{HEALTH_PREFIX}right_option"
-MOST_FREQUENT, DEGENERATE, SPREAD = f"{HEALTH_PREFIX}alike", f"{HEALTH_PREFIX}degenerate", f"{HEALTH_PREFIX}spread"
+MOST_FREQUENT_TEXT, DEGENERATE, SPREAD = f"{HEALTH_PREFIX}alike", f"{HEALTH_PREFIX}degenerate", f"{HEALTH_PREFIX}spread"
 OPTIONS_PROBABILITY = f"{HEALTH_PREFIX}share"
 EXTRACTED_BY = f"{HEALTH_PREFIX}read_by"
 UNPARSED, FAILED, TRUNCATED, CONTEXT_EXCEEDED = (
@@ -18,40 +18,44 @@ UNPARSED, FAILED, TRUNCATED, CONTEXT_EXCEEDED = (
     f"{HEALTH_PREFIX}cut",
     f"{HEALTH_PREFIX}context",
 )
+# Groups of the health metrics: a model's answers, and a judge's replies to them.
 ANSWERS, REPLIES = "answers", "replies"
 GROUP_SEPARATOR = ": "  # between a group and its option
 
 # A run looks broken beyond these thresholds. Shares are in percent.
-MIN_ANSWERS = 20  # Shares of fewer answers are not judged.
-# Share of one option among the answers, and its excess over the share of questions where it is right.
+MIN_ANSWERS = 20  # A run with fewer answers is not checked.
+# Share of one option among the answers, and its excess over the share of questions where the option is right.
 MAX_OPTION_SHARE, MIN_OPTION_EXCESS = 95.0, 20.0
 MIN_SPREAD = 1e-6  # standard deviation of scores
 MIN_OPTIONS_PROBABILITY = 50.0  # total probability of the options
 
 
 class HealthLimit(NamedTuple):
-    """The share of answers above which a run looks broken, and how a reason and a summary name them."""
+    """The share of answers above which a run looks broken."""
 
     max_share: float
     reason: str
+    """predicate of the sentence that reports the problem, such as `failed`; {note} is the metric row's note"""
     summary: str
+    """label of the share in a run's summary"""
 
 
-LIMITS = {
+HEALTH_LIMITS = {
     UNPARSED: HealthLimit(20.0, "could not be parsed", "unparsed"),
     FAILED: HealthLimit(5.0, "failed", "failed"),
     TRUNCATED: HealthLimit(10.0, "reached the token limit", "truncated at the token limit"),
     CONTEXT_EXCEEDED: HealthLimit(1.0, "had a prompt longer than the context", "with a prompt longer than the context"),
     DEGENERATE: HealthLimit(5.0, "have no words or repeat themselves", "degenerate"),
-    MOST_FREQUENT: HealthLimit(50.0, 'are "{note}"', "with the most frequent text"),
+    MOST_FREQUENT_TEXT: HealthLimit(50.0, 'are "{note}"', "with the most frequent text"),
 }
+"""metric -> limit of its share"""
 
 MIN_REPEATS = 4  # repetitions of the only character or the only word of an answer
 MIN_LOOP_WORDS = 20  # minimum number of words of a loop
 MIN_LOOP_REPEATS = 5  # minimum number of occurrences of each word of a loop, on average
 MAX_NOTE_CHARS = 30  # characters of the most frequent answer that a note quotes
 STILL_THINKING, BEYOND_CONTEXT = "still_thinking", "beyond_context"
-CAPTION_TOKENS = 77  # context length of the text encoders of CLIP-like models, which truncate longer captions
+TEXT_ENCODER_TOKENS = 77  # context length of the text encoders of CLIP-like models, which truncate longer captions
 
 
 def compute_health_metrics(
@@ -62,55 +66,62 @@ def compute_health_metrics(
     Without verdicts, only metrics that need no extracted answer are computed.
     """
     answers = _join_answers(requests, responses, verdicts, group)
-    answered = answers.filter(~pl.col("failed"))
-    nonempty = answered.filter(pl.col("text").str.strip_chars() != "")
+    successful_answers = answers.filter(~pl.col("failed"))
+    nonempty_answers = successful_answers.filter(pl.col("text").str.strip_chars() != "")
     yield _share_row(FAILED, group, answers["failed"])
     # Models refuse a prompt beyond the context; CLIP-like models truncate the caption instead.
-    is_truncated = (pl.col("ask") == "similarity") & (pl.col("tokens_in") >= CAPTION_TOKENS)
+    is_truncated = (pl.col("request_type") == "similarity") & (pl.col("tokens_in") >= TEXT_ENCODER_TOKENS)
     yield _share_row(
         CONTEXT_EXCEEDED,
         group,
         answers.select((pl.col("error") == BEYOND_CONTEXT) | is_truncated.fill_null(False)).to_series(),
     )
-    # A limit of one token truncates nothing, and a model that writes more tokens than the limit applies its own limit.
+    # A limit of one token truncates nothing. An answer with more tokens than the limit is not truncated by it.
     is_thinking = pl.col("error") == STILL_THINKING
-    limited = answers.filter(is_thinking | ((pl.col("tokens_out") > 0) & (pl.col("max_tokens") > 1)))
+    token_limited_answers = answers.filter(is_thinking | ((pl.col("tokens_out") > 0) & (pl.col("max_tokens") > 1)))
     yield _share_row(
-        TRUNCATED, group, limited.select(is_thinking | (pl.col("tokens_out") == pl.col("max_tokens"))).to_series()
+        TRUNCATED,
+        group,
+        token_limited_answers.select(is_thinking | (pl.col("tokens_out") == pl.col("max_tokens"))).to_series(),
     )
-    yield _share_row(DEGENERATE, group, nonempty.select(is_degenerate(pl.col("text"))).to_series())
+    yield _share_row(DEGENERATE, group, nonempty_answers.select(is_degenerate(pl.col("text"))).to_series())
     if group == ANSWERS:
-        written = nonempty.filter(ask="write")["text"].str.strip_chars()
-        counts = written.alias("text").value_counts().sort(["count", "text"], descending=[True, False])
-        text, count = counts.row(0) if counts.height else ("", 0)
+        written_texts = nonempty_answers.filter(request_type="write")["text"].str.strip_chars()
+        text_counts = written_texts.alias("text").value_counts().sort(["count", "text"], descending=[True, False])
+        text, count = text_counts.row(0) if text_counts.height else ("", 0)
         note = text if len(text) <= MAX_NOTE_CHARS else f"{text[:MAX_NOTE_CHARS]}..."
-        share = 100 * count / len(written) if count else None
-        yield _metric_row(MOST_FREQUENT, group, share, len(written), note if count else None)
+        share = 100 * count / len(written_texts) if count else None
+        yield _metric_row(MOST_FREQUENT_TEXT, group, share, len(written_texts), note if count else None)
     if verdicts is not None:
         yield _share_row(UNPARSED, group, answers["is_unparsed"])
-        # The share measures how much of the first token's probability the options have in total.
-        option_scores = answered.filter((pl.col("ask") == "score") & (pl.col("scores").list.len() > 1))["scores"]
+        # The options' total share of the first token's probability.
+        option_scores = successful_answers.filter(
+            (pl.col("request_type") == "score") & (pl.col("scores").list.len() > 1)
+        )["scores"]
         mean_total = option_scores.list.sum().mean()
         yield _metric_row(
             OPTIONS_PROBABILITY, group, 100 * mean_total if isinstance(mean_total, float) else None, len(option_scores)
         )
-        scores = answered.filter(pl.col("scores").list.len() > 0)["score"].drop_nulls()
+        scores = successful_answers.filter(pl.col("scores").list.len() > 0)["score"].drop_nulls()
         yield _metric_row(SPREAD, group, scores.std(), len(scores))
-        yield from _option_rows(answered.filter(pl.col("value") != ""), group)
+        yield from _option_rows(successful_answers.filter(pl.col("value") != ""), group)
 
 
 def compute_extractor_shares(verdicts: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield, for each extraction rule or extractor model, the share of the answers that it extracted, in percent."""
-    answered = verdicts.filter(~pl.col("failed"))
-    counts = (
-        answered["extracted_by"]
+    """Yield, for each extraction rule or judge, the share of the answers from which it extracted an option."""
+    successful_verdicts = verdicts.filter(~pl.col("failed"))
+    extractor_counts = (
+        successful_verdicts["extracted_by"]
         .replace("", "unparsed")
         .value_counts()
         .sort(["count", "extracted_by"], descending=[True, False])
     )
-    for name, count in counts.iter_rows():
+    for extractor, count in extractor_counts.iter_rows():
         yield _metric_row(
-            EXTRACTED_BY, f"{ANSWERS}{GROUP_SEPARATOR}{name}", 100 * count / answered.height, answered.height
+            EXTRACTED_BY,
+            f"{ANSWERS}{GROUP_SEPARATOR}{extractor}",
+            100 * count / successful_verdicts.height,
+            successful_verdicts.height,
         )
 
 
@@ -119,9 +130,9 @@ def _join_answers(
 ) -> pl.DataFrame:
     """Join each response with its request and with the answer extracted from it.
 
-    With verdicts, drop replies that have none: a judge is queried for every extraction rule, and verdicts are of one.
+    With verdicts, drop replies without a verdict: a judge replies for both extractors, and `verdicts` are of one.
     """
-    request_columns = requests.select("request_id", "ask", "options", "expected", "max_tokens")
+    request_columns = requests.select("request_id", "request_type", "options", "expected", "max_tokens")
     joined = responses.join(request_columns, on="request_id", how="left", maintain_order="left")
     did_fail = pl.col("error").is_in(list(FAILURE_REASONS))
     if verdicts is None:
@@ -144,7 +155,7 @@ def _share_row(metric: str, group: str, flags: pl.Series) -> dict[str, Any]:
 
 
 def is_degenerate(text: pl.Expr) -> pl.Expr:
-    """Return an expression that is true for texts without words, of one repeated character or word, or in a loop."""
+    """Return an expression that is true for texts without words, of one repeated character or word, or with a loop."""
     chars = text.str.replace_all(r"\s", "")
     words = text.str.to_lowercase().str.extract_all(r"[\p{L}\p{N}]+")
     word_count, distinct_count = words.list.len(), words.list.n_unique()
@@ -164,31 +175,35 @@ def _option_rows(answers: pl.DataFrame, group: str) -> Iterator[dict[str, Any]]:
         answers = answers.with_columns(options=pl.lit(replies, pl.List(pl.String)), expected=pl.lit(""))
     min_options = 1 if group == REPLIES else 2  # A judge whose replies are all equal has a single option.
     option_answers = answers.filter(pl.col("options").list.len() >= min_options).select("options", "value", "expected")
-    offered = option_answers.explode("options").group_by("options").agg(
+    counts_by_option = option_answers.explode("options").group_by("options").agg(
         pl.len(), (pl.col("value") == pl.col("options")).sum().alias("chosen"),
-        (pl.col("expected") == pl.col("options")).sum().alias("right"), (pl.col("expected") != "").sum().alias("known"),
+        (pl.col("expected") == pl.col("options")).sum().alias("right"),
+        (pl.col("expected") != "").sum().alias("with_expected"),
     )  # fmt: skip
-    for option, offered_count, chosen_count, right_count, expected_count in offered.sort("options").iter_rows():
-        yield _metric_row(
-            OPTION, f"{group}{GROUP_SEPARATOR}{option}", 100 * chosen_count / offered_count, offered_count
-        )
+    option_counts = counts_by_option.sort("options").iter_rows()
+    for option, offered_count, chosen_count, right_count, expected_count in option_counts:
+        option_group = f"{group}{GROUP_SEPARATOR}{option}"
+        yield _metric_row(OPTION, option_group, 100 * chosen_count / offered_count, offered_count)
         if expected_count:
-            yield _metric_row(
-                RIGHT_OPTION, f"{group}{GROUP_SEPARATOR}{option}", 100 * right_count / expected_count, expected_count
-            )
+            yield _metric_row(RIGHT_OPTION, option_group, 100 * right_count / expected_count, expected_count)
 
 
 # Interpretation of the health metrics
 
 
-def find_problems(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the reasons why a run looks broken, by its health metrics; an empty list if it looks healthy."""
-    rows_by_subject = {(row["metric"], row["group"]): row for row in rows if row["metric"].startswith(HEALTH_PREFIX)}
-    return list(dict.fromkeys(reason for row in rows_by_subject.values() if (reason := _reason(row, rows_by_subject))))
+def find_problems(metric_rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the problems that a run's health metrics show; an empty list if the run looks healthy."""
+    row_by_metric_and_group = {
+        (row["metric"], row["group"]): row for row in metric_rows if row["metric"].startswith(HEALTH_PREFIX)
+    }
+    problems = [_describe_problem(row, row_by_metric_and_group) for row in row_by_metric_and_group.values()]
+    return list(dict.fromkeys(filter(None, problems)))
 
 
-def _reason(row: Mapping[str, Any], rows_by_subject: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
-    """Return why a health metric looks broken; an empty text if it looks healthy."""
+def _describe_problem(
+    row: Mapping[str, Any], row_by_metric_and_group: Mapping[tuple[str, str], Mapping[str, Any]]
+) -> str:
+    """Return the problem that a health metric shows, or an empty text if it looks healthy."""
     metric, value, count = row["metric"], row["value"], row["requested"]
     answer_kind, _, option = row["group"].partition(GROUP_SEPARATOR)
     if value is None or (count < MIN_ANSWERS and not (metric == FAILED and value == 100)):
@@ -202,30 +217,37 @@ def _reason(row: Mapping[str, Any], rows_by_subject: Mapping[tuple[str, str], Ma
         )
         return reason if value < MIN_OPTIONS_PROBABILITY else ""
     if metric == OPTION:  # Nearly all answers are one option although it is right much less often.
-        right_share = rows_by_subject.get((RIGHT_OPTION, row["group"]), {}).get("value")
+        right_share = row_by_metric_and_group.get((RIGHT_OPTION, row["group"]), {}).get("value")
         is_broken = value >= MAX_OPTION_SHARE and (right_share is None or value - right_share >= MIN_OPTION_EXCESS)
         right_note = f", which is right for {right_share:.1f} %" if right_share is not None else ""
         return f'{value:.1f} % of {count} {answer_kind} are "{option}"{right_note}' if is_broken else ""
-    if metric in LIMITS and value > LIMITS[metric].max_share:
-        return f"{value:.1f} % of {count} {answer_kind} {LIMITS[metric].reason.format(note=row['note'])}"
+    if metric in HEALTH_LIMITS and value > HEALTH_LIMITS[metric].max_share:
+        return f"{value:.1f} % of {count} {answer_kind} {HEALTH_LIMITS[metric].reason.format(note=row['note'])}"
     return ""
 
 
-def summarize(rows: Sequence[Mapping[str, Any]]) -> str:
+def summarize_health(metric_rows: Sequence[Mapping[str, Any]]) -> str:
     """Return a one-line summary of a run's health metrics."""
-    options = [
-        f"{row['group'].partition(GROUP_SEPARATOR)[2]} {row['value']:.1f} %" for row in rows if row["metric"] == OPTION
-    ]
-    shares = [
-        f"{row['value']:.1f} % {LIMITS[row['metric']].summary}"
-        for row in rows
-        if row["metric"] in LIMITS and row["value"]
-    ]
-    spread = [f"scores spread by {row['value']:.3g}" for row in rows if row["metric"] == SPREAD and row["value"]]
-    extractors = [
+    option_shares = [
         f"{row['group'].partition(GROUP_SEPARATOR)[2]} {row['value']:.1f} %"
-        for row in rows
+        for row in metric_rows
+        if row["metric"] == OPTION
+    ]
+    problem_shares = [
+        f"{row['value']:.1f} % {HEALTH_LIMITS[row['metric']].summary}"
+        for row in metric_rows
+        if row["metric"] in HEALTH_LIMITS and row["value"]
+    ]
+    score_spread = [
+        f"scores spread by {row['value']:.3g}" for row in metric_rows if row["metric"] == SPREAD and row["value"]
+    ]
+    extractor_shares = [
+        f"{row['group'].partition(GROUP_SEPARATOR)[2]} {row['value']:.1f} %"
+        for row in metric_rows
         if row["metric"] == EXTRACTED_BY
     ]
-    sections = [", ".join([*options, *spread, *shares]), f"extracted by: {', '.join(extractors)}" if extractors else ""]
+    sections = [
+        ", ".join([*option_shares, *score_spread, *problem_shares]),
+        f"extracted by: {', '.join(extractor_shares)}" if extractor_shares else "",
+    ]
     return "; ".join(filter(None, sections))

@@ -35,10 +35,10 @@ def read_ratings(path: Path, run: str | None = None, max_rating: int = DEFAULT_M
     )
     ratings = frame["rating"].cast(pl.Float64, strict=False)
     rows = zip(frame["run"], frame["rating"], ratings, strict=True)
-    for line, (rated_run, text, rating) in enumerate(rows, start=2):
+    for line_number, (rated_run, text, rating) in enumerate(rows, start=2):
         maximum = max_rating if run in (None, rated_run) else LARGEST_MAX_RATING
         if rating is None or not 0 <= rating <= maximum:
-            raise UserError(f"{path}: line {line}: rating '{text}' is not a number from 0 to {maximum}.")
+            raise UserError(f"{path}: line {line_number}: rating '{text}' is not a number from 0 to {maximum}.")
     return (
         frame.with_columns(rating=ratings).group_by("run", "item_id", maintain_order=True).agg(pl.col("rating").mean())
     )
@@ -57,15 +57,15 @@ def measure_judge_error(
 ) -> list[Measure]:
     """Return the judge's mean absolute error against human ratings, over the rated answers of a run.
 
-    An answer that the judge did not rate counts as 0, as in the mean ratings. The `authors` convention leaves it out.
+    An answer that the judge did not rate counts as 0, as in the mean ratings; the `authors` convention leaves it out.
     With `is_sample`, `items` are a sample of the benchmark, and ratings of other items are ignored.
     """
     run_ratings = ratings.filter(pl.col("run") == run)
-    unknown = run_ratings.filter(~pl.col("item_id").is_in(items["item_id"].to_list()))
-    if unknown.height and not is_sample:
+    unknown_ratings = run_ratings.filter(~pl.col("item_id").is_in(items["item_id"].to_list()))
+    if unknown_ratings.height and not is_sample:
         raise UserError(
-            f"ratings of {run}: no item '{unknown['item_id'][0]}' in the benchmark ({unknown.height} such rows). "
-            "Correct the ids or remove the rows."
+            f"ratings of {run}: no item '{unknown_ratings['item_id'][0]}' in the benchmark "
+            f"({unknown_ratings.height} such rows). Correct the ids or remove the rows."
         )
     rows = verdicts.join(run_ratings.select("item_id", "rating"), on="item_id").join(
         items.select("item_id", "cluster"), on="item_id"

@@ -35,7 +35,7 @@ class RequestsKey(BenchmarkKey):
     """Settings of the stage `requests`: the form, prompt and items of a protocol."""
 
     form: str
-    ask: str
+    request_type: str
     max_tokens: int
     items: str | None = None
     prompt: Prompt
@@ -46,7 +46,7 @@ class JudgeRequestsKey(BenchmarkKey):
     """Settings of the stage `judge_requests`: the requests to a judge about the answers to a protocol."""
 
     form: str
-    rated_to: int = 3
+    max_rating: int = 3
     max_tokens: int
     prompt: Prompt
     is_unparsed_only: bool = False
@@ -66,5 +66,5 @@ class MetricsKey(BenchmarkKey):
     """whether the run has a sample of the items, while annotators rated answers about all items"""
     ratings_sha256: str = ""
     """digest of the human ratings that a judge is compared with"""
-    rated_to: int = 3
+    max_rating: int = 3
     """highest rating of judges and annotators"""

@@ -8,15 +8,18 @@ from pathlib import Path
 from reprise.core.errors import UserError, unknown_name_error
 from reprise.core.yaml_files import load_yaml
 
-# Private-use characters occur in no caption. This one stands for the number of frames until the plan is known.
+# The markers are private-use characters, which occur in no caption.
 FRAME_COUNT_MARKER = "\ue000"
-# This one marks the position of the frames if they do not precede the whole text.
+"""placeholder for the number of frames, until inference reads the frame plan"""
 FRAMES_MARKER = "\ue001"
+"""position of the frames, if they do not precede the whole text"""
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True)
 class Prompt:
+    """Templates of the system prompt, empty if there is none, and of the user prompt."""
+
     system: str
     user: str
 
@@ -28,9 +31,9 @@ def load_prompts(path: Path) -> dict[str, Prompt]:
         if not isinstance(entry, dict) or "user" not in entry or not entry.keys() <= {"source", "system", "user"}:
             content = sorted(map(str, entry)) if isinstance(entry, dict) else repr(entry)
             raise UserError(f"{path}: {name}: found {content}, expected user, and optionally system and source.")
-        for key, text in entry.items():
+        for field, text in entry.items():
             if not isinstance(text, str):
-                raise UserError(f"{path}: {name}.{key}: should be a text, found {text!r:.60}. Write it in quotes.")
+                raise UserError(f"{path}: {name}.{field}: should be a text, found {text!r:.60}. Write it in quotes.")
         if "{frames}" in entry.get("system", "") or entry["user"].count("{frames}") > 1:
             raise UserError(
                 f"{path}: {name}: {{frames}} may occur once in `user` and not in `system`. Remove the others."
@@ -47,12 +50,12 @@ def fill_template(template: str, values: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda match: replacements[match[1]], template)
 
 
-def fill_frame_count(text: str, frames: int) -> str:
+def fill_frame_count(text: str, frame_count: int) -> str:
     """Return the final prompt, with the number of frames filled in."""
-    return text.replace(FRAME_COUNT_MARKER, str(frames))
+    return text.replace(FRAME_COUNT_MARKER, str(frame_count))
 
 
 def split_at_frames(text: str) -> tuple[str, str]:
-    """Return the text before the frames, and the whole text without the frames' marker."""
+    """Return the text before the frames' marker, and the whole text without the marker."""
     lead, marker, tail = text.partition(FRAMES_MARKER)
     return (lead, lead + tail) if marker else ("", text)

@@ -15,7 +15,7 @@ class Question(NamedTuple):
     """One request about an item, before the prompt is filled in."""
 
     role: str
-    """which question about the item it is, such as `pos` or `neg`; unique within one item"""
+    """name of the question, such as `pos` or `neg`; unique within one item"""
     values: Mapping[str, str]
     """placeholder of the prompt -> its text"""
     options: Sequence[str] = ()
@@ -32,7 +32,7 @@ class PerItemForm:
     build_questions: Callable[[Item], Iterable[Question]]
     is_eligible: Callable[[Item], bool] | None = None
 
-    def questions(self, items: Sequence[Item]) -> Iterator[tuple[str, Item, Question]]:
+    def iter_questions(self, items: Sequence[Item]) -> Iterator[tuple[str, Item, Question]]:
         """Yield subject id, item and question for each question about the items."""
         for item in filter(self.is_eligible, items):
             yield from ((item.item_id, item, question) for question in self.build_questions(item))
@@ -40,19 +40,21 @@ class PerItemForm:
 
 @dataclass(frozen=True)
 class PerClipForm:
-    """A form with one question about all items of a clip; its request names the first of them."""
+    """A form with one question about all items of a clip; its request has the id of the first item."""
 
     build_question: Callable[[Sequence[Item]], Question]
     is_eligible: Callable[[Item], bool] | None = None
 
-    def questions(self, items: Sequence[Item]) -> Iterator[tuple[str, Item, Question]]:
+    def iter_questions(self, items: Sequence[Item]) -> Iterator[tuple[str, Item, Question]]:
         """Yield clip id, first item and question for each clip of the items."""
-        by_clip = group_by_key(filter(self.is_eligible, items), lambda item: item.clip_id)
-        return ((clip_id, members[0], self.build_question(members)) for clip_id, members in by_clip.items())
+        items_by_clip = group_by_key(filter(self.is_eligible, items), lambda item: item.clip_id)
+        return (
+            (clip_id, clip_items[0], self.build_question(clip_items)) for clip_id, clip_items in items_by_clip.items()
+        )
 
 
 QuestionForm: TypeAlias = PerItemForm | PerClipForm
-"""A form of question. `questions` yields the id of the subject (item or clip), an item of it, and the question."""
+"""A form of question. `iter_questions` yields the id of the subject (item or clip), an item of it, and the question."""
 
 
 def build_request_row(
@@ -64,7 +66,7 @@ def build_request_row(
         "item_id": item.item_id,
         "clip_id": item.clip_id,
         "role": question.role,
-        "ask": request_type,
+        "request_type": request_type,
         "system": fill_template(prompt.system, question.values),
         "prompt": fill_template(prompt.user, question.values),
         "options": question.options,
@@ -77,8 +79,8 @@ def build_request_row(
 def build_requests(
     form: QuestionForm, items: pl.DataFrame, prompt: Prompt, request_type: str, max_tokens: int
 ) -> pl.DataFrame:
-    """Return the requests of a form of question about the items."""
-    questions = form.questions(to_items(items))
+    """Return the table of requests of a form of question about the items."""
+    questions = form.iter_questions(to_items(items))
     rows = [
         build_request_row(f"{subject_id}#{question.role}", item, question, prompt, request_type, max_tokens)
         for subject_id, item, question in questions

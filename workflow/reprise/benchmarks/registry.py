@@ -1,4 +1,4 @@
-"""Find and load benchmarks. A benchmark is a folder beside this file with the modules below; nothing else registers it.
+"""Find and load benchmarks. A benchmark is a folder beside this file with these modules, and needs no registration.
 
     release.py          read_release  the authors' files -> clips and items           types in annotations.py
     questions.py        FORMS         form of question -> questions about an item     question_forms.py
@@ -9,9 +9,9 @@
     analyses.py         ANALYSES      further groups of items                         scoring.py (optional)
     data_statistics.py  STATISTICS    numbers of the data itself                      data_statistics.py (optional)
 
-release, questions and scores do not import each other. Names that several of them need, such as those of groups, are in
-another module of the folder. `FORMS` and `SCORES` have the same forms as keys, and each protocol in
-config/benchmarks/<name>.yaml selects one.
+The modules release, questions and scores do not import each other. Constants that several of them need, such as names
+of groups, are in another module of the folder. `FORMS` and `SCORES` have the same forms as keys; each protocol in
+config/benchmarks/<name>.yaml selects one form.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ class ReleaseModule(Protocol):
     def read_release(self, files: Sequence[Path], clips: ClipSource, options: Mapping[str, object]) -> Annotations:
         """Read a release and return its clips and items.
 
-        An entry with an error is kept with its flaws (`Flaws` in annotations.py) and counted.
+        An entry with an error stays in the tables with its flaws (`Flaws` in annotations.py) and is counted.
 
         Args:
             files: The files of the release.
@@ -73,56 +73,56 @@ def benchmark_names() -> tuple[str, ...]:
     return tuple(path.name for path in folders if all((path / f"{module}.py").is_file() for module in REQUIRED_MODULES))
 
 
-def _folder(benchmark: str) -> str:
+def _folder_name(benchmark: str) -> str:
     """Return the folder of a benchmark; the unfiltered variant of a benchmark shares its folder."""
     return benchmark.removesuffix(UNFILTERED)
 
 
 def module_name(benchmark: str, module: str) -> str:
     """Return the import string of one module of a benchmark."""
-    return f"reprise.benchmarks.{_folder(benchmark)}.{module}"
+    return f"reprise.benchmarks.{_folder_name(benchmark)}.{module}"
 
 
 def has_module(benchmark: str, module: str) -> bool:
     """Return whether a benchmark has an optional module: `answers`, `analyses` or `data_statistics`."""
-    return (BENCHMARKS_FOLDER / _folder(benchmark) / f"{module}.py").is_file()
+    return (BENCHMARKS_FOLDER / _folder_name(benchmark) / f"{module}.py").is_file()
 
 
 def load_release(benchmark: str) -> ReleaseModule:
     """Return the module that reads a benchmark's release."""
-    return cast(ReleaseModule, _load(benchmark, "release"))
+    return cast(ReleaseModule, _load_module(benchmark, "release"))
 
 
 def load_questions(benchmark: str) -> QuestionsModule:
     """Return the module with a benchmark's forms of questions."""
-    return cast(QuestionsModule, _load(benchmark, "questions"))
+    return cast(QuestionsModule, _load_module(benchmark, "questions"))
 
 
 def load_scores(benchmark: str) -> ScoresModule:
     """Return the module with a benchmark's scoring."""
-    return cast(ScoresModule, _load(benchmark, "scores"))
+    return cast(ScoresModule, _load_module(benchmark, "scores"))
 
 
 def load_answers(benchmark: str) -> Mapping[str, AnswerSelector]:
     """Return the functions that select the answers for a judge, by form of question; empty if none are judged."""
-    module = _load(benchmark, "answers")
+    module = _load_module(benchmark, "answers")
     return module.ANSWERS if module else {}
 
 
 def load_analyses(benchmark: str) -> "AnalysisGroups | None":
     """Return the groups of a benchmark's analyses; None if it has no such module."""
-    module = _load(benchmark, "analyses")
+    module = _load_module(benchmark, "analyses")
     return module.ANALYSES if module else None
 
 
 def load_statistics(benchmark: str) -> DataStatistics:
     """Return a benchmark's data statistics; empty ones if it has no such module."""
-    module = _load(benchmark, "data_statistics")
+    module = _load_module(benchmark, "data_statistics")
     return module.STATISTICS if module else DataStatistics()
 
 
-def _load(benchmark: str, part: str) -> Any:
+def _load_module(benchmark: str, module: str) -> Any:
     """Import a module of a benchmark; return None if it is optional and the benchmark lacks it."""
-    if _folder(benchmark) not in benchmark_names():
+    if _folder_name(benchmark) not in benchmark_names():
         raise unknown_name_error("benchmark", benchmark, benchmark_names(), "config")
-    return import_module(module_name(benchmark, part)) if has_module(benchmark, part) else None
+    return import_module(module_name(benchmark, module)) if has_module(benchmark, module) else None

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from reprise.benchmarks.annotations import Item, is_in, to_items
+from reprise.benchmarks.annotations import Item, is_in_group, to_items
 from reprise.stats.measures import Measure, compute_measure, unit_weights
 
 Convention: TypeAlias = Literal["fixed", "authors"]
@@ -29,7 +29,7 @@ class RunAnswers(NamedTuple):
     """one row per request that was sent"""
     convention: Convention = "fixed"
 
-    def rows(self) -> pl.DataFrame:
+    def join_verdicts(self) -> pl.DataFrame:
         """Return the queried items joined with their verdicts, for forms with one request per item."""
         verdict_columns = self.verdicts.select("item_id", "value", "score", "right", "failed", "unparsed")
         return self.items.join(verdict_columns, on="item_id", how="inner", maintain_order="left")
@@ -60,26 +60,26 @@ class Scoring:
     compute_questions: Callable[[RunAnswers], QuestionScores] | None = None
     """the score of each question, for temporal profiles; None if the form has none"""
     headline_metric: str = ""
-    """the metric of `compute_outcomes` that the benchmark's tables lead with"""
+    """the main metric of the benchmark's tables, one of those of `compute_outcomes`"""
     averaged_tasks: tuple[str, ...] = ()
-    """tasks whose mean the headline number is; if empty, it is the mean of all samples"""
+    """tasks that the headline number averages; if empty, it is the mean of all samples"""
     max_score: float = 100
     """score if `right` is 1 for every sample"""
     chance: Mapping[str, float] = field(default_factory=dict)
     """metric -> score of random answers to this form, in percent, if it differs from CHANCE"""
 
 
-def filter_group(items: pl.DataFrame, group: str, groups: GroupFilters) -> pl.DataFrame:
-    """Return the items of a group: by its expression in `groups`, else those that name the group themselves."""
-    return items.filter(groups.get(group, is_in(group)))
+def filter_group(items: pl.DataFrame, group: str, group_filters: GroupFilters) -> pl.DataFrame:
+    """Return the items of a group, selected by its filter or else by the items' own `groups`."""
+    return items.filter(group_filters.get(group, is_in_group(group)))
 
 
-def accuracy_questions(chance: float | None, run_answers: RunAnswers) -> QuestionScores:
+def score_items(chance: float | None, run_answers: RunAnswers) -> QuestionScores:
     """Score the questions of a form with one request per item: right or wrong."""
-    return QuestionScores("accuracy per question", chance, run_answers.rows().select(SAMPLE_COLUMNS))
+    return QuestionScores("accuracy per question", chance, run_answers.join_verdicts().select(SAMPLE_COLUMNS))
 
 
-def verdict_questions(chance: float, run_answers: RunAnswers) -> QuestionScores:
+def score_requests(chance: float, run_answers: RunAnswers) -> QuestionScores:
     """Score each request as a question of its own, for a form with several requests per item."""
     verdicts = run_answers.verdicts.select("item_id", "role", "right")
     rows = verdicts.join(run_answers.items.select("item_id", "cluster", "task"), on="item_id", how="inner")
@@ -89,36 +89,37 @@ def verdict_questions(chance: float, run_answers: RunAnswers) -> QuestionScores:
     )
 
 
-def accuracy_scoring(metric: str, groups: GroupFilters) -> Scoring:
+def build_accuracy_scoring(metric: str, group_filters: GroupFilters) -> Scoring:
     """Return the scoring for a form with one question per item: the share of items answered right.
 
     Failed and unparsed answers are wrong under both conventions.
     """
 
     def compute_measures(run_answers: RunAnswers, level: float) -> list[Measure]:
-        members = {group: run_answers.rows().filter(is_member) for group, is_member in groups.items()}
+        rows = run_answers.join_verdicts()
+        rows_by_group = {group: rows.filter(is_member) for group, is_member in group_filters.items()}
         return [
-            compute_measure(metric, group, rows, [(rows["right"], unit_weights(rows))], level)
-            for group, rows in members.items()
+            compute_measure(metric, group, group_rows, [(group_rows["right"], unit_weights(group_rows))], level)
+            for group, group_rows in rows_by_group.items()
         ]
 
     return Scoring(
         frozenset({metric}),
         compute_measures,
-        lambda run_answers: {metric: run_answers.rows().select(SAMPLE_COLUMNS)},
-        partial(accuracy_questions, None),
+        lambda run_answers: {metric: run_answers.join_verdicts().select(SAMPLE_COLUMNS)},
+        partial(score_items, None),
         metric,
     )
 
 
-# Groups that no release names are derived from items' texts or from measurements of their clips.
+# Groups of analyses are not in the release. They are derived from items' texts or from clip metadata.
 
 MetadataByClip: TypeAlias = Mapping[str, Mapping[str, Any]]
-"""Clip -> its measured metadata; empty if nothing was measured."""
+"""Clip id -> metadata of the clip; empty if no clip was measured."""
 
 
 class Range(NamedTuple):
-    """A group of the items whose number is above `lower` and at most `upper`."""
+    """A group of the items with a measurement above `lower` and at most `upper`."""
 
     group: str
     lower: float
@@ -136,13 +137,13 @@ class AnalysisGroups:
 
 
 def find_range_group(number: float | None, ranges: Sequence[Range]) -> Iterator[str]:
-    """Yield the group of the range that contains a number; nothing for an unknown number."""
+    """Yield the group of the range that contains a number; nothing if the number is None."""
     if number is not None:
         yield from (range_.group for range_ in ranges if range_.lower < number <= range_.upper)
 
 
-def nonempty_groups(items: pl.DataFrame, groups: Sequence[str]) -> list[str]:
-    """Return those groups that contain any item; without clip metadata, groups that depend on it are empty."""
+def list_nonempty_groups(items: pl.DataFrame, groups: Sequence[str]) -> list[str]:
+    """Return the groups that contain an item; without clip metadata, groups that depend on it are empty."""
     present_groups = set(items["groups"].explode().unique())
     return [group for group in groups if group in present_groups]
 

@@ -1,4 +1,4 @@
-"""Export results: data frames for notebooks, answers in the authors' file formats, and static questions."""
+"""Data frames for notebooks, and the commands `export` (answers in the authors' file formats) and `static`."""
 
 import csv
 import sys
@@ -10,7 +10,7 @@ import polars as pl
 
 from reprise.benchmarks.annotations import select_items
 from reprise.benchmarks.mmbench_video.scores import average_ratings
-from reprise.commands.shared import extractor_name, load_plan, require_file
+from reprise.commands.shared import get_extractor_name, load_plan, require_file
 from reprise.core.errors import UserError
 from reprise.core.paths import TABLES
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS, read_table
@@ -39,12 +39,17 @@ def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> pl.
         requests_path = require_file(paths.requests(selected_run.benchmark, selected_run.protocol), "answers")
         requests = read_table(requests_path, REQUESTS)
         responses = read_table(require_file(paths.responses(selected_run), "answers"), RESPONSES)
-        verdicts_path = require_file(paths.verdicts(selected_run, extractor_name(plan, selected_run)), "answers")
+        verdicts_path = require_file(paths.verdicts(selected_run, get_extractor_name(plan, selected_run)), "answers")
         verdicts = read_table(verdicts_path, VERDICTS)
-    keys = ["item_id", "role"]
+    join_columns = ["item_id", "role"]
     return (
-        responses.select(*keys, "text", "scores", "frames_shown", "error", "message")
-        .join(requests.select(*keys, "prompt", "options", "expected"), on=keys, how="left", maintain_order="left")
+        responses.select(*join_columns, "text", "scores", "frames_shown", "error", "message")
+        .join(
+            requests.select(*join_columns, "prompt", "options", "expected"),
+            on=join_columns,
+            how="left",
+            maintain_order="left",
+        )
         .join(
             items.select("item_id", "clip_id", "cluster", "task", "groups"),
             on="item_id",
@@ -52,8 +57,8 @@ def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> pl.
             maintain_order="left",
         )
         .join(
-            verdicts.select(*keys, "value", "extracted_by", "score", "right", "unparsed", "failed"),
-            on=keys,
+            verdicts.select(*join_columns, "value", "extracted_by", "score", "right", "unparsed", "failed"),
+            on=join_columns,
             how="left",
             maintain_order="left",
         )
@@ -87,7 +92,7 @@ ANSWER_COLUMNS = {
 
 
 def export_run(query: str, folder: Path, suite: str | None = None) -> None:
-    """Write a run's answers in the authors' format and print the paths; requests with a missing clip are failures."""
+    """Write a run's answers in the authors' format and print the paths; a missing clip counts as a failure."""
     plan = load_plan(suite)
     run = plan.find_run(query)
     protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]
@@ -117,9 +122,9 @@ def export_run(query: str, folder: Path, suite: str | None = None) -> None:
 
 
 def list_static(runs: Sequence[str], judge: str | None, min_rating: float, suite: str | None = None) -> None:
-    """Print item and mean rating of every static question of MMBench-Video as csv; the counts go to stderr.
+    """Print item and mean rating of every static question of MMBench-Video as csv, and the counts to stderr.
 
-    A static question can be answered from a single random frame; appendix C.1 of the paper drops these questions.
+    A model can answer a static question from a single random frame; appendix C.1 of the paper drops these questions.
     """
     plan = load_plan(suite)
     paths = [

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from reprise.commands.shared import inference_inputs, load_clip_requests, load_plan
+from reprise.commands.shared import list_inference_inputs, load_clip_requests, load_plan
 from reprise.config.model import Model
 from reprise.core.errors import UserError, reject_unknown
 from reprise.core.paths import Run
@@ -19,11 +19,11 @@ from reprise.models.inference.reasons import FAILURE_REASONS, describe_failure
 from reprise.models.inference.resident import end_idle_process
 from reprise.models.inference.vision_check import PLANNED_FRAMES, VisionCheck, run_vision_check
 from reprise.models.local.gpus import take_gpus
-from reprise.models.local.weights import WEIGHT_PATTERN, snapshot_folder
+from reprise.models.local.weights import WEIGHT_PATTERN, get_snapshot_folder
 from reprise.models.remote.serving.host import ServerProcess
 from reprise.models.settings import DEFAULT_OPTION_SHARE
-from reprise.plan.builds import check_model_gpus, find_build
-from reprise.plan.run_keys import check_frames_setting, make_server, weights_identity
+from reprise.plan.builds import check_model_gpus, find_torch_build
+from reprise.plan.run_keys import build_model_server, check_frames_setting, identify_weights
 from reprise.plan.runs import Plan
 
 CHECKABLE_REQUEST_TYPES = ("score", "choose")
@@ -34,8 +34,8 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
     """Query a model with a few of the suite's requests and print a summary.
 
     Raises:
-        UserError: The model cannot be checked, all requests of a run fail, the answers do not depend on the clip, or
-            the scores hold too little of the probability.
+        UserError: The model cannot be checked; or all requests of a run fail, its answers do not depend on the clip,
+            or its options have too little probability.
     """
     plan = load_plan(suite)
     reject_unknown("model", [slug], plan.config.models, "check")
@@ -46,19 +46,21 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
             "that accept frames can be checked."
         )
     check_model_gpus(slug, model)
-    _check_frames(plan, slug, model)
+    _require_frames_setting(plan, slug, model)
     if ADAPTERS[model.adapter].needs_weights:
-        for line in _notes(plan, slug, model):
+        for line in _collect_notes(plan, slug, model):
             print(line)
-    runs = _runs_with_data(plan, slug, model)
+    runs = _find_runs_with_data(plan, slug, model)
     problems: list[str] = []
-    with _loaded(plan, slug, model) as adapter:
+    with _load_model(plan, slug, model) as adapter:
         for run in runs:
-            check = run_vision_check(adapter, _sample(plan, run, questions // len(runs)))
-            print("\n".join(_lines(run, check)))
+            check = run_vision_check(adapter, _sample_requests(plan, run, questions // len(runs)))
+            print("\n".join(_format_check(run, check)))
             if check.failures.total() == check.request_count:
                 reason, _ = check.failures.most_common(1)[0]
-                problems.append(f"every request of {run.name} failed: {describe_failure(reason, check.message)}.")
+                problems.append(
+                    f"every request of {run.name} failed: {describe_failure(reason, check.first_failure_message)}."
+                )
             elif check.is_video_ignored:
                 problems.append(
                     f"{run.name}: the model ignores the video. No answer changes with another clip's frames: do not "
@@ -70,24 +72,24 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
                 problems.append(
                     f"{run.name}: the options hold {100 * check.option_share:.2g} % of the probability of an answer's "
                     "first token, so the scores are meaningless, and the run would abort after its first requests. If "
-                    "the model reasons before it answers, set `template_arguments`, or use protocols with `ask: "
-                    "choose` or `ask: write`."
+                    "the model reasons before it answers, set `template_arguments`, or use protocols with "
+                    "`request_type: choose` or `request_type: write`."
                 )
     if ADAPTERS[model.adapter].needs_weights:
-        print("\n".join(_memory(model)))
+        print("\n".join(_format_memory(model)))
     if problems:
         raise UserError(f"{slug}: " + " ".join(problems))
     print(f"{slug} uses its clips.")
 
 
-def _check_frames(plan: Plan, slug: str, model: Model) -> None:
-    """Raise a UserError that names the right `settings.frames` if a served model lacks this setting."""
+def _require_frames_setting(plan: Plan, slug: str, model: Model) -> None:
+    """Raise a UserError with the suitable value of `settings.frames` if a served model lacks this setting."""
     try:
         check_frames_setting(slug, model)
     except UserError as error:
         from reprise.models.local.checks import detect_frame_mode
 
-        folder, code = _weights(plan, slug, model), model.trust_remote_code
+        folder, code = _find_weights(plan, slug, model), model.trust_remote_code
         mode = detect_frame_mode(ModelSpec(folder, "cpu", 1, model.dtype, model.attention, code, {}))
         raise UserError(
             f"config/models/{slug}.yaml: settings.frames: missing. The processor and the chat template of this "
@@ -95,11 +97,15 @@ def _check_frames(plan: Plan, slug: str, model: Model) -> None:
         ) from error
 
 
-def _notes(plan: Plan, slug: str, model: Model) -> Iterable[str]:
-    """Return notes on a model's files; a UserError reports an unsupported model before any weights are loaded."""
+def _collect_notes(plan: Plan, slug: str, model: Model) -> Iterable[str]:
+    """Return notes on a model's files.
+
+    Raises:
+        UserError: The adapter does not support the model; its weights are not loaded yet.
+    """
     from reprise.models.local.checks import collect_notes, find_incompatibilities
 
-    folder, code = _weights(plan, slug, model), model.trust_remote_code
+    folder, code = _find_weights(plan, slug, model), model.trust_remote_code
     spec = ModelSpec(folder, "cpu", 1, model.dtype, model.attention, code, model.settings, has_frames=True)
     if problems := list(find_incompatibilities(model.adapter, spec)):
         raise UserError(f"{slug}: " + " ".join(problems))
@@ -107,15 +113,15 @@ def _notes(plan: Plan, slug: str, model: Model) -> Iterable[str]:
 
 
 def _request_type(plan: Plan, run: Run) -> str:
-    return plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
+    return plan.config.benchmarks[run.benchmark].protocols[run.protocol].request_type
 
 
 def is_checkable_model(model: Model) -> bool:
-    """Return whether a model can be checked: it accepts frames and costs no money."""
+    """Return whether a model can be checked: it receives frames and costs no money."""
     adapter = ADAPTERS[model.adapter]
     is_model = model.has_weights or (adapter.is_remote and not adapter.is_paid(model.settings))
     return (
-        adapter.frame_support == "shown"
+        adapter.frame_support == "optional"
         and is_model
         and not {*CHECKABLE_REQUEST_TYPES}.isdisjoint(adapter.get_request_types(model.settings))
     )
@@ -128,17 +134,17 @@ def is_checkable_run(plan: Plan, run: Run) -> bool:
     )
 
 
-def _runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
-    """Return one run with existing data for each `ask` of the model; runs of the model itself take precedence."""
+def _find_runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
+    """Return one run with existing data for each request type of the model; the model's own runs take precedence."""
     supported = ADAPTERS[model.adapter].get_request_types(model.settings)
     candidates = [run for run in plan.runs() if _request_type(plan, run) in supported and is_checkable_run(plan, run)]
     runs_by_type: dict[str, Run] = {}
     for run in sorted(candidates, key=lambda run: (run.model != slug, run)):
-        if all(map(Path.is_file, inference_inputs(plan, run))):
+        if all(map(Path.is_file, list_inference_inputs(plan, run))):
             runs_by_type.setdefault(_request_type(plan, run), Run(run.benchmark, run.protocol, run.sampling, slug))
     if not runs_by_type:
         hint = (
-            f" Make them first: snakemake {' '.join(map(str, inference_inputs(plan, candidates[0])))}"
+            f" Make them first: snakemake {' '.join(map(str, list_inference_inputs(plan, candidates[0])))}"
             if candidates
             else ""
         )
@@ -148,12 +154,12 @@ def _runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
     return list(runs_by_type.values())
 
 
-def _sample(plan: Plan, run: Run, questions: int) -> list[PendingRequests]:
+def _sample_requests(plan: Plan, run: Run, questions: int) -> list[PendingRequests]:
     batches = [batch for batch in load_clip_requests(plan, run) if batch.clip.indices]
     if len(batches) < 2:
         raise UserError(
-            f"check: {plan.results.frames(run.benchmark, run.sampling)} has frames of {len(batches)} clips; the check "
-            "needs two, to send the frames of one instead of those of the other."
+            f"check: {plan.results.frames(run.benchmark, run.sampling)} has frames of {len(batches)} clips. The check "
+            "needs two clips to exchange their frames."
         )
     sample = random.Random(0).sample(batches, min(12, len(batches)))
     for batch in sample:
@@ -161,8 +167,8 @@ def _sample(plan: Plan, run: Run, questions: int) -> list[PendingRequests]:
     return [PendingRequests(batch.clip, batch.requests[: max(1, questions // len(sample))]) for batch in sample]
 
 
-def _weights(plan: Plan, slug: str, model: Model) -> Path:
-    folder = Path(model.checkpoint or snapshot_folder(str(model.repo), str(model.revision), plan.store))
+def _find_weights(plan: Plan, slug: str, model: Model) -> Path:
+    folder = Path(model.checkpoint or get_snapshot_folder(str(model.repo), str(model.revision), plan.store))
     if not any(any(folder.glob(pattern)) for pattern in (WEIGHT_PATTERN, *model.files)):
         hint = f"Fetch them first: snakemake {plan.results.weights(slug)}" if model.repo else "Correct `checkpoint`."
         raise UserError(f"config/models/{slug}.yaml: no weights in {folder}. {hint}")
@@ -170,34 +176,39 @@ def _weights(plan: Plan, slug: str, model: Model) -> Path:
 
 
 @contextmanager
-def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
-    """Yield the adapter of a model that is loaded here, or served by a new or a running server."""
-    folder, settings = _weights(plan, slug, model) if model.has_weights else None, model.settings
+def _load_model(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
+    """Yield the adapter of a model, which is loaded in this process or served by a new or running server."""
+    folder, settings = _find_weights(plan, slug, model) if model.has_weights else None, model.settings
     with ExitStack() as stack:
-        for lock in take_gpus(model.gpus, plan.store.root / "locks", slug, find_build(model), end_idle_process):
+        for lock in take_gpus(model.gpus, plan.store.root / "locks", slug, find_torch_build(model), end_idle_process):
             stack.callback(lock.release)  # The GPUs stay locked while the model is in use.
-        serving, hosting, _, server_settings = make_server(model, weights_identity(slug, model, plan.store))
+        serving, hosting, _, server_settings = build_model_server(model, identify_weights(slug, model, plan.store))
         if serving is not None and hosting is not None and folder is not None:
             log = plan.results.log("check", slug).with_suffix(".server.log")
             host = ServerProcess(
-                serving, hosting, weights=folder, name=server_settings["model"], store=plan.store, log_file=log
+                serving,
+                hosting,
+                weights_folder=folder,
+                model_name=server_settings["model"],
+                store=plan.store,
+                log_file=log,
             )
             stack.callback(host.close)
             settings = settings | server_settings | host.start()
         device, code = "cuda" if model.gpus else "cpu", model.trust_remote_code
         spec = ModelSpec(folder, device, model.threads, model.dtype, model.attention, code, settings)
         if ADAPTERS[model.adapter].is_remote:
-            # A server that is checked costs no money, even if this command gives its own server an API key.
+            # Checked servers cost no money, although a server that this command starts has an API key.
             spec = replace(spec, account=Account(plan.store.root, slug, None, NO_BUDGET, is_paid=False))
-        yield import_object(ADAPTERS[model.adapter].target)(spec)
+        yield import_object(ADAPTERS[model.adapter].import_string)(spec)
 
 
-def _lines(run: Run, check: VisionCheck) -> Iterator[str]:
-    frames = " to ".join(str(count) for count in sorted({min(check.frame_counts), max(check.frame_counts)}))
+def _format_check(run: Run, check: VisionCheck) -> Iterator[str]:
+    frame_count_range = " to ".join(str(count) for count in sorted({min(check.frame_counts), max(check.frame_counts)}))
     yield f"{run.name}: {check.request_count} requests about {check.clip_count} clips"
-    yield f"  frames received           {frames} per clip, {check.tokens_per_frame:.1f} tokens each"
+    yield f"  frames received           {frame_count_range} per clip, {check.tokens_per_frame:.1f} tokens each"
     for ablation, changes in check.changes.items():
-        summary = f"{changes.count} of {changes.total} answers differ from those with {PLANNED_FRAMES}"
+        summary = f"{changes.changed_count} of {changes.compared_count} answers differ from those with {PLANNED_FRAMES}"
         yield f"  {ablation:24}  {summary}, by {changes.max_change:.2g} at most"
     yield f"  options                   {100 * check.option_share:.0f} % of the answers or of their probability"
     yield f"  time                      {check.mean_seconds:.2f} s per request"
@@ -205,7 +216,7 @@ def _lines(run: Run, check: VisionCheck) -> Iterator[str]:
         yield f"  failed                    {count}: {reason} ({FAILURE_REASONS[reason]})"
 
 
-def _memory(model: Model) -> Iterator[str]:
+def _format_memory(model: Model) -> Iterator[str]:
     import torch
 
     if model.gpus:

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise.benchmarks.comparison import MetricComparison, compare_by_test, compare_headline
+from reprise.benchmarks.comparison import MetricComparison, compare_by_task, compare_headline
 from reprise.benchmarks.registry import load_scores
-from reprise.commands.shared import compute_outcomes, extractor_name, format_choices, load_plan, read_manifests
+from reprise.commands.shared import compute_outcomes, format_choices, get_extractor_name, load_plan, read_manifests
 from reprise.core.errors import UserError
 from reprise.core.files import read_json, read_provenance, verify_sealed_text
 from reprise.core.paths import RESULTS, Run
-from reprise.core.plain import plain, summarize_list
+from reprise.core.plain import sanitize_line, summarize_list
 from reprise.core.provenance import Provenance
 from reprise.core.schemas import FRAME_PLAN, ITEMS, RESPONSES, read_table
 from reprise.models.keys import ModelAnswersKey
-from reprise.plan.changes import ABSENT, changes_between, flatten
+from reprise.plan.changes import NO_VALUE, find_changes, flatten
 from reprise.plan.name_matching import match_names
 from reprise.plan.runs import Plan
 from reprise.stats.paired import adjust_holm
@@ -41,14 +41,14 @@ class Conditions(NamedTuple):
     settings: Mapping[str, Any]  # settings of the run key and the answer extraction, and the released files
     frames: Mapping[str, tuple[int, ...]]  # clip -> planned frame indices
     clips: Mapping[str, str]  # clip -> digest of its file
-    prompts: Mapping[str, str]  # request -> digest of the prompt as sent
+    prompts: Mapping[str, str]  # request -> digest of the prompt that was sent
     requested_clips: frozenset[str]  # clips of the items with a request
     unknown_settings: frozenset[str] = frozenset()  # unknown settings, including frames and clips
 
     @classmethod
     def from_run(cls, plan: Plan, run: Run) -> "Conditions":
         """Return the conditions of a run, from its results and their provenance."""
-        results, extractor = plan.results, extractor_name(plan, run)
+        results, extractor = plan.results, get_extractor_name(plan, run)
         response_provenance = read_provenance(results.responses(run)) or Provenance()
         run_keys = (content["answers"] for content in response_provenance.settings.values() if "answers" in content)
         key: Mapping[str, Any] = next(run_keys, {})
@@ -80,9 +80,9 @@ class Conditions(NamedTuple):
         return conditions.as_imported() if run.model in plan.imports.models else conditions
 
     def as_imported(self) -> "Conditions":
-        """Return the conditions of imported answers, with unknown frames, clips and settings of a model's run key."""
-        unknown = {"frames", "clips", *(ModelAnswersKey.model_fields.keys() - self.settings.keys())}
-        return self._replace(frames={}, clips={}, unknown_settings=frozenset(unknown))
+        """Return the conditions of imported answers, of which frames, clips and a model's settings are unknown."""
+        unknown_settings = {"frames", "clips", *(ModelAnswersKey.model_fields.keys() - self.settings.keys())}
+        return self._replace(frames={}, clips={}, unknown_settings=frozenset(unknown_settings))
 
 
 class ComparedRun(NamedTuple):
@@ -127,11 +127,12 @@ def match_pair(first: str, second: str, names: Sequence[str]) -> tuple[str, str]
     first_runs, second_runs = (match_names(query, names) for query in (first, second))
     if not first_runs or not second_runs:
         return first, second
-    pairs = [(a, b) for a in first_runs for b in second_runs if a != b or len(first_runs) == len(second_runs) == 1]
-    # Prefer equal protocol and sampling, then variants of one protocol. Any other pair is rejected by the caller.
-    kinds = (lambda run: run.rpartition("/")[0], lambda run: re.split("[./]", run)[:2])
-    comparable = ([(a, b) for a, b in pairs if kind(a) == kind(b)] for kind in kinds)
-    matches = next(filter(None, comparable), pairs[:1])
+    is_unambiguous = len(first_runs) == len(second_runs) == 1
+    pairs = [(a, b) for a in first_runs for b in second_runs if a != b or is_unambiguous]
+    # Prefer equal protocol and sampling, then variants of one protocol. The caller rejects all other pairs.
+    run_properties = (lambda run: run.rpartition("/")[0], lambda run: re.split("[./]", run)[:2])
+    similar_pairs = ([(a, b) for a, b in pairs if get(a) == get(b)] for get in run_properties)
+    matches = next(filter(None, similar_pairs), pairs[:1])
     if len(matches) == 1:
         return matches[0]
     calls = [f"reprise compare {a} {b}" for a, b in matches]
@@ -140,7 +141,7 @@ def match_pair(first: str, second: str, names: Sequence[str]) -> tuple[str, str]
 
 def compare_runs(first: str, second: str, suite: str | None = None) -> None:
     """Print the differences between two runs: conditions, scores on common samples, and differing samples."""
-    if ":" not in first + second:  # Both runs belong to this clone.
+    if ":" not in first + second:  # Both runs belong to the current folder.
         first, second = match_pair(first, second, [run.name for run in load_plan(suite).runs()])
     first_run, second_run = (ComparedRun.load(query, suite) for query in (first, second))
     if (first_run.benchmark, first_run.form) != (second_run.benchmark, second_run.form):
@@ -148,9 +149,9 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
             f"compare: the runs have different benchmarks or forms: '{first_run.name}' has {first_run.benchmark} "
             f"{first_run.form}, '{second_run.name}' has {second_run.benchmark} {second_run.form}."
         )
-    differing = list(list_differences((first_run.name, second_run.name), first_run.conditions, second_run.conditions))
+    differences = list(list_differences((first_run.name, second_run.name), first_run.conditions, second_run.conditions))
     print(f"Differences of the conditions: {first_run.name} | {second_run.name}")
-    print("\n".join(differing or ["- none"]))
+    print("\n".join(differences or ["- none"]))
     print(f"\n{first_run.name} minus {second_run.name}, percentage points, on the samples of both runs\n")
     metrics = sorted(first_run.outcomes.keys() & second_run.outcomes.keys())
     headline = compare_headline(
@@ -165,7 +166,7 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
     all_parts = [
         part
         for name in metrics
-        for part in compare_by_test(name, first_run.outcomes[name], second_run.outcomes[name], first_run.level)
+        for part in compare_by_task(name, first_run.outcomes[name], second_run.outcomes[name], first_run.level)
     ]
     minor_parts = [part for part in all_parts if headline is None or part.subject != headline.subject]
     if minor_parts:
@@ -185,31 +186,34 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
 
 
 def format_rows(rows: Sequence[MetricComparison], p_values: Sequence[float]) -> Iterator[str]:
-    """Yield one table row per part; a p-value has four decimals and is never 0, since no test can show that."""
+    """Yield one table row per comparison; a p-value has four decimals and is never 0."""
     for (metric, test, estimate), p in zip(rows, p_values, strict=True):
         bounds = (estimate.low, estimate.high)
         interval = (
             "–" if None in bounds else " to ".join(f"{100 * bound:+.1f}" for bound in bounds if bound is not None)
         )
         counts = f"{estimate.n_items} | {estimate.n_clusters} | {100 * estimate.difference:+.1f}"
-        yield f"| {metric} | {plain(test)} | {counts} | {interval} | {f'{p:.4f}' if p >= MIN_P else f'<{MIN_P}'} |"
+        p_text = f"{p:.4f}" if p >= MIN_P else f"<{MIN_P}"
+        yield f"| {metric} | {sanitize_line(test)} | {counts} | {interval} | {p_text} |"
 
 
 def list_item_differences(
     metric: str, first: tuple[str, pl.DataFrame], second: tuple[str, pl.DataFrame]
 ) -> Iterator[str]:
-    """Yield the samples on which each run is better, and the numbers of samples if those of the runs differ."""
+    """Yield the samples on which each run is better, and the numbers of samples if they differ."""
     (first_name, first_outcomes), (second_name, second_outcomes) = first, second
     if set(first_outcomes["item_id"]) != set(second_outcomes["item_id"]):
         yield f"{metric}: {first_outcomes.height} samples of {first_name}, {second_outcomes.height} of {second_name}"
-    both = first_outcomes.join(second_outcomes.select("item_id", other=pl.col("right")), on="item_id", how="inner")
+    common_items = first_outcomes.join(
+        second_outcomes.select("item_id", other=pl.col("right")), on="item_id", how="inner"
+    )
     for name, is_better in (
         (first_name, pl.col("right") > pl.col("other")),
         (second_name, pl.col("right") < pl.col("other")),
     ):
-        items = [plain(item) for item in both.filter(is_better)["item_id"]]
+        items = [sanitize_line(item) for item in common_items.filter(is_better)["item_id"]]
         listing = f": {', '.join(summarize_list(items, MAX_LISTED))}" if items else ""
-        yield f"{metric}: {name} is better on {len(items)} of {both.height}{listing}"
+        yield f"{metric}: {name} is better on {len(items)} of {common_items.height}{listing}"
 
 
 # --- conditions ------------------------------------------------------------------------------------------------------
@@ -224,12 +228,12 @@ def list_differences(names: tuple[str, str], first: Conditions, second: Conditio
         if first_value != second_value:
             yield f"- {name}: {first_value} | {second_value}"
     shared_clips = [clip for clip in first.frames if clip in second.frames]
-    differing = [clip for clip in shared_clips if first.frames[clip] != second.frames[clip]]
-    if differing:
-        indices = [[str(index) for index in conditions.frames[differing[0]]] for conditions in (first, second)]
+    differing_clips = [clip for clip in shared_clips if first.frames[clip] != second.frames[clip]]
+    if differing_clips:
+        indices = [[str(index) for index in conditions.frames[differing_clips[0]]] for conditions in (first, second)]
         listing = " | ".join(f"{', '.join(summarize_list(n, MAX_INDICES)) or 'none'} ({len(n)})" for n in indices)
-        count = f"{len(differing)} of {len(shared_clips)}"
-        yield f"- frames: {count} clips differ, such as {plain(differing[0])}: {listing}"
+        count = f"{len(differing_clips)} of {len(shared_clips)}"
+        yield f"- frames: {count} clips differ, such as {sanitize_line(differing_clips[0])}: {listing}"
     if "prompt" not in first.unknown_settings | second.unknown_settings:
         first_prompt, second_prompt = (
             dict(flatten({"prompt": conditions.settings.get("prompt", {})})) for conditions in (first, second)
@@ -245,7 +249,7 @@ def list_differences(names: tuple[str, str], first: Conditions, second: Conditio
         {kind: conditions.settings[kind] for kind in conditions.settings if kind != "prompt"}
         for conditions in (first, second)
     ]
-    for change in changes_between(*settings):
+    for change in find_changes(*settings):
         kind = change.name.partition(".")[0]
         first_value = UNKNOWN if kind in first.unknown_settings else change.before
         yield f"- {change.name}: {first_value} | {UNKNOWN if kind in second.unknown_settings else change.after}"
@@ -254,16 +258,17 @@ def list_differences(names: tuple[str, str], first: Conditions, second: Conditio
         (names[0], second.requested_clips - first.requested_clips),
     ):
         if clips:
-            listing = ", ".join(summarize_list([plain(clip) for clip in sorted(clips)], MAX_LISTED))
+            listing = ", ".join(summarize_list([sanitize_line(clip) for clip in sorted(clips)], MAX_LISTED))
             yield f"- clips missing only in {name}: {len(clips)}: {listing}"
     shared_clips = [clip for clip in first.clips if clip in second.clips]
-    differing = [clip for clip in shared_clips if first.clips[clip] != second.clips[clip]]
-    if differing:
-        yield f"- clips: {len(differing)} of {len(shared_clips)} files differ, such as {plain(differing[0])}"
+    differing_clips = [clip for clip in shared_clips if first.clips[clip] != second.clips[clip]]
+    if differing_clips:
+        example = sanitize_line(differing_clips[0])
+        yield f"- clips: {len(differing_clips)} of {len(shared_clips)} files differ, such as {example}"
 
 
 def word_diff(old_text: str, new_text: str) -> str:
-    """Return a one-line word diff: [-only in the first text-], {+only in the second text+}."""
+    """Return a word diff on one line: [-removed words-], {+added words+}."""
     old_words, new_words = TOKEN.findall(old_text), TOKEN.findall(new_text)
     chunks = []
     for tag, first, last, start, end in SequenceMatcher(None, old_words, new_words, autojunk=False).get_opcodes():
@@ -273,4 +278,4 @@ def word_diff(old_text: str, new_text: str) -> str:
         else:
             chunks += [f"[-{removed}-]"] * bool(removed) + [f"{{+{added}+}}"] * bool(added)
     lines = "".join(chunks).splitlines()
-    return " \N{DOWNWARDS ARROW WITH CORNER LEFTWARDS} ".join(map(plain, lines)) or ABSENT
+    return " \N{DOWNWARDS ARROW WITH CORNER LEFTWARDS} ".join(map(sanitize_line, lines)) or NO_VALUE

@@ -1,4 +1,4 @@
-"""Complete command arguments in the shell; only file names are listed, so that the shell responds at once."""
+"""Complete command arguments in the shell, quickly, because only the names of files are read."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from reprise.core.paths import RESULTS, TABLES, locate, working_folders
 CONFIG = Path("config")
 
 
-def _files_of(*folders: str) -> Callable[[str], list[str]]:
+def _create_completer(*folders: str) -> Callable[[str], list[str]]:
     def complete(incomplete: str) -> list[str]:
         paths = (
             path for root in working_folders() for folder in folders for path in (root / CONFIG / folder).glob("*.yaml")
@@ -21,14 +21,14 @@ def _files_of(*folders: str) -> Callable[[str], list[str]]:
     return complete
 
 
-complete_suites = _files_of("suites")
-complete_models = _files_of("models")
-complete_benchmarks = _files_of("benchmarks")
-complete_pinnable = _files_of("models", "suites")
+complete_suites = _create_completer("suites")
+complete_models = _create_completer("models")
+complete_benchmarks = _create_completer("benchmarks")
+complete_pinnable = _create_completer("models", "suites")
 
 
 def complete_runs(ctx: Context, incomplete: str) -> list[str]:
-    folder = RESULTS / _suite(ctx) / "responses"
+    folder = RESULTS / _get_suite(ctx) / "responses"
     files = folder.glob("*/*/*/*.parquet")
     names = (path.relative_to(folder).as_posix().removesuffix(".parquet") for path in files)
     return sorted(name for name in names if name.startswith(incomplete) and not name.endswith(".timings"))
@@ -39,7 +39,7 @@ def complete_tables(ctx: Context, incomplete: str) -> list[str]:
     return sorted(name for name in names if name.startswith(incomplete))
 
 
-def _suite(ctx: Context) -> str:
+def _get_suite(ctx: Context) -> str:
     if suite := ctx.params.get("suite"):
         return str(suite)
     path = locate(CONFIG / "config.yaml")

@@ -1,4 +1,4 @@
-"""Command `eval`: evaluate a model from a repository or a weights folder, by writing the usual configuration files."""
+"""Commands `eval` and `temporal`: write the configuration of a model from a repository or a folder, and run it."""
 
 import json
 import math
@@ -14,7 +14,7 @@ import typer
 
 from reprise.commands.check import is_checkable_model, is_checkable_run
 from reprise.commands.pin import pin_files, resolve_commit
-from reprise.commands.shared import inference_inputs, load_plan
+from reprise.commands.shared import list_inference_inputs, load_plan
 from reprise.commands.show import make_overview_builder, show_tables
 from reprise.config.configuration import limited_suite_name
 from reprise.config.edit import copy_to_working_folder, put_item
@@ -23,7 +23,7 @@ from reprise.config.suite import OverviewLine
 from reprise.core.errors import UserError, reject_unknown
 from reprise.core.files import write_text
 from reprise.core.log import log
-from reprise.core.names import SLUG, SLUG_IN_WORDS, UNPINNED
+from reprise.core.names import SLUG, SLUG_DESCRIPTION, UNPINNED
 from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, overview_file, settings_name, temporal_file
 from reprise.core.version import VERSION
 from reprise.core.yaml_files import dump_yaml
@@ -34,9 +34,9 @@ from reprise.plan.builds import check_model_gpus
 from reprise.plan.repositories import (
     detect_frame_mode,
     fetch_sizes,
-    folder_differences,
-    model_differences,
-    weights_bytes,
+    find_folder_differences,
+    find_model_differences,
+    sum_weights_bytes,
 )
 from reprise.plan.runs import Plan, run_from_row
 from reprise.plan.site import find_executor
@@ -46,12 +46,12 @@ from reprise.tables.keys import OverviewKey
 
 FILE_HEADER = "# yaml-language-server: $schema=../schemas/model.schema.json\n# Written by `reprise eval`.\n"
 
-# Weights pass through main memory on their way to a GPU, so it is 1.5 times their size, rounded up to full steps.
+# Weights are loaded into main memory before a GPU. `memory_mb` is 1.5 times their size, rounded up to full steps.
 MB, MEMORY_STEP_MB, MEMORY_MIN_MB, MEMORY_FACTOR = 10**6, 1000, 2000, 1.5
 
 
 Engine = Literal["transformers", "vllm"]
-# The environment of a model that vLLM serves, and its number of concurrent requests, as in the shipped files.
+# Environment and concurrent requests of a model that vLLM serves, as in the files of `config/models/`.
 ENVIRONMENT, CONCURRENCY = "serve", 32
 
 
@@ -70,7 +70,7 @@ class EvaluationOptions(NamedTuple):
     json_file: Path | None = None
     suite: str | None = None
     engine: Engine | None = None
-    # `eval` makes the model's row of the overview, `temporal` its temporal profile.
+    # `eval` makes the model's row of the overview; `temporal` makes its temporal profile.
     command: Literal["eval", "temporal"] = "eval"
 
     def target(self, slug: str) -> str:
@@ -78,7 +78,10 @@ class EvaluationOptions(NamedTuple):
 
 
 def evaluate_model(options: EvaluationOptions) -> None:
-    """Print the plan of a model's evaluation and run it; without a confirmation, restore the configuration files."""
+    """Configure a model, print the plan of its evaluation and run it.
+
+    Without a confirmation, the configuration files are restored.
+    """
     command, suite = options.command, options.suite
     plan = load_plan(suite)
     if options.limit is not None:
@@ -89,37 +92,39 @@ def evaluate_model(options: EvaluationOptions) -> None:
             f"{command}: suite '{plan.config.name}' evaluates a baseline instead of models. Choose another one with "
             "--suite."
         )
-    benchmarks = _benchmarks(plan, options)
-    samplings = {name: _sampling(plan, name, options.frames) for name in benchmarks} if options.frames else {}
+    benchmarks = _select_benchmarks(plan, options)
+    samplings = {name: _find_sampling(plan, name, options.frames) for name in benchmarks} if options.frames else {}
     slug = choose_slug(options, plan.config.models)
-    files = Path(f"config/models/{slug}.yaml"), Path(plan.config.file)
-    original_texts = {file: file.read_text(encoding="utf-8") if file.is_file() else None for file in files}
+    model_file, suite_file = Path(f"config/models/{slug}.yaml"), Path(plan.config.suite_file)
+    original_texts = {
+        file: file.read_text(encoding="utf-8") if file.is_file() else None for file in (model_file, suite_file)
+    }
     is_confirmed = False
 
-    def snakemake(*arguments: str) -> None:
+    def run_snakemake(*arguments: str) -> None:
         gpus = plan.config.models[slug].gpus
         resources = ["--resources", f"gpu={gpus}"] if gpus else []
-        # Snakemake itself looks for a Snakefile in these two places.
+        # By default, Snakemake looks for a Snakefile at these two paths.
         is_discoverable = Path("Snakefile").is_file() or Path("workflow/Snakefile").is_file()
         snakefile = [] if is_discoverable else ["--snakefile", str(WORKFLOW / "Snakefile")]
         suite_option = ["--config", f"suite={suite}"] if suite else []
         _run_module(command, "snakemake", *snakefile, *arguments, "--cores", options.cores, *resources, *suite_option)
 
     try:
-        copy_to_working_folder(plan.config.file)
+        copy_to_working_folder(plan.config.suite_file)
         prepare_model(options, slug, plan.config.models)
-        _put_lines(plan, slug, files[1], benchmarks if options.benchmarks else None, samplings, suite)
+        _add_to_suite(plan, slug, suite_file, benchmarks if options.benchmarks else None, samplings, suite)
         if command == "temporal" and ALL not in plan.config.suite.temporal:
-            put_item(files[1], "temporal", slug, lambda entry: entry == slug)
+            put_item(suite_file, "temporal", slug, lambda entry: entry == slug)
         plan = load_plan(suite)
         if any(has_unpinned_data(plan, name) for name in benchmarks):
             pin_files(Path(), [plan.config.full_suite_name])
             plan = load_plan(suite)
-        runs = _runs(plan, slug, benchmarks, command)
+        runs = _list_runs(plan, slug, benchmarks, command)
         profile_runs = [scored.run for scored in plan.temporal_scored_runs([slug])] if command == "temporal" else []
-        print(f"Configuration: {files[0]}, and its entries in {files[1]}. Runs:")
+        print(f"Configuration: {model_file}, and its entries in {suite_file}. Runs:")
         print("\n".join(f"  {run.name}" for run in dict.fromkeys([*runs, *profile_runs])))
-        snakemake("--dry-run", options.target(slug))
+        run_snakemake("--dry-run", options.target(slug))
         if options.dry_run:
             print("The configuration files are unchanged (--dry-run).")
             return
@@ -134,11 +139,15 @@ def evaluate_model(options: EvaluationOptions) -> None:
                 elif file.read_text(encoding="utf-8") != text:
                     write_text(file, text)
     if is_confirmed:
-        _execute(options, plan, slug, runs, suite, snakemake)
+        _execute(options, plan, slug, runs, suite, run_snakemake)
 
 
 def _run_module(command: str, name: str, *arguments: str) -> None:
-    """Run a module in a subprocess, which releases its memory and GPUs at its end; raise a UserError if it fails."""
+    """Run a module in a subprocess, whose end releases its memory and GPUs.
+
+    Raises:
+        UserError: The module fails.
+    """
     sys.stdout.flush()
     if subprocess.run([sys.executable, "-m", name, *arguments], check=False).returncode:
         raise UserError(f"{command}: {name} failed, see above. After the correction, the same command resumes.")
@@ -150,17 +159,17 @@ def _execute(
     slug: str,
     runs: Sequence[Run],
     suite: str | None,
-    snakemake: Callable[..., None],
+    run_snakemake: Callable[..., None],
 ) -> None:
     model = plan.config.models[slug]
     pending = [run for run in runs if is_checkable_run(plan, run) and not plan.results.responses(run).is_file()]
-    checked = pending if is_checkable_model(model) else []
-    if checked:  # query a few requests before the full run
-        data_files = dict.fromkeys(path for run in checked for path in inference_inputs(plan, run))
+    runs_to_check = pending if is_checkable_model(model) else []
+    if runs_to_check:  # Check a few requests before the full run.
+        data_files = dict.fromkeys(path for run in runs_to_check for path in list_inference_inputs(plan, run))
         weights = [plan.results.weights(slug)] if model.repo else []
-        snakemake(*map(str, [*data_files, *weights]))
+        run_snakemake(*map(str, [*data_files, *weights]))
         _run_module(options.command, "reprise", "check", slug, *(["--suite", suite] if suite else []))
-    snakemake(options.target(slug))
+    run_snakemake(options.target(slug))
     if options.command == "temporal":
         print(Path(options.target(slug)).read_text(encoding="utf-8"))
         print(f"Temporal profile: {temporal_file(slug, 'html')}")
@@ -183,7 +192,7 @@ def _execute(
 # --- benchmarks and samplings ----------------------------------------------------------------------------------------
 
 
-def _benchmarks(plan: Plan, options: EvaluationOptions) -> list[str]:
+def _select_benchmarks(plan: Plan, options: EvaluationOptions) -> list[str]:
     supported = [name for name, tables in plan.config.tables.items() if tables.overview is not None]
     names = options.benchmarks.split(",") if options.benchmarks else supported
     reject_unknown("benchmark", names, supported, "--benchmarks")
@@ -194,8 +203,8 @@ def _benchmarks(plan: Plan, options: EvaluationOptions) -> list[str]:
     return [name for name in supported if name in names]
 
 
-def _sampling(plan: Plan, benchmark: str, frames: str) -> str:
-    """Return the sampling with this number of frames and the rule of the benchmark's other models."""
+def _find_sampling(plan: Plan, benchmark: str, frames: str) -> str:
+    """Return the sampling with a number of frames and the rule of the benchmark's other models."""
     samplings, overview = plan.config.main.samplings, plan.config.tables[benchmark].overview
     if frames in samplings:
         return frames
@@ -213,32 +222,32 @@ def _sampling(plan: Plan, benchmark: str, frames: str) -> str:
     )
 
 
-def _put_lines(
+def _add_to_suite(
     plan: Plan, slug: str, file: Path, benchmarks: Sequence[str] | None, samplings: dict[str, str], suite: str | None
 ) -> None:
-    """Add the model to the suite's runs and overview; an existing line is extended."""
+    """Add the model to `run:` and `overview:` of the suite; an existing line is extended."""
 
     def is_of_model(line: Any) -> bool:
         return (OverviewLine.model_validate(line).model if isinstance(line, dict) else str(line)) == slug
 
     lines = {line.model: line for line in plan.config.suite.overview_lines()}
     new_line = OverviewLine(model=slug, benchmarks=list(benchmarks) if benchmarks else None, samplings=samplings)
-    line = lines[slug].with_more(benchmarks, samplings) if slug in lines else new_line
-    put_item(file, OVERVIEW, line.as_written(), is_of_model)
-    if slug not in load_plan(suite).models:
+    line = lines[slug].extend(benchmarks, samplings) if slug in lines else new_line
+    put_item(file, OVERVIEW, line.to_entry(), is_of_model)
+    if slug not in load_plan(suite).selected_models:
         put_item(file, "run", slug, lambda entry: entry == slug)
 
 
-def _runs(plan: Plan, slug: str, benchmarks: Sequence[str], command: str) -> list[Run]:
+def _list_runs(plan: Plan, slug: str, benchmarks: Sequence[str], command: str) -> list[Run]:
     runs = []
     for benchmark in benchmarks:
-        row = next(row for row in plan.overview[benchmark].rows() if row.model == slug)
+        row = next(row for row in plan.overview_specs[benchmark].rows() if row.model == slug)
         run = run_from_row(benchmark, row)
         assert run is not None
         if plan.find_scored_run(benchmark, row) is None:
             raise UserError(
-                f"{command}: {run.name} cannot run: {plan.idle_reason(run)} List a judge in `judges:` and in `run:`, "
-                "or leave the benchmark out with --benchmarks."
+                f"{command}: {run.name} cannot run: {plan.explain_skipped_run(run)} List a judge in `judges:` and in "
+                "`run:`, or leave the benchmark out with --benchmarks."
             )
         runs.append(run)
     return runs
@@ -248,12 +257,12 @@ def _runs(plan: Plan, slug: str, benchmarks: Sequence[str], command: str) -> lis
 
 
 def choose_slug(options: EvaluationOptions, models: Mapping[str, Model]) -> str:
-    """Return the name of the file of a model: an existing file with the same weights, or a new one."""
+    """Return the slug of a model: that of an existing file with the same weights, or a new one."""
     source = options.model
     matches = [
         slug
         for slug, model in models.items()
-        if source == slug or (source == model.repo and options.engine in (None, _engine_of(model)))
+        if source == slug or (source == model.repo and options.engine in (None, _get_engine(model)))
     ]
     if matches and options.name is None and not Path(source).is_dir():
         return matches[0]
@@ -262,62 +271,31 @@ def choose_slug(options: EvaluationOptions, models: Mapping[str, Model]) -> str:
         slug += "-vllm"
     if not re.fullmatch(SLUG, slug):
         raise UserError(
-            f"{options.command}: '{slug}' is not a valid name. Allowed: {SLUG_IN_WORDS}. Choose another one with "
+            f"{options.command}: '{slug}' is not a valid name. Allowed: {SLUG_DESCRIPTION}. Choose another one with "
             "--name."
         )
     return slug
 
 
 def prepare_model(options: EvaluationOptions, slug: str, models: Mapping[str, Model]) -> None:
-    """Write or check the model's file, with a pinned revision and a checked checkpoint; no weights are loaded."""
-    source, file, existing = options.model, Path(f"config/models/{slug}.yaml"), models.get(slug)
-    is_run_here = find_executor([]) is None
-    if existing is not None:
-        if source not in (slug, existing.repo) and Path(source) != Path(existing.checkpoint or ""):
-            raise UserError(
-                f"{file}: belongs to another model ({existing.checkpoint or existing.repo or 'no weights'}). "
-                "Choose another name with --name."
-            )
-        if options.engine not in (None, _engine_of(existing)):
-            raise UserError(
-                f"{file}: its engine is not {options.engine}. Leave --engine out, or name the model's repository or "
-                f"folder ({existing.repo or existing.checkpoint or 'it has no weights'}), which gets a new file."
-            )
-        if is_run_here:
-            check_model_gpus(slug, existing)
-        if options.gpus not in (None, existing.gpus):
-            raise UserError(f"{file}: gpus: is {existing.gpus}. Change it in the file, or leave --gpus out.")
-        if existing.revision == UNPINNED:
-            pin_files(Path(), [slug])
+    """Write or check the model's file, pin its revision, and check its checkpoint without loading weights."""
+    source, file, existing_model = options.model, Path(f"config/models/{slug}.yaml"), models.get(slug)
+    if existing_model is not None:
+        _check_existing_model(options, slug, file, existing_model)
         return
-    count = options.gpus if options.gpus is not None else int(bool(list_visible_gpus()))
-    failure = get_driver_error() if options.gpus is None and not count else ""
-    is_served = options.engine == "vllm"
-    if is_served and not count:
-        note = f" ({failure})" if failure else ""
-        raise UserError(
-            f"{options.command}: --engine vllm needs a GPU, and this machine has none{note}. For another machine, give "
-            "their number with --gpus; for a test on CPUs see docs/howto/servers.md."
-        )
-    if failure:
-        log.warning(f"{file}: gpus: 0, since nvidia-smi lists no GPU: {failure}")
-    if is_run_here:
-        try:
-            check_build(read_torch_build(ENVIRONMENT) if is_served else read_installed_build(), count)
-        except UserError as error:
-            raise UserError(f"{options.command}: --gpus {count}: {error}") from None
-    content, sizes = _describe_model(options, file, count)
+    is_served, gpu_count = options.engine == "vllm", _choose_gpu_count(options, file)
+    content, sizes = _describe_model(options, file, gpu_count)
     model = Model.model_validate(content)
-    frames: list[str] = []
+    frame_modes: list[str] = []
 
     def check_folder(model: Model, folder: Path) -> list[str]:
-        differences = folder_differences(model, folder)
+        differences = find_folder_differences(model, folder)
         if is_served and not differences:
-            frames.append(detect_frame_mode(model, folder))
+            frame_modes.append(detect_frame_mode(model, folder))
         return differences
 
     problems = list(
-        model_differences(file, model, str(model.revision), sizes, check_folder)
+        find_model_differences(file, model, str(model.revision), sizes, check_folder)
         if model.repo
         else check_folder(model, Path(source))
     )
@@ -330,16 +308,58 @@ def prepare_model(options: EvaluationOptions, slug: str, models: Mapping[str, Mo
             "(docs/howto/servers.md)."
         )
     if is_served:
-        settings = {"frames": frames[0], "concurrency": CONCURRENCY}
+        settings = {"frames": frame_modes[0], "concurrency": CONCURRENCY}
         content |= {"adapter": "openai", "served_by": options.engine, "settings": settings}
     write_text(file, FILE_HEADER + dump_yaml(content))
 
 
-def _engine_of(model: Model) -> str:
+def _choose_gpu_count(options: EvaluationOptions, file: Path) -> int:
+    """Return the number of GPUs of a new model, after a check that this machine or its jobs can use them."""
+    gpu_count = options.gpus if options.gpus is not None else int(bool(list_visible_gpus()))
+    driver_error = get_driver_error() if options.gpus is None and not gpu_count else ""
+    is_served = options.engine == "vllm"
+    if is_served and not gpu_count:
+        note = f" ({driver_error})" if driver_error else ""
+        raise UserError(
+            f"{options.command}: --engine vllm needs a GPU, and this machine has none{note}. For another machine, give "
+            "their number with --gpus; for a test on CPUs see docs/howto/servers.md."
+        )
+    if driver_error:
+        log.warning(f"{file}: gpus: 0, since nvidia-smi lists no GPU: {driver_error}")
+    if find_executor([]) is None:
+        try:
+            check_build(read_torch_build(ENVIRONMENT) if is_served else read_installed_build(), gpu_count)
+        except UserError as error:
+            raise UserError(f"{options.command}: --gpus {gpu_count}: {error}") from None
+    return gpu_count
+
+
+def _check_existing_model(options: EvaluationOptions, slug: str, file: Path, model: Model) -> None:
+    """Check that the file of a model agrees with the options of the command, and pin its revision."""
+    source = options.model
+    if source not in (slug, model.repo) and Path(source) != Path(model.checkpoint or ""):
+        raise UserError(
+            f"{file}: belongs to another model ({model.checkpoint or model.repo or 'no weights'}). "
+            "Choose another name with --name."
+        )
+    if options.engine not in (None, _get_engine(model)):
+        raise UserError(
+            f"{file}: its engine is not {options.engine}. Leave --engine out, or name the model's repository or "
+            f"folder ({model.repo or model.checkpoint or 'it has no weights'}), which gets a new file."
+        )
+    if find_executor([]) is None:
+        check_model_gpus(slug, model)
+    if options.gpus not in (None, model.gpus):
+        raise UserError(f"{file}: gpus: is {model.gpus}. Change it in the file, or leave --gpus out.")
+    if model.revision == UNPINNED:
+        pin_files(Path(), [slug])
+
+
+def _get_engine(model: Model) -> str:
     return model.served_by.engine if model.served_by else model.adapter
 
 
-def _describe_model(options: EvaluationOptions, file: Path, gpus: int) -> tuple[dict[str, Any], dict[str, int]]:
+def _describe_model(options: EvaluationOptions, file: Path, gpu_count: int) -> tuple[dict[str, Any], dict[str, int]]:
     """Return the content of the model's file and the sizes of its weights files."""
     folder, source = Path(options.model), options.model
     location: dict[str, str | int]
@@ -352,13 +372,15 @@ def _describe_model(options: EvaluationOptions, file: Path, gpus: int) -> tuple[
     elif re.fullmatch(r"[\w.-]+/[\w.-]+", source):
         revision = resolve_commit(source, "model", file)
         sizes = dict(fetch_sizes("model", source, revision))
-        location = {"repo": source, "revision": revision, "weights_bytes": weights_bytes(sizes)}
+        location = {"repo": source, "revision": revision, "weights_bytes": sum_weights_bytes(sizes)}
     else:
         raise UserError(
             f"{options.command}: '{source}' is neither a folder nor a repository of the hub (<owner>/<name>). "
             "Name a model that has a file in config/models/ by that file."
         )
-    memory_need = MEMORY_FACTOR * sum(size for name, size in sizes.items() if fnmatch(name, WEIGHT_PATTERN)) / MB
-    memory = max(MEMORY_MIN_MB, MEMORY_STEP_MB * math.ceil(memory_need / MEMORY_STEP_MB))
-    resources = {"gpus": gpus, "memory_mb": memory, "dtype": "checkpoint"} if gpus else {"memory_mb": memory}
+    min_memory_mb = MEMORY_FACTOR * sum(size for name, size in sizes.items() if fnmatch(name, WEIGHT_PATTERN)) / MB
+    memory_mb = max(MEMORY_MIN_MB, MEMORY_STEP_MB * math.ceil(min_memory_mb / MEMORY_STEP_MB))
+    resources = (
+        {"gpus": gpu_count, "memory_mb": memory_mb, "dtype": "checkpoint"} if gpu_count else {"memory_mb": memory_mb}
+    )
     return {"label": folder.name, "adapter": "transformers", **location, **resources}, sizes

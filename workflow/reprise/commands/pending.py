@@ -22,20 +22,20 @@ from reprise.models.inference.response_cache import (
     get_response_cache_path,
 )
 from reprise.models.keys import RunKey
-from reprise.plan.answers import ModelJob, all_jobs
+from reprise.plan.answers import ModelJob, iter_jobs
 from reprise.plan.costs import (
     Estimate,
     EstimateSource,
     RunTiming,
     Workload,
-    estimate,
+    estimate_duration,
     estimate_tokens,
     summarize_timings,
 )
 from reprise.plan.runs import Plan
 from reprise.plan.states import PendingJob
 from reprise.stages.clip_requests import gather_text_requests
-from reprise.stages.infer import make_timing_row
+from reprise.stages.infer import build_timing_row
 
 SHORT_ANSWER_TOKENS = 32  # tokens of an answer that names an option
 
@@ -46,8 +46,8 @@ class JobEstimate(NamedTuple):
     pending_job: PendingJob
     workload: Workload | None  # pending requests; None while their number is unknown
     n_answered: int = 0
-    is_upper_bound: bool = False  # whether the workload is an upper bound, because clips may turn out to be missing
-    prompt_tokens: float | None = None  # of all pending prompts
+    is_upper_bound: bool = False  # whether the workload is an upper bound, because some clips may be missing
+    prompt_tokens: float | None = None  # tokens of all pending prompts
     time: Estimate | None = None
 
     @property
@@ -55,42 +55,42 @@ class JobEstimate(NamedTuple):
         return self.pending_job.job.scored_run
 
     @property
-    def requests(self) -> int | None:
-        return None if self.workload is None else self.workload.requests
+    def request_count(self) -> int | None:
+        return None if self.workload is None else self.workload.request_count
 
     @property
-    def frames(self) -> float | None:
-        return None if self.workload is None else self.workload.frames
+    def frame_count(self) -> float | None:
+        return None if self.workload is None else self.workload.frame_count
 
 
 class JobEstimator:
-    """Estimator of a suite's pending requests by the current settings; each table and response cache is read once."""
+    """Estimator of the pending requests of a suite; each table and response cache is read once."""
 
     def __init__(self, plan: Plan, settings: Mapping[str, Settings]) -> None:
         self._plan, self._settings = plan, settings
         self._batches: dict[tuple[Path, str, bool], list[ClipRequests] | None] = {}
         self._caches: dict[str, ResponseCache] = {}
-        self._jobs = list(all_jobs(plan))
+        self._jobs = list(iter_jobs(plan))
         self._timings = {
             job.scored_run: timing for job in self._jobs if (timing := self._table_timing(job)) is not None
         }
 
     def estimate_job(self, pending_job: PendingJob) -> JobEstimate:
         """Return the pending requests of a job with their tokens and time."""
-        pending = self._pending(pending_job)
+        pending = self._count_pending(pending_job)
         if pending.workload is None:
             return pending
         timings = self.find_timings(pending_job.job)
         tokens = estimate_tokens(pending.workload, timings["itself"] or [*timings["benchmark"], *timings["model"]])
-        return pending._replace(prompt_tokens=tokens, time=estimate(pending.workload, timings))
+        return pending._replace(prompt_tokens=tokens, time=estimate_duration(pending.workload, timings))
 
     # Pending requests
 
-    def _pending(self, pending_job: PendingJob) -> JobEstimate:
+    def _count_pending(self, pending_job: PendingJob) -> JobEstimate:
         job = pending_job.job
-        cache, batches = self._cache(job), self._batches_of(job)
-        if batches is None:  # The clips and their frames are not known yet.
-            requests = _table(job.requests, REQUESTS)
+        cache, batches = self._get_cache(job), self._get_batches(job)
+        if batches is None:  # The clips and their frames do not exist yet.
+            requests = _read_table(job.requests_path, REQUESTS)
             if requests is None:
                 return JobEstimate(pending_job, None, len(cache))
             clips = requests["clip_id"].unique()
@@ -98,15 +98,19 @@ class JobEstimator:
             workload = Workload(max(0, requests.height - len(cache)), len(clips), frames)
             return JobEstimate(pending_job, workload, len(cache), is_upper_bound=True)
         failures = Failures(
-            get_failures_path(self._plan.store, self._key(job)), self._plan.config.suite.answer_attempts
+            get_failures_path(self._plan.store, self._get_key(job)), self._plan.config.suite.answer_attempts
         )
         n_answered, pending = 0, Workload(0, 0, 0.0)
         for batch in batches:
             unanswered = [entry for entry in batch.entry_ids if cache.get(entry) is None]
             n_answered += len(batch.entry_ids) - len(unanswered)
-            if count := sum(map(failures.should_send, unanswered)):
+            if new_requests := sum(map(failures.should_send, unanswered)):
                 pictures = batch.clip.picture_count if self._has_frames(job) else 0
-                pending = Workload(pending.requests + count, pending.clips + 1, (pending.frames or 0.0) + pictures)
+                pending = Workload(
+                    pending.request_count + new_requests,
+                    pending.clip_count + 1,
+                    (pending.frame_count or 0.0) + pictures,
+                )
         return JobEstimate(pending_job, pending, n_answered)
 
     def _frames_by_rule(self, job: ModelJob, clips: pl.Series) -> float | None:
@@ -116,7 +120,7 @@ class JobEstimator:
         count = count_pictures(rule)
         if count is not None:
             return float(count * len(clips))
-        spans = _table(self._plan.results.items(run.benchmark).with_name("clips.parquet"), CLIPS)
+        spans = _read_table(self._plan.results.items(run.benchmark).with_name("clips.parquet"), CLIPS)
         if "fps" not in rule or spans is None:
             return None
         requested_spans = spans.filter(pl.col("clip_id").is_in(clips.implode()))
@@ -126,51 +130,52 @@ class JobEstimator:
     # Times of earlier inference
 
     def find_timings(self, job: ModelJob) -> dict[EstimateSource, list[RunTiming]]:
-        """Return the timings from which the time of a job can be estimated, grouped by the similarity of their runs."""
+        """Return the timings from which the time of a job can be estimated, by the origin of the timings."""
         timing = self._cache_timing(job) or self._timings.get(job.scored_run)
         timings: dict[EstimateSource, list[RunTiming]] = {
             "itself": [timing] if timing else [],
             "benchmark": [],
             "model": [],
         }
-        ask, length = self._request_class(job)
+        request_type, length = self._request_class(job)
         for candidate in self._jobs:
-            candidate_ask, candidate_length = self._request_class(candidate)
+            candidate_type, candidate_length = self._request_class(candidate)
             is_timed = candidate.scored_run in self._timings and candidate.scored_run != job.scored_run
-            if is_timed and candidate_length == length and _slug(candidate) == _slug(job):
-                is_similar = candidate.scored_run.run.benchmark == job.scored_run.run.benchmark and candidate_ask == ask
+            if is_timed and candidate_length == length and _get_slug(candidate) == _get_slug(job):
+                is_same_benchmark = candidate.scored_run.run.benchmark == job.scored_run.run.benchmark
+                is_similar = is_same_benchmark and candidate_type == request_type
                 timings["benchmark" if is_similar else "model"].append(self._timings[candidate.scored_run])
         return timings
 
     def _request_class(self, job: ModelJob) -> tuple[str, str]:
-        """Return the `ask` of a job and the class of its answer length, which dominate the time per request."""
+        """Return the request type and the class of answer lengths of a job, which dominate the time per request."""
         run = job.scored_run.run
         if job.title:
             return run.protocol, run.protocol
         protocol = self._plan.config.benchmarks[run.benchmark].protocols[run.protocol]
         if job.scored_run.judge:
-            return protocol.ask, "judge"
-        if protocol.ask == "similarity":
-            return protocol.ask, protocol.ask
-        is_short = protocol.ask == "score" or protocol.max_tokens <= SHORT_ANSWER_TOKENS
-        return protocol.ask, "short" if is_short else f"{protocol.max_tokens} tokens"
+            return protocol.request_type, "judge"
+        if protocol.request_type == "similarity":
+            return protocol.request_type, protocol.request_type
+        is_short = protocol.request_type == "score" or protocol.max_tokens <= SHORT_ANSWER_TOKENS
+        return protocol.request_type, "short" if is_short else f"{protocol.max_tokens} tokens"
 
     def _table_timing(self, job: ModelJob) -> RunTiming | None:
-        timings = _table(job.responses.with_suffix(".timings.parquet"), TIMINGS)
-        answers = _table(job.responses, RESPONSES)
+        timings = _read_table(job.responses_path.with_suffix(".timings.parquet"), TIMINGS)
+        answers = _read_table(job.responses_path, RESPONSES)
         if timings is None or answers is None:
             return None
         return self._summarize(job, timings, answers.filter(error="")["tokens_in"].to_list())
 
     def _cache_timing(self, job: ModelJob) -> RunTiming | None:
         """Return the times of the cached responses of an interrupted run."""
-        cache, batches = self._cache(job), self._batches_of(job)
+        cache, batches = self._get_cache(job), self._get_batches(job)
         if not len(cache) or batches is None:
             return None
         rows, tokens = [], []
         for batch in batches:
             answers = [answer for entry in batch.entry_ids if (answer := cache.get(entry)) is not None]
-            rows.append(make_timing_row(batch, 0, cache) | {"requests": len(answers)})
+            rows.append(build_timing_row(batch, 0, cache) | {"requests": len(answers)})
             tokens += [answer.tokens_in for answer in answers]
         return self._summarize(job, pl.DataFrame(rows, schema=TIMINGS), tokens)
 
@@ -179,45 +184,47 @@ class JobEstimator:
 
         Without token counts, the mean is unknown for a model with weights or a remote model, and zero for others.
         """
-        model, batches = self._plan.config.models[_slug(job)], self._batches_of(job)
+        model, batches = self._plan.config.models[_get_slug(job)], self._get_batches(job)
         token_counts = list(filter(None, tokens))
-        mean = fmean(token_counts) if token_counts else None
-        frames = dict.fromkeys(timings["clip_id"], 0)
+        mean_prompt_tokens = fmean(token_counts) if token_counts else None
+        frame_count_by_clip = dict.fromkeys(timings["clip_id"], 0)
         if self._has_frames(job) and batches is not None:
-            frames = {batch.clip.clip_id: batch.clip.picture_count for batch in batches}
+            frame_count_by_clip = {batch.clip.clip_id: batch.clip.picture_count for batch in batches}
         elif self._has_frames(job):
             count = count_pictures(self._plan.config.main.samplings[job.scored_run.run.sampling])
-            frames = {} if count is None else dict.fromkeys(frames, count)
-        return summarize_timings(timings, frames, mean if model.has_weights or model.is_remote else 0.0)
+            frame_count_by_clip = {} if count is None else dict.fromkeys(frame_count_by_clip, count)
+        return summarize_timings(
+            timings, frame_count_by_clip, mean_prompt_tokens if model.has_weights or model.is_remote else 0.0
+        )
 
     # Tables and response caches
 
     def _has_frames(self, job: ModelJob) -> bool:
         """Return whether the model processes frames, unlike a judge or a baseline."""
-        return not job.is_text_only and self._plan.config.models[_slug(job)].has_weights
+        return not job.is_text_only and self._plan.config.models[_get_slug(job)].has_weights
 
-    def _key(self, job: ModelJob) -> str:
-        key = self._settings[job.name]
+    def _get_key(self, job: ModelJob) -> str:
+        key = self._settings[job.settings_name]
         assert isinstance(key, RunKey)
         return key.key
 
-    def _cache(self, job: ModelJob) -> ResponseCache:
-        key = self._key(job)
+    def _get_cache(self, job: ModelJob) -> ResponseCache:
+        key = self._get_key(job)
         if key not in self._caches:
             self._caches[key] = ResponseCache(get_response_cache_path(self._plan.store, key))
         return self._caches[key]
 
-    def _batches_of(self, job: ModelJob) -> list[ClipRequests] | None:
-        """Return the requests about each clip, or None before they exist; all models without labels share them."""
-        with_labels = ADAPTERS[self._plan.config.models[_slug(job)].adapter].reads_labels
-        key = job.requests, "" if job.scored_run.judge else job.scored_run.run.sampling, with_labels
+    def _get_batches(self, job: ModelJob) -> list[ClipRequests] | None:
+        """Return the requests about each clip, or None if they do not exist yet."""
+        with_labels = ADAPTERS[self._plan.config.models[_get_slug(job)].adapter].needs_labels
+        key = job.requests_path, "" if job.scored_run.judge else job.scored_run.run.sampling, with_labels
         if key not in self._batches:
-            self._batches[key] = self._gather(job, with_labels)
+            self._batches[key] = self._gather_requests(job, with_labels)
         return self._batches[key]
 
-    def _gather(self, job: ModelJob, with_labels: bool) -> list[ClipRequests] | None:
+    def _gather_requests(self, job: ModelJob, with_labels: bool) -> list[ClipRequests] | None:
         if job.is_text_only:
-            requests = _table(job.requests, REQUESTS)
+            requests = _read_table(job.requests_path, REQUESTS)
             return None if requests is None else gather_text_requests(requests, with_labels=with_labels)
         try:
             return load_clip_requests(self._plan, job.scored_run.run)
@@ -225,11 +232,11 @@ class JobEstimator:
             return None
 
 
-def _slug(job: ModelJob) -> str:
+def _get_slug(job: ModelJob) -> str:
     return job.scored_run.judge or job.scored_run.run.model
 
 
-def _table(path: Path, schema: pl.Schema) -> pl.DataFrame | None:
+def _read_table(path: Path, schema: pl.Schema) -> pl.DataFrame | None:
     """Return a table, or None if it is missing, damaged or from another version."""
     try:
         return read_table(path, schema) if path.is_file() else None

@@ -1,6 +1,6 @@
 """Command `pin`: write the current commits of repositories into the configuration.
 
-A repository is checked before its revision is pinned. If its files do not match the configuration, it stays unpinned.
+A repository stays unpinned if its files do not match the configuration.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Literal
 
 from reprise.config.benchmark import Benchmark
 from reprise.config.model import Model
-from reprise.config.problems import read
+from reprise.config.problems import read_config_file
 from reprise.config.suite import Suite
 from reprise.core.errors import UserError, reject_unknown
 from reprise.core.files import write_text
@@ -19,10 +19,10 @@ from reprise.core.paths import locate, working_folders
 from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.plan.repositories import (
     fetch_sizes,
-    model_differences,
-    release_differences,
-    route_differences,
-    weights_bytes,
+    find_model_differences,
+    find_release_differences,
+    find_route_differences,
+    sum_weights_bytes,
 )
 
 # In a suite, `repo` precedes `revision` in the same block or line.
@@ -39,55 +39,55 @@ def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> N
         for path in (place / "config" / folder).glob("*.yaml")
     }
     reject_unknown("model or suite", names, files, "pin")
-    differing = [
+    differences = [
         difference for name in names or sorted(files) for difference in _pin_file(files[name], root, unchecked)
     ]
-    if differing:
+    if differences:
         raise UserError(
             "These repositories do not match their configuration and stay unpinned:\n  "
-            + "\n  ".join(differing)
+            + "\n  ".join(differences)
             + "\nCorrect these files, or pin the repositories without checks by `--unchecked`."
         )
 
 
 def _pin_file(file: Path, root: Path, unchecked: bool) -> list[str]:
-    """Pin one file in the working directory, unless its repositories differ; return the differences."""
+    """Pin the revisions in one file; if a repository differs from the configuration, return only the differences."""
     path = locate(file, root)
     text = path.read_text(encoding="utf-8")
     is_model = path.parent.name == "models"
     if not (REVISION_LINE if is_model else UNPINNED_BLOCK).search(text):
         return []
     if is_model:
-        model = read(Model, path)
+        model = read_config_file(Model, path)
         assert model.repo is not None
         revision = resolve_commit(model.repo, "model", path)
-        pinned, differing = REVISION_LINE.sub(rf"\g<1>{revision}", text), []
+        pinned, differences = REVISION_LINE.sub(rf"\g<1>{revision}", text), []
         if not unchecked:
             sizes = fetch_sizes("model", model.repo, revision)
-            differing = list(model_differences(path, model, revision, sizes))
+            differences = list(find_model_differences(path, model, revision, sizes))
             pinned = re.sub(r"^weights_bytes:.*\n", "", pinned, flags=re.MULTILINE)
-            size = f"weights_bytes: {weights_bytes(sizes, model.files)}"
+            size = f"weights_bytes: {sum_weights_bytes(sizes, model.files)}"
             pinned = re.sub(r"^revision:.*$", rf"\g<0>\n{size}", pinned, count=1, flags=re.MULTILINE)
     else:
         repos = {match["repo"] for match in UNPINNED_BLOCK.finditer(text)}
         revisions = {repo: resolve_commit(repo, "dataset", path) for repo in sorted(repos)}
-        differing = [] if unchecked else list(_suite_differences(path, root, revisions))
+        differences = [] if unchecked else list(_suite_differences(path, root, revisions))
         pinned = UNPINNED_BLOCK.sub(lambda match: f"{match['head']}{revisions[match['repo']]}", text)
-    if not differing:
+    if not differences:
         write_text(root / file, pinned)
-    return [f"{path}: {difference}" for difference in differing]
+    return [f"{path}: {difference}" for difference in differences]
 
 
 def _suite_differences(path: Path, root: Path, revisions: Mapping[str, str]) -> Iterator[str]:
-    for name, entry in read(Suite, path).benchmarks.items():
+    for name, entry in read_config_file(Suite, path).benchmarks.items():
         release, route = entry.release, entry.route
         if isinstance(release, ReleaseHub) and release.repo in revisions:
-            benchmark = read(Benchmark, locate(f"config/benchmarks/{name}.yaml", root))
-            differences = release_differences(path, name, entry, benchmark, release, revisions[release.repo])
+            benchmark = read_config_file(Benchmark, locate(f"config/benchmarks/{name}.yaml", root))
+            differences = find_release_differences(path, name, entry, benchmark, release, revisions[release.repo])
             yield from (f"benchmarks.{name}.release: {difference}" for difference in differences)
         if isinstance(route, Huggingface) and route.repo in revisions:
             yield from (
-                f"benchmarks.{name}.{difference}" for difference in route_differences(route, revisions[route.repo])
+                f"benchmarks.{name}.{difference}" for difference in find_route_differences(route, revisions[route.repo])
             )
 
 

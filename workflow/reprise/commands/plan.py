@@ -19,7 +19,7 @@ from reprise.plan.name_matching import format_list, match_names, suggest_closest
 from reprise.plan.runs import Plan
 from reprise.plan.states import PendingJobs, RunStates, find_pending_jobs
 from reprise.plan.suite import all_settings
-from reprise.plan.targets import check_targets, compared_runs, find_target_runs, retirement_warnings
+from reprise.plan.targets import check_targets, find_retired_models, find_target_runs, list_compared_runs
 from reprise.tables.render.terminal import wrap_text
 
 UNKNOWN = "?"
@@ -47,10 +47,10 @@ def estimate_jobs(plan: Plan, targets: Sequence[str]) -> tuple[PendingJobs, list
     scored_runs = select_scored_runs(plan, targets)
     states = RunStates(plan, settings)
     pending_jobs = find_pending_jobs(plan, states, scored_runs)
-    benchmarks = set(plan.config.benchmarks)  # For named targets, only their benchmarks count.
-    if targets:
-        parts = {part for target in targets for part in target.split("/")}
-        benchmarks &= parts | {scored.run.benchmark for scored in scored_runs}
+    benchmarks = set(plan.config.benchmarks)
+    if targets:  # Count only the benchmarks of the targets.
+        target_parts = {part for target in targets for part in target.split("/")}
+        benchmarks &= target_parts | {scored.run.benchmark for scored in scored_runs}
     package_jobs = [job for package in plan.packages.values() for job in package.pending_jobs(states, benchmarks)]
     pending_jobs = pending_jobs._replace(jobs=[*package_jobs, *pending_jobs.jobs])
     estimator = JobEstimator(plan, settings)
@@ -58,25 +58,25 @@ def estimate_jobs(plan: Plan, targets: Sequence[str]) -> tuple[PendingJobs, list
 
 
 def select_scored_runs(plan: Plan, targets: Sequence[str]) -> list[ScoredRun]:
-    """Return the scored runs that the targets name (tables, result files or runs); all of them without targets."""
+    """Return the scored runs of the targets, which name tables, result files or runs; all without targets."""
     if not targets:
         return plan.scored_runs()
-    return sorted(set(chain.from_iterable(_matches(plan, target) for target in targets)))
+    return sorted(set(chain.from_iterable(_match_scored_runs(plan, target) for target in targets)))
 
 
-def _matches(plan: Plan, target: str) -> Iterable[ScoredRun]:
+def _match_scored_runs(plan: Plan, target: str) -> Iterable[ScoredRun]:
     if target.startswith(f"{RESULTS}/"):
         check_targets(plan, [target])
         requested = find_target_runs(plan, [target])
         matches = [scored for scored in plan.scored_runs() if scored in requested or ScoredRun(scored.run) in requested]
-        return [*matches, *(scored for scored in compared_runs(plan) if scored in requested)]
+        return [*matches, *(scored for scored in list_compared_runs(plan) if scored in requested)]
     tables = match_tables(plan, target)
     if tables:
         return chain.from_iterable(plan.table_scored_runs(*table) for table in tables)
     runs = [run.name for run in plan.runs()]
     matching_runs = match_names(target, runs)
     if not matching_runs:
-        table_names = [f"{benchmark}/{table}" for benchmark, table, _ in plan.tables()]
+        table_names = [f"{benchmark}/{table}" for benchmark, table, _ in plan.list_tables()]
         raise UserError(
             f"no table or run '{target}' in suite '{plan.config.name}'."
             f"{suggest_closest(target, [*table_names, *runs])} Its tables: {format_list(table_names)}; `python -m "
@@ -94,27 +94,28 @@ def format_plan(
     *,
     show_all: bool,
 ) -> Iterator[str]:
+    """Yield the lines of the command's output: pending runs by model, totals, costs, disk space and a legend."""
     n_jobs = len(pending_jobs.jobs)
     summary = f"Suite '{plan.config.name}': {n_jobs} inference job{'s' * (n_jobs != 1)} pending"
-    if not (pending_jobs.jobs or pending_jobs.n_done or pending_jobs.n_recomputed):
+    if not (pending_jobs.jobs or pending_jobs.done_count or pending_jobs.recomputed_count):
         summary += ": its `run:` selects no model of these tables, so they only show published values"
     for status, count in (
-        ("done", pending_jobs.n_done),
-        ("scored again without new requests", pending_jobs.n_recomputed),
+        ("done", pending_jobs.done_count),
+        ("scored again without new requests", pending_jobs.recomputed_count),
     ):
         summary += f"; {status}: {count}" if count else ""
     yield from wrap_text(f"{summary}.", width)
     if not estimates:
         return
     yield f"\n{NUMBERS_FORMAT.format('pending', 'answered', 'frames', 'tokens', 'rate', 'time')}  run"
-    yield from _runs(plan, estimates, width, show_all=show_all)
+    yield from _format_runs(plan, estimates, width, show_all=show_all)
     yield ""
     lines = (
-        *_sums(plan, estimates),
+        *_format_totals(plan, estimates),
         *describe_costs(plan, estimates),
-        *retirement_warnings(plan, [run.scored_run for run in estimates]),
-        *_disk(plan, estimates),
-        *_legend(plan, estimates, suite),
+        *find_retired_models(plan, [estimate.scored_run for estimate in estimates]),
+        *_format_disk_space(plan, estimates),
+        *_format_legend(plan, estimates, suite),
     )
     for line in lines:
         yield from wrap_text(line, width)
@@ -123,84 +124,103 @@ def format_plan(
 # --- runs ------------------------------------------------------------------------------------------------------------
 
 
-def _runs(plan: Plan, estimates: Sequence[JobEstimate], width: int, *, show_all: bool) -> Iterator[str]:
-    """Yield as many runs as the screen holds: models with weights first, sorted by their number of pending requests.
+def _format_runs(plan: Plan, estimates: Sequence[JobEstimate], width: int, *, show_all: bool) -> Iterator[str]:
+    """Yield at most `MAX_LINES` lines of runs: models with weights first, by number of pending requests.
 
-    A heading with the model and the reason for its inference precedes the runs that share them.
+    Runs of the same model and with the same reasons share a heading.
     """
-    ordered = sorted(estimates, key=lambda run: (-(run.requests or 0), run.scored_run))
-    groups = group_by_key(ordered, lambda run: (run.pending_job.slug, run.pending_job.reasons))
-    needs = {slug: _needs(plan, slug) for slug, _ in groups}
-    pending = {group: sum(run.requests or 0 for run in members) for group, members in groups.items()}
+    ordered_runs = sorted(estimates, key=lambda estimate: (-(estimate.request_count or 0), estimate.scored_run))
+    groups = group_by_key(ordered_runs, lambda estimate: (estimate.pending_job.slug, estimate.pending_job.reasons))
+    needs_by_model = {slug: _describe_needs(plan, slug) for slug, _ in groups}
+    request_counts = {
+        group: sum(estimate.request_count or 0 for estimate in members) for group, members in groups.items()
+    }
     entries = []
-    for slug, reasons in sorted(groups, key=lambda group: (needs[group[0]] is None, -pending[group], group)):
-        heading = wrap_text(f"{slug}: {'; '.join(reasons)}. {needs[slug] or 'It has no weights.'}", width)
-        first, *rest = (_run(run, width) for run in groups[slug, reasons])
-        entries += [[*heading, *first], *rest]
-    printed = 0
+    for slug, reasons in sorted(
+        groups, key=lambda group: (needs_by_model[group[0]] is None, -request_counts[group], group)
+    ):
+        heading = wrap_text(f"{slug}: {'; '.join(reasons)}. {needs_by_model[slug] or 'It has no weights.'}", width)
+        first_run, *other_runs = (_format_run(estimate, width) for estimate in groups[slug, reasons])
+        entries += [[*heading, *first_run], *other_runs]
+    printed_lines = 0
     for number, entry in enumerate(entries):
-        printed += len(entry)
-        if number and printed > MAX_LINES and not show_all:
+        printed_lines += len(entry)
+        if number and printed_lines > MAX_LINES and not show_all:
             yield f"and {len(entries) - number} more: --all lists them"
             return
         yield from entry
 
 
-def _needs(plan: Plan, slug: str) -> str | None:
+def _describe_needs(plan: Plan, slug: str) -> str | None:
+    """Return the GPUs and the memory that a model needs; None if it has no weights."""
     model = plan.config.models[slug]
     weights = measure_weights(model, plan.store)
     if weights is None:
         return None
-    size = "unknown" if weights.loaded_bytes is None else _bytes(weights.loaded_bytes)
+    size = "unknown" if weights.loaded_bytes is None else _format_bytes(weights.loaded_bytes)
     if not model.gpus:
         return f"No GPU; weights: {size}."
     reserve = (
-        f", plus a reserve for clips of about {_bytes(compute_max_reserve(weights.loaded_bytes))}"
+        f", plus a reserve for clips of about {_format_bytes(compute_max_reserve(weights.loaded_bytes))}"
         if weights.loaded_bytes
         else ""
     )
     return f"{model.gpus} GPU{'s' * (model.gpus > 1)}; memory: weights {size}{reserve}."
 
 
-def _run(run: JobEstimate, width: int) -> list[str]:
-    """Return the lines of a run without its model, which the heading names; a judge shows the run that it judges."""
-    pending = UNKNOWN if run.requests is None else f"{'≤' if run.is_upper_bound else ''}{run.requests:,}"
-    numbers = NUMBERS_FORMAT.format(
-        f"{'*' if run.pending_job.has_stale_inputs else ''}{pending}",
-        f"{run.n_answered:,}",
-        format_count(run.frames),
-        format_count(run.prompt_tokens),
-        _rate(run.requests / run.time.seconds) if run.requests and run.time and run.time.seconds else UNKNOWN,
-        UNKNOWN if run.time is None else f"{SOURCE_MARKS[run.time.source][0]}{format_duration(run.time.seconds)}",
+def _format_run(estimate: JobEstimate, width: int) -> list[str]:
+    """Return the lines of a run; the heading names its model, and the line of a judge names the judged run."""
+    pending = (
+        UNKNOWN
+        if estimate.request_count is None
+        else f"{'≤' if estimate.is_upper_bound else ''}{estimate.request_count:,}"
     )
-    name = f"of {run.scored_run.run.name}" if run.scored_run.judge else run.scored_run.run.name.rpartition("/")[0]
+    numbers = NUMBERS_FORMAT.format(
+        f"{'*' if estimate.pending_job.has_stale_inputs else ''}{pending}",
+        f"{estimate.n_answered:,}",
+        format_count(estimate.frame_count),
+        format_count(estimate.prompt_tokens),
+        _format_rate(estimate.request_count / estimate.time.seconds)
+        if estimate.request_count and estimate.time and estimate.time.seconds
+        else UNKNOWN,
+        UNKNOWN
+        if estimate.time is None
+        else f"{SOURCE_MARKS[estimate.time.source][0]}{format_duration(estimate.time.seconds)}",
+    )
+    name = (
+        f"of {estimate.scored_run.run.name}"
+        if estimate.scored_run.judge
+        else estimate.scored_run.run.name.rpartition("/")[0]
+    )
     return [f"{numbers}  {name}"] if len(numbers) + 2 + len(name) <= width else [numbers, f"{name:>{width}}"]
 
 
 # --- sums ------------------------------------------------------------------------------------------------------------
 
 
-def _sums(plan: Plan, estimates: Sequence[JobEstimate]) -> Iterator[str]:
-    gpus = [plan.config.models[run.pending_job.slug].gpus for run in estimates]
-    parts = []
+def _format_totals(plan: Plan, estimates: Sequence[JobEstimate]) -> Iterator[str]:
+    gpu_counts = [plan.config.models[estimate.pending_job.slug].gpus for estimate in estimates]
+    sums = []
     for noun, counts in (
-        ("requests", [run.requests for run in estimates]),
-        ("frames", [run.frames for run in estimates]),
-        ("tokens", [run.prompt_tokens for run in estimates]),
+        ("requests", [estimate.request_count for estimate in estimates]),
+        ("frames", [estimate.frame_count for estimate in estimates]),
+        ("tokens", [estimate.prompt_tokens for estimate in estimates]),
     ):
         known_counts = [count for count in counts if count is not None]
         text = f"{sum(known_counts):,}" if noun == "requests" else format_count(sum(known_counts))
-        parts.append(f"{noun} {format_known_sum(text, len(known_counts), len(counts))}")
-    yield f"Total: {'; '.join(parts)}."
+        sums.append(f"{noun} {format_known_sum(text, len(known_counts), len(counts))}")
+    yield f"Total: {'; '.join(sums)}."
     for title, is_on_gpus in (("GPU time", True), ("Time without a GPU", False)):
         group = [
-            (run.time, max(1, count)) for run, count in zip(estimates, gpus, strict=True) if bool(count) == is_on_gpus
+            (estimate.time, max(1, count))
+            for estimate, count in zip(estimates, gpu_counts, strict=True)
+            if bool(count) == is_on_gpus
         ]
-        timed = [(time.seconds, count) for time, count in group if time]
-        total = sum(seconds * count for seconds, count in timed)
+        known_times = [(time.seconds, count) for time, count in group if time]
+        total = sum(seconds * count for seconds, count in known_times)
         if group:
-            yield f"{title}: {format_known_sum(format_duration(total), len(timed), len(group))}."
-    if any(run.time is None for run in estimates):
+            yield f"{title}: {format_known_sum(format_duration(total), len(known_times), len(group))}."
+    if any(estimate.time is None for estimate in estimates):
         yield (
             "No run similar to those of unknown time was timed here. Start one, stop it with Ctrl-C, and plan again: "
             "its first requests give an estimate, and their responses stay in the cache."
@@ -208,20 +228,20 @@ def _sums(plan: Plan, estimates: Sequence[JobEstimate]) -> Iterator[str]:
 
 
 def format_known_sum(text: str, n_known: int, total: int) -> str:
-    """Return a sum with the number of runs that it leaves out."""
+    """Return a sum with the number of runs whose value is unknown."""
     if n_known == total:
         return text
     return f"at least {text} (unknown of {total - n_known} of {total} runs)" if n_known else UNKNOWN
 
 
 def describe_costs(plan: Plan, estimates: Sequence[JobEstimate]) -> Iterator[str]:
-    """Yield the money spent and the maximal cost of pending paid requests, for models with and without a price."""
-    models = [(run, plan.config.models[run.pending_job.slug]) for run in estimates]
-    paid = [(run, model) for run, model in models if ADAPTERS[model.adapter].is_paid(model.settings)]
-    spent = Ledger(plan.store.root).spent()
+    """Yield the spent money and the maximum cost of pending paid requests, for models with and without a price."""
+    models = [(estimate, plan.config.models[estimate.pending_job.slug]) for estimate in estimates]
+    paid_runs = [(estimate, model) for estimate, model in models if ADAPTERS[model.adapter].is_paid(model.settings)]
+    spent = Ledger(plan.store.root).read_spending()
     for is_priced in (True, False):
-        group = [(run, model) for run, model in paid if (model.price is not None) == is_priced]
-        usages = [(model.price, _max_usage(plan, run)) for run, model in group]
+        group = [(estimate, model) for estimate, model in paid_runs if (model.price is not None) == is_priced]
+        usages = [(model.price, _max_usage(plan, estimate)) for estimate, model in group]
         costs = [
             price.compute_usd(usage) if price else float(usage.total) for price, usage in usages if usage is not None
         ]
@@ -230,8 +250,8 @@ def describe_costs(plan: Plan, estimates: Sequence[JobEstimate]) -> Iterator[str
         )
         if group and is_priced:
             dates = {
-                f"{run.pending_job.slug} {model.price.date}, {model.price.source}"
-                for run, model in group
+                f"{estimate.pending_job.slug} {model.price.date}, {model.price.source}"
+                for estimate, model in group
                 if model.price
             }
             yield (
@@ -239,55 +259,55 @@ def describe_costs(plan: Plan, estimates: Sequence[JobEstimate]) -> Iterator[str
                 f"maximal length: {text} (prices of {', '.join(sorted(dates))})."
             )
         elif group:
+            slugs = ", ".join(sorted({estimate.pending_job.slug for estimate, _ in group}))
             yield (
-                f"Price unknown: {', '.join(sorted({run.pending_job.slug for run, _ in group}))}. {spent.tokens:,} of "
+                f"Price unknown: {slugs}. {spent.tokens:,} of "
                 f"`budget_tokens` {plan.budget.tokens:,} are used; pending, with answers of maximal length: {text}."
             )
 
 
-def _max_usage(plan: Plan, run: JobEstimate) -> TokenUsage | None:
-    """Return the prompt tokens and the maximal answer tokens of a run; None if they are unknown."""
-    if run.requests is None or run.prompt_tokens is None:
+def _max_usage(plan: Plan, estimate: JobEstimate) -> TokenUsage | None:
+    """Return the prompt tokens and the maximum answer tokens of a run; None if they are unknown."""
+    if estimate.request_count is None or estimate.prompt_tokens is None:
         return None
-    max_tokens = plan.config.models[run.pending_job.slug].settings.get("max_tokens")
+    max_tokens = plan.config.models[estimate.pending_job.slug].settings.get("max_tokens")
     if not isinstance(max_tokens, int):
-        max_tokens = run.pending_job.job.max_tokens
-    return TokenUsage(round(run.prompt_tokens), run.requests * max_tokens)
+        max_tokens = estimate.pending_job.job.max_tokens
+    return TokenUsage(round(estimate.prompt_tokens), estimate.request_count * max_tokens)
 
 
-def _disk(plan: Plan, estimates: Sequence[JobEstimate]) -> Iterator[str]:
+def _format_disk_space(plan: Plan, estimates: Sequence[JobEstimate]) -> Iterator[str]:
     parts: list[str] = []
-    for slug in sorted({run.pending_job.slug for run in estimates}):
+    for slug in sorted({estimate.pending_job.slug for estimate in estimates}):
         weights = measure_weights(plan.config.models[slug], plan.store)
         if weights is not None and weights.download_bytes != 0:
-            parts.append(
-                f"weights of {slug} {UNKNOWN if weights.download_bytes is None else _bytes(weights.download_bytes)}"
-            )
-    for benchmark in sorted({run.scored_run.run.benchmark for run in estimates}):
+            size_text = UNKNOWN if weights.download_bytes is None else _format_bytes(weights.download_bytes)
+            parts.append(f"weights of {slug} {size_text}")
+    for benchmark in sorted({estimate.scored_run.run.benchmark for estimate in estimates}):
         data = estimate_pending_data(plan, benchmark)
         if data is None:
             parts.append(f"videos of {benchmark} {UNKNOWN}")
         for noun, (count, size) in (data or {}).items():
             if count:
-                size_text = UNKNOWN if size is None else f"about {_bytes(size)}"
+                size_text = UNKNOWN if size is None else f"about {_format_bytes(size)}"
                 parts.append(f"{count:,} {noun} of {benchmark} {size_text}")
     yield f"Disk, at most: {', '.join(parts)}." if parts else "Disk: nothing to fetch, no clip to encode."
 
 
-def _legend(plan: Plan, estimates: Sequence[JobEstimate], suite: str | None) -> Iterator[str]:
-    sources = {run.time.source for run in estimates if run.time}
+def _format_legend(plan: Plan, estimates: Sequence[JobEstimate], suite: str | None) -> Iterator[str]:
+    sources = {estimate.time.source for estimate in estimates if estimate.time}
     if sources:
         yield f"Time: {'; '.join(text for source, (_, text) in SOURCE_MARKS.items() if source in sources)}."
-    if any(run.is_upper_bound for run in estimates):
+    if any(estimate.is_upper_bound for estimate in estimates):
         yield "≤ at most; requests about missing clips are not sent."
-    if any(run.pending_job.has_stale_inputs for run in estimates):
+    if any(estimate.pending_job.has_stale_inputs for estimate in estimates):
         yield "* counted in tables that are computed again first."
-    unknown = [run.pending_job.job for run in estimates if run.requests is None]
-    files = {job.requests for job in unknown if not job.scored_run.judge}
+    uncounted_jobs = [estimate.pending_job.job for estimate in estimates if estimate.request_count is None]
+    files = {job.requests_path for job in uncounted_jobs if not job.scored_run.judge}
     if files:
         call = format_snakemake_call(min(files), suite)
         yield f"{UNKNOWN} pending: `{call}` reads the release and counts the requests."
-    if any(job.scored_run.judge for job in unknown):
+    if any(job.scored_run.judge for job in uncounted_jobs):
         yield f"{UNKNOWN} pending for a judge: known once there are answers to judge."
 
 
@@ -297,23 +317,25 @@ def _legend(plan: Plan, estimates: Sequence[JobEstimate], suite: str | None) -> 
 def format_duration(seconds: float) -> str:
     if 0 < seconds < 1:
         return "<1 s"
-    size, unit = next((size, unit) for size, unit in TIME_UNITS if size == 1 or seconds >= 1.5 * size)
-    count = seconds / size
-    return f"{count:.1f} {unit}" if count < 10 and size > 1 else f"{count:,.0f} {unit}"
+    unit_seconds, unit = next(
+        (unit_seconds, unit) for unit_seconds, unit in TIME_UNITS if unit_seconds == 1 or seconds >= 1.5 * unit_seconds
+    )
+    count = seconds / unit_seconds
+    return f"{count:.1f} {unit}" if count < 10 and unit_seconds > 1 else f"{count:,.0f} {unit}"
 
 
 def format_count(count: float | None) -> str:
     if count is None:
         return UNKNOWN
-    for size, sign in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if count >= size:
-            return f"{count / size:.{1 if count < 100 * size else 0}f}{sign}"
+    for unit_size, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= unit_size:
+            return f"{count / unit_size:.{1 if count < 100 * unit_size else 0}f}{suffix}"
     return f"{count:.0f}"
 
 
-def _bytes(size: float) -> str:
+def _format_bytes(size: float) -> str:
     return f"{size / GB:,.1f} GB" if size >= GB / 10 else f"{size / MB:,.1f} MB"
 
 
-def _rate(per_second: float) -> str:
+def _format_rate(per_second: float) -> str:
     return f"{per_second:.0f}/s" if per_second >= 10 else f"{per_second:.2f}/s"

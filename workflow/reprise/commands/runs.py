@@ -1,4 +1,4 @@
-"""Commands on the state of runs: states and reasons, missing data, incomplete cells, and retries of failures."""
+"""Commands `runs`, `why`, `missing`, `incomplete` and `retry`: states of runs, missing data, and failures."""
 
 import csv
 from collections import Counter
@@ -16,19 +16,20 @@ from reprise.commands.shared import (
     RETRY_HINT,
     format_failures,
     format_snakemake_call,
-    is_running,
+    has_running_snakemake,
     load_plan,
     read_manifests,
     require_file,
 )
+from reprise.config.tables import TableSpec
 from reprise.core.errors import UserError, reject_unknown
 from reprise.core.files import verify_sealed_text
 from reprise.core.paths import OVERVIEW, RUN_NAME, TABLES, ScoredRun, overview_file, table_file
-from reprise.core.plain import plain, sanitize, summarize_list, unescape_cell
+from reprise.core.plain import sanitize, sanitize_line, summarize_list, unescape_cell
 from reprise.core.schemas import ITEMS, REQUESTS, read_table
 from reprise.fetch.records import forget_failures
 from reprise.models.inference.response_cache import ResponseCache, get_response_cache_path
-from reprise.plan.answers import FailedAnswers, find_failed_answers, make_job, suite_jobs
+from reprise.plan.answers import FailedAnswers, find_failed_answers, iter_suite_jobs, make_job
 from reprise.plan.retries import MANIFEST_SCHEMAS
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
@@ -36,7 +37,7 @@ from reprise.plan.states import RunState, RunStates, StateName
 from reprise.plan.suite import all_settings
 from reprise.tables.builder import DEFAULT_EXTRACTION, column_name
 
-# State of a run -> its description. Runs are listed in this order.
+# State of a run -> description. The commands list runs in this order.
 STATE_LABELS: dict[StateName, str] = {
     "failed": "failed",
     "missing": "missing: not computed yet",
@@ -49,7 +50,7 @@ ROW_FORMAT = "{:<8}{:>11}{:>8}{:>10}{:>9}  {}"
 def list_runs(suite: str | None) -> None:
     """Print the state and the counts of every run of a suite."""
     plan = load_plan(suite)
-    states = RunStates(plan, all_settings(plan)).all_states()
+    states = RunStates(plan, all_settings(plan)).list_states()
     order = list(STATE_LABELS)
     counts = Counter(state.name for state in states)
     state_counts = ", ".join(f"{counts[name]} {name}" for name in reversed(order))
@@ -60,7 +61,7 @@ def list_runs(suite: str | None) -> None:
         print("Its `run:` selects no model of its tables, so they only show published values.")
     for state in sorted(states, key=lambda state: (order.index(state.name), state.scored_run)):
         numbers = state.counts if state.counts.total else ("-",) * 4
-        reasons = state.answers.reasons.most_common() if state.answers else []
+        reasons = state.failed_answers.count_by_reason.most_common() if state.failed_answers else []
         reason_counts = ", ".join(f"{number} {reason}" for reason, number in reasons)
         print(
             ROW_FORMAT.format(state.name, *numbers, state.scored_run.name)
@@ -70,12 +71,12 @@ def list_runs(suite: str | None) -> None:
         print("\nWhy a run is not done: python -m reprise why <run>")
     for failures in find_failed_answers(plan):
         if failures.job.title:
-            print(f"\n{failures.job.title}: {failures.rows.height} of {failures.total} failed")
-            print("\n".join(_failure_lines(failures)))
+            print(f"\n{failures.job.title}: {failures.failed_rows.height} of {failures.answer_count} failed")
+            print("\n".join(_format_failures(failures)))
 
 
 def explain_run(query: str, suite: str | None) -> None:
-    """Print the state of a run and its reasons, for each of its judges or for the named one."""
+    """Print the state of a run with the reasons; if answers are judged, for each judge or for the named one."""
     plan = load_plan(suite)
     states, scored_runs = RunStates(plan, all_settings(plan)), plan.scored_runs()
     matches = [scored for scored in scored_runs if scored.name == query]
@@ -83,40 +84,40 @@ def explain_run(query: str, suite: str | None) -> None:
         run = plan.find_run(query)
         matches = [scored for scored in scored_runs if scored.run == run]
     for scored in matches:
-        print(sanitize("\n".join(_lines(plan, states.state_of(scored), suite))))
+        print(sanitize("\n".join(_format_state(plan, states.compute_state(scored), suite))))
 
 
-def _lines(plan: Plan, state: RunState, suite: str | None) -> Iterator[str]:
+def _format_state(plan: Plan, state: RunState, suite: str | None) -> Iterator[str]:
     yield f"{state.scored_run.name}: {STATE_LABELS[state.name]}"
-    for path, message in dict(state.failures).items():
+    for path, message in dict(state.job_failures).items():
         yield f"{path} ends with:"
         yield from (f"  {line}" for line in message.splitlines())
-    if state.missing and state.name != "done":
-        yield f"Missing results: {', '.join(state.missing)}."
-        key = make_job(plan, ScoredRun(state.scored_run.run), RunKeys(plan)).key
+    if state.missing_results and state.name != "done":
+        yield f"Missing results: {', '.join(state.missing_results)}."
+        key = make_job(plan, ScoredRun(state.scored_run.run), RunKeys(plan)).cache_key
         if n_cached := len(ResponseCache(get_response_cache_path(plan.store, key))):
             yield f"The response cache holds {n_cached} of its answers; they are not requested again."
-        if is_running(Path()):
+        if has_running_snakemake(Path()):
             yield "snakemake is running in this folder, or was killed here."
-    for name, change in {change.name: change for _, change in state.changes if change.texts}.items():
-        stages = dict.fromkeys(step.stage for step, step_change in state.changes if step_change.name == name)
+    for name, change in {change.name: change for _, change in state.settings_changes if change.texts}.items():
+        stages = dict.fromkeys(step.stage for step, step_change in state.settings_changes if step_change.name == name)
         yield f"Settings changed: {', '.join(stages)} ({name}):"
         yield from (f"  {text}" for text in summarize_list(change.texts, 8))
-    if state.answers is not None:
-        yield f"Failed answers: {state.answers.rows.height} of {state.answers.total}"
-        yield from _failure_lines(state.answers)
-        if state.retry_count < state.answers.rows.height:
+    if state.failed_answers is not None:
+        yield f"Failed answers: {state.failed_answers.failed_rows.height} of {state.failed_answers.answer_count}"
+        yield from _format_failures(state.failed_answers)
+        if state.retry_count < state.failed_answers.failed_rows.height:
             yield f"  {RETRY_HINT}"
     if state.counts.total:
         yield "Answers: {} requested, {} failed, {} unparsed; {} requests without a clip.".format(*state.counts)
     targets = [
         (benchmark, table)
-        for benchmark, table, _ in plan.all_tables()
+        for benchmark, table, _ in plan.list_tables_and_overview()
         if state.scored_run in plan.table_scored_runs(benchmark, table)
     ]
     profiles = (
         f"the temporal profile of {slug}"
-        for slug in plan.temporal
+        for slug in plan.temporal_profiles
         if state.scored_run in plan.temporal_scored_runs([slug])
     )
     tables = (table if table == OVERVIEW else f"{benchmark}/{table}" for benchmark, table in targets)
@@ -125,15 +126,15 @@ def _lines(plan: Plan, state: RunState, suite: str | None) -> Iterator[str]:
         target = plan.results.metrics(state.scored_run)
         for benchmark, table in targets[:1]:
             file = overview_file("md") if table == OVERVIEW else table_file(benchmark, table, "md")
-            # Snakemake does not make a missing input if the file itself exists.
+            # Snakemake does not make a missing input of an existing file.
             if state.name != "missing" or not file.is_file():
                 target = file
         yield f"To compute it: {format_snakemake_call(target, suite)}"
 
 
-def _failure_lines(answers: FailedAnswers) -> Iterator[str]:
-    failed = answers.rows.select(reason="error", name="request_id", message="message")
-    return (f"  {line}" for line in format_failures(failed, answers.retry_counts))
+def _format_failures(answers: FailedAnswers) -> Iterator[str]:
+    failed_rows = answers.failed_rows.select(reason="error", name="request_id", message="message")
+    return (f"  {line}" for line in format_failures(failed_rows, answers.retry_count_by_reason))
 
 
 # --- missing ---------------------------------------------------------------------------------------------------------
@@ -143,13 +144,13 @@ def list_missing(suite: str | None, show_all: bool) -> None:
     """Print the missing sources, clips and items of a suite."""
     plan = load_plan(suite)
     limit, benchmarks = None if show_all else MAX_LISTED, plan.config.suite.benchmarks
-    lines = [line for benchmark in benchmarks for line in _missing(plan, benchmark, limit)]
+    lines = [line for benchmark in benchmarks for line in _format_missing(plan, benchmark, limit)]
     nothing = f"Nothing is missing in suite '{plan.config.name}', as far as its videos were fetched."
     print("\n".join([*lines, RETRY_HINT]) if lines else nothing)
 
 
-def _missing(plan: Plan, benchmark: str, limit: int | None) -> Iterator[str]:
-    """Yield the missing sources, clips and items of a benchmark; nothing if it is complete or was not fetched yet."""
+def _format_missing(plan: Plan, benchmark: str, limit: int | None) -> Iterator[str]:
+    """Yield the missing sources, clips and items of a benchmark; nothing before its videos are fetched."""
     sources = read_manifests(plan, "sources", benchmark).unique("source_id", maintain_order=True)
     clips = read_manifests(plan, "clips", benchmark).unique("clip_id", maintain_order=True)
     attempts = getattr(plan.config.suite.benchmarks[benchmark].route, "attempts", 1)
@@ -158,15 +159,15 @@ def _missing(plan: Plan, benchmark: str, limit: int | None) -> Iterator[str]:
         ("sources", sources, "source_id", Counter(retryable)),
         ("clips", clips, "clip_id", Counter[str]()),
     ):
-        missing = rows.filter(pl.col("status") != "ok").select(reason="status", name=name, message="message")
-        if missing.height:
-            yield f"{noun} of {benchmark}: {missing.height} of {rows.height} missing"
-            yield from (f"  {line}" for line in format_failures(missing, retries, limit))
+        missing_rows = rows.filter(pl.col("status") != "ok").select(reason="status", name=name, message="message")
+        if missing_rows.height:
+            yield f"{noun} of {benchmark}: {missing_rows.height} of {rows.height} missing"
+            yield from (f"  {line}" for line in format_failures(missing_rows, retries, limit))
     if plan.results.items(benchmark).is_file():
-        yield from _missing_items(plan, benchmark, clips.filter(pl.col("status") != "ok")["clip_id"], limit)
+        yield from _format_missing_items(plan, benchmark, clips.filter(pl.col("status") != "ok")["clip_id"], limit)
 
 
-def _missing_items(plan: Plan, benchmark: str, missing_clips: pl.Series, limit: int | None) -> Iterator[str]:
+def _format_missing_items(plan: Plan, benchmark: str, missing_clips: pl.Series, limit: int | None) -> Iterator[str]:
     """Yield the items without a clip by protocol, with the runs that count them as missing, and the flawed items."""
     runs = [run for run in plan.runs() if run.benchmark == benchmark and run.model not in plan.imports.models]
     for protocol in sorted({run.protocol for run in runs}):
@@ -178,21 +179,21 @@ def _missing_items(plan: Plan, benchmark: str, missing_clips: pl.Series, limit: 
         if missing.height:
             run_names = [f"{run.sampling}/{run.model}" for run in runs if run.protocol == protocol]
             yield f"items of {benchmark}/{protocol}: {missing.height} of {requested_items.height} without a clip"
-            yield f"  {', '.join(summarize_list([*map(plain, missing['item_id'])], limit))}"
+            yield f"  {', '.join(summarize_list([*map(sanitize_line, missing['item_id'])], limit))}"
             yield f"  they count as missing in {len(run_names)} runs: {', '.join(run_names)}"
     items = read_table(plan.results.items(benchmark), ITEMS)
     flawed = items.filter(pl.col("flaws").list.len() > 0)
     if flawed.height:
         yield f"items of {benchmark}: {flawed.height} of {items.height} from flawed entries of the release"
         flaws = flawed["flaws"].explode().unique(maintain_order=True)
-        yield from summarize_list([f"  {plain(flaw)}" for flaw in flaws], limit, "  and {} more")
+        yield from summarize_list([f"  {sanitize_line(flaw)}" for flaw in flaws], limit, "  and {} more")
 
 
 # --- incomplete ------------------------------------------------------------------------------------------------------
 
 
 class MissingCell(NamedTuple):
-    """Table cell, or a part of one, without a number."""
+    """A table cell, or one metric of a cell, without a number."""
 
     table: str
     section: str
@@ -204,41 +205,43 @@ class MissingCell(NamedTuple):
 
 def list_incomplete(names: Collection[str], suite: str | None) -> None:
     """Print the cells without a number, by table and row."""
-    gaps = incomplete_cells(load_plan(suite), TABLES, names)
-    rows = group_by_key(gaps, lambda gap: ": ".join(filter(None, (gap.table, gap.section, gap.row))))
+    missing_cells = incomplete_cells(load_plan(suite), TABLES, names)
+    rows = group_by_key(missing_cells, lambda gap: ": ".join(filter(None, (gap.table, gap.section, gap.row))))
     print(
         "\n".join(
             f"{row}: {', '.join(f'{gap.column} ({gap.metric})' for gap in row_gaps)}" for row, row_gaps in rows.items()
         )
     )
-    print(f"{len(gaps)} numbers are missing in {len({gap.table for gap in gaps})} tables")
+    print(f"{len(missing_cells)} numbers are missing in {len({gap.table for gap in missing_cells})} tables")
 
 
 def incomplete_cells(plan: Plan, folder: Path, names: Collection[str] = ()) -> list[MissingCell]:
-    """Return the gaps in a suite's tables, or in the named ones.
+    """Return the cells without a number in a suite's tables, or in the named ones.
 
-    A gap has no measured, dataset, chance or published number. Rows of one section may share a label, for example with
-    two numbers of frames; each of them needs its own number.
+    A number may be measured, of the data set, of chance or published. If several rows of a section have the same label,
+    such as with two numbers of frames, each of them needs its own number.
     """
-    tables = {f"{benchmark}/{number}": spec for benchmark, number, spec in plan.tables()}
+    tables = {f"{benchmark}/{number}": spec for benchmark, number, spec in plan.list_tables()}
     reject_unknown("table", names, tables, "incomplete")
-    gaps = Counter[MissingCell]()
+    missing_cells = Counter[MissingCell]()
     for name in names or tables:
-        expected = Counter(
-            MissingCell(
-                name, section.title or "", row.label, column_name(column), metric, row.group or column.group or ""
-            )
-            for section in tables[name].sections
-            for row in section.resolve()
-            for column in tables[name].columns
-            for metric in tables[name].list_metrics(column)
-        )
-        gaps += expected - _filled(folder / f"{name}.csv", plan.config.name)
-    return list(gaps.elements())
+        expected_cells = Counter(_list_cells(name, tables[name]))
+        missing_cells += expected_cells - _count_filled_cells(folder / f"{name}.csv", plan.config.name)
+    return list(missing_cells.elements())
 
 
-def _filled(path: Path, suite: str) -> Counter[MissingCell]:
-    """Count the cells of a table that have a number; a comparison with a published number is not a cell."""
+def _list_cells(name: str, spec: TableSpec) -> Iterator[MissingCell]:
+    """Yield every cell of a table, once for each of its metrics."""
+    for section in spec.sections:
+        for row in section.resolve():
+            for column in spec.columns:
+                group = row.group or column.group or ""
+                for metric in spec.list_metrics(column):
+                    yield MissingCell(name, section.title or "", row.label, column_name(column), metric, group)
+
+
+def _count_filled_cells(path: Path, suite: str) -> Counter[MissingCell]:
+    """Count the cells of a table with a number, without comparisons with published numbers."""
     with verify_sealed_text(require_file(path, "incomplete")).open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     foreign_suites = {row["suite"] for row in rows} - {suite}
@@ -247,31 +250,38 @@ def _filled(path: Path, suite: str) -> Counter[MissingCell]:
             f"{path}: belongs to suite '{foreign_suites.pop()}', not to '{suite}'. "
             f"Run snakemake with `--config suite={suite}` first."
         )
-    filled = [row for row in rows if row["value"] and row["convention"] in ("", DEFAULT_EXTRACTION[0])]
-    return Counter(MissingCell(*(unescape_cell(row[name] or "") for name in MissingCell._fields)) for row in filled)
+    rows_with_value = [row for row in rows if row["value"] and row["convention"] in ("", DEFAULT_EXTRACTION[0])]
+    return Counter(
+        MissingCell(*(unescape_cell(row[name] or "") for name in MissingCell._fields)) for row in rows_with_value
+    )
 
 
 # --- retry -----------------------------------------------------------------------------------------------------------
 
 
 def retry_failures(patterns: Sequence[str], suite: str | None = None) -> None:
-    """Mark failures for another attempt by the next run; if patterns name runs, only the answers of these runs."""
+    """Let the next run retry failures; patterns with a slash select the answers of runs, others the reasons."""
     runs, reasons = ([pattern for pattern in patterns if ("/" in pattern) == is_run] for is_run in (True, False))
     reject_unknown("reason", reasons, REASON_MEANINGS, "retry")
     plan = load_plan(suite)
     failures = find_failed_answers(plan)
     if runs:
-        names = [job.scored_run.name for job in suite_jobs(plan)]
-        run_names = {name for pattern in runs for name in _match_runs(plan, pattern, names)}
+        names = [job.scored_run.name for job in iter_suite_jobs(plan)]
+        run_names = {name for pattern in runs for name in _find_matching_runs(plan, pattern, names)}
         failures = [entry for entry in failures if entry.job.scored_run.name in run_names]
-    answers = sum(entry.retry(reasons) for entry in {id(entry.failures): entry.failures for entry in failures}.values())
-    sources, clips = 0, 0
+    answer_count = sum(
+        entry.retry(reasons) for entry in {id(entry.failure_log): entry.failure_log for entry in failures}.values()
+    )
+    source_count, clip_count = 0, 0
     if not runs:
-        sources, clips = forget_failures(plan.store, reasons), _retry_shards(plan, list(reasons or REASON_MEANINGS))
-    print(f"Failures to retry: {sources} sources, {clips} clips, {answers} answers. Run snakemake now.")
+        source_count, clip_count = (
+            forget_failures(plan.store, reasons),
+            _retry_shards(plan, list(reasons or REASON_MEANINGS)),
+        )
+    print(f"Failures to retry: {source_count} sources, {clip_count} clips, {answer_count} answers. Run snakemake now.")
 
 
-def _match_runs(plan: Plan, pattern: str, names: Sequence[str]) -> list[str]:
+def _find_matching_runs(plan: Plan, pattern: str, names: Sequence[str]) -> list[str]:
     """Return the names of the runs that match a pattern of `retry`, including their judged runs."""
     matches = [name for name in names if fnmatchcase(name, pattern) or fnmatchcase(name, f"{pattern}/*")]
     if not matches and "*" in pattern:
@@ -283,12 +293,12 @@ def _match_runs(plan: Plan, pattern: str, names: Sequence[str]) -> list[str]:
 
 
 def _retry_shards(plan: Plan, reasons: list[str]) -> int:
-    """Delete the manifests of shards with such failures, so that they are made again; return the number of clips."""
-    clips = 0
+    """Delete the manifests of shards with failures for these reasons, and return the number of failed clips."""
+    clip_count = 0
     for stage, schema in MANIFEST_SCHEMAS.items():
         for _, _, manifest in plan.results.existing_manifests(stage):
             count = int(read_table(manifest, schema)["status"].is_in(reasons).sum())
-            clips += count if stage == "clips" else 0
+            clip_count += count if stage == "clips" else 0
             if count:
-                manifest.unlink()  # Snakemake makes it and its dependents again.
-    return clips
+                manifest.unlink()  # Snakemake makes the manifest and its dependents again.
+    return clip_count

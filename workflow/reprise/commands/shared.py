@@ -1,4 +1,4 @@
-"""Share helpers among commands: the plan of a suite, its manifests, the requests of a run, lists of failures."""
+"""Helpers of several commands: the plan of a suite, its manifests, the requests of a run, and lists of failures."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from reprise.benchmarks.scoring import RunAnswers
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import ManifestKind, Run
-from reprise.core.plain import plain, summarize_list
+from reprise.core.plain import sanitize_line, summarize_list
 from reprise.core.schemas import CLIP_MANIFEST, FRAME_PLAN, ITEMS, REQUESTS, VERDICTS, read_table
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.media.errors import STATUSES
@@ -36,7 +36,7 @@ def format_snakemake_call(target: Path, suite: str | None) -> str:
     return f"snakemake {target} --cores <N>{f' --config suite={suite}' if suite else ''}"
 
 
-def is_running(folder: Path) -> bool:
+def has_running_snakemake(folder: Path) -> bool:
     """Return whether Snakemake is running in a folder or was killed there."""
     locks = folder / ".snakemake/locks"
     return locks.is_dir() and any(locks.iterdir())
@@ -60,7 +60,7 @@ def read_manifests(plan: Plan, stage: ManifestKind, benchmark: str) -> pl.DataFr
     return pl.concat([pl.DataFrame(schema=schema), *tables])
 
 
-def inference_inputs(plan: Plan, run: Run) -> list[Path]:
+def list_inference_inputs(plan: Plan, run: Run) -> list[Path]:
     """Return the tables that the inference of a run reads."""
     results = plan.results
     manifests = [results.manifest("clips", run.benchmark, shard) for shard in range(plan.config.suite.shards)]
@@ -69,36 +69,36 @@ def inference_inputs(plan: Plan, run: Run) -> list[Path]:
 
 def load_clip_requests(plan: Plan, run: Run) -> list[ClipRequests]:
     """Return the requests of a run about each clip."""
-    requests, frames, *manifests = inference_inputs(plan, run)
+    requests, frames, *manifests = list_inference_inputs(plan, run)
     clips = pl.concat([read_table(path, CLIP_MANIFEST) for path in manifests])
     tables = read_table(requests, REQUESTS), read_table(frames, FRAME_PLAN), clips
     return gather_clip_requests(
-        *tables, plan.store, with_labels=ADAPTERS[plan.config.models[run.model].adapter].reads_labels
+        *tables, plan.store, with_labels=ADAPTERS[plan.config.models[run.model].adapter].needs_labels
     )
 
 
-def extractor_name(plan: Plan, run: Run) -> str:
-    """Return the extractor of a run's answers: the suite's first judge if they are judged, else `robust`."""
+def get_extractor_name(plan: Plan, run: Run) -> str:
+    """Return the extractor of a run's verdicts: the suite's first judge if answers are judged, else `robust`."""
     return plan.find_judge(run) if plan.is_judged(run.benchmark, run.protocol) else "robust"
 
 
 def compute_outcomes(plan: Plan, run: Run, command: str) -> dict[str, pl.DataFrame]:
-    """Return the outcomes of a run by metric: how far each item counts as right."""
-    path = require_file(plan.results.verdicts(run, extractor_name(plan, run)), command)
+    """Return the outcomes of a run by metric: for each item, the share that counts as right."""
+    path = require_file(plan.results.verdicts(run, get_extractor_name(plan, run)), command)
     form = plan.config.benchmarks[run.benchmark].protocols[run.protocol].form
     items = read_table(plan.results.items(run.benchmark), ITEMS)
     return load_scores(run.benchmark).SCORES[form].compute_outcomes(RunAnswers(items, read_table(path, VERDICTS)))
 
 
 def format_choices(calls: Sequence[str]) -> str:
-    """Return the end of a message about an ambiguous name: the calls to choose from."""
+    """Return the last lines of a message about an ambiguous name: the calls from which the user chooses."""
     return "\n  ".join(["Copy one:", *summarize_list(calls, 12)])
 
 
 def format_field(name: str, text: str, indent: str) -> Iterator[str]:
     """Yield the lines of a named text.
 
-    A text of several lines follows below its name, so that none of its lines can be mistaken for another field.
+    The lines of a longer text follow below its name with a mark; otherwise one of them might look like another field.
     """
     lines = text.splitlines() or [""]
     if len(lines) == 1:
@@ -108,7 +108,7 @@ def format_field(name: str, text: str, indent: str) -> Iterator[str]:
         yield from (f"{indent}| {line}" for line in lines)
 
 
-def format_failures(failed: pl.DataFrame, retries: Counter[str], limit: int | None = MAX_LISTED) -> Iterator[str]:
+def format_failures(failures: pl.DataFrame, retries: Counter[str], limit: int | None = MAX_LISTED) -> Iterator[str]:
     """Yield the failures grouped by reason, the most frequent reason first.
 
     Args:
@@ -116,9 +116,11 @@ def format_failures(failed: pl.DataFrame, retries: Counter[str], limit: int | No
         retries: Number of failures of each reason that the next run retries.
         limit: Number of failures of a reason that are listed; None lists all.
     """
-    for reason, number in Counter(failed["reason"]).most_common():
+    for reason, number in Counter(failures["reason"]).most_common():
         retry_note = f"; the next run retries {retries[reason]}" if retries[reason] else ""
         yield f"{number} {reason} ({REASON_MEANINGS.get(reason, reason)}){retry_note}"
-        messages = failed.filter(reason=reason).select("name", "message").iter_rows()
-        entries = [f"  {plain(name)}{f': {plain(message)}' if message else ''}" for name, message in messages]
+        messages = failures.filter(reason=reason).select("name", "message").iter_rows()
+        entries = [
+            f"  {sanitize_line(name)}{f': {sanitize_line(message)}' if message else ''}" for name, message in messages
+        ]
         yield from summarize_list(entries, limit, "  and {} more")

@@ -39,7 +39,7 @@ def show_tables(query: str, suite: str | None) -> None:
     is_styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     style = TerminalStyle(is_styled, is_styled and not os.environ.get("NO_COLOR"))
     width = shutil.get_terminal_size().columns
-    is_overview = table_name(query) == OVERVIEW and bool(plan.overview)
+    is_overview = table_name(query) == OVERVIEW and bool(plan.overview_specs)
     for benchmark, name in [("", OVERVIEW)] if is_overview else select_tables(plan, query):
         key = settings[settings_name("tables", *filter(None, (benchmark, name)))]
         if isinstance(key, OverviewKey):
@@ -50,7 +50,7 @@ def show_tables(query: str, suite: str | None) -> None:
             table, scored = make_table_builder(plan, key).build(), plan.table_scored_runs(benchmark, name)
             target = table_file(benchmark, name, "md")
         print(render(table, width, style))
-        for line in _notes(scored, target, states, suite):
+        for line in _format_notes(scored, target, states, suite):
             print("\n".join(wrap_text(line, width)), end="\n\n")
 
 
@@ -63,7 +63,7 @@ def select_tables(plan: Plan, query: str) -> list[tuple[str, str]]:
     """Return (benchmark, table) of each match, for queries such as `velociti/table3`, `table3` or `velociti`."""
     matches = match_tables(plan, query)
     if not matches:
-        names = [f"{benchmark}/{table}" for benchmark, table, _ in plan.tables()]
+        names = [f"{benchmark}/{table}" for benchmark, table, _ in plan.list_tables()]
         raise UserError(
             f"no table '{query}' in suite '{plan.config.name}'.{suggest_closest(query, names)} A table is named "
             f"<benchmark>/table<N>. Available: {format_list(names)}."
@@ -72,24 +72,24 @@ def select_tables(plan: Plan, query: str) -> list[tuple[str, str]]:
 
 
 def match_tables(plan: Plan, query: str) -> list[tuple[str, str]]:
-    names = {f"{benchmark}/{table}": (benchmark, table) for benchmark, table, _ in plan.tables()}
+    names = {f"{benchmark}/{table}": (benchmark, table) for benchmark, table, _ in plan.list_tables()}
     return [names[name] for name in match_names(table_name(query), names)]
 
 
 def make_table_builder(plan: Plan, key: TableKey) -> TableBuilder:
-    """Return the builder of a table as in the workflow, from the numbers that exist."""
+    """Return the builder of a table from the existing results, as the workflow builds it."""
     results, benchmark = plan.results, key.benchmark
     scored = plan.table_scored_runs(benchmark, key.table)
     return TableBuilder(
         key=key,
         metrics=read_metrics(filter(Path.is_file, [*map(results.metrics, scored), results.statistics(benchmark)])),
         published=PublishedTable(published_path(benchmark) if key.show_published else None, key.table),
-        problems=_problems(plan, scored),
+        problems=_read_problems(plan, scored),
     )
 
 
 def make_overview_builder(plan: Plan, key: OverviewKey) -> OverviewBuilder:
-    scored, results, shows_papers = plan.overview_scored_runs(), plan.results, plan.config.suite.show_published
+    scored, results, show_published = plan.overview_scored_runs(), plan.results, plan.config.suite.show_published
     timings = {
         scored_run.run.name: results.timings(scored_run.run)
         for scored_run in scored
@@ -99,30 +99,30 @@ def make_overview_builder(plan: Plan, key: OverviewKey) -> OverviewBuilder:
         key,
         read_metrics(filter(Path.is_file, map(results.metrics, scored))),
         {
-            name: PublishedTable(published_path(name) if shows_papers else None, table_key.table)
+            name: PublishedTable(published_path(name) if show_published else None, table_key.table)
             for name, table_key in key.default_conditions.items()
         },
-        _problems(plan, scored),
+        _read_problems(plan, scored),
         {name: read_table(path, TIMINGS) for name, path in timings.items() if path.is_file()},
     )
 
 
-def _problems(plan: Plan, scored: Sequence[ScoredRun]) -> dict[str, Counter[str]]:
+def _read_problems(plan: Plan, scored: Sequence[ScoredRun]) -> dict[str, Counter[str]]:
     files = [
         plan.results.import_problems(name) for scored_run in scored for name in {scored_run, ScoredRun(scored_run.run)}
     ]
     return read_problems(filter(Path.is_file, files), plan.results)
 
 
-def _notes(scored: Sequence[ScoredRun], target: Path, states: RunStates, suite: str | None) -> Iterator[str]:
+def _format_notes(scored: Sequence[ScoredRun], target: Path, states: RunStates, suite: str | None) -> Iterator[str]:
     if scored:
         yield f"Runs (`reprise item <run>` lists wrong answers): {format_list([run.name for run in scored])}."
-    unfinished = [state for state in map(states.state_of, scored) if state.name != "done"]
+    unfinished = [state for state in map(states.compute_state, scored) if state.name != "done"]
     if unfinished:
         counts = ", ".join(
             f"{count} {name}" for name, count in sorted(Counter(state.name for state in unfinished).items())
         )
-        # Snakemake does not make a missing input if the file itself exists.
+        # Snakemake does not make a missing input of an existing file.
         is_kept = target.is_file() and any(state.name == "missing" for state in unfinished)
         call = f"; `{format_snakemake_call(target, suite)}` computes them"
         yield (
@@ -135,7 +135,7 @@ def _notes(scored: Sequence[ScoredRun], target: Path, states: RunStates, suite: 
 
 
 def trace_cell(query: str, row: str, column: str, suite: str | None) -> None:
-    """Print the numbers of a cell and their lineage back to the sources."""
+    """Print the numbers of a cell and their lineage."""
     plan = load_plan(suite)
     tables = select_tables(plan, query)
     if len(tables) > 1:
@@ -151,11 +151,11 @@ def trace_cell(query: str, row: str, column: str, suite: str | None) -> None:
         rows[f"{table_row.label}{frames} ({scored.name if scored else 'no run'})"] = table_row
     columns = {column_name(spec): spec for spec in key.spec.columns if spec.shows == "metrics"}
     matched_row, matched_column = find_by_name("row", row, rows), find_by_name("column", column, columns)
-    print(sanitize("\n".join(_lines(plan, builder, matched_row, matched_column))))
+    print(sanitize("\n".join(_format_lineage(plan, builder, matched_row, matched_column))))
 
 
 def find_by_name(kind: str, query: str, entries: Mapping[str, T]) -> T:
-    """Return the only entry whose name equals the query, begins with it, or contains all its words."""
+    """Return the entry whose name equals the query, begins with the query, or contains all words of the query."""
     folded = query.casefold()
     criteria = (
         lambda name: name == folded,
@@ -165,7 +165,7 @@ def find_by_name(kind: str, query: str, entries: Mapping[str, T]) -> T:
     matches = next(filter(None, ([name for name in entries if is_match(name.casefold())] for is_match in criteria)), [])
     if len(matches) == 1:
         return entries[matches[0]]
-    # The name of a row ends with its run in parentheses, which the suggestion leaves out.
+    # Suggest the label of a row without its run, which follows in parentheses.
     labels = matches or [name.rpartition(" (")[0] if kind == "row" else name for name in entries]
     problem = (
         f"{kind} '{query}' matches {len(matches)}." if matches else f"no {kind} '{query}'.{suggest_name(query, labels)}"
@@ -173,7 +173,7 @@ def find_by_name(kind: str, query: str, entries: Mapping[str, T]) -> T:
     raise UserError(f"trace: {problem} {format_choices([f'--{kind} {shlex.quote(label)}' for label in labels])}")
 
 
-def _lines(plan: Plan, builder: TableBuilder, row: Row, column: Column) -> Iterator[str]:
+def _format_lineage(plan: Plan, builder: TableBuilder, row: Row, column: Column) -> Iterator[str]:
     key, scored = builder.key, builder.find_scored_run(row, column)
     yield f"{key.benchmark}/{key.table}, row '{row.label}', column '{column_name(column)}'"
     for metric in key.spec.list_metrics(column):
@@ -189,12 +189,12 @@ def _lines(plan: Plan, builder: TableBuilder, row: Row, column: Column) -> Itera
     elif scored is None:
         yield "It has no run: it is the paper's number, or the chance level."
     elif scored.name not in key.runs:
-        yield f"{scored.name} is not selected by `run:` of {plan.config.file}."
+        yield f"{scored.name} is not selected by `run:` of {plan.config.suite_file}."
     else:
         yield f"  by Reprise {VERSION}, suite {plan.config.name}"
         if not plan.results.metrics(scored).is_file():
             yield f"metrics: {plan.results.metrics(scored)} (missing)"
-        # List the last stage first. `StageLineages` lists settings only at the first stage that used them.
+        # List the last stage first. `StageLineages` gives settings only at the first stage that used them.
         for step in reversed(StageLineages(plan.results).trace(plan.results.metrics(scored))):
             yield f"{step.name}: {', '.join(summarize_list(step.files, 1))}"
             yield from (f"  {detail.name} {detail.text}" for detail in step.details)

@@ -11,44 +11,44 @@ from reprise.config.suite_checks import check_suite
 from reprise.config.tables import Column, Overview, Row, Section, TableSpec
 from reprise.core.files import resolve_inside
 from reprise.core.paths import RUN_NAME, locate
-from reprise.external import has_importer, imports_folder, load_rating_importer
+from reprise.external import get_imports_folder, has_importer, load_rating_importer
 
 
-def check(name_checks: NameChecks, suite: ProblemNotes) -> None:
+def check(name_checks: NameChecks, suite_notes: ProblemNotes) -> None:
     """Note every problem of the configuration that involves more than one file."""
     config = name_checks.configuration
-    check_suite(name_checks, suite)
+    check_suite(name_checks, suite_notes)
     for slug in config.models:
         if config.is_import(slug):
-            _check_imports(name_checks, slug, suite)
+            _check_imports(name_checks, slug, suite_notes)
     for name in config.benchmarks:
-        _check_benchmark(name_checks, name, suite.for_file(f"config/benchmarks/{name}.yaml"))
+        _check_benchmark(name_checks, name, suite_notes.for_file(f"config/benchmarks/{name}.yaml"))
     for name, tables in config.tables.items():
-        notes = suite.for_file(config.suite.benchmarks[name].tables)
+        notes = suite_notes.for_file(config.suite.benchmarks[name].tables)
         if tables.benchmark != name:
-            notes.at_key("benchmark").add(f"found '{tables.benchmark}', expected '{name}' as in {suite.file}.")
+            notes.at_key("benchmark").add(f"found '{tables.benchmark}', expected '{name}' as in {suite_notes.file}.")
         for number, spec in tables.tables.items():
             _check_rows(name_checks, spec, name, notes.at_key(f"tables.{number}"))
             if name in config.benchmarks:
                 _check_columns(name_checks, spec, name, notes.at_key(f"tables.{number}"))
         if tables.overview is not None and name in config.benchmarks:
-            _check_overview(name_checks, tables.overview, name, notes, suite)
+            _check_overview(name_checks, tables.overview, name, notes, suite_notes)
     for name, figures in config.figures.items():
         if name in config.benchmarks and name in config.tables:
-            _check_figures(name_checks, figures, name, suite.for_file(str(config.suite.benchmarks[name].figures)))
+            _check_figures(name_checks, figures, name, suite_notes.for_file(str(config.suite.benchmarks[name].figures)))
 
 
 # Tables
 
 
 def _check_overview(
-    name_checks: NameChecks, part: Overview, benchmark: str, notes: ProblemNotes, suite: ProblemNotes
+    name_checks: NameChecks, part: Overview, benchmark: str, notes: ProblemNotes, suite_notes: ProblemNotes
 ) -> None:
     """Check a benchmark's part of the overview, and whether the models of the suite can answer it."""
     spec = TableSpec(title="", caption="", columns=part.columns, sections=[Section(rows=[Row(label="-")])])
     _check_columns(name_checks, spec, benchmark, notes.at_key("overview"))
     protocols = name_checks.configuration.benchmarks[benchmark].protocols
-    notes.at_key("overview.protocol").expect("protocol", [part.protocol], protocols)
+    notes.at_key("overview.protocol").check_names("protocol", [part.protocol], protocols)
     notes.at_key("overview.sampling").add(*name_checks.sampling_problems([part.sampling]))
     overview = name_checks.configuration.get_overview(benchmark) if part.protocol in protocols else None
     for row in overview.rows() if overview else ():
@@ -57,11 +57,11 @@ def _check_overview(
             if row.model in name_checks.configuration.models
             else []
         )
-        suite.at_key(f"overview: '{row.model}'").add(*(f"{benchmark}: {reason}" for reason in reasons))
+        suite_notes.at_key(f"overview: '{row.model}'").add(*(f"{benchmark}: {reason}" for reason in reasons))
 
 
 def _check_rows(name_checks: NameChecks, spec: TableSpec, benchmark: str, notes: ProblemNotes) -> None:
-    # Columns with the same model, protocol and samplings have the same problems.
+    # Columns with the same model, protocol and samplings cause the same problems.
     distinct_columns = {(c.model, c.protocol, c.sampling, c.ratio and c.ratio.over): c for c in spec.columns}.values()
     for row in spec.rows():
         for column in distinct_columns:
@@ -84,17 +84,19 @@ def _check_columns(name_checks: NameChecks, spec: TableSpec, benchmark: str, not
     metrics = name_checks.metrics(benchmark)
     for column in spec.columns:
         column_notes = notes.at_key(f": column '{column.title}'")
-        column_notes.expect("metric", [column.ratio.metric] if column.ratio else spec.list_metrics(column), metrics)
+        column_notes.check_names(
+            "metric", [column.ratio.metric] if column.ratio else spec.list_metrics(column), metrics
+        )
         if column.shows == "metrics" and not spec.list_metrics(column):
             column_notes.add("names no metric, and neither does its table.")
-    groups = {c.group for c in spec.columns} | {row.group for row in spec.rows()} | {spec.compared_with}
-    notes.expect("group", sorted(filter(None, groups)), name_checks.groups(benchmark))
+    group_names = {c.group for c in spec.columns} | {row.group for row in spec.rows()} | {spec.compared_with}
+    notes.check_names("group", sorted(filter(None, group_names)), name_checks.groups(benchmark))
 
 
 def _check_benchmark(name_checks: NameChecks, name: str, notes: ProblemNotes) -> None:
     """Check the names that a benchmark's module and its prompts define: forms, prompts and metrics."""
     if name not in benchmark_names():
-        notes.expect("benchmark", [name], benchmark_names())
+        notes.check_names("benchmark", [name], benchmark_names())
         return
     benchmark, forms, judged_forms = (
         name_checks.configuration.benchmarks[name],
@@ -104,33 +106,41 @@ def _check_benchmark(name_checks: NameChecks, name: str, notes: ProblemNotes) ->
     prompts = load_prompts(locate(benchmark.prompts, name_checks.root))
     for key, protocol in benchmark.protocols.items():
         protocol_notes = notes.at_key(f"protocols.{key}")
-        protocol_notes.at_key(".form").expect("form", [protocol.form], forms.keys() & load_questions(name).FORMS.keys())
-        protocol_notes.at_key(".prompt").expect("prompt", [protocol.prompt], prompts)
-        protocol_notes.at_key(".judge").expect("prompt", [protocol.judge] if protocol.judge else [], prompts)
+        protocol_notes.at_key(".form").check_names(
+            "form", [protocol.form], forms.keys() & load_questions(name).FORMS.keys()
+        )
+        protocol_notes.at_key(".prompt").check_names("prompt", [protocol.prompt], prompts)
+        protocol_notes.at_key(".judge").check_names("prompt", [protocol.judge] if protocol.judge else [], prompts)
         if protocol.form in forms:
-            protocol_notes.at_key(".frames_min").expect("metric", protocol.frames_min, forms[protocol.form].metrics)
-        if protocol.judge_scope == "unparsed":  # A judge can only extract an option from a textual answer.
+            protocol_notes.at_key(".frames_min").check_names(
+                "metric", protocol.frames_min, forms[protocol.form].metrics
+            )
+        if protocol.judge_scope == "unparsed":  # A judge can extract an option only from an answer in words.
             if protocol.judge is None:
                 protocol_notes.at_key(".judge_scope").add(
                     "needs a prompt for the judge of unparsed responses. Set `judge:` to the name of a prompt."
                 )
-            if protocol.ask not in ("choose", "write") or protocol.extraction == "text":
+            if protocol.request_type not in ("choose", "write") or protocol.extraction == "text":
                 protocol_notes.at_key(".judge_scope").add(
-                    f"responses with `ask: {protocol.ask}` and `extraction: {protocol.extraction}` contain no option "
-                    "in words. Set `judge_scope: all`."
+                    f"responses with `request_type: {protocol.request_type}` and `extraction: {protocol.extraction}` "
+                    "contain no option in words. Set `judge_scope: all`."
                 )
         elif protocol.judge is not None and protocol.form in forms and protocol.form not in judged_forms:
             advice = f"Forms that can be judged: {', '.join(judged_forms) or 'none'}."
             protocol_notes.at_key(".judge").add(f"responses to form '{protocol.form}' cannot be judged. {advice}")
-        if protocol.answers_of is not None:
-            referenced = benchmark.protocols.get(protocol.answers_of, protocol)
-            fields = [
-                field for field in ("form", "prompt", "ask") if getattr(protocol, field) != getattr(referenced, field)
+        if protocol.responses_from is not None:
+            referenced = benchmark.protocols.get(protocol.responses_from, protocol)
+            differing_fields = [
+                field
+                for field in ("form", "prompt", "request_type")
+                if getattr(protocol, field) != getattr(referenced, field)
             ]
-            protocol_notes.at_key(".answers_of").expect("protocol", [protocol.answers_of], benchmark.protocols)
-            if fields:
-                message = f"'{protocol.answers_of}' has different requests"
-                protocol_notes.at_key(".answers_of").add(f"{message}: {', '.join(fields)} differ.")
+            protocol_notes.at_key(".responses_from").check_names(
+                "protocol", [protocol.responses_from], benchmark.protocols
+            )
+            if differing_fields:
+                message = f"'{protocol.responses_from}' has different requests"
+                protocol_notes.at_key(".responses_from").add(f"{message}: {', '.join(differing_fields)} differ.")
 
 
 # Figures
@@ -143,12 +153,12 @@ def _check_figures(name_checks: NameChecks, figures: Figures, benchmark: str, no
     tables = name_checks.configuration.tables[benchmark].tables
     for name, figure in figures.figures.items():
         figure_notes = notes.at_key(f"figures.{name}")
-        figure_notes.at_key(".table").expect("table", figure.tables(), tables)
+        figure_notes.at_key(".table").check_names("table", figure.tables(), tables)
         if isinstance(figure, Distribution):
-            groups = [entry.group for entry in (*(figure.groups or ()), *figure.beside)] + list(
+            groups = [entry.group for entry in (*(figure.groups or ()), *figure.extra_panels)] + list(
                 filter(None, [figure.group])
             )
-            figure_notes.at_key(".groups").expect("group", groups, name_checks.groups(benchmark))
+            figure_notes.at_key(".groups").check_names("group", groups, name_checks.groups(benchmark))
             continue
         for part in figure.of:
             if part.table in tables:
@@ -156,19 +166,19 @@ def _check_figures(name_checks: NameChecks, figures: Figures, benchmark: str, no
 
 
 def _check_part(name_checks: NameChecks, part: Part, spec: TableSpec, benchmark: str, notes: ProblemNotes) -> None:
-    allowed = {
+    allowed_names = {
         "section": [section.title or '""' for section in spec.sections],
         "row": [row.label for section in spec.sections for row in section.rows],
         "metric": [metric for column in spec.columns for metric in spec.list_metrics(column)],
     }
     selections = {"section": [title or '""' for title in part.sections], "row": part.rows, "metric": part.metrics}
     for kind, names in selections.items():
-        notes.at_key(f".{kind}s").expect(kind, names, dict.fromkeys(allowed[kind]))
+        notes.at_key(f".{kind}s").check_names(kind, names, dict.fromkeys(allowed_names[kind]))
     column_notes, columns = notes.at_key(".columns"), part.columns or ()
-    column_notes.expect(
+    column_notes.check_names(
         "metric", [column.metric for column in columns if column.metric is not None], name_checks.metrics(benchmark)
     )
-    column_notes.expect("group", [column.group for column in columns], name_checks.groups(benchmark))
+    column_notes.check_names("group", [column.group for column in columns], name_checks.groups(benchmark))
     if not spec.metrics:
         unnamed = [column.title for column in columns if column.metric is None]
         column_notes.add(*(f"column '{title}' names no metric, and neither does its table." for title in unnamed))
@@ -179,33 +189,36 @@ def _check_part(name_checks: NameChecks, part: Part, spec: TableSpec, benchmark:
 # Models with imported predictions
 
 
-def _check_imports(name_checks: NameChecks, slug: str, suite: ProblemNotes) -> None:
-    """Note runs that no suite can have, and folders outside the model's own folder."""
+def _check_imports(name_checks: NameChecks, slug: str, suite_notes: ProblemNotes) -> None:
+    """Note invalid runs of imported predictions, and folders outside the model's own folder."""
     config = name_checks.configuration
-    settings = config.imports(slug)
-    prefix = slug if slug in config.external else "settings"
+    settings = config.get_import_settings(slug)
+    prefix = slug if slug in config.external_models else "settings"
     for key, runs, parts in (("runs", settings.runs, 3), ("ratings", settings.ratings, 4)):
-        notes = suite.for_file(config.model_file(slug)).at_key(f"{prefix}.{key}")
+        notes = suite_notes.for_file(config.model_file(slug)).at_key(f"{prefix}.{key}")
         for run, folder in runs.items():
-            base = imports_folder(run.split("/")[0], slug)
-            outside = (
+            base = get_imports_folder(run.split("/")[0], slug)
+            path_problems = (
                 [f"'{folder}' is not inside {base}."] if folder != "." and resolve_inside(base, folder) is None else []
             )
             notes.add(
-                *(f"'{run}': {problem}" for problem in (*_run_problems(name_checks, run.split("/"), parts), *outside))
+                *(
+                    f"'{run}': {problem}"
+                    for problem in (*_run_problems(name_checks, run.split("/"), parts), *path_problems)
+                )
             )
 
 
 def _run_problems(name_checks: NameChecks, names: list[str], parts: int) -> Iterator[str]:
-    """Yield problems of a name of a run, or of a run and its judge."""
+    """Yield the problems of a run's name, whose last part may be a judge."""
     if len(names) != parts:
         yield f"should have the form {'/'.join(RUN_NAME.split('/')[:parts])}."
         return
     benchmark, protocol, sampling, *judges = names
     spec = name_checks.configuration.benchmarks.get(benchmark)  # It is None if the suite does not have the benchmark.
-    unknown = find_unknown_name("protocol", protocol, spec.protocols) if spec else []
-    yield from (*unknown, *name_checks.sampling_problems([sampling]), *name_checks.model_problems(judges))
-    if not has_importer(benchmark) or (spec and not unknown):
+    protocol_problems = find_unknown_name("protocol", protocol, spec.protocols) if spec else []
+    yield from (*protocol_problems, *name_checks.sampling_problems([sampling]), *name_checks.model_problems(judges))
+    if not has_importer(benchmark) or (spec and not protocol_problems):
         yield from find_form_problems(benchmark, spec.protocols[protocol].form if spec else "")
     if judges and has_importer(benchmark) and load_rating_importer(benchmark) is None:
         yield f"benchmark '{benchmark}' has no ratings by a judge."

@@ -15,17 +15,17 @@ from reprise.models.settings import ImportSettings
 
 EXTERNAL = "config/external.yaml"
 LIMITED_NAME = re.compile(rf"({SLUG})-limit([1-9]\d*)")
-UNPUBLISHED = "(in no table)"  # No row of the published numbers has this name.
+UNPUBLISHED = "(in no table)"  # Row name that matches no published number.
 
 
 def split_name(name: str) -> tuple[str, int | None]:
-    """Split the name of a suite from its limit: `demo-limit20` is a sample of `demo`."""
+    """Split a name into suite and limit: `demo-limit20` is a sample of suite `demo`."""
     match = LIMITED_NAME.fullmatch(name)
     return (match[1], int(match[2])) if match else (name, None)
 
 
 def limited_suite_name(suite: str, limit: int | None) -> str:
-    """Return the name of a suite with a limit, or of the whole suite without one."""
+    """Return the name of a suite with a limit, or the suite's own name if the limit is None."""
     return suite if limit is None else f"{suite}-limit{limit}"
 
 
@@ -33,15 +33,15 @@ def limited_suite_name(suite: str, limit: int | None) -> str:
 class Configuration:
     """Checked configuration of one suite."""
 
-    name: str  # of the suite, or of a sample of it: `<suite>-limit<N>`
-    limit: int | None  # source videos or pairs of each benchmark, if the name sets a limit
+    name: str  # name of the suite, or of its sample: `<suite>-limit<N>`
+    limit: int | None  # maximum number of clusters of each benchmark; None for the whole suite
     main: Main
     suite: Suite
     benchmarks: dict[str, Benchmark]
     tables: dict[str, Tables]
     figures: dict[str, Figures]
     models: dict[str, Model]
-    external: frozenset[str]  # models of config/external.yaml
+    external_models: frozenset[str]  # models of config/external.yaml
 
     @property
     def full_suite_name(self) -> str:
@@ -49,7 +49,7 @@ class Configuration:
         return split_name(self.name)[0] if self.limit else self.name
 
     @property
-    def file(self) -> str:
+    def suite_file(self) -> str:
         """Return the file of the suite."""
         return f"config/suites/{self.full_suite_name}.yaml"
 
@@ -59,9 +59,9 @@ class Configuration:
 
     def model_file(self, slug: str) -> str:
         """Return the file that defines a model."""
-        return EXTERNAL if slug in self.external else f"config/models/{slug}.yaml"
+        return EXTERNAL if slug in self.external_models else f"config/models/{slug}.yaml"
 
-    def imports(self, slug: str) -> ImportSettings:
+    def get_import_settings(self, slug: str) -> ImportSettings:
         """Return the import settings of a model."""
         return ImportSettings.model_validate(self.models[slug].settings)
 
@@ -70,26 +70,26 @@ class Configuration:
 
         The result is None if the benchmark or the suite has no overview.
         """
-        settings, main = self.benchmarks.get(benchmark), self.tables[benchmark].overview
+        settings, overview = self.benchmarks.get(benchmark), self.tables[benchmark].overview
         lines = self.suite.overview_lines()
-        if settings is None or main is None or not lines:
+        if settings is None or overview is None or not lines:
             return None
-        title, columns = settings.title, main.columns
+        title, columns = settings.title, overview.columns
         span_columns = [column.model_copy(update={"span": title}) for column in columns]
         prefixed_columns = [column.model_copy(update={"title": f"{title} {column.title}"}) for column in columns]
         return TableSpec(
             title="Overview",
             caption=title,
             columns=prefixed_columns if len(columns) == 1 else span_columns,
-            sections=[Section(rows=[self._overview_row(line, benchmark, main) for line in lines])],
+            sections=[Section(rows=[self._overview_row(line, benchmark, overview) for line in lines])],
             best=False,  # Rows may differ in protocol and sampling.
             intervals=True,
         )
 
-    def _overview_row(self, line: OverviewLine, benchmark: str, main: Overview) -> Row:
-        """Return the row of a line, without a model if the line omits the benchmark.
+    def _overview_row(self, line: OverviewLine, benchmark: str, overview: Overview) -> Row:
+        """Return the row of a line; the row has no model if the line omits the benchmark.
 
-        If the main table has several rows of the model, the one closest to the common protocol and sampling is used.
+        If the main table has several rows of the model, the one closest to the overview's settings is used.
         """
         label = self.models[line.model].label if line.model in self.models else line.model
         if line.benchmarks is not None and benchmark not in line.benchmarks:
@@ -97,18 +97,20 @@ class Configuration:
         sampling = line.samplings.get(benchmark)
         rows = [
             row
-            for row in (self.tables[benchmark].tables[main.table].rows() if main.table else ())
+            for row in (self.tables[benchmark].tables[overview.table].rows() if overview.table else ())
             if row.model == line.model and row.protocol and row.sampling and sampling in (None, row.sampling)
         ]
         default_row = Row(
             label=label,
             model=line.model,
             published=UNPUBLISHED,
-            protocol=main.protocol,
-            sampling=sampling or main.sampling,
+            protocol=overview.protocol,
+            sampling=sampling or overview.sampling,
         )
         closest = max(
-            rows, key=lambda row: (row.protocol == main.protocol, row.sampling == main.sampling), default=default_row
+            rows,
+            key=lambda row: (row.protocol == overview.protocol, row.sampling == overview.sampling),
+            default=default_row,
         )
         fields = ("protocol", "sampling", "frames", "published")
         return default_row.model_copy(update={name: getattr(closest, name) for name in fields})
@@ -117,10 +119,10 @@ class Configuration:
         """Return the runs of a benchmark in tables, overview and extra runs, as `<protocol>/<sampling>/<model>`."""
         overview = self.get_overview(benchmark)
         tables = [*self.tables[benchmark].tables.values(), *([overview] if overview else [])]
-        names = {
+        run_names = {
             f"{row.protocol}/{row.sampling}/{row.model}"
             for table in tables
             for row in table.cells()
             if row.model and row.protocol and row.sampling and not row.chance and not row.dataset
         }
-        return names | set(self.suite.benchmarks[benchmark].extra_runs)
+        return run_names | set(self.suite.benchmarks[benchmark].extra_runs)

@@ -1,4 +1,4 @@
-"""Add or replace an item of a list in a user's YAML file without touching anything else."""
+"""Add or replace an item of a list in a user's YAML file without changing its other lines."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,7 +14,7 @@ from reprise.core.yaml_files import dump_yaml, load_yaml
 
 
 def copy_to_working_folder(file: str) -> Path:
-    """Return a file of the working directory that may be edited; it is copied from the workflow if missing."""
+    """Return a file in the working directory; copy it from the workflow's folder if it is missing."""
     path = Path(file)
     if not path.is_file() and locate(path).is_file():
         write_text(path, locate(path).read_text(encoding="utf-8"))
@@ -22,28 +22,28 @@ def copy_to_working_folder(file: str) -> Path:
 
 
 def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool]) -> None:
-    """Put an item into a top-level list of a file, replacing the item that matches, or at the list's end.
+    """Replace the first matching item of a top-level list in a file, or append the item to the list.
 
     Raises:
-        UserError: The change needs more than one line; the file is then left unchanged.
+        UserError: The change would affect more than one line; the file stays unchanged.
     """
-    before, text = load_yaml(file), file.read_text(encoding="utf-8")
-    items = list(before.get(key) or [])
+    old_content, text = load_yaml(file), file.read_text(encoding="utf-8")
+    items = list(old_content.get(key) or [])
     index = next((number for number, entry in enumerate(items) if is_replaced(entry)), len(items))
     new_items = [*items[:index], item, *items[index + 1 :]]
     if new_items == items:
         return
-    line, after = dump_yaml([item], is_inline=True).strip()[1:-1], None
-    write_text(file, _changed(text, key, index, line))
+    line, new_content = dump_yaml([item], is_inline=True).strip()[1:-1], None
+    write_text(file, _replace_item(text, key, index, line))
     with suppress(UserError):
-        after = load_yaml(file)
-    if after != before | {key: new_items}:
+        new_content = load_yaml(file)
+    if new_content != old_content | {key: new_items}:
         write_text(file, text)
         raise UserError(f"{file}: `{key}` cannot be changed here. Write this into it by hand: {line}")
 
 
-def _changed(text: str, key: str, index: int, item: str) -> str:
-    """Return the text with the item at a position of the list."""
+def _replace_item(text: str, key: str, index: int, item: str) -> str:
+    """Return the text of a file with an item at this index of a list."""
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     assert isinstance(root, yaml.MappingNode)
     nodes = {name.value: value for name, value in root.value}

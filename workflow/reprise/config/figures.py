@@ -30,7 +30,7 @@ class Part(Settings):
     table: TableName
     """Table of the suite for this benchmark."""
     sections: list[str] = Field([])
-    """Titles of sections, empty for one without a title; by default all."""
+    """Titles of sections, `""` for a section without a title; by default all."""
     rows: list[str] = Field([])
     """Labels of rows; by default all."""
     frames: list[str] = Field([])
@@ -41,7 +41,7 @@ class Part(Settings):
     """Columns to show instead of the table's."""
 
     def select(self, spec: TableSpec) -> TableSpec:
-        """Return the part of a table as a separate table with one metric per cell."""
+        """Return the selected rows and columns as a separate table with one metric per cell."""
         sections = []
         for section in spec.sections:
             rows = [
@@ -56,12 +56,12 @@ class Part(Settings):
 
     def _columns(self, spec: TableSpec) -> list[Column]:
         if self.columns is None:
-            pairs = [(column, spec.list_metrics(column)) for column in spec.columns]
-            selected = [
-                (column, [metric for metric in metrics if not self.metrics or metric in self.metrics])
-                for column, metrics in pairs
-            ]
-            return [column.model_copy(update={"metrics": metrics[:1]}) for column, metrics in selected if metrics]
+            selected_columns = []
+            for column in spec.columns:
+                metrics = [metric for metric in spec.list_metrics(column) if not self.metrics or metric in self.metrics]
+                if metrics:
+                    selected_columns.append(column.model_copy(update={"metrics": metrics[:1]}))
+            return selected_columns
         return [
             Column(
                 title=column.title,
@@ -109,7 +109,7 @@ class Bars(TableFigure):
 
 
 class Lines(TableFigure):
-    """A line for each row, or for each section whose rows differ in their number of frames."""
+    """A line for each row, or with `along: frames` for each section, whose rows differ in their number of frames."""
 
     kind: Literal["lines"]
     along: Literal["frames", "columns"] = "columns"
@@ -129,9 +129,9 @@ class Scatter(TableFigure):
 
     kind: Literal["scatter"]
     across: str
-    """Role of the request on the horizontal axis: the right caption."""
+    """Role of the request on the horizontal axis, such as that of the correct caption."""
     up: str
-    """Role of the request on the vertical axis: the wrong caption."""
+    """Role of the request on the vertical axis, such as that of the incorrect caption."""
     panels: int = Field(4, ge=1)
     """Panels per line."""
     items: Slug | None = None
@@ -161,8 +161,8 @@ class ConstructionCount(Settings):
 
     title: str
     """Label."""
-    what: str
-    """Its name in column `statistic` of the construction's `statistics.csv`."""
+    statistic: str
+    """Its value in column `statistic` of the construction's `statistics.csv`."""
 
 
 class Distribution(FigureText):
@@ -177,8 +177,8 @@ class Distribution(FigureText):
     """Closed end of each bin: with `right`, 10 counts in the bin (9, 10]."""
     groups: list[CountedGroup] | None = None
     """Count the requests of these groups."""
-    made: list[ConstructionCount] | None = Field(None, min_length=1)
-    """Show these statistics of the benchmark's construction, with a panel for each."""
+    construction_statistics: list[ConstructionCount] | None = Field(None, min_length=1)
+    """Show these statistics of the benchmark's construction, one in each panel."""
     task: str | None = None
     """Count items of this task only."""
     group: str | None = None
@@ -187,12 +187,14 @@ class Distribution(FigureText):
     """Unit of the horizontal axis, such as seconds."""
     marks: Marks | None = None
     """Published values to show as lines, one for each row."""
-    beside: list[CountedGroup] = Field([])
+    extra_panels: list[CountedGroup] = Field([])
     """Groups to show in further panels, if their data are available."""
 
     @model_validator(mode="after")
-    def _has_single_count(self) -> Self:
-        counts = [name for name in ("made", "groups", "measurement") if getattr(self, name) is not None]
+    def _check_single_count(self) -> Self:
+        counts = [
+            name for name in ("construction_statistics", "groups", "measurement") if getattr(self, name) is not None
+        ]
         if len(counts) > 1:
             raise setting_error(f"{counts[0]}: conflicts with `{counts[1]}`; a figure counts one of them. Remove one.")
         return self

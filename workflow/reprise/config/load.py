@@ -1,7 +1,7 @@
 """Read the configuration of a suite and report the problems of all files at once.
 
-A file is looked up in the working directory, then in the workflow's own folder. Main settings are merged: those of the
-working directory override those of the workflow's own file, and those of a call or a module override both.
+A file is looked up in the working directory, then in the workflow's own folder. The main settings are merged:
+`config/config.yaml` of the working directory overrides the workflow's own one, and `overrides` override both.
 """
 
 import re
@@ -25,7 +25,7 @@ from reprise.config.tables import Tables
 from reprise.config.temporal import temporal_problems
 from reprise.config.variants import describe_limit, replace_models_by_baseline
 from reprise.core.errors import UserError, utf8_or_escaped
-from reprise.core.names import SLUG, SLUG_IN_WORDS
+from reprise.core.names import SLUG, SLUG_DESCRIPTION
 from reprise.core.paths import WORKFLOW, locate, working_folders
 from reprise.core.settings import Location, describe_errors, format_location
 from reprise.core.yaml_files import find_line, load_yaml
@@ -43,19 +43,19 @@ class _ConfigFiles:
         self.root = root
         self.problems = ProblemCollector()
 
-    def read(self, kind: type[T], file: str) -> T | None:
+    def read_file(self, kind: type[T], file: str) -> T | None:
         path, content = locate(file, self.root), None
         try:
-            content = self._content(path)
+            content = self._load_content(path)
             return kind.model_validate(content)
         except UserError:
             return None
         except ValidationError as error:
             for location, message in describe_errors(error, content):
-                self._add(file, path, location, message)
+                self._add_problem(file, path, location, message)
             return None
 
-    def _content(self, path: Path) -> Any:
+    def _load_content(self, path: Path) -> Any:
         try:
             return load_yaml(path)
         except UserError as error:
@@ -64,67 +64,69 @@ class _ConfigFiles:
             self.problems.add(f"{message} {YAML_HINT}" if is_syntax else message, "", "")
             raise
 
-    def _add(self, file: str, path: Path | None, location: Location, message: str) -> None:
+    def _add_problem(self, file: str, path: Path | None, location: Location, message: str) -> None:
         """Add a problem at a location of a file, or of settings without a file."""
         line = f"line {find_line(path, location)}: " if path is not None else ""
         self.problems.add(file, f"{line}{format_location(location)}" if location else "", message)
 
-    def main(self, overrides: Mapping[str, Any], source: str) -> Main | None:
+    def read_main(self, overrides: Mapping[str, Any], source: str) -> Main | None:
         paths = [path for folder in working_folders(self.root) if (path := folder / MAIN).is_file()]
         try:
-            layers: list[tuple[str, Path | None, Any]] = [(MAIN, path, self._content(path)) for path in paths]
+            layers: list[tuple[str, Path | None, Any]] = [(MAIN, path, self._load_content(path)) for path in paths]
         except UserError:
             return None
         layers.append((source, None, overrides))
-        content: Any = {}
+        merged_content: Any = {}
         for file, _, settings in layers:
             if not isinstance(settings, Mapping):
                 self.problems.add(file, "", "should be a group of keys.")
                 return None
-            content |= {key: _merged(content.get(key), value) for key, value in settings.items()}
+            merged_content |= {key: _merge_setting(merged_content.get(key), value) for key, value in settings.items()}
         try:
-            return Main.model_validate(content)
+            return Main.model_validate(merged_content)
         except ValidationError as error:
-            for location, message in describe_errors(error, content):
+            for location, message in describe_errors(error, merged_content):
                 origins = [layer for layer in layers if location and location[0] in layer[2]]
-                self._add(*(origins or layers[:1])[-1][:2], location, message)
+                self._add_problem(*(origins or layers[:1])[-1][:2], location, message)
             return None
 
-    def names(self, folder: str) -> list[str]:
-        """Return the names that the files of a folder define, and note invalid names."""
+    def list_names(self, folder: str) -> list[str]:
+        """Return the names of the files in a folder, and note invalid names."""
         paths = (path for base in working_folders(self.root) for path in (base / folder).glob("*.yaml"))
         stems = sorted({path.stem for path in paths})
         for stem in stems:
             if not re.fullmatch(SLUG, stem):
-                self.problems.add(f"{folder}/{stem}.yaml", "", f"'{stem}' cannot be a name. Allowed: {SLUG_IN_WORDS}.")
+                self.problems.add(
+                    f"{folder}/{stem}.yaml", "", f"'{stem}' cannot be a name. Allowed: {SLUG_DESCRIPTION}."
+                )
         return [stem for stem in stems if re.fullmatch(SLUG, stem)]
 
-    def external(self) -> dict[str, Model | None]:
-        """Return the models with imported predictions that one file lists."""
+    def read_external_models(self) -> dict[str, Model | None]:
+        """Return the models of `config/external.yaml`; None stands for a model whose entry cannot be read."""
         path = locate(EXTERNAL, self.root)
-        entries = self.read(External, EXTERNAL) if path.is_file() else External({})
-        if entries is None:  # Models of an unreadable file count as defined.
+        entries = self.read_file(External, EXTERNAL) if path.is_file() else External({})
+        if entries is None:  # Names in an unreadable file count as defined.
             text = path.read_text(encoding="utf-8", errors="replace")
             return dict.fromkeys(re.findall(rf"^({SLUG}) *:", text, re.MULTILINE))
         return dict(entries.models())
 
-    def benchmarks(self, suite: Suite, suite_file: str) -> dict[str, Benchmark | None]:
-        names = self.names("config/benchmarks")
+    def read_benchmarks(self, suite: Suite, suite_file: str) -> dict[str, Benchmark | None]:
+        names = self.list_names("config/benchmarks")
         for name in sorted(suite.benchmarks):
             for reason in find_unknown_name("benchmark", name, names):
                 self.problems.add(suite_file, "benchmarks", f"{reason} These are the files in config/benchmarks/.")
         return {
-            name: self.read(Benchmark, f"config/benchmarks/{name}.yaml") if name in names else None
+            name: self.read_file(Benchmark, f"config/benchmarks/{name}.yaml") if name in names else None
             for name in suite.benchmarks
         }
 
-    def read_listed(self, kind: type[T], key: str, suite: Suite, suite_file: str) -> dict[str, T]:
+    def read_listed_files(self, kind: type[T], key: str, suite: Suite, suite_file: str) -> dict[str, T]:
         """Read the files that the suite's benchmarks name under a key, such as their tables or figures."""
         contents = {}
         for name, entry in suite.benchmarks.items():
             file, notes = getattr(entry, key), ProblemNotes(self.problems, suite_file, f"benchmarks.{name}.{key}")
             has_file = file is not None and notes.check_file(file, self.root, f"config/{key}")
-            if has_file and (content := self.read(kind, file)) is not None:
+            if has_file and (content := self.read_file(kind, file)) is not None:
                 contents[name] = content
         return contents
 
@@ -135,7 +137,7 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None, source: str = "
     Args:
         root: Working directory.
         overrides: Main settings that override those of files.
-        source: Source of these settings, for messages.
+        source: Name of the source of `overrides` in messages.
 
     Raises:
         UserError: The message lists every problem.
@@ -152,13 +154,15 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None, source: str = "
             "Clone the project and run `make setup` in the clone."
         )
     files = _ConfigFiles(root)
-    problems, main = files.problems, files.main(overrides or {}, source)
-    models_by_file = {name: files.read(Model, f"config/models/{name}.yaml") for name in files.names("config/models")}
-    external = files.external()
+    problems, main = files.problems, files.read_main(overrides or {}, source)
+    models_by_file = {
+        name: files.read_file(Model, f"config/models/{name}.yaml") for name in files.list_names("config/models")
+    }
+    external = files.read_external_models()
     for slug in sorted(set(models_by_file) & set(external)):
         problems.add(EXTERNAL, slug, f"config/models/{slug}.yaml defines this model too. Remove one of the two.")
     models = external | models_by_file
-    suites = files.names("config/suites")
+    suites = files.list_names("config/suites")
     if main is None:
         raise problems.error()
     name, limit = (main.suite, None) if main.suite in suites else split_name(main.suite)
@@ -166,20 +170,20 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None, source: str = "
         file = source if "suite" in (overrides or {}) else MAIN
         problems.add(file, "suite", f"{reason} These are the files in config/suites/.")
     suite_file = f"config/suites/{name}.yaml"
-    suite = files.read(Suite, suite_file) if name in suites else None
+    suite = files.read_file(Suite, suite_file) if name in suites else None
     if suite is None:
         raise problems.error()
-    benchmarks = files.benchmarks(suite, suite_file)
+    benchmarks = files.read_benchmarks(suite, suite_file)
     config = Configuration(
         name=main.suite,
         limit=limit,
         main=main,
         suite=suite,
         benchmarks={name: value for name, value in benchmarks.items() if value},
-        tables=files.read_listed(Tables, "tables", suite, suite_file),
-        figures=files.read_listed(Figures, "figures", suite, suite_file),
+        tables=files.read_listed_files(Tables, "tables", suite, suite_file),
+        figures=files.read_listed_files(Figures, "figures", suite, suite_file),
         models={name: value for name, value in models.items() if value},
-        external=frozenset(external),
+        external_models=frozenset(external),
     )
     unreadable = {name for name, value in {**models, **benchmarks}.items() if value is None}
     check(NameChecks(config, unreadable, root), ProblemNotes(problems, suite_file))
@@ -189,10 +193,10 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None, source: str = "
         raise problems.error()
     config = replace_models_by_baseline(config)
     for package in list_packages(suite.benchmarks.values()):
-        config = load_module(package, "configuration").completed(config)
+        config = load_module(package, "configuration").complete(config)
     return describe_limit(config)
 
 
-def _merged(base: Any, value: Any) -> Any:
-    """Return a setting after an override; mappings of names, such as samplings, are merged."""
+def _merge_setting(base: Any, value: Any) -> Any:
+    """Return a setting after an override; a mapping, such as `samplings:`, is merged with its override."""
     return {**base, **value} if isinstance(base, Mapping) and isinstance(value, Mapping) else value

@@ -1,4 +1,4 @@
-"""`config/config.yaml`: the suite to make, and the settings that all suites share."""
+"""`config/config.yaml`: the selected suite, and the settings that all suites share."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,7 +14,7 @@ from reprise.media import sampling
 from reprise.media.ablations import NONE
 
 
-def _checked(rule: dict[str, Any]) -> dict[str, Any]:
+def _check_rule(rule: dict[str, Any]) -> dict[str, Any]:
     try:
         sampling.validate_rule(rule)
     except UserError as error:
@@ -23,11 +23,11 @@ def _checked(rule: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rule_schema() -> dict[str, Any]:
-    """Return the JSON schema of sampling rules, in which the name of a rule determines its parameters."""
+    """Return the JSON schema of sampling rules, with the parameters of each rule."""
     parameter_schemas = {
         "frames": {"type": "integer", "minimum": 1, "description": "Number of frames."},
         "fps": {"type": "number", "exclusiveMinimum": 0, "description": "Frames per second."},
-        "of": {"type": "object", "description": "Rule whose frames one is drawn from."},
+        "of": {"type": "object", "description": "Rule from whose frames one is drawn."},
         "seed": {"type": "integer", "description": "Random seed; 0 by default."},
     }
     return {
@@ -42,12 +42,12 @@ def _rule_schema() -> dict[str, Any]:
                 "required": ["rule", *sorted(parameters - {"seed"})],
                 "additionalProperties": False,
             }
-            for name, parameters in sampling.RULES.items()
+            for name, parameters in sampling.PARAMETERS_BY_RULE.items()
         ]
     }
 
 
-Sampling = Annotated[dict[str, Any], AfterValidator(_checked), WithJsonSchema(_rule_schema())]
+Sampling = Annotated[dict[str, Any], AfterValidator(_check_rule), WithJsonSchema(_rule_schema())]
 
 
 class GridTransform(Settings):
@@ -58,7 +58,7 @@ class GridTransform(Settings):
     rows: int = Field(ge=1)
     """Rows of the grid."""
     columns: int = Field(ge=1)
-    """Columns of the grid; the sampling must select as many frames as the grid has cells."""
+    """Columns of the grid; the sampling must select one frame per cell."""
 
 
 class TemporalTransform(Settings):
@@ -84,24 +84,23 @@ Transform = Annotated[GridTransform | TemporalTransform | RandomTransform, Discr
 
 
 class Main(Settings):
-    """`config/config.yaml`: the suite to run, and the settings that all suites share."""
+    """`config/config.yaml`: the selected suite, and the settings that all suites share."""
 
     suite: Slug
-    """Name of a file in `config/suites/`. `snakemake TARGET --config suite=<name>` overrides it."""
+    """Name of a file in `config/suites/`; `--config suite=<name>` overrides it."""
     store: LocalPath = "resources/store"
-    """Folder of the store: videos, clips, weights and responses, which survive the deletion of `results/`."""
+    """Folder of the store, which survives the deletion of `results/`."""
     scratch: PathText | None = None
-    """Folder for work in progress, such as a node's local disk; variables such as `$TMPDIR` are expanded on the node.
-    By default a folder in the store."""
+    """Folder for work in progress on the node, such as `$TMPDIR`; by default in the store."""
     confidence: float = Field(0.95, gt=0.5, lt=1)
     """Confidence level of intervals (docs/reference/statistics.md)."""
     report_clips: Literal["link", "copy"] = "link"
-    """`link`: the report links to clips in the store; `copy`: the report contains them, so it can be shared if the
-    videos' licence allows it (docs/howto/report.md)."""
+    """The report links to clips in the store, or contains a `copy` of them, so it can be shared if the licence allows
+    it (docs/howto/report.md)."""
     transforms: dict[Slug, Transform] = Field({})
-    """Named transforms of the frames of any sampling. Tables refer to them as `<sampling>.<transform>`."""
+    """Transforms of the frames of any sampling. Tables refer to them as `<sampling>.<transform>`."""
     samplings: dict[Slug, Sampling]
-    """Named sampling rules, which select the frames of a clip."""
+    """Rules that select the frames of a clip."""
 
     @field_validator("samplings")
     @classmethod
@@ -111,20 +110,20 @@ class Main(Settings):
         base_rules = {
             name: rule for name, rule in samplings.items() if not _is_transformed(name, samplings, transforms)
         }
-        rules = dict(base_rules)
+        all_rules = dict(base_rules)
         for transform, settings in transforms.items():
             for name, rule in base_rules.items():
                 with suppress(UserError):
-                    rules[f"{name}.{transform}"] = sampling.with_transform(rule, settings.model_dump())
+                    all_rules[f"{name}.{transform}"] = sampling.add_transform(rule, settings.model_dump())
         for name, rule in samplings.items():
-            if rules.get(name) != rule or (name in base_rules and "transform" in rule):
+            if all_rules.get(name) != rule or (name in base_rules and "transform" in rule):
                 raise setting_error(
                     f"'{name}': declare the transform in `transforms:`, and refer to it as `<sampling>.<transform>`."
                 )
-        return rules
+        return all_rules
 
     def is_transformed(self, name: str) -> bool:
-        """Return whether a name is that of a sampling with a transform."""
+        """Return whether a name stands for a sampling with a transform."""
         return _is_transformed(name, self.samplings, self.transforms)
 
     @property
@@ -134,17 +133,17 @@ class Main(Settings):
         return rf"(?:{base})(?:\.(?:{any_of_pattern(self.transforms)}))?"
 
     def transformed_name(self, name: str, show: str) -> str:
-        """Return the name of a sampling with a transform; the text-only baseline is the sampling without frames."""
+        """Return the name of a sampling with a transform; for the text-only baseline, the sampling without frames."""
         if show == NONE:
             return next(base for base, rule in self.samplings.items() if rule == sampling.NO_FRAMES_RULE)
         return f"{name}.{self.find_transform(show)}"
 
     def find_transform(self, show: str) -> str | None:
-        """Return the name of the transform of a kind, or None."""
+        """Return the name of the first transform with this `show:`, or None."""
         return next((name for name, transform in self.transforms.items() if transform.show == show), None)
 
     def sampling_problems(self, name: str) -> list[str]:
-        """Return why no sampling has this name; the list is empty if one has."""
+        """Return the problems of a sampling's name; the list is empty if the sampling exists."""
         if name in self.samplings:
             return []
         base, _, transform = name.rpartition(".")
@@ -153,7 +152,7 @@ class Main(Settings):
         if transform not in self.transforms:
             return [f"sampling '{base}' has no transform '{transform}'.{describe_choices(transform, self.transforms)}"]
         try:
-            sampling.with_transform(self.samplings[base], self.transforms[transform].model_dump())
+            sampling.add_transform(self.samplings[base], self.transforms[transform].model_dump())
         except UserError as error:
             return [f"sampling '{name}': {error}"]
         return []

@@ -1,10 +1,10 @@
-"""`config/models/<slug>.yaml`, one model and its settings, and `config/external.yaml`."""
+"""Settings of a model in `config/models/<slug>.yaml`, and of the models in `config/external.yaml`."""
 
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, RootModel, Tag, ValidationInfo, field_validator, model_validator
 
-from reprise.config.names import Slug, text_or_group
+from reprise.config.names import Slug, get_entry_tag
 from reprise.core.errors import describe_choices
 from reprise.core.names import REVISION
 from reprise.core.settings import Day, FilePath, Settings, StrictModel, setting_error
@@ -15,15 +15,15 @@ from reprise.models.inference.partitions import MAX_PARTITIONS
 from reprise.models.remote.serving.settings import ServerSettings
 from reprise.models.settings import ImportSettings
 
-# Settings that only models with weights have.
+# Settings of models with weights only.
 WEIGHT_SETTINGS = (
     "checkpoint", "repo", "revision", "weights_bytes", "dtype", "attention", "trust_remote_code", "gpus_per_copy",
 )  # fmt: skip
-# Settings that the job determines when it starts a model's server, and defaults for such a server.
+# Settings that a job sets when it starts the model's server, and defaults of such a server.
 JOB_SETTINGS = ("url", "model", "server", "served_as", "key", "version")
 JOB_SERVER_DEFAULTS = {"url": "http://127.0.0.1/v1", "model": "(by the job)", "scores": "logprob_token_ids"}
 RUNNER_ONLY_SETTINGS = ("frames", "check_frames", "timeout_s", "option_tokens")
-RUNNER_CONCURRENCY = 2  # Concurrent requests to a model runner, which answers one while another is queued.
+RUNNER_CONCURRENCY = 2  # Concurrent requests to a model runner: one is answered while the other is queued.
 
 
 class ServedUntil(Settings):
@@ -32,7 +32,7 @@ class ServedUntil(Settings):
     date: Day
     """Last day of service, such as `2026-12-11`."""
     source: str = Field(min_length=1)
-    """Where the vendor announces it."""
+    """Source of the date, such as a page of the vendor."""
 
 
 class Model(Settings):
@@ -41,74 +41,73 @@ class Model(Settings):
     label: str
     """Display name."""
     adapter: str
-    """Adapter that queries the model (docs/reference/models.md)."""
+    """Adapter (docs/reference/models.md)."""
     checkpoint: FilePath | None = None
     """Local folder with weights (`*.safetensors`); alternative to `repo`."""
     repo: str | None = None
     """Repository with weights on the Hugging Face hub, `<owner>/<name>`."""
     revision: str | None = Field(None, pattern=REVISION)
-    """Commit of the repository, or `unpinned`; `python -m reprise pin <slug>` writes the commit. An unpinned model does
-    not run."""
+    """Commit of the repository, written by `reprise pin <model>`. An `unpinned` model does not run."""
     weights_bytes: int | None = Field(None, ge=0)
-    """Size of the weights, written by `python -m reprise pin <slug>`; `python -m reprise plan` uses it before they are
-    downloaded."""
+    """Size of the weights, written by `reprise pin` for `reprise plan`."""
     gpus: int = Field(0, ge=0)
-    """GPUs of its job. The model uses as many as it needs; copies of it use the others."""
+    """GPUs of its job. Copies of the model use those that the first one does not need."""
     gpus_per_copy: int | None = Field(None, ge=1)
-    """GPUs of one copy of the model, a divisor of `gpus`. By default as few as hold the model and the largest clip of
-    its run."""
+    """GPUs of one copy of the model, a divisor of `gpus`; by default as few as hold the model and the largest clip."""
     memory_mb: int = Field(2000, ge=100)
-    """Main memory in MB; with `gpus_per_copy`, for each copy."""
+    """Main memory in MB; with `gpus_per_copy`, that of each copy."""
     threads: int = Field(1, ge=1)
     """CPU threads; on GPUs at least 8 for each copy, to prepare clips."""
     hours: float = Field(8.0, gt=0)
-    """Time limit of its job on a cluster; a job that reaches the limit is resubmitted with more time and resumes."""
+    """Time limit of its job on a cluster; a job that reaches it is resubmitted with more time and resumes."""
     partitions: int = Field(1, ge=1, le=MAX_PARTITIONS)
-    """Partitions of each run, one job for each; a judge always has one. Changing it repeats no requests."""
+    """Partitions of each run, one job for each. Changing it repeats no requests."""
     reference: bool = False
-    """Whether it is a reference, such as humans or random guessing, which is never marked best."""
+    """Whether the entry is a reference, such as humans or random guessing, which is never marked best."""
     dtype: Literal["float32", "bfloat16", "float16", "checkpoint"] = "float32"
-    """Data type of the weights; `checkpoint` takes the one in the checkpoint's configuration."""
+    """Data type of the weights; `checkpoint` takes the saved one."""
     attention: Literal["sdpa", "eager", "flash_attention_2"] = "sdpa"
     """Attention implementation."""
     trust_remote_code: bool = False
-    """Whether to execute code from the repository on this machine."""
+    """Whether to execute the repository's code."""
     served_by: ServerSettings | None = None
     """Server that the job starts and queries with adapter `openai`: `vllm`, or a group of settings such as those of a
-    model runner. By default no server is started."""
+    model runner."""
     settings: dict[str, Any] = Field({}, validate_default=True)
     """Settings of the adapter."""
     patterns: list[Pattern] = Field([])
-    """Extraction patterns that `robust` applies to this model before its own table (docs/reference/extraction.md)."""
+    """Extraction patterns for this model, tried first by `robust` (docs/reference/extraction.md)."""
     served_until: ServedUntil | None = None
-    """Retirement by its vendor; runs after that day report it."""
+    """Retirement by its vendor; later runs print a warning."""
     price: Price | None = None
-    """Token prices of the vendor. A priced model with an API key runs within `budget_usd:` of the suite, one without a
-    price within `budget_tokens:`."""
+    """Token prices of the vendor. A model with a price runs within `budget_usd:` of the suite, others within
+    `budget_tokens:`."""
 
     @field_validator("adapter")
     @classmethod
-    def _known_adapter(cls, name: str) -> str:
+    def _check_adapter(cls, name: str) -> str:
         if name not in ADAPTERS:
             raise setting_error(f"unknown adapter '{name}'.{describe_choices(name, ADAPTERS)}")
         return name
 
     @field_validator("settings")
     @classmethod
-    def _checked_settings(cls, settings: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
-        """Return the adapter's settings with its defaults, so that writing out a default changes no key."""
+    def _complete_settings(cls, settings: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        """Add the adapter's defaults to its settings, so that an explicit default does not change the run's key."""
         adapter, served = ADAPTERS.get(info.data.get("adapter", "")), info.data.get("served_by")
-        if adapter is None or "served_by" not in info.data:  # These fields have other problems.
+        if adapter is None or "served_by" not in info.data:  # These fields are invalid, which is reported elsewhere.
             return settings
-        if served is None or not adapter.is_hosted:
+        if served is None or not adapter.can_be_hosted:
             return adapter.settings.model_validate(settings).model_dump()
-        needless = [name for name in JOB_SETTINGS + (RUNNER_ONLY_SETTINGS if served.runner else ()) if name in settings]
-        if needless:
+        job_settings = [
+            name for name in JOB_SETTINGS + (RUNNER_ONLY_SETTINGS if served.runner else ()) if name in settings
+        ]
+        if job_settings:
             raise setting_error(
-                f"served_by: the job that starts the server sets {', '.join(needless)}. Remove them here."
+                f"served_by: the job that starts the server sets {', '.join(job_settings)}. Remove them here."
             )
         defaults: dict[str, Any] = {"max_images": served.max_frames} if settings.get("frames") != "video" else {}
-        defaults |= {"frames": None, "frames_once": True}  # Frames are only sent in a form that a user chose.
+        defaults |= {"frames": None, "frames_once": True}  # The user must choose how frames are sent.
         if served.runner is not None:
             seconds = 60 * served.answer_minutes * (settings.get("concurrency", RUNNER_CONCURRENCY) + 1)
             defaults = {
@@ -117,16 +116,16 @@ class Model(Settings):
                 "concurrency": RUNNER_CONCURRENCY,
                 "timeout_s": seconds,
             }
-        completed = adapter.settings.model_validate(JOB_SERVER_DEFAULTS | defaults | settings).model_dump()
-        return {name: value for name, value in completed.items() if name not in JOB_SETTINGS}
+        all_settings = adapter.settings.model_validate(JOB_SERVER_DEFAULTS | defaults | settings).model_dump()
+        return {name: value for name, value in all_settings.items() if name not in JOB_SETTINGS}
 
     @model_validator(mode="after")
-    def _settings_fit_each_other(self) -> Self:
-        adapter, runner = ADAPTERS[self.adapter], self.served_by is not None and self.served_by.runner is not None
-        if self.served_by is not None and not adapter.is_hosted:
-            hosted = ", ".join(name for name, candidate in ADAPTERS.items() if candidate.is_hosted)
+    def _check_consistency(self) -> Self:
+        adapter, has_runner = ADAPTERS[self.adapter], self.served_by is not None and self.served_by.runner is not None
+        if self.served_by is not None and not adapter.can_be_hosted:
+            hosted = ", ".join(name for name, candidate in ADAPTERS.items() if candidate.can_be_hosted)
             raise setting_error(f"served_by: adapter '{self.adapter}' does not query such a server. Use: {hosted}.")
-        if self.adapter == "openai" and self.settings.get("scores") == "similarity" and not runner:
+        if self.adapter == "openai" and self.settings.get("scores") == "similarity" and not has_runner:
             raise setting_error(
                 "settings.scores: only a model runner supports 'similarity'. Use logprob_token_ids, or null."
             )
@@ -141,16 +140,16 @@ class Model(Settings):
             )
         if self.adapter == "contrastive" and (self.gpus_per_copy or 1) > 1:
             raise setting_error("gpus_per_copy: a model of adapter 'contrastive' uses one GPU. Use 1, or remove it.")
-        unused = [
+        unused_settings = [
             *(["attention", "gpus_per_copy"] if self.served_by else ()),  # The server chooses them.
-            *(["dtype"] if runner else ()),  # The model runner chooses it.
+            *(["dtype"] if has_runner else ()),  # The model runner chooses it.
             *(["partitions"] if adapter.is_import else ()),  # No model is queried.
             *(() if self.has_weights else WEIGHT_SETTINGS),
         ]
-        conflicts = [name for name in unused if name in self.model_fields_set]
-        if conflicts:
-            by = "the job's server" if self.served_by else f"adapter '{self.adapter}'"
-            raise setting_error(f"{by} does not use: {', '.join(conflicts)}. Remove these settings.")
+        set_unused_settings = [name for name in unused_settings if name in self.model_fields_set]
+        if set_unused_settings:
+            subject = "the job's server" if self.served_by else f"adapter '{self.adapter}'"
+            raise setting_error(f"{subject} does not use: {', '.join(set_unused_settings)}. Remove these settings.")
         if self.has_weights and (self.checkpoint is None) == (self.repo is None):
             raise setting_error("set either checkpoint (a local folder) or repo (a hub id), not both.")
         if self.repo is not None and self.revision is None:
@@ -169,7 +168,7 @@ class Model(Settings):
 
     @property
     def is_remote(self) -> bool:
-        """Return whether the model runs on another machine, so that this machine's GPUs do not matter."""
+        """Return whether the model runs on another machine and needs no GPU of this one."""
         return ADAPTERS[self.adapter].is_remote and self.served_by is None
 
     @property
@@ -185,11 +184,11 @@ class ExternalModel(ImportSettings):
     label: str
     """Display name."""
     reference: bool = False
-    """Whether it is a reference, such as humans, which is never marked best."""
+    """Whether the entry is a reference, such as humans, which is never marked best."""
 
 
 Entry = Annotated[
-    Annotated[str, Tag("(text)")] | Annotated[ExternalModel, Tag("(group)")], Discriminator(text_or_group)
+    Annotated[str, Tag("(text)")] | Annotated[ExternalModel, Tag("(group)")], Discriminator(get_entry_tag)
 ]
 
 
@@ -197,8 +196,8 @@ class External(StrictModel, RootModel[dict[Slug, Entry]]):
     """`config/external.yaml`: models with imported predictions, as `slug: label` or `slug: {label: ..., ...}`."""
 
     def models(self) -> dict[str, Model]:
-        """Return each entry as the settings that a file of its own would have."""
-        full = {
+        """Return each entry as the settings of a model file."""
+        entries = {
             slug: ExternalModel(label=entry) if isinstance(entry, str) else entry for slug, entry in self.root.items()
         }
         return {
@@ -208,5 +207,5 @@ class External(StrictModel, RootModel[dict[Slug, Entry]]):
                 reference=entry.reference,
                 settings=entry.model_dump(include=set(ImportSettings.model_fields)),
             )
-            for slug, entry in full.items()
+            for slug, entry in entries.items()
         }

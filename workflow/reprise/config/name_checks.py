@@ -12,15 +12,15 @@ from reprise.models.adapters import ADAPTERS
 
 
 class NameChecks(NamedTuple):
-    """Names that a configuration defines, with checks; names from unreadable files count as defined."""
+    """Checks of names against those that a configuration defines; names of unreadable files count as defined."""
 
     configuration: Configuration
-    unreadable: Collection[str]  # models and benchmarks whose files have problems
+    unreadable_names: Collection[str]  # names of models and benchmarks whose files have problems
     root: Path
 
     def model_problems(self, names: Iterable[str]) -> list[str]:
         """Return the problems of unknown models."""
-        defined = {*self.configuration.models, *self.unreadable}
+        defined = {*self.configuration.models, *self.unreadable_names}
         return [reason for name in names for reason in find_unknown_name("model", name, defined)]
 
     def sampling_problems(self, names: Iterable[str]) -> list[str]:
@@ -56,32 +56,39 @@ class NameChecks(NamedTuple):
         ]
         if reasons or spec is None or model is None:
             return reasons
-        request, adapter = spec.protocols[protocol], ADAPTERS[model.adapter]
+        protocol_spec, adapter = spec.protocols[protocol], ADAPTERS[model.adapter]
         if adapter.is_import:
-            return find_form_problems(benchmark, request.form)
+            return find_form_problems(benchmark, protocol_spec.form)
         outputs = adapter.get_request_types(model.settings)
-        if request.ask not in outputs:
+        if protocol_spec.request_type not in outputs:
             head = next(
-                (value for value, kinds in adapter.request_type_overrides.items() if request.ask in kinds), None
+                (
+                    value
+                    for value, kinds in adapter.request_type_overrides.items()
+                    if protocol_spec.request_type in kinds
+                ),
+                None,
             )
             hint = f" If the model supports it, set `settings: {{{adapter.override_setting}: {head}}}`." if head else ""
             reasons.append(
-                f"the protocol requests '{request.ask}', but adapter '{model.adapter}' supports only "
+                f"the protocol requests '{protocol_spec.request_type}', but adapter '{model.adapter}' supports only "
                 f"{', '.join(outputs)}.{hint}"
             )
         rule = self.configuration.main.samplings[sampling]
-        if "transform" in rule and adapter.takes_files(model.settings):
+        if "transform" in rule and adapter.should_upload_clips(model.settings):
             reasons.append(
                 f"'{sampling}': the server receives the clip's file, so its frames cannot be transformed. "
                 f"Set `settings.frames: images` in {self.configuration.model_file(name)}."
             )
-        if request.image_size is not None and (adapter.needs_weights or adapter.takes_files(model.settings)):
+        if protocol_spec.image_size is not None and (
+            adapter.needs_weights or adapter.should_upload_clips(model.settings)
+        ):
             reasons.append(
-                f"protocol '{protocol}' downscales frames (image_size: {request.image_size}), which adapter "
+                f"protocol '{protocol}' downscales frames (image_size: {protocol_spec.image_size}), which adapter "
                 f"'{model.adapter}' does not support with these settings. Use a protocol without `image_size`."
             )
         conflict = f"but sampling '{sampling}' selects"
-        if rule["rule"] == "none" and adapter.frame_support == "needed":
+        if rule["rule"] == "none" and adapter.frame_support == "required":
             reasons.append(f"adapter '{model.adapter}' needs frames, {conflict} none. Use a sampling of another rule.")
         if rule["rule"] != "none" and adapter.frame_support == "never":
             reasons.append(f"adapter '{model.adapter}' takes no frames, {conflict} some. Use `sampling: none`.")

@@ -13,6 +13,6 @@ TableName = Annotated[str, Field(pattern=TABLE)]
 FigureName = Annotated[str, Field(pattern=FIGURE)]
 
 
-def text_or_group(entry: Any) -> str:
+def get_entry_tag(entry: Any) -> str:
     """Return the tag of an entry: a text, or a group of keys."""
     return "(group)" if isinstance(entry, dict | Settings) else "(text)"

@@ -14,11 +14,11 @@ from reprise.core.yaml_files import find_line, load_yaml
 
 T = TypeVar("T", bound=BaseModel)
 
-MAX_SHOWN, MAX_LOCATIONS = 20, 3
+MAX_LISTED, MAX_LOCATIONS = 20, 3
 
 
 class ProblemCollector:
-    """Problems by file, in order; the same problem at several locations of a file is listed once."""
+    """Collector of problems by file; the same problem at several locations of a file is listed once."""
 
     def __init__(self) -> None:
         self._locations: dict[tuple[str, str], list[str]] = {}
@@ -33,17 +33,21 @@ class ProblemCollector:
         return bool(self._locations)
 
     def error(self) -> UserError:
-        """Return an error that lists the problems."""
+        """Return an error that lists the collected problems."""
         lines = []
         for (file, reason), (location, *more_locations) in self._locations.items():
-            remainder = [f"{len(more_locations) - MAX_LOCATIONS} more"] if len(more_locations) > MAX_LOCATIONS else []
-            also = f" (also: {', '.join([*more_locations[:MAX_LOCATIONS], *remainder])})" if more_locations else ""
-            lines.append(": ".join(part for part in (file, location, reason) if part) + also)
+            omitted_note = (
+                [f"{len(more_locations) - MAX_LOCATIONS} more"] if len(more_locations) > MAX_LOCATIONS else []
+            )
+            other_locations = (
+                f" (also: {', '.join([*more_locations[:MAX_LOCATIONS], *omitted_note])})" if more_locations else ""
+            )
+            lines.append(": ".join(part for part in (file, location, reason) if part) + other_locations)
         if len(lines) == 1:
             return UserError(lines[0])
-        bullets = [f"  - {line}" for line in lines[:MAX_SHOWN]]
-        if len(lines) > MAX_SHOWN:
-            bullets.append(f"  ... and {len(lines) - MAX_SHOWN} more. Correct these first.")
+        bullets = [f"  - {line}" for line in lines[:MAX_LISTED]]
+        if len(lines) > MAX_LISTED:
+            bullets.append(f"  ... and {len(lines) - MAX_LISTED} more. Correct these first.")
         return UserError(f"{len(lines)} problems in the configuration:\n" + "\n".join(bullets))
 
 
@@ -55,11 +59,11 @@ class ProblemNotes(NamedTuple):
     location: str = ""
 
     def at_key(self, suffix: str) -> "ProblemNotes":
-        """Return the notes of a location below this one."""
+        """Return notes for a location inside this one."""
         return self._replace(location=f"{self.location}{suffix}")
 
     def for_file(self, file: str) -> "ProblemNotes":
-        """Return the notes of another file."""
+        """Return notes for another file."""
         return ProblemNotes(self.problems, file)
 
     def add(self, *reasons: str) -> None:
@@ -67,9 +71,9 @@ class ProblemNotes(NamedTuple):
         for reason in reasons:
             self.problems.add(self.file, self.location, reason)
 
-    def expect(self, kind: str, names: Iterable[str], allowed: Collection[str]) -> None:
-        """Note each name that is not allowed; `kind` is what they name, such as `metric`."""
-        self.add(*(reason for name in names for reason in find_unknown_name(kind, name, allowed)))
+    def check_names(self, kind: str, names: Iterable[str], allowed_names: Collection[str]) -> None:
+        """Note each name that is not allowed; `kind` says what the names stand for, such as `metric`."""
+        self.add(*(reason for name in names for reason in find_unknown_name(kind, name, allowed_names)))
 
     def check_file(self, file: str, root: Path, folder: str) -> bool:
         """Return whether a file exists; if not, note the problem with a suggestion from `folder`."""
@@ -80,14 +84,14 @@ class ProblemNotes(NamedTuple):
         return False
 
     def check_files(self, pattern: str, root: Path, example: str) -> None:
-        """Note a problem if a file does not exist; a pattern, such as `example`, may match no file yet."""
+        """Note a problem if a file does not exist; a glob pattern, such as `example`, may match no file yet."""
         if not has_magic(pattern) and not locate(pattern, root).is_file():
             self.add(
                 f"no file '{pattern}'. Create it, or use a pattern such as '{example}', which may match no file yet."
             )
 
 
-def read(kind: type[T], path: Path) -> T:
+def read_config_file(kind: type[T], path: Path) -> T:
     """Read a single file, or raise a UserError that lists every problem in it."""
     content = load_yaml(path)
     try:
@@ -101,6 +105,6 @@ def read(kind: type[T], path: Path) -> T:
         raise UserError("\n".join(lines)) from None
 
 
-def find_unknown_name(kind: str, name: str, allowed: Collection[str]) -> list[str]:
-    """Return the problem of a name that is not allowed, or nothing."""
-    return [] if name in allowed else [f"unknown {kind} '{name}'.{describe_choices(name, allowed)}"]
+def find_unknown_name(kind: str, name: str, allowed_names: Collection[str]) -> list[str]:
+    """Return the problem of a name that is not allowed; an empty list if it is allowed."""
+    return [] if name in allowed_names else [f"unknown {kind} '{name}'.{describe_choices(name, allowed_names)}"]

@@ -1,10 +1,10 @@
-"""Load side packages, which define keys of a suite's benchmarks and plan their own jobs.
+"""Load side packages, which define keys of a suite's benchmarks and plan jobs for them.
 
-A package is imported only if a suite has one of its keys. The library then uses three of its modules:
+A package is imported only if a suite contains one of its keys. The library then uses three modules of the package:
 
 - `settings` defines the types of its keys.
-- `configuration` defines `check(name_checks, notes)`, which notes problems of their values, and `completed(config)`,
-  which returns the configuration with the settings that they imply.
+- `configuration` defines `check(name_checks, notes)`, which notes problems of their values, and `complete(config)`,
+  which adds the settings that they imply to the configuration.
 - `plan` defines `Package`, a subclass of `reprise.plan.side_package.SidePackage`.
 """
 
@@ -18,7 +18,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 SIDE_PACKAGES = {"construction": "construction", "subset_search": "construction", "annotators": "human_evaluation"}
-"""key of a benchmark in a suite's file -> the package that reads it"""
+"""key of a benchmark in a suite's file -> package that defines the key"""
 
 
 def list_packages(benchmarks: Iterable[BaseModel]) -> list[str]:
@@ -50,5 +50,5 @@ class TypeOf:
         return core_schema.no_info_plain_validator_function(lambda value: self._adapter.validate_python(value))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        # A model that is the only step of a chain keeps its own entry among the definitions.
+        # pydantic adds a model to the schema's definitions if the model is the only step of a chain.
         return handler(core_schema.chain_schema([self._adapter.core_schema]))

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Discriminator, Field, Tag
 
 from reprise.benchmarks.keys import DEFAULT_TEXT_CHARS_MAX
-from reprise.config.names import RunName, Slug, text_or_group
+from reprise.config.names import RunName, Slug, get_entry_tag
 from reprise.config.side_packages import TypeOf
 from reprise.core.settings import FilePath, Settings
 from reprise.fetch.settings import Release, Route
@@ -42,13 +42,13 @@ class SubsetDraw(Settings):
     """Random seed."""
 
 
-def _kind_of_subset(entry: Any) -> str:
-    """Return the tag of a subset: a published list, or a draw."""
+def _get_subset_tag(entry: Any) -> str:
+    """Return the tag of an entry of `subset:`: a published list, or a random sample."""
     return "(list)" if isinstance(entry, SubsetFile) or (isinstance(entry, dict) and "file" in entry) else "(draw)"
 
 
 Subset = Annotated[
-    Annotated[SubsetFile, Tag("(list)")] | Annotated[SubsetDraw, Tag("(draw)")], Discriminator(_kind_of_subset)
+    Annotated[SubsetFile, Tag("(list)")] | Annotated[SubsetDraw, Tag("(draw)")], Discriminator(_get_subset_tag)
 ]
 
 
@@ -58,43 +58,42 @@ class SuiteBenchmark(Settings):
     tables: FilePath
     """File with its tables."""
     figures: FilePath | None = None
-    """File with its figures; by default there are none."""
+    """File with its figures."""
     release: Release
     """Source of its annotation files."""
     construction: Annotated[Any, TypeOf("construction", "Construction")] | None = None
     """How to construct the release, for `release: {kind: constructed}`."""
     clips: Literal["ids", "release", "files"]
-    """`release`: use the released videos unchanged; `ids`: trim clips from source videos; `files`: use your own files
-    by name, trimmed where the release has a span."""
+    """`release`: released videos, unchanged; `ids`: clips trimmed from source videos; `files`: your own files by name,
+    trimmed where the release has a span."""
     route: Route
-    """Source of its videos; part of a clip's provenance."""
+    """Source of its videos; a change of the route changes the provenance of its clips."""
     extra_runs: list[RunName] = Field([])
-    """Runs in addition to those of the tables, as `<protocol>/<sampling>/<model>`."""
+    """Further runs, as `<protocol>/<sampling>/<model>`."""
     judges: list[Slug] | None = None
     """Judges of this benchmark; by default those of the suite."""
     redistribution: str = ""
-    """Redistribution terms of the videos' licence; the report shows them with the clips."""
+    """Redistribution terms of the videos' licence, shown with the clips in the report."""
     extras: FilePath | None = None
-    """Local folder of additional release files; they override files of the same name."""
+    """Local folder of further release files, which override files of the same name."""
     ratings: FilePath | None = None
-    """csv file of existing human ratings (`run,item_id,rating`), used if it exists. For new ratings, use a group of
-    kind `rating` in `annotators:`."""
+    """csv file of existing human ratings (`run,item_id,rating`), used if it exists."""
     annotators: dict[Slug, Annotated[Any, TypeOf("annotators", "Design")]] = Field({})
-    """Human evaluation: groups of annotators by name, with their surveys and results."""
+    """Groups of annotators for human evaluation."""
     subset_search: Annotated[Any, TypeOf("subset_search", "SubsetSearch")] | None = None
-    """VELOCITI: how to search for `construction/velociti/subset/<model>.csv`, a list for `subset:`."""
+    """VELOCITI: search for a list for `subset:`, `construction/velociti/subset/<model>.csv`."""
     subset: Subset | None = None
-    """Items of protocols with `items: subset`: a list or a seeded draw."""
+    """Items of protocols with `items: subset`: a published list, or a random sample."""
 
 
-class OnGpus(Settings):
+class GpuLimit(Settings):
     """A term of `run:`."""
 
     gpus: int = Field(ge=0)
     """Selects every model that needs at most this many GPUs."""
 
 
-Term = Annotated[Annotated[Slug, Tag("(text)")] | Annotated[OnGpus, Tag("(group)")], Discriminator(text_or_group)]
+RunTerm = Annotated[Annotated[Slug, Tag("(text)")] | Annotated[GpuLimit, Tag("(group)")], Discriminator(get_entry_tag)]
 
 
 class OverviewLine(Settings):
@@ -107,19 +106,19 @@ class OverviewLine(Settings):
     samplings: dict[Slug, Slug] = Field({})
     """Benchmark -> sampling, instead of the one in the benchmark's tables."""
 
-    def with_more(self, benchmarks: Sequence[str] | None, samplings: Mapping[str, str]) -> "OverviewLine":
-        """Return the line with additional benchmarks, or all benchmarks if None is given, and with samplings."""
+    def extend(self, benchmarks: Sequence[str] | None, samplings: Mapping[str, str]) -> "OverviewLine":
+        """Return the line with additional benchmarks (None adds all of them) and samplings."""
         has_all = self.benchmarks is None or benchmarks is None
-        merged = None if has_all else list(dict.fromkeys([*(self.benchmarks or ()), *(benchmarks or ())]))
-        return OverviewLine(model=self.model, benchmarks=merged, samplings={**self.samplings, **samplings})
+        all_benchmarks = None if has_all else list(dict.fromkeys([*(self.benchmarks or ()), *(benchmarks or ())]))
+        return OverviewLine(model=self.model, benchmarks=all_benchmarks, samplings={**self.samplings, **samplings})
 
-    def as_written(self) -> str | dict[str, Any]:
-        """Return the line as it is written to a file: the slug alone if it has no other settings."""
+    def to_entry(self) -> str | dict[str, Any]:
+        """Return the entry of the line in a YAML file: only the slug if the line has no other settings."""
         fields = self.model_dump(exclude_defaults=True)
         return fields if len(fields) > 1 else self.model
 
 
-Line = Annotated[Annotated[Slug, Tag("(text)")] | Annotated[OverviewLine, Tag("(group)")], Discriminator(text_or_group)]
+Line = Annotated[Annotated[Slug, Tag("(text)")] | Annotated[OverviewLine, Tag("(group)")], Discriminator(get_entry_tag)]
 
 
 class Suite(Settings):
@@ -130,44 +129,39 @@ class Suite(Settings):
     notice: str = ""
     """A sentence that every table of the suite shows."""
     show_published: bool = True
-    """Whether to show published values; requires that the rows are those of the paper."""
-    run: list[Term]
-    """Models to run: slugs, `local` (no GPU, download or API), `gpus: N` (models that need at most N GPUs), `all` or
-    `none`. Other rows show published values, marked. Models with `settings.key` also need `budget_usd`, or
-    `budget_tokens` if they have no price."""
+    """Whether to show published values; the rows must be those of the paper."""
+    run: list[RunTerm]
+    """Models to run: names, `local` (no GPU, download or API), `gpus: N` (models that need at most N GPUs), `all` or
+    `none`. Other rows show published values."""
     skip: list[Slug] = Field([])
     """Models to exclude from `run:`."""
     judges: list[Slug] = Field([])
-    """Judges of free-form responses, also selected by `run:`; tables show the first. Without one, rows that need a
-    judge show published values."""
+    """Judges of free-form responses, also selected by `run:`; tables show the first."""
     overview: list[Line] = Field([])
-    """Models of the overview (`results/tables/overview.*`), one line each; by default there is no overview."""
+    """Models of the overview (`results/tables/overview.*`), one line each."""
     temporal: list[Slug] = Field([])
-    """Models of the overview with a temporal profile (`results/temporal/<model>.*`), or `all`
-    (docs/reference/temporal.md)."""
+    """Models of the overview with a temporal profile (docs/reference/temporal.md), or `all`."""
     temporal_ablations: list[TemporalAblation] = Field([*get_args(TemporalAblation)], min_length=1)
     """Temporal ablations of the profiles. A rule whose ablations are not all run has no verdict."""
     baseline: Slug | None = None
-    """Baseline that replaces every other model and judge. Labels stay; each model's slug is its seed."""
+    """Baseline that replaces every other model and judge, seeded by the model's name."""
     budget_usd: float = Field(0, ge=0)
-    """Maximum total cost of models behind an API in US dollars, over all suites of this store. At 0 no model with a
-    `price:` runs."""
+    """Maximum total cost in US dollars of models with a `price:`, over all suites of this store."""
     budget_tokens: int = Field(0, ge=0)
-    """Maximum total tokens, of prompts and responses, of models behind an API without a `price:`. At 0 none of them
-    runs."""
+    """Maximum total tokens of models behind an API without a `price:`."""
     shards: int = Field(ge=1, le=4096)
-    """Number of shards of the videos. Changing it repeats no work that is in the store."""
+    """Number of shards of the videos. Changing it repeats no work."""
     missing_share_max: float = Field(ge=0, le=1)
     """Maximum share of a run's items without a clip; above it tables fail."""
     failed_share_max: float = Field(0.05, ge=0, le=1)
-    """Maximum share of failed responses of a run, or failed replies of a judge; above it tables fail. Imported
-    predictions do not count."""
+    """Maximum share of failed responses of a run, or replies of a judge; above it tables fail. Imported predictions do
+    not count."""
     answer_attempts: int = Field(3, ge=1)
-    """Maximum number of workflow runs that attempt a request whose failures are transient, such as timeouts."""
+    """Maximum workflow runs that attempt a request with transient failures."""
     limits: Limits = DEFAULT_LIMITS
     """Maximum size of videos and images."""
     text_chars_max: int = Field(DEFAULT_TEXT_CHARS_MAX, ge=1)
-    """Maximum characters of a text in a release; an item with a longer text counts as missing."""
+    """Maximum characters of a text in a release; items with longer texts are missing."""
     clip_settings: ClipSettings = ClipSettings()
     """Encoding, concatenations, and images as clips."""
     clip_metadata_settings: ClipMetadataSettings = ClipMetadataSettings()

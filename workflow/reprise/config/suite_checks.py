@@ -16,7 +16,7 @@ def check_suite(name_checks: NameChecks, notes: ProblemNotes) -> None:
     config, suite = name_checks.configuration, name_checks.configuration.suite
     for term in suite.run:
         if isinstance(term, str):
-            reasons = find_unknown_name("model", term, [*TERMS, *config.models, *name_checks.unreadable])
+            reasons = find_unknown_name("model", term, [*TERMS, *config.models, *name_checks.unreadable_names])
             notes.at_key("run").add(*(f"{reason} Also: {', '.join(TERMS)}, {{gpus: N}}." for reason in reasons))
     notes.at_key("skip").add(*name_checks.model_problems(suite.skip))
     notes.at_key("judges").add(*name_checks.writing_problems(suite.judges, "judge"))
@@ -32,9 +32,9 @@ def check_suite(name_checks: NameChecks, notes: ProblemNotes) -> None:
             )
     for package in list_packages(suite.benchmarks.values()):
         load_module(package, "configuration").check(name_checks, notes)
-    lines = suite.overview_lines()
-    line_counts = Counter(line.model for line in lines)
-    for line in lines:
+    overview_lines = suite.overview_lines()
+    line_counts = Counter(line.model for line in overview_lines)
+    for line in overview_lines:
         line_notes = notes.at_key(f"overview: '{line.model}'")
         line_notes.add(
             *name_checks.model_problems([line.model]), *name_checks.sampling_problems(line.samplings.values())
@@ -42,7 +42,7 @@ def check_suite(name_checks: NameChecks, notes: ProblemNotes) -> None:
         if line_counts[line.model] > 1:
             line_notes.add("duplicate; a model has one line in the overview.")
         for benchmark in {*(line.benchmarks or ()), *line.samplings}:
-            line_notes.expect("benchmark", [benchmark], suite.benchmarks)
+            line_notes.check_names("benchmark", [benchmark], suite.benchmarks)
             if benchmark in config.tables and config.tables[benchmark].overview is None:
                 line_notes.add(f"{benchmark} has no part in the overview.")
 
@@ -53,7 +53,7 @@ def _check_baseline(name_checks: NameChecks, notes: ProblemNotes) -> None:
     adapters = {slug: ADAPTERS[model.adapter] for slug, model in name_checks.configuration.models.items()}
     local = {slug: adapter for slug, adapter in adapters.items() if not adapter.needs_weights and not adapter.is_remote}
     suitable = [slug for slug, adapter in local.items() if set(ALL_REQUEST_TYPES) <= set(adapter.request_types)]
-    if name not in (None, *suitable, *name_checks.unreadable):
+    if name not in (None, *suitable, *name_checks.unreadable_names):
         notes.add(
             f"'{name}': a baseline must answer all kinds of requests without weights or a server."
             f"{describe_choices(str(name), suitable)}"

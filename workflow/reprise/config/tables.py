@@ -9,7 +9,7 @@ from reprise.core.settings import Settings, setting_error
 
 
 class PublishedAs(Settings):
-    """A column's names in the csv file of published numbers, where they differ from the row's settings."""
+    """Names of a column in the csv file of published numbers, if they differ from the row's settings."""
 
     row: str | None = None
     """Row in the csv file."""
@@ -17,12 +17,12 @@ class PublishedAs(Settings):
     """Number of frames in the csv file."""
     group: str | None = None
     """Group in the csv file."""
-    stated: dict[str, float] = Field({})
-    """Row of the csv file -> value that the paper states in its text only."""
+    values_in_text: dict[str, float] = Field({})
+    """Row of the csv file -> value that only the text of the paper contains."""
 
 
 class Ratio(Settings):
-    """A metric of a run, in percent of the same metric under another sampling."""
+    """A metric of a run as a percentage of the same metric under another sampling."""
 
     metric: str
     """The metric."""
@@ -50,7 +50,7 @@ class Column(Settings):
     sampling: Slug | None = None
     """Overrides the row's sampling."""
     ratio: Ratio | None = None
-    """Divide by the same run under another sampling."""
+    """Show a metric as a percentage of its value under another sampling."""
     published: PublishedAs | None = PublishedAs()
     """Names in the csv file of published numbers; `null` if the paper has no such column."""
     decimals: int = Field(1, ge=0, le=4)
@@ -88,16 +88,16 @@ class Row(RowSettings):
     chance: bool = False
     """Show the score of random guessing."""
     judges: list[Slug] = Field([])
-    """Judges in order of preference, instead of those of the suite; the first with ratings of this run is shown."""
+    """Judges in order of preference, instead of those of the suite."""
     wording: Slug | None = None
     """Variant of the columns' protocols: with `letter`, a column of `mmbench` shows `mmbench.letter`."""
 
     def for_column(self, column: Column) -> "Row":
-        """Return the row with the settings that a column overrides."""
+        """Return the row with the overrides of a column."""
         protocol = f"{column.protocol}.{self.wording}" if column.protocol and self.wording else column.protocol
         overrides = {"model": column.model, "protocol": protocol, "sampling": column.sampling}
-        changes = {name: value for name, value in overrides.items() if value is not None}
-        return self.model_copy(update=changes) if changes else self
+        changed_fields = {name: value for name, value in overrides.items() if value is not None}
+        return self.model_copy(update=changed_fields) if changed_fields else self
 
 
 class Section(RowSettings):
@@ -142,7 +142,7 @@ class TableSpec(Settings):
     sections: list[Section] = Field(min_length=1)
     """Sections of rows."""
     judge: str | None = None
-    """Judge of the paper's numbers; the caption names it."""
+    """Judge that the paper used; the caption names it."""
     notes: list[str] = Field([])
     """Sentences for the footnotes."""
     best: bool = True
@@ -150,9 +150,10 @@ class TableSpec(Settings):
     significance: bool = False
     """Mark values above chance."""
     is_damaged: bool = False
-    """Whether the text of the paper's table lost numbers; footnotes then say that an empty cell may have had one."""
+    """Whether numbers are illegible in the text of the paper's table; the footnotes then say that an empty cell may
+    have had a number."""
     bold: Literal["best", "significant"] = "best"
-    """What is bold: the best values, or values above chance."""
+    """Values in bold: the best ones, or those above chance."""
     compared_with: str | None = None
     """Group of items; mark values above or below the same run's value for this group."""
     intervals: bool = False
@@ -160,8 +161,8 @@ class TableSpec(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _columns_take_decimals(cls, content: Any) -> Any:
-        """Apply the table's decimals to the columns that set none."""
+    def _apply_default_decimals(cls, content: Any) -> Any:
+        """Apply the table's decimals to the columns without their own."""
         if not isinstance(content, dict) or "decimals" not in content or not isinstance(content.get("columns"), list):
             return content
         defaults = {"decimals": content["decimals"]}
@@ -173,9 +174,9 @@ class TableSpec(Settings):
         return [row for section in self.sections for row in section.resolve()]
 
     def cells(self) -> list[Row]:
-        """Return each row as its columns show it, once for each distinct run.
+        """Return each row with the overrides of each column, once for each distinct run.
 
-        A ratio adds the run of its denominator.
+        The column of a ratio also adds the run of its denominator.
         """
         denominators = [c.model_copy(update={"sampling": c.ratio.over}) for c in self.columns if c.ratio]
         distinct_columns = {(c.model, c.protocol, c.sampling): c for c in (*self.columns, *denominators)}.values()
@@ -190,8 +191,8 @@ class Overview(Settings):
     """A benchmark's part of the overview: its main metrics and their runs."""
 
     table: TableName | None = None
-    """The paper's main table. A model of this table uses its row there (the one nearest to `protocol` and `sampling`),
-    including published values."""
+    """The paper's main table. Its models use their rows there (those nearest to `protocol` and `sampling`), with
+    published values."""
     protocol: Slug
     """Protocol of all other models."""
     sampling: Slug
@@ -206,14 +207,14 @@ class Tables(Settings):
     benchmark: Slug
     """The benchmark."""
     overview: Overview | None = None
-    """Part of the overview; without it the overview omits the benchmark."""
+    """Part of the overview."""
     abbreviations: dict[str, str] = Field({})
-    """Abbreviation -> meaning; a table explains those that it uses."""
+    """Abbreviation -> meaning."""
     tables: dict[TableName, TableSpec] = Field({})
     """Tables by name: `table<N>` with N as in the paper."""
 
     @model_validator(mode="after")
-    def _main_table_exists(self) -> Self:
+    def _check_main_table(self) -> Self:
         if self.overview is not None and self.overview.table not in (None, *self.tables):
             raise setting_error(f"overview.table: no {self.overview.table} here. There are: {', '.join(self.tables)}.")
         return self

@@ -11,7 +11,7 @@ from reprise.media.sampling import NO_FRAMES_RULE
 
 ALL = "all"
 PLANNED = "planned"
-# Condition -> the overview's row under this condition, or why it is impossible.
+# Condition -> row of the overview under this condition, or the reason why the model does not support it.
 Conditions = dict[str, Row | str]
 
 
@@ -28,23 +28,23 @@ def temporal_rows(config: Configuration) -> dict[str, dict[str, Conditions]]:
 
 
 def _conditions(config: Configuration, benchmark: str, row: Row) -> Conditions:
-    names, conditions = NameChecks(config, (), Path()), dict[str, Row | str]({PLANNED: row})
+    checks, conditions = NameChecks(config, (), Path()), dict[str, Row | str]({PLANNED: row})
     for ablation in config.suite.temporal_ablations:
         sampling = config.main.transformed_name(str(row.sampling), ablation)
-        reasons = names.run_problems(f"{row.protocol}/{sampling}/{row.model}", benchmark)
+        reasons = checks.run_problems(f"{row.protocol}/{sampling}/{row.model}", benchmark)
         conditions[ablation] = " ".join(reasons) if reasons else row.model_copy(update={"sampling": sampling})
     return conditions
 
 
 def temporal_problems(config: Configuration) -> Iterator[str]:
-    """Yield problems of the models that should have temporal profiles, and of the settings that these need."""
+    """Yield the problems of `temporal:` and of the settings that temporal profiles need."""
     suite, main = config.suite, config.main
     if not suite.temporal:
         return
-    allowed = [ALL, *(line.model for line in suite.overview_lines())]
+    allowed_names = [ALL, *(line.model for line in suite.overview_lines())]
     for slug in suite.temporal:
-        if slug not in allowed:
-            yield f"'{slug}' is not in `overview:`, which defines its runs.{describe_choices(slug, allowed)}"
+        if slug not in allowed_names:
+            yield f"'{slug}' is not in `overview:`, which defines its runs.{describe_choices(slug, allowed_names)}"
         elif slug != ALL and slug in config.models and slug not in temporal_rows(config):
             yield f"'{slug}' receives no frames in any benchmark, so there is nothing to compare. Remove it."
     for ablation in suite.temporal_ablations:

@@ -1,4 +1,4 @@
-"""Derive variants of a suite's configuration: a baseline in place of its models, or a sample of its items."""
+"""Derive variants of a suite's configuration: with a baseline instead of its models, or with a sample of its items."""
 
 from dataclasses import replace
 from hashlib import sha256
@@ -9,7 +9,7 @@ from reprise.config.configuration import Configuration
 def replace_models_by_baseline(config: Configuration) -> Configuration:
     """Return the configuration with the suite's baseline in place of every model.
 
-    Labels and references are kept. Each model's slug is its seed, so that rows differ.
+    Labels and `reference:` stay. Each model's slug becomes its seed, so the rows differ.
     """
     name = config.suite.baseline
     if name is None:
@@ -29,7 +29,7 @@ def replace_models_by_baseline(config: Configuration) -> Configuration:
 
 
 def describe_limit(config: Configuration) -> Configuration:
-    """Return the configuration with a title and notice that state the limit of its name, if it has one."""
+    """Return the configuration with the limit in its title and notice, if the suite's name has a limit."""
     if config.limit is None:
         return config
     texts = {

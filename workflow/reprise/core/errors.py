@@ -1,6 +1,6 @@
-"""Errors: the exception for a user's mistake, the exit of a command on it, and failures of this machine.
+"""Exceptions for mistakes of the user and for failures of this machine, and the function that runs a command.
 
-A machine failure is distinguished from a problem of a file, because it is never recorded as a result.
+A machine failure, such as a full disk, is never recorded as a result; a problem of a video file is.
 """
 
 import errno
@@ -35,93 +35,99 @@ REMEDIES = {
     errno.EACCES: PERMISSION_REMEDY,
     errno.EPERM: PERMISSION_REMEDY,
 }
-# ffmpeg also reports these for damaged files, and its Python binding reports EIO for them.
-UNCLEAR = {errno.EPERM, errno.EAGAIN}
-SURROGATE = re.compile("[\udc80-\udcff]")  # Python decodes a byte of a name that is not UTF-8 to one of these.
+# ffmpeg also reports these errors for damaged files, and its Python binding reports EIO for damaged files.
+AMBIGUOUS_ERRNOS = {errno.EPERM, errno.EAGAIN}
+# Python decodes each byte of a file name that is not UTF-8 to one of these characters.
+SURROGATE = re.compile("[\udc80-\udcff]")
 ERRNO_IN_MESSAGE = re.compile(r"\(os error (\d+)\)")
 
 
 class UserError(Exception):
-    """A mistake that the user can correct, printed without a traceback."""
+    """A mistake that the user can correct; the command prints its message without a traceback."""
 
 
 class MachineError(UserError):
     """A failure of this machine; the same command may succeed later."""
 
 
-def stop_on_fault(error: BaseException, store: Path | None = None) -> None:
-    """Raise a MachineError if this machine, and not the file, caused an error."""
-    fault = find_fault(error, store)
-    if fault is not None:
-        raise MachineError(fault) from error
+def raise_if_machine_fault(error: BaseException, store: Path | None = None) -> None:
+    """Raise a MachineError if this machine caused an error, and not the file that was read or written."""
+    message = describe_machine_fault(error, store)
+    if message is not None:
+        raise MachineError(message) from error
 
 
-def stop_on_fault_of_ffmpeg(returncode: int, stderr: str, target: Path) -> None:
-    """Raise a MachineError, and delete the partial file, if ffmpeg failed for a reason of this machine.
+def raise_if_ffmpeg_machine_fault(returncode: int, stderr: str, target: Path) -> None:
+    """Raise a MachineError and delete the partial file if this machine caused the failure of ffmpeg.
 
-    The inputs were verified before, so a signal or a named system error is not a problem of a file.
+    The caller has verified the input files, so only the machine can cause a signal or a named system error.
     """
-    reported = [number for number in REMEDIES if number not in UNCLEAR and os.strerror(number) in stderr]
-    if reported:
-        fault = _message(target, reported[0])
+    error_numbers = [
+        error_number
+        for error_number in REMEDIES
+        if error_number not in AMBIGUOUS_ERRNOS and os.strerror(error_number) in stderr
+    ]
+    if error_numbers:
+        message = _fault_message(target, error_numbers[0])
     elif returncode < 0 or returncode == 255:  # ffmpeg exits with 255 after a signal to terminate.
         reason = f"ffmpeg was ended by {signal.Signals(-returncode).name if returncode < 0 else 'a signal'}"
-        fault = _with_remedy(f"{target}: {reason}", MEMORY_REMEDY)
+        message = _with_remedy(f"{target}: {reason}", MEMORY_REMEDY)
     else:
         return
     target.unlink(missing_ok=True)
-    raise MachineError(fault)
+    raise MachineError(message)
 
 
-def suggest_name(name: str, allowed: Iterable[str]) -> str:
+def suggest_name(name: str, allowed_names: Iterable[str]) -> str:
     """Return ` Did you mean 'x'?`, or an empty text if no allowed name is close."""
-    matches = get_close_matches(name, list(allowed), n=1, cutoff=0.6)
+    matches = get_close_matches(name, list(allowed_names), n=1, cutoff=0.6)
     return f" Did you mean '{matches[0]}'?" if matches else ""
 
 
-def describe_choices(unknown_name: str, allowed: Iterable[str]) -> str:
-    """Return ` Did you mean 'x'? Allowed: ...`; a long list is cut to the most similar names."""
-    names = sorted(set(allowed))
+def describe_choices(unknown_name: str, allowed_names: Iterable[str]) -> str:
+    """Return ` Did you mean 'x'? Allowed: ...`; of many allowed names only the most similar are listed."""
+    names = sorted(set(allowed_names))
     is_short = len(names) <= 25
-    nearest = names if is_short else get_close_matches(unknown_name, names, n=8, cutoff=0)
-    has_comma = any("," in name for name in nearest)
-    options = ", ".join(f"'{name}'" if has_comma else name for name in nearest) or "nothing"
+    listed_names = names if is_short else get_close_matches(unknown_name, names, n=8, cutoff=0)
+    has_comma = any("," in name for name in listed_names)
+    options = ", ".join(f"'{name}'" if has_comma else name for name in listed_names) or "nothing"
     return (
         f"{suggest_name(unknown_name, names)} Allowed: {options}{'' if is_short else f', ... ({len(names)} in all)'}."
     )
 
 
-def unknown_name_error(kind: str, name: str, allowed: Iterable[str], location: str) -> UserError:
-    return UserError(f"{location}: unknown {kind} '{name}'.{describe_choices(name, allowed)}")
+def unknown_name_error(kind: str, name: str, allowed_names: Iterable[str], location: str) -> UserError:
+    return UserError(f"{location}: unknown {kind} '{name}'.{describe_choices(name, allowed_names)}")
 
 
-def reject_unknown(kind: str, names: Iterable[str], allowed: Collection[str], location: str) -> None:
+def reject_unknown(kind: str, names: Iterable[str], allowed_names: Collection[str], location: str) -> None:
+    """Raise a UserError for the first name that is not allowed."""
     for name in names:
-        if name not in allowed:
-            raise unknown_name_error(kind, name, allowed, location)
+        if name not in allowed_names:
+            raise unknown_name_error(kind, name, allowed_names, location)
 
 
 @contextmanager
-def raise_machine_errors() -> Iterator[None]:
-    """Raise a machine failure in the block as a MachineError that tells the user what to do."""
+def convert_machine_errors() -> Iterator[None]:
+    """Convert a machine failure in the block to a MachineError, whose message names a remedy."""
     try:
         yield
     except (OSError, MemoryError) as error:
-        stop_on_fault(error)
-        if isinstance(error, OSError) and (message := _misplaced(error)):
+        raise_if_machine_fault(error)
+        if isinstance(error, OSError) and (message := _describe_blocked_path(error)):
             raise MachineError(message) from error
         raise
     except UnicodeEncodeError as error:
-        if name := _name_that_is_not_utf8(error):
+        if name := _find_undecodable_name(error):
             raise UserError(f"{name}: the name of this file or folder is not UTF-8. Rename it.") from error
         raise
 
 
 def run_command(main: Callable[[], None]) -> None:
-    """Run a command's main function; end a user's mistake with its message alone, and a bug with its traceback."""
+    """Run a command's main function; print only the message of a UserError, and the traceback of a bug."""
     log_to_stderr()
     try:
-        with raise_machine_errors():
+        with convert_machine_errors():
             main()
     except UserError as error:
         message = f"Error: {sanitize(str(error))}"
@@ -131,35 +137,35 @@ def run_command(main: Callable[[], None]) -> None:
             print(message, flush=True)
         sys.exit(1)
     finally:
-        gc.freeze()  # Skips a garbage collection of the libraries' objects at exit.
+        gc.freeze()  # This avoids a slow garbage collection of the libraries' objects at exit.
 
 
 # Failures of this machine
 
 
-def find_fault(error: BaseException, store: Path | None = None) -> str | None:
-    """Return the machine failure that caused an error and its remedy, or None if the file itself is the cause.
+def describe_machine_fault(error: BaseException, store: Path | None = None) -> str | None:
+    """Return a message with the machine failure that caused an error and its remedy; None if the file is the cause.
 
-    With a store, a refusal to read a file outside it is a problem of that file.
+    If a store is given, a missing permission counts as a machine failure only for a path inside the store.
     """
     for cause in _causes(error):
         if isinstance(cause, MemoryError):
-            return _message(getattr(cause, "filename", None), errno.ENOMEM)
+            return _fault_message(getattr(cause, "filename", None), errno.ENOMEM)
         if not isinstance(cause, OSError):
             continue
-        number = _number(cause)
-        is_fault = number in REMEDIES
-        if type(cause).__module__ == "av.error" and number in {errno.EIO, *UNCLEAR}:
+        error_number = _error_number(cause)
+        is_fault = error_number in REMEDIES
+        if type(cause).__module__ == "av.error" and error_number in {errno.EIO, *AMBIGUOUS_ERRNOS}:
             is_fault = False
-        elif number in (errno.EACCES, errno.EPERM) and store is not None and cause.filename is not None:
+        elif error_number in (errno.EACCES, errno.EPERM) and store is not None and cause.filename is not None:
             is_fault = Path(os.fsdecode(cause.filename)).resolve().is_relative_to(store.resolve())
         if is_fault:
-            return _message(cause.filename or store, number)
+            return _fault_message(cause.filename or store, error_number)
     return None
 
 
-def _name_that_is_not_utf8(error: UnicodeEncodeError) -> str | None:
-    r"""Return the name that Python refuses to encode, its wrong bytes as `\xe9`; None for another cause."""
+def _find_undecodable_name(error: UnicodeEncodeError) -> str | None:
+    r"""Return the name that Python cannot encode, with its invalid bytes as `\xe9`; None for another cause."""
     if not SURROGATE.match(error.object, error.start):
         return None
     head, tail = (re.split(r'["\'\n]', part) for part in (error.object[: error.start], error.object[error.start :]))
@@ -167,34 +173,34 @@ def _name_that_is_not_utf8(error: UnicodeEncodeError) -> str | None:
 
 
 def utf8_or_escaped(name: str) -> str:
-    r"""Return a name with the bytes that are not UTF-8 as `\xe9`."""
+    r"""Return a name in which bytes that are not UTF-8 are written like `\xe9`."""
     return os.fsencode(name).decode("utf-8", errors="backslashreplace")
 
 
-def _misplaced(error: OSError) -> str | None:
-    """Describe what blocks the path of an error, such as a broken link, with its remedy; None if nothing does."""
-    path, number = get_error_path(error), _number(error)
+def _describe_blocked_path(error: OSError) -> str | None:
+    """Return what blocks the path of an error, such as a broken link, with a remedy; None if nothing blocks it."""
+    path, error_number = get_error_path(error), _error_number(error)
     for link in () if path is None else (path, *path.parents):
         if link.is_symlink() and not link.exists():
             problem = f"{link}: a link to {link.readlink()}, which does not exist"
             return _with_remedy(problem, "mount or restore its target, or remove the link")
-    if path is None or number not in (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP):
+    if path is None or error_number not in (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP):
         return None
-    return _with_remedy(f"{path}: {os.strerror(number)}", "move or rename what is at this path")
+    return _with_remedy(f"{path}: {os.strerror(error_number)}", "move or rename what is at this path")
 
 
 def get_error_path(error: OSError) -> Path | None:
-    """Return the file that an error names, the target if it names two; None if it names none or a file descriptor."""
+    """Return the path in an error, the target if there are two; None without a path or for a file descriptor."""
     name = error.filename2 or error.filename
     return Path(os.fsdecode(name)) if isinstance(name, str | bytes) else None
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an error of Python, the operating system or torch reports that main or GPU memory ran out."""
+    """Return whether an error of Python, the operating system or torch reports a lack of main or GPU memory."""
     return any(
         isinstance(cause, MemoryError)
         or type(cause).__name__ == "OutOfMemoryError"
-        or (isinstance(cause, OSError) and _number(cause) == errno.ENOMEM)
+        or (isinstance(cause, OSError) and _error_number(cause) == errno.ENOMEM)
         or (isinstance(cause, RuntimeError) and re.search("can't allocate memory|out of memory", str(cause.args)))
         for cause in _causes(error)
     )
@@ -202,41 +208,43 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 @contextmanager
 def add_path_to_errors(path: Path) -> Iterator[None]:
-    """Add the path of the written file to an OSError that names none."""
+    """Add the path of the written file to an OSError without a path."""
     try:
         yield
     except OSError as error:
-        number = _number(error)
-        if number == 0 or error.filename is not None:
+        error_number = _error_number(error)
+        if error_number == 0 or error.filename is not None:
             raise
-        raise OSError(number, os.strerror(number), str(path)) from error
+        raise OSError(error_number, os.strerror(error_number), str(path)) from error
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and the errors that it was raised from or carries."""
-    pending: list[object] = [error]
-    seen: set[int] = set()
-    while pending:
-        cause = pending.pop(0)
-        if isinstance(cause, BaseException) and id(cause) not in seen:
-            seen.add(id(cause))
+    """Yield an error, its causes, and the errors in its attributes."""
+    unvisited: list[object] = [error]
+    visited_ids: set[int] = set()
+    while unvisited:
+        cause = unvisited.pop(0)
+        if isinstance(cause, BaseException) and id(cause) not in visited_ids:
+            visited_ids.add(id(cause))
             yield cause
-            carried = getattr(cause, "exc_info", None)
-            pending += [
+            exc_info = getattr(cause, "exc_info", None)
+            unvisited += [
                 cause.__cause__,
                 getattr(cause, "reason", None),
-                *(carried if isinstance(carried, tuple) else ()),
+                *(exc_info if isinstance(exc_info, tuple) else ()),
             ]
 
 
-def _number(error: OSError) -> int:
-    """Return the errno of an error; libraries in Rust state it only in their message."""
+def _error_number(error: OSError) -> int:
+    """Return the errno of an error; libraries in Rust give the errno only in their message."""
     match = ERRNO_IN_MESSAGE.search(str(error))
     return error.errno or (int(match[1]) if match else 0)
 
 
-def _message(path: object, number: int) -> str:
-    return _with_remedy(f"{path}: {os.strerror(number)}" if path else os.strerror(number), REMEDIES[number])
+def _fault_message(path: object, error_number: int) -> str:
+    return _with_remedy(
+        f"{path}: {os.strerror(error_number)}" if path else os.strerror(error_number), REMEDIES[error_number]
+    )
 
 
 def _with_remedy(problem: str, remedy: str) -> str:

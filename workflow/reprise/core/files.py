@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from reprise.core.errors import UserError, add_path_to_errors
-from reprise.core.provenance import Provenance, provenance_of
+from reprise.core.provenance import Provenance, build_provenance_record
 
 CHECKSUM_MARKER = b"reprise sha256="
 CHECKSUM_DIGITS = 64
 CHECKSUM_PLACEHOLDER = b"0" * CHECKSUM_DIGITS
-# A parquet file ends with its metadata, which contain the marker.
+# Number of bytes at the end of a parquet file that contain its metadata with the marker.
 FOOTER_BYTES = 1 << 18
 LINE_CHECKSUM_DIGITS = 16
 MAX_NAME_BYTES = 255  # The limit of common file systems, in bytes.
@@ -77,10 +77,10 @@ def list_matching_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path
 
 
 def glob_files(pattern: str) -> list[Path]:
-    """Return the files that match a pattern, without the hidden ones that programs leave beside an open file."""
+    """Return the files that match a pattern, without hidden files, which some programs write next to an open file."""
     if not Path(pattern).name:  # `glob` does not accept an empty pattern or a folder such as `.` and `/`.
         return []
-    anchor = Path(pattern).anchor  # It is empty for a relative pattern, and Path.glob needs a relative one.
+    anchor = Path(pattern).anchor  # `Path.glob` accepts only relative patterns; their anchor is empty.
     matches = Path(anchor).glob(str(Path(pattern).relative_to(anchor)))
     return sorted(path for path in matches if path.is_file() and not path.name.startswith("."))
 
@@ -95,7 +95,7 @@ def can_be_path(name: str) -> bool:
 
 
 def resolve_inside(folder: Path, name: str) -> Path | None:
-    """Return `folder/name`, or None if the name leaves the folder (absolute, `..`, a link that leads out)."""
+    """Return `folder/name`, or None if the path is outside the folder (an absolute name, `..`, or a link)."""
     if not can_be_path(name):
         return None
     try:
@@ -105,39 +105,39 @@ def resolve_inside(folder: Path, name: str) -> Path | None:
     return target if target.is_relative_to(folder.resolve()) and target != folder.resolve() else None
 
 
-# Tables that carry their own checksum
+# Tables, which contain their own checksum
 
 
 def table_metadata(path: Path) -> str:
     """Return the metadata text of a table: a placeholder for its checksum, and its provenance."""
-    return f"{CHECKSUM_MARKER.decode()}{CHECKSUM_PLACEHOLDER.decode()} {canonical_json(provenance_of(path))}"
+    return f"{CHECKSUM_MARKER.decode()}{CHECKSUM_PLACEHOLDER.decode()} {canonical_json(build_provenance_record(path))}"
 
 
-def with_checksum(content: bytes) -> bytes:
-    """Return the bytes of a table with the checksum of all other bytes filled in."""
-    head, mark, tail = content.rpartition(CHECKSUM_MARKER)
-    digest = hashlib.sha256(head + mark + CHECKSUM_PLACEHOLDER + tail[CHECKSUM_DIGITS:]).hexdigest()
-    return head + mark + digest.encode() + tail[CHECKSUM_DIGITS:]
+def insert_checksum(content: bytes) -> bytes:
+    """Return the bytes of a table with the checksum of all other bytes in place of the placeholder."""
+    head, marker, tail = content.rpartition(CHECKSUM_MARKER)
+    digest = hashlib.sha256(head + marker + CHECKSUM_PLACEHOLDER + tail[CHECKSUM_DIGITS:]).hexdigest()
+    return head + marker + digest.encode() + tail[CHECKSUM_DIGITS:]
 
 
-def is_whole(content: bytes) -> bool:
+def has_valid_checksum(content: bytes) -> bool:
     """Return whether the bytes of a table match its checksum."""
-    return CHECKSUM_MARKER in content and with_checksum(content) == content
+    return CHECKSUM_MARKER in content and insert_checksum(content) == content
 
 
 def read_provenance(path: Path) -> Provenance | None:
-    """Return the provenance that a file records; None if it records none."""
+    """Return the provenance recorded in a file, or None if there is none."""
     if path.suffix != ".parquet":
         seal = read_record(_seal_path(path))
         return _provenance(seal.get("made")) if isinstance(seal, dict) else None
     with path.open("rb") as stream:
         stream.seek(max(0, os.fstat(stream.fileno()).st_size - FOOTER_BYTES))
-        _, mark, rest = stream.read().rpartition(CHECKSUM_MARKER)
+        _, marker, metadata = stream.read().rpartition(CHECKSUM_MARKER)
     try:
-        content, _ = json.JSONDecoder().raw_decode(rest[CHECKSUM_DIGITS + 1 :].decode(errors="replace"))
+        content, _ = json.JSONDecoder().raw_decode(metadata[CHECKSUM_DIGITS + 1 :].decode(errors="replace"))
     except ValueError:
         return None
-    return _provenance(content) if mark else None
+    return _provenance(content) if marker else None
 
 
 def _provenance(content: Any) -> Provenance | None:
@@ -151,15 +151,15 @@ def _provenance(content: Any) -> Provenance | None:
 
 
 def append_checksum(text: str) -> str:
-    """Return a text followed by a tab, which JSON never contains, and its checksum."""
+    """Return a JSON text followed by a tab, which JSON never contains, and the checksum of the text."""
     return f"{text}\t{text_digest(text)[:LINE_CHECKSUM_DIGITS]}"
 
 
 def parse_line(line: bytes) -> Any:
-    """Return the JSON value of a checked line; a line of an older version has no checksum.
+    """Return the JSON value of a line after verifying its checksum; lines of older versions have none.
 
     Raises:
-        ValueError: The line is damaged; the message says how.
+        ValueError: The line is damaged; the message describes the damage.
     """
     text, tab, checksum = line.rpartition(b"\t")
     if tab and hashlib.sha256(text).hexdigest()[:LINE_CHECKSUM_DIGITS].encode() != checksum:
@@ -179,24 +179,24 @@ def write_record(path: Path, value: Any) -> None:
 
 
 def read_record(path: Path) -> Any:
-    """Return the value of a record; None if it is missing or damaged, so that the caller makes it again."""
+    """Return the value of a record; None if it is missing or damaged."""
     try:
         return parse_line(path.read_bytes().removesuffix(b"\n"))
     except (FileNotFoundError, ValueError):
         return None
 
 
-# Text files, whose checksum is in a file beside them
+# Text files, whose checksum is in a separate hidden file
 
 
-def write_sealed(path: Path, text: str) -> None:
+def write_sealed_text(path: Path, text: str) -> None:
     write_text(path, text)
     seal_text(path)
 
 
 def seal_text(path: Path) -> None:
-    """Write the checksum and the provenance of a text file into a hidden file beside it."""
-    write_record(_seal_path(path), {"sha256": file_digest(path), "made": provenance_of(path)})
+    """Write the checksum and the provenance of a text file into a hidden file next to it."""
+    write_record(_seal_path(path), {"sha256": file_digest(path), "made": build_provenance_record(path)})
 
 
 def is_edited(path: Path) -> bool:
@@ -206,7 +206,7 @@ def is_edited(path: Path) -> bool:
 
 
 def verify_sealed_text(path: Path) -> Path:
-    """Return the path of a text file after verifying its checksum; a file without one passes."""
+    """Return the path of a text file after verifying its checksum; a file without a checksum is accepted."""
     if is_edited(path):
         raise UserError(
             f"{path}: damaged or edited since it was written. Save your edits under another name, delete the file and "

@@ -1,4 +1,4 @@
-"""Trace what a result was made from, using the provenance recorded in the files."""
+"""Trace the lineage of a result by the provenance that its files record."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from reprise.core.provenance import Provenance
 
 
 class LineageStep(NamedTuple):
-    """A result and its provenance."""
+    """A result with its provenance."""
 
     path: Path
     provenance: Provenance
@@ -21,15 +21,15 @@ class LineageStep(NamedTuple):
 
 
 class Lineages:
-    """The lineages of the results in a folder; each provenance is read once."""
+    """Tracer of the lineages of results in a folder; each provenance is read once."""
 
     def __init__(self, root: Path = Path()) -> None:
-        """Set the working directory that the paths in the provenances are relative to."""
+        """Set the working directory; the paths in the provenances are relative to it."""
         self._root = root
         self._provenances: dict[Path, Provenance | None] = {}
 
     def trace(self, result: Path) -> list[LineageStep]:
-        """Return the steps that lead to a result, in the order in which they ran; the result is the last."""
+        """Return the steps that produced a result, in the order in which they ran; the result is the last step."""
         return list(self._steps(result, set()))
 
     def read_provenance(self, path: Path) -> Provenance | None:
@@ -38,13 +38,13 @@ class Lineages:
             self._provenances[path] = read_provenance(file) if file.is_file() else None
         return self._provenances[path]
 
-    def _steps(self, path: Path, seen: set[Path]) -> Iterator[LineageStep]:
-        seen.add(path)
+    def _steps(self, path: Path, visited: set[Path]) -> Iterator[LineageStep]:
+        visited.add(path)
         provenance = self.read_provenance(path)
         if provenance is None or not provenance.stage:
             return
         for name in provenance.inputs:
             source = Path(name)
-            if source not in seen and source.parts[:1] == RESULTS.parts:
-                yield from self._steps(source, seen)
+            if source not in visited and source.parts[:1] == RESULTS.parts:
+                yield from self._steps(source, visited)
         yield LineageStep(path, provenance)

@@ -1,6 +1,7 @@
 """Locks on files of the store, which jobs of several nodes and working directories write at the same time.
 
-Snakemake locks one working directory only. A lock ends with its process, so a killed job leaves none behind.
+Snakemake's own lock protects only one working directory. The operating system releases a lock when its process ends,
+even by a kill.
 """
 
 import errno
@@ -14,8 +15,8 @@ from reprise.core.errors import UserError
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[int]:
-    """Wait for the lock of a file, which is created if it is missing, and hold it in the block."""
+def file_lock(path: Path) -> Iterator[int]:
+    """Create a lock file if it is missing, wait for its lock, and hold the lock in the block."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:

@@ -20,7 +20,7 @@ class _SafeFormatter(logging.Formatter):
 class _LibraryHandler(logging.StreamHandler[TextIO]):
     """Handler for messages of other libraries.
 
-    Without it they would install a handler that does not redact secrets.
+    Some libraries install a handler that does not redact secrets if the root logger has none.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -79,9 +79,9 @@ def read_tail(log: Path) -> str:
 def find_last_error(log: Path) -> str:
     """Return the error at the end of a log; empty if there is none, as for a killed job."""
     lines = read_tail(log).splitlines()
-    for number in range(len(lines) - 1, -1, -1):
-        if lines[number].startswith(ERROR):
-            return "\n".join(lines[number:])
-        if lines[number].startswith(TRACEBACK):
+    for line_index in range(len(lines) - 1, -1, -1):
+        if lines[line_index].startswith(ERROR):
+            return "\n".join(lines[line_index:])
+        if lines[line_index].startswith(TRACEBACK):
             return lines[-1]
     return ""

@@ -1,6 +1,6 @@
-"""Patterns of the texts that users write, with descriptions, and the names of times and shards.
+"""Patterns of names in the configuration with their descriptions, and texts of numbers in names.
 
-Names are used in paths and commands: none can leave its folder or be special to a shell.
+A name that matches is safe as a part of a path and as an argument of a shell command.
 """
 
 import re
@@ -9,7 +9,7 @@ from decimal import Decimal
 from hashlib import sha256
 
 SLUG = r"[a-z0-9][a-z0-9._-]*"
-SLUG_IN_WORDS = "lower-case letters, digits, '.', '_' and '-', first a letter or a digit"
+SLUG_DESCRIPTION = "lower-case letters, digits, '.', '_' and '-', first a letter or a digit"
 
 NAME = f"^{SLUG}$"
 RUN = f"^{SLUG}/{SLUG}/{SLUG}$"
@@ -18,14 +18,14 @@ FIGURE = r"^(fig[0-9]+|own_[a-z0-9_]+)$"
 REVISION = r"^([0-9a-f]{40}|unpinned)$"
 UNPINNED = "unpinned"
 
-UNFILTERED = "-unfiltered"  # A benchmark whose static questions are not dropped yet has a name with this suffix.
+UNFILTERED = "-unfiltered"  # Suffix of a benchmark's name before its static questions are dropped.
 
 PHRASE = r"^\w[\w' -]*$"
 LINK = r"^https?://[^/@]*(/|$)"
 
-WORDS = {
-    NAME: f"a name ({SLUG_IN_WORDS})",
-    RUN: f"<protocol>/<sampling>/<model>, each a name ({SLUG_IN_WORDS})",
+PATTERN_DESCRIPTIONS = {
+    NAME: f"a name ({SLUG_DESCRIPTION})",
+    RUN: f"<protocol>/<sampling>/<model>, each a name ({SLUG_DESCRIPTION})",
     TABLE: "table<N>, such as table3",
     FIGURE: "fig<N>, such as fig3, or own_<name> for an analysis of our own",
     REVISION: "a commit (40 hexadecimal digits) or 'unpinned'",
@@ -39,10 +39,10 @@ def any_of_pattern(names: Iterable[str]) -> str:
 
 
 def format_seconds(time: float) -> str:
-    """Return a time as text that parses to the same number, never in scientific notation: `10`, `12.5`, `12345.678`."""
+    """Return a time as a decimal text that parses to the same number, such as `10` or `12345.678`."""
     return f"{Decimal(repr(float(time))):f}".removesuffix(".0")
 
 
-def compute_shard(cluster: str, shards: int) -> int:
+def compute_shard(cluster: str, shard_count: int) -> int:
     """Return the shard of a cluster: a stable hash of the cluster's name modulo the number of shards."""
-    return int(sha256(cluster.encode()).hexdigest()[:15], 16) % shards
+    return int(sha256(cluster.encode()).hexdigest()[:15], 16) % shard_count

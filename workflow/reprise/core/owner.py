@@ -1,6 +1,6 @@
-"""Find the Snakemake process that a job runs for, and end the job when that process is gone.
+"""Find the Snakemake process that started a job, and end the job when that process has ended.
 
-A killed Snakemake leaves its jobs running, and they would conflict with the next command.
+Jobs of a killed Snakemake would otherwise continue and conflict with the next command.
 """
 
 import os
@@ -14,26 +14,26 @@ import psutil
 
 POLL_S = 1.0
 PROGRAM = "snakemake"
-CLOCK_S = 60.0  # Setting the clock may shift the start time of a process by this much.
+MAX_CLOCK_SHIFT_S = 60.0  # A change of the clock may shift the start time of a process by this much.
 
 
 class Owner(NamedTuple):
-    """A process, identified by its number and start time, because numbers are reused."""
+    """A Snakemake process, identified by process id and start time, because process ids are reused."""
 
     pid: int
-    started: float
+    start_time: float
 
     def process(self) -> psutil.Process | None:
-        """Return the process if it still exists; the object detects its end even if the clock is set."""
+        """Return the process if it still exists; psutil detects its end even if the clock is changed later."""
         try:
             process = psutil.Process(self.pid)
-            return process if abs(process.create_time() - self.started) < CLOCK_S else None
+            return process if abs(process.create_time() - self.start_time) < MAX_CLOCK_SHIFT_S else None
         except psutil.NoSuchProcess:
             return None
 
 
 def find_owner() -> Owner | None:
-    """Return the Snakemake process that this process runs for; None if Snakemake did not start it."""
+    """Return the outermost Snakemake process that started this process; None if Snakemake did not start it."""
     owner = None
     for process in psutil.Process().parents():
         try:
@@ -45,7 +45,7 @@ def find_owner() -> Owner | None:
 
 
 def is_snakemake(command: Sequence[str]) -> bool:
-    """Return whether a command runs Snakemake, and does not merely name it, as `tmux new -s snakemake` does."""
+    """Return whether a command runs Snakemake; `tmux new -s snakemake` only contains its name."""
     names = [Path(word).name for word in command]
     if not names or not names[0].startswith("python"):
         return names[:1] == [PROGRAM]
@@ -53,14 +53,14 @@ def is_snakemake(command: Sequence[str]) -> bool:
     return arguments[:1] == [PROGRAM] or arguments[:2] == ["-m", PROGRAM]
 
 
-def watch(owner: Owner, end: Callable[[], None]) -> None:
+def watch_process(owner: Owner, on_end: Callable[[], None]) -> None:
     """Call a function in a thread once a process has ended."""
 
     def wait() -> None:
         process = owner.process()
         while process is not None and _is_alive(process):
             time.sleep(POLL_S)
-        end()
+        on_end()
 
     threading.Thread(target=wait, name="owner", daemon=True).start()
 
@@ -75,10 +75,10 @@ def _is_alive(process: psutil.Process) -> bool:
 def exit_with_owner(owner: Owner | None) -> None:
     """End this process and its children in the same session once its Snakemake has ended."""
     if owner is not None:
-        watch(owner, _end)
+        watch_process(owner, _end_process_tree)
 
 
-def _end() -> None:
+def _end_process_tree() -> None:
     session = os.getsid(0)
     for child in psutil.Process().children(recursive=True):
         try:

@@ -1,4 +1,4 @@
-"""Names of runs, lookup of files, and all paths under `results/`; the rules repeat the paths as patterns."""
+"""Names of runs, lookup of files, and all paths under `results/`, which the rules contain as patterns."""
 
 import os
 import re
@@ -42,7 +42,7 @@ MAX_PATH_BYTES = 4000  # The limit of common file systems, in bytes.
 
 
 def find_path_problem(path: str) -> str | None:
-    """Return why a user's text cannot be a path on this machine; None if it can."""
+    """Return why a text cannot be a path on this machine; None if it can."""
     if not path.strip():
         return "should be a path, found an empty text."
     if URL.match(path):
@@ -60,7 +60,7 @@ def find_path_problem(path: str) -> str | None:
 
 
 def find_pattern_problem(pattern: str) -> str | None:
-    """Return why a user's text cannot be a glob pattern of files inside a folder; None if it can."""
+    """Return why a text cannot be a glob pattern of files inside a folder; None if it can."""
     parts = Path(pattern).parts
     if not parts or Path(pattern).is_absolute() or ".." in parts:
         return f"'{pattern}' should be a pattern of files inside the folder, such as '*.csv'."
@@ -71,7 +71,7 @@ def expand_path(path: str) -> str:
     """Return a path with `~` and variables replaced.
 
     Raises:
-        UserError: A variable is not set, or a home folder is not known.
+        UserError: A variable is not set, or a home folder is unknown.
     """
     replaced = os.path.expandvars(path)
     if variable := VARIABLE.search(replaced):
@@ -88,12 +88,12 @@ def expand_path(path: str) -> str:
 
 
 def locate(path: str | Path, root: Path = Path()) -> Path:
-    """Return the path of a file, folder or pattern in the working directory, or else in the folder of the workflow."""
-    is_only_in_workflow = not Path(path).is_absolute() and not _is_in(root, path) and _is_in(WORKFLOW, path)
+    """Return the path of a file, folder or pattern: in the workflow if it exists only there, else in `root`."""
+    is_only_in_workflow = not Path(path).is_absolute() and not _has_match(root, path) and _has_match(WORKFLOW, path)
     return WORKFLOW / path if is_only_in_workflow else root / path
 
 
-def _is_in(folder: Path, path: str | Path) -> bool:
+def _has_match(folder: Path, path: str | Path) -> bool:
     return (folder / path).exists() or (has_magic(str(path)) and any(True for _ in folder.glob(str(path))))
 
 
@@ -120,7 +120,7 @@ class Run:
 
 @dataclass(frozen=True, order=True)
 class ScoredRun:
-    """The scores of a run, by its answer extraction or by a judge."""
+    """A run with the judge whose verdicts are scored; without a judge, those of the answer extraction."""
 
     run: Run
     judge: str = ""
@@ -130,43 +130,43 @@ class ScoredRun:
         return f"{self.run.name}/{self.judge}" if self.judge else self.run.name
 
 
-def table_file(benchmark: str, table: str, kind: str) -> Path:
+def table_file(benchmark: str, table: str, file_format: str) -> Path:
     """Return the file of a table of one paper; `table` is `table<N>`."""
-    return TABLES / benchmark / f"{table}.{kind}"
+    return TABLES / benchmark / f"{table}.{file_format}"
 
 
-def figure_file(benchmark: str, figure: str, kind: str) -> Path:
+def figure_file(benchmark: str, figure: str, file_format: str) -> Path:
     """Return the file of a figure of one paper; `figure` is `fig<N>` or `own_<name>`."""
-    return FIGURES / benchmark / f"{figure}.{kind}"
+    return FIGURES / benchmark / f"{figure}.{file_format}"
 
 
 def report_files() -> tuple[Path, Path]:
     return REPORT / "index.html", REPORT / "manifest.json"
 
 
-def reproduction_file(kind: str) -> Path:
-    return RESULTS / f"{REPRODUCTION}.{kind}"
+def reproduction_file(file_format: str) -> Path:
+    return RESULTS / f"{REPRODUCTION}.{file_format}"
 
 
-def collected_table_file(table: str, kind: str) -> Path:
-    return TABLES / f"{table}.{kind}"
+def collected_table_file(table: str, file_format: str) -> Path:
+    return TABLES / f"{table}.{file_format}"
 
 
-def overview_file(kind: str) -> Path:
-    return TABLES / f"{OVERVIEW}.{kind}"
+def overview_file(file_format: str) -> Path:
+    return TABLES / f"{OVERVIEW}.{file_format}"
 
 
-def agreement_file(kind: str) -> Path:
-    return TABLES / f"{JUDGES}.{kind}"
+def agreement_file(file_format: str) -> Path:
+    return TABLES / f"{JUDGES}.{file_format}"
 
 
-def temporal_file(model: str, kind: str) -> Path:
+def temporal_file(model: str, file_format: str) -> Path:
     """Return the file of the temporal profile of a model, or of `all` models side by side."""
-    return TEMPORAL / f"{model}.{kind}"
+    return TEMPORAL / f"{model}.{file_format}"
 
 
 def settings_name(*parts: str) -> str:
-    """Return the name of a job's settings: the parts of its result's name, joined by slashes."""
+    """Return the name of a job's settings: the parts of the result's name, joined by slashes."""
     return "/".join(parts)
 
 
@@ -176,12 +176,14 @@ def judge_settings_name(benchmark: str, protocol: str, judge: str) -> str:
 
 @dataclass(frozen=True)
 class Results:
+    """Paths of the results of one suite."""
+
     suite: str
     root: Path = RESULTS
 
     @classmethod
     def list_all(cls, root: Path = RESULTS) -> "list[Results]":
-        """Return the results of all suites that have fetched videos."""
+        """Return the results of all suites with fetched videos."""
         folders = [*root.glob("*/sources"), *root.glob("*/construction/*/sources")]
         return [cls(name, root) for name in sorted({path.relative_to(root).parts[0] for path in folders})]
 
@@ -266,7 +268,7 @@ class Results:
         return self.folder / "verdicts" / run.name / f"{extractor}.parquet"
 
     def get_run_name(self, path: Path) -> str:
-        """Return the run, or the run and its judge, that a file of timings, problems or verdicts belongs to."""
+        """Return the name of the run, or scored run, of a file of timings, problems or verdicts."""
         name = path.relative_to(self.folder).as_posix().partition("/")[2]
         for suffix in (PROBLEMS, TIMINGS, ".parquet"):
             name = name.removesuffix(suffix)
@@ -276,23 +278,23 @@ class Results:
         return self.folder / "metrics" / f"{scored.name}.parquet"
 
 
-PROFILE, PROFILES, DEFAULT = "--workflow-profile", Path("profiles"), "default"
-FILES = ("profile.yaml", "config.yaml")
+PROFILE_OPTION, PROFILES_FOLDER, DEFAULT_PROFILE = "--workflow-profile", Path("profiles"), "default"
+PROFILE_FILES = ("profile.yaml", "config.yaml")
 
 
-def parse_options(arguments: Sequence[str]) -> dict[str, str]:
-    """Return the argument that follows each argument of a call; `--name=value` counts as two."""
+def parse_option_values(arguments: Sequence[str]) -> dict[str, str]:
+    """Return the arguments of a call, each with the next argument; `--name=value` counts as two arguments."""
     words = [
         word for argument in arguments for word in (argument.split("=", 1) if argument.startswith("--") else [argument])
     ]
     return dict(pairwise(words))
 
 
-def profile_file(arguments: Sequence[str]) -> Path | None:
-    profile = parse_options(arguments).get(PROFILE, DEFAULT)
-    candidates = [locate(profile), locate(PROFILES / profile)]
-    files = [*candidates, *(folder / name for folder in candidates for name in FILES)]
+def find_profile_file(arguments: Sequence[str]) -> Path | None:
+    profile = parse_option_values(arguments).get(PROFILE_OPTION, DEFAULT_PROFILE)
+    candidates = [locate(profile), locate(PROFILES_FOLDER / profile)]
+    files = [*candidates, *(folder / name for folder in candidates for name in PROFILE_FILES)]
     return next((path for path in files if path.is_file()), None)
 
 
-STAGES: tuple[ManifestKind, ...] = ("sources", "clips")
+MANIFEST_KINDS: tuple[ManifestKind, ...] = ("sources", "clips")

@@ -9,19 +9,22 @@ from functools import lru_cache
 from pathlib import Path
 
 MAX_CHARS = 2000
-HIDDEN = "***"
+REDACTED = "***"
 # Names of environment variables whose values are secrets.
 SECRET_NAMES = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|CREDENTIAL", re.IGNORECASE)
 SECRETS_IN_TEXT = (
-    (re.compile(r"(://)[^/\s@'\"]+@"), rf"\1{HIDDEN}@"),
-    (re.compile(r"\b((?:proxy-)?authorization|(?:set-)?cookie|x-api-key)\b(\W{1,4})[^\r\n]+", re.I), rf"\1\2{HIDDEN}"),
-    (re.compile(r"\b(bearer)\s+[\w.~+/=-]{8,}", re.I), rf"\1 {HIDDEN}"),
+    (re.compile(r"(://)[^/\s@'\"]+@"), rf"\1{REDACTED}@"),
+    (
+        re.compile(r"\b((?:proxy-)?authorization|(?:set-)?cookie|x-api-key)\b(\W{1,4})[^\r\n]+", re.I),
+        rf"\1\2{REDACTED}",
+    ),
+    (re.compile(r"\b(bearer)\s+[\w.~+/=-]{8,}", re.I), rf"\1 {REDACTED}"),
     (
         re.compile(r"([?&][\w.-]*(?:token|key|secret|sig|signature|auth|password|credential)=)[^&\s'\"#]+", re.I),
-        rf"\1{HIDDEN}",
+        rf"\1{REDACTED}",
     ),
     # Tokens of Hugging Face, GitHub and API services have these shapes.
-    (re.compile(r"(?<![A-Za-z0-9])(?:(?:hf_|ghp_)[A-Za-z0-9]{16,}|(?:github_pat_|sk-)[\w-]{16,})"), HIDDEN),
+    (re.compile(r"(?<![A-Za-z0-9])(?:(?:hf_|ghp_)[A-Za-z0-9]{16,}|(?:github_pat_|sk-)[\w-]{16,})"), REDACTED),
 )
 # An unclosed script extends to the end of the text, so that each character is scanned only a few times.
 TAGS = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)|<[/!a-z][^<>]*>", re.IGNORECASE | re.DOTALL)
@@ -30,8 +33,10 @@ ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x
 INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
-# What may separate two characters of a secret: a line end, also as JSON writes it, invisible characters and escapes.
-BREAK = r"(?:\\*[\r\n][ \t]*|\\+[nr][ \t]*|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]|\x1b\[[0-9;]*m)*"
+# Pattern of what may separate two characters of a secret: line ends (also in JSON), invisible characters, escapes.
+CHARACTER_BREAK = (
+    r"(?:\\*[\r\n][ \t]*|\\+[nr][ \t]*|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]|\x1b\[[0-9;]*m)*"
+)
 # A spreadsheet evaluates a cell that begins like this, unless it is a number.
 FORMULA = re.compile(r"'*[=+\-@\t]")
 QUOTE = "'"
@@ -39,24 +44,24 @@ NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def escape_invisible(text: str) -> str:
-    """Return a text with every character that hides, moves or reorders others as its code point, such as [U+202E]."""
+    """Replace each character that hides, moves or reorders others by its code point, such as [U+202E]."""
     return INVISIBLE.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
 
 
 def sanitize(text: str) -> str:
-    """Return an external text in a form that is safe in a log."""
+    """Return an external text without secrets, escape sequences and invisible characters."""
     # Removing an escape sequence may join the parts of a secret, so secrets are hidden afterwards.
     return escape_invisible(redact_secrets(ESCAPES.sub("", text.replace("\r\n", "\n"))))
 
 
-def plain(text: str) -> str:
-    """Return an external text on one line of bounded length, as manifests store it."""
+def sanitize_line(text: str) -> str:
+    """Return an external text, sanitized, on one line of bounded length; manifests store such lines."""
     return truncate(" ".join(sanitize(text).split()), MAX_CHARS)
 
 
 def extract_page_text(text: str) -> str:
     """Return the words of an HTML page, or of plain text, on one line of bounded length."""
-    return plain(TAGS.sub(" ", text))
+    return sanitize_line(TAGS.sub(" ", text))
 
 
 def truncate(text: str, limit: int) -> str:
@@ -71,7 +76,7 @@ def parse_number(text: str) -> float | None:
 
 
 def escape_cell(text: str) -> str:
-    """Return a text as a cell of a csv file; a quote protects what a spreadsheet would evaluate."""
+    """Return a text as a cell of a csv file; a leading quote prevents that a spreadsheet evaluates it."""
     cell = escape_invisible(text)
     return f"{QUOTE}{cell}" if FORMULA.match(cell) and not re.fullmatch(r"[+-]?[0-9]+(?:\.[0-9]+)?", cell) else cell
 
@@ -81,7 +86,7 @@ def unescape_cell(cell: str) -> str:
 
 
 def redact_secrets(text: str) -> str:
-    """Hide the secrets in a text: this user's own, which a server may repeat, and what looks like one."""
+    """Redact secrets in a text: those of this user, which a server may repeat, and words with the form of a secret."""
     text = redact_user_secrets(text)
     for pattern, replacement in SECRETS_IN_TEXT:
         text = pattern.sub(replacement, text)
@@ -89,18 +94,18 @@ def redact_secrets(text: str) -> str:
 
 
 def redact_user_secrets(text: str) -> str:
-    """Hide this user's secrets in a text, also escaped or encoded ones, and leave the rest unchanged."""
+    """Redact this user's secrets in a text, also if they are escaped or encoded."""
     secrets = [os.environ[name].strip() for name in os.environ if _is_secret(name)]
     # The token of a Hugging Face login is a secret too.
     home = os.environ.get("HF_HOME") or f"{os.environ.get('XDG_CACHE_HOME', '~/.cache')}/huggingface"
     try:
         path = Path(os.environ.get("HF_TOKEN_PATH") or f"{home}/token").expanduser()
-        secrets.append(_token_in(path, path.stat().st_mtime_ns))
+        secrets.append(_read_token(path, path.stat().st_mtime_ns))
     except (OSError, RuntimeError):
         secrets.append("")  # There is no login, or this user has no home folder.
     # A shorter secret would match ordinary words.
-    pattern = _spellings_of(tuple(sorted({value for value in secrets if len(value) >= 8}, key=len, reverse=True)))
-    return pattern.sub(HIDDEN, text) if pattern else text
+    pattern = _secrets_pattern(tuple(sorted({value for value in secrets if len(value) >= 8}, key=len, reverse=True)))
+    return pattern.sub(REDACTED, text) if pattern else text
 
 
 @lru_cache(maxsize=1024)
@@ -109,46 +114,50 @@ def _is_secret(variable: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _token_in(path: Path, changed_ns: int) -> str:
-    """Return the token in a file; the cache, keyed by time of change, avoids a read for each of many responses."""
+def _read_token(path: Path, modified_ns: int) -> str:
+    """Return the token in a file; the cached token is used until the file changes."""
     return path.read_text(encoding="utf-8", errors="replace").strip()
 
 
 @lru_cache(maxsize=8)
-def _spellings_of(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Return a pattern of all secrets as plain text, JSON, URLs, HTML and base64 write them, also across lines."""
-    patterns = [_spellings_of_secret(secret) for secret in secrets]
-    patterns += [BREAK.join(map(re.escape, part)) for secret in secrets for part in _in_base64(secret)]
+def _secrets_pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Return a pattern of all secrets in plain text, JSON, URLs, HTML and base64, also with line breaks inside."""
+    patterns = [_secret_pattern(secret) for secret in secrets]
+    patterns += [CHARACTER_BREAK.join(map(re.escape, part)) for secret in secrets for part in _base64_spellings(secret)]
     return re.compile("|".join(patterns)) if patterns else None
 
 
-def _spellings_of_secret(secret: str) -> str:
-    # The pattern begins with no repetition, so that a long run of backslashes is scanned only once.
+def _secret_pattern(secret: str) -> str:
+    # The pattern does not begin with a repetition; otherwise each backslash of a long run would be scanned many times.
     spellings = (
-        _spellings_of_character(character, "\\\\*" if position else "") for position, character in enumerate(secret)
+        _character_pattern(character, "\\\\*" if position else "") for position, character in enumerate(secret)
     )
-    return BREAK.join(spellings)
+    return CHARACTER_BREAK.join(spellings)
 
 
-def _spellings_of_character(character: str, escapes: str) -> str:
+def _character_pattern(character: str, backslashes: str) -> str:
     code = ord(character)
     in_url = "".join(f"%(?:25)*{byte:02x}" for byte in character.encode(errors="surrogateescape"))
-    in_json = rf"\\{escapes}(?:u{code:04x}|x{code:02x})"
-    return rf"(?:{escapes}{re.escape(character)}|(?i:{in_url}|{in_json}|&#0*{code};|&#x0*{code:x};))"
+    in_json = rf"\\{backslashes}(?:u{code:04x}|x{code:02x})"
+    return rf"(?:{backslashes}{re.escape(character)}|(?i:{in_url}|{in_json}|&#0*{code};|&#x0*{code:x};))"
 
 
-def _in_base64(secret: str) -> list[str]:
-    """Return the parts that are the same in every base64 text that contains the secret, whatever surrounds it."""
-    data = secret.encode(errors="surrogateescape")
+def _base64_spellings(secret: str) -> list[str]:
+    """Return the parts of the secret's base64 text that do not depend on the bytes around the secret."""
+    secret_bytes = secret.encode(errors="surrogateescape")
     # The first and last base64 characters depend on the bytes beside the secret.
     parts = [
-        b64encode(bytes(offset) + data)[-(-8 * offset // 6) : (offset + len(data)) * 8 // 6].decode()
+        b64encode(bytes(offset) + secret_bytes)[-(-8 * offset // 6) : (offset + len(secret_bytes)) * 8 // 6].decode()
         for offset in range(3)
     ]
     return sorted({spelling for part in parts for spelling in (part, part.replace("+", "-").replace("/", "_"))})
 
 
 def summarize_list(texts: Sequence[str], limit: int | None, more: str = "and {} more") -> list[str]:
-    """Return the first `limit` texts and a note of how many more there are; all texts if `limit` is None."""
-    rest = texts[len(texts) if limit is None else limit :]
-    return [*texts[: len(texts) - len(rest)], more.format(len(rest))] if rest else list(texts)
+    """Return the first `limit` texts, with the number of further texts at the end; all texts if `limit` is None."""
+    remaining_texts = texts[len(texts) if limit is None else limit :]
+    return (
+        [*texts[: len(texts) - len(remaining_texts)], more.format(len(remaining_texts))]
+        if remaining_texts
+        else list(texts)
+    )

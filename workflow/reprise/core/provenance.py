@@ -6,11 +6,11 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 
-INPUT_DIGEST_DIGITS = 16  # The number of digits that are kept of the digest of an input.
+INPUT_DIGEST_DIGITS = 16  # Number of recorded digits of an input's digest.
 
 
 class Provenance(NamedTuple):
-    """The inputs and settings of a job. Paths are those of its rule, relative to the working directory."""
+    """The inputs and settings of a job; paths are relative to the working directory, as in its rule."""
 
     stage: str = ""
     settings: Mapping[str, Mapping[str, Any]] = {}
@@ -18,9 +18,9 @@ class Provenance(NamedTuple):
     inputs: Mapping[str, str] = {}
     """path -> digest of its content"""
     retry: str = ""
-    """the earlier result that this one retries because of its failures"""
+    """an earlier result whose failures this job retries"""
     file: str = ""
-    """path of the result itself, to detect a copy under the name of another result"""
+    """path of the result itself; another path reveals that the file is a copy"""
 
 
 _current: ContextVar[Provenance] = ContextVar("provenance")
@@ -47,12 +47,12 @@ def set_current_provenance(provenance: Provenance) -> None:
     _current.set(provenance)
 
 
-def provenance_of(path: Path) -> dict[str, Any]:
-    """Return the provenance of a file that the running job writes, as JSON without empty fields."""
+def build_provenance_record(path: Path) -> dict[str, Any]:
+    """Return the provenance to record in a file that the running job writes, without empty fields."""
     job = get_current_provenance()
     return {name: value for name, value in job._replace(file=str(path) if job.stage else "")._asdict().items() if value}
 
 
-def is_moved(path: Path, provenance: Provenance) -> bool:
+def is_copied(path: Path, provenance: Provenance) -> bool:
     """Return whether a result was written under another path and then copied to this one."""
     return bool(provenance.file) and provenance.file != str(path)

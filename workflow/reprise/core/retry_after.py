@@ -6,31 +6,33 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 
-def retry_after_s(value: str | None, sent: str | None = None) -> float | None:
-    """Return the seconds to wait by a `Retry-After` header, which is a number or a date in any format of HTTP.
+def parse_retry_after_s(header: str | None, reply_date: str | None = None) -> float | None:
+    """Return the seconds to wait according to a `Retry-After` header: a number, or a date in any format of HTTP.
 
     Args:
         value: The header's value.
         sent: The reply's `Date` header. A date is counted from it, because the clock of this machine may be wrong.
 
     Returns:
-        The seconds, 0 for a date that has passed; None if the header is missing or is neither.
+        The seconds, 0 for a date in the past; None if the header is missing or invalid.
     """
-    stated = (value or "").strip()
+    text = (header or "").strip()
     try:
-        seconds = float(stated)
+        seconds = float(text)
     except ValueError:
-        moment = _timestamp(stated)
-        if moment is None:
+        retry_time = _timestamp(text)
+        if retry_time is None:
             return None
-        now = _timestamp((sent or "").strip())
-        seconds = moment - (time.time() if now is None else now)
+        now = _timestamp((reply_date or "").strip())
+        seconds = retry_time - (time.time() if now is None else now)
     return None if math.isnan(seconds) else max(0.0, seconds)
 
 
 def _timestamp(date: str) -> float | None:
     try:
-        moment = parsedate_to_datetime(date)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()  # HTTP dates are in GMT.
+        parsed_date = parsedate_to_datetime(date)
+        return (
+            parsed_date if parsed_date.tzinfo else parsed_date.replace(tzinfo=UTC)
+        ).timestamp()  # HTTP dates are in GMT.
     except (ValueError, TypeError, IndexError, OverflowError):
         return None

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from reprise.core.errors import UserError
-from reprise.core.files import atomic_path, is_whole, table_metadata, with_checksum
+from reprise.core.files import atomic_path, has_valid_checksum, insert_checksum, table_metadata
 
 
 def _schema(**columns: pl.DataType | type[pl.DataType]) -> pl.Schema:
@@ -48,7 +48,7 @@ SOURCES = _schema(
     object=pl.String,  # path under the store; empty unless ok
     sha256=pl.String,
     bytes=pl.Int64,
-    message=pl.String,  # raw
+    message=pl.String,  # original message of a failure; empty unless it failed
 )
 
 CLIP_MANIFEST = _schema(
@@ -73,10 +73,10 @@ CLIP_METADATA = _schema(
     width=pl.Int32,  # after rotation
     height=pl.Int32,
     codec=pl.String,
-    rotation=pl.Int32,  # degrees clockwise by which a decoded picture is turned, after it is mirrored; both are undone
+    rotation=pl.Int32,  # clockwise degrees by which frames are stored rotated, after mirroring; frames are corrected
     mirrored=pl.Boolean,
-    sample_aspect_ratio=pl.String,  # of a pixel, as the file states it, such as 64:45; ignored
-    video_streams=pl.Int32,  # without cover images; the first is read
+    sample_aspect_ratio=pl.String,  # of a pixel according to the file, such as 64:45; frames ignore it
+    video_streams=pl.Int32,  # number of video streams without cover images; the first is decoded
     color_transfer=pl.String,  # such as bt709; smpte2084 and arib_std_b67 are HDR, shown without tone mapping
     shots=pl.Int32,
     shot_detector=pl.String,  # detector, threshold, shortest shot, version
@@ -101,7 +101,7 @@ REQUESTS = _schema(
     item_id=pl.String,
     clip_id=pl.String,
     role=pl.String,  # role of the request among those of the item: pos, neg, a, b, ...
-    ask=pl.String,  # score | choose | write | similarity
+    request_type=pl.String,  # score | choose | write | similarity
     system=pl.String,
     prompt=pl.String,
     options=pl.List(pl.String),
@@ -121,18 +121,19 @@ RESPONSES = _schema(
     tokens_in=pl.Int32,
     tokens_out=pl.Int32,
     error=pl.String,  # error class; empty for an answer that every extractor accepts
-    message=pl.String,  # of a failure: the message of the model or the server, on one line
+    message=pl.String,  # message of the model or the server about a failure, on one line
     key=pl.String,  # digest of the run's key
 )
 
 ANSWERS = _schema(
-    request_id=pl.String,  # of the judge's request about it: <item id>#<extractor>, or <item id>.<role>#<extractor>
+    # Id of the judge's request about the answer: <item id>#<extractor>, or <item id>.<role>#<extractor>.
+    request_id=pl.String,
     item_id=pl.String,
     role=pl.String,
     extractor=pl.String,  # robust | authors: the extractor of the answer
     text=pl.String,
     error=pl.String,  # error class of the model, `unreadable`, or empty for an answer
-    value=pl.String,  # the extracted answer, if a judge gets only unparsed responses; else empty
+    value=pl.String,  # extracted answer, if a judge receives only unparsed responses; else empty
     extracted_by=pl.String,  # the extraction rule that matched, or `unparsed`
     replies=pl.List(pl.String),  # allowed replies of a judge: the options of the question, or ratings if it has none
     expected=pl.String,  # the reply that means a right answer
@@ -142,19 +143,19 @@ ANSWERS = _schema(
 TIMINGS = _schema(
     clip_id=pl.String,
     requests=pl.Int32,
-    seconds=pl.Float64,  # time of inference of its answers; null if unknown
-    # Work that is done once per clip, null if unknown. `decode` and `preprocess`: time in the process that did it,
-    # perhaps during the inference of another clip. `waiting`: time until its result was available. `encode`: a part of
-    # `seconds`.
+    seconds=pl.Float64,  # inference time of the clip's answers; null if unknown
+    # Times of work that is done once per clip; null if unknown. `decode` and `preprocess`: time in a worker process,
+    # perhaps during the inference of another clip. `waiting`: time that inference waited for the preprocessed clip.
+    # `encode`: time of the vision encoder, a part of `seconds`.
     decode=pl.Float64,
     preprocess=pl.Float64,
     waiting=pl.Float64,
     encode=pl.Float64,
     resumed=pl.Int32,  # requests that an earlier job answered
     served=pl.List(pl.String),  # ids of the models that answered, as their server reported them; may be empty
-    tokens_in=pl.Int64,  # of all prompts that were answered, and of the answers; 0 if not counted
-    tokens_out=pl.Int64,
-    usd=pl.Float64,  # the vendor's price of those answers; null if it is unknown or nothing is paid
+    tokens_in=pl.Int64,  # tokens of all answered prompts; 0 if not counted
+    tokens_out=pl.Int64,  # tokens of the answers; 0 if not counted
+    usd=pl.Float64,  # vendor's price of these answers; null if unknown, or if the model costs nothing
 )
 
 VERDICTS = _schema(
@@ -165,7 +166,7 @@ VERDICTS = _schema(
     extracted_by=pl.String,  # extraction rule, `score`, `authors`, or the judge model; empty if none
     score=pl.Float64,  # entailment score, similarity or rating; null if the answer has none
     right=pl.Boolean,
-    unparsed=pl.Boolean,  # no extraction rule matched; of a judged answer: none matched the judge's reply
+    unparsed=pl.Boolean,  # no extraction rule matched the answer, or the judge's reply about it
     failed=pl.Boolean,
     key=pl.String,
 )
@@ -175,7 +176,7 @@ CONSTRUCTION_STATISTICS = _schema(
     statistic=pl.String,
     group=pl.String,
     paper=pl.Float64,  # null if the paper does not report it
-    reproduced=pl.Float64,  # null if it does not apply here
+    reproduced=pl.Float64,  # null if it cannot be reproduced
     note=pl.String,
 )
 
@@ -200,9 +201,9 @@ METRICS = _schema(
 )
 
 
-# Metric of a run: number of responses from which its two extractors extract different answers.
+# Metric of a run: number of responses from which the two extractors extract different answers.
 EXTRACTORS_DIFFER = "extractors_differ"
-# Metric of a run with failures: number of its requests, or of a judge's, that failed, and why.
+# Metric of a run with failures: number of failed requests to its model or its judge, with the reasons.
 FAILED_ANSWERS = "failed_answers"
 
 
@@ -228,14 +229,18 @@ def write_table(frame: pl.DataFrame, path: Path, schema: pl.Schema) -> None:
     content = BytesIO()
     frame.write_parquet(content, metadata={"reprise": table_metadata(path)})
     with atomic_path(path) as temporary:
-        temporary.write_bytes(with_checksum(content.getvalue()))
+        temporary.write_bytes(insert_checksum(content.getvalue()))
 
 
-def read_table(path: Path, schema: pl.Schema, without: Collection[str] = ()) -> pl.DataFrame:
-    """Read a table's columns of the schema; an error names the damage, or the column that differs."""
+def read_table(path: Path, schema: pl.Schema, skipped_columns: Collection[str] = ()) -> pl.DataFrame:
+    """Read the columns of a schema from a table.
+
+    Raises:
+        UserError: The file is damaged, or a column is missing or has another type.
+    """
     try:
         content = path.read_bytes()
-        if not is_whole(content):
+        if not has_valid_checksum(content):
             raise UserError(
                 f"{path}: damaged: its content does not match its checksum. Delete it and run snakemake again."
             )
@@ -247,13 +252,13 @@ def read_table(path: Path, schema: pl.Schema, without: Collection[str] = ()) -> 
         ]
         if problems:
             raise UserError(f"{path}: {'; '.join(problems)}. Delete the file and run snakemake again.")
-        return pl.read_parquet(BytesIO(content), columns=[name for name in schema if name not in without])
+        return pl.read_parquet(BytesIO(content), columns=[name for name in schema if name not in skipped_columns])
     except (pl.exceptions.ComputeError, OSError) as error:
         raise UserError(f"{path}: not a readable table ({error}). Delete it and run snakemake again.") from error
 
 
-def read_table_of_key(path: Path, schema: pl.Schema, key: str) -> pl.DataFrame:
-    """Read a table of answers; refuse rows of another key than the current one of the run."""
+def read_table_with_key(path: Path, schema: pl.Schema, key: str) -> pl.DataFrame:
+    """Read a table of answers, and reject rows with another key than the run's current one."""
     frame = read_table(path, schema)
     foreign_rows = frame.filter(pl.col("key") != key)
     if foreign_rows.height:

@@ -1,7 +1,6 @@
-"""Base classes of the configuration and of the settings of jobs, with messages that quote the faulty value.
+"""Base classes of the configuration and of the settings of jobs, with messages that quote the invalid value.
 
-Each package of the library defines the settings of what it computes. The plan fills them in, and rules show them as
-params.
+Each package of the library defines the settings of its jobs. The plan fills them in, and rules have them as params.
 """
 
 import re
@@ -24,11 +23,11 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from reprise.core.errors import UserError, describe_choices, suggest_name
 from reprise.core.files import canonical_json, file_digest
-from reprise.core.names import WORDS
+from reprise.core.names import PATTERN_DESCRIPTIONS
 from reprise.core.paths import expand_path, find_path_problem, find_pattern_problem, locate
 from reprise.core.plain import truncate
 
-COMPLETE_MESSAGE = "in_words"  # Type of errors whose message is shown unchanged.
+SETTING_ERROR = "in_words"  # Type of errors whose message is shown unchanged.
 # Types of errors with plainer messages than pydantic's.
 PLAIN_MESSAGES = {
     "string_type": "should be a text",
@@ -46,32 +45,32 @@ NUMBER_ERRORS = {"int_type", "float_type"}
 Location = tuple[str | int, ...]
 
 
-def setting_error(words: str) -> PydanticCustomError:
-    """Return the error to raise in a validator of a setting; its words are shown unchanged."""
-    shortened = LONG_WORD.sub(lambda match: truncate(match[0], MAX_QUOTED_CHARS), words)
-    return PydanticCustomError(COMPLETE_MESSAGE, "{words}", {"words": shortened})
+def setting_error(message: str) -> PydanticCustomError:
+    """Return an error for a validator of a setting; its message is shown unchanged."""
+    shortened = LONG_WORD.sub(lambda match: truncate(match[0], MAX_QUOTED_CHARS), message)
+    return PydanticCustomError(SETTING_ERROR, "{words}", {"words": shortened})
 
 
-def _checked_path(path: str) -> str:
+def _check_path(path: str) -> str:
     if problem := find_path_problem(path):
         raise setting_error(problem)
     return path
 
 
-def _checked_pattern(pattern: str) -> str:
+def _check_pattern(pattern: str) -> str:
     if problem := find_pattern_problem(pattern):
         raise setting_error(problem)
     return pattern
 
 
-def _expanded(path: str) -> str:
+def _expand_path(path: str) -> str:
     try:
         return expand_path(path)
     except UserError as error:
         raise setting_error(str(error)) from None
 
 
-def _day(value: Any) -> date:
+def _parse_day(value: Any) -> date:
     if isinstance(value, date):
         return value
     try:
@@ -82,19 +81,19 @@ def _day(value: Any) -> date:
     raise setting_error(f"should be a day, such as 2026-12-11, found {truncate(repr(value), MAX_QUOTED_CHARS)}.")
 
 
-PathText = Annotated[str, AfterValidator(_checked_path)]
-"""A path that is used as it is written, such as one whose variables each node sets."""
-LocalPath = Annotated[PathText, AfterValidator(_expanded)]
+PathText = Annotated[str, AfterValidator(_check_path)]
+"""A path that is not expanded yet, because each node may set the variables in it."""
+LocalPath = Annotated[PathText, AfterValidator(_expand_path)]
 """A file or a folder of this machine; `~` and variables in it are expanded."""
 FilePath = Annotated[LocalPath, AfterValidator(lambda path: str(locate(path)))]
-"""A file, a folder or a pattern, looked up in the working directory and then in the folder of the workflow."""
-FilePattern = Annotated[str, AfterValidator(_checked_pattern)]
+"""A file, folder or pattern, looked up in the working directory and then in the workflow's folder."""
+FilePattern = Annotated[str, AfterValidator(_check_pattern)]
 """A glob pattern of files in a folder that another setting names."""
-Day = Annotated[date, BeforeValidator(_day)]
+Day = Annotated[date, BeforeValidator(_parse_day)]
 
 
 class StrictModel(BaseModel):
-    """A model whose values are never converted: neither `yes` nor "1" is the number 1."""
+    """A pydantic model that never converts a value, such as `yes` or "1" to the number 1."""
 
     model_config = ConfigDict(strict=True)
 
@@ -104,20 +103,21 @@ class StrictModel(BaseModel):
         try:
             return validate(content)
         except ValidationError as error:
-            details = _details(error, list(cls.model_fields))
+            details = _rewrite_errors(error, list(cls.model_fields))
             raise ValidationError.from_exception_data(cls.__name__, details) from None
 
 
 class Settings(StrictModel):
-    """A group of settings that rejects unknown keys; the string below a field describes it.
+    """A group of settings without unknown keys; the string below a field is its description.
 
-    Only `docs/write_reference.py` reads those strings, because pydantic would read them in every job.
+    Only `docs/write_reference.py` reads the descriptions, because pydantic would have to parse them in every job.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 def describe_errors(error: ValidationError, content: Any) -> Iterator[tuple[Location, str]]:
+    """Yield location and message of each error in the content of a file."""
     for detail in error.errors():
         yield tuple(_normalize_location(detail["loc"], content)), detail["msg"]
 
@@ -128,47 +128,49 @@ def format_location(location: Location) -> str:
     return ".".join(part if part.isprintable() else repr(part) for part in parts) or "(whole file)"
 
 
-def _details(error: ValidationError, allowed: Sequence[str]) -> list[InitErrorDetails]:
-    """Return all errors with plain messages; a key that is both missing and misspelt is listed once."""
+def _rewrite_errors(error: ValidationError, allowed_keys: Sequence[str]) -> list[InitErrorDetails]:
+    """Return all errors with plain messages; omit the missing key that a misspelt key stands for."""
     errors = error.errors()
-    unknown = [
+    unknown_keys = [
         str(entry["loc"][0]) for entry in errors if entry["type"] == "extra_forbidden" and len(entry["loc"]) == 1
     ]
-    intended = {key for name in unknown for key in get_close_matches(name, allowed, n=1)}
-    missing = [entry for entry in errors if entry["type"] == "missing" and entry["loc"][0] in intended]
+    intended_keys = {key for name in unknown_keys for key in get_close_matches(name, allowed_keys, n=1)}
+    duplicate_errors = [entry for entry in errors if entry["type"] == "missing" and entry["loc"][0] in intended_keys]
     details = []
     for entry in errors:
-        if entry not in missing:
+        if entry not in duplicate_errors:
             tag = entry["ctx"]["discriminator"].strip("'()") if entry["type"] == "union_tag_invalid" else None
             location = entry["loc"] if tag is None else (*entry["loc"], tag)
             details.append(
                 InitErrorDetails(
-                    type=setting_error(_describe_error(entry, allowed)), loc=location, input=entry["input"]
+                    type=setting_error(_describe_error(entry, allowed_keys)), loc=location, input=entry["input"]
                 )
             )
     return details
 
 
-def _describe_error(error: Mapping[str, Any], allowed: Sequence[str]) -> str:
+def _describe_error(error: Mapping[str, Any], allowed_keys: Sequence[str]) -> str:
+    """Return the message about one error of pydantic in plain words."""
     kind, context = error["type"], error.get("ctx", {})
-    if kind == COMPLETE_MESSAGE:
+    if kind == SETTING_ERROR:
         return str(error["msg"])
     if kind == "extra_forbidden":
-        if error["input"] is None:  # An unquoted comma does this, as in {label: Early, 4 frames, model: toy}.
+        if error["input"] is None:  # An unquoted comma causes this, as in {label: Early, 4 frames, model: toy}.
             return "a key without a value. If it belongs to the text before it: a text with a comma needs quotes."
-        return f"unknown key.{describe_choices(str(error['loc'][-1]), allowed)}"
+        return f"unknown key.{describe_choices(str(error['loc'][-1]), allowed_keys)}"
     if kind in ("missing", "union_tag_not_found"):
         return "missing."
     if kind in ("literal_error", "union_tag_invalid"):
-        expected = context.get("expected", context.get("expected_tags", ""))
+        expected_values = context.get("expected", context.get("expected_tags", ""))
         received = context.get("tag", error["input"])
         if kind == "union_tag_invalid":  # The tags of this project are in parentheses.
-            expected, received = re.sub(r"'\(|\)'", "'", expected), str(received).strip("()")
-        names = re.findall(r"'([^']+)'", expected)
+            expected_values, received = re.sub(r"'\(|\)'", "'", expected_values), str(received).strip("()")
+        names = re.findall(r"'([^']+)'", expected_values)
         quoted = truncate(repr(received), MAX_QUOTED_CHARS)
-        return f"should be {expected}, found {quoted}.{suggest_name(str(received), names)}"
-    if kind == "string_pattern_mismatch" and context["pattern"] in WORDS:
-        return f"should be {WORDS[context['pattern']]}, found {truncate(repr(error['input']), MAX_QUOTED_CHARS)}."
+        return f"should be {expected_values}, found {quoted}.{suggest_name(str(received), names)}"
+    if kind == "string_pattern_mismatch" and context["pattern"] in PATTERN_DESCRIPTIONS:
+        quoted = truncate(repr(error["input"]), MAX_QUOTED_CHARS)
+        return f"should be {PATTERN_DESCRIPTIONS[context['pattern']]}, found {quoted}."
     if error["input"] is None and kind in PLAIN_MESSAGES:
         return f"{PLAIN_MESSAGES[kind]}, but has no value."
     message = PLAIN_MESSAGES.get(kind) or re.sub(r"^\w+ (?=should)| after validation, not \d+$", "", error["msg"])
@@ -176,7 +178,7 @@ def _describe_error(error: Mapping[str, Any], allowed: Sequence[str]) -> str:
 
 
 def _hint(kind: str, value: Any) -> str:
-    """Return how to write a value that YAML reads as another type than the user meant."""
+    """Return advice about a value that YAML parses as another type than the user intended."""
     if isinstance(value, bool):
         advice = "; a text needs quotes" if kind == "string_type" else ""
         return f" YAML reads yes, no, on, off, true and false as true or false{advice}."
@@ -190,7 +192,7 @@ def _hint(kind: str, value: Any) -> str:
 def _normalize_location(parts: Sequence[str | int], content: Any) -> Iterator[str | int]:
     """Yield the parts of a location that are in the content.
 
-    The others are the tag of a union's member, in parentheses here, or a marker that a key is meant.
+    pydantic also adds the tag of a union's member, which is in parentheses here, and a marker for errors of a key.
     """
     for number, part in enumerate(parts):
         is_inside = isinstance(content, Mapping) and part in content
@@ -208,20 +210,20 @@ T = TypeVar("T", bound=BaseModel)
 class KeyPart(Settings):
     """A part of a job's settings, or of a file that a job writes for a later one.
 
-    The plan fills it in with convertible values, such as a list for a tuple; user input was validated before.
+    Values may be converted, such as a list to a tuple, because user input was validated before.
     """
 
     model_config = ConfigDict(strict=False)
 
 
 class Key(KeyPart):
-    """Settings that shape the output of a job, with the versions of the code of its stage, benchmark or adapter."""
+    """Settings that shape the output of a job, with the code versions of its stage, benchmark or adapter."""
 
     code_versions: dict[str, int] = {}
 
 
-def reject_edited(files: Mapping[str, str]) -> None:
-    """Raise an error if a user's file differs from its digest in the key; called after the files are read."""
+def reject_edited_files(files: Mapping[str, str]) -> None:
+    """Raise an error if a user's file differs from its digest in the key; call this after the files were read."""
     for name, digest in files.items():
         path = Path(name)
         if not path.is_file() or file_digest(path) != digest:
@@ -232,7 +234,11 @@ def reject_edited(files: Mapping[str, str]) -> None:
 
 
 def validate_settings(content: Any, kind: type[T], location: str) -> T:
-    """Return JSON as settings of this kind, or raise an error that names the wrong key."""
+    """Return JSON content as settings of this kind.
+
+    Raises:
+        UserError: The message names the invalid key.
+    """
     try:
         return kind.model_validate_json(canonical_json(content))
     except ValidationError as error:

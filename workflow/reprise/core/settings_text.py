@@ -1,4 +1,4 @@
-"""Write the settings of a job as one line of JSON: the param of its rule, and the option of its stage."""
+"""Format the settings of a job as one line of JSON, which its rule's params and its stage's option contain."""
 
 import json
 from collections.abc import Mapping
@@ -11,19 +11,19 @@ MAX_LENGTH = 9000
 NAME, DIGEST = "name", "sha256"
 
 
-def settings_text(name: str, content: Mapping[str, Any]) -> str:
+def format_settings_line(name: str, content: Mapping[str, Any]) -> str:
     """Return settings and their name as one readable line of JSON.
 
-    Digests replace long texts and, if the line is still too long, its largest values. `sha256` is then the digest of
-    all settings, and the job reads their values from the configuration again.
+    Digests replace long texts and, if the line is still too long, its largest values. In this case the line also has
+    `sha256`, the digest of all settings, and the job reads the values from the configuration again.
     """
     shortened = {key: _without_long_texts(value) for key, value in content.items()}
     for key in sorted(shortened, key=lambda key: -len(canonical_json(shortened[key]))):
         if len(canonical_json(shortened)) <= MAX_LENGTH:
             break
         shortened[key] = f"sha256:{value_digest(content[key])[:16]}"
-    digest = {} if shortened == content else {DIGEST: value_digest(content)}
-    return canonical_json({NAME: name, **digest, **shortened})
+    digest_field = {} if shortened == content else {DIGEST: value_digest(content)}
+    return canonical_json({NAME: name, **digest_field, **shortened})
 
 
 def _without_long_texts(value: Any) -> Any:
@@ -34,10 +34,10 @@ def _without_long_texts(value: Any) -> Any:
     return [_without_long_texts(entry) for entry in value] if isinstance(value, list) else value
 
 
-def parse_content(text: str) -> dict[str, Any]:
+def parse_settings_line(text: str) -> dict[str, Any]:
     """Return the settings in a line of `settings_text`, without their name."""
     return {key: value for key, value in json.loads(text).items() if key != NAME}
 
 
-def parse_name(text: str) -> str:
+def parse_settings_name(text: str) -> str:
     return str(json.loads(text)[NAME])

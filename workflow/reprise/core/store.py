@@ -26,7 +26,7 @@ from reprise.core.files import (
     value_digest,
     write_record,
 )
-from reprise.core.locks import locked
+from reprise.core.locks import file_lock
 from reprise.core.log import log
 from reprise.core.paths import expand_path
 
@@ -43,15 +43,15 @@ KINDS = (
 )
 # This file marks a folder as a store: nothing is deleted in a folder without it.
 MARKER = "reprise-store.json"
-# Names of objects, and of partial ones that a killed job leaves: `<digest>.mp4`, `.<digest>.<process>.tmp.json`.
+# Names of objects, and of the partial objects of a killed job: `<digest>.mp4`, `.<digest>.<process>.tmp.json`.
 OBJECT = re.compile(r"\.?(?P<digest>[0-9a-f]{64})(?:\.\w+)*")
 LOGS = "response_cache", "failures"
-READERS = 8  # The number of files that are hashed in parallel.
-LARGE_FILE_BYTES = 1 << 30  # Bytes; a file of this size takes longer than a second to hash.
+HASHING_THREADS = 8  # The number of files that are hashed in parallel.
+LARGE_FILE_BYTES = 1 << 30  # Hashing a file of this size takes longer than a second.
 DIGESTS = "digests.jsonl"
 TOP_LEVEL_LOGS = DIGESTS, "spent.jsonl"
-# The position of the entry in a line of the response cache, 32 digits: `["<entry>",...`.
-ENTRY = slice(2, 34)
+# Position of the entry's 32 digits in a line of the response cache: `["<entry>",...`.
+ENTRY_SLICE = slice(2, 34)
 
 
 class ObjectRecord(NamedTuple):
@@ -63,9 +63,12 @@ class Store:
     """A folder of objects addressed by kind and digest, and a log of cached file digests."""
 
     def __init__(self, root: Path, scratch: Path | None = None, *, is_read_only: bool = False) -> None:
-        """Open a store; `scratch` is this user's folder for work in progress, by default one in the store.
+        """Open a store.
 
-        A read-only store, as planning uses it, looks up digests of files and records none.
+        Args:
+            root: Folder of the store.
+            scratch: Folder for this user's work in progress; by default a folder in the store.
+            is_read_only: Whether digests of files are looked up but never recorded, as during planning.
         """
         self.root = root
         self._is_read_only = is_read_only
@@ -80,16 +83,16 @@ class Store:
 
     @property
     def is_foreign(self) -> bool:
-        """Return whether this is a folder with files that was never used as a store."""
+        """Return whether the folder contains files but was never used as a store."""
         return not self.is_marked and self.root.is_dir() and any(self.root.iterdir())
 
     def mark(self) -> None:
-        """Mark the folder as a store, so that unused objects in it may be deleted."""
+        """Mark the folder as a store, which allows `delete` to remove its unused objects."""
         if not self.is_marked:
             write_record(self.root / MARKER, {"store": "reprise"})
 
     def objects(self, *kinds: str) -> Iterator[Path]:
-        """Yield the files that have names of objects; other files belong to a user."""
+        """Yield the files with names of objects; all other files belong to a user."""
         for kind in kinds:
             for path in sorted((self.root / kind).glob("[0-9a-f][0-9a-f]/*")):
                 name = OBJECT.fullmatch(path.name)
@@ -99,8 +102,8 @@ class Store:
     def path(self, kind: str, digest: str, suffix: str) -> Path:
         return self.root / kind / digest[:2] / f"{digest}{suffix}"
 
-    def keep_file(self, temporary: Path, kind: str, digest: str, suffix: str) -> Path:
-        """Move a finished file to its path by rename; copy it into the store first if it is on another file system."""
+    def add_file(self, temporary: Path, kind: str, digest: str, suffix: str) -> Path:
+        """Rename a finished file to its path in the store; copy it first if it is on another file system."""
         target = self.path(kind, digest, suffix)
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -108,20 +111,20 @@ class Store:
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            staged = self._process_path(self._staging, target.name)
+            staged_path = self._process_path(self._staging, target.name)
             try:
-                with add_path_to_errors(staged):
-                    shutil.copyfile(temporary, staged)
-                staged.replace(target)
+                with add_path_to_errors(staged_path):
+                    shutil.copyfile(temporary, staged_path)
+                staged_path.replace(target)
             finally:
-                staged.unlink(missing_ok=True)
+                staged_path.unlink(missing_ok=True)
             temporary.unlink()
         return target
 
     @contextmanager
     def lock_exclusively(self, digest: str) -> Iterator[None]:
-        """Wait until no other job makes the object of this digest, so that none is made twice."""
-        with locked(self.root / "locks" / f"making-{digest[:2]}.lock"):
+        """Hold a lock that prevents other jobs from making the object of this digest."""
+        with file_lock(self.root / "locks" / f"making-{digest[:2]}.lock"):
             yield
 
     # Recorded objects
@@ -132,31 +135,32 @@ class Store:
         return record
 
     def read_object_record(self, path: Path) -> ObjectRecord | None:
-        """Return the record of an object that is unchanged; None if it is missing, changed, or was never recorded."""
+        """Return the record of an unchanged object; None if the object is missing, changed or not recorded."""
         record = read_record(path.with_suffix(".json")) if path.is_file() else None
         return ObjectRecord(**record) if record is not None and self.digest(path) == record["sha256"] else None
 
     def get_or_make(
         self, kind: str, recipe: Any, suffix: str, write: Callable[[Path], object]
     ) -> tuple[Path, ObjectRecord]:
-        """Return the object of a recipe; write it only if it does not exist, or differs from its record."""
+        """Return the object of a recipe; write it if it does not exist or differs from its record."""
         digest = value_digest(recipe)
         path = self.path(kind, digest, suffix)
         with self.lock_exclusively(digest):
             record = self.read_object_record(path)
             if record is None:
-                scratch = self.scratch(path.name)
+                scratch = self.scratch_path(path.name)
                 try:
                     write(scratch)
-                    record = self.record_object(self.keep_file(scratch, kind, digest, suffix))
+                    record = self.record_object(self.add_file(scratch, kind, digest, suffix))
                 finally:
                     scratch.unlink(missing_ok=True)
         return path, record
 
     def verify_object(self, name: str, sha256: str, label: str) -> Path:
-        """Return the path of an object after comparing its bytes with the digest in its manifest.
+        """Return the path of an object whose bytes match the digest in its manifest.
 
-        A damaged object is removed, so that the next run makes it again.
+        Raises:
+            UserError: The object is missing or damaged. It is deleted, and the next run makes it again.
         """
         path = self.root / name
         if (name, sha256) not in self._checked:
@@ -173,8 +177,8 @@ class Store:
 
     # Work in progress
 
-    def scratch(self, name: str) -> Path:
-        """Return a path for work in progress, which `keep_file` moves."""
+    def scratch_path(self, name: str) -> Path:
+        """Return a path for a file in progress; `add_file` moves the finished file into the store."""
         return self._process_path(self._scratch, name)
 
     @staticmethod
@@ -183,48 +187,48 @@ class Store:
         return folder / f"reprise.{socket.gethostname()}.{os.getpid()}.{name}"
 
     def delete_stale_temporaries(self) -> None:
-        """Remove the work in progress of killed jobs."""
+        """Delete the temporary files of killed jobs."""
         for path in (path for folder in {self._staging, self._scratch} for path in folder.glob("*")):
             with suppress(FileNotFoundError, PermissionError):
-                work = re.match(r"reprise\.(.+?)\.([0-9]+)\.", path.name)
-                if work is None:  # Any other file belongs to a user.
+                name_parts = re.match(r"reprise\.(.+?)\.([0-9]+)\.", path.name)
+                if name_parts is None:  # Any other file belongs to a user.
                     continue
-                # Processes of other machines are not visible here: a file untouched for a week counts as left over.
-                is_stale = time.time() - path.stat().st_mtime > 7 * 24 * 3600
-                if not pid_exists(int(work[2])) if work[1] == socket.gethostname() else is_stale:
+                # Processes of other machines are not visible here, so their files count as stale after a week.
+                is_old = time.time() - path.stat().st_mtime > 7 * 24 * 3600
+                if not pid_exists(int(name_parts[2])) if name_parts[1] == socket.gethostname() else is_old:
                     shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
     # Digests
 
     def digest(self, path: Path) -> str:
-        """Return the sha256 of a file, cached by path, size, mtime and inode: a large checkpoint is hashed once."""
+        """Return the sha256 of a file, from the cache (by path, size, mtime and inode) or from its content."""
         digests, cache_key = self._cached_digests(), _cache_key(path)
         if cache_key not in digests and self._is_read_only and path.stat().st_size >= LARGE_FILE_BYTES:
             log.info(
                 f"{path}: reading {path.stat().st_size / 1e9:.0f} GB for its digest, which no job or command has "
                 "recorded yet; `python -m reprise check` records it"
             )
-        return digests[cache_key] if cache_key in digests else self.read_digest(path)
+        return digests[cache_key] if cache_key in digests else self.compute_digest(path)
 
-    def read_digest(self, path: Path) -> str:
+    def compute_digest(self, path: Path) -> str:
         """Compute the sha256 of a file from its current content, and cache it."""
         digests, cache_key, digest = self._cached_digests(), _cache_key(path), file_digest(path)
         if digests.get(cache_key) != digest and not self._is_read_only:
-            append_line(self.root / DIGESTS, canonical_json([*cache_key, digest]))
+            append_lines(self.root / DIGESTS, canonical_json([*cache_key, digest]))
         digests[cache_key] = digest
         return digest
 
     def _cached_digests(self) -> dict[tuple[object, ...], str]:
-        if self._digests is None:  # A damaged line is skipped, because its file can be hashed again.
+        if self._digests is None:  # A damaged line may be skipped, because its file can be hashed again.
             lines = read_lines(self.root / DIGESTS, skip_damaged=True)
             self._digests = {tuple(row[:4]): str(row[4]) for row in lines}
         return self._digests
 
     def digests(self, paths: Iterable[Path]) -> dict[Path, str]:
-        """Return the digests of files; hash those that are not cached in parallel."""
+        """Return the digests of files; the files without a cached digest are hashed in parallel."""
         files = list(paths)
         self._cached_digests()
-        with ThreadPoolExecutor(READERS) as threads:
+        with ThreadPoolExecutor(HASHING_THREADS) as threads:
             return dict(zip(files, threads.map(self.digest, files), strict=True))
 
     def folder_digest(self, folder: Path) -> str:
@@ -234,7 +238,7 @@ class Store:
 
     # Size and unused objects
 
-    def sizes(self) -> dict[str, tuple[int, int]]:
+    def count_files_and_bytes(self) -> dict[str, tuple[int, int]]:
         return {
             kind: (len(files), sum(path.stat().st_size for path in files))
             for kind in KINDS
@@ -244,85 +248,93 @@ class Store:
     def find_unused(self, names: Iterable[str]) -> list[Path]:
         """Return the videos and clips that no manifest names.
 
-        Subtitles are kept with their video, and so are the records of fetches (`.json`).
+        The subtitles of a used video and the records of fetches (`.json`) are never unused.
         """
-        kept = {str(Path(name).with_suffix("")) for name in names if name}  # The row of a failure names no object.
+        used_names = {
+            str(Path(name).with_suffix("")) for name in names if name
+        }  # A failed source or clip has no object.
         return [
             path
             for path in self.objects("sources", "clips")
-            if str(path.relative_to(self.root).with_suffix("")) not in kept
+            if str(path.relative_to(self.root).with_suffix("")) not in used_names
             and not (path.suffix == ".json" and path.is_relative_to(self.root / "sources"))
         ]
 
     def delete(self, paths: Iterable[Path]) -> int:
-        """Delete objects of a marked store and work in progress that is left over; return the bytes freed."""
+        """Delete objects of a marked store and stale temporary files; return the size of the objects in bytes."""
         if not self.is_marked:
             raise ValueError(f"{self.root} is not marked as a store")
-        freed = 0
+        freed_bytes = 0
         for path in paths:
-            freed += path.lstat().st_size
+            freed_bytes += path.lstat().st_size
             path.unlink()
         self.delete_stale_temporaries()
-        return freed
+        return freed_bytes
 
-    def repair(self) -> Iterator[str]:
+    def repair_logs(self) -> Iterator[str]:
         """Drop the damaged lines of all logs, and yield a message for each log.
 
-        A damaged line of a response cache may have withdrawn a response, which must not become valid again. Therefore,
-        the earlier lines of its entry are dropped too.
+        A damaged line of a response cache may have withdrawn a response, which must stay withdrawn. Therefore, the
+        earlier lines of the same entry are dropped too.
         """
         logs = [path for path in self.objects(*LOGS) if path.suffix == ".jsonl"]
         for path in (*filter(Path.is_file, (self.root / name for name in TOP_LEVEL_LOGS)), *logs):
             with path.open("rb") as stream:
                 lines = list(stream)
-            intact: dict[int, bytes] = {}
-            for number, line in enumerate(lines, start=1):
+            intact_lines: dict[int, bytes] = {}
+            for line_number, line in enumerate(lines, start=1):
                 try:
-                    _values(line)
+                    _parse_values(line)
                     is_intact = line.endswith(b"\n")
                 except ValueError:
                     is_intact = False
                 if is_intact:
-                    intact[number] = line
+                    intact_lines[line_number] = line
                 elif path in logs:
-                    intact = {position: text for position, text in intact.items() if not _is_same_entry(text, line)}
-            if len(intact) < len(lines):
+                    intact_lines = {
+                        position: text for position, text in intact_lines.items() if not _is_same_entry(text, line)
+                    }
+            if len(intact_lines) < len(lines):
                 with atomic_path(path) as temporary:
-                    temporary.write_bytes(b"".join(intact.values()))
-                dropped = (str(number) for number in range(1, len(lines) + 1) if number not in intact)
+                    temporary.write_bytes(b"".join(intact_lines.values()))
+                dropped = (
+                    str(line_number) for line_number in range(1, len(lines) + 1) if line_number not in intact_lines
+                )
                 yield f"{path}: dropped line {', '.join(dropped)} of {len(lines)}"
 
 
 # Logs
 
 
-def append_line(path: Path, *lines: str, to_disk: bool = True) -> None:
-    """Append JSON lines with their checksums, all or none, and sync them; concurrent jobs may append to one file."""
+def append_lines(path: Path, *lines: str, should_sync: bool = True) -> None:
+    """Append JSON lines with their checksums atomically, and sync them; concurrent jobs may append to one file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with add_path_to_errors(path), path.open("ab+", buffering=0) as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
-        handle = stream.fileno()
-        end = os.fstat(handle).st_size
-        if end and os.pread(handle, 1, end - 1) != b"\n":  # A killed job left an incomplete last line.
+        descriptor = stream.fileno()
+        end_position = os.fstat(descriptor).st_size
+        if (
+            end_position and os.pread(descriptor, 1, end_position - 1) != b"\n"
+        ):  # A killed job left an incomplete last line.
             with path.open("rb") as reader:
-                end = sum(len(line) for line in reader if line.endswith(b"\n"))
-        stream.truncate(end)
+                end_position = sum(len(line) for line in reader if line.endswith(b"\n"))
+        stream.truncate(end_position)
         content = "".join(f"{append_checksum(line)}\n" for line in lines).encode()
         try:
             while content:
-                written = os.write(handle, content)
-                if written == 0:
+                written_bytes = os.write(descriptor, content)
+                if written_bytes == 0:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                content = content[written:]
+                content = content[written_bytes:]
         except OSError:
-            stream.truncate(end)  # A full disk may take half of a line.
+            stream.truncate(end_position)  # A full disk may hold only a part of a line.
             raise
-        if to_disk:
-            os.fsync(handle)
+        if should_sync:
+            os.fsync(descriptor)
 
 
 def read_lines(path: Path, *, skip_damaged: bool = False) -> Iterator[list[object]]:
-    """Yield the JSON values of an append-only file; an unfinished last line, left by a kill, does not count."""
+    """Yield the JSON values of each line of an append-only file; skip the incomplete last line of a killed job."""
     if not path.is_file():
         return
     with path.open("rb") as stream:
@@ -330,7 +342,7 @@ def read_lines(path: Path, *, skip_damaged: bool = False) -> Iterator[list[objec
             if not line.endswith(b"\n"):
                 return
             try:
-                yield _values(line)
+                yield _parse_values(line)
             except ValueError as error:
                 if skip_damaged:
                     continue
@@ -340,8 +352,12 @@ def read_lines(path: Path, *, skip_damaged: bool = False) -> Iterator[list[objec
                 ) from error
 
 
-def _values(line: bytes) -> list[object]:
-    """Return the values of a line; a ValueError says how it is damaged."""
+def _parse_values(line: bytes) -> list[object]:
+    """Return the values of a line.
+
+    Raises:
+        ValueError: The line is damaged; the message describes the damage.
+    """
     values = parse_line(line.removesuffix(b"\n"))
     if not isinstance(values, list) or not values:
         raise ValueError("not a list of values")
@@ -349,10 +365,12 @@ def _values(line: bytes) -> list[object]:
 
 
 def _is_same_entry(intact: bytes, damaged: bytes) -> bool:
-    """Return whether a damaged line has the entry of an intact one, although some of its digits may be lost."""
-    entry = intact[ENTRY]
-    matches = sum(digit == damaged_digit for digit, damaged_digit in zip(entry, damaged[ENTRY], strict=False))
-    return entry in damaged or 2 * matches > ENTRY.stop - ENTRY.start
+    """Return whether a damaged line belongs to the entry of an intact line, even if some of its digits are lost."""
+    entry = intact[ENTRY_SLICE]
+    matching_digits = sum(
+        digit == damaged_digit for digit, damaged_digit in zip(entry, damaged[ENTRY_SLICE], strict=False)
+    )
+    return entry in damaged or 2 * matching_digits > ENTRY_SLICE.stop - ENTRY_SLICE.start
 
 
 def _cache_key(path: Path) -> tuple[object, ...]:
@@ -361,12 +379,12 @@ def _cache_key(path: Path) -> tuple[object, ...]:
     return str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino
 
 
-def store_on_node(root: Path, setting: str) -> Store:
-    """Return the store of a job with its folder for work in progress, after deleting leftovers of killed jobs."""
+def open_job_store(root: Path, setting: str) -> Store:
+    """Open the store of a job with its folder for work in progress, and delete temporary files of killed jobs."""
     if not setting:
         return Store(root)
     try:
-        folder = Path(expand_path(setting)) / f"reprise-{os.getuid()}"  # A folder per user.
+        folder = Path(expand_path(setting)) / f"reprise-{os.getuid()}"  # Each user has an own folder.
     except UserError as error:
         raise UserError(
             f"scratch (config/config.yaml) on {socket.gethostname()}: {error} "

@@ -18,7 +18,7 @@ def read_file_list(listing: Path) -> dict[str, Path]:
     """Return the files that the stage `release` listed, by name.
 
     Raises:
-        UserError: A file changed since. The listing is deleted, so that the next run makes it again.
+        UserError: A file has changed since. The listing is deleted, and the next run makes it again.
     """
     files = {}
     for entry in read_json(verify_sealed_text(listing)):
@@ -58,9 +58,9 @@ def read_rows(path: Path) -> pl.DataFrame:
     try:
         if suffix in SEPARATORS:
             with path.open(encoding="utf-8-sig", newline="") as stream:
-                _refuse_columns(path, next(csv.reader(stream, delimiter=SEPARATORS[suffix]), []))
+                _reject_invalid_header(path, next(csv.reader(stream, delimiter=SEPARATORS[suffix]), []))
         elif suffix in {".json", ".jsonl"}:
-            _refuse_deep_nesting(path)
+            _reject_deep_nesting(path)
         return readers[suffix](path)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, csv.Error) as error:
         reject_other_encoding(path)
@@ -92,8 +92,8 @@ def reject_other_encoding(path: Path) -> None:
                 ) from error
 
 
-def _refuse_deep_nesting(path: Path) -> None:
-    """Refuse deeply nested JSON, on which polars would crash the whole process."""
+def _reject_deep_nesting(path: Path) -> None:
+    """Reject deeply nested JSON, which would crash the whole process in polars."""
     depth = 0
     with path.open("rb") as stream:
         for line in stream:
@@ -104,7 +104,7 @@ def _refuse_deep_nesting(path: Path) -> None:
 
 
 def format_cell(cell: object, location: str) -> str:
-    """Return a cell as text on one line, empty for null; refuse anything but text and numbers."""
+    """Return a cell as text on one line, empty for null; reject anything but text and numbers."""
     if cell is None:
         return ""
     if isinstance(cell, bool) or not isinstance(cell, str | int | float):
@@ -120,12 +120,12 @@ def read_csv_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
 
 
 def read_csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the columns of a csv file and then its rows without blank ones, each with the line on which it begins.
+    """Yield the columns of a csv file and then its nonblank rows, each with the number of its first line.
 
-    An error names the row.
+    Errors name the row.
     """
     separator = SEPARATORS.get(path.suffix.lower(), ",")
-    number, columns = 0, []
+    row_number, columns = 0, []
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.reader(stream, delimiter=separator, strict=True)
@@ -134,26 +134,27 @@ def read_csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
                 first_line, line = line, reader.line_num + 1
                 if not cells:
                     continue
-                if not number:
+                if not row_number:
                     columns = cells
-                    _refuse_columns(path, columns)
+                    _reject_invalid_header(path, columns)
                 elif len(cells) != len(columns):
                     raise UserError(
-                        f"{path}: row {number}: {len(cells)} cells for {len(columns)} columns ({', '.join(columns)}). "
-                        "A text with a comma needs quotes around it. Correct the row, then run the same command again."
+                        f"{path}: row {row_number}: {len(cells)} cells for {len(columns)} columns "
+                        f"({', '.join(columns)}). A text with a comma needs quotes around it. Correct the row, then "
+                        "run the same command again."
                     )
                 yield first_line, cells
-                number += 1
+                row_number += 1
     except (UnicodeDecodeError, csv.Error) as error:
         reject_other_encoding(path)
-        location = f"row {number}" if number else "its columns"
+        location = f"row {row_number}" if row_number else "its columns"
         raise UserError(
             f"{path}: {location}: not readable as csv: {error}. A quote there may be unclosed, or a quote inside a "
             "text not doubled. Correct it, then run the same command again."
         ) from error
 
 
-def _refuse_columns(path: Path, columns: Sequence[str]) -> None:
+def _reject_invalid_header(path: Path, columns: Sequence[str]) -> None:
     for separator, description in ((";", "';'"), ("\t", "tabs")):
         if len(columns) == 1 and separator in columns[0]:
             raise UserError(f"{path}: its columns are separated by {description}. Save the file as csv with commas.")
@@ -169,7 +170,7 @@ def write_csv(frame: pl.DataFrame, path: Path) -> None:
     seal_text(path)
 
 
-def get_single_table(files: Sequence[Path], columns: Sequence[str]) -> Path:
+def find_single_table(files: Sequence[Path], columns: Sequence[str]) -> Path:
     """Return the only file of a release that is a table with these columns."""
     tables = [path for path in files if path.suffix in {".parquet", ".csv", ".tsv", ".json", ".jsonl"}]
     for path in list(tables) if len(tables) > 1 else []:
@@ -186,10 +187,10 @@ def get_single_table(files: Sequence[Path], columns: Sequence[str]) -> Path:
 
 
 def require_columns(frame: pl.DataFrame, columns: Sequence[str], path: Path) -> pl.DataFrame:
-    missing = [name for name in columns if name not in frame.columns]
-    if missing:
+    missing_columns = [name for name in columns if name not in frame.columns]
+    if missing_columns:
         raise UserError(
-            f"{path}: column '{missing[0]}' is missing. Found: {', '.join(frame.columns)}. "
+            f"{path}: column '{missing_columns[0]}' is missing. Found: {', '.join(frame.columns)}. "
             f"Needed: {', '.join(columns)}."
         )
     return frame.select(columns)

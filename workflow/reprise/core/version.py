@@ -1,3 +1,3 @@
-"""The version, which results record; apart from the package's own module, which imports more for notebooks."""
+"""Define the version that results record, in a module without imports."""
 
 VERSION = "0.1.0"

@@ -1,4 +1,4 @@
-"""Read YAML files: errors name file and line, and a file cannot expand to much more than its size.
+"""Read YAML files: errors name file and line, and aliases cannot expand to too many values.
 
 Scalars are read as in YAML 1.2, except that `yes`, `no`, `on` and `off` are booleans, as users expect.
 YAML 1.1, which PyYAML implements, would read `1:30` as 90, `010` as 8 and `2024-05-01` as a date.
@@ -18,7 +18,7 @@ from reprise.core.plain import truncate
 from reprise.core.settings import Location
 
 MAX_VALUES = 200_000
-# The C parser needs stack for each level, and crashes the process when it runs out.
+# The C parser uses the stack for each level, and crashes the process if the stack is too small.
 MAX_LEVELS = 50
 TOO_DEEP = f"nested more than {MAX_LEVELS} levels deep"
 MAX_INTEGER = 2**63 - 1
@@ -28,7 +28,7 @@ _STR, _BOOL, _NULL, _INT, _FLOAT, _MERGE = (
     f"tag:yaml.org,2002:{name}" for name in ("str", "bool", "null", "int", "float", "merge")
 )
 _KINDS = {_BOOL: "true or false", _NULL: "nothing", _INT: "a number", _FLOAT: "a number"}
-# Each tag with the pattern of its scalars, and the characters with which they begin.
+# Tag, pattern of its scalars, and the possible first characters of these.
 _SCALARS = (
     (_BOOL, r"yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF", "yYnNtTfFoO"),
     (_NULL, r"~|null|Null|NULL|", [*"~nN", ""]),
@@ -44,16 +44,16 @@ _SCALARS = (
 
 
 class _Loader(yaml.CSafeLoader):
-    """A loader that refuses duplicate keys; PyYAML would silently take the last one."""
+    """A loader that rejects duplicate keys; PyYAML would silently use the last one."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012  # PyYAML declares it as an attribute of the instance
 
 
 class _Dumper(yaml.SafeDumper):
-    """A dumper that quotes each text that the loader would read as another type."""
+    """A dumper that quotes each text that the loader would parse as another type."""
 
 
-class _RefusedError(yaml.YAMLError):
+class _RejectedYamlError(yaml.YAMLError):
     """Valid YAML that this project does not accept."""
 
     def __init__(self, node: yaml.Node | yaml.Event, problem: str) -> None:
@@ -61,28 +61,30 @@ class _RefusedError(yaml.YAMLError):
         super().__init__(f"line {mark.line + 1}: {problem}.")
 
 
-def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-    seen: set[Hashable] = set()
+def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
+    earlier_keys: set[Hashable] = set()
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode):
             raise yaml.constructor.ConstructorError(None, None, "a key should be a text", key.start_mark)
         if key.tag not in (_STR, _MERGE):
-            raise _RefusedError(
+            raise _RejectedYamlError(
                 key, f'the key {key.value} is read as {_KINDS[key.tag]}. Put it in quotes: "{key.value}"'
             )
-        if key.value in seen:
+        if key.value in earlier_keys:
             raise yaml.constructor.ConstructorError(None, None, f"duplicate key '{key.value}'", key.start_mark)
-        seen.add(key.value)
+        earlier_keys.add(key.value)
     loader.flatten_mapping(node)
     return dict(loader.construct_pairs(node, deep=True))
 
 
-def _number(loader: _Loader, node: yaml.ScalarNode) -> int | float:
-    """Return a number of a scalar that fits every later step, or refuse it."""
+def _construct_number(loader: _Loader, node: yaml.ScalarNode) -> int | float:
+    """Return the number of a scalar; reject infinite numbers and integers of more than 64 bits."""
     text = str(loader.construct_scalar(node)).replace("_", "")
     number = int(text) if node.tag == _INT and len(text) <= MAX_NUMBER_CHARS else float(_python_spelling(text))
     if not math.isfinite(number) or (node.tag == _INT and abs(number) > MAX_INTEGER):
-        raise _RefusedError(node, f"{truncate(node.value, MAX_NUMBER_CHARS)} is not a number that a setting can have")
+        raise _RejectedYamlError(
+            node, f"{truncate(node.value, MAX_NUMBER_CHARS)} is not a number that a setting can have"
+        )
     return number
 
 
@@ -93,9 +95,9 @@ def _python_spelling(text: str) -> str:
 for _tag, _pattern, _beginnings in _SCALARS:
     for _class in (_Loader, _Dumper):
         _class.add_implicit_resolver(_tag, re.compile(rf"(?:{_pattern})\Z"), list(_beginnings))
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
-_Loader.add_constructor(_INT, _number)
-_Loader.add_constructor(_FLOAT, _number)
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_mapping)
+_Loader.add_constructor(_INT, _construct_number)
+_Loader.add_constructor(_FLOAT, _construct_number)
 
 
 def load_yaml(path: Path) -> Any:
@@ -113,9 +115,9 @@ def load_yaml(path: Path) -> Any:
         node = loader.get_single_node()
         if node is None:
             return None
-        _measure(node, path, {})
+        _check_size(node, path, {})
         return loader.construct_document(node)
-    except _RefusedError as error:
+    except _RejectedYamlError as error:
         raise UserError(f"{path}: {error}") from error
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
@@ -132,7 +134,7 @@ def load_yaml(path: Path) -> Any:
 
 
 def dump_yaml(content: Any, *, is_inline: bool = False) -> str:
-    """Return a text that `load_yaml` reads as the same content; inline content is one line."""
+    """Return content as YAML text, on one line if `is_inline`; `load_yaml` parses it to the same content."""
     return yaml.dump(
         content,
         Dumper=_Dumper,
@@ -144,7 +146,7 @@ def dump_yaml(content: Any, *, is_inline: bool = False) -> str:
 
 
 def _check_events(text: str) -> None:
-    """Refuse deep nesting, tags and NUL characters before the recursive composer sees the text."""
+    """Reject deep nesting, tags and NUL characters before the recursive parser processes the text."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -159,7 +161,7 @@ def _check_events(text: str) -> None:
         elif isinstance(event, yaml.ScalarEvent) and "\0" in event.value:
             problem = "a NUL character is not allowed"
         if problem is not None:
-            raise _RefusedError(event, problem)
+            raise _RejectedYamlError(event, problem)
 
 
 class _Size(NamedTuple):
@@ -167,14 +169,14 @@ class _Size(NamedTuple):
     levels: int
 
 
-def _measure(node: yaml.Node, path: Path, sizes: dict[int, _Size]) -> _Size:
-    """Return the size of a node with its aliases expanded; refuse a node that contains itself or is too large."""
+def _check_size(node: yaml.Node, path: Path, sizes: dict[int, _Size]) -> _Size:
+    """Return the size of a node with expanded aliases; reject a node that contains itself or is too large."""
     line = f"{path}: line {node.start_mark.line + 1}"
     if id(node) not in sizes:
         sizes[id(node)] = _Size(0, 0)
         members = node.value if isinstance(node, yaml.CollectionNode) else []
         children = list(chain.from_iterable(members) if isinstance(node, yaml.MappingNode) else members)
-        parts = [_measure(child, path, sizes) for child in children]
+        parts = [_check_size(child, path, sizes) for child in children]
         levels = 1 + max((part.levels for part in parts), default=0) if isinstance(node, yaml.CollectionNode) else 0
         sizes[id(node)] = _Size(1 + sum(part.values for part in parts), levels)
     size = sizes[id(node)]

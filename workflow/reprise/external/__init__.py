@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 IMPORTS_FOLDER = Path("resources/imports")
 
-# Error classes of imported answers. One extractor accepts further errors (`extraction.extractors.ACCEPTED_ERRORS`).
+# Error classes of imported answers. An extractor may accept one more (`extractors.ACCEPTED_ERROR_BY_EXTRACTOR`).
 NO_ANSWER = "no_answer"
 NO_TEXT = "no_text"
-EXTERNAL_FAILURE = "failed_elsewhere"  # the text is a harness's error message instead of an answer
-RATING_WITHOUT_TEXT = "rated_only"  # there is a rating without the rated text
+EXTERNAL_FAILURE = "failed_elsewhere"  # the text is the error message of another harness instead of an answer
+RATING_WITHOUT_TEXT = "rated_only"  # the file has the rating of an answer, but not its text
 
 
 AnswerReader: TypeAlias = "Callable[[Sequence[Path], pl.DataFrame, pl.DataFrame], ImportedAnswers]"
@@ -35,17 +35,17 @@ class AnswerFiles:
     """Functions to find, read and write the authors' files of answers to one form of question."""
 
     find: Callable[[Path, int | None], list[Path]]
-    """Folder of one run and its number of frames per clip, if known -> the files of the run."""
+    """Folder of a run and its number of frames per clip (None if unknown) -> the files of the run."""
     find_candidates: Callable[[Path], list[list[Path]]]
-    """Folder -> for each file that a run needs, the candidates for any number of frames."""
+    """Folder -> candidates for each file of a run, with any number of frames."""
     read: AnswerReader
     write: "AnswerWriter | None" = None
     find_settings_files: Callable[[Sequence[Path]], list[Path]] = lambda _: []
     """Files of answers -> files next to them with the settings of the run that produced them."""
     find_deviations: "Callable[[Sequence[Path], pl.DataFrame, int | None], list[ImportProblem]]" = lambda *_: []
-    """Files, requests and the run's number of frames, if known -> deviations of the external run."""
+    """Files, requests and the run's number of frames (None if unknown) -> deviations of the external run."""
     has_file_per_task: bool = False
-    """Whether every task has its own file; a task without a file then counts as not requested."""
+    """Whether each task has its own file; the items of a task without a file then count as not requested."""
 
 
 class Importer(Protocol):
@@ -61,30 +61,30 @@ class RatingImporter(Protocol):
         """Return the file of ratings in a folder; an empty list if there is none."""
 
     def find_judge_ratings(self, predictions: Path, names: Sequence[str]) -> list[Path]:
-        """Return the file of ratings by a judge of one of these names next to predictions; empty if there is none."""
+        """Return the file next to predictions with ratings by a judge of one of these names; empty if missing."""
 
     def read_ratings(self, files: Sequence[Path], items: "pl.DataFrame") -> "ImportedAnswers":
         """Return the replies of a judge by item."""
 
 
-def imports_folder(benchmark: str, slug: str) -> Path:
+def get_imports_folder(benchmark: str, slug: str) -> Path:
     return locate(IMPORTS_FOLDER / benchmark / slug)
 
 
 def has_importer(benchmark: str) -> bool:
-    return find_spec(module_name(benchmark)) is not None
+    return find_spec(get_module_name(benchmark)) is not None
 
 
-def module_name(benchmark: str) -> str:
-    """Return the import string of a benchmark's module; filtered and unfiltered benchmarks share one module."""
+def get_module_name(benchmark: str) -> str:
+    """Return the import string of a benchmark's module, which filtered and unfiltered benchmarks share."""
     return f"reprise.external.{benchmark.removesuffix(UNFILTERED)}"
 
 
 def load_importer(benchmark: str) -> Importer:
-    return cast(Importer, import_module(module_name(benchmark)))
+    return cast(Importer, import_module(get_module_name(benchmark)))
 
 
 def load_rating_importer(benchmark: str) -> RatingImporter | None:
-    """Return the module that reads a benchmark's files of ratings; None if no judge rates its answers."""
-    module = import_module(module_name(benchmark))
+    """Return the module that reads the ratings of a benchmark's answers; None if no judge rates these."""
+    module = import_module(get_module_name(benchmark))
     return cast(RatingImporter, module) if hasattr(module, "read_ratings") else None

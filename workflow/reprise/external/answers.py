@@ -39,7 +39,7 @@ DIFFERENT_FRAMES = "another number of frames than the sampling's"
 ScoredPart: TypeAlias = Literal["character", "element", "text"]
 """The part of a list of texts that a scorer compares: the first character of its first element, or the element."""
 
-# A file of a few kB can unpack to gigabytes, and one cell in the last row and column makes a full sheet.
+# A file of a few kB can be decompressed to gigabytes, and a single cell far from the first makes a large sheet.
 MAX_SHEET_BYTES, MAX_CELLS = 2**29, 5_000_000
 
 
@@ -58,7 +58,7 @@ class ImportProblem(NamedTuple):
 
 @dataclass
 class ImportedAnswers:
-    """One answer per question; a second, different answer marks it as contradictory and replaces its text."""
+    """One answer per question; a second, different answer replaces the first and is marked as contradictory."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
     problems: list[ImportProblem] = field(default_factory=list)
@@ -68,7 +68,7 @@ class ImportedAnswers:
             ImportProblem(str(location.file), location.line, location.id, label) for label in problems if label
         ]
 
-    def add(self, question: str, answer: Answer, location: FileLocation) -> None:
+    def add_answer(self, question: str, answer: Answer, location: FileLocation) -> None:
         first = self.answers.setdefault(question, answer)
         if first is answer:
             return
@@ -77,7 +77,7 @@ class ImportedAnswers:
             self.answers[question] = replace(answer, error=CONTRADICTORY)
 
 
-def build_response_row(request: Mapping[str, Any], answer: Answer, key: str, frames: int = 0) -> dict[str, Any]:
+def build_response_row(request: Mapping[str, Any], answer: Answer, key: str, frame_count: int = 0) -> dict[str, Any]:
     """Return an imported answer as a row of responses; its prompt and token counts are unknown."""
     return {
         "request_id": request["request_id"],
@@ -85,7 +85,7 @@ def build_response_row(request: Mapping[str, Any], answer: Answer, key: str, fra
         "role": request["role"],
         "text": answer.text,
         "scores": list(answer.scores),
-        "frames_shown": frames,
+        "frames_shown": frame_count,
         "prompt_sha256": "",
         "tokens_in": 0,
         "tokens_out": 0,
@@ -106,7 +106,11 @@ def write_problems(problems: Sequence[ImportProblem], unanswered: Sequence[str],
 
 
 def read_responses(
-    path: Path, imported: ImportedAnswers, requests: Mapping[str, Mapping[str, Any]], name: str, scored_part: ScoredPart
+    path: Path,
+    imported: ImportedAnswers,
+    requests: Mapping[str, Mapping[str, Any]],
+    id_pattern: str,
+    scored_part: ScoredPart,
 ) -> None:
     """Add the answers of a file of lines `{idx, response}`.
 
@@ -122,9 +126,9 @@ def read_responses(
         if entries and not any(field_name in entry for _, entry in entries):
             columns = ", ".join(map(str, entries[0][1]))
             raise UserError(f"{path}: no line has '{field_name}'. Found: {columns}. Needed: idx, response.")
-    for line, entry in entries:
-        location = FileLocation(path, line, str(entry.get("idx", "")))
-        request = requests.get(name.format(location.id))
+    for line_number, entry in entries:
+        location = FileLocation(path, line_number, str(entry.get("idx", "")))
+        request = requests.get(id_pattern.format(location.id))
         if "idx" not in entry or "response" not in entry:
             imported.add_problems(location, MISSING_FIELD)
         elif request is None:
@@ -132,13 +136,13 @@ def read_responses(
         else:
             answer, problem = parse_response(entry["response"], scored_part)
             imported.add_problems(location, problem)
-            imported.add(request["request_id"], answer, location)
+            imported.add_answer(request["request_id"], answer, location)
 
 
 def read_entries(path: Path, imported: ImportedAnswers) -> list[tuple[int, dict[str, Any]]]:
-    """Return number and object of every line; record and skip broken lines, and record an empty file."""
+    """Return number and object of every line; skip broken lines, and record these or an empty file as problems."""
     entries, n_problems = [], len(imported.problems)
-    for number, line in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
+    for line_number, line in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
         if not line.strip():
             continue
         try:
@@ -146,9 +150,9 @@ def read_entries(path: Path, imported: ImportedAnswers) -> list[tuple[int, dict[
         except (ValueError, RecursionError):
             entry = None
         if isinstance(entry, dict):
-            entries.append((number, entry))
+            entries.append((line_number, entry))
         else:
-            imported.add_problems(FileLocation(path, number, ""), BROKEN_LINE)
+            imported.add_problems(FileLocation(path, line_number, ""), BROKEN_LINE)
     if not entries and len(imported.problems) == n_problems:
         imported.add_problems(FileLocation(path, 0, ""), EMPTY_FILE)
     return entries
@@ -157,24 +161,24 @@ def read_entries(path: Path, imported: ImportedAnswers) -> list[tuple[int, dict[
 def parse_response(response: object, scored_part: ScoredPart) -> tuple[Answer, str]:
     """Return a response as an answer, and its problem or an empty text.
 
-    A list with one text becomes that text. If the authors' scorer compares another part of the list than of the text,
-    the list is kept as JSON. The extractor `authors` then gets what their scorer gets: a wrong answer, but an answer.
+    A list with one text becomes this text. If the authors' scorer compares something else for the list than for its
+    text, the list stays as JSON. The extractor `authors` then treats it like their scorer: as a wrong answer.
     """
     if isinstance(response, str):
         return Answer(text=response), ""
     if not isinstance(response, list) or not response or not isinstance(response[0], str):
         return Answer(error=NO_TEXT), NOT_A_TEXT
     first = response[0]
-    is_same = {"character": first != "", "element": len(first) == 1, "text": True}[scored_part]
-    text = first if is_same else json.dumps(response, ensure_ascii=False)
+    is_same_for_scorer = {"character": first != "", "element": len(first) == 1, "text": True}[scored_part]
+    text = first if is_same_for_scorer else json.dumps(response, ensure_ascii=False)
     if any(element != first for element in response[1:]):
         return Answer(text=text, error=CONTRADICTORY), MULTIPLE_TEXTS
     return Answer(text=text), ""
 
 
-def write_responses(path: Path, answered_requests: pl.DataFrame, name: str) -> Path:
-    """Write the answers to items of this name pattern as lines `{idx, response}`, without failed answers."""
-    prefix, suffix = name.split("{}")
+def write_responses(path: Path, answered_requests: pl.DataFrame, id_pattern: str) -> Path:
+    """Write lines `{idx, response}` for the answers, except failed ones, to items whose ids have this pattern."""
+    prefix, suffix = id_pattern.split("{}")
     has_name = pl.col("item_id").str.starts_with(prefix) & pl.col("item_id").str.ends_with(suffix)
     lines = [
         json.dumps({"idx": item.removeprefix(prefix).removesuffix(suffix), "response": text}, ensure_ascii=False) + "\n"
@@ -189,14 +193,14 @@ def write_responses(path: Path, answered_requests: pl.DataFrame, name: str) -> P
 # --- selection of files ----------------------------------------------------------------------------------------------
 
 
-def select_by_frames(candidates: Sequence[Path], frames: int | None, folder: Path) -> list[Path]:
-    """Return the only file of a run with this number of frames; a file name may contain `-frame<N>`."""
-    exact = [path for path in candidates if frames is not None and parse_frame_count(path) == frames]
-    if len(exact) == 1:
-        return exact
+def select_by_frame_count(candidates: Sequence[Path], frame_count: int | None, folder: Path) -> list[Path]:
+    """Return the only candidate for a run with this number of frames, which a name may contain as `-frame<N>`."""
+    exact_matches = [path for path in candidates if frame_count is not None and parse_frame_count(path) == frame_count]
+    if len(exact_matches) == 1:
+        return exact_matches
     is_named = any(parse_frame_count(path) is not None for path in candidates)
-    if len(candidates) > 1 or (is_named and frames is not None):
-        description = "a number of frames that depends on the clip" if frames is None else f"{frames} frames"
+    if len(candidates) > 1 or (is_named and frame_count is not None):
+        description = "a number of frames that depends on the clip" if frame_count is None else f"{frame_count} frames"
         names = ", ".join(path.name for path in candidates)
         raise UserError(
             f"{folder}: found {names}; it is unclear which file has the answers of a run with {description}. "
@@ -205,10 +209,10 @@ def select_by_frames(candidates: Sequence[Path], frames: int | None, folder: Pat
     return list(candidates)
 
 
-def filter_by_frames(candidates: Sequence[Path], frames: int | None) -> list[Path]:
+def filter_by_frame_count(candidates: Sequence[Path], frame_count: int | None) -> list[Path]:
     """Return the files with this number of frames in their names, or else those without a number."""
-    exact = [path for path in candidates if frames is not None and parse_frame_count(path) == frames]
-    return exact or [path for path in candidates if parse_frame_count(path) is None]
+    exact_matches = [path for path in candidates if frame_count is not None and parse_frame_count(path) == frame_count]
+    return exact_matches or [path for path in candidates if parse_frame_count(path) is None]
 
 
 def parse_frame_count(path: Path) -> int | None:
@@ -228,52 +232,58 @@ class SheetRow(NamedTuple):
 
 
 def read_sheet_rows(
-    path: Path, imported: ImportedAnswers, *choices: Sequence[str], value: str = ""
+    path: Path, imported: ImportedAnswers, *column_sets: Sequence[str], value_column: str = ""
 ) -> tuple[Sequence[str], list[SheetRow]]:
-    """Return the first of several choices of columns that a csv, tsv, xlsx or json file has, and its rows.
+    """Return the first set of columns that a csv, tsv, xlsx or json file contains, and its rows.
 
-    A json object is read as `{index: value}` with a column of the name `value`. An empty file is recorded.
+    Args:
+        path: File with the table.
+        imported: Receives the problem of an empty file.
+        column_sets: Sets of columns, in order of preference.
+        value_column: Name of the second column of a json object `{index: value}`.
     """
     if path.suffix == ".xlsx":
-        lines = _sheet(path)
+        lines = _read_sheet(path)
     elif path.suffix == ".json":
-        lines = _objects(path, value)
+        lines = _read_objects(path, value_column)
     else:
         lines = read_csv_lines(path)
     columns = next(lines, (0, []))[1]
     if not columns:
         imported.add_problems(FileLocation(path, 0, ""), EMPTY_FILE)
         return (), []
-    matched_choice = next((choice for choice in choices if set(choice) <= set(columns)), None)
-    if matched_choice is None:
-        missing = next(name for name in choices[0] if name not in columns)
-        alternatives = "; or ".join(", ".join(choice) for choice in choices)
-        raise UserError(f"{path}: column '{missing}' is missing. Found: {', '.join(columns)}. Needed: {alternatives}.")
-    if duplicates := [name for name in matched_choice if columns.count(name) > 1]:
+    matched_columns = next((choice for choice in column_sets if set(choice) <= set(columns)), None)
+    if matched_columns is None:
+        missing_column = next(name for name in column_sets[0] if name not in columns)
+        alternatives = "; or ".join(", ".join(choice) for choice in column_sets)
+        raise UserError(
+            f"{path}: column '{missing_column}' is missing. Found: {', '.join(columns)}. Needed: {alternatives}."
+        )
+    if duplicates := [name for name in matched_columns if columns.count(name) > 1]:
         raise UserError(
             f"{path}: duplicate column '{duplicates[0]}'. Found: {', '.join(columns)}. Rename or remove one."
         )
     blanks = [""] * len(columns)  # Rows of a sheet may be shorter than its header.
-    return matched_choice, [
+    return matched_columns, [
         SheetRow(line, dict(zip(columns, [*cells, *blanks], strict=False))) for line, cells in lines
     ]
 
 
-def _sheet(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Return numbered lines of the first sheet, the header first."""
-    from openpyxl import load_workbook  # Import it here, because only this format needs it.
+def _read_sheet(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Return the lines of the first sheet with their numbers; the first line is the header."""
+    from openpyxl import load_workbook  # Only this format needs openpyxl.
 
     rows: list[tuple[int, list[str]]] = []
     try:
         with zipfile.ZipFile(path) as parts:
-            unpacked = sum(part.file_size for part in parts.infolist())
-        if unpacked > MAX_SHEET_BYTES:
-            raise ValueError(f"{unpacked} bytes after unpacking, more than the allowed {MAX_SHEET_BYTES}")
+            decompressed_bytes = sum(part.file_size for part in parts.infolist())
+        if decompressed_bytes > MAX_SHEET_BYTES:
+            raise ValueError(f"{decompressed_bytes} bytes after unpacking, more than the allowed {MAX_SHEET_BYTES}")
         sheet = load_workbook(path, read_only=True).worksheets[0]
-        for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
-            if number == 1 or any(cell is not None for cell in row):
+        for row_number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+            if row_number == 1 or any(cell is not None for cell in row):
                 # An answer that begins with "=" is stored as a formula; use its text and never compute it.
-                rows.append((number, [format_cell(getattr(cell, "text", cell)) for cell in row]))
+                rows.append((row_number, [format_cell(getattr(cell, "text", cell)) for cell in row]))
             if len(rows) * len(rows[0][1]) > MAX_CELLS:
                 raise ValueError(f"more than {MAX_CELLS} cells")
     except Exception as error:  # openpyxl raises almost any exception for a damaged workbook.
@@ -281,14 +291,14 @@ def _sheet(path: Path) -> Iterator[tuple[int, list[str]]]:
     return iter(rows)
 
 
-def _objects(path: Path, value: str) -> Iterator[tuple[int, list[str]]]:
-    """Return numbered lines of a list of objects, or of an object `{index: value}`, the header first."""
+def _read_objects(path: Path, value_column: str) -> Iterator[tuple[int, list[str]]]:
+    """Return a header line and the entries of a list of objects, or of an object `{index: value}`, with numbers."""
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
         if isinstance(content, dict) and not any(isinstance(entry, dict) for entry in content.values()):
-            content = [{"index": key, value: entry} for key, entry in content.items()]
+            content = [{"index": key, value_column: entry} for key, entry in content.items()]
         if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
-            raise ValueError(f"expected a list of objects, or an object of index and {value}")
+            raise ValueError(f"expected a list of objects, or an object of index and {value_column}")
     except (ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{path}: not readable as json: {error}.") from error
     columns = list(dict.fromkeys(str(name) for entry in content for name in entry))
@@ -309,7 +319,7 @@ def format_cell(cell: object) -> str:
 
 
 class QuestionMatcher:
-    """The questions that the rows of one file can match."""
+    """Matcher of the rows of one file with the questions of a benchmark."""
 
     def __init__(self, items: pl.DataFrame) -> None:
         self._texts = {item.item_id: normalize_words(item.texts.get("question", "")) for item in to_items(items)}
@@ -317,7 +327,7 @@ class QuestionMatcher:
         self._matched = 0
 
     def match(self, location: FileLocation, question: str, imported: ImportedAnswers) -> bool:
-        """Return whether a row has an item's id and its question, possibly inside a prompt; record a mismatch."""
+        """Return whether a row has the id and the question of an item; a mismatch is recorded as a problem."""
         self._rows.append((location, question))
         row_words, item_words = normalize_words(question), self._texts.get(location.id)
         if item_words is not None and (not row_words or item_words in row_words):
@@ -327,7 +337,7 @@ class QuestionMatcher:
         return False
 
     def require_match(self, benchmark: str) -> None:
-        """Raise a UserError if no row of the file matches, since it belongs to another benchmark or version."""
+        """Raise a UserError if no row of the file matches: it belongs to another benchmark or version."""
         if self._rows and not self._matched:
             location, question = self._rows[0]
             raise UserError(
@@ -344,7 +354,7 @@ def normalize_text(text: str) -> str:
 
 
 def normalize_words(text: str) -> str:
-    """Return the lower-case words of a text, because other table tools change quotes, punctuation and case."""
+    """Return the lower-case words of a text; other programs change quotes, punctuation and case."""
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFC", text).casefold()))
 
 

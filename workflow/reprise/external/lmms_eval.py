@@ -1,6 +1,6 @@
 """Sample logs of lmms-eval (`--log_samples`): their answers, and deviations of the harness's settings from this run.
 
-A line has the harness's metric with the entry of the release, the prompt (`input`) and the scored answer
+A line has a field for the metric, with the entry of the release, the prompt (`input`) and the scored answer
 (`filtered_resps`).
 """
 
@@ -36,7 +36,7 @@ UNREADABLE_SETTINGS = "the harness's settings are not readable"
 # The harness writes these texts in place of an answer if an API fails.
 FAILURE_PREFIXES = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED")
 LOG_NAME = re.compile(r"(?P<date>.*?)_?samples_(?P<task>.+)\.jsonl")
-# The argument for the number of frames per clip; its name depends on the model class of the harness.
+# Argument for the number of frames per clip; its name depends on the harness's class of the model.
 FRAMES_ARGUMENT = re.compile(
     r"\b(max_frames_num|max_num_frames|max_frame_num|num_frames|nframes|frames_num|video_frames)\W*[=:]\W*(\d+)"
 )
@@ -59,6 +59,7 @@ def read_log(
     benchmark: str,
     identify: LineIdentifier,
 ) -> None:
+    """Add the answers of a log, and its problems, to the imported answers."""
     requests_by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     questions = QuestionMatcher(items.filter(pl.col("item_id").is_in(requests_by_item.keys())))
     for line, entry in read_entries(path, imported):
@@ -75,12 +76,12 @@ def read_log(
         request = requests_by_item[item]
         is_different = isinstance(prompt, str) and normalize_text(prompt) != normalize_text(request["prompt"])
         imported.add_problems(location, problem, DIFFERENT_PROMPT if is_different else "")
-        imported.add(request["request_id"], answer, location)
+        imported.add_answer(request["request_id"], answer, location)
     questions.require_match(benchmark)
 
 
-def find_deviations(files: Sequence[Path], requests: pl.DataFrame, frames: int | None) -> list[ImportProblem]:
-    """Return the deviations in the harness's settings; each is listed once."""
+def find_deviations(files: Sequence[Path], requests: pl.DataFrame, frame_count: int | None) -> list[ImportProblem]:
+    """Return the deviations of the harness's settings, each once."""
     tasks = {match["task"] for path in files if (match := LOG_NAME.fullmatch(path.name))}
     max_tokens = int(requests["max_tokens"].max() or 0)  # type: ignore[arg-type]
     problems = []
@@ -94,7 +95,7 @@ def find_deviations(files: Sequence[Path], requests: pl.DataFrame, frames: int |
             continue
         run = get_object(settings, "config")
         frame_arguments = FRAMES_ARGUMENT.findall(str(run.get("model_args")))  # an object, or `a=1,b=2`
-        mismatches = [f"{name}={value}" for name, value in frame_arguments if frames and int(value) != frames]
+        mismatches = [f"{name}={value}" for name, value in frame_arguments if frame_count and int(value) != frame_count]
         problems += [ImportProblem(str(path), None, mismatch, DIFFERENT_FRAMES) for mismatch in mismatches]
         problems += [
             ImportProblem(str(path), None, f"{task}: {limit}, here {max_tokens}", FEWER_TOKENS)

@@ -1,7 +1,7 @@
 """MMBench-Video's answer files in the format of VLMEvalKit: predictions by index, and their ratings.
 
-The name `<model>_MMBench_Video_8frame_nopack.xlsx` means 8 frames (`1fps`: one frame per second) and one question per
-prompt (`pack`: all questions of a video in one prompt).
+A name such as `<model>_MMBench_Video_8frame_nopack.xlsx` says that the model received 8 frames (`1fps`: one frame per
+second) and one question per prompt (`pack`: all questions of a video in one prompt).
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from reprise.benchmarks.annotations import to_items
-from reprise.benchmarks.mmbench_video.taxonomy import LEAF_TAG, LETTERS, ROTATION_STEP
+from reprise.benchmarks.mmbench_video.taxonomy import IMAGE_OPTION_LETTERS, LEAF_TAG, ROTATION_STEP
 from reprise.core.errors import UserError
 from reprise.core.files import atomic_path
 from reprise.external import EXTERNAL_FAILURE, NO_ANSWER, RATING_WITHOUT_TEXT, AnswerFiles, AnswerReader, AnswerWriter
@@ -25,15 +25,15 @@ from reprise.external.answers import (
     ImportedAnswers,
     ImportProblem,
     QuestionMatcher,
-    filter_by_frames,
+    filter_by_frame_count,
     parse_frame_count,
     read_sheet_rows,
-    select_by_frames,
+    select_by_frame_count,
 )
 from reprise.models.base import Answer
 
 FILE_SUFFIXES = (".tsv", ".xlsx", ".json")
-# Patterns of the data set of each form of question in the harness's file names.
+# Patterns of the data sets in the harness's file names.
 MMBENCH_VIDEO_NAME, MMBENCH_NAME, MMSTAR_NAME = (
     re.compile(pattern) for pattern in ("MMBench[-_]Video", "MMBench_(?!Video)", "MMStar")
 )
@@ -44,9 +44,9 @@ DATA_SETS = {
     "circular": MMBENCH_NAME,
     "choice": MMSTAR_NAME,
 }
-RATINGS = (("index", "score"), ("index", "rating"))
-CHOICES = ("index", "answer", "prediction")
-PREDICTIONS = (("index", "prediction"), *RATINGS)
+RATING_COLUMN_SETS = (("index", "score"), ("index", "rating"))
+CHOICE_COLUMNS = ("index", "answer", "prediction")
+PREDICTION_COLUMN_SETS = (("index", "prediction"), *RATING_COLUMN_SETS)
 # The harness writes this text in place of an answer if an API fails.
 FAILURE_TEXT = "Failed to obtain answer via API."
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -61,28 +61,30 @@ UNANSWERED = Answer(error=NO_ANSWER)
 # --- choice of files -------------------------------------------------------------------------------------------------
 
 
-def _files(form: str, folder: Path, frames: int | None) -> list[Path]:
-    """Return the table of predictions with the run's number of frames, or a table of ratings if there is no other."""
-    [candidates] = _candidates(form, folder)
-    return _require_single(filter_by_frames(candidates, frames) or select_by_frames(candidates, frames, folder), folder)
+def _find_files(form: str, folder: Path, frame_count: int | None) -> list[Path]:
+    """Return the table of predictions, or else of ratings, with the run's number of frames."""
+    [candidates] = _find_candidates(form, folder)
+    return _require_single(
+        filter_by_frame_count(candidates, frame_count) or select_by_frame_count(candidates, frame_count, folder), folder
+    )
 
 
-def _candidates(form: str, folder: Path) -> list[list[Path]]:
-    """Return the tables of predictions of a form, or else of ratings, except names with another kind of packing."""
-    tables = _tables(form, folder, is_rated=False) or _tables(form, folder, is_rated=True)
+def _find_candidates(form: str, folder: Path) -> list[list[Path]]:
+    """Return the tables of predictions, or else of ratings, without those whose names state another packing."""
+    tables = _find_tables(form, folder, is_rated=False) or _find_tables(form, folder, is_rated=True)
     packings = {path: PACKING.search(path.stem) for path in tables}
     return [[path for path, packing in packings.items() if packing is None or FORM_BY_PACKING[packing[1]] == form]]
 
 
 def find_rating_files(folder: Path) -> list[Path]:
-    """Return the table of ratings: the one that the harness names `..._score`, or else the only one."""
+    """Return the table of ratings: the harness's `..._score`, or else the only table."""
     return _require_single(
-        _tables("unpacked", folder, is_rated=True) or _tables("unpacked", folder, is_rated=False), folder
+        _find_tables("unpacked", folder, is_rated=True) or _find_tables("unpacked", folder, is_rated=False), folder
     )
 
 
 def find_judge_ratings(predictions: Path, names: Sequence[str]) -> list[Path]:
-    """Return the table `<predictions>_<judge>_score`, or the table of predictions itself if it has this name."""
+    """Return the table `<predictions>_<judge>_score`; it may be the table of predictions itself."""
     endings = [f"_{name}_score" for name in names]
     if predictions.stem.endswith(tuple(endings)):
         return [predictions]
@@ -90,8 +92,8 @@ def find_judge_ratings(predictions: Path, names: Sequence[str]) -> list[Path]:
     return [path for path in paths if path.is_file()][:1]
 
 
-def _tables(form: str, folder: Path, *, is_rated: bool) -> list[Path]:
-    """Return the tables with the form's data set in their names, or else those without the name of any data set.
+def _find_tables(form: str, folder: Path, *, is_rated: bool) -> list[Path]:
+    """Return the tables whose names contain the form's data set, or else those whose names contain no data set.
 
     The harness's files `..._rating.json` (means) and `..._result` (rewritten predictions) are skipped.
     """
@@ -112,17 +114,23 @@ def _require_single(tables: Sequence[Path], folder: Path) -> list[Path]:
     return list(tables)
 
 
-def _deviations(form: str, files: Sequence[Path], requests: pl.DataFrame, frames: int | None) -> list[ImportProblem]:
-    """Return the deviations from a run with this number of frames per clip, according to the file names."""
+def _find_deviations(
+    form: str, files: Sequence[Path], requests: pl.DataFrame, frame_count: int | None
+) -> list[ImportProblem]:
+    """Return the deviations from a run, according to the file names."""
     deviations = []
     for path in files:
-        packing, rate, number = PACKING.search(path.stem), FRAME_RATE.search(path.stem), parse_frame_count(path)
+        packing, frame_rate, file_frame_count = (
+            PACKING.search(path.stem),
+            FRAME_RATE.search(path.stem),
+            parse_frame_count(path),
+        )
         if packing and form == "packed" and not requests["system"].str.contains(PACKED_PROMPT, literal=True).all():
             deviations.append((path, packing[1], DIFFERENT_PROMPT))
-        if rate and frames is not None:
-            deviations.append((path, rate[1], DIFFERENT_FRAMES))
-        if number is not None and number != frames:
-            deviations.append((path, f"{number} frames", DIFFERENT_FRAMES))
+        if frame_rate and frame_count is not None:
+            deviations.append((path, frame_rate[1], DIFFERENT_FRAMES))
+        if file_frame_count is not None and file_frame_count != frame_count:
+            deviations.append((path, f"{file_frame_count} frames", DIFFERENT_FRAMES))
     return [ImportProblem(str(path), None, detail, problem) for path, detail, problem in deviations]
 
 
@@ -130,73 +138,76 @@ def _deviations(form: str, files: Sequence[Path], requests: pl.DataFrame, frames
 
 
 def _read_unpacked(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    by_index = _by_index(files, items)
+    by_index = _read_answers_by_item(files, items)
     request_items = requests.select("request_id", "item_id").iter_rows()
     answers = {request: by_index.answers.get(item, UNANSWERED) for request, item in request_items}
     return ImportedAnswers(answers, by_index.problems)
 
 
 def _read_packed(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    """Return the answers, those of one video packed into one reply; it fails only if all of them failed."""
-    by_index, items_by_clip = _by_index(files, items), dict(items.group_by("clip_id").agg("item_id").iter_rows())
+    """Return one answer per video with the answers to all of its questions; it fails if all of these failed."""
+    by_index, items_by_clip = (
+        _read_answers_by_item(files, items),
+        dict(items.group_by("clip_id").agg("item_id").iter_rows()),
+    )
     answers = {}
     for request, clip in requests.select("request_id", "clip_id").iter_rows():
         clip_answers = {item: by_index.answers.get(item, UNANSWERED) for item in items_by_clip.get(clip, ())}
         texts = {item: answer.text for item, answer in clip_answers.items() if not answer.error}
         errors = {answer.error for answer in clip_answers.values()}
-        failed = Answer(error=errors.pop() if len(errors) == 1 else NO_ANSWER)
-        answers[request] = Answer(text=json.dumps(texts, ensure_ascii=False)) if texts else failed
+        failed_answer = Answer(error=errors.pop() if len(errors) == 1 else NO_ANSWER)
+        answers[request] = Answer(text=json.dumps(texts, ensure_ascii=False)) if texts else failed_answer
     return ImportedAnswers(answers, by_index.problems)
 
 
-def _by_index(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
+def _read_answers_by_item(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
     """Return the answers by item id instead of by request."""
     imported = ImportedAnswers()
-    for location, column, cell in _cells(files, items, PREDICTIONS, imported):
-        imported.add(
-            location.id, _as_answer(cell) if column == "prediction" else Answer(error=RATING_WITHOUT_TEXT), location
+    for location, column, cell in _read_cells(files, items, PREDICTION_COLUMN_SETS, imported):
+        imported.add_answer(
+            location.id, _parse_answer(cell) if column == "prediction" else Answer(error=RATING_WITHOUT_TEXT), location
         )
     return imported
 
 
-def _as_answer(cell: str) -> Answer:
+def _parse_answer(cell: str) -> Answer:
     if FAILURE_TEXT in cell:
         return Answer(error=EXTERNAL_FAILURE)
     return Answer(text=cell) if cell.strip() else UNANSWERED
 
 
 def _read_choices(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    """Return answers about images; the right letter identifies a rotation, in either direction of rotating."""
+    """Return answers about images; the correct letter identifies the rotation, whatever its direction."""
     requests_by_key = {
         (row["item_id"].split("/")[1], row["expected"]): row["request_id"] for row in requests.iter_rows(named=True)
     }
     imported = ImportedAnswers()
     for path in files:
-        for row in read_sheet_rows(path, imported, CHOICES, value="prediction")[1]:
+        for row in read_sheet_rows(path, imported, CHOICE_COLUMNS, value_column="prediction")[1]:
             location = FileLocation(path, row.line, WHOLE_NUMBER.sub(r"\1", row.cells["index"].strip()))
             first_index = str(int(location.id) % ROTATION_STEP) if location.id.isdigit() else location.id
             request = requests_by_key.get((first_index, row.cells["answer"].strip()))
             if request is None:
                 imported.add_problems(location, UNKNOWN_ID)
             else:
-                imported.add(request, _as_answer(row.cells["prediction"]), location)
+                imported.add_answer(request, _parse_answer(row.cells["prediction"]), location)
     return imported
 
 
 def read_ratings(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
     """Return the ratings by index as replies of a judge; the harness writes -1 for a missing rating."""
     imported = ImportedAnswers()
-    for location, _, cell in _cells(files, items, RATINGS, imported):
-        imported.add(location.id, Answer(text=WHOLE_NUMBER.sub(r"\1", cell.strip())), location)
+    for location, _, cell in _read_cells(files, items, RATING_COLUMN_SETS, imported):
+        imported.add_answer(location.id, Answer(text=WHOLE_NUMBER.sub(r"\1", cell.strip())), location)
     return imported
 
 
-def _cells(
-    files: Sequence[Path], items: pl.DataFrame, choices: Sequence[Sequence[str]], imported: ImportedAnswers
+def _read_cells(
+    files: Sequence[Path], items: pl.DataFrame, column_sets: Sequence[Sequence[str]], imported: ImportedAnswers
 ) -> Iterator[tuple[FileLocation, str, str]]:
     """Yield location (with the item's id), column and cell of every row that matches a question of the release."""
     for path in files:
-        columns, rows = read_sheet_rows(path, imported, *choices, value=choices[0][1])
+        columns, rows = read_sheet_rows(path, imported, *column_sets, value_column=column_sets[0][1])
         questions = QuestionMatcher(items)
         for row in rows:
             location = FileLocation(path, row.line, WHOLE_NUMBER.sub(r"\1", row.cells["index"].strip()))
@@ -221,40 +232,42 @@ def _write_unpacked(folder: Path, name: str, items: pl.DataFrame, answered_reque
 
 
 def _write_choices(folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame) -> list[Path]:
-    rows: list[Sequence[str]] = [("index", *LETTERS, "answer", "prediction")]
+    rows: list[Sequence[str]] = [("index", *IMAGE_OPTION_LETTERS, "answer", "prediction")]
     for row in answered_requests.iter_rows(named=True):
         index, rotation = row["item_id"].split("/")[1], int(row["role"].removeprefix("rotation"))
-        number = str(int(index) + ROTATION_STEP * rotation) if rotation else index
-        options = [*row["option_texts"], *[""] * (len(LETTERS) - len(row["option_texts"]))]
-        rows.append((number, *options, row["expected"], "" if row["error"] else row["text"]))
+        image_index = str(int(index) + ROTATION_STEP * rotation) if rotation else index
+        options = [*row["option_texts"], *[""] * (len(IMAGE_OPTION_LETTERS) - len(row["option_texts"]))]
+        rows.append((image_index, *options, row["expected"], "" if row["error"] else row["text"]))
     return [_write_sheet(folder / f"{name}_{answered_requests['item_id'][0].split('/')[0]}.xlsx", rows)]
 
 
 def _write_sheet(path: Path, rows: Sequence[Sequence[str]]) -> Path:
-    """Write the harness's table without control characters; the cell of a failed answer is blank."""
+    """Write a table in the harness's format, without control characters."""
     from openpyxl import Workbook
 
     book = Workbook(write_only=False)
-    for number, row in enumerate(rows, start=1):
-        for column, text in enumerate(row, start=1):
+    for row_number, row in enumerate(rows, start=1):
+        for column_number, text in enumerate(row, start=1):
             # Store every cell as text, so that no answer becomes a formula.
-            book.active.cell(number, column, CONTROL_CHARACTERS.sub("", text)).data_type = "s"
+            book.active.cell(row_number, column_number, CONTROL_CHARACTERS.sub("", text)).data_type = "s"
     with atomic_path(path) as temporary:
         book.save(temporary)
     return path
 
 
-def _answers(form: str, read: AnswerReader, write: "AnswerWriter | None" = None) -> AnswerFiles:
-    deviations = partial(_deviations, form)
-    return AnswerFiles(partial(_files, form), partial(_candidates, form), read, write, find_deviations=deviations)
+def _create_answer_files(form: str, read: AnswerReader, write: "AnswerWriter | None" = None) -> AnswerFiles:
+    deviations = partial(_find_deviations, form)
+    return AnswerFiles(
+        partial(_find_files, form), partial(_find_candidates, form), read, write, find_deviations=deviations
+    )
 
 
 # The harness has no file format for packed replies, only for the answers in them. It does not support other sets of
-# videos, so answers about these are read by question id.
+# videos; their answers are matched by question id.
 FORMS = {
-    "unpacked": _answers("unpacked", _read_unpacked, _write_unpacked),
-    "packed": _answers("packed", _read_packed),
-    "set_choice": _answers("set_choice", _read_unpacked),
-    "circular": _answers("circular", _read_choices, _write_choices),
-    "choice": _answers("choice", _read_choices, _write_choices),
+    "unpacked": _create_answer_files("unpacked", _read_unpacked, _write_unpacked),
+    "packed": _create_answer_files("packed", _read_packed),
+    "set_choice": _create_answer_files("set_choice", _read_unpacked),
+    "circular": _create_answer_files("circular", _read_choices, _write_choices),
+    "choice": _create_answer_files("choice", _read_choices, _write_choices),
 }

@@ -18,7 +18,7 @@ from reprise.external.answers import (
     get_object,
     get_text,
     read_responses,
-    select_by_frames,
+    select_by_frame_count,
     write_responses,
 )
 
@@ -32,15 +32,15 @@ TASK_FILE_MARKERS = {
 }
 
 
-def _candidates(marker: str, folder: Path) -> list[list[Path]]:
-    """Return the files in the authors' folder of the task, or with its marker in their names, or without any marker."""
+def _find_candidates(marker: str, folder: Path) -> list[list[Path]]:
+    """Return the files in the authors' folder of a task, or else those with its marker, or else with no marker."""
     task_folder = folder / f"temporalbench_{marker}"
     if task_folder.is_dir():
         return [sorted(task_folder.glob("*.jsonl"))]
     files = sorted(folder.glob("*.jsonl"))
-    marked = [path for path in files if marker in path.name]
-    unmarked = [path for path in files if not any(name in path.name for name in TASK_FILE_MARKERS.values())]
-    return [marked or unmarked]
+    marked_files = [path for path in files if marker in path.name]
+    unmarked_files = [path for path in files if not any(name in path.name for name in TASK_FILE_MARKERS.values())]
+    return [marked_files or unmarked_files]
 
 
 def _read(
@@ -57,17 +57,17 @@ def _read(
 
 
 def _identify(task: str, entry: Mapping[str, Any]) -> tuple[str, str]:
-    """Return item id and question of a line, from the entry of the release inside the metric."""
+    """Return item id and question of a line, from the release's entry in the field of the metric."""
     item = get_object(entry, "temporalbench_score", "item")
     return f"{task}/{get_text(item, 'idx')}", get_text(item, "question") or get_text(entry, "input")
 
 
-def _answers(form: str, task: str, scored_part: ScoredPart = "element") -> AnswerFiles:
+def _create_answer_files(form: str, task: str, scored_part: ScoredPart = "element") -> AnswerFiles:
     """Return the answer files of a form; `scored_part` is the part of a response that the authors' scorer compares."""
     marker = TASK_FILE_MARKERS[form]
 
-    def find(folder: Path, frames: int | None) -> list[Path]:
-        return select_by_frames(_candidates(marker, folder)[0], frames, folder)
+    def find(folder: Path, frame_count: int | None) -> list[Path]:
+        return select_by_frame_count(_find_candidates(marker, folder)[0], frame_count, folder)
 
     def write(folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame) -> list[Path]:
         return [
@@ -76,7 +76,7 @@ def _answers(form: str, task: str, scored_part: ScoredPart = "element") -> Answe
 
     return AnswerFiles(
         find,
-        partial(_candidates, marker),
+        partial(_find_candidates, marker),
         partial(_read, task, scored_part),
         write,
         find_settings_files=lmms_eval.find_settings_files,
@@ -85,10 +85,10 @@ def _answers(form: str, task: str, scored_part: ScoredPart = "element") -> Answe
 
 
 FORMS = {
-    "short": _answers("short", "short"),
-    "long": _answers("long", "long"),
-    "caption": _answers("caption", "caption", "text"),
-    # Both kinds of four options share the same items.
-    "centralized": _answers("centralized", CENTRAL),
-    "decentralized": _answers("decentralized", CENTRAL),
+    "short": _create_answer_files("short", "short"),
+    "long": _create_answer_files("long", "long"),
+    "caption": _create_answer_files("caption", "caption", "text"),
+    # The two forms with four options have the same items.
+    "centralized": _create_answer_files("centralized", CENTRAL),
+    "decentralized": _create_answer_files("decentralized", CENTRAL),
 }

@@ -39,11 +39,11 @@ class SheetAnswers(NamedTuple):
     """The answers in a row of a file."""
 
     location: FileLocation
-    answers: dict[str, str]  # column -> cell
+    cell_by_column: dict[str, str]  # column -> cell
 
 
 def _read(pairs: ColumnPairs, files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    """Return the answers by test, video and event; rows of the same event keep the order of the file."""
+    """Return the answers by test, video and event; rows of the same event stay in the order of the file."""
     imported = ImportedAnswers()
     rows: dict[str, list[SheetAnswers]] = {}
     for path in files:
@@ -54,10 +54,10 @@ def _read(pairs: ColumnPairs, files: Sequence[Path], items: pl.DataFrame, reques
             rows.setdefault(event, []).append(SheetAnswers(FileLocation(path, sheet_row.line, event), answers))
     requests_by_role = {(row["item_id"], row["role"]): row for row in requests.iter_rows(named=True)}
     for item_id, row in match_rows(rows, items["item_id"], requests["item_id"], imported):
-        for column, cell in row.answers.items():
+        for column, cell in row.cell_by_column.items():
             if request := requests_by_role.get((item_id, ROLE_BY_COLUMN[column])):
-                answer = _answer(column, cell, request, row.location, imported)
-                imported.add(request["request_id"], answer, row.location)
+                answer = _parse_answer(column, cell, request, row.location, imported)
+                imported.add_answer(request["request_id"], answer, row.location)
     return imported
 
 
@@ -67,7 +67,7 @@ def match_rows(
     request_ids: Iterable[str],
     imported: ImportedAnswers,
 ) -> list[tuple[str, SheetAnswers]]:
-    """Return pairs of item id and row, matched by their order within an event.
+    """Return pairs of item id and row; rows and items of an event are matched by their order.
 
     Args:
         rows: Rows by event, in the order of the file; an event is the common prefix of the ids of its samples.
@@ -76,7 +76,7 @@ def match_rows(
         imported: Receives the problems of the rows.
 
     Raises:
-        UserError: The numbers of rows fit neither the samples of the release nor those of this run.
+        UserError: The number of rows of an event equals neither that of the release's samples nor that of this run's.
     """
     released_samples, run_samples = (
         group_by_key(dict.fromkeys(ids), lambda item_id: item_id.rpartition("/")[0])
@@ -87,12 +87,12 @@ def match_rows(
             imported.add_problems(row.location, UNKNOWN_ID)
     events = [event for event in rows if event in released_samples]
     mismatches_by_samples = [
-        [event for event in events if len(rows[event]) != len(samples.get(event, ()))]
-        for samples in (released_samples, run_samples)
+        [event for event in events if len(rows[event]) != len(sample_ids.get(event, ()))]
+        for sample_ids in (released_samples, run_samples)
     ]
-    for samples, mismatches in zip((released_samples, run_samples), mismatches_by_samples, strict=True):
+    for sample_ids, mismatches in zip((released_samples, run_samples), mismatches_by_samples, strict=True):
         if not mismatches:
-            return [pair for event in events for pair in zip(samples[event], rows[event], strict=True)]
+            return [pair for event in events for pair in zip(sample_ids[event], rows[event], strict=True)]
     event = min(mismatches_by_samples, key=len)[0]
     first = rows[event][0].location
     raise UserError(
@@ -103,7 +103,7 @@ def match_rows(
     )
 
 
-def _answer(
+def _parse_answer(
     column: str, cell: str, request: Mapping[str, Any], location: FileLocation, imported: ImportedAnswers
 ) -> Answer:
     if column in SCORES:
@@ -115,14 +115,14 @@ def _answer(
         return Answer(scores=(score,) if len(request["options"]) == 1 else (score, 1 - score))
     if not cell.strip():
         return Answer(error=NO_ANSWER)
-    # The authors' script counts other predictions as missing, but a robust extractor may still parse them.
+    # The authors' script counts other predictions as missing, but the extractor `robust` may parse them.
     return Answer(text=cell, error=UNEXPECTED_PREDICTION if column in PREDICTIONS and cell not in ("Yes", "No") else "")
 
 
 def _write(
-    pairs: ColumnPairs, folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame
+    pairs: ColumnPairs, folder: Path, model_name: str, items: pl.DataFrame, answered_requests: pl.DataFrame
 ) -> list[Path]:
-    """Write one csv per test; a failed score is blank and a failed text answer is `error`."""
+    """Write one csv per test; a failed score is written as a blank cell, a failed text answer as `error`."""
     has_scores = answered_requests["scores"].list.len().fill_null(0).max() != 0
     columns = pairs[0] if has_scores else pairs[-1]
     answers = {(row["item_id"], row["role"]): row for row in answered_requests.iter_rows(named=True)}
@@ -131,16 +131,16 @@ def _write(
         lines = []
         for item_id in rows["item_id"]:
             _, video, event, _ = item_id.rsplit("/", 3)
-            events = "[" + ", ".join(f'"{part}"' for part in event.split("-")) + "]" if "-" in event else event
-            cells = (_cell(column, answers[item_id, ROLE_BY_COLUMN[column]]) for column in columns)
-            lines.append((test, video, events, *cells))
+            event_cell = "[" + ", ".join(f'"{part}"' for part in event.split("-")) + "]" if "-" in event else event
+            cells = (_format_cell(column, answers[item_id, ROLE_BY_COLUMN[column]]) for column in columns)
+            lines.append((test, video, event_cell, *cells))
         paths.append(folder / f"{test}.csv")
         with atomic_path(paths[-1]) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
             csv.writer(stream, lineterminator="\n").writerows([(*ID_COLUMNS, *columns), *lines])
     return paths
 
 
-def _cell(column: str, row: Mapping[str, Any]) -> str:
+def _format_cell(column: str, row: Mapping[str, Any]) -> str:
     if column not in SCORES:
         return "error" if row["error"] else str(row["text"])
     scores = row["scores"]
@@ -151,8 +151,8 @@ def _cell(column: str, row: Mapping[str, Any]) -> str:
     return repr(scores[0] / sum(scores)) if sum(scores) > 0 else ""
 
 
-def _answers(*pairs: tuple[str, str]) -> AnswerFiles:
-    """Return the answer files of a form: all csv files of a folder, since their rows name the test."""
+def _create_answer_files(*pairs: tuple[str, str]) -> AnswerFiles:
+    """Return the answer files of a form: all csv files of a folder; each row names its test."""
     return AnswerFiles(
         find=lambda folder, frames: sorted(folder.glob("*.csv")),
         find_candidates=lambda folder: [[path] for path in sorted(folder.glob("*.csv"))],
@@ -162,4 +162,8 @@ def _answers(*pairs: tuple[str, str]) -> AnswerFiles:
     )
 
 
-FORMS = {"entail": _answers(SCORES, PREDICTIONS), "similarity": _answers(SCORES), "mc": _answers(CHOICES)}
+FORMS = {
+    "entail": _create_answer_files(SCORES, PREDICTIONS),
+    "similarity": _create_answer_files(SCORES),
+    "mc": _create_answer_files(CHOICES),
+}

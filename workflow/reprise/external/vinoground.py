@@ -1,6 +1,6 @@
 """Vinoground's answer files `textscore-response.jsonl` and `videoscore-response.jsonl`: `{idx, response}` per line.
 
-lmms-eval logs both kinds into one file, with the id and the kind of a line in `vinoground_score`.
+lmms-eval logs both kinds into one file; `vinoground_score` has the id and the kind of a line.
 """
 
 import re
@@ -17,7 +17,7 @@ from reprise.external.answers import (
     get_object,
     get_text,
     read_responses,
-    select_by_frames,
+    select_by_frame_count,
     write_responses,
 )
 
@@ -25,16 +25,16 @@ FILE_NAMES = {"text": "textscore", "video": "videoscore"}
 LOG_NAME = re.compile(r".*samples_vinoground.*\.jsonl")
 
 
-def _files(folder: Path, frames: int | None) -> list[Path]:
-    """Return one file of each kind; the authors' runners put the number of frames into the name."""
-    files = [path for group in _candidates(folder) for path in select_by_frames(group, frames, folder)]
+def _find_files(folder: Path, frame_count: int | None) -> list[Path]:
+    """Return one file of each kind; names of the authors' files contain the number of frames."""
+    files = [path for group in _find_candidates(folder) for path in select_by_frame_count(group, frame_count, folder)]
     if len({bool(LOG_NAME.fullmatch(path.name)) for path in files}) > 1:
         names = ", ".join(path.name for path in files)
         raise UserError(f"{folder}: found {names}: answers in the authors' files and in a log. Keep one of the two.")
     return files
 
 
-def _candidates(folder: Path) -> list[list[Path]]:
+def _find_candidates(folder: Path) -> list[list[Path]]:
     """Return the files of each kind and the logs of both kinds, for any number of frames."""
     names = [*(re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl") for kind in FILE_NAMES.values()), LOG_NAME]
     return [[path for path in sorted(folder.iterdir()) if name.fullmatch(path.name)] for name in names]
@@ -67,8 +67,8 @@ def _write(folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.D
 
 FORMS = {
     "questions": AnswerFiles(
-        _files,
-        _candidates,
+        _find_files,
+        _find_candidates,
         _read,
         _write,
         find_settings_files=lmms_eval.find_settings_files,

@@ -1,1 +1,1 @@
-"""Answer extraction: it finds the option that an answer chooses, or the rating that a judge gives."""
+"""Answer extraction: find the option that an answer chooses, or the rating that a judge's reply gives."""

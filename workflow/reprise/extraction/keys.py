@@ -1,4 +1,4 @@
-"""Settings of answer extraction, and `patterns:`, rules of a protocol or a model that `robust` tries first."""
+"""Define the settings of answer extraction, among them the `patterns:` of a protocol or a model."""
 
 import re
 
@@ -9,10 +9,10 @@ from reprise.core.settings import Key, Settings, setting_error
 
 
 class Pattern(Settings):
-    """An extraction rule of a protocol or a model."""
+    """An extraction rule of a protocol or a model, which `robust` tries before its own rules."""
 
     name: str = Field(max_length=60, pattern=PHRASE)
-    """Name of the rule; verdicts record it in the column `extracted_by`."""
+    """Name of the rule in the column `extracted_by`."""
     pattern: str = Field(min_length=1, max_length=500)
     """Python regular expression, matched on the cleaned answer without regard to case. Its group `option` is the chosen
     option: `I vote for (?P<option>[AB])`."""

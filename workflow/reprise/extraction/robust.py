@@ -1,4 +1,4 @@
-"""The extractor `robust`: clean an answer and try the rules of `rules.py`; an ambiguous answer is unparsed."""
+"""Extract answers by `robust`: clean an answer and try the rules of `rules.py`; an ambiguous answer is unparsed."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,9 +32,9 @@ WORD_ENDING, DOUBLED_CONSONANT = re.compile(r"(?<=\w\w)(?:ing|ed|es|e|s)$"), re.
 
 
 def clean_answer(text: str | None) -> str:
-    """Return an answer without its chain of thought, markup, an invented dialogue or the middle of a long text."""
-    remainder = THOUGHT_ENDS.split(text or "")[-1]
-    answer = THOUGHT_STARTS.split(remainder)[0] if remainder == text else remainder
+    """Return an answer without chain of thought, markup, invented dialogue and the middle of a long text."""
+    text_after_thought = THOUGHT_ENDS.split(text or "")[-1]
+    answer = THOUGHT_STARTS.split(text_after_thought)[0] if text_after_thought == text else text_after_thought
     answer = INVENTED_DIALOGUE.split(answer, maxsplit=1)[0]
     if len(answer) > HEAD_CHARS + TAIL_CHARS:
         answer = f"{answer[:HEAD_CHARS]}\n{answer[-TAIL_CHARS:]}"
@@ -45,37 +45,31 @@ def clean_answer(text: str | None) -> str:
 
 
 def extract_robust(
-    text: str | None, options: Sequence[str], texts: Sequence[str] = (), extra_rules: Sequence[Rule] = ()
+    text: str | None, options: Sequence[str], option_texts: Sequence[str] = (), extra_rules: Sequence[Rule] = ()
 ) -> Extraction:
     """Return the option that an answer chooses and the rule that matched.
 
     Args:
         text: The answer; `None` is treated as an empty one.
         options: Names of the options, such as `A` and `B`, or `Yes` and `No`.
-        texts: Text of each option, if the options have texts.
+        option_texts: Text of each option, if the options have texts.
         extra_rules: Rules of the protocol or the model, which are tried before those of `rules.py`.
     """
     answer = clean_answer(text)
     options_by_name = {option.lower(): option for option in options}
-    extracted = resolve_hits(find_hits(answer, extra_rules)) if extra_rules else None
-    if extracted is None and options_by_name.keys() == YES_NO:
-        extracted = extract_yes_no(answer)
-    elif extracted is None and any(
+    extraction = resolve_hits(find_hits(answer, extra_rules)) if extra_rules else None
+    if extraction is None and options_by_name.keys() == YES_NO:
+        extraction = extract_yes_no(answer)
+    elif extraction is None and any(
         option not in extraction_rules.ORDINALS and option not in "EF" for option in options
     ):
-        extracted = Extraction(answer.strip(" ."), "option's text")
-    elif extracted is None and {_normalise(text) for text in texts} == YES_NO:
-        letter, word = extract_choice(answer, options, ()), extract_yes_no(answer)  # The two must agree.
-        matches = [
-            option for option, text in zip(options, texts, strict=True) if word.value and _normalise(text) == word.value
-        ]
-        extracted = letter
-        if matches and letter.value != matches[0]:
-            extracted = UNPARSED if letter.value else Extraction(matches[0], word.rule)
-    elif extracted is None:
-        extracted = extract_choice(answer, options, texts)
-    option = options_by_name.get(extracted.value.lower())
-    return Extraction(option, extracted.rule) if option else UNPARSED
+        extraction = Extraction(answer.strip(" ."), "option's text")
+    elif extraction is None and {_normalise(text) for text in option_texts} == YES_NO:
+        extraction = _extract_yes_no_choice(answer, options, option_texts)
+    elif extraction is None:
+        extraction = extract_choice(answer, options, option_texts)
+    option = options_by_name.get(extraction.value.lower())
+    return Extraction(option, extraction.rule) if option else UNPARSED
 
 
 def extract_yes_no(answer: str) -> Extraction:
@@ -89,18 +83,28 @@ def extract_yes_no(answer: str) -> Extraction:
     return resolve_hits(hit for rule, text in text_by_rule for hit in find_hits(text, (rule,))) or UNPARSED
 
 
-def extract_choice(answer: str, options: Sequence[str], texts: Sequence[str]) -> Extraction:
+def _extract_yes_no_choice(answer: str, options: Sequence[str], option_texts: Sequence[str]) -> Extraction:
+    """Return the option of a choice between the texts Yes and No; the answer's letter and word must agree."""
+    letter, word = extract_choice(answer, options, ()), extract_yes_no(answer)
+    texts = zip(options, option_texts, strict=True)
+    word_option = next((option for option, text in texts if _normalise(text) == word.value), None)
+    if word_option is None or letter.value == word_option:
+        return letter
+    return UNPARSED if letter.value else Extraction(word_option, word.rule)
+
+
+def extract_choice(answer: str, options: Sequence[str], option_texts: Sequence[str]) -> Extraction:
     """Return the option that a cleaned answer chooses by its letter or its text."""
-    extracted = resolve_hits(find_hits(mark_options(answer, options, texts), extraction_rules.CHOICE_RULES))
-    if extracted is None and texts:
-        answer_words = _content_words(_without_list(answer, options).split("\n", 1)[0])
+    extraction = resolve_hits(find_hits(mark_options(answer, options, option_texts), extraction_rules.CHOICE_RULES))
+    if extraction is None and option_texts:
+        answer_words = _find_content_words(_remove_option_list(answer, options).split("\n", 1)[0])
         matches = [
             option
-            for option, text in zip(options, texts, strict=True)
-            if _has_same_words(answer_words, _content_words(text))
+            for option, text in zip(options, option_texts, strict=True)
+            if _have_same_words(answer_words, _find_content_words(text))
         ]
-        extracted = Extraction(matches[0], extraction_rules.NEAR_MATCH) if len(matches) == 1 else UNPARSED
-    return extracted or UNPARSED
+        extraction = Extraction(matches[0], extraction_rules.NEAR_MATCH) if len(matches) == 1 else UNPARSED
+    return extraction or UNPARSED
 
 
 def _normalise(text: str) -> str:
@@ -130,28 +134,28 @@ def find_hits(text: str, rules: Iterable[Rule]) -> Iterator[Hit]:
 
 
 def resolve_hits(hits: Iterable[Hit]) -> Extraction | None:
-    """Return the option of the last final statement, else of all other statements, else of the first rule with a hit.
+    """Return the extraction that the hits of all rules decide.
 
-    Without hits the result is None. If the hits that count disagree, it is `UNPARSED`.
+    The last hit of a rule with the policy `last` decides. Without such hits, all hits of rules with the policy
+    `agreeing` decide, else all hits of the first rule that has hits. The result is None without hits, and `UNPARSED` if
+    the deciding hits disagree.
     """
     all_hits = list(hits)
     final_hits = [hit for hit in all_hits if hit.rule.match_policy == "last"]
     if final_hits:
-        last = max(final_hits, key=lambda hit: hit.position)
-        return Extraction(last.value, last.rule.name)
-    statements = [hit for hit in all_hits if hit.rule.match_policy == "agreeing"]
-    statements = statements or [hit for hit in all_hits if hit.rule.name == all_hits[0].rule.name]
-    if not statements:
+        last_hit = max(final_hits, key=lambda hit: hit.position)
+        return Extraction(last_hit.value, last_hit.rule.name)
+    decisive_hits = [hit for hit in all_hits if hit.rule.match_policy == "agreeing"]
+    decisive_hits = decisive_hits or [hit for hit in all_hits if hit.rule.name == all_hits[0].rule.name]
+    if not decisive_hits:
         return None
-    return (
-        Extraction(statements[0].value, statements[0].rule.name)
-        if len({hit.value for hit in statements}) == 1
-        else UNPARSED
-    )
+    if len({hit.value for hit in decisive_hits}) > 1:
+        return UNPARSED
+    return Extraction(decisive_hits[0].value, decisive_hits[0].rule.name)
 
 
-# A list of options repeats the question or weighs the options. An answer that names several options together chooses
-# none of them.
+# A list of options repeats the question or weighs the options, so it is removed. An answer that names several options
+# together chooses none of them.
 LIST_LINE = re.compile(
     r"^\W{0,3}(?:(?:Option|Caption|Sentence|Segment) )?\(?([A-F])(?:\)?[.:)]| [-–] |\W*$)[^\n]*$", re.M
 )
@@ -174,13 +178,13 @@ SEGMENT_NOUNS = "(?:video )?(?:segment|clip|video|part|half|one)(?: of the (?:vi
 SENTENCE_ENDS = frozenset(("", *'.,;!\n")]'))
 
 
-def mark_options(answer: str, options: Sequence[str], texts: Sequence[str]) -> str:
-    """Replace the labels and texts of options in a cleaned answer by marks, which `rules.py` describes."""
-    marked_answer = _without_list(LAST_LINE.sub(r"\1: ", answer), options)
-    normalised = [text.translate(TYPOGRAPHY).strip().rstrip(".").lower() for text in texts]
-    for option, text in sorted(zip(options, normalised, strict=False), key=lambda pair: -len(pair[1])):
-        marked_answer = _mark_text(marked_answer, option if normalised.count(text) == 1 else "*", text)
-    are_segments = bool(texts) and all("segment" in text.lower() for text in texts)
+def mark_options(answer: str, options: Sequence[str], option_texts: Sequence[str]) -> str:
+    """Replace the labels and texts of options in a cleaned answer by the marks that `rules.py` describes."""
+    marked_answer = _remove_option_list(LAST_LINE.sub(r"\1: ", answer), options)
+    normalised_texts = [text.translate(TYPOGRAPHY).strip().rstrip(".").lower() for text in option_texts]
+    for option, text in sorted(zip(options, normalised_texts, strict=False), key=lambda pair: -len(pair[1])):
+        marked_answer = _mark_text(marked_answer, option if normalised_texts.count(text) == 1 else "*", text)
+    are_segments = bool(option_texts) and all("segment" in text.lower() for text in option_texts)
     marked_answer = _mark_ordinals(marked_answer, are_segments)
     if are_segments and len(set(CERTAIN_MARK.findall(marked_answer))) > 1:
         # An answer such as "A man sits in the first segment. He stands in the second." only describes the segments.
@@ -206,8 +210,8 @@ def mark_options(answer: str, options: Sequence[str], texts: Sequence[str]) -> s
     marked_answer = CONFLICTING_MARKS.sub("«*»", marked_answer)
     denied_options = set(re.findall("«-(.)»", marked_answer))
     if len(options) == 2 and len(denied_options) == 1:
-        remaining = next((option for option in options if option not in denied_options), "")
-        return re.sub("«-.»", f"«-{remaining}»", marked_answer)
+        remaining_option = next((option for option in options if option not in denied_options), "")
+        return re.sub("«-.»", f"«-{remaining_option}»", marked_answer)
     return re.sub("«-.»", " ", marked_answer)
 
 
@@ -219,32 +223,37 @@ def remove_sentences(text: str, pattern: str) -> str:
     return "".join(sentence[0] for sentence in SENTENCES.finditer(text) if not regex.search(sentence[0].rstrip("\n")))
 
 
-def _without_list(answer: str, options: Sequence[str]) -> str:
-    """Return a text without the lines that begin with labels, if they begin with those of several options."""
+def _remove_option_list(answer: str, options: Sequence[str]) -> str:
+    """Return an answer without the lines that begin with an option's label, if the labels are of several options."""
     labels = {option for option in LIST_LINE.findall(answer) if option in options}
     return LIST_LINE.sub("", answer) if len(labels) > 1 else answer
 
 
-def _mark_text(answer: str, option: str, text: str) -> str:
+def _mark_text(answer: str, option: str, option_text: str) -> str:
     """Replace an option's text in an answer by marks; a single word is a certain mark only at the end of a sentence."""
-    lower = answer.lower()
-    if (len(text) < 2 and not text.isdigit()) or len(lower) != len(answer):
+    lowercase_answer = answer.lower()
+    if (len(option_text) < 2 and not option_text.isdigit()) or len(lowercase_answer) != len(answer):
         return answer
-    parts, copied, start = list[str](), 0, lower.find(text)
+    fragments, copied_until, start = list[str](), 0, lowercase_answer.find(option_text)
     while start >= 0:
-        end = start + len(text)
-        # A number may be part of a longer number, or the number of a list item ("1. The man").
-        in_number = lower[start].isdigit() and (
-            NUMBER_PREFIX.search(lower[max(start - 2, 0) : start]) or NUMBER_SUFFIX.match(lower, end)
-        )
-        if not (start and lower[start - 1].isalnum()) and not lower[end : end + 1].isalnum() and not in_number:
-            is_certain = " " in text or lower[end : end + 1] in SENTENCE_ENDS
-            preceding_text = answer[copied:start]
-            parts += [ARTICLE.sub("", preceding_text) if answer[start].islower() else preceding_text]
-            parts += [f"‹{option}›" if is_certain else f"‹~{option}›"]
-            copied = end
-        start = lower.find(text, end)
-    return "".join(parts) + answer[copied:]
+        end = start + len(option_text)
+        if _is_separate(lowercase_answer, start, end):
+            is_certain = " " in option_text or lowercase_answer[end : end + 1] in SENTENCE_ENDS
+            preceding_text = answer[copied_until:start]
+            fragments += [ARTICLE.sub("", preceding_text) if answer[start].islower() else preceding_text]
+            fragments += [f"‹{option}›" if is_certain else f"‹~{option}›"]
+            copied_until = end
+        start = lowercase_answer.find(option_text, end)
+    return "".join(fragments) + answer[copied_until:]
+
+
+def _is_separate(text: str, start: int, end: int) -> bool:
+    """Return whether text[start:end] is not part of a word or number, and not the number of a list item ("1. A")."""
+    if (start and text[start - 1].isalnum()) or text[end : end + 1].isalnum():
+        return False
+    if not text[start].isdigit():
+        return True
+    return not (NUMBER_PREFIX.search(text[max(start - 2, 0) : start]) or NUMBER_SUFFIX.match(text, end))
 
 
 def _mark_ordinals(marked_answer: str, are_segments: bool) -> str:
@@ -261,23 +270,23 @@ def _mark_ordinals(marked_answer: str, are_segments: bool) -> str:
 
 
 def _segment_mark(option: str, match: re.Match[str]) -> str:
-    """Return the mark of a segment; it is uncertain unless it ends the sentence, because it may only be its subject."""
+    """Return the mark of a segment, which is uncertain unless it ends the sentence: it may only be the subject."""
     next_character = match.string[match.end() : match.end() + 1]
     return f"‹{option}›" if next_character in SENTENCE_ENDS and next_character != "," else f"«~{option}»"
 
 
-def _content_words(text: str) -> list[str]:
+def _find_content_words(text: str) -> list[str]:
     return [word for word in WORDS.findall(text.lower()) if word not in extraction_rules.STOP_WORDS]
 
 
-def _has_same_words(answer: Sequence[str], text: Sequence[str]) -> bool:
+def _have_same_words(answer_words: Sequence[str], text_words: Sequence[str]) -> bool:
     """Return whether an answer has nearly the same content words as an option's text, in the same order.
 
-    "slides" and "sliding", or "stops" and "stopped", have the same stem.
+    Words match if they have the same stem, such as "stops" and "stopped", or if they are similar.
     """
-    if not answer or len(answer) != len(text):
+    if not answer_words or len(answer_words) != len(text_words):
         return False
-    for answer_word, text_word in zip(answer, text, strict=True):
+    for answer_word, text_word in zip(answer_words, text_words, strict=True):
         stems = {DOUBLED_CONSONANT.sub(r"\1", WORD_ENDING.sub("", word)) for word in (answer_word, text_word)}
         if len(stems) > 1 and not (
             answer_word[0] == text_word[0] and fuzz.ratio(answer_word, text_word) >= MIN_WORD_SIMILARITY

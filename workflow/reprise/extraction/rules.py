@@ -1,9 +1,15 @@
-"""The ordered extraction rules of `robust`, each a name and a pattern; docs/reference/extraction.md prints them.
+"""List the ordered extraction rules of `robust`, each a name and a pattern; docs/reference/extraction.md prints them.
 
-An answer to a choice among letters is first marked. «B» marks a label (`NAMES`), ‹B› the text of an option, «-B» an
-option that the answer denies (`DENIALS`) and «*» several options together. «~B» and ‹~B› are inside a sentence, and may
-only be its subject. `CHOICE_RULES` are tried on the marked text; `YES_NO_RULES` and `RATING_RULES` on the cleaned text.
-Patterns ignore case. Every gap in them is bounded, which bounds the time that a match can take.
+The options in an answer to a choice among letters are first replaced by marks:
+
+    «B»        the label of option B (`NAMES`)
+    ‹B›        the text of option B
+    «~B» ‹~B›  uncertain: inside a sentence, perhaps only its subject
+    «-B»       option B, denied by the answer (`DENIALS`)
+    «*»        several options together
+
+`CHOICE_RULES` are tried on the marked text, `YES_NO_RULES` and `RATING_RULES` on the cleaned text. Patterns ignore case.
+Every gap in a pattern is bounded, which limits the time of a match.
 """
 
 from typing import Literal, NamedTuple
@@ -15,8 +21,8 @@ class Rule(NamedTuple):
     name: str
     pattern: str
     match_policy: Literal["last", "agreeing", "alone"] = "agreeing"
-    """`last`: the last hit of all such rules counts, before any other rule; `agreeing`: all hits of such rules must
-    agree; `alone`: tried one by one if no other rule has a hit"""
+    """`last`: the last hit of these rules decides, before any other rule; `agreeing`: all hits of these rules must
+    agree; `alone`: these rules are tried one by one if no other rule has a hit"""
 
 
 class Extraction(NamedTuple):
@@ -39,8 +45,8 @@ GAP = r"[^.!?\n«‹]"  # A gap ends with the sentence or at the next mark.
 MARK = r"[«‹]~?(?P<option>[A-F*])[»›]"
 LABEL = r"«~?(?P<option>[A-F*])»"
 
-# Patterns by which an answer names an option. A capital "A" before a lower-case word is the article, unless one of the
-# words of `WORDS_AFTER_A` follows, such as "A is".
+# Patterns of labels of options. A capital "A" before a lower-case word is the article, unless the word is one of
+# `WORDS_AFTER_A`, as in "A is".
 NOUN = r"(?:option|caption|choice|sentence|statement|description|segment|clip|video|letter)"
 WORDS_AFTER_A = (
     r"(?:is|are|was|and|or|nor|to|because|since|as|would|must|could|can|cannot|(?:is|does|ca|could|would)n't|seems|sounds|looks|"
@@ -160,7 +166,7 @@ CHOICE_RULES = (
         "alone",
     ),
 )
-# The last rule compares the words of answer and option in order, without stop words.
+# Name of the last rule, which compares the words of answer and option in order, without stop words.
 NEAR_MATCH = "nearly option's text"
 STOP_WORDS = frozenset(
     [
@@ -191,9 +197,9 @@ _UNTRUE = r"(?:inaccurate|incorrect|untrue|false|wrong|inconsistent|not entailed
 _AGREES = r"(?:match(?:es)?|describes?|reflects?|represents?|depicts?|aligns?|entails?|corresponds?|agrees?|fits?|supports?|captures?)"
 _DENIES = r"(?:(?:does|do|did|is|are|was|would|can|could)(?:n't| not)|cannot|fails to|never)"
 _ADVERBS = r"(?: (?!in|wrong|part|hard|mis)\w{1,12}ly| also| indeed| quite| fully| to be| be| an?){0,3}"
-# The rest of the sentence may take the judgement back.
+# The end of the sentence may retract the judgement.
 _NOT_RETRACTED = r"(?![^.!?\n]{0,120}?(?:\b(?:but|except|although|though)\b|[,;.] ?(?:however|but)\b))"
-# An answer is unparsed if it takes its leading word back, has both words, or calls the caption partly right.
+# An answer is unparsed if it retracts its leading word, has both words, or calls the caption partly right.
 QUALIFIED_YES_NO = (
     r"\A\W{0,4}yes\b[^.!?\n]{0,200}\b(?:but|however|except|exception|apart from|although|though|if|provided|mismatch|an error)\b"
     r"|\A\W{0,4}(?:yes|no)\b\W{1,6}(?:(?:actually|correction|edit|sorry|wait|or|and|maybe)\W{1,3}){0,3}(?:yes|no)\b"
@@ -278,9 +284,9 @@ YES_NO_RULES = (
     ),
 )
 
-# In the patterns of ratings, <top> stands for the highest rating of the scale, <numeral> for its numbers in words.
+# In the patterns of ratings, <top> is a placeholder for the highest rating of the scale, <numeral> for its numerals.
 NUMERALS = ("zero", "one", "two", "three", "four", "five")
-# Numbers that are not ratings: a mention of the scale, a number out of another maximum, and the number of a list item.
+# Numbers that are not ratings: the ends of the scale, a number out of another maximum, and the number of a list item.
 IGNORED_NUMBERS = (
     r"\b(?:scale |range )?(?:of |from |between )?0 ?(?:-|–|to|through|and|\.\.) ?<top>\b(?: scale)?",
     r"\b0(?:(?:,|/| or|, or| and) ?[1-5]){2,5}",

@@ -1,8 +1,8 @@
 """Read archives: zips, whole or split into parts (`a.zip.001`, `a_part_aa`), and pickles of {name: bytes}.
 
-The parts of a split zip are read in place, without a joined copy. A pickle is a program: it is disassembled with the
-standard library, and every instruction is refused that is not needed for one dict of bytes. Nothing is unpickled, so no
-code can run, and no number in the file reserves memory.
+The parts of a split zip are read without a joined copy. A pickle is a program: it is disassembled with the standard
+library, and only the instructions for one dict of bytes are accepted. Nothing is unpickled: no code runs, and a size in
+the file reserves no memory.
 """
 
 import io
@@ -25,12 +25,12 @@ from typing import Any, BinaryIO, NamedTuple
 from reprise.fetch.outcome import FetchError
 
 PART_NAME = re.compile(r"(?P<name>.+(?:\.zip\.|[._-]part[._-]?))(?P<number>[0-9]+|[a-z]{2})")
-# The standard library raises these for a zip that is damaged or encrypted, or that uses an unsupported compression.
+# Exceptions of the standard library for a damaged or encrypted zip, or an unsupported compression.
 ZIP_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
     *(EOFError, RuntimeError, ValueError, OverflowError),
 )
-# zipfile reads the list of members (the central directory) at the end of a zip at once.
+# zipfile reads the whole list of members (the central directory), which is at the end of a zip.
 MAX_DIRECTORY_BYTES = 1 << 26
 
 
@@ -52,7 +52,7 @@ class ArchiveFile:
 
 
 def group_parts(files: Sequence[Path]) -> list[ArchiveFile]:
-    """Return the archives that files form: whole ones, and those split into parts."""
+    """Group files into archives, of which some are split into parts."""
     split_parts: dict[tuple[Path, bool], list[Path]] = defaultdict(list)
     whole_archives = []
     for path in files:
@@ -76,7 +76,7 @@ def open_zip(archive: ArchiveFile) -> Iterator[zipfile.ZipFile]:
 
 
 class _BoundedReader(io.BufferedReader):
-    """Reader that refuses a list of members so long that it would create millions of objects."""
+    """Reader that rejects a list of members so long that it would create millions of objects."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > MAX_DIRECTORY_BYTES:
@@ -146,10 +146,12 @@ def read_videos(path: Path) -> dict[str, Span]:
         except (ValueError, KeyError) as error:
             raise FetchError("failed", f"{path.name}: not a complete pickle ({error})") from error
     videos: dict[str, Span] = {}
-    for name, content in zip(entries[::2], entries[1::2], strict=True):
-        if not isinstance(name, str) or not isinstance(content, Span):
-            raise FetchError("unsafe_pickle", f"{path.name}: {name!r:.60} is not a name with bytes; {ALLOWED_CONTENT}")
-        videos[name] = content
+    for video_name, span in zip(entries[::2], entries[1::2], strict=True):
+        if not isinstance(video_name, str) or not isinstance(span, Span):
+            raise FetchError(
+                "unsafe_pickle", f"{path.name}: {video_name!r:.60} is not a name with bytes; {ALLOWED_CONTENT}"
+            )
+        videos[video_name] = span
     return videos
 
 
@@ -164,13 +166,13 @@ class _LazyFile(mmap):
         return memoryview(self)[start : self.tell()]
 
 
-def _dict_entries(content: _LazyFile, name: str) -> list[str | Span]:
-    """Return the alternating names and contents that the instructions of a pickle write into one dict."""
+def _dict_entries(pickle_file: _LazyFile, file_name: str) -> list[str | Span]:
+    """Return the keys and values of the dict that a pickle describes, in turn."""
     dict_count, entries = 0, list[str | Span]()
     memo: dict[int, list[str | Span]] = {}
-    for step, (opcode, raw_argument, _) in enumerate(pickletools.genops(content)):  # type: ignore[arg-type]
-        if step == MAX_INSTRUCTIONS:
-            raise FetchError("too_large", f"{name}: more than {MAX_INSTRUCTIONS} instructions")
+    for instruction_count, (opcode, raw_argument, _) in enumerate(pickletools.genops(pickle_file)):  # type: ignore[arg-type]
+        if instruction_count == MAX_INSTRUCTIONS:
+            raise FetchError("too_large", f"{file_name}: more than {MAX_INSTRUCTIONS} instructions")
         argument: Any = raw_argument
         match opcode.name:
             case "PROTO" | "FRAME" | "MARK" | "SETITEM" | "SETITEMS" | "STOP":
@@ -181,11 +183,11 @@ def _dict_entries(content: _LazyFile, name: str) -> list[str | Span]:
                 # encode() raises for an unpaired surrogate, which pickletools accepts.
                 if len(argument.encode()) > MAX_NAME_BYTES:
                     raise FetchError(
-                        "unsafe_pickle", f"{name}: a name of more than {MAX_NAME_BYTES} bytes; {ALLOWED_CONTENT}"
+                        "unsafe_pickle", f"{file_name}: a name of more than {MAX_NAME_BYTES} bytes; {ALLOWED_CONTENT}"
                     )
                 entries.append(argument)
             case "SHORT_BINBYTES" | "BINBYTES" | "BINBYTES8":
-                entries.append(Span(content.tell() - len(argument), len(argument)))
+                entries.append(Span(pickle_file.tell() - len(argument), len(argument)))
             case "MEMOIZE":
                 memo[len(memo)] = entries[-1:]
             case "BINPUT" | "LONG_BINPUT":
@@ -193,7 +195,7 @@ def _dict_entries(content: _LazyFile, name: str) -> list[str | Span]:
             case "BINGET" | "LONG_BINGET":
                 entries += memo[argument]
             case opcode_name:
-                raise FetchError("unsafe_pickle", f"{name}: the pickle needs {opcode_name}; {ALLOWED_CONTENT}")
+                raise FetchError("unsafe_pickle", f"{file_name}: the pickle needs {opcode_name}; {ALLOWED_CONTENT}")
     if dict_count != 1 or len(entries) % 2:
-        raise FetchError("unsafe_pickle", f"{name}: not one dict; {ALLOWED_CONTENT}")
+        raise FetchError("unsafe_pickle", f"{file_name}: not one dict; {ALLOWED_CONTENT}")
     return entries

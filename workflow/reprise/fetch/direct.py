@@ -1,4 +1,4 @@
-"""Downloads from direct HTTP(S) links, resumed after a broken connection."""
+"""Download videos from direct HTTP(S) links, and resume after a broken connection."""
 
 import re
 import time
@@ -12,12 +12,12 @@ from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from reprise.core.errors import find_fault
-from reprise.core.plain import extract_page_text, plain, truncate
+from reprise.core.errors import describe_machine_fault
+from reprise.core.plain import extract_page_text, sanitize_line, truncate
 from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError
 from reprise.fetch.retry import (
     call_with_retries,
-    check_bounds,
+    check_limits,
     classify_http_code,
     parse_wait_s,
     size_error,
@@ -41,12 +41,14 @@ def create_http_fetcher(settings: Http) -> Fetcher:
         version = FileVersion()
         with time_limit(settings.max_s):
             final_url = call_with_retries(lambda: download(url, target, settings, version), settings)
-        return FetchedFile(target, note="" if final_url == url else f"redirected to {plain(_without_query(final_url))}")
+        return FetchedFile(
+            target, note="" if final_url == url else f"redirected to {sanitize_line(_without_query(final_url))}"
+        )
 
     return Fetcher(
         lambda source_id: ["http", url_of(source_id)],
         fetch,
-        settings.estimate,
+        settings.estimate_bytes,
         attempts=settings.attempts,
         is_remote=True,
     )
@@ -54,7 +56,7 @@ def create_http_fetcher(settings: Http) -> Fetcher:
 
 @dataclass
 class FileVersion:
-    """Validators of the file at the first attempt, so a later attempt does not append the end of another version."""
+    """HTTP validators of the file at the first attempt; a later attempt must not append bytes of another version."""
 
     validators: dict[str, str] = field(default_factory=dict)
 
@@ -63,10 +65,10 @@ class FileVersion:
 
 
 def download(url: str, target: Path, settings: Http, version: FileVersion) -> str:
-    """Download one file, resuming after the bytes of an earlier attempt, and return the link that it came from.
+    """Download one file, resume after the bytes of an earlier attempt, and return the final link.
 
     Raises:
-        FetchError: the download fails, with the named reason as status.
+        FetchError: The download fails; the status names the reason.
     """
     offset = target.stat().st_size if target.is_file() else 0
     headers = {"User-Agent": "reprise", "Accept-Encoding": "identity"} | (
@@ -88,20 +90,20 @@ def download(url: str, target: Path, settings: Http, version: FileVersion) -> st
                     f"the server sent another part than requested, which starts at byte {offset} (HTTP 206)",
                 )
             length = response.headers.get("Content-Length", "")
-            expected = offset + int(length) if re.fullmatch("[0-9]{1,18}", length) else None
+            expected_bytes = offset + int(length) if re.fullmatch("[0-9]{1,18}", length) else None
             if content_range:  # A part may be shorter than the requested range.
-                expected = int(content_range[2])
+                expected_bytes = int(content_range[2])
             validators = {name: response.headers[name] for name in ("ETag", "Last-Modified") if response.headers[name]}
-            if expected is not None:
-                validators["length"] = str(expected)
+            if expected_bytes is not None:
+                validators["length"] = str(expected_bytes)
             if offset and not version.is_same(validators):
                 target.unlink()
                 raise FetchError("network", "the file on the server changed between two attempts; it is fetched again")
             version.validators = validators
-            if expected is not None and expected > settings.max_mb * 1e6:
-                raise size_error(expected, settings.max_mb)
+            if expected_bytes is not None and expected_bytes > settings.max_mb * 1e6:
+                raise size_error(expected_bytes, settings.max_mb)
             with target.open("ab" if offset else "wb") as file:
-                received = offset + _copy(response, file.write, offset, settings)
+                received_bytes = offset + _copy_response(response, file.write, offset, settings)
             final_url = response.url
     except HTTPError as error:
         with error:
@@ -110,31 +112,33 @@ def download(url: str, target: Path, settings: Http, version: FileVersion) -> st
                 raise FetchError("network", "HTTP 416: cannot resume after the bytes already written") from error
             raise FetchError(
                 classify_http_code(error.code),
-                f"HTTP {error.code} {error.reason}{_explanation(error)}",
+                f"HTTP {error.code} {error.reason}{_read_explanation(error)}",
                 parse_wait_s(error.headers.get("Retry-After"), error.headers.get("Date")),
             ) from error
     except HTTPException as error:
         message = f"the server or a proxy sent invalid HTTP or closed the connection ({type(error).__name__}: {error})"
         raise FetchError("network", message) from error
     except (OSError, ValueError) as error:  # A ValueError comes from an invalid link or header.
-        if find_fault(error):
+        if describe_machine_fault(error):
             raise
         reason = getattr(error, "reason", error)
         raise FetchError("network", f"{type(reason).__name__}: {reason}") from error
-    if received == 0:
+    if received_bytes == 0:
         raise FetchError("empty_download", "0 bytes")
-    if expected is not None and received < expected:
-        raise FetchError("network", f"{received} of {expected} bytes, then the connection ended")
-    if expected is not None and received > expected:
+    if expected_bytes is not None and received_bytes < expected_bytes:
+        raise FetchError("network", f"{received_bytes} of {expected_bytes} bytes, then the connection ended")
+    if expected_bytes is not None and received_bytes > expected_bytes:
         target.unlink()
-        raise FetchError("network", f"{received} bytes, but the server announced {expected}")
+        raise FetchError("network", f"{received_bytes} bytes, but the server announced {expected_bytes}")
     return str(final_url)
 
 
 class _HttpOnlyRedirects(HTTPRedirectHandler):
     """Handler that follows redirects only to http and https links, never to a file on this machine."""
 
-    max_redirections = 1_000_000  # redirect_request() counts itself, because urllib follows one more than its limit.
+    max_redirections = (
+        1_000_000  # redirect_request() enforces the limit, because urllib follows one redirect more than its limit.
+    )
 
     def __init__(self, max_redirects: int) -> None:
         self._max_redirects = max_redirects
@@ -149,21 +153,21 @@ class _HttpOnlyRedirects(HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _copy(response: HTTPResponse, write: Callable[[bytes], object], offset: int, settings: Http) -> int:
-    """Copy a response in chunks at most at the rate limit, check its size and speed, and return the bytes copied."""
-    started, count = time.monotonic(), 0
+def _copy_response(response: HTTPResponse, write: Callable[[bytes], object], offset: int, settings: Http) -> int:
+    """Copy a response in chunks within the limits of rate, size and speed, and return the number of copied bytes."""
+    start_time, copied_bytes = time.monotonic(), 0
     while chunk := response.read1(1 << 18):
         write(chunk)
-        count += len(chunk)
-        elapsed = time.monotonic() - started
-        check_bounds(offset + count, elapsed, settings)
+        copied_bytes += len(chunk)
+        elapsed = time.monotonic() - start_time
+        check_limits(offset + copied_bytes, elapsed, settings)
         if settings.rate_limit_mb_s is not None:
-            time.sleep(max(0.0, count / (settings.rate_limit_mb_s * 1e6) - elapsed))
-    return count
+            time.sleep(max(0.0, copied_bytes / (settings.rate_limit_mb_s * 1e6) - elapsed))
+    return copied_bytes
 
 
 def _check_content_type(response: HTTPResponse) -> None:
-    """Raise an error if a response is a web page, or compressed although the request forbids it."""
+    """Raise an error if a response is not a video, or is compressed although the request forbids compression."""
     content_type = response.headers.get("Content-Type", "")
     if content_type.lower().startswith(("text/", "application/json", "application/xml", "application/xhtml")):
         raise FetchError("wrong_type", f"the server sent {content_type}, not a video")
@@ -174,12 +178,12 @@ def _check_content_type(response: HTTPResponse) -> None:
         )
 
 
-def _explanation(error: HTTPError) -> str:
+def _read_explanation(error: HTTPError) -> str:
     """Return the text that a server sends with an error status, shortened for a message."""
     try:
         page = error.read(EXPLANATION_BYTES)
         text = extract_page_text(page.decode(errors="replace"))
-        if len(page) == EXPLANATION_BYTES:  # The last word may be a part of a secret, which would not be recognised.
+        if len(page) == EXPLANATION_BYTES:  # Drop the last word, which may be an unrecognisable part of a secret.
             text = text.rpartition(" ")[0]
     except (OSError, HTTPException) as read_error:
         return f" (its explanation could not be read: {type(read_error).__name__})"

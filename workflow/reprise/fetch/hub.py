@@ -23,11 +23,11 @@ from huggingface_hub.utils import tqdm
 
 from reprise.core.bounded import TooLargeError
 from reprise.core.errors import UserError
-from reprise.core.plain import plain, summarize_list
+from reprise.core.plain import sanitize_line, summarize_list
 from reprise.core.store import Store
 from reprise.fetch.archives import group_parts
 from reprise.fetch.local import Members
-from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError, safe_name
+from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError, fill_safe_name
 from reprise.fetch.retry import call_with_retries, classify_http_code, parse_wait_s, time_limit
 from reprise.fetch.settings import Huggingface
 
@@ -55,7 +55,7 @@ PAGES = {"model": "https://huggingface.co/", "dataset": "https://huggingface.co/
 def fetch_snapshot(
     context: str, kind: Literal["model", "dataset"], repo: str, revision: str, folder: Path, patterns: Sequence[str]
 ) -> None:
-    """Fetch the files of a repository that match the patterns into a folder; `context` begins error messages."""
+    """Fetch the files of a repository that match the patterns into a folder; error messages begin with `context`."""
     allowed_patterns = list(patterns)
     try:
         snapshot_download(
@@ -77,16 +77,16 @@ def fetch_snapshot(
         ) from error
     except (HTTPError, LocalEntryNotFoundError, XetDownloadError, TooLargeError, ValueError) as error:
         raise UserError(
-            f"{context}: {repo}@{revision} could not be fetched: {plain(str(error))} Run the same command again when "
-            "the network is available: fetched files are kept."
+            f"{context}: {repo}@{revision} could not be fetched: {sanitize_line(str(error))} Run the same command "
+            "again when the network is available: fetched files are kept."
         ) from error
     names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     if allowed_patterns and not any(fnmatch(name, pattern) for name in names for pattern in allowed_patterns):
         try:
-            available = _list_files(kind, repo, revision)
+            available_files = _list_files(kind, repo, revision)
         except FetchError as error:
             raise UserError(f"{context}: {error}. Run the same command again.") from error
-        raise _no_match_error(context, allowed_patterns, f"{repo}@{revision}", available)
+        raise _no_match_error(context, allowed_patterns, f"{repo}@{revision}", available_files)
 
 
 def _list_files(kind: Literal["model", "dataset"], repo: str, revision: str) -> list[str]:
@@ -97,17 +97,19 @@ def _list_files(kind: Literal["model", "dataset"], repo: str, revision: str) -> 
         raise FetchError("network", f"{repo}: {_first_line(error)}") from error
 
 
-def _no_match_error(context: str, patterns: Sequence[str], repository: str, available: Sequence[str]) -> UserError:
-    file_list = ", ".join(summarize_list(sorted(available), MAX_LISTED)) or "nothing"
-    missing = ", ".join(f"'{pattern}'" for pattern in patterns)
+def _no_match_error(
+    context: str, patterns: Sequence[str], repository: str, available_files: Sequence[str]
+) -> UserError:
+    file_list = ", ".join(summarize_list(sorted(available_files), MAX_LISTED)) or "nothing"
+    missing_files = ", ".join(f"'{pattern}'" for pattern in patterns)
     return UserError(
-        f"{context}: {repository} has no file {missing}. It has: {plain(file_list)}. Correct the names or "
-        "patterns, or the revision."
+        f"{context}: {repository} has no file {missing_files}. It has: {sanitize_line(file_list)}. Correct the names "
+        "or patterns, or the revision."
     )
 
 
 def create_hub_fetcher(settings: Huggingface, store: Store) -> Fetcher:
-    """Return the fetcher of members of a repository's archives, or of its single files if no archive is named."""
+    """Return the fetcher of members of a repository's archives, or of single files if `files` is empty."""
     if settings.revision == "unpinned":
         raise UserError(
             f"route.revision: {settings.repo} is 'unpinned'. Run `python -m reprise pin` with network access first, or "
@@ -115,9 +117,9 @@ def create_hub_fetcher(settings: Huggingface, store: Store) -> Fetcher:
         )
     repository = _Repository(settings, store)
     return Fetcher(
-        lambda source_id: ["huggingface", settings.repo, settings.revision, safe_name(settings.member, source_id)],
+        lambda source_id: ["huggingface", settings.repo, settings.revision, fill_safe_name(settings.member, source_id)],
         repository.fetch,
-        repository.estimate,
+        repository.estimate_bytes,
         attempts=settings.attempts,
         is_remote=True,
     )
@@ -132,17 +134,17 @@ class _Repository:
 
     def fetch(self, source_id: str, folder: Path) -> FetchedFile:
         if not self.settings.files:
-            # The file is moved out of the hub's cache, because the cache would return a damaged copy again.
-            path = self._download(safe_name(self.settings.member, source_id))
+            # Move the file out of the hub's cache, which would return a damaged copy again.
+            path = self._download(fill_safe_name(self.settings.member, source_id))
             target = folder / path.name
             path.resolve().replace(target)
             path.unlink(missing_ok=True)
             return FetchedFile(target)
-        if self._failure is not None:  # Do not request the archives again for every source.
+        if self._failure is not None:  # Request the archives once, not again for each source.
             raise self._failure
         if self._members is None:
             try:
-                files = [self._download(name) for name in self._files()]
+                files = [self._download(name) for name in self._list_archives()]
             except FetchError as error:
                 if error.status == "not_found":
                     self._raise_if_misnamed(error)
@@ -151,34 +153,42 @@ class _Repository:
             self._members = Members(group_parts(files), self.settings.member, self.store, self.settings.max_mb)
         return self._members.fetch(source_id, folder)
 
-    def estimate(self, source_ids: Sequence[str]) -> int:
-        """Return the total size that the server states, doubled for archives, whose members are stored too."""
-        source_files = [safe_name(self.settings.member, source_id) for source_id in source_ids if ".." not in source_id]
+    def estimate_bytes(self, source_ids: Sequence[str]) -> int:
+        """Return the total size according to the server, twice for archives, because their members are stored too."""
+        source_files = [
+            fill_safe_name(self.settings.member, source_id) for source_id in source_ids if ".." not in source_id
+        ]
         try:
             cache = self.store.root / "hub"
             snapshot = f"*/snapshots/{self.settings.revision}"
-            names = [name for name in self._files() if not any(cache.glob(f"{snapshot}/{name}"))] or source_files
+            requested_files = [
+                name for name in self._list_archives() if not any(cache.glob(f"{snapshot}/{name}"))
+            ] or source_files
             entries = HfApi().get_paths_info(
-                self.settings.repo, names, revision=self.settings.revision, repo_type="dataset"
+                self.settings.repo, requested_files, revision=self.settings.revision, repo_type="dataset"
             )
         except (FetchError, HTTPError, OSError, ValueError):
-            return self.settings.estimate(source_ids)
+            return self.settings.estimate_bytes(source_ids)
         return sum(getattr(entry, "size", 0) for entry in entries) * (2 if self.settings.files else 1)
 
-    def _files(self) -> list[str]:
+    def _list_archives(self) -> list[str]:
         """Return the names of the archives, with patterns replaced by the matching files of the repository."""
         if not any(map(has_magic, self.settings.files)):
             return list(self.settings.files)
         return self._matching_files(_list_files("dataset", self.settings.repo, self.settings.revision))
 
-    def _matching_files(self, available: Sequence[str]) -> list[str]:
+    def _matching_files(self, available_files: Sequence[str]) -> list[str]:
         """Return the available files that the settings name, or raise an error that lists available files."""
         names: list[str] = []
         for pattern in self.settings.files:
-            matches = [pattern] if pattern in available else [name for name in available if fnmatch(name, pattern)]
+            matches = (
+                [pattern]
+                if pattern in available_files
+                else [name for name in available_files if fnmatch(name, pattern)]
+            )
             if not matches:
                 raise _no_match_error(
-                    "route.files", [pattern], f"{self.settings.repo}@{self.settings.revision}", available
+                    "route.files", [pattern], f"{self.settings.repo}@{self.settings.revision}", available_files
                 )
             names += sorted(matches)
         return list(dict.fromkeys(names))
@@ -186,12 +196,12 @@ class _Repository:
     def _raise_if_misnamed(self, error: FetchError) -> None:
         """Raise a `UserError` if the repository has no such files.
 
-        A failure record of each source would remain after the names are corrected.
+        A `FetchError` would be recorded for each source, and the records would survive a correction of the names.
         """
         with suppress(FetchError):
-            available = _list_files("dataset", self.settings.repo, self.settings.revision)
+            available_files = _list_files("dataset", self.settings.repo, self.settings.revision)
             try:
-                self._matching_files(available)
+                self._matching_files(available_files)
             except UserError as name_error:
                 raise name_error from error
 

@@ -10,7 +10,7 @@ from reprise.media.settings import DEFAULT_LIMITS, Limits
 
 
 class Extras(KeyPart):
-    """Files that a user added to a release, with their digests; another file changes the key."""
+    """Files that a user added to a release; a change of their content changes the key."""
 
     folder: str
     files: dict[str, str]  # name -> sha256
@@ -19,14 +19,14 @@ class Extras(KeyPart):
 class ReleaseKey(Key):
     benchmark: str
     release: Release
-    files: tuple[str, ...]  # patterns of the names of a release's files
+    files: tuple[str, ...]  # glob patterns of the release's files
     extras: Extras | None = None
     folder_files: dict[str, str] = Field({})
-    """name -> sha256 of the files in a local release folder; an edited file changes the key"""
+    """name -> sha256 of each file in a local release folder; an edit changes the key"""
 
 
 class SourcesKey(Key):
-    """Key of the stage `sources`; a route is part of what a clip is."""
+    """Key of the stage `sources`; it contains the route, so another route fetches the videos again."""
 
     shards: int = Field(ge=1)
     route: Route
@@ -34,7 +34,7 @@ class SourcesKey(Key):
 
 
 class BenchmarkManifests(KeyPart):
-    """Paths of a benchmark's manifests, and the tables that show its numbers."""
+    """Paths of a benchmark's manifests, and the names of its tables."""
 
     title: str
     sources: tuple[Path, ...]

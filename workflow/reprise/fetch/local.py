@@ -1,4 +1,4 @@
-"""Routes without a network: a folder, or archives on this machine."""
+"""Fetchers of local sources: a folder, or archives on this machine."""
 
 import fcntl
 import shutil
@@ -9,10 +9,10 @@ from typing import Any, BinaryIO, NamedTuple
 
 from reprise.core.errors import UserError
 from reprise.core.files import value_digest
-from reprise.core.plain import plain, summarize_list
+from reprise.core.plain import sanitize_line, summarize_list
 from reprise.core.store import Store
 from reprise.fetch.archives import ZIP_ERRORS, ArchiveFile, group_parts, open_zip, read_videos
-from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError, existing_file, safe_name
+from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError, fill_safe_name, require_existing_file
 from reprise.fetch.retry import size_error
 from reprise.fetch.settings import Archive, Folder
 
@@ -31,20 +31,24 @@ def create_folder_fetcher(settings: Folder, store: Store) -> Fetcher:
         raise UserError(f"route.path: no folder '{root}'. Correct the suite's route, or put the videos there.")
 
     def locate(source_id: str) -> Path:
-        name = safe_name(settings.pattern, source_id)
-        if name.endswith(".*"):
-            parent = (root / name).parent
+        file_name = fill_safe_name(settings.pattern, source_id)
+        if file_name.endswith(".*"):
+            parent = (root / file_name).parent
             files = sorted(parent.iterdir()) if parent.is_dir() else []
             matches = [
-                path.name for path in files if path.stem == Path(name).stem and path.suffix.lower() in VIDEO_SUFFIXES
+                path.name
+                for path in files
+                if path.stem == Path(file_name).stem and path.suffix.lower() in VIDEO_SUFFIXES
             ]
             if len(matches) != 1:
-                reason = (
-                    f"{len(matches)} videos match '{name}': {', '.join(matches)}" if matches else f"no video '{name}'"
+                problem = (
+                    f"{len(matches)} videos match '{file_name}': {', '.join(matches)}"
+                    if matches
+                    else f"no video '{file_name}'"
                 )
-                raise FetchError("missing", f"{reason} in the folder")
-            name = str(Path(name).with_name(matches[0]))
-        return existing_file(root, name, "the folder")
+                raise FetchError("missing", f"{problem} in the folder")
+            file_name = str(Path(file_name).with_name(matches[0]))
+        return require_existing_file(root, file_name, "the folder")
 
     def fetch(source_id: str, scratch: Path) -> FetchedFile:
         path = locate(source_id)
@@ -57,17 +61,17 @@ def create_folder_fetcher(settings: Folder, store: Store) -> Fetcher:
 def create_archive_fetcher(settings: Archive, store: Store) -> Fetcher:
     """Return the fetcher of members of archives on this machine."""
     pattern = Path(settings.path)
-    # A path without a name is a folder, such as `/`.
+    # A path such as `/` has no name and matches no file.
     files = sorted(path for path in pattern.parent.glob(pattern.name) if path.is_file()) if pattern.name else []
     if not files:
         entries = sorted(path.name for path in pattern.parent.iterdir()) if pattern.parent.is_dir() else []
-        listing = plain(", ".join(summarize_list(entries, MAX_LISTED))) or "nothing"
+        listing = sanitize_line(", ".join(summarize_list(entries, MAX_LISTED))) or "nothing"
         raise UserError(
             f"route.path: no file matches '{pattern}'. {pattern.parent} has: {listing}. Correct the suite's route, or "
             "put the archive there."
         )
     members = Members(group_parts(files), settings.member, store, settings.max_mb)
-    return Fetcher(members.identity, members.fetch, members.estimate)
+    return Fetcher(members.identity, members.fetch, members.estimate_bytes)
 
 
 class Member(NamedTuple):
@@ -87,7 +91,7 @@ class Members:
     pattern: str
     store: Store
     max_mb: float
-    _index: dict[str, Member] | None = None
+    _member_by_name: dict[str, Member] | None = None
     _failures: list[FetchError] = field(default_factory=list)  # errors of archives that cannot be read
 
     def identity(self, source_id: str) -> Any:
@@ -110,7 +114,7 @@ class Members:
                         sink.write(source.read(min(remaining, CHUNK_BYTES)))
         return FetchedFile(target)
 
-    def estimate(self, source_ids: Sequence[str]) -> int:
+    def estimate_bytes(self, source_ids: Sequence[str]) -> int:
         total = 0
         for source_id in source_ids:
             try:
@@ -121,20 +125,20 @@ class Members:
         return total
 
     def _find(self, source_id: str) -> Member:
-        name = safe_name(self.pattern, source_id)
-        if self._index is None:
-            self._index = {
-                member.name: member for archive in reversed(self.archives) for member in self._members(archive)
+        name = fill_safe_name(self.pattern, source_id)
+        if self._member_by_name is None:
+            self._member_by_name = {
+                member.name: member for archive in reversed(self.archives) for member in self._list_members(archive)
             }
         for candidate in (name, Path(name).stem):
-            if candidate in self._index:
-                return self._index[candidate]
+            if candidate in self._member_by_name:
+                return self._member_by_name[candidate]
         for error in self._failures:
             raise error
         raise FetchError("missing", f"no member '{name}' in {', '.join(archive.name for archive in self.archives)}")
 
-    def _members(self, archive: ArchiveFile) -> list[Member]:
-        """Return the members of an archive; a refused pickle has none, so that the other archives are still used."""
+    def _list_members(self, archive: ArchiveFile) -> list[Member]:
+        """Return the members of an archive; an unreadable pickle has none, and `_find` reports its error."""
         if archive.is_zip:
             try:
                 with open_zip(archive) as zip_file:
@@ -171,12 +175,14 @@ class Members:
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """Copy a file; the copy shares its disk space with the original if the file system supports it.
+    """Copy a file, without using disk space if the file system can share blocks.
 
-    A link would be unsafe: replacing a video in place would change the object that is stored under the old digest.
+    A hard link would be unsafe: a change of the original would change the object that is stored under the old digest.
     """
-    with source.open("rb") as original, target.open("wb") as copy:
+    with source.open("rb") as source_stream, target.open("wb") as target_stream:
         try:
-            fcntl.ioctl(copy, 0x40049409, original.fileno())  # FICLONE shares blocks until either file is written.
+            fcntl.ioctl(
+                target_stream, 0x40049409, source_stream.fileno()
+            )  # FICLONE shares blocks until one of the files changes.
         except OSError:
-            shutil.copyfileobj(original, copy, CHUNK_BYTES)
+            shutil.copyfileobj(source_stream, target_stream, CHUNK_BYTES)

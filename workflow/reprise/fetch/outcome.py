@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise.core.files import can_be_path, resolve_inside
-from reprise.core.plain import plain, truncate
+from reprise.core.plain import sanitize_line, truncate
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 
 # Transient failures: the server, the network or this machine causes them, not the video.
@@ -57,7 +57,7 @@ class FetchError(Exception):
 
     def __init__(self, status: str, message: str, wait_s: float = 0.0) -> None:
         self.status = status
-        self.message = plain(message)
+        self.message = sanitize_line(message)
         self.wait_s = wait_s  # seconds to wait, as the server requests
         super().__init__(self.message)
 
@@ -67,28 +67,28 @@ class FetchedFile:
     """A fetched file, with its subtitles if there are any."""
 
     path: Path
-    is_external: bool = False  # outside the store, so it is copied instead of moved
+    is_external: bool = False  # whether the file is outside the store and must be copied instead of moved
     subtitles: Path | None = None
     note: str = ""  # a note for the manifest, such as the link of a redirect
 
 
 @dataclass(frozen=True)
 class Fetcher:
-    """The functions of a route, and how its failures are retried."""
+    """The functions of a route, and the number of attempts."""
 
     identity: Callable[[str], Any]
-    """Return the identity of a source: an object that was fetched under an identity is never fetched again."""
-    fetch: Callable[[str, Path], FetchedFile]  # fetch one source, into this empty folder if it has to be written
-    estimate: Callable[[Sequence[str]], int] = lambda _: 0  # bytes that these sources will take
-    attempts: int = 1  # maximum runs of the workflow that attempt a source with transient failures
+    """Return the identity of a source; sources with the same identity are fetched only once."""
+    fetch: Callable[[str, Path], FetchedFile]  # source id, empty folder for a new file -> the fetched file
+    estimate_bytes: Callable[[Sequence[str]], int] = lambda _: 0  # source ids -> estimated total bytes
+    attempts: int = 1  # maximum number of workflow runs that attempt a source after transient failures
     is_remote: bool = False
 
 
-def safe_name(pattern: str, source_id: str) -> str:
-    """Return the relative name that a pattern and an id give.
+def fill_safe_name(pattern: str, source_id: str) -> str:
+    """Return a pattern with the id filled in, as a relative path.
 
     Raises:
-        FetchError: `unsafe_path`, if the name would leave its folder or cannot be a path.
+        FetchError: The path would leave its folder or is invalid (`unsafe_path`).
     """
     name = pattern.replace("{source_id}", source_id)
     if not can_be_path(name):
@@ -99,11 +99,11 @@ def safe_name(pattern: str, source_id: str) -> str:
     return name
 
 
-def existing_file(folder: Path, name: str, description: str) -> Path:
+def require_existing_file(folder: Path, name: str, description: str) -> Path:
     """Return a file of a folder; `description` names the folder in messages.
 
     Raises:
-        FetchError: the file is missing or outside the folder.
+        FetchError: The file is missing or outside the folder.
     """
     if not can_be_path(name):
         raise FetchError("unsafe_path", f"{truncate(repr(name), 300)} cannot be a path")

@@ -1,4 +1,4 @@
-"""Records of all attempted sources, so that only transient failures are attempted again."""
+"""Records of fetched and failed sources; only transient failures are attempted again."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,10 +27,10 @@ class FetchRecord(BaseModel):
     bytes: int = 0
     message: str = ""
     is_transient: bool = False
-    limits: Limits | None = None  # the limits under which the source was accepted
+    limits: Limits | None = None  # limits at the time when the source was accepted
 
     def is_within(self, limits: Limits) -> bool:
-        """Return whether the source was accepted under these limits or stricter ones."""
+        """Return whether the source was accepted with limits at least as strict as these."""
         if self.limits is None:
             return False
         accepted = self.limits.model_dump()
@@ -43,7 +43,7 @@ def record_path(store: Store, digest: str) -> Path:
 
 
 def read_record(store: Store, digest: str) -> FetchRecord | None:
-    """Return a source's record, or None if it is damaged or another source's, or if its object no longer exists."""
+    """Return a source's record; None if it is missing or damaged, or if its object is missing."""
     record = _load_record(record_path(store, digest))
     if record is None or value_digest(record.identity) != digest:
         return None
@@ -62,26 +62,26 @@ def write_record(store: Store, digest: str, record: FetchRecord) -> None:
     write_checked(record_path(store, digest), record.model_dump(mode="json"))
 
 
-def find_retriable_manifests(manifests: Iterable[Path], attempts: int) -> list[Path]:
-    """Return the manifests that contain a transient failure which the next run should try again."""
+def find_retryable_manifests(manifests: Iterable[Path], attempts: int) -> list[Path]:
+    """Return the manifests with a transient failure that the next run retries."""
     is_retryable = (pl.col("transient")) & (pl.col("attempts") < attempts)
     return [path for path in manifests if path.is_file() and read_table(path, SOURCES).filter(is_retryable).height]
 
 
 def forget_failures(store: Store, statuses: Iterable[str] = ()) -> int:
-    """Delete the records of failures, so that the next run tries again, and return their number.
+    """Delete the records of failures, which the next run then retries, and return their number.
 
     Args:
         store: The store with the records.
         statuses: The statuses of the failures; all failures if empty.
     """
-    selected = set(statuses)
+    selected_statuses = set(statuses)
     count = 0
     for path in store.objects("sources"):
         if path.suffix != ".json" or path.name.endswith(".names.json"):
             continue
         record = _load_record(path)
-        if record is None or (record.status != "ok" and (not selected or record.status in selected)):
+        if record is None or (record.status != "ok" and (not selected_statuses or record.status in selected_statuses)):
             path.unlink()
             count += 1
     return count

@@ -1,7 +1,7 @@
 """Sources that a release itself contains: images in the rows of a table, and videos that an annotation file lists.
 
-The videos are in a folder next to the annotation file. The id of such a source is `release:<file>#<row or video>`. All
-other sources are fetched by the suite's route.
+The videos are in a folder next to the annotation file. The id of such a source is `release:<file>#<row or video>`. The
+suite's route fetches all other sources.
 """
 
 import base64
@@ -14,24 +14,24 @@ from typing import Any
 from reprise.core.files import read_json, text_digest, verify_sealed_text
 from reprise.core.store import Store
 from reprise.core.tabular import read_file_list, read_rows, require_columns
-from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError, existing_file
+from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError, require_existing_file
 from reprise.media.errors import MediaError
 
 PREFIX = "release:"
-VIDEOS = "videos"  # key of a listing's entry: the folder of an annotation file's videos, if it is not the default
-# Suffixes of picture formats by the first bytes of a file, because ffmpeg selects the decoder by the suffix.
+VIDEOS = "videos"  # key in a listing's entry: folder of an annotation file's videos, if not the default
+# First bytes of an image file -> suffix, by which ffmpeg selects the decoder.
 IMAGE_SUFFIXES = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n": ".png", b"BM": ".bmp", b"RIFF": ".webp"}
-# A cell of at most so many characters names the row whose image it shares, as in the reference harness.
+# A cell of at most this length names the row whose image it shares, as in the reference harness.
 MAX_REFERENCE_LENGTH = 64
 
 
-def release_source(file: str, name: str) -> str:
+def build_source_id(file: str, name: str) -> str:
     """Return the source id of an image in a table of the release, or of a video that an annotation file lists."""
     return f"{PREFIX}{file}#{name}"
 
 
 def find_image_owner(index: str, cell: str) -> str:
-    """Return the row that holds a row's image: the row itself, or the one that its cell names."""
+    """Return the index of the row with a row's image: the row itself, or the row that its cell names."""
     return cell.strip() if len(cell) <= MAX_REFERENCE_LENGTH else index
 
 
@@ -39,10 +39,10 @@ def find_image_owner(index: str, cell: str) -> str:
 class ReleaseFiles:
     """Files of a release by their names."""
 
-    files: Mapping[str, Path]
+    path_by_name: Mapping[str, Path]
     store: Store
-    folders: Mapping[str, Path] = field(default_factory=dict)
-    """The folder of the videos of an annotation file, for those whose folder is not the default."""
+    video_folder_by_name: Mapping[str, Path] = field(default_factory=dict)
+    """annotation file -> folder of its videos, if not the default"""
     _images: dict[Path, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
@@ -55,13 +55,13 @@ class ReleaseFiles:
     def identity(self, source_id: str) -> Any:
         file, name = self._find(source_id)
         if file.suffix == ".tsv":
-            return ["image", text_digest(self._cell(file, name))]
-        return ["file", self.store.digest(self._video(source_id, file, name))]
+            return ["image", text_digest(self._read_cell(file, name))]
+        return ["file", self.store.digest(self._find_video(source_id, file, name))]
 
     def fetch(self, source_id: str, scratch: Path) -> FetchedFile:
         file, name = self._find(source_id)
         if file.suffix == ".tsv":
-            cell = self._cell(file, name)
+            cell = self._read_cell(file, name)
             try:
                 content = base64.b64decode("".join(cell.split()), validate=True)
             except (binascii.Error, ValueError) as error:
@@ -73,21 +73,26 @@ class ReleaseFiles:
                 raise MediaError("corrupt", f"{source_id}: neither JPEG, PNG, BMP nor WebP")
             (scratch / f"image{suffix}").write_bytes(content)
             return FetchedFile(scratch / f"image{suffix}")
-        return FetchedFile(self._video(source_id, file, name), is_external=True)
+        return FetchedFile(self._find_video(source_id, file, name), is_external=True)
 
     def _find(self, source_id: str) -> tuple[Path, str]:
-        file, _, name = source_id.removeprefix(PREFIX).partition("#")
-        if file not in self.files:
-            raise FetchError("missing", f"the release has no file '{file}'")
-        return self.files[file], name
+        file_name, _, name = source_id.removeprefix(PREFIX).partition("#")
+        if file_name not in self.path_by_name:
+            raise FetchError("missing", f"the release has no file '{file_name}'")
+        return self.path_by_name[file_name], name
 
-    def _video(self, source_id: str, annotations: Path, name: str) -> Path:
-        """Return the file of a video, in the listed folder or in the folder with the name of the annotation file."""
-        folder = self.folders.get(source_id.removeprefix(PREFIX).partition("#")[0], annotations.with_suffix(""))
-        return existing_file(folder, name, f"the folder '{folder.name}' of {annotations.name}")
+    def _find_video(self, source_id: str, annotations: Path, name: str) -> Path:
+        """Return the file of a video, in the listed folder or in the folder named like the annotation file."""
+        folder = self.video_folder_by_name.get(
+            source_id.removeprefix(PREFIX).partition("#")[0], annotations.with_suffix("")
+        )
+        return require_existing_file(folder, name, f"the folder '{folder.name}' of {annotations.name}")
 
-    def _cell(self, table: Path, index: str) -> str:
-        """Return the image of a row as text; clips never refer to a row that shares another row's image."""
+    def _read_cell(self, table: Path, index: str) -> str:
+        """Return the image of a row as base64 text.
+
+        Clips only refer to rows with an image of their own.
+        """
         if table not in self._images:
             rows = require_columns(read_rows(table), ("index", "image"), table).drop_nulls()
             self._images[table] = dict(rows.iter_rows())
@@ -104,7 +109,7 @@ def add_release_files(route: Fetcher, release: ReleaseFiles) -> Fetcher:
         return release if source_id.startswith(PREFIX) else route
 
     def estimate(source_ids: Sequence[str]) -> int:
-        return route.estimate([source_id for source_id in source_ids if route_of(source_id) is route])
+        return route.estimate_bytes([source_id for source_id in source_ids if route_of(source_id) is route])
 
     return Fetcher(
         lambda source_id: route_of(source_id).identity(source_id),

@@ -1,4 +1,4 @@
-"""Immediate retries with back-off of transient failures, and limits on time, size and speed."""
+"""Retry transient failures with exponential back-off, and limit time, size and speed of downloads."""
 
 import signal
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from reprise.core.retry_after import retry_after_s
+from reprise.core.retry_after import parse_retry_after_s
 from reprise.fetch.outcome import FetchError
 from reprise.fetch.settings import NetworkRoute
 
@@ -16,15 +16,15 @@ RETRY_NOW = {"server_error", "network", "empty_download", "rate_limited", "forbi
 
 
 class _TimeIsUp(BaseException):
-    """The time limit has expired; not an Exception, because libraries catch and ignore exceptions."""
+    """The time limit has expired; a BaseException, because libraries catch and ignore other exceptions."""
 
 
 def call_with_retries(call: Callable[[], T], settings: NetworkRoute, never_retry: frozenset[str] = frozenset()) -> T:
-    """Return the result of a call, which is repeated up to `retries` times after transient failures.
+    """Return the result of a call; repeat the call up to `retries` times after transient failures.
 
     Raises:
-        FetchError: the last failure. A failure is not retried if it is permanent, if its status is in `never_retry`, or
-            if the server requests a wait that is too long.
+        FetchError: The last failure. There is no retry after a permanent failure, after a status in `never_retry`, or
+            if the server requests a wait above `max_wait_s`.
     """
     for attempt in range(settings.retries):
         try:
@@ -41,7 +41,7 @@ def call_with_retries(call: Callable[[], T], settings: NetworkRoute, never_retry
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Interrupt the block with a FetchError after this time, even if it waits for a library or a system call."""
+    """Interrupt the block with a FetchError after this time, even inside a library or a system call."""
 
     def raise_time_is_up(*_: object) -> None:
         raise _TimeIsUp
@@ -60,19 +60,20 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, previous_handler)
 
 
-def check_bounds(count: int, elapsed_s: float, settings: NetworkRoute) -> None:
+def check_limits(received_bytes: int, elapsed_s: float, settings: NetworkRoute) -> None:
     """Raise an error if a download is too large, or is too slow after its first `timeout_s` seconds."""
-    if count > settings.max_mb * 1e6:
-        raise size_error(count, settings.max_mb)
-    if elapsed_s > settings.timeout_s and count < settings.min_kb_s * 1e3 * elapsed_s:
+    if received_bytes > settings.max_mb * 1e6:
+        raise size_error(received_bytes, settings.max_mb)
+    if elapsed_s > settings.timeout_s and received_bytes < settings.min_kb_s * 1e3 * elapsed_s:
         raise FetchError(
-            "too_slow", f"{count} bytes in {elapsed_s:.0f} s, less than min_kb_s ({settings.min_kb_s:g} KB a second)"
+            "too_slow",
+            f"{received_bytes} bytes in {elapsed_s:.0f} s, less than min_kb_s ({settings.min_kb_s:g} KB a second)",
         )
 
 
-def size_error(count: int, max_mb: float) -> FetchError:
+def size_error(byte_count: int, max_mb: float) -> FetchError:
     """Return the error for a file of more than `max_mb` MB."""
-    return FetchError("too_large", f"{count / 1e6:.1f} MB or more, at most {max_mb:g} MB are allowed (max_mb)")
+    return FetchError("too_large", f"{byte_count / 1e6:.1f} MB or more, at most {max_mb:g} MB are allowed (max_mb)")
 
 
 def classify_http_code(code: int) -> str:
@@ -85,11 +86,11 @@ def classify_http_code(code: int) -> str:
         return "rate_limited"
     if 300 <= code < 400:
         return "bad_redirect"
-    if code < 200:  # An informational response, after which the client does not wait for the file.
+    if code < 200:  # The client does not wait for the file after an informational response.
         return "network"
     return "server_error" if code >= 500 or code in (408, 409, 421, 423, 425) else "failed"
 
 
 def parse_wait_s(header: str | None, sent: str | None = None) -> float:
     """Return the seconds to wait that a server requests by `Retry-After`, relative to its `Date` if present, or 0."""
-    return retry_after_s(header, sent) or 0.0
+    return parse_retry_after_s(header, sent) or 0.0

@@ -1,4 +1,4 @@
-"""Create the fetcher of a configured route; a route's own libraries are imported only when it is used."""
+"""Create the fetcher of a configured route, and import only the libraries of this route."""
 
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetcher

@@ -1,4 +1,4 @@
-"""Settings of the origin of releases and source videos; no heavy imports, so that the configuration loads quickly."""
+"""Settings of releases and of routes for source videos, without slow imports."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -8,8 +8,7 @@ from pydantic import AfterValidator, Field
 from reprise.core.names import LINK, REVISION
 from reprise.core.settings import FilePath, LocalPath, Settings, setting_error
 
-# Only video, because no model hears sound and no merge is then needed. avc1 comes first, because OpenCV's wheels cannot
-# decode AV1.
+# Only video streams, because no model receives sound. avc1 comes first, because OpenCV's wheels cannot decode AV1.
 AVC_FIRST = "bv*[vcodec^=avc1][height<=720]/b[vcodec^=avc1][height<=720]/bv*[height<=720]/b[height<=720]"
 
 
@@ -41,7 +40,7 @@ class Toyworld(RenderedVideos):
 
 
 class Rehearsal(RenderedVideos):
-    """A few short rendered videos that serve for all ids, so all stages run quickly."""
+    """A few short rendered videos that stand for all ids."""
 
     kind: Literal["rehearsal"]
     joined: str | None = None
@@ -52,7 +51,7 @@ class SizeLimited(Settings):
     """Routes with a size limit."""
 
     max_mb: float = Field(20_000, gt=0)
-    """Maximum MB of one video; a larger one is not fetched."""
+    """Maximum MB of one video."""
 
 
 class Folder(Settings):
@@ -70,7 +69,7 @@ class Archive(SizeLimited):
 
     kind: Literal["archive"]
     path: FilePath
-    """A file, or a glob pattern of several archives or of the parts of one."""
+    """A file, or a glob pattern of archives or parts of one."""
     member: SourcePattern = "{source_id}.mp4"
     """Name of a video in the archives."""
 
@@ -81,21 +80,21 @@ class NetworkRoute(SizeLimited):
     retries: int = Field(4, ge=0)
     """Number of retries in one run of the workflow."""
     backoff_s: float = Field(2.0, ge=0)
-    """Seconds before the first retry; each further retry waits twice as long."""
+    """Seconds before the first retry; the wait doubles each time."""
     timeout_s: float = Field(30.0, gt=0)
     """Seconds without a response after which an attempt fails."""
     max_wait_s: float = Field(120.0, ge=0)
-    """Maximum wait that a server may request (`Retry-After`); a longer one is left to the next run."""
+    """Maximum wait that a server may request (`Retry-After`)."""
     max_s: float = Field(21_600.0, gt=0)
     """Maximum seconds to fetch one video."""
     min_kb_s: float = Field(1.0, ge=0)
     """Minimum mean speed of a download, in KB per second."""
     attempts: int = Field(3, ge=1)
-    """Maximum number of workflow runs that attempt a source whose failures are transient."""
+    """Maximum workflow runs that attempt a source with transient failures."""
     mb_per_source: float = Field(30.0, gt=0)
     """MB per video, to estimate disk space if the size is unknown."""
 
-    def estimate(self, source_ids: Sequence[str]) -> int:
+    def estimate_bytes(self, source_ids: Sequence[str]) -> int:
         return int(len(source_ids) * self.mb_per_source * 1e6)
 
 
@@ -104,11 +103,11 @@ class Http(NetworkRoute):
 
     kind: Literal["http"]
     url: SourcePattern = Field(pattern=LINK)
-    """Link of a video, with `{source_id}` in place of its id."""
+    """Link of a video, with `{source_id}`."""
     max_redirects: int = Field(10, ge=0)
     """Maximum redirects of a link."""
     rate_limit_mb_s: float | None = Field(None, gt=0)
-    """Maximum MB per second of one download; by default unlimited."""
+    """Maximum MB per second of one download."""
 
 
 class Huggingface(NetworkRoute):
@@ -118,9 +117,9 @@ class Huggingface(NetworkRoute):
     repo: str
     """The data set, `<owner>/<name>`."""
     revision: str = Field(pattern=REVISION)
-    """Commit, or `unpinned`; `python -m reprise pin <suite>` writes the commit. Nothing is fetched before."""
+    """Commit, written by `reprise pin <suite>`; nothing is fetched from an `unpinned` repository."""
     files: tuple[str, ...] = Field((), strict=False)
-    """Names or glob patterns of archives or their parts; empty if `member` names a single file."""
+    """Names or glob patterns of archives; empty if `member` names a single file."""
     member: SourcePattern = "{source_id}.mp4"
     """Name of a video in the archives, or of its single file."""
 
@@ -132,9 +131,9 @@ class Youtube(NetworkRoute):
     cookies: LocalPath | None = None
     """Cookie file in Netscape format."""
     rate_limit_mb_s: float | None = Field(None, gt=0)
-    """Maximum MB per second of one download; by default unlimited."""
+    """Maximum MB per second of one download."""
     format: str = AVC_FIRST
-    """yt-dlp format selector; h264 is preferred, because not every decoder supports AV1."""
+    """yt-dlp format selector; h264 is preferred."""
     subtitles: bool = False
     """Fetch YouTube's automatic subtitles too."""
     subtitle_languages: tuple[str, ...] = Field(("en",), strict=False)
@@ -142,7 +141,7 @@ class Youtube(NetworkRoute):
     pause_s: float = Field(1.0, ge=0)
     """Seconds between two requests."""
     cooldown_s: float = Field(3600.0, ge=0)
-    """Seconds without requests to YouTube, by all shards, after a bot check or a rate limit."""
+    """Seconds without requests to YouTube after a bot check or a rate limit."""
 
 
 Route = Annotated[Toyworld | Rehearsal | Folder | Archive | Http | Huggingface | Youtube, Field(discriminator="kind")]
@@ -171,7 +170,7 @@ class ReleaseHub(Settings):
     repo: str
     """The data set, `<owner>/<name>`."""
     revision: str = Field(pattern=REVISION)
-    """Commit, or `unpinned`; `python -m reprise pin <suite>` writes the commit. Nothing is fetched before."""
+    """Commit, written by `reprise pin <suite>`; nothing is fetched from an `unpinned` repository."""
 
 
 class ReleaseRehearsal(Settings):

@@ -1,7 +1,7 @@
 """Fetch whole videos from YouTube with yt-dlp.
 
-After a bot check, a rate limit or a captcha, all requests pause for a while. Messages of YouTube and yt-dlp become
-named reasons, and the manifest keeps the original text.
+After a bot check, a rate limit or a captcha, no requests are sent for `cooldown_s`. Messages of YouTube and yt-dlp are
+mapped to named reasons; the manifest also has the original message.
 """
 
 import logging
@@ -22,12 +22,12 @@ from reprise.core.errors import UserError
 from reprise.core.files import read_record, write_record
 from reprise.core.store import Store
 from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError
-from reprise.fetch.retry import call_with_retries, check_bounds, time_limit
+from reprise.fetch.retry import call_with_retries, check_limits, time_limit
 from reprise.fetch.settings import Youtube
 from reprise.media.ffmpeg import ffmpeg_executable
 
-# The first matching pattern names the reason, so the order matters. The wordings come from yt-dlp's source (2026.10.26)
-# or were observed from a server. Those marked "from memory" are YouTube's.
+# The first matching pattern names the reason. The texts are from yt-dlp's source (2026.10.26) or from a server's
+# replies; those with "from memory" are texts of YouTube that were not verified.
 PATTERNS = (
     ("disk_full", r"no space left on device"),
     ("format_missing", r"requested format is not available|only images are available"),
@@ -63,9 +63,9 @@ def classify_message(message: str) -> str:
     return next((status for status, pattern in PATTERNS if re.search(pattern, text)), "failed")
 
 
-# deno, yt-dlp's default too, runs scripts without access to files and network.
+# deno, the default of yt-dlp, runs scripts without access to files and network.
 RUNTIME, SCRIPTS = "deno", "yt-dlp-ejs"
-# Further requests after one of these make it worse for every shard.
+# After these failures, further requests would prolong the block for all shards.
 STOP_ON = frozenset({"bot_check", "rate_limited", "captcha"})
 
 
@@ -81,10 +81,10 @@ def create_youtube_fetcher(settings: Youtube, store: Store) -> Fetcher:
         if not re.fullmatch(r"[A-Za-z0-9_-]{11}", source_id):
             raise FetchError("bad_id", f"'{source_id}' is not a YouTube id")
         last_stop = read_record(stop_record)
-        # A record is ignored if it is damaged or old, or lies over a minute in the future because a clock is wrong.
+        # Ignore a record that is damaged, old, or more than a minute in the future because of a wrong clock.
         if last_stop and -60 <= time.time() - stop_record.stat().st_mtime <= settings.cooldown_s:
-            age = f"less than {settings.cooldown_s:g} s ago"
-            raise FetchError("stopped", f"{last_stop['status']} {age}: {last_stop['message']}")
+            age_text = f"less than {settings.cooldown_s:g} s ago"
+            raise FetchError("stopped", f"{last_stop['status']} {age_text}: {last_stop['message']}")
         if not has_javascript_solver():
             raise UserError(
                 f"route: YouTube's formats need the JavaScript runtime {RUNTIME} and the package {SCRIPTS}; one of "
@@ -103,7 +103,7 @@ def create_youtube_fetcher(settings: Youtube, store: Store) -> Fetcher:
     return Fetcher(
         lambda source_id: ["youtube", source_id, settings.format, subtitles],
         fetch,
-        settings.estimate,
+        settings.estimate_bytes,
         attempts=settings.attempts,
         is_remote=True,
     )
@@ -118,7 +118,7 @@ def download(url: str, folder: Path, settings: Youtube) -> FetchedFile:
     try:
         with yt_dlp.YoutubeDL(_options(folder, settings)) as client:
             info: dict[str, Any] | None = client.extract_info(url, download=True)
-    except DownloadError as error:  # If the message is unknown, the inner error's class names the reason.
+    except DownloadError as error:  # If the message is unknown, use the class of the inner error.
         cause = error.exc_info[1] if error.exc_info else None
         status = "geo_blocked" if type(cause).__name__ == "GeoRestrictedError" else classify_message(str(error))
         if status == "failed" and cause is not None:
@@ -126,7 +126,7 @@ def download(url: str, folder: Path, settings: Youtube) -> FetchedFile:
         raise FetchError(status, str(error)) from error
     except (YoutubeDLError, RequestError) as error:
         raise FetchError(classify_message(f"{type(error).__name__}: {error}"), str(error)) from error
-    # yt-dlp reports some failures only by a missing path.
+    # After some failures, yt-dlp raises no error and returns no path.
     downloads = (info or {}).get("requested_downloads") or [{}]
     path = Path(downloads[0].get("filepath") or folder / "nothing")
     if not path.is_file():
@@ -139,14 +139,14 @@ def download(url: str, folder: Path, settings: Youtube) -> FetchedFile:
 
 @cache
 def has_javascript_solver() -> bool:
-    """Return whether yt-dlp finds the runtime and scripts for YouTube's JavaScript; without them it misses formats."""
+    """Return whether yt-dlp finds the runtime and scripts for YouTube's JavaScript, which many formats need."""
     runtime = supported_js_runtimes.value[RUNTIME]().info
     return runtime is not None and runtime.supported and find_spec(SCRIPTS.replace("-", "_")) is not None
 
 
 def _options(folder: Path, settings: Youtube) -> dict[str, Any]:
     def check_progress(progress: dict[str, Any]) -> None:
-        check_bounds(progress.get("downloaded_bytes") or 0, progress.get("elapsed") or 0, settings)
+        check_limits(progress.get("downloaded_bytes") or 0, progress.get("elapsed") or 0, settings)
 
     options: dict[str, Any] = {
         "logger": logging.Logger("yt-dlp", logging.CRITICAL),  # Exceptions contain all information for the manifest.
@@ -169,7 +169,7 @@ def _options(folder: Path, settings: Youtube) -> dict[str, Any]:
     if settings.rate_limit_mb_s is not None:
         options["ratelimit"] = settings.rate_limit_mb_s * 1e6
     if settings.cookies is not None:
-        # yt-dlp writes the cookies back at its end, so concurrent jobs would overwrite each other's file.
+        # yt-dlp writes cookies back to the file, so concurrent jobs need separate copies.
         options["cookiefile"] = shutil.copy(settings.cookies, folder / "cookies.txt")
     if settings.subtitles:
         options |= {

@@ -1,1 +1,1 @@
-"""Draw figures from the numbers of tables and the items behind them."""
+"""Draw figures from the numbers of tables, and from items, clip metadata and verdicts."""

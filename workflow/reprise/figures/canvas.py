@@ -1,4 +1,4 @@
-"""Define the common style of all figures: fonts, colours that also differ in greyscale, the layout, and files."""
+"""Define the style and the layout of all figures, and write their files."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,9 +26,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)))
 GRID_COLOUR, FAINT_COLOUR = "#D9D9D9", "#595959"
-# Width of a character of the regular face, and height of a line, in inches per point of font size
+# Width of a character of the regular face and height of a line, in inches per point of font size.
 CHARACTER_WIDTH, LINE_HEIGHT = 0.0083, 0.0185
-# No viewer of PDFs reads these font tables, and subsetting them takes longer than drawing the figure.
+# PDF viewers do not read these font tables, and subsetting them takes longer than drawing a figure.
 DROPPED_TABLES = ("GDEF", "GPOS", "GSUB", "kern")
 TITLE_SIZE, TEXT_SIZE, SMALL_SIZE = 9.0, 7.5, 6.5
 STYLE = {
@@ -55,14 +55,14 @@ STYLE = {
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
     "svg.hashsalt": "reprise",
-    # Both must be equal: the width of text depends on the resolution, and the layout is computed before drawing.
+    # Both must be equal, because the layout is computed before drawing and text widths depend on the resolution.
     "figure.dpi": 200,
     "savefig.dpi": 200,
 }
 
 
 def apply_style() -> None:
-    """Reset matplotlib and set the style, so neither a user's settings nor the machine's fonts change a figure."""
+    """Reset matplotlib and set the style, because users' settings and installed fonts must not change a figure."""
     mpl.rcdefaults()
     mpl.rcParams.update(STYLE)
     Options._drop_tables_default += [name for name in DROPPED_TABLES if name not in Options._drop_tables_default]
@@ -73,7 +73,7 @@ def apply_style() -> None:
 
 @dataclass(frozen=True)
 class Canvas:
-    """A figure to draw into: its body, and the width of the body."""
+    """A figure with a body to draw into, and the width of the body in inches."""
 
     figure: Figure
     body: SubFigure
@@ -88,26 +88,26 @@ def create_canvas(
     notes: Sequence[str],
     legend: Sequence[tuple[Artist, str]] = (),
 ) -> Canvas:
-    """Return an empty figure with its title above a body of this height, and its legend and notes below."""
-    heading = [*wrap_text(title, width, TITLE_SIZE * 1.12)]
-    foot = [line for note in (origin, *notes) for line in wrap_text(note, width, SMALL_SIZE)]
-    longest = max((len(label) for _, label in legend), default=0)
-    across = max(1, int(width / (0.5 + longest * SMALL_SIZE * CHARACTER_WIDTH)))
-    lines = math.ceil(len(legend) / across)
+    """Return an empty figure: the title, a body of this height, and the legend, origin and notes below it."""
+    title_lines = [*wrap_text(title, width, TITLE_SIZE * 1.12)]
+    footer_lines = [line for note in (origin, *notes) for line in wrap_text(note, width, SMALL_SIZE)]
+    longest_label = max((len(label) for _, label in legend), default=0)
+    legend_columns = max(1, int(width / (0.5 + longest_label * SMALL_SIZE * CHARACTER_WIDTH)))
+    legend_rows = math.ceil(len(legend) / legend_columns)
     heights = [
-        0.1 + len(heading) * TITLE_SIZE * LINE_HEIGHT,
+        0.1 + len(title_lines) * TITLE_SIZE * LINE_HEIGHT,
         body_height,
-        0.1 + lines * SMALL_SIZE * 0.024 + len(foot) * SMALL_SIZE * LINE_HEIGHT,
+        0.1 + legend_rows * SMALL_SIZE * 0.024 + len(footer_lines) * SMALL_SIZE * LINE_HEIGHT,
     ]
     figure = Figure(figsize=(width, sum(heights)), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.04)
-    parts = figure.subfigures(3, 1, height_ratios=heights, hspace=0)
-    parts[0].text(0.012, 0.5, "\n".join(heading), fontsize=TITLE_SIZE, fontweight="bold", ha="left", va="center")
+    header, body, footer = figure.subfigures(3, 1, height_ratios=heights, hspace=0)
+    header.text(0.012, 0.5, "\n".join(title_lines), fontsize=TITLE_SIZE, fontweight="bold", ha="left", va="center")
     if legend:
         artists, labels = zip(*legend, strict=True)
-        parts[2].legend(artists, labels, loc="upper center", ncols=across, borderaxespad=0.1, columnspacing=1.2)
-    parts[2].text(0.012, 0.04, "\n".join(foot), fontsize=SMALL_SIZE, ha="left", va="bottom", color=FAINT_COLOUR)
-    return Canvas(figure, parts[1], width)
+        footer.legend(artists, labels, loc="upper center", ncols=legend_columns, borderaxespad=0.1, columnspacing=1.2)
+    footer.text(0.012, 0.04, "\n".join(footer_lines), fontsize=SMALL_SIZE, ha="left", va="bottom", color=FAINT_COLOUR)
+    return Canvas(figure, body, width)
 
 
 def wrap_text(text: str, width: float, size: float) -> list[str]:
@@ -118,34 +118,34 @@ def wrap_label(text: str, characters: int) -> str:
     return "\n".join(wrap(escape_invisible(text), characters, break_long_words=False)) or " "
 
 
-def _round_layout(part: Figure | SubFigure) -> None:
-    """Round all positions. The layout solver sums in the order of memory addresses, which differs between processes."""
-    for axes in part.axes:
+def _round_layout(figure: Figure | SubFigure) -> None:
+    """Round all positions, because the layout solver's sums differ slightly between processes."""
+    for axes in figure.axes:
         axes.set_position([round(value, 5) for value in axes.get_position(original=True).bounds])
-    for text in filter(None, (part._suptitle, part._supxlabel, part._supylabel)):
+    for text in filter(None, (figure._suptitle, figure._supxlabel, figure._supylabel)):
         text.set_position([round(value, 5) for value in text.get_position()])
-    for subfigure in part.subfigs:
+    for subfigure in figure.subfigs:
         box = subfigure.bbox_relative
         box.p0, box.p1 = box.p0.round(5), box.p1.round(5)
         _round_layout(subfigure)
 
 
 def save_figure(figure: Figure, path: Path, description: Mapping[str, str]) -> None:
-    """Write the figure in every format. Without a date, equal figures have equal bytes."""
-    for text in figure.findobj(Text):  # row labels come from users' settings and may have hidden characters
+    """Write the figure in every format. Files have no date, so equal figures have equal bytes."""
+    for text in figure.findobj(Text):  # Row labels come from users' settings and may have hidden characters.
         text.set_text(escape_invisible(text.get_text()))
     canvas, layout = FigureCanvasAgg(figure), figure.get_layout_engine()
-    for _ in range(2):  # wrapped labels need a second pass
+    for _ in range(2):  # Wrapped labels need a second pass.
         layout.execute(figure)
     figure.set_layout_engine("none")
     _round_layout(figure)
     title, caption, dpi = description["title"], description["caption"], figure.dpi
-    # The functions of the formats are called directly: `savefig` would draw again for a layout that is complete.
+    # `savefig` would compute the finished layout again, so the print functions of the formats are called directly.
     with atomic_path(path.with_suffix(".png")) as temporary:
         canvas.print_png(temporary, metadata={"Title": title, "Description": caption})
     with atomic_path(path.with_suffix(".svg")) as temporary:
         FigureCanvasSVG(figure).print_svg(temporary, metadata={"Title": title, "Description": caption, "Date": None})
-    figure.dpi = dpi  # print_svg changes the resolution, which the PDF's rasterised parts need
+    figure.dpi = dpi  # Restore the resolution for the PDF's rasterised parts, because print_svg changes it.
     with atomic_path(path.with_suffix(".pdf")) as temporary:
         FigureCanvasPdf(figure).print_pdf(
             temporary, metadata={"Title": title, "Subject": caption, "CreationDate": None}

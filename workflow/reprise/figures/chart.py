@@ -1,4 +1,4 @@
-"""Arrange the numbers of a figure before it is drawn: by position, in series and panels."""
+"""Arrange the numbers of a figure in panels and series, before the figure is drawn."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,26 +12,29 @@ from reprise.tables.render.table import Cell, TableNumber
 
 @dataclass(frozen=True)
 class Panel:
-    """Series of numbers, of rows or of columns, at ordered `ticks`."""
+    """Series of numbers at ordered ticks; the rows of a table are series and its columns are ticks, or vice versa."""
 
     title: str
     ticks: tuple[str, ...]
     series: dict[str, dict[str, TableNumber]]
+    """label of a series -> tick -> number"""
 
-    def ticks_with_numbers(self) -> list[str]:
+    def list_ticks_with_numbers(self) -> list[str]:
         return [tick for tick in self.ticks if any(tick in numbers for numbers in self.series.values())]
 
 
 @dataclass(frozen=True)
 class LineSeries:
-    """Numbers by number of frames; `level` is a number without frames, drawn as a horizontal line."""
+    """A line over numbers of frames, or a horizontal line."""
 
     label: str
     numbers: dict[int, TableNumber] = field(default_factory=dict)
+    """number of frames -> number"""
     level: TableNumber | None = None
+    """number that does not depend on the frames, for a horizontal line"""
     is_chance: bool = False
 
-    def known_numbers(self) -> list[TableNumber]:
+    def list_available_numbers(self) -> list[TableNumber]:
         numbers = [*self.numbers.values(), *([self.level] if self.level else [])]
         return [number for number in numbers if number.value is not None]
 
@@ -52,13 +55,13 @@ class ChartRow:
 
     @property
     def line_name(self) -> str:
-        """Return the name of its line over numbers of frames: its section's title, or its label."""
+        """Return the name of the row's line in a plot over frames: the section's title, or the row's label."""
         return self.section.title or self.row.label
 
 
 def build_chart_rows(builders: Sequence[TableBuilder]) -> list[ChartRow]:
-    """Return the rows of all parts; equal labels of several rows get a suffix."""
-    entries = []
+    """Return the rows of all parts; rows with equal labels get a suffix."""
+    chart_rows = []
     for builder in builders:
         rows = [(section, row) for section in builder.spec.sections for row in section.resolve()]
         for (section, row), table_row in zip(rows, builder.build().rows(), strict=True):
@@ -67,109 +70,132 @@ def build_chart_rows(builders: Sequence[TableBuilder]) -> list[ChartRow]:
                 for cell in table_row.cells
             ]
             cells = tuple(zip(builder.spec.columns, numbers, strict=True))
-            entries.append(ChartRow(row.label, section, row, cells, table_row.notes))
-    return [replace(entry, label=_label(entry, entries)) for entry in entries]
+            chart_rows.append(ChartRow(row.label, section, row, cells, table_row.notes))
+    return [replace(chart_row, label=_build_unique_label(chart_row, chart_rows)) for chart_row in chart_rows]
 
 
-def _label(entry: ChartRow, entries: Sequence[ChartRow]) -> str:
-    """Return the label. If several rows share it, append the first property that tells them apart, else a number."""
-    namesakes = [candidate for candidate in entries if candidate.label == entry.label]
+def _build_unique_label(chart_row: ChartRow, chart_rows: Sequence[ChartRow]) -> str:
+    """Return a row's label; if other rows share it, append the first property that distinguishes them, or a number."""
+    namesakes = [candidate for candidate in chart_rows if candidate.label == chart_row.label]
     if len(namesakes) == 1:
-        return entry.label
-    index = [candidate is entry for candidate in namesakes].index(True)
-    for properties in zip(*map(_properties, namesakes), strict=True):
+        return chart_row.label
+    index = [candidate is chart_row for candidate in namesakes].index(True)
+    for properties in zip(*map(_list_distinguishing_properties, namesakes), strict=True):
         if len(set(properties)) == len(namesakes):
-            return f"{entry.label} ({properties[index]})" if properties[index] else entry.label
-    return f"{entry.label} ({1 + index})"
+            return f"{chart_row.label} ({properties[index]})" if properties[index] else chart_row.label
+    return f"{chart_row.label} ({1 + index})"
 
 
-def _properties(entry: ChartRow) -> tuple[str, str, str]:
-    """Return the properties that can distinguish a row: frames, section, and protocol with sampling."""
-    frames = entry.row.frames or ""
-    frames = f"{frames} frame{'s' * (frames != '1')}" if frames.isdecimal() else frames
-    return frames, entry.section.title or "", ", ".join(filter(None, [entry.row.protocol, entry.row.sampling]))
+def _list_distinguishing_properties(chart_row: ChartRow) -> tuple[str, str, str]:
+    """Return the properties that can distinguish rows: frames, section, and protocol with sampling."""
+    row, section_title = chart_row.row, chart_row.section.title or ""
+    frames = row.frames or ""
+    if frames.isdecimal():
+        frames = "1 frame" if frames == "1" else f"{frames} frames"
+    return frames, section_title, ", ".join(filter(None, [row.protocol, row.sampling]))
 
 
-def build_span_panels(entries: Sequence[ChartRow]) -> list[Panel]:
+def build_span_panels(chart_rows: Sequence[ChartRow]) -> list[Panel]:
     """Return a panel for each spanning header, with a series for each row."""
     panels = []
-    for span in dict.fromkeys(column.span or "" for entry in entries for column, _ in entry.cells):
-        cells = {
-            entry.label: [(column.title, number) for column, number in entry.cells if (column.span or "") == span]
-            for entry in entries
-        }
-        ticks = dict.fromkeys(title for row_cells in cells.values() for title, _ in row_cells)
+    for span in dict.fromkeys(column.span or "" for chart_row in chart_rows for column, _ in chart_row.cells):
+        cells_by_row = {chart_row.label: _list_span_cells(chart_row, span) for chart_row in chart_rows}
+        tick_titles = dict.fromkeys(title for span_cells in cells_by_row.values() for title, _ in span_cells)
+        labels = [chart_row.label for chart_row in chart_rows if chart_row.has_numbers]
         series = {
-            entry.label: {title: number for title, number in cells[entry.label] if number.value is not None}
-            for entry in entries
+            label: {title: number for title, number in cells_by_row[label] if number.value is not None}
+            for label in labels
         }
-        panels.append(
-            Panel(span, tuple(ticks), {entry.label: series[entry.label] for entry in entries if entry.has_numbers})
-        )
+        panels.append(Panel(span, tuple(tick_titles), series))
     return panels
 
 
-def build_bar_panel(entries: Sequence[ChartRow], along: str) -> Panel:
-    """Return one panel with rows as series and columns as ticks, or vice versa; leave out what has no number."""
-    numbers: dict[str, dict[str, TableNumber]] = {}
-    for entry in entries:
+def _list_span_cells(chart_row: ChartRow, span: str) -> list[tuple[str, TableNumber]]:
+    """Return the titles and numbers of a row's columns below a spanning header."""
+    return [(column.title, number) for column, number in chart_row.cells if (column.span or "") == span]
+
+
+def build_bar_panel(chart_rows: Sequence[ChartRow], along: str) -> Panel:
+    """Return one panel with columns as ticks and rows as series, or vice versa if `along` is `rows`.
+
+    Rows and columns without numbers are left out.
+    """
+    numbers_by_row: dict[str, dict[str, TableNumber]] = {}
+    for chart_row in chart_rows:
         # Parts with the same rows add columns to one row; only rows with a common column need distinct labels.
-        label = entry.row.label if _has_disjoint_columns(entry, entries) else entry.label
-        row_numbers = {name: number for name, number in _named_numbers(entry, entries) if number.value is not None}
-        numbers.setdefault(label, {}).update(row_numbers)
-    columns = dict.fromkeys(name for entry in entries for name, _ in _named_numbers(entry, entries))
-    rows = [label for label, row_numbers in numbers.items() if row_numbers]
-    shown_columns = [name for name in columns if any(name in row_numbers for row_numbers in numbers.values())]
+        label = chart_row.row.label if _has_disjoint_columns(chart_row, chart_rows) else chart_row.label
+        row_numbers = {
+            name: number for name, number in _iter_named_numbers(chart_row, chart_rows) if number.value is not None
+        }
+        numbers_by_row.setdefault(label, {}).update(row_numbers)
+    columns = dict.fromkeys(name for chart_row in chart_rows for name, _ in _iter_named_numbers(chart_row, chart_rows))
+    rows = [label for label, row_numbers in numbers_by_row.items() if row_numbers]
+    columns_with_numbers = [
+        name for name in columns if any(name in row_numbers for row_numbers in numbers_by_row.values())
+    ]
     if along == "rows":
-        series = {name: {row: numbers[row][name] for row in rows if name in numbers[row]} for name in shown_columns}
+        series = {
+            name: {row: numbers_by_row[row][name] for row in rows if name in numbers_by_row[row]}
+            for name in columns_with_numbers
+        }
         return Panel("", tuple(rows), series)
-    return Panel("", tuple(shown_columns), {row: numbers[row] for row in rows})
+    return Panel("", tuple(columns_with_numbers), {row: numbers_by_row[row] for row in rows})
 
 
-def rows_without_numbers(entries: Sequence[ChartRow]) -> list[str]:
-    labels = {entry.row.label for entry in entries if entry.has_numbers}
-    return list(dict.fromkeys(entry.label for entry in entries if entry.row.label not in labels))
+def list_rows_without_numbers(chart_rows: Sequence[ChartRow]) -> list[str]:
+    labels = {chart_row.row.label for chart_row in chart_rows if chart_row.has_numbers}
+    return list(dict.fromkeys(chart_row.label for chart_row in chart_rows if chart_row.row.label not in labels))
 
 
-def columns_without_numbers(entries: Sequence[ChartRow]) -> dict[str, bool]:
-    """Return the columns without numbers, each with whether the paper's numbers of it are lost."""
-    cells_by_name = group_by_key((cell for entry in entries for cell in _named_numbers(entry, entries)), itemgetter(0))
-    empty = {name: cells for name, cells in cells_by_name.items() if all(number.value is None for _, number in cells)}
-    return {name: any(number.state == "lost" for _, number in cells) for name, cells in empty.items()}
+def find_columns_without_numbers(chart_rows: Sequence[ChartRow]) -> dict[str, bool]:
+    """Map each column without numbers to whether a number of the paper is lost in its extracted text."""
+    cells_by_name = group_by_key(
+        (cell for chart_row in chart_rows for cell in _iter_named_numbers(chart_row, chart_rows)), itemgetter(0)
+    )
+    empty_columns = {
+        name: cells for name, cells in cells_by_name.items() if all(number.value is None for _, number in cells)
+    }
+    return {name: any(number.state == "lost" for _, number in cells) for name, cells in empty_columns.items()}
 
 
-def _has_disjoint_columns(entry: ChartRow, entries: Sequence[ChartRow]) -> bool:
-    """Return whether the rows of this label have no column in common."""
+def _has_disjoint_columns(chart_row: ChartRow, chart_rows: Sequence[ChartRow]) -> bool:
+    """Return whether the rows with this row's label have no column in common."""
     columns = [
         {(column.span, column.title) for column, _ in namesake.cells}
-        for namesake in entries
-        if namesake.row.label == entry.row.label
+        for namesake in chart_rows
+        if namesake.row.label == chart_row.row.label
     ]
     return all(not first & second for index, first in enumerate(columns) for second in columns[index + 1 :])
 
 
-def _named_numbers(entry: ChartRow, entries: Sequence[ChartRow]) -> Iterator[tuple[str, TableNumber]]:
-    """Yield the numbers of a row by column name: the span alone if all columns have the same title."""
-    titles = {column.title for row in entries for column, _ in row.cells}
-    for column, number in entry.cells:
+def _iter_named_numbers(chart_row: ChartRow, chart_rows: Sequence[ChartRow]) -> Iterator[tuple[str, TableNumber]]:
+    """Yield the name of each column and the row's number; the name is the span if all columns have the same title."""
+    titles = {column.title for row in chart_rows for column, _ in row.cells}
+    for column, number in chart_row.cells:
         yield column.span if column.span and len(titles) == 1 else column_name(column), number
 
 
-def build_frame_lines(entries: Sequence[ChartRow], frames: dict[str, int]) -> Iterator[tuple[str, list[LineSeries]]]:
-    """Yield each column with the lines of its numbers, one for each section with a title, or for each label."""
-    for index, (column, _) in enumerate(entries[0].cells):
-        lines: dict[str, LineSeries] = {}
-        for entry in entries:
-            row, name, number = entry.row, entry.line_name, entry.cells[index][1]
-            frame_count = int(row.frames) if row.frames and row.frames.isdecimal() else frames.get(row.sampling or "")
+def build_frame_lines(
+    chart_rows: Sequence[ChartRow], frame_count_by_sampling: dict[str, int]
+) -> Iterator[tuple[str, list[LineSeries]]]:
+    """Yield each column's title with its lines: one line per section that has a title, and per label of other rows."""
+    for index, (column, _) in enumerate(chart_rows[0].cells):
+        line_by_name: dict[str, LineSeries] = {}
+        for chart_row in chart_rows:
+            row, name, number = chart_row.row, chart_row.line_name, chart_row.cells[index][1]
+            frame_count = (
+                int(row.frames)
+                if row.frames and row.frames.isdecimal()
+                else frame_count_by_sampling.get(row.sampling or "")
+            )
             if row.chance or frame_count is None:
                 name = name if name == row.label else f"{name}, {row.label}"
-                lines[name] = LineSeries(name, level=number, is_chance=row.chance)
+                line_by_name[name] = LineSeries(name, level=number, is_chance=row.chance)
             else:
-                lines.setdefault(name, LineSeries(name)).numbers[frame_count] = number
-        yield column.title, [line for line in lines.values() if line.known_numbers()]
+                line_by_name.setdefault(name, LineSeries(name)).numbers[frame_count] = number
+        yield column.title, [line for line in line_by_name.values() if line.list_available_numbers()]
 
 
-def lines_without_numbers(entries: Sequence[ChartRow]) -> list[str]:
-    lines = {entry.line_name for entry in entries if entry.has_numbers}
-    return [name for name in dict.fromkeys(entry.line_name for entry in entries) if name not in lines]
+def list_lines_without_numbers(chart_rows: Sequence[ChartRow]) -> list[str]:
+    lines = {chart_row.line_name for chart_row in chart_rows if chart_row.has_numbers}
+    return [name for name in dict.fromkeys(chart_row.line_name for chart_row in chart_rows) if name not in lines]

@@ -1,5 +1,6 @@
-"""Draw a figure from its settings, and return it with its tidy rows."""
+"""Draw a figure from its settings, and build its tidy rows."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -37,14 +38,14 @@ def draw_figure(
         builders: One builder for each part of a table that the figure shows.
         items: The items of the benchmark, with the groups of the analyses.
         clip_metadata: The metadata of the clips.
-        verdicts: The verdicts of each run of a scatter plot, by the name of the run.
+        verdicts: Name of a run -> its verdicts, for a scatter plot.
         published: The paper's values that a distribution marks.
         construction_counts: The counts of the benchmark's construction.
     """
     apply_style()
     spec = key.spec
-    if isinstance(spec, Distribution) and spec.made is not None:
-        return _draw_construction(key, spec.made, spec.axis, construction_counts)
+    if isinstance(spec, Distribution) and spec.construction_statistics is not None:
+        return _draw_construction(key, spec.construction_statistics, spec.axis, construction_counts)
     if isinstance(spec, Distribution):
         return _draw_distribution(key, spec, items, clip_metadata, published)
     if isinstance(spec, Scatter):
@@ -56,27 +57,27 @@ def _draw_distribution(
     key: FigureKey, spec: Distribution, items: pl.DataFrame, clip_metadata: pl.DataFrame, published: PublishedTable
 ) -> tuple[Figure, pl.DataFrame]:
     groups = load_scores(key.benchmark).GROUPS
-    counts = distribution.compute_counts(spec, items, clip_metadata, groups)
-    group_specs = {group.title: spec.model_copy(update={"group": group.group}) for group in spec.beside}
+    benchmark_counts = distribution.compute_counts(spec, items, clip_metadata, groups)
+    group_specs = {group.title: spec.model_copy(update={"group": group.group}) for group in spec.extra_panels}
     group_counts = {
         title: distribution.compute_counts(group_spec, items, clip_metadata, groups)
         for title, group_spec in group_specs.items()
     }
     group_panels = [(title, panel_counts) for title, panel_counts in group_counts.items() if panel_counts]
     marks = [distribution.Count(*row) for row in published.metric_values(spec.marks.metric)] if spec.marks else []
-    notes = [] if counts else ["Nothing is counted, because the data are not available."]
-    if missing := [title for title, panel_counts in group_counts.items() if not panel_counts]:
-        notes.append(f"Data not available: {', '.join(missing)}.")
-    panels = [(key.benchmark_title, counts), *group_panels]
-    height = 2.2 if marks else max(distribution.panel_height(panel_counts) for _, panel_counts in panels)
+    notes = [] if benchmark_counts else ["Nothing is counted, because the data are not available."]
+    if missing_titles := [title for title, panel_counts in group_counts.items() if not panel_counts]:
+        notes.append(f"Data not available: {', '.join(missing_titles)}.")
+    panels = [(key.benchmark_title, benchmark_counts), *group_panels]
+    height = 2.2 if marks else max(distribution.compute_panel_height(panel_counts) for _, panel_counts in panels)
     canvas = _create_canvas(key, height, distribution.build_legend(marks), notes)
     distribution.draw_distribution(canvas, panels, spec.unit, spec.axis, marks)
-    shared = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
-    data_columns = shared | {"metric": spec.measurement or "count", "source": "data"}
-    published_columns = shared | {"metric": spec.marks.metric if spec.marks else "", "source": "published"}
+    shared_columns = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
+    data_columns = shared_columns | {"metric": spec.measurement or "count", "source": "data"}
+    published_columns = shared_columns | {"metric": spec.marks.metric if spec.marks else "", "source": "published"}
     rows = [
         data_columns | {"row": row, "group": count.name, "value": count.value}
-        for row, panel_counts in (("", counts), *group_panels)
+        for row, panel_counts in (("", benchmark_counts), *group_panels)
         for count in panel_counts
     ]
     rows += [published_columns | {"row": mark.name, "value": mark.value} for mark in marks]
@@ -86,18 +87,17 @@ def _draw_distribution(
 def _draw_construction(
     key: FigureKey, counts: Sequence[ConstructionCount], axis: str, construction_counts: pl.DataFrame
 ) -> tuple[Figure, pl.DataFrame]:
-    numbers = construction_counts.filter(pl.col("statistic").is_in([count.what for count in counts]))
-    notes = list(distribution.share_notes(counts, numbers))
+    selected_counts = construction_counts.filter(pl.col("statistic").is_in([count.statistic for count in counts]))
+    notes = list(distribution.iter_share_notes(counts, selected_counts))
     notes = notes or ["Nothing is counted, because the benchmark is not constructed here."]
-    canvas = _create_canvas(
-        key, distribution.CONSTRUCTION_PANEL_HEIGHT * -(-len(counts) // distribution.PANELS_PER_ROW), [], notes
-    )
-    distribution.draw_construction(canvas, counts, numbers, axis)
-    shared = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}", "source": "data"}
+    panel_rows = math.ceil(len(counts) / distribution.PANELS_PER_ROW)
+    canvas = _create_canvas(key, distribution.CONSTRUCTION_PANEL_HEIGHT * panel_rows, [], notes)
+    distribution.draw_construction(canvas, counts, selected_counts, axis)
+    shared_columns = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}", "source": "data"}
     rows = [
-        shared
+        shared_columns
         | {"metric": row["statistic"], "group": row["group"], "value": row["reproduced"], "published": row["paper"]}
-        for row in numbers.iter_rows(named=True)
+        for row in selected_counts.iter_rows(named=True)
     ]
     return canvas.figure, pl.DataFrame(rows, schema=TIDY_SCHEMA)
 
@@ -106,86 +106,96 @@ def _draw_scatter(
     key: FigureKey,
     spec: Scatter,
     builder: TableBuilder,
-    entries: Sequence[ChartRow],
+    chart_rows: Sequence[ChartRow],
     items: pl.DataFrame,
     verdicts: Mapping[str, pl.DataFrame],
 ) -> tuple[Figure, pl.DataFrame]:
-    clouds = list(scatter.build_clouds(spec, builder, entries, items, verdicts))
+    clouds = list(scatter.build_clouds(spec, builder, chart_rows, items, verdicts))
     notes = ["Above each panel: number of items that are strict, classic only and wrong; + items without a score."]
-    canvas = _create_canvas(
-        key, sum(scatter.row_heights(clouds, spec.panels, WIDTHS[spec.width]).values()), scatter.build_legend(), notes
-    )
+    height = sum(scatter.compute_row_heights(clouds, spec.panels, WIDTHS[spec.width]).values())
+    canvas = _create_canvas(key, height, scatter.build_legend(), notes)
     scatter.draw_scatter(canvas, clouds, spec.panels)
-    keys = {run: frame["key"][0] if frame.height else "" for run, frame in verdicts.items()}
+    key_by_run = {run: frame["key"][0] if frame.height else "" for run, frame in verdicts.items()}
     parts = [pl.DataFrame(schema=scatter.SCATTER_SCHEMA)]
     for cloud in clouds:
         columns = {"suite": key.suite, "figure": f"{key.benchmark}/{key.figure}", "row": cloud.row, "run": cloud.run}
-        columns |= {"group": cloud.group, "key": keys.get(cloud.run, "")}
+        columns |= {"group": cloud.group, "key": key_by_run.get(cloud.run, "")}
         literals = [pl.lit(value).alias(name) for name, value in columns.items()]
         parts.append(cloud.points.with_columns(literals).select(scatter.SCATTER_SCHEMA.names()))
     return canvas.figure, pl.concat(parts)
 
 
 def _draw_numbers(
-    key: FigureKey, spec: Bars | Lines | Radar, builders: Sequence[TableBuilder], entries: Sequence[ChartRow]
+    key: FigureKey, spec: Bars | Lines | Radar, builders: Sequence[TableBuilder], chart_rows: Sequence[ChartRow]
 ) -> tuple[Figure, pl.DataFrame]:
     rows = pl.DataFrame([row for builder in builders for row in builder.tidy_rows], schema=TIDY_SCHEMA)
-    values = [number for entry in entries for _, number in entry.cells if number.value is not None]
+    available_numbers = [
+        number for chart_row in chart_rows for _, number in chart_row.cells if number.value is not None
+    ]
     source_note = (
-        "All numbers are published ones; none was measured here." if all(map(plots.is_published, values)) else ""
+        "All numbers are published ones; none was measured here."
+        if all(map(plots.is_published, available_numbers))
+        else ""
     )
-    notes = [source_note if values else NO_NUMBERS_NOTE, *_notes(builders, entries)]
+    notes = [source_note if available_numbers else NO_NUMBERS_NOTE, *_collect_notes(builders, chart_rows)]
     if isinstance(spec, Bars):
-        panel = chart.build_bar_panel(entries, spec.along)
+        panel = chart.build_bar_panel(chart_rows, spec.along)
         canvas = _create_canvas(
-            key, plots.bars_height(panel), plots.bars_legend(panel), [*_gap_notes(panel, entries), *notes]
+            key,
+            plots.compute_bars_height(panel),
+            plots.build_bars_legend(panel),
+            [*_iter_gap_notes(panel, chart_rows), *notes],
         )
         plots.draw_bars(canvas, panel, spec.axis)
     elif isinstance(spec, Lines) and spec.along == "frames":
         frames = {name: count for part in key.parts for name, count in part.frames.items()}
-        lines = list(chart.build_frame_lines(entries, frames))
-        without_numbers = chart.lines_without_numbers(entries)
-        notes = [f"Without any number: {', '.join(without_numbers)}." if without_numbers else "", *notes]
-        canvas = _create_canvas(key, 2.8, plots.frames_legend(lines[0][1]), notes)
+        lines = list(chart.build_frame_lines(chart_rows, frames))
+        labels_without_numbers = chart.list_lines_without_numbers(chart_rows)
+        notes = [f"Without any number: {', '.join(labels_without_numbers)}." if labels_without_numbers else "", *notes]
+        canvas = _create_canvas(key, 2.8, plots.build_frames_legend(lines[0][1]), notes)
         plots.draw_frames(canvas, lines, spec.axis)
     else:
-        panels = chart.build_span_panels(entries)
-        legend = plots.lines_legend(list(panels[0].series), plots.collect_numbers(panels))
+        panels = chart.build_span_panels(chart_rows)
+        legend = plots.build_lines_legend(list(panels[0].series), plots.collect_numbers(panels))
         if isinstance(spec, Radar):
             canvas = _create_canvas(key, 3.9 * len(panels), legend, notes)
             plots.draw_radars(canvas, panels, spec.top)
         else:
-            gaps = [
-                f"Without any number{f' ({panel.title})' if panel.title else ''}: {', '.join(without_numbers)}."
+            gap_notes = [
+                f"Without any number{f' ({panel.title})' if panel.title else ''}: {', '.join(labels_without_numbers)}."
                 for panel in panels
-                if (without_numbers := [tick for tick in panel.ticks if tick not in panel.ticks_with_numbers()])
+                if (
+                    labels_without_numbers := [
+                        tick for tick in panel.ticks if tick not in panel.list_ticks_with_numbers()
+                    ]
+                )
             ]
-            canvas = _create_canvas(key, 2.6, legend, [*gaps, *notes])
-            panels = [replace(panel, ticks=tuple(panel.ticks_with_numbers())) for panel in panels]
+            canvas = _create_canvas(key, 2.6, legend, [*gap_notes, *notes])
+            panels = [replace(panel, ticks=tuple(panel.list_ticks_with_numbers())) for panel in panels]
             plots.draw_lines(canvas, panels, spec.axis)
     return canvas.figure, rows
 
 
-def _gap_notes(panel: chart.Panel, entries: Sequence[ChartRow]) -> Iterator[str]:
-    """Yield the notes that explain a dash and name the columns without numbers."""
+def _iter_gap_notes(panel: chart.Panel, chart_rows: Sequence[ChartRow]) -> Iterator[str]:
+    """Yield notes that explain the dash for a missing number, and name the columns without numbers."""
     if any(tick not in numbers for tick in panel.ticks for numbers in panel.series.values()):
-        is_lost = any(number.state == "lost" for entry in entries for _, number in entry.cells)
+        is_lost = any(number.state == "lost" for chart_row in chart_rows for _, number in chart_row.cells)
         loss = ", or lost in the paper's extracted text" if is_lost else ""
         yield f"–: not run here, and not published{loss}."
-    columns = chart.columns_without_numbers(entries)
+    columns = chart.find_columns_without_numbers(chart_rows)
     for is_lost, reason in ((False, ""), (True, " (lost in the paper's extracted text)")):
         if names := [name for name, is_column_lost in columns.items() if is_column_lost == is_lost]:
             yield f"Without any number{reason}: {', '.join(names)}."
 
 
-def _notes(builders: Sequence[TableBuilder], entries: Sequence[ChartRow]) -> list[str]:
-    """Return the notes on rows without numbers, judges and failed answers, and those of single rows."""
-    missing = chart.rows_without_numbers(entries)
-    lines = [f"Not run here, and not published: {', '.join(missing)}."] if missing else []
+def _collect_notes(builders: Sequence[TableBuilder], chart_rows: Sequence[ChartRow]) -> list[str]:
+    """Return the notes on rows without numbers, on judges, on failed answers, and on single rows."""
+    missing_rows = chart.list_rows_without_numbers(chart_rows)
+    lines = [f"Not run here, and not published: {', '.join(missing_rows)}."] if missing_rows else []
     for builder in builders:
         lines += [builder.describe_judges() if builder.spec.judge else "", *judge_notes(builder.key, builder.metrics)]
-    lines += [line for builder in builders for line in builder.wrong_answer_notes()]
-    notes = [f"{entry.label}: {' '.join(entry.notes)}" for entry in entries if entry.notes]
+    lines += [line for builder in builders for line in builder.find_wrong_answer_notes()]
+    notes = [f"{chart_row.label}: {' '.join(chart_row.notes)}" for chart_row in chart_rows if chart_row.notes]
     return [*dict.fromkeys([*lines, *summarize_list(notes, 8, "{} more rows have notes; see their tables.")])]
 
 

@@ -1,4 +1,4 @@
-"""Settings of figures: their specification, and the parts of tables that they show."""
+"""Define the settings of the stages `figure` and `tables_pdf`."""
 
 from pydantic import Field
 
@@ -15,13 +15,15 @@ class PdfKey(Key):
 
 
 class FigureKey(Key):
+    """Settings of the stage `figure`."""
+
     suite: str
     notice: str = ""
     benchmark: str
     benchmark_title: str
     figure: str
     spec: Figure
-    parts: tuple[TableKey, ...] = ()  # the parts of tables that it shows, each as a separate table
+    parts: tuple[TableKey, ...] = ()  # parts of tables that the figure shows, each as a table
     show_published: bool
     published_sha256: str = ""
 

@@ -35,7 +35,7 @@ def is_published(number: TableNumber) -> bool:
     return number.state == "published"
 
 
-def error_bar_lengths(number: TableNumber) -> tuple[list[float], list[float]]:
+def compute_error_bar_lengths(number: TableNumber) -> tuple[list[float], list[float]]:
     """Return the distances from a value to the lower and to the upper end of its interval."""
     value = number.value or 0.0
     low, high = number.interval or (value, value)
@@ -43,7 +43,7 @@ def error_bar_lengths(number: TableNumber) -> tuple[list[float], list[float]]:
 
 
 def write_message(axes: Axes, message: str = "nothing to show") -> None:
-    """Write text in place of a panel that has no numbers, or only one bar."""
+    """Write a message instead of a plot that has no numbers, or only one bar."""
     axes.text(0.5, 0.5, wrap_label(message, 40), ha="center", va="center", transform=axes.transAxes, color=FAINT_COLOUR)
     axes.set_axis_off()
 
@@ -52,34 +52,34 @@ def write_message(axes: Axes, message: str = "nothing to show") -> None:
 
 
 def bar_colours(count: int) -> list[tuple[float, float, float, float]]:
-    """Return colours from dark to light that also differ in greyscale."""
+    """Return `count` colours from dark to light, which differ in greyscale too."""
     return [colormaps["cividis"](0.05 + 0.9 * index / max(1, count - 1)) for index in range(count)]
 
 
-def bars_height(panel: Panel) -> float:
+def compute_bars_height(panel: Panel) -> float:
     return max(1.2, 0.5 + len(panel.ticks) * max(0.24, 0.13 * len(panel.series) + 0.08))
 
 
-def bars_legend(panel: Panel) -> LegendEntries:
-    """Return a patch for each series, if there are several, and the meaning of hatching."""
+def build_bars_legend(panel: Panel) -> LegendEntries:
+    """Return entries for the series, if there are several, and for the marks of published numbers."""
     colours = bar_colours(len(panel.series))
-    handles: LegendEntries = [
+    entries: LegendEntries = [
         (Patch(facecolor=colour, edgecolor="black", linewidth=0.4), label)
         for colour, label in zip(colours, panel.series, strict=True)
     ]
-    handles = handles if len(handles) > 1 else []
+    entries = entries if len(entries) > 1 else []
     numbers = collect_numbers([panel])
     if any(map(is_published, numbers)):
-        handles.append(
+        entries.append(
             (Patch(facecolor="white", edgecolor="black", hatch=HATCH, linewidth=0.4), "published by the paper")
         )
     if any(number.published is not None for number in numbers):
-        handles.append((Line2D([], [], **PUBLISHED_MARKER_STYLE), "published, beside ours"))
-    return handles
+        entries.append((Line2D([], [], **PUBLISHED_MARKER_STYLE), "published, beside ours"))
+    return entries
 
 
 def draw_bars(canvas: Canvas, panel: Panel, axis: str) -> None:
-    """Draw horizontal bars in the order of the table, with `–` for a missing number."""
+    """Draw horizontal bars in the order of the ticks, with `–` for a missing number."""
     axes = canvas.body.subplots()
     if not panel.ticks:
         write_message(axes)
@@ -103,7 +103,7 @@ def draw_bars(canvas: Canvas, panel: Panel, axis: str) -> None:
                 axes.errorbar(
                     number.value,
                     y,
-                    xerr=error_bar_lengths(number),
+                    xerr=compute_error_bar_lengths(number),
                     fmt="none",
                     ecolor="#3a3a3a",
                     elinewidth=0.8,
@@ -127,17 +127,17 @@ def line_style(index: int) -> dict[str, Any]:
     }
 
 
-def lines_legend(labels: Sequence[str], numbers: Sequence[TableNumber]) -> LegendEntries:
-    """Return a line for each series, and the meaning of hollow marks."""
-    handles: LegendEntries = [(Line2D([], [], **line_style(index)), label) for index, label in enumerate(labels)]
+def build_lines_legend(labels: Sequence[str], numbers: Sequence[TableNumber]) -> LegendEntries:
+    """Return an entry for each series, and one for hollow markers if a number is a published one."""
+    entries: LegendEntries = [(Line2D([], [], **line_style(index)), label) for index, label in enumerate(labels)]
     if any(map(is_published, numbers)):
-        hollow = Line2D([], [], color="black", marker="o", markerfacecolor="white", linestyle="")
-        handles.append((hollow, "hollow: published by the paper"))
-    return handles
+        hollow_marker = Line2D([], [], color="black", marker="o", markerfacecolor="white", linestyle="")
+        entries.append((hollow_marker, "hollow: published by the paper"))
+    return entries
 
 
 def draw_lines(canvas: Canvas, panels: Sequence[Panel], axis: str) -> None:
-    """Draw a line for each series over ticks in their order."""
+    """Draw a line for each series over the ticks of each panel."""
     axes_row = canvas.body.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, panel in zip(axes_row, panels, strict=True):
         if not collect_numbers([panel]):
@@ -153,24 +153,24 @@ def draw_lines(canvas: Canvas, panels: Sequence[Panel], axis: str) -> None:
 
 
 def _draw_line(axes: Axes, numbers: Mapping[float, TableNumber], style: dict[str, Any]) -> None:
-    """Draw a line through numbers by position, with their intervals; the paper's numbers have hollow marks."""
+    """Draw a line through numbers by position, with their intervals; published numbers have hollow markers."""
     points = {x: number for x, number in sorted(numbers.items()) if number.value is not None}
     axes.plot(list(points), [number.value or 0.0 for number in points.values()], **style)
     for x, number in points.items():
         y = number.value or 0.0
         if number.interval:
             bars = {"fmt": "none", "ecolor": style["color"], "elinewidth": 0.8, "capsize": 1.2}
-            axes.errorbar(x, y, yerr=error_bar_lengths(number), **bars)
+            axes.errorbar(x, y, yerr=compute_error_bar_lengths(number), **bars)
         if is_published(number):
             axes.plot([x], [y], **style | {"markerfacecolor": "white", "linestyle": "", "zorder": 3})
 
 
-def frames_legend(lines: Sequence[LineSeries]) -> LegendEntries:
-    """Return the legend of lines over frames and of levels: human annotators, chance, and frame rates."""
+def build_frames_legend(lines: Sequence[LineSeries]) -> LegendEntries:
+    """Return entries for the lines over frames, and for horizontal lines such as chance and human annotators."""
     curves = [line.label for line in lines if line.numbers]
     levels = [line for line in lines if line.level]
-    handles = lines_legend(curves, [number for line in lines for number in line.known_numbers()])
-    return [*handles, *((Line2D([], [], **_level_style(line, index)), line.label) for index, line in enumerate(levels))]
+    entries = build_lines_legend(curves, [number for line in lines for number in line.list_available_numbers()])
+    return [*entries, *((Line2D([], [], **_level_style(line, index)), line.label) for index, line in enumerate(levels))]
 
 
 def _level_style(line: LineSeries, index: int) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _level_style(line: LineSeries, index: int) -> dict[str, Any]:
 
 
 def draw_frames(canvas: Canvas, panels: Sequence[tuple[str, Sequence[LineSeries]]], axis: str) -> None:
-    """Draw lines over numbers of frames on a logarithmic axis, on which `0` means text only."""
+    """Draw lines over numbers of frames on a logarithmic axis, on which `0` is the text-only baseline."""
     axes_row = canvas.body.subplots(1, len(panels), squeeze=False)[0]
     for axes, (title, lines) in zip(axes_row, panels, strict=True):
         if not lines:
@@ -203,9 +203,9 @@ def draw_frames(canvas: Canvas, panels: Sequence[tuple[str, Sequence[LineSeries]
 
 
 def draw_radars(canvas: Canvas, panels: Sequence[Panel], top: float) -> None:
-    """Draw a closed line for each series, on an axis for each tick, with a gap for a missing number.
+    """Draw a radar chart per panel, with an axis for each tick and a closed line for each series.
 
-    Numbers above `top` move the rim of all panels outwards.
+    A missing number leaves a gap in a line. The rim of all panels is `top`, or the largest number if that is larger.
     """
     largest = max((number.value or 0.0 for number in collect_numbers(panels)), default=0.0)
     rim = max(top, math.ceil(2 * largest) / 2)
@@ -214,16 +214,18 @@ def draw_radars(canvas: Canvas, panels: Sequence[Panel], top: float) -> None:
         angles = [2 * math.pi * index / len(panel.ticks) for index in range(len(panel.ticks))]
         for index, numbers in enumerate(panel.series.values()):
             values = [numbers[tick].value if tick in numbers else math.nan for tick in panel.ticks]
-            hollow = {"markerfacecolor": "white"} if any(map(is_published, numbers.values())) else {}
-            axes.plot([*angles, angles[0]], [*values, values[0]], **line_style(index), **hollow)
+            marker_style = {"markerfacecolor": "white"} if any(map(is_published, numbers.values())) else {}
+            axes.plot([*angles, angles[0]], [*values, values[0]], **line_style(index), **marker_style)
         axes.set_xticks(angles, [wrap_label(tick, 26) for tick in panel.ticks], fontsize=TEXT_SIZE - 1)
         axes.set(theta_offset=math.pi / 2, theta_direction=-1)
         axes.tick_params(axis="x", pad=7)
         for label, angle in zip(axes.get_xticklabels(), angles, strict=True):
-            side, up = math.sin(angle), math.cos(angle)
-            label.set_horizontalalignment("center" if abs(side) < 0.1 else "left" if side > 0 else "right")
+            x_direction, y_direction = math.sin(angle), math.cos(angle)
+            label.set_horizontalalignment(
+                "center" if abs(x_direction) < 0.1 else "left" if x_direction > 0 else "right"
+            )
             # Labels grow away from the circle, because a second line would overlap the label of the next axis.
-            label.set_verticalalignment("center" if abs(up) < 0.5 else "bottom" if up > 0 else "top")
+            label.set_verticalalignment("center" if abs(y_direction) < 0.5 else "bottom" if y_direction > 0 else "top")
         axes.set_ylim(0, rim)
         axes.tick_params(axis="y", labelsize=TEXT_SIZE - 1.5, labelcolor=FAINT_COLOUR)
         axes.set_title(panel.title, pad=14)

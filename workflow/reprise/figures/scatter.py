@@ -1,5 +1,6 @@
-"""Draw scatter plots of items: the scores of the right and the wrong caption, in the regions of the metrics."""
+"""Draw scatter plots of items by the scores of the right and the wrong caption, with the regions of the metrics."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
 
-from reprise.benchmarks.annotations import select_items
+from reprise.benchmarks.annotations import group_by_key, select_items
 from reprise.benchmarks.scoring import filter_group
 from reprise.config.figures import Scatter
 from reprise.figures.canvas import COLOURS, FAINT_COLOUR, SMALL_SIZE, Canvas, wrap_label
@@ -18,7 +19,7 @@ from reprise.figures.chart import ChartRow
 from reprise.tables.builder import TableBuilder
 
 STRICT, CLASSIC, WRONG, UNSCORED = "strict", "classic only", "wrong", "no score"
-# Region -> marker and colour
+# Region -> marker and colour.
 REGION_STYLES = {STRICT: ("o", COLOURS[0]), CLASSIC: ("^", COLOURS[4]), WRONG: ("x", COLOURS[1])}
 REGION_LABELS = {
     STRICT: "strict: Yes to the right caption, No to the wrong one",
@@ -39,45 +40,45 @@ SCATTER_SCHEMA = pl.Schema(
 
 @dataclass(frozen=True)
 class PointCloud:
-    """The points of a group's items, as scored by one run."""
+    """The points of a group's items for one run, which are one panel."""
 
     row: str
     group: str
     title: str
     run: str
     points: pl.DataFrame  # item_id, across, up, region
-    empty_reason: str = ""  # the reason if there is no point
+    empty_reason: str = ""  # why no point is drawn; empty if there are points
 
 
 def build_clouds(
     spec: Scatter,
     builder: TableBuilder,
-    entries: Sequence[ChartRow],
+    chart_rows: Sequence[ChartRow],
     items: pl.DataFrame,
-    verdicts: Mapping[str, pl.DataFrame],
+    verdicts_by_run: Mapping[str, pl.DataFrame],
 ) -> Iterator[PointCloud]:
-    for entry in entries:
-        for column, _ in entry.cells:
-            scored = builder.find_scored_run(entry.row, column)
-            group, run = entry.row.group or column.group or "", scored.name if scored else ""
-            if run in verdicts:
-                selection = select_items(filter_group(items, group, builder.benchmark.GROUPS), spec.items)
-                points = compute_points(spec, selection, verdicts[run])
-                yield PointCloud(entry.label, group, column.title, run, points, _empty_reason(spec, selection, points))
+    for chart_row in chart_rows:
+        for column, _ in chart_row.cells:
+            scored_run = builder.find_scored_run(chart_row.row, column)
+            group, run = chart_row.row.group or column.group or "", scored_run.name if scored_run else ""
+            if run in verdicts_by_run:
+                selected_items = select_items(filter_group(items, group, builder.benchmark.GROUPS), spec.items)
+                points = compute_points(spec, selected_items, verdicts_by_run[run])
+                empty_reason = _find_empty_reason(spec, selected_items, points)
+                yield PointCloud(chart_row.label, group, column.title, run, points, empty_reason)
             else:
-                yield PointCloud(
-                    entry.label, group, column.title, "", pl.DataFrame(schema=POINT_COLUMNS), "not run here"
-                )
+                no_points = pl.DataFrame(schema=POINT_COLUMNS)
+                yield PointCloud(chart_row.label, group, column.title, "", no_points, "not run here")
 
 
 def compute_points(spec: Scatter, items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return the items with both scores, and the region of each by the metrics."""
-    wide = items.select("item_id")
+    """Return the items with both scores and their region, which follows from the metrics."""
+    scores_by_item = items.select("item_id")
     for name, role in (("across", spec.across), ("up", spec.up)):
         scores = verdicts.filter(role=role).select(
             "item_id", pl.col("score").alias(name), pl.col("right").alias(f"{name}_right")
         )
-        wide = wide.join(scores, on="item_id", how="inner", maintain_order="left")
+        scores_by_item = scores_by_item.join(scores, on="item_id", how="inner", maintain_order="left")
     has_scores = pl.all_horizontal(pl.col(name).is_not_null() & pl.col(name).is_finite() for name in ("across", "up"))
     region = (
         pl.when(~has_scores).then(pl.lit(UNSCORED))
@@ -85,10 +86,10 @@ def compute_points(spec: Scatter, items: pl.DataFrame, verdicts: pl.DataFrame) -
         .when(pl.col("across") > pl.col("up")).then(pl.lit(CLASSIC))
         .otherwise(pl.lit(WRONG))
     )  # fmt: skip
-    return wide.with_columns(region=region.fill_null(UNSCORED)).select(POINT_COLUMNS.keys())
+    return scores_by_item.with_columns(region=region.fill_null(UNSCORED)).select(POINT_COLUMNS.keys())
 
 
-def _empty_reason(spec: Scatter, items: pl.DataFrame, points: pl.DataFrame) -> str:
+def _find_empty_reason(spec: Scatter, items: pl.DataFrame, points: pl.DataFrame) -> str:
     if (points["region"] != UNSCORED).any():
         return ""
     if items.is_empty() and spec.items:
@@ -103,32 +104,32 @@ def build_legend() -> list[tuple[Artist, str]]:
     ]
 
 
-def shared_empty_reason(clouds: Sequence[PointCloud]) -> str:
-    """Return the reason why a row has no point, if it is the same for all of its panels."""
+def find_shared_empty_reason(clouds: Sequence[PointCloud]) -> str:
+    """Return why no panel of a row has a point if the reason is the same for all panels, else an empty text."""
     return clouds[0].empty_reason if len({cloud.empty_reason for cloud in clouds}) == 1 else ""
 
 
-def row_heights(clouds: Sequence[PointCloud], panels: int, width: float) -> dict[str, float]:
-    rows = {
-        row: [cloud for cloud in clouds if cloud.row == row] for row in dict.fromkeys(cloud.row for cloud in clouds)
-    }
-    return {
-        row: TEXT_HEIGHT
-        if shared_empty_reason(row_clouds)
-        else -(-len(row_clouds) // panels) * (width / min(panels, len(row_clouds)) * 0.86 + 0.34) + 0.22
-        for row, row_clouds in rows.items()
-    }
+def compute_row_heights(clouds: Sequence[PointCloud], panels_per_row: int, width: float) -> dict[str, float]:
+    """Return the height in inches of each row's block of panels."""
+    heights = {}
+    for row, row_clouds in group_by_key(clouds, lambda cloud: cloud.row).items():
+        panel_rows = math.ceil(len(row_clouds) / panels_per_row)
+        panel_width = width / min(panels_per_row, len(row_clouds))
+        has_panels = not find_shared_empty_reason(row_clouds)
+        heights[row] = panel_rows * (panel_width * 0.86 + 0.34) + 0.22 if has_panels else TEXT_HEIGHT
+    return heights
 
 
-def draw_scatter(canvas: Canvas, clouds: Sequence[PointCloud], panels: int) -> None:
-    """Draw a block of panels for each row: points over the regions, with the counts of regions above."""
-    rows = row_heights(clouds, panels, canvas.width)
-    blocks = canvas.body.subfigures(len(rows), 1, squeeze=False, height_ratios=list(rows.values()))[:, 0]
-    for block, row in zip(blocks, rows, strict=True):
+def draw_scatter(canvas: Canvas, clouds: Sequence[PointCloud], panels_per_row: int) -> None:
+    """Draw a block of panels for each row; the title of a panel has the number of points in each region."""
+    height_by_row = compute_row_heights(clouds, panels_per_row, canvas.width)
+    height_ratios = list(height_by_row.values())
+    blocks = canvas.body.subfigures(len(height_by_row), 1, squeeze=False, height_ratios=height_ratios)[:, 0]
+    for block, row in zip(blocks, height_by_row, strict=True):
         row_clouds = [cloud for cloud in clouds if cloud.row == row]
-        columns = min(panels, len(row_clouds))
+        columns = min(panels_per_row, len(row_clouds))
         block.suptitle(row, fontsize=SMALL_SIZE + 1, fontweight="bold")
-        if reason := shared_empty_reason(row_clouds):
+        if reason := find_shared_empty_reason(row_clouds):
             block.text(0.5, 0.35, reason, ha="center", va="center", fontsize=SMALL_SIZE + 1, color=FAINT_COLOUR)
             continue
         grid = block.subplots(

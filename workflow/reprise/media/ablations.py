@@ -1,7 +1,7 @@
-"""Temporal ablations: the planned frames reordered, reduced, or replaced by those of another clip.
+"""Apply temporal ablations: reorder or reduce the planned frames, or replace them by frames of another clip.
 
-A model receives the timestamps of the plan in every ablation. In a concatenation the parts before and
-after the black span are ablated separately, and black frames keep their positions.
+The timestamps of the plan do not change. In a concatenation, the parts before and after the black span are ablated
+separately, and black frames keep their positions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from reprise.core.errors import UserError
 
 Span = tuple[int, int]
-Placement = list[tuple[int, int]]  # pairs of positions in the plan: of the timestamp, and of the frame at it
+# Pairs of positions in the plan: of a timestamp, and of the frame that a model receives at this timestamp.
+Placement = list[tuple[int, int]]
 
 NONE, MISMATCHED, SHUFFLED, REVERSED = "none", "mismatched", "shuffled", "reversed"
 FIRST, MIDDLE, LAST = "first", "middle", "last"
@@ -33,18 +34,18 @@ REPEATED = {FIRST_REPEATED: FIRST, MIDDLE_REPEATED: MIDDLE, LAST_REPEATED: LAST}
 """ablation that repeats a frame at every timestamp -> ablation that shows the same frame once"""
 
 
-def _ablate(show: str, frames: Sequence[int], draw: str) -> Placement:
-    """Return the placement of consecutive frames in an ablation; `draw` seeds a shuffled order."""
+def _ablate(ablation: str, frames: Sequence[int], seed_text: str) -> Placement:
+    """Return the placement of consecutive frames in an ablation; `seed_text` determines a shuffled order."""
     count = len(frames)
-    single = {FIRST: 0, MIDDLE: count // 2, LAST: count - 1}
-    if show in single:
-        return [(single[show], single[show])]
-    if show in REPEATED:
-        return [(moment, single[REPEATED[show]]) for moment in range(count)]
-    if show == REVERSED:
+    position_by_ablation = {FIRST: 0, MIDDLE: count // 2, LAST: count - 1}
+    if ablation in position_by_ablation:
+        return [(position_by_ablation[ablation], position_by_ablation[ablation])]
+    if ablation in REPEATED:
+        return [(time_position, position_by_ablation[REPEATED[ablation]]) for time_position in range(count)]
+    if ablation == REVERSED:
         return list(enumerate(reversed(range(count))))
-    order = sorted(range(count), key=lambda position: _hash(f"{draw}:{position}"))
-    # The order must differ from the planned one, which is impossible only if all frames are equal.
+    order = sorted(range(count), key=lambda position: _hash(f"{seed_text}:{position}"))
+    # The order must differ from the planned one unless all frames are equal.
     if [frames[position] for position in order] == list(frames):
         order = [*order[1:], *order[:1]]
     return list(enumerate(order))
@@ -54,23 +55,26 @@ def place_frames(
     transform: Mapping[str, Any], indices: Sequence[int], clip_id: str, black: Span | None
 ) -> tuple[Placement, str]:
     """Return the placement of a clip's planned frames in an ablation, and a description of it."""
-    show = str(transform["show"])
-    if show not in DESCRIPTIONS or show in (NONE, MISMATCHED) or not indices:
+    ablation = str(transform["show"])
+    if ablation not in DESCRIPTIONS or ablation in (NONE, MISMATCHED) or not indices:
         return [(position, position) for position in range(len(indices))], ""
     placement: Placement = []
     sides = [-1 if black is None else (index >= black[1]) - (index < black[0]) for index in indices]
-    for side in (-1, 0, 1):  # These are before, within and after the black span of a concatenation.
+    for side in (-1, 0, 1):  # before, within and after the black span of a concatenation
         positions = [position for position, frame_side in enumerate(sides) if frame_side == side]
         if side == 0:
             placement += [(position, position) for position in positions]
         elif positions:
-            draw = f"{transform.get('seed')}:{clip_id}:{side + 1}"
-            part = _ablate(show, [indices[position] for position in positions], draw)
-            placement += [(positions[moment], positions[frame]) for moment, frame in part]
+            seed_text = f"{transform.get('seed')}:{clip_id}:{side + 1}"
+            part_placement = _ablate(ablation, [indices[position] for position in positions], seed_text)
+            placement += [
+                (positions[time_position], positions[frame_position])
+                for time_position, frame_position in part_placement
+            ]
     placement.sort()
-    note = DESCRIPTIONS[show] + (", each side of the black span separately" if black else "")
-    is_same = [indices[frame] for _, frame in placement] == list(indices)
-    return placement, f"{note}: same frames as planned" if is_same else note
+    note = DESCRIPTIONS[ablation] + (", each side of the black span separately" if black else "")
+    is_unchanged = [indices[frame_position] for _, frame_position in placement] == list(indices)
+    return placement, f"{note}: same frames as planned" if is_unchanged else note
 
 
 class PlannedClip(NamedTuple):
@@ -79,33 +83,33 @@ class PlannedClip(NamedTuple):
     clip_id: str
     cluster: str
     sha256: str
-    is_joined: bool  # whether it is a concatenation
+    is_concatenation: bool
     indices: tuple[int, ...]
 
 
 def assign_mismatched_clips(clips: Iterable[PlannedClip], seed: int) -> dict[str, PlannedClip]:
-    """Return for each clip the mismatched clip whose frames replace its own.
+    """Map each clip to the mismatched clip whose frames replace the clip's frames.
 
-    The mismatched clip is of another cluster (source video or pair), and has as many frames if such a clip exists. All
-    clips form a circle in a seeded order, and each takes the next suitable clip. A missing clip thus changes only the
-    replacements of the clips that it would replace.
+    A mismatched clip is of another cluster (source video or pair), and has the same number of frames if possible. All
+    clips form a circle in a seeded order, and each clip takes the next suitable clip. If a clip is missing, only the
+    assignments to this clip change.
     """
     circle = sorted(clips, key=lambda clip: _hash(f"{seed}:{clip.clip_id}"))
     mismatches = {}
     for position, clip in enumerate(circle):
         if not clip.indices:
             continue
-        following = [*circle[position + 1 :], *circle[:position]]
+        next_clips = [*circle[position + 1 :], *circle[:position]]
         candidates = [
             candidate
-            for candidate in following
+            for candidate in next_clips
             if candidate.cluster != clip.cluster
             and candidate.sha256 != clip.sha256
-            and candidate.is_joined == clip.is_joined
+            and candidate.is_concatenation == clip.is_concatenation
             and candidate.indices
         ]
         if not candidates:
-            problem = "no other concatenation" if clip.is_joined else "no clip of another cluster"
+            problem = "no other concatenation" if clip.is_concatenation else "no clip of another cluster"
             raise UserError(f"clip '{clip.clip_id}': {problem} can replace its frames.")
         count = len(clip.indices)
         mismatch = min(

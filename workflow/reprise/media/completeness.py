@@ -1,14 +1,14 @@
-"""Check that a file holds all the bytes that the structure of its container declares.
+"""Check that a file has all the bytes that its container declares.
 
-ffmpeg's demuxers report the end of a truncated file as an ordinary end of stream, so frames would be lost without an
-error.
+ffmpeg's demuxers report the end of a truncated file as an ordinary end of stream. Without this check, frames would be
+lost without an error.
 """
 
 from collections.abc import Callable
 from pathlib import Path
 
 from reprise.media.containers import (
-    BrokenError,
+    BrokenStructureError,
     ContainerFile,
     find_end_of_boxes,
     find_end_of_elements,
@@ -24,33 +24,34 @@ from reprise.media.opening import find_demuxer
 
 
 def check_complete(path: Path) -> None:
-    """Raise an error if a file ends before the structure of its container does.
+    """Raise an error if a file is shorter than its container declares.
 
     Raises:
         MediaError: `truncated` if bytes are missing at the end, `corrupt` if the structure is broken earlier.
     """
-    find_end = END_FINDERS.get(find_demuxer(path))
+    find_end = END_FINDER_BY_DEMUXER.get(find_demuxer(path))
     if find_end is None:
         return
     with path.open("rb") as stream:
         file = ContainerFile(stream, path.stat().st_size)
         try:
-            declared = find_end(file)
-        except BrokenError as error:
+            declared_end = find_end(file)
+        except BrokenStructureError as error:
             if not file.is_zero_from(error.position):
                 raise MediaError("corrupt", f"{path.name}: no {error.expected} at byte {error.position}") from error
             raise MediaError("truncated", f"{path.name}: only zeros after byte {error.position}") from error
-    if declared > file.size:
+    if declared_end > file.size:
         raise MediaError(
-            "truncated", f"{path.name}: has {file.size} bytes, its structure needs at least {declared}; fetch it again"
+            "truncated",
+            f"{path.name}: has {file.size} bytes, its structure needs at least {declared_end}; fetch it again",
         )
 
 
 # GIF and still images
 
 
-def _end_of_gif(file: ContainerFile) -> int:
-    position = 13 + _palette_bytes(file.read(10, 1))
+def _find_end_of_gif(file: ContainerFile) -> int:
+    position = 13 + _count_palette_bytes(file.read(10, 1))
     while position < file.size:
         kind = file.read(position, 1)
         if kind == b";":
@@ -58,21 +59,21 @@ def _end_of_gif(file: ContainerFile) -> int:
         if kind == b"!":
             position += 2
         elif kind == b",":
-            position += 11 + _palette_bytes(file.read(position + 9, 1))
+            position += 11 + _count_palette_bytes(file.read(position + 9, 1))
         else:
-            raise BrokenError(position, "block")
+            raise BrokenStructureError(position, "block")
         while (length := file.read(position, 1)) not in (b"\0", b""):
             position += 1 + length[0]
         position += 1
     return max(position, file.size) + 1  # The trailer byte is missing.
 
 
-def _palette_bytes(flags: bytes) -> int:
+def _count_palette_bytes(flags: bytes) -> int:
     """Return the number of bytes of a colour table."""
     return 3 << (flags[0] & 7) + 1 if flags and flags[0] & 0x80 else 0
 
 
-def _end_of_png(file: ContainerFile) -> int:
+def _find_end_of_png(file: ContainerFile) -> int:
     position, kind = 8, b""
     while kind != b"IEND":
         header = file.read(position, 8)
@@ -83,7 +84,7 @@ def _end_of_png(file: ContainerFile) -> int:
     return position
 
 
-def _end_of_jpeg(file: ContainerFile) -> int:
+def _find_end_of_jpeg(file: ContainerFile) -> int:
     """Return the file size if an end marker follows the first scan, or more if it is missing.
 
     Thumbnails in the metadata before the first scan have end markers of their own.
@@ -100,7 +101,7 @@ def _end_of_jpeg(file: ContainerFile) -> int:
     return file.size if b"\xff\xd9" in scan else file.size + 2
 
 
-END_FINDERS: dict[str, Callable[[ContainerFile], int]] = {
+END_FINDER_BY_DEMUXER: dict[str, Callable[[ContainerFile], int]] = {
     "mov": find_end_of_boxes,
     "matroska": find_end_of_elements,
     "avi": find_end_of_riff,
@@ -109,8 +110,8 @@ END_FINDERS: dict[str, Callable[[ContainerFile], int]] = {
     "asf": find_end_of_objects,
     "mpeg": find_end_of_packs,
     "mpegts": find_end_of_transport,
-    "gif": _end_of_gif,
-    "png_pipe": _end_of_png,
-    "jpeg_pipe": _end_of_jpeg,
+    "gif": _find_end_of_gif,
+    "png_pipe": _find_end_of_png,
+    "jpeg_pipe": _find_end_of_jpeg,
     "webp_pipe": find_end_of_riff,
 }

@@ -1,4 +1,4 @@
-"""Find where the structure of a container ends from the sizes that it stores, without reading coded pictures."""
+"""Find the end that a container declares, from the sizes that it stores and without decoding pictures."""
 
 import re
 import struct
@@ -24,13 +24,13 @@ class ContainerFile(NamedTuple):
         return self.stream.read(count)
 
     def is_zero_from(self, position: int) -> bool:
-        """Return whether only zeros follow, as in a download whose reserved space was never filled."""
+        """Return whether only zeros follow, as in an incomplete download to preallocated space."""
         self.stream.seek(position)
         return not any(NON_ZERO.search(block) for block in iter(lambda: self.stream.read(1 << 20), b""))
 
 
-class BrokenError(Exception):
-    """The structure of a container stops at a position where it has to continue."""
+class BrokenStructureError(Exception):
+    """The structure of a container has no `expected` element at a position."""
 
     def __init__(self, position: int, expected: str) -> None:
         self.position = position
@@ -44,8 +44,8 @@ MEDIA_BOXES = {b"moov", b"mdat", b"moof", b"mfra", b"sidx", b"styp", b"meta", b"
 
 
 def find_end_of_boxes(file: ContainerFile) -> int:
-    """Return the end of the last media box; bytes that some cameras append after it are no box and are ignored."""
-    position, declared, is_fragmented = 0, 0, False
+    """Return the end of the last media box; other bytes after it, which some cameras append, are ignored."""
+    position, declared_end, is_fragmented = 0, 0, False
     while position + 8 <= file.size:
         size, kind = struct.unpack(">I4s", file.read(position, 8))
         if size == 1:
@@ -54,19 +54,21 @@ def find_end_of_boxes(file: ContainerFile) -> int:
             break  # A box of size 0 extends to the end of the file.
         is_fragmented |= kind == b"moof"
         if kind in MEDIA_BOXES:
-            declared = max(declared, position + size)
+            declared_end = max(declared_end, position + size)
         if kind == b"sidx":
-            declared = max(declared, _end_of_segments(file.read(position, min(size, 1 << 20)), position + size))
+            declared_end = max(
+                declared_end, _find_end_of_segments(file.read(position, min(size, 1 << 20)), position + size)
+            )
         position += size
-    if is_fragmented and position < file.size:  # Only these bytes show that fragments are missing.
+    if is_fragmented and position < file.size:  # Bytes after the last box are the only sign of missing fragments.
         if file.size - position < 8:
             return position + 8
         if file.is_zero_from(position):
-            raise BrokenError(position, "box")
-    return declared
+            raise BrokenStructureError(position, "box")
+    return declared_end
 
 
-def _end_of_segments(box: bytes, end: int) -> int:
+def _find_end_of_segments(box: bytes, end: int) -> int:
     """Return the end of the segments that a segment index lists."""
     cursor = 20  # size, name, version and flags, reference, time scale
     is_wide = box[8:9] != b"\0"
@@ -84,17 +86,17 @@ def _end_of_segments(box: bytes, end: int) -> int:
 SEGMENT, CLUSTER = 0x18538067, 0x1F43B675
 MAX_BUFFERED_CLUSTER = 1 << 26  # bytes that are read at once; a usual cluster has 5 MB
 GLOBAL_ELEMENTS = {0xEC, 0xBF}  # padding and checksums
-LEVEL_1_LENGTH = 4  # bytes of the ids of a segment's children; the ids of a cluster's children are shorter
+SEGMENT_CHILD_ID_LENGTH = 4  # bytes of the ids of a segment's children; the ids of a cluster's children are shorter
 
 
 class _Element(NamedTuple):
-    name: int
-    name_length: int
-    body: int
+    element_id: int
+    id_length: int
+    body_start: int
     end: int | None  # None if the size is unknown, as in a live stream
 
 
-def _element(file: ContainerFile, position: int) -> _Element | None:
+def _read_element(file: ContainerFile, position: int) -> _Element | None:
     """Return the element at a position, or None if the file ends within its header."""
     return _parse_element(file.read(position, 12), 0, position)
 
@@ -104,14 +106,14 @@ def _parse_element(content: bytes, start: int, position: int) -> _Element | None
     if start >= len(content):
         return None
     name_length = 9 - content[start].bit_length()
-    if name_length > LEVEL_1_LENGTH:
-        raise BrokenError(position, "element")
+    if name_length > SEGMENT_CHILD_ID_LENGTH:
+        raise BrokenStructureError(position, "element")
     cursor = start + name_length
     if cursor >= len(content):
         return None
     size_length = 9 - content[cursor].bit_length()
     if size_length > 8:
-        raise BrokenError(position, "element")
+        raise BrokenStructureError(position, "element")
     if cursor + size_length > len(content):
         return None
     unknown_size = (1 << 7 * size_length) - 1
@@ -129,35 +131,35 @@ def find_end_of_elements(file: ContainerFile) -> int:
     """
     position = 0
     while position < file.size:
-        element = _element(file, position)
+        element = _read_element(file, position)
         if element is None:
             return file.size + 1
-        if element.name == SEGMENT:
+        if element.element_id == SEGMENT:
             if element.end is not None and element.end > file.size:
                 return element.end
-            return _end_of_children(file, element.body, element.end or file.size)
+            return _find_end_of_children(file, element.body_start, element.end or file.size)
         if element.end is None:
-            raise BrokenError(position, "segment")
+            raise BrokenStructureError(position, "segment")
         position = element.end
     return position + 1  # There is no segment.
 
 
-def _end_of_children(file: ContainerFile, position: int, end: int) -> int:
+def _find_end_of_children(file: ContainerFile, position: int, end: int) -> int:
     """Return the end of a segment's children."""
-    # True within a cluster of unknown size: the segment's next child directly follows the cluster's children.
+    # Within a cluster of unknown size, the segment's next child directly follows the cluster's children.
     is_in_cluster = False
     while position < end:
-        element = _element(file, position)
+        element = _read_element(file, position)
         if element is None:
             return file.size + 1
-        if element.name == CLUSTER and element.end is not None and element.end <= file.size:
-            _check_cluster(file, element.body, element.end)
-        is_of_cluster = element.name_length < LEVEL_1_LENGTH
-        if element.name == CLUSTER and element.end is None:
-            is_in_cluster, position = True, element.body
+        if element.element_id == CLUSTER and element.end is not None and element.end <= file.size:
+            _check_cluster(file, element.body_start, element.end)
+        is_of_cluster = element.id_length < SEGMENT_CHILD_ID_LENGTH
+        if element.element_id == CLUSTER and element.end is None:
+            is_in_cluster, position = True, element.body_start
             continue
-        if element.end is None or (is_of_cluster and not is_in_cluster and element.name not in GLOBAL_ELEMENTS):
-            raise BrokenError(position, "element of a segment")
+        if element.end is None or (is_of_cluster and not is_in_cluster and element.element_id not in GLOBAL_ELEMENTS):
+            raise BrokenStructureError(position, "element of a segment")
         if element.end > file.size:
             return element.end
         is_in_cluster, position = is_in_cluster and is_of_cluster, element.end
@@ -168,64 +170,64 @@ def _check_cluster(file: ContainerFile, position: int, end: int) -> None:
     is_small = end - position <= MAX_BUFFERED_CLUSTER
     content, offset = file.read(position, end - position) if is_small else b"", position
     while position < end:
-        element = _parse_element(content, position - offset, position) if is_small else _element(file, position)
+        element = _parse_element(content, position - offset, position) if is_small else _read_element(file, position)
         if element is None or element.end is None or element.end > end:
-            raise BrokenError(position, "element of a cluster")
+            raise BrokenStructureError(position, "element of a cluster")
         position = element.end
 
 
 # AVI and WebP
 
-UNKNOWN_SIZES = {0, 0xFFFFFFFF}  # from a writer that cannot seek back to the header, or that was killed
+UNKNOWN_SIZES = {0, 0xFFFFFFFF}  # sizes by a writer that cannot seek back to the header, or that was killed
 
 
 def find_end_of_riff(file: ContainerFile) -> int:
     """Return the end of the last chunk; a large file has several RIFF lists."""
-    position, declared = 0, 0
+    position, declared_end = 0, 0
     while file.read(position, 4) == b"RIFF":
         size = int.from_bytes(file.read(position + 4, 4), "little")
-        # Some programs include the list's header in its size. The chunks of a list without a size still count.
+        # Some programs include the list's header in its size. A list without a size extends to the end of the file.
         end = file.size if size in UNKNOWN_SIZES else position + size
-        declared, position = max(declared, end), position + 12
+        declared_end, position = max(declared_end, end), position + 12
         while position + 8 <= min(end, file.size):
             kind, length = struct.unpack("<4sI", file.read(position, 8))
             if kind == bytes(4) and file.is_zero_from(position):
-                raise BrokenError(position, "chunk")
+                raise BrokenStructureError(position, "chunk")
             if kind == b"LIST" and length in UNKNOWN_SIZES:
                 position += 12
                 continue
             position += 8 + length + length % 2
-            declared = max(declared, position - length % 2)
+            declared_end = max(declared_end, position - length % 2)
         if size in UNKNOWN_SIZES and position < file.size:  # The file ends within the header of a chunk.
-            declared = position + 8
-    return declared
+            declared_end = position + 8
+    return declared_end
 
 
 # FLV
 
 
 def find_end_of_tags(file: ContainerFile) -> int:
-    """Return the end of the last tag, or the file size in the metadata if it is larger."""
+    """Return the end of the last tag, or the file size that the metadata state if it is larger."""
     position = int.from_bytes(file.read(5, 4)) + 4
-    declared = position
+    declared_end = position
     while position < file.size:
         header = file.read(position, 11)
         if header[0] & 0x1F not in (8, 9, 18):
             if file.is_zero_from(position):
-                raise BrokenError(position, "tag")
+                raise BrokenStructureError(position, "tag")
             break  # ffmpeg searches for the next tag.
         length = int.from_bytes(header[1:4])
         if header[0] & 0x1F == 18:
-            declared = max(declared, _stated_size(file.read(position + 11, length)))
+            declared_end = max(declared_end, _parse_stated_size(file.read(position + 11, length)))
         position += 11 + length
-        declared = max(declared, position)
+        declared_end = max(declared_end, position)
         position += 4  # The size of the tag follows it once more.
         if position - 4 < file.size:
-            declared = max(declared, position)
-    return declared
+            declared_end = max(declared_end, position)
+    return declared_end
 
 
-def _stated_size(script: bytes) -> int:
+def _parse_stated_size(script: bytes) -> int:
     """Return the file size that the metadata states, or 0 if they state none."""
     value = script.partition(b"\0\x08filesize\0")[2][:8]
     size = struct.unpack(">d", value)[0] if len(value) == 8 else 0.0
@@ -234,19 +236,19 @@ def _stated_size(script: bytes) -> int:
 
 # Ogg
 
-LAST_PAGE = 4
+LAST_PAGE_FLAG = 4
 REVERSED_BITS = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
 def find_end_of_pages(file: ContainerFile) -> int:
     """Return the end of the last page; every stream must end with a page that is flagged as its last."""
-    position, is_open = 0, dict[bytes, bool]()
+    position, is_open_by_stream = 0, dict[bytes, bool]()
     while position < file.size:
         header = file.read(position, 27)
         if header[:4] != b"OggS"[: len(header)]:
-            if is_open and not any(is_open.values()):
+            if is_open_by_stream and not any(is_open_by_stream.values()):
                 break  # Some programs append a tag.
-            raise BrokenError(position, "page")
+            raise BrokenStructureError(position, "page")
         if len(header) < 27:
             return position + 27
         segments = file.read(position + 27, header[26])
@@ -254,13 +256,13 @@ def find_end_of_pages(file: ContainerFile) -> int:
         if position > file.size or len(segments) < header[26]:
             return max(position, file.size + 1)
         page = file.read(start, position - start)
-        if _checksum_of_page(page) != page[22:26]:  # A demuxer would skip this page and its frames.
-            raise BrokenError(start, "whole page")
-        is_open[header[14:18]] = not header[5] & LAST_PAGE
-    return file.size + any(is_open.values())
+        if _compute_page_checksum(page) != page[22:26]:  # A demuxer would skip this page and its frames.
+            raise BrokenStructureError(start, "whole page")
+        is_open_by_stream[header[14:18]] = not header[5] & LAST_PAGE_FLAG
+    return file.size + any(is_open_by_stream.values())
 
 
-def _checksum_of_page(page: bytes) -> bytes:
+def _compute_page_checksum(page: bytes) -> bytes:
     """Return the checksum of a page: zlib's CRC with reversed bits, over a page whose checksum field is zero."""
     content = (page[:22] + bytes(4) + page[26:]).translate(REVERSED_BITS)
     return (crc32(content, 0xFFFFFFFF) ^ 0xFFFFFFFF).to_bytes(4).translate(REVERSED_BITS)
@@ -281,21 +283,21 @@ ASF_DATA_HEADER = 50  # bytes before the packets
 def find_end_of_objects(file: ContainerFile) -> int:
     """Return the end of the last known top-level object."""
     position = 0
-    while (name := file.read(position, 16)) in {ASF_HEADER, ASF_DATA} | ASF_INDEXES:
+    while (object_id := file.read(position, 16)) in {ASF_HEADER, ASF_DATA} | ASF_INDEXES:
         size = int.from_bytes(file.read(position + 16, 8), "little")
-        if name == ASF_DATA and size <= ASF_DATA_HEADER:
-            position = _end_of_broadcast(file, position)
+        if object_id == ASF_DATA and size <= ASF_DATA_HEADER:
+            position = _find_end_of_broadcast(file, position)
         elif size < 24:
             break
         else:
             position += size
     if position < file.size and file.is_zero_from(position):
-        raise BrokenError(position, "object")
+        raise BrokenStructureError(position, "object")
     return position
 
 
-def _end_of_broadcast(file: ContainerFile, position: int) -> int:
-    """Return the end of data of unknown length: packets of equal size up to an index or the end of the file."""
+def _find_end_of_broadcast(file: ContainerFile, position: int) -> int:
+    """Return the end of a data object of unknown length, whose packets have equal sizes."""
     properties = file.read(0, position).partition(ASF_PROPERTIES)[2]
     packet_size = int.from_bytes(properties[76:80], "little")
     if packet_size == 0:
@@ -322,7 +324,7 @@ def find_end_of_packs(file: ContainerFile) -> int:
             next_code = file.read(position, 1 << 20).find(START_CODE)
             if next_code < 0:
                 if file.size - position > MAX_STUFFING and file.is_zero_from(position):
-                    raise BrokenError(position, "packet")
+                    raise BrokenStructureError(position, "packet")
                 return position
             position += next_code
             continue
@@ -340,17 +342,17 @@ def find_end_of_packs(file: ContainerFile) -> int:
 
 
 def find_end_of_transport(file: ContainerFile) -> int:
-    """Return the end of the last packet, aligned to the packets before it: a recording may have lost bytes earlier."""
+    """Return the end of the last packet, aligned to the packets before it; a recording may lack earlier bytes."""
     window = min(file.size, 8192)
     start = file.size - window
-    tail = file.read(start, window)
-    zeros = window - len(tail.rstrip(b"\0"))
-    if zeros > max(TRANSPORT_PACKET_SIZES):  # A packet with its sync byte cannot hold so many.
-        raise BrokenError(file.size - zeros, "packet")
+    tail_bytes = file.read(start, window)
+    zero_count = window - len(tail_bytes.rstrip(b"\0"))
+    if zero_count > max(TRANSPORT_PACKET_SIZES):  # A packet with its sync byte cannot hold so many.
+        raise BrokenStructureError(file.size - zero_count, "packet")
     for size in TRANSPORT_PACKET_SIZES:
         for phase in range(size):
-            syncs = tail[phase::size]
-            if len(syncs) >= SYNC_COUNT and syncs.endswith(bytes([SYNC_BYTE] * SYNC_COUNT)):
+            sync_candidates = tail_bytes[phase::size]
+            if len(sync_candidates) >= SYNC_COUNT and sync_candidates.endswith(bytes([SYNC_BYTE] * SYNC_COUNT)):
                 first_packet = start + phase - (size == 192) * 4  # A time stamp precedes each packet of a Blu-ray.
                 return first_packet + -(-(file.size - first_packet) // size) * size
     return file.size

@@ -31,40 +31,42 @@ class Frame(NamedTuple):
 
 
 class Footage(NamedTuple):
-    """The decoded frames of a plan and their positions in the clip."""
+    """The decoded frames of a plan, with the video metadata that processors of transformers expect."""
 
     frames: Image  # (n, height, width, 3), in the order of the plan
     frame_indices: tuple[int, ...]
-    """Frame numbers at the clip's rate, derived from the frames' times: index / rate is the time of a frame."""
+    """Frame numbers at the clip's constant rate: index / fps is the time of a frame, also for a variable rate."""
     fps: float  # frame rate of the clip
-    total_frames: int  # frames of the clip
+    total_frames: int  # number of frames of the clip
 
 
 def read_footage(path: Path, indices: Sequence[int]) -> Footage:
-    """Return the frames of a plan with their positions, which for a variable rate are those at a constant rate."""
-    index = read_packet_index(path)
-    frames, rate = read_frames(path, indices, index=index), float(index.rate)
-    return Footage(frames, tuple(round(index.times[number] * rate) for number in indices), rate, index.frames)
+    """Return the frames of a plan with their frame numbers at a constant rate."""
+    clip_index = read_packet_index(path)
+    frames, rate = read_frames(path, indices, packet_index=clip_index), float(clip_index.rate)
+    return Footage(
+        frames, tuple(round(clip_index.times[number] * rate) for number in indices), rate, clip_index.frame_count
+    )
 
 
 def read_frames(
-    path: Path, indices: Sequence[int], size: Size | None = None, index: PacketIndex | None = None
+    path: Path, indices: Sequence[int], size: Size | None = None, packet_index: PacketIndex | None = None
 ) -> Image:
     """Return frames (n, height, width, 3) in the order of `indices`, which may repeat; `size` is (width, height)."""
-    numbers = sorted(set(indices))
-    if not numbers:
+    distinct_numbers = sorted(set(indices))
+    if not distinct_numbers:
         width, height = size or (0, 0)
         return np.empty((0, height, width, 3), dtype=np.uint8)
-    rows = {number: row for row, number in enumerate(numbers)}
+    row_by_number = {number: row for row, number in enumerate(distinct_numbers)}
     images: Image | None = None
-    for frame in iter_frames(path, numbers, size, index=index):
+    for frame in iter_frames(path, distinct_numbers, size, packet_index=packet_index):
         if images is None:
-            images = np.empty((len(numbers), *frame.image.shape), dtype=np.uint8)
-        images[rows[frame.number]] = frame.image
+            images = np.empty((len(distinct_numbers), *frame.image.shape), dtype=np.uint8)
+        images[row_by_number[frame.number]] = frame.image
     assert images is not None
-    if list(indices) == numbers:
+    if list(indices) == distinct_numbers:
         return images
-    return images[[rows[number] for number in indices]]
+    return images[[row_by_number[number] for number in indices]]
 
 
 def iter_frames(
@@ -74,124 +76,134 @@ def iter_frames(
     pixels: str = "rgb24",
     threads: int = 1,
     scaling: Literal["BICUBIC", "BILINEAR"] = "BICUBIC",
-    index: PacketIndex | None = None,
+    packet_index: PacketIndex | None = None,
 ) -> Iterator[Frame]:
     """Yield frames in display order, one in memory at a time.
 
     Args:
         path: The clip.
-        indices: The frame numbers, of which each is yielded once; all frames if None.
+        indices: The frame numbers; all frames if None. A repeated number is yielded once.
         size: Width and height of the images; those of the first picture if None.
         pixels: ffmpeg's name of the pixel format.
         threads: Threads of the decoder.
         scaling: Interpolation of the scaling.
-        index: The clip's packet index, if the caller has it already.
+        packet_index: The clip's packet index, if the caller has it already.
 
     Raises:
         MediaError: an index is out of range, or a frame cannot be decoded or has another time than its packet.
     """
-    index = index or read_packet_index(path)
-    selection = range(index.frames) if indices is None else sorted(set(indices))
-    if selection and not (selection[0] >= 0 and selection[-1] < index.frames):
-        raise MediaError("out_of_range", f"{path.name}: frame {selection[-1]} of {index.frames}")
+    packet_index = packet_index or read_packet_index(path)
+    frame_numbers = range(packet_index.frame_count) if indices is None else sorted(set(indices))
+    if frame_numbers and not (frame_numbers[0] >= 0 and frame_numbers[-1] < packet_index.frame_count):
+        raise MediaError("out_of_range", f"{path.name}: frame {frame_numbers[-1]} of {packet_index.frame_count}")
     # The default is the size of the first picture, because the size may change within a stream.
-    width, height = size or (index.width, index.height)
-    decoded_size = (height, width) if index.orientation.is_sideways else (width, height)
-    conversion = _Conversion(VideoReformatter(), decoded_size, pixels, Interpolation[scaling], index.orientation)
-    count = 0
-    for number, frame in _decode_selected(path, index, selection, threads):
-        _check_time(path, index, number, frame)
-        yield Frame(number, index.times[number], _convert(path, number, frame, conversion))
-        count += 1
-    if count < len(selection):
-        raise MediaError("corrupt", f"{path.name}: frame {selection[count]} of {index.frames} cannot be decoded")
+    width, height = size or (packet_index.width, packet_index.height)
+    decoded_size = (height, width) if packet_index.orientation.is_sideways else (width, height)
+    conversion = _Conversion(VideoReformatter(), decoded_size, pixels, Interpolation[scaling], packet_index.orientation)
+    decoded_count = 0
+    for number, frame in _decode_selected(path, packet_index, frame_numbers, threads):
+        _check_frame_time(path, packet_index, number, frame)
+        yield Frame(number, packet_index.times[number], _convert_frame(path, number, frame, conversion))
+        decoded_count += 1
+    if decoded_count < len(frame_numbers):
+        raise MediaError(
+            "corrupt",
+            f"{path.name}: frame {frame_numbers[decoded_count]} of {packet_index.frame_count} cannot be decoded",
+        )
 
 
 def _decode_selected(
-    path: Path, index: PacketIndex, selection: Sequence[int], threads: int
+    path: Path, packet_index: PacketIndex, frame_numbers: Sequence[int], threads: int
 ) -> Iterator[tuple[int, VideoFrame]]:
-    """Yield the selected frames, and decode from the start if the frames between them cannot be skipped."""
-    done = 0
-    can_skip = len(index.entries) > 1 or index.codec == "h264"
-    if index.is_timed and can_skip and len(set(index.ticks)) == index.frames:
+    """Yield the selected frames; decode from the start of the file if other frames cannot be skipped."""
+    decoded_count = 0
+    can_skip = len(packet_index.random_access_points) > 1 or packet_index.codec == "h264"
+    if packet_index.is_timed and can_skip and len(set(packet_index.ticks)) == packet_index.frame_count:
         try:
-            for numbered_frame in _decode_groups(path, index, selection, threads):
+            for numbered_frame in _decode_groups(path, packet_index, frame_numbers, threads):
                 yield numbered_frame
-                done += 1
+                decoded_count += 1
         except av.error.FFmpegError as error:
             log.debug(f"{path.name}: decoded from its start: {ffmpeg_message(error)}")
-    remaining = selection[done:]
-    for number, frame in enumerate(_decode(path, threads)) if remaining else ():
-        if number == remaining[0]:
+    remaining_numbers = frame_numbers[decoded_count:]
+    for number, frame in enumerate(_decode_all(path, threads)) if remaining_numbers else ():
+        if number == remaining_numbers[0]:
             yield number, frame
-            remaining = remaining[1:]
-            if not remaining:
+            remaining_numbers = remaining_numbers[1:]
+            if not remaining_numbers:
                 return
 
 
 def _decode_groups(
-    path: Path, index: PacketIndex, selection: Sequence[int], threads: int
+    path: Path, packet_index: PacketIndex, frame_numbers: Sequence[int], threads: int
 ) -> Iterator[tuple[int, VideoFrame]]:
-    """Yield selected frames until one is missing; decode only from the last entry before each and skip other packets.
+    """Yield selected frames until one is missing; decode each from the last random access point before it.
 
-    H.264 marks the frames that no other frame refers to. They are a third to a half of the frames, and are not decoded
-    unless they are selected.
+    H.264 marks the frames to which no other frame refers, a third to a half of all frames. They are decoded only if
+    they are selected.
     """
-    upcoming = iter(selection)
-    number = next(upcoming, None)
-    has_marks, ticks = index.codec == "h264", {index.ticks[frame_number] for frame_number in selection}
+    remaining_numbers = iter(frame_numbers)
+    next_number = next(remaining_numbers, None)
+    has_reference_marks = packet_index.codec == "h264"
+    selected_ticks = {packet_index.ticks[frame_number] for frame_number in frame_numbers}
     with open_video(path) as (container, stream):
         stream.thread_count = threads
         stream.thread_type = "AUTO"
-        entry, last_decoded = _entry_before(index, number), -1
+        start_position, last_decoded = _find_decoding_start(packet_index, next_number), -1
         for position, packet in enumerate(chain(demux(container, stream), [None])):
-            if number is None:
+            if next_number is None:
                 return
-            if packet is not None and position < entry:
+            if packet is not None and position < start_position:
                 continue
             if packet is not None and 0 <= last_decoded < position - 1:
                 stream.codec_context.flush_buffers()
             last_decoded = position
-            if has_marks:
-                is_selected = packet is None or packet.pts is None or packet.pts in ticks
+            if has_reference_marks:
+                is_selected = packet is None or packet.pts is None or packet.pts in selected_ticks
                 stream.codec_context.skip_frame = "DEFAULT" if is_selected else "NONREF"
             for frame in stream.decode(packet):
-                if number is not None and frame.pts == index.ticks[number]:
-                    yield number, frame
-                    number = next(upcoming, None)
-                    entry = _entry_before(index, number)
+                if next_number is not None and frame.pts == packet_index.ticks[next_number]:
+                    yield next_number, frame
+                    next_number = next(remaining_numbers, None)
+                    start_position = _find_decoding_start(packet_index, next_number)
 
 
-def _entry_before(index: PacketIndex, number: int | None) -> int:
-    """Return the position of the packet at which decoding may begin for a frame."""
-    if number is None:
+def _find_decoding_start(packet_index: PacketIndex, frame_number: int | None) -> int:
+    """Return the position of the packet at which the decoding of a frame may begin."""
+    if frame_number is None:
         return 0
-    return max((position for position, tick in index.entries if tick <= index.ticks[number]), default=0)
+    return max(
+        (position for position, tick in packet_index.random_access_points if tick <= packet_index.ticks[frame_number]),
+        default=0,
+    )
 
 
 def count_decodable(path: Path, limits: Limits | None = None) -> int:
-    """Return the number of frames after decoding all of them and comparing them with the packets.
+    """Decode all frames, compare them with the packets, and return their number.
 
-    Each frame is converted too, so that no later step refuses a file that passes here.
+    Each frame is converted too, because a later step would fail for a file whose frames cannot be converted.
 
     Raises:
         MediaError: the file is damaged, or its frames differ from its packets in number or time.
     """
-    index = read_packet_index(path, limits)
-    count, conversion = 0, _Conversion(VideoReformatter(), (64, 64), "bgr24", Interpolation.BILINEAR, index.orientation)
-    for count, frame in enumerate(_decode(path, threads=1, limits=limits), start=1):
-        if count > index.frames:
-            raise MediaError("corrupt", f"{path.name}: more frames than the {index.frames} packets")
-        _check_time(path, index, count - 1, frame)
+    packet_index = read_packet_index(path, limits)
+    count, conversion = (
+        0,
+        _Conversion(VideoReformatter(), (64, 64), "bgr24", Interpolation.BILINEAR, packet_index.orientation),
+    )
+    for count, frame in enumerate(_decode_all(path, threads=1, limits=limits), start=1):
+        if count > packet_index.frame_count:
+            raise MediaError("corrupt", f"{path.name}: more frames than the {packet_index.frame_count} packets")
+        _check_frame_time(path, packet_index, count - 1, frame)
         if frame.is_corrupt:
             raise MediaError("corrupt", f"{path.name}: frame {count - 1} is damaged")
-        _convert(path, count - 1, frame, conversion)
-    if count != index.frames:
-        raise MediaError("corrupt", f"{path.name}: {count} of {index.frames} frames can be decoded")
+        _convert_frame(path, count - 1, frame, conversion)
+    if count != packet_index.frame_count:
+        raise MediaError("corrupt", f"{path.name}: {count} of {packet_index.frame_count} frames can be decoded")
     return count
 
 
-def _decode(path: Path, threads: int, limits: Limits | None = None) -> Iterator[VideoFrame]:
+def _decode_all(path: Path, threads: int, limits: Limits | None = None) -> Iterator[VideoFrame]:
     try:
         with open_video(path, limits) as (container, stream):
             stream.thread_count = threads
@@ -202,13 +214,13 @@ def _decode(path: Path, threads: int, limits: Limits | None = None) -> Iterator[
         raise MediaError("corrupt", f"{path.name}: {ffmpeg_message(error)}") from error
 
 
-def _check_time(path: Path, index: PacketIndex, number: int, frame: VideoFrame) -> None:
-    """Raise an error if a frame has another time than its packet: a lost frame shifts all later frame numbers."""
-    expected = index.ticks[number] if number < index.frames else None
-    if index.is_timed and frame.pts is not None and frame.pts != expected:
+def _check_frame_time(path: Path, packet_index: PacketIndex, frame_number: int, frame: VideoFrame) -> None:
+    """Raise an error if a frame has another time than its packet; a lost frame would shift all later frame numbers."""
+    packet_tick = packet_index.ticks[frame_number] if frame_number < packet_index.frame_count else None
+    if packet_index.is_timed and frame.pts is not None and frame.pts != packet_tick:
         raise MediaError(
             "corrupt",
-            f"{path.name}: frame {number} has time {frame.pts}, its packet {expected}: a frame is missing, or "
+            f"{path.name}: frame {frame_number} has time {frame.pts}, its packet {packet_tick}: a frame is missing, or "
             "the file's times are wrong; convert it with ffmpeg",
         )
 
@@ -223,7 +235,7 @@ class _Conversion(NamedTuple):
     orientation: Orientation
 
 
-def _convert(path: Path, number: int, frame: VideoFrame, conversion: _Conversion) -> Image:
+def _convert_frame(path: Path, number: int, frame: VideoFrame, conversion: _Conversion) -> Image:
     try:
         converted = conversion.reformatter.reformat(
             frame, *conversion.size, conversion.pixels, interpolation=conversion.interpolation, threads=1
@@ -236,9 +248,9 @@ def _convert(path: Path, number: int, frame: VideoFrame, conversion: _Conversion
 
 
 def arrange_grid(frames: Image, rows: int, columns: int) -> Image:
-    """Return frames (n, height, width, 3) as one image grid in reading order, as IG-VLM does.
+    """Arrange frames (n, height, width, 3) in reading order in one image grid, as IG-VLM does.
 
-    No space separates the frames, and empty cells are white.
+    The grid has no space between the frames, and empty cells are white.
     """
     count, height, width, channels = frames.shape
     cells = np.full((rows * columns, height, width, channels), 255, np.uint8)

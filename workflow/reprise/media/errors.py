@@ -1,6 +1,6 @@
-"""Named statuses of media files that cannot be used."""
+"""Define the statuses of media files that cannot be used."""
 
-from reprise.core.plain import plain
+from reprise.core.plain import sanitize_line
 
 STATUSES = {
     "missing": "there is no such file",
@@ -23,14 +23,14 @@ STATUSES = {
 
 
 class MediaError(Exception):
-    """A media file cannot be used; `status` is its named status in the manifest."""
+    """A media file cannot be used; `status` is one of STATUSES, which the manifest records."""
 
     def __init__(self, status: str, message: str) -> None:
         self.status = status
-        self.message = plain(message)
+        self.message = sanitize_line(message)
         super().__init__(self.message)
 
 
 def ffmpeg_message(error: Exception) -> str:
-    """Return the message of an ffmpeg error without the path in it."""
+    """Return the message of an ffmpeg error without the file's path."""
     return getattr(error, "strerror", None) or str(error)

@@ -1,9 +1,9 @@
-"""Location of the ffmpeg executable, and the options that make its output reproducible."""
+"""Locate the ffmpeg executable, and define the options that make its output reproducible."""
 
 import shutil
 from functools import cache
 
-# With one thread and without the encoder's tags, every run writes the same bytes on any number of cores.
+# With one thread and without the encoder's tags, ffmpeg always writes the same bytes.
 BIT_EXACT = {
     "fflags": "+bitexact",
     "flags:v": "+bitexact",
@@ -22,6 +22,6 @@ def ffmpeg_executable() -> str:
     path = shutil.which("ffmpeg")
     if path:
         return path
-    import imageio_ffmpeg  # Only machines without ffmpeg need it.
+    import imageio_ffmpeg  # Only machines without ffmpeg need this package.
 
     return str(imageio_ffmpeg.get_ffmpeg_exe())

@@ -1,4 +1,4 @@
-"""Keys of clips, of clip metadata, and of the frames that a sampling selects."""
+"""Define the settings of the stages `clips`, `clip_metadata`, `frames` and `preview`."""
 
 from typing import Any
 
@@ -9,14 +9,16 @@ from reprise.media.settings import ClipMetadataSettings, ClipSettings
 
 
 class ClipsKey(ClipSettings, Key):
+    """Settings of the stage `clips`."""
+
     shards: int = Field(ge=1)
 
 
 class ClipMetadataKey(ClipMetadataSettings, Key):
-    """Key of the stage `clip_metadata`."""
+    """Settings of the stage `clip_metadata`."""
 
 
 class FramesKey(Key):
-    """Key of the stages `frames` and `preview`: one named sampling rule (`reprise.media.sampling.RULES`)."""
+    """Settings of the stages `frames` and `preview`: a sampling rule (`sampling.py`) with its parameters."""
 
     rule: dict[str, Any]

@@ -1,8 +1,8 @@
-"""The only module that opens media files: it selects the demuxer by a file's first bytes and refuses unlisted formats.
+"""Open media files safely: select the demuxer by a file's first bytes, and reject formats that are not listed.
 
-ffmpeg guesses a file's format from its content: a playlist (ffconcat, m3u8, mpd, sdp) would make it read other files of
-this machine, and any text would become a video of letters. This module names the demuxer of every file, which may then
-open only that file.
+ffmpeg itself guesses a file's format from its content. A playlist (ffconcat, m3u8, mpd, sdp) would make it read other
+files of this machine, and any text would become a video of letters. All files are therefore opened by this module,
+which names the demuxer and allows it to open only this file.
 """
 
 import stat
@@ -22,7 +22,7 @@ from reprise.media.errors import MediaError
 
 # Demuxers, and the signatures (offset, bytes) of the files that they read.
 MOV_BOXES = (b"ftyp", b"moov", b"mdat", b"moof", b"styp", b"sidx", b"wide", b"free", b"skip", b"pnot")
-VIDEOS = {
+VIDEO_SIGNATURES = {
     "mov": tuple((4, box) for box in MOV_BOXES),
     "matroska": ((0, b"\x1a\x45\xdf\xa3"),),
     "avi": ((8, b"AVI "), (8, b"AVIX")),
@@ -33,7 +33,7 @@ VIDEOS = {
     "mpegvideo": ((0, b"\0\0\1\xb3"),),
     "gif": ((0, b"GIF87a"), (0, b"GIF89a")),
 }
-PICTURES = {
+PICTURE_SIGNATURES = {
     "png_pipe": ((0, b"\x89PNG\r\n\x1a\n"),),
     "jpeg_pipe": ((0, b"\xff\xd8\xff"),),
     "webp_pipe": ((8, b"WEBP"),),
@@ -46,7 +46,7 @@ TRANSPORT_PACKET_SIZES, SYNC_BYTE, SYNC_COUNT = (188, 192, 204), 0x47, 4
 def find_demuxer(path: Path) -> str:
     """Return the demuxer for a file by its first bytes.
 
-    Special files are refused too, because a pipe would block and a device has no end.
+    Special files are rejected, because a pipe would block and a device has no end.
 
     Raises:
         MediaError: the file is missing, empty, unreadable or of a format that is not listed.
@@ -65,7 +65,7 @@ def find_demuxer(path: Path) -> str:
         raise MediaError("empty", f"{path.name}: 0 bytes")
     with path.open("rb") as stream:
         head = stream.read(4096)
-    for name, signatures in (VIDEOS | PICTURES).items():
+    for name, signatures in (VIDEO_SIGNATURES | PICTURE_SIGNATURES).items():
         is_match = any(head.startswith(signature, offset) for offset, signature in signatures)
         if is_match and (name not in {"avi", "webp_pipe"} or head.startswith(b"RIFF")):
             if _is_animated(name, head):
@@ -75,23 +75,23 @@ def find_demuxer(path: Path) -> str:
         for start in range(min(size, max(0, len(head) - SYNC_COUNT * size))):
             if all(head[offset] == SYNC_BYTE for offset in range(start, start + SYNC_COUNT * size, size)):
                 return "mpegts"
-    formats = ", ".join([*VIDEOS, "mpegts", *(name.removesuffix("_pipe") for name in PICTURES)])
+    formats = ", ".join([*VIDEO_SIGNATURES, "mpegts", *(name.removesuffix("_pipe") for name in PICTURE_SIGNATURES)])
     raise MediaError("not_media", f"{path.name}: none of the supported formats ({formats})")
 
 
 def _is_animated(demuxer: str, head: bytes) -> bool:
-    """Return whether a PNG or WebP file is animated; only its first picture would be read."""
+    """Return whether a PNG or WebP file is animated; ffmpeg would read only its first picture."""
     if demuxer == "webp_pipe":
         return head[12:16] == b"VP8X" and bool(head[20] & 2)
     return demuxer == "png_pipe" and b"acTL" in head.partition(b"IDAT")[0]
 
 
 def open_container(path: Path, max_pixels: int | None = None) -> InputContainer:
-    """Open a file with PyAV; its decoders refuse pictures of more than `max_pixels` pixels."""
+    """Open a file with PyAV; its decoders reject pictures of more than `max_pixels` pixels."""
     demuxer = find_demuxer(path)
     if max_pixels is not None:
-        check_pixels(path, _size_by_header(path, demuxer), max_pixels)
-    options = _restrictions(demuxer) | decoder_options(max_pixels)
+        check_pixels(path, _read_header_size(path, demuxer), max_pixels)
+    options = _build_restrictions(demuxer) | build_decoder_options(max_pixels)
     container: InputContainer = av.open(file_url(path), format=demuxer, options=options, metadata_errors="replace")
     return container
 
@@ -105,11 +105,11 @@ def check_pixels(path: Path, size: tuple[int, int], max_pixels: int) -> None:
         )
 
 
-def _size_by_header(path: Path, demuxer: str) -> tuple[int, int]:
+def _read_header_size(path: Path, demuxer: str) -> tuple[int, int]:
     """Return the picture size that a file's header states, or (0, 0) if it states none, without decoding."""
-    if demuxer in PICTURES:
-        return _size_of_picture(path)
-    options = _restrictions(demuxer) | {"codec_whitelist": "none"}
+    if demuxer in PICTURE_SIGNATURES:
+        return _read_picture_size(path)
+    options = _build_restrictions(demuxer) | {"codec_whitelist": "none"}
     with av.open(file_url(path), format=demuxer, options=options, metadata_errors="replace") as container:
         sizes = [
             (stream.width, stream.height) for stream in container.streams.video if stream.codec_context is not None
@@ -117,7 +117,7 @@ def _size_by_header(path: Path, demuxer: str) -> tuple[int, int]:
     return max(sizes, key=prod, default=(0, 0))
 
 
-def _size_of_picture(path: Path) -> tuple[int, int]:
+def _read_picture_size(path: Path) -> tuple[int, int]:
     """Return the size of a still image with Pillow, because ffmpeg would decode the image to determine it."""
     from PIL import Image, UnidentifiedImageError  # Few files are still images, so most processes do not need Pillow.
 
@@ -132,8 +132,8 @@ def _size_of_picture(path: Path) -> tuple[int, int]:
         raise MediaError("corrupt", f"{path.name}: no readable header") from error
 
 
-def decoder_options(max_pixels: int | None) -> dict[str, str]:
-    """Return the options that make a decoder refuse larger pictures, whatever size the header states."""
+def build_decoder_options(max_pixels: int | None) -> dict[str, str]:
+    """Return the options that make a decoder reject larger pictures, even if the header states a smaller size."""
     return {} if max_pixels is None else {"max_pixels": str(max_pixels)}
 
 
@@ -146,11 +146,11 @@ def ffmpeg_input(path: Path, number: int = 0, **options: Any) -> Any:
     demuxer = find_demuxer(path)
     if number:
         options["thread_queue_size"] = 8 + number
-    return ffmpeg.input(file_url(path), f=demuxer, threads=1, **_restrictions(demuxer), **options)
+    return ffmpeg.input(file_url(path), f=demuxer, threads=1, **_build_restrictions(demuxer), **options)
 
 
 def picture_input(path: Path, number: int = 0, **options: Any) -> Any:
-    """Return an input of an ffmpeg command that repeats a still image endlessly; its name is not used as a pattern."""
+    """Return an input of an ffmpeg command that repeats a still image; ffmpeg takes its name literally."""
     check_is_picture(path)
     return ffmpeg_input(path, number, loop=1, **options)
 
@@ -162,7 +162,7 @@ def lavfi_input(description: str) -> Any:
 
 def check_is_picture(path: Path) -> None:
     """Raise an error unless a file begins as a still image of a supported format."""
-    if find_demuxer(path) not in PICTURES:
+    if find_demuxer(path) not in PICTURE_SIGNATURES:
         raise MediaError("not_media", f"{path.name}: not a PNG, JPEG, WebP or BMP picture")
 
 
@@ -170,7 +170,7 @@ def check_picture(path: Path, max_pixels: int | None = None) -> None:
     """Raise an error unless a still image is complete and can be decoded."""
     check_is_picture(path)
     if max_pixels is not None:
-        check_pixels(path, _size_of_picture(path), max_pixels)
+        check_pixels(path, _read_picture_size(path), max_pixels)
     content = np.fromfile(path, dtype=np.uint8)
     try:
         is_whole = cv2.imdecode(content, cv2.IMREAD_COLOR) is not None
@@ -183,12 +183,12 @@ def check_picture(path: Path, max_pixels: int | None = None) -> None:
 
 
 def file_url(path: Path) -> str:
-    """Return a file's URL for ffmpeg, which could take a plain name for an option or a protocol."""
+    """Return a file's URL for ffmpeg, which could mistake a plain name for an option or a protocol."""
     return f"file:{path.absolute()}"
 
 
-def _restrictions(demuxer: str) -> dict[str, str]:
+def _build_restrictions(demuxer: str) -> dict[str, str]:
     """Return the options that restrict a demuxer to its own format and to local files."""
-    # A mov file may refer to other files that hold its samples. They are never opened, as by ffmpeg's default.
+    # A mov file may refer to other files with its samples. These options, ffmpeg's defaults, never open such files.
     references = {"enable_drefs": "0", "use_absolute_path": "0"} if demuxer == "mov" else {}
     return {"format_whitelist": demuxer, "protocol_whitelist": "file", **references}

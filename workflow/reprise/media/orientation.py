@@ -1,4 +1,4 @@
-"""Rotation and mirroring of decoded pictures by the display matrix of their file."""
+"""Rotate and mirror decoded pictures by the display matrix of their file."""
 
 import struct
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from reprise.media.errors import MediaError
 
 # ffmpeg rounds an angle to whole degrees before it compares it with a right angle.
 TOLERANCE = tan(radians(0.5))
-# Numbers of ffmpeg's kinds of side data that PyAV has no name for, including kinds of future versions.
+# Numbers of the kinds of ffmpeg's side data for which PyAV has no name, including kinds of future versions.
 UNNAMED_KINDS = sorted(set(range(64)).difference(kind.value for kind in Type))
 # A clip's index comes first in its file, so the header of its first track is near the beginning.
 HEADER_BYTES = 65_536
@@ -43,7 +43,7 @@ class Orientation(NamedTuple):
         return np.ascontiguousarray(np.rot90(mirrored, -self.rotation // 90))
 
     def apply_filter(self, stream: Any) -> Any:
-        """Apply the orientation in an ffmpeg filter graph, whose input must not be rotated by ffmpeg itself."""
+        """Apply the orientation in an ffmpeg filter graph; ffmpeg itself must not rotate the input."""
         if self.is_mirrored:
             stream = stream.filter("hflip")
         if self.rotation == 180:
@@ -69,15 +69,15 @@ def read_orientation(frame: VideoFrame, name: str) -> Orientation:
 
 
 def _with_named_side_data(frame: VideoFrame) -> VideoFrame:
-    """Return the frame without the kinds of side data that PyAV has no name for."""
+    """Return the frame without the kinds of side data for which PyAV has no name."""
     graph = av.filter.Graph()
-    previous = graph.add_buffer(
+    previous_node = graph.add_buffer(
         width=frame.width, height=frame.height, format=frame.format, time_base=Fraction(1, 1000)
     )
     filters = [graph.add("sidedata", f"mode=delete:type={number}") for number in UNNAMED_KINDS]
     for node in (*filters, graph.add("buffersink")):
-        previous.link_to(node)
-        previous = node
+        previous_node.link_to(node)
+        previous_node = node
     graph.configure()
     graph.push(frame)
     filtered = graph.pull()
@@ -86,7 +86,7 @@ def _with_named_side_data(frame: VideoFrame) -> VideoFrame:
 
 
 def orientation_from_matrix(matrix: Sequence[int], name: str) -> Orientation:
-    """Return the orientation of a display matrix as ffmpeg does, which displays point (x, y) at (a x + c y, b x + d y).
+    """Return the orientation of a display matrix, which maps point (x, y) to (a x + c y, b x + d y) in ffmpeg.
 
     Raises:
         MediaError: the picture is rotated by an angle that is not a multiple of 90 degrees, or is sheared.
@@ -108,8 +108,8 @@ def orientation_from_matrix(matrix: Sequence[int], name: str) -> Orientation:
 def reset_display_matrix(path: Path) -> None:
     """Write the identity matrix into the header of an MP4 file's first track.
 
-    ffmpeg copies a video's matrix to a clip whose pictures its filters have already rotated: some versions copy the
-    stream's matrix, others the frames'.
+    ffmpeg copies the source's matrix to the clip, although filters have rotated the pictures. Some versions copy the
+    stream's matrix, others that of the frames.
     """
     with path.open("r+b") as file:
         track = file.read(HEADER_BYTES).index(b"tkhd") + 4

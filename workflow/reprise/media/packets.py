@@ -1,4 +1,4 @@
-"""Read a video's packets: which of them give a displayed frame and when, and where decoding may begin."""
+"""Read a video's packets to find the displayed frames, their times, and the packets at which decoding may begin."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -20,9 +20,9 @@ MAX_REORDERED = 8  # frames by which the order of decoding may differ from that 
 
 
 def demux(container: InputContainer, stream: VideoStream | None = None) -> Iterator["Packet[Any]"]:
-    """Yield the packets with data of one stream, or of all streams.
+    """Yield the packets of one stream, or of all streams; skip empty packets.
 
-    Theora repeats a frame with an empty packet, which a decoder would take for the end of the stream.
+    Theora repeats a frame with an empty packet, which a decoder would mistake for the end of the stream.
     """
     try:
         for packet in container.demux() if stream is None else container.demux(stream):
@@ -43,13 +43,13 @@ class Packets(NamedTuple):
     """Properties of a video stream that follow from its packets."""
 
     ticks: list[int]  # presentation times of the displayed frames
-    total: int  # all packets, including discarded ones
+    packet_count: int  # all packets, including discarded ones
     end_s: float  # end of the last stream in seconds
-    is_cut: bool  # whether the last packet of a stream lacks bytes at the end of the file
+    is_truncated: bool  # whether the last packet of a stream lacks bytes at the end of the file
     is_timed: bool
-    duration: int  # of the last packet, or 0 if it is unknown
-    first: VideoFrame | None  # the first picture, whose orientation applies to all
-    entries: list[tuple[int, int]]  # positions and times of the packets at which decoding may begin
+    last_duration_ticks: int  # of the last packet, or 0 if it is unknown
+    first_frame: VideoFrame | None  # the first picture, whose orientation applies to all
+    random_access_points: list[tuple[int, int]]  # positions and times of the packets at which decoding may begin
 
 
 def read_packets(path: Path, container: InputContainer, stream: VideoStream, limits: Limits | None) -> Packets:
@@ -62,7 +62,7 @@ def read_packets(path: Path, container: InputContainer, stream: VideoStream, lim
         MediaError: the video exceeds a limit, or its first picture or its times are damaged.
     """
     packets: list[_Packet] = []
-    entries: list[tuple[int, int]] = []
+    random_access_points: list[tuple[int, int]] = []
     has_begun = False
     first_frame: VideoFrame | None = None
     end_ticks: dict[int, int] = {}
@@ -81,19 +81,19 @@ def read_packets(path: Path, container: InputContainer, stream: VideoStream, lim
         has_begun |= packet.is_keyframe
         duration = packet.duration or 0
         if tick is not None and is_random_access(packet, stream):
-            entries.append((len(packets), tick))
+            random_access_points.append((len(packets), tick))
         packets.append(_Packet(tick, packet.dts, has_begun and not packet.is_discard and is_displayed(packet, stream)))
         if first_frame is None and has_begun:
-            first_frame = _first_frame(path, stream, packet)
+            first_frame = _decode_first_frame(path, stream, packet)
     if first_frame is None and has_begun:
-        first_frame = _first_frame(path, stream, None)
-    displayed = [packet for packet in packets if packet.is_displayed]
+        first_frame = _decode_first_frame(path, stream, None)
+    displayed_packets = [packet for packet in packets if packet.is_displayed]
     formats = set(container.format.name.split(","))
     if "matroska" in formats and first_frame is not None and first_frame.pts is not None:
-        # ffmpeg gives no time to packets before the file's zero, such as leading pictures after a cut.
-        displayed = [packet for packet in displayed if packet.tick is not None]
-    _check_no_restart(path, displayed, stream)
-    ticks, is_timed = _display_times(path, formats, displayed, first_frame, stream)
+        # ffmpeg gives no time to packets before time zero of the file, such as leading pictures after a cut.
+        displayed_packets = [packet for packet in displayed_packets if packet.tick is not None]
+    _check_no_restart(path, displayed_packets, stream)
+    ticks, is_timed = _find_display_ticks(path, formats, displayed_packets, first_frame, stream)
     end_s_by_stream = {
         stream_index: float(end_tick * (container.streams[stream_index].time_base or 0))
         for stream_index, end_tick in end_ticks.items()
@@ -101,50 +101,51 @@ def read_packets(path: Path, container: InputContainer, stream: VideoStream, lim
     end_s = max(end_s_by_stream.values(), default=0.0)
     return Packets(
         ticks=ticks,
-        total=len(packets),
+        packet_count=len(packets),
         end_s=end_s,
         # In a complete file a stream that ends early, as before an advertisement, may end with a damaged packet.
-        is_cut=any(
+        is_truncated=any(
             is_cut and end_s_by_stream.get(stream_index, 0.0) > end_s - 1
             for stream_index, is_cut in is_cut_by_stream.items()
         ),
         is_timed=is_timed,
-        duration=duration,
-        first=first_frame,
-        entries=entries,
+        last_duration_ticks=duration,
+        first_frame=first_frame,
+        random_access_points=random_access_points,
     )
 
 
-def _first_frame(path: Path, stream: VideoStream, packet: "Packet[Any] | None") -> VideoFrame | None:
+def _decode_first_frame(path: Path, stream: VideoStream, packet: "Packet[Any] | None") -> VideoFrame | None:
     try:
         return next(iter(stream.decode(packet)), None)
     except av.error.FFmpegError as error:
         raise MediaError("corrupt", f"{path.name}: first picture: {ffmpeg_message(error)}") from error
 
 
-def _check_no_restart(path: Path, displayed: list[_Packet], stream: VideoStream) -> None:
+def _check_no_restart(path: Path, displayed_packets: list[_Packet], stream: VideoStream) -> None:
     """Raise an error if the times restart, as in files that were concatenated byte by byte."""
-    times = [float(packet.dts * (stream.time_base or 0)) for packet in displayed if packet.dts is not None]
-    for earlier, later in pairwise(times):
-        if later < earlier - 1:
+    times = [float(packet.dts * (stream.time_base or 0)) for packet in displayed_packets if packet.dts is not None]
+    for time_s, next_time_s in pairwise(times):
+        if next_time_s < time_s - 1:
             raise MediaError(
-                "corrupt", f"{path.name}: its times go back from {earlier:.2f} to {later:.2f} s, as in files that were "
-                "concatenated byte by byte; join them with ffmpeg's concat demuxer"
-            )  # fmt: skip
+                "corrupt",
+                f"{path.name}: its times go back from {time_s:.2f} to {next_time_s:.2f} s, as in files that were "
+                "concatenated byte by byte; join them with ffmpeg's concat demuxer",
+            )
 
 
-def _display_times(
-    path: Path, formats: set[str], displayed: list[_Packet], first_frame: VideoFrame | None, stream: VideoStream
+def _find_display_ticks(
+    path: Path, formats: set[str], displayed_packets: list[_Packet], first_frame: VideoFrame | None, stream: VideoStream
 ) -> tuple[list[int], bool]:
-    """Return the times of the frames in display order, and whether they are the packets' own times."""
-    ticks = sorted(packet.tick for packet in displayed if packet.tick is not None)
-    decoding_times = [packet.dts for packet in displayed if packet.dts is not None]
-    if CONTAINERS_WITHOUT_PTS & formats and len(decoding_times) == len(displayed):
-        return _times_in_order(decoding_times, first_frame), False
-    # A program stream states the times of only some pictures, and ffmpeg's guesses for the others may collide.
-    is_partial = len(ticks) < len(displayed)
+    """Return the times of the frames in display order, and whether the packets state these times."""
+    ticks = sorted(packet.tick for packet in displayed_packets if packet.tick is not None)
+    decoding_times = [packet.dts for packet in displayed_packets if packet.dts is not None]
+    if CONTAINERS_WITHOUT_PTS & formats and len(decoding_times) == len(displayed_packets):
+        return _find_ticks_by_decoding_order(decoding_times, first_frame), False
+    # A program stream states the times of only some pictures. ffmpeg guesses the other times, and may repeat a time.
+    is_partial = len(ticks) < len(displayed_packets)
     if is_partial or ({"mpeg", "mpegts"} & formats and len(set(ticks)) < len(ticks)):
-        regular_ticks = _regular_times(displayed, stream)
+        regular_ticks = _find_regular_ticks(displayed_packets, stream)
         if regular_ticks is not None:
             return regular_ticks, False
         if is_partial:
@@ -152,51 +153,53 @@ def _display_times(
                 "corrupt",
                 f"{path.name}: some packets state no time and the frame rate varies; convert the file to MP4",
             )
-    if first_frame is not None and first_frame.pts is not None:  # No decoder outputs leading pictures before it.
+    if first_frame is not None and first_frame.pts is not None:  # Leading pictures before the first frame are dropped.
         ticks = [tick for tick in ticks if tick >= first_frame.pts]
     return ticks, True
 
 
-def _times_in_order(decoding_times: list[int], first_frame: VideoFrame | None) -> list[int]:
+def _find_ticks_by_decoding_order(decoding_times: list[int], first_frame: VideoFrame | None) -> list[int]:
     """Return the times of frames whose packets state only decoding times.
 
-    As in ffmpeg, a frame gets the time of the packet after which the decoder returns it. Frames that are returned after
-    the last packet follow at the distance of the last two packets.
+    As in ffmpeg, a frame gets the time of the packet after which the decoder returns it. The remaining frames follow at
+    the distance of the last two packets.
     """
     delay = 0 if first_frame is None or first_frame.dts is None else bisect_left(decoding_times, first_frame.dts)
     step = decoding_times[-1] - decoding_times[-2] if len(decoding_times) > 1 else 1
     return decoding_times[delay:] + [decoding_times[-1] + (number + 1) * step for number in range(delay)]
 
 
-def _regular_times(displayed: list[_Packet], stream: VideoStream) -> list[int] | None:
+def _find_regular_ticks(displayed_packets: list[_Packet], stream: VideoStream) -> list[int] | None:
     """Return the times of frames at the stream's constant rate, or None if packet times contradict that rate."""
-    rate, base = stream.average_rate or stream.guessed_rate, stream.time_base
-    if not rate or not base:
+    rate, time_base = stream.average_rate or stream.guessed_rate, stream.time_base
+    if not rate or not time_base:
         return None
-    step = 1 / (rate * base)
-    offsets = [packet.tick - number * step for number, packet in enumerate(displayed) if packet.tick is not None]
+    step = 1 / (rate * time_base)
+    offsets = [
+        packet.tick - number * step for number, packet in enumerate(displayed_packets) if packet.tick is not None
+    ]
     if offsets and max(offsets) - min(offsets) > MAX_REORDERED * step:
         return None
-    return [round(number * step) for number in range(len(displayed))]
+    return [round(number * step) for number in range(len(displayed_packets))]
 
 
 # Where decoding may begin
 
-# After a keyframe of these codecs, only pictures that are displayed before it may refer to earlier ones.
+# In these codecs, pictures that are displayed after a keyframe never refer to pictures before it.
 KEYFRAME_CODECS = frozenset({
     "av1", "libdav1d", "mjpeg", "mpeg1video", "mpeg2video", "mpeg4", "png", "prores", "vp8", "vp9",
 })  # fmt: skip
 H264, HEVC = "h264", "hevc"
-IDR = 5
-# Offsets in the decoder configuration record of the field with the size of the NAL units' length prefixes.
+IDR_UNIT_TYPE = 5
+# Offset in the decoder configuration record of the field that states the size of the NAL units' length prefixes.
 LENGTH_SIZE_OFFSETS = {H264: 4, HEVC: 21}
 
 
 def is_random_access(packet: "Packet[Any]", stream: VideoStream) -> bool:
-    """Return whether a decoder that starts at a packet outputs it, and all frames displayed after it, correctly.
+    """Return whether a decoder that starts at a packet correctly outputs its frame and all frames displayed after it.
 
     The container's keyframe flag is not enough: pictures after a flagged H.264 picture may refer to pictures before it.
-    H.264 and HEVC are therefore judged by the types of their NAL units.
+    For H.264 and HEVC, the types of the NAL units decide.
     """
     if not packet.is_keyframe:
         return False
@@ -208,7 +211,7 @@ def is_random_access(packet: "Packet[Any]", stream: VideoStream) -> bool:
     units = list(_nal_units(bytes(packet), bytes(stream.codec_context.extradata or b""), LENGTH_SIZE_OFFSETS[codec]))
     if codec == HEVC:
         return any((unit[0] >> 1) & 0x3F in range(16, 22) for unit in units)
-    return any(unit[0] & 0x1F == IDR for unit in units)
+    return any(unit[0] & 0x1F == IDR_UNIT_TYPE for unit in units)
 
 
 def _nal_units(content: bytes, record: bytes, length_size_offset: int) -> Iterator[bytes]:
@@ -229,7 +232,7 @@ def _nal_units(content: bytes, record: bytes, length_size_offset: int) -> Iterat
 
 
 def is_displayed(packet: "Packet[Any]", stream: VideoStream) -> bool:
-    """Return whether a packet gives a displayed frame; VP8 and VP9 also store frames that serve only as references."""
+    """Return whether a packet gives a displayed frame; VP8 and VP9 also store frames that are only references."""
     codec = stream.codec_context.codec.canonical_name
     if codec == "vp8":
         return bool(memoryview(packet)[0] & 0x10)

@@ -1,8 +1,8 @@
-"""Select the frames that a model receives: the sampling rule of each reference, and the frame plan of a clip.
+"""Select the frames that a model receives: the sampling rules of reference implementations, and the plan of a clip.
 
-A rule follows its reference even if that repeats a frame (in a clip shorter than the requested number of frames), or
-selects fewer or more frames than requested; the plan's note reports it. Frame counts and times come from the clip's
-packet index. A rule may have a transform: an image grid, or a temporal ablation of its frames.
+A rule follows its reference even if the reference repeats frames, or selects fewer or more frames than requested. The
+plan's note reports such deviations. Frame counts and times come from the clip's packet index. A rule may have a
+transform: an image grid, or a temporal ablation of its frames.
 """
 
 import math
@@ -31,14 +31,14 @@ class FramePlan(NamedTuple):
 class SampledClip(NamedTuple):
     """The properties of a clip on which sampling rules depend."""
 
-    frames: int
+    frame_count: int
     fps: float
     clip_id: str = ""
     black: Span | None = None  # frame numbers [start, end) of the black span between the parts of a concatenation
 
 
 class Selection(NamedTuple):
-    """The frames that a rule selects, with a note on deviations."""
+    """The frames that a rule selects, with a note on deviations from the request."""
 
     indices: list[int]
     note: str = ""
@@ -48,56 +48,56 @@ def linspace(clip: SampledClip, frames: int) -> list[int]:
     """floor of numpy.linspace(0, N-1, n): Vinoground's and TemporalBench's LLaVA-OneVision runners; n=1 is frame 0."""
     if frames == 1:
         return [0]
-    step = (clip.frames - 1) / (frames - 1)
-    return [int(i * step) for i in range(frames - 1)] + [clip.frames - 1]
+    step = (clip.frame_count - 1) / (frames - 1)
+    return [int(i * step) for i in range(frames - 1)] + [clip.frame_count - 1]
 
 
 def linspace_round(clip: SampledClip, frames: int) -> list[int]:
     """rint of numpy.linspace(0, N-1, n): Vinoground's MA-LMM runner."""
     if frames == 1:
         return [0]
-    step = (clip.frames - 1) / (frames - 1)
-    return [round(i * step) for i in range(frames - 1)] + [clip.frames - 1]
+    step = (clip.frame_count - 1) / (frames - 1)
+    return [round(i * step) for i in range(frames - 1)] + [clip.frame_count - 1]
 
 
 def linspace_capped(clip: SampledClip, frames: int) -> list[int]:
     """linspace of min(n, N) frames: TemporalBench's GPT-4o runner, lmms-eval's read_video."""
-    return linspace(clip, min(frames, clip.frames))
+    return linspace(clip, min(frames, clip.frame_count))
 
 
 def linspace_and_last(clip: SampledClip, frames: int) -> list[int]:
     """linspace with the last frame appended if it is missing (n=1): lmms-eval's vllm and gpt4v models."""
     indices = linspace(clip, frames)
-    return indices if clip.frames - 1 in indices else [*indices, clip.frames - 1]
+    return indices if clip.frame_count - 1 in indices else [*indices, clip.frame_count - 1]
 
 
 def midpoint(clip: SampledClip, frames: int) -> list[int]:
     """int((i + 0.5) * N / n): the middle of each of n equal parts."""
-    return [int((i + 0.5) * clip.frames / frames) for i in range(frames)]
+    return [int((i + 0.5) * clip.frame_count / frames) for i in range(frames)]
 
 
 def segment(clip: SampledClip, frames: int) -> list[int]:
     """int(s/2 + round(s*i)) with s = (N-1)/n: InternVL's, PLLaVA's, VideoChat2's and ShareGPT4Video's segments."""
-    size = (clip.frames - 1) / frames
+    size = (clip.frame_count - 1) / frames
     return [int(size / 2 + round(size * i)) for i in range(frames)]
 
 
 def segment_center(clip: SampledClip, frames: int) -> list[int]:
     """round(s*(i+1/2) + 0.000001) with s = (N-1)/n: VideoLLaMA2's processor since August 2024."""
-    size = (clip.frames - 1) / frames
+    size = (clip.frame_count - 1) / frames
     return [round((size * i + size * (i + 1)) / 2 + 1e-6) for i in range(frames)]
 
 
 def segment_mid(clip: SampledClip, frames: int) -> list[int]:
     """(round(s*i) + round(s*(i+1))) // 2 with s = (N-1)/n and n at most N: Video-ChatGPT's loader."""
-    count = min(frames, clip.frames)
-    size = (clip.frames - 1) / count
+    count = min(frames, clip.frame_count)
+    size = (clip.frame_count - 1) / count
     return [(round(size * i) + round(size * (i + 1))) // 2 for i in range(count)]
 
 
 def interior(clip: SampledClip, frames: int) -> list[int]:
     """int(i*N/(n+1)) for i = 1..n, never an end: VLMEvalKit's frame lists, MMBench-Video's reference harness."""
-    step = clip.frames / (frames + 1)
+    step = clip.frame_count / (frames + 1)
     return [int(i * step) for i in range(1, frames + 1)]
 
 
@@ -106,20 +106,20 @@ def spaced(clip: SampledClip, frames: int) -> list[int]:
 
     The extra frame can be number N, on which the references fail; here the last frame is repeated instead.
     """
-    step = clip.frames / frames
-    return [min(int(i * step), clip.frames - 1) for i in range(math.ceil(clip.frames / step))]
+    step = clip.frame_count / frames
+    return [min(int(i * step), clip.frame_count - 1) for i in range(math.ceil(clip.frame_count / step))]
 
 
 def stride_head(clip: SampledClip, frames: int) -> list[int]:
     """range(0, N, max(1, N//n))[:n], which drops the tail: Vinoground's VideoCLIP runner, MiniGPT4-Video's loader."""
-    return list(range(0, clip.frames, max(1, clip.frames // frames)))[:frames]
+    return list(range(0, clip.frame_count, max(1, clip.frame_count // frames)))[:frames]
 
 
 def stride_thinned(clip: SampledClip, frames: int) -> Selection:
     """range(0, N, N//n), its midpoints only beyond 64 frames: Vinoground's MiniCPM and Phi (up to 2n-1 frames)."""
-    if clip.frames < frames:
+    if clip.frame_count < frames:
         return Selection([], "the reference's step is 0 for a clip this short: it loses the sample")
-    indices = list(range(0, clip.frames, clip.frames // frames))
+    indices = list(range(0, clip.frame_count, clip.frame_count // frames))
     if len(indices) > 64:
         gap = len(indices) / 64
         indices = [indices[int(i * gap + gap / 2)] for i in range(64)]
@@ -130,25 +130,25 @@ def fps_mid(clip: SampledClip, fps: float) -> list[int]:
     """int(t*round(f)) at the middle t of each 1/fps interval below N/round(f): VELOCITI's runner at fps=1."""
     rate = _rounded_rate(clip)
     indices: list[int] = []
-    while (time := (len(indices) + 0.5) / fps) < clip.frames / rate:
-        indices.append(min(int(time * rate), clip.frames - 1))
+    while (time := (len(indices) + 0.5) / fps) < clip.frame_count / rate:
+        indices.append(min(int(time * rate), clip.frame_count - 1))
     return indices
 
 
 def fps_floor(clip: SampledClip, fps: float) -> list[int]:
     """int(i*f/fps) for i < int(N/f*fps): VLMEvalKit's frames by fps."""
-    return [int(i * (clip.fps / fps)) for i in range(int(clip.frames / clip.fps * fps))]
+    return [int(i * (clip.fps / fps)) for i in range(int(clip.frame_count / clip.fps * fps))]
 
 
 def fps_stride(clip: SampledClip, fps: float) -> list[int]:
     """range(0, N, round(f)/fps): LLaMA-VID's loader, also used for MovieLLM."""
-    return list(range(0, clip.frames, max(1, int(_rounded_rate(clip) / fps))))
+    return list(range(0, clip.frame_count, max(1, int(_rounded_rate(clip) / fps))))
 
 
 def velociti_clip(clip: SampledClip) -> list[int]:
     """round((s+0.25)*f)-1 and round((s+0.75)*f)-1 for s = 0..9: VELOCITI's CLIP frames, first 10 s only."""
     candidates = {round((second + quarter) * clip.fps) - 1 for second in range(10) for quarter in (0.25, 0.75)}
-    return sorted(index for index in candidates if 0 <= index < clip.frames)
+    return sorted(index for index in candidates if 0 <= index < clip.frame_count)
 
 
 def second_capped(clip: SampledClip, frames: int) -> list[int]:
@@ -167,17 +167,17 @@ def second_thinned(clip: SampledClip, frames: int) -> list[int]:
 
 def qwen(clip: SampledClip, frames: int) -> Selection:
     """round(linspace(0, N-1, n)), n even and at most N: qwen_vl_utils `nframes`, capped by VLMEvalKit."""
-    count = min(round(frames / 2) * 2, clip.frames // 2 * 2)
+    count = min(round(frames / 2) * 2, clip.frame_count // 2 * 2)
     if count < 2:
         return Selection([], "the reference needs at least two frames: it loses the sample")
-    note = f"qwen_vl_utils itself refuses {frames} of {clip.frames} frames" if frames > clip.frames else ""
+    note = f"qwen_vl_utils itself refuses {frames} of {clip.frame_count} frames" if frames > clip.frame_count else ""
     return Selection(linspace_round(clip, count), note)
 
 
 def qwen_fps(clip: SampledClip, fps: float) -> Selection:
     """round(linspace(0, N-1, n)) with n = N/f*fps, even, 4 to 768: qwen_vl_utils `fps`."""
-    max_count = min(768, clip.frames) // 2 * 2
-    count = int(min(max(clip.frames / clip.fps * fps, 4), max_count, clip.frames)) // 2 * 2
+    max_count = min(768, clip.frame_count) // 2 * 2
+    count = int(min(max(clip.frame_count / clip.fps * fps, 4), max_count, clip.frame_count)) // 2 * 2
     if count < 2:
         return Selection([], "the reference needs at least two frames: it loses the sample")
     return Selection(linspace_round(clip, count))
@@ -204,30 +204,30 @@ def black_aware(clip: SampledClip, frames: int) -> Selection:
         return Selection(linspace(clip, frames), "the black-aware rule is undefined below 3 frames: linspace")
     start, end = clip.black
     part_frames = (frames - 1) // 2
-    parts = [(0, start, part_frames), (start, end, frames - 2 * part_frames), (end, clip.frames, part_frames)]
+    parts = [(0, start, part_frames), (start, end, frames - 2 * part_frames), (end, clip.frame_count, part_frames)]
     return Selection([first + int((i + 0.5) * (last - first) / n) for first, last, n in parts for i in range(n)])
 
 
-def every(clip: SampledClip) -> list[int]:
+def all_frames(clip: SampledClip) -> list[int]:
     """Every frame."""
-    return list(range(clip.frames))
+    return list(range(clip.frame_count))
 
 
-def blind(clip: SampledClip) -> list[int]:
+def no_frames(clip: SampledClip) -> list[int]:
     """No frames: the model receives the text only."""
     return []
 
 
 def random_one(clip: SampledClip, of: dict[str, Any], seed: int = 0) -> Selection:
     """One of another rule's frames, drawn per clip id with a hash that is the same on every machine."""
-    pool = _select(of, clip)
-    if not pool.indices:
-        return pool
-    draw = int(sha256(f"{seed}:{clip.clip_id}".encode()).hexdigest()[:15], 16)
-    return Selection([pool.indices[draw % len(pool.indices)]])
+    candidates = _select(of, clip)
+    if not candidates.indices:
+        return candidates
+    random_number = int(sha256(f"{seed}:{clip.clip_id}".encode()).hexdigest()[:15], 16)
+    return Selection([candidates.indices[random_number % len(candidates.indices)]])
 
 
-_FUNCTIONS: dict[str, Callable[..., list[int] | Selection]] = {
+_FUNCTION_BY_RULE: dict[str, Callable[..., list[int] | Selection]] = {
     "linspace": linspace,
     "linspace_round": linspace_round,
     "linspace_capped": linspace_capped,
@@ -250,27 +250,29 @@ _FUNCTIONS: dict[str, Callable[..., list[int] | Selection]] = {
     "fps_stride": fps_stride,
     "velociti_clip": velociti_clip,
     "black_aware": black_aware,
-    "all": every,
-    "none": blind,
+    "all": all_frames,
+    "none": no_frames,
     "random_one": random_one,
 }
-RULES = {name: frozenset(signature(function).parameters) - {"clip"} for name, function in _FUNCTIONS.items()}
+PARAMETERS_BY_RULE = {
+    name: frozenset(signature(function).parameters) - {"clip"} for name, function in _FUNCTION_BY_RULE.items()
+}
 """The parameters of each rule."""
 
 
 def describe_rule(rule: str) -> str:
     """Return the first line of a rule's docstring."""
-    return str(_FUNCTIONS[rule].__doc__).partition("\n")[0]
+    return str(_FUNCTION_BY_RULE[rule].__doc__).partition("\n")[0]
 
 
-def plan(
-    rule: dict[str, Any], frames: int, times: Sequence[float], clip_id: str = "", black: Span | None = None
+def plan_frames(
+    rule: Mapping[str, Any], frame_count: int, times: Sequence[float], clip_id: str = "", black: Span | None = None
 ) -> FramePlan:
     """Return the frames and timestamps that a named rule selects for a clip.
 
     Args:
         rule: The rule with its parameters, and its transform if it has one.
-        frames: The number of frames of the clip.
+        frame_count: The number of frames of the clip.
         times: The time of each frame in seconds.
         clip_id: The clip's id, which seeds random choices.
         black: Frame numbers [start, end) of the black span of a concatenation.
@@ -278,23 +280,23 @@ def plan(
     Raises:
         UserError: the rule is invalid, or selects more frames than its grid holds.
     """
-    if len(times) != frames:
-        raise ValueError(f"{frames} frames but {len(times)} times")
+    if len(times) != frame_count:
+        raise ValueError(f"{frame_count} frames but {len(times)} times")
     validate_rule(rule)
     if rule["rule"] == "none":
         return FramePlan((), (), "")
-    if frames == 0:
+    if frame_count == 0:
         return FramePlan((), (), "the clip has no frames")
-    span = times[-1] - times[0]
-    # The clip's real times give the rate. A single frame lasts one second.
-    rate = (frames - 1) / span if span > 0 else 1.0
-    selection, grid = _select(rule, SampledClip(frames, rate, clip_id, black)), get_grid_shape(rule)
+    span_s = times[-1] - times[0]
+    # The frame rate follows from the clip's times. A single frame lasts one second.
+    fps = (frame_count - 1) / span_s if span_s > 0 else 1.0
+    selection, grid = _select(rule, SampledClip(frame_count, fps, clip_id, black)), get_grid_shape(rule)
     placement, order_note = place_frames(rule.get("transform", {"show": ""}), selection.indices, clip_id, black)
     requested, notes = rule.get("frames", len(selection.indices)), [selection.note]
     if len(selection.indices) != requested:
         notes.append(f"{len(selection.indices)} frames instead of {requested}")
     if any(earlier == later for earlier, later in pairwise(selection.indices)):
-        notes.append(f"repeats frames: the clip has {frames}")
+        notes.append(f"repeats frames: the clip has {frame_count}")
     notes += [_grid_note(clip_id, selection, grid), order_note]
     return FramePlan(
         tuple(selection.indices[frame] for _, frame in placement),
@@ -307,7 +309,7 @@ def plan(
 def count_frames(rule: Mapping[str, Any]) -> int | None:
     """Return the number of frames that a rule selects for every clip, or None if it depends on the clip."""
     if get_transform_kind(rule) == MIDDLE:
-        return None  # For a concatenation: the middle frame of each part, and the black frames.
+        return None  # A concatenation keeps the middle frame of each part, and the black frames.
     if "frames" in rule:
         return int(rule["frames"])
     return {"none": 0, "random_one": 1}.get(str(rule["rule"]))
@@ -318,7 +320,7 @@ def count_pictures(rule: Mapping[str, Any]) -> int | None:
     return 1 if get_transform_kind(rule) in (GRID, MIDDLE) else count_frames(rule)
 
 
-def with_transform(rule: Mapping[str, Any], transform: Mapping[str, Any]) -> dict[str, Any]:
+def add_transform(rule: Mapping[str, Any], transform: Mapping[str, Any]) -> dict[str, Any]:
     """Return a rule with a transform.
 
     Raises:
@@ -362,12 +364,12 @@ def validate_rule(rule: Any) -> None:
     if not isinstance(rule, Mapping):
         raise UserError(f"a sampling should be a group of keys, such as {{rule: all}}, found {rule!r}.")
     name = str(rule.get("rule"))
-    if name not in RULES:
-        raise unknown_name_error("sampling rule", name, RULES, "rule")
+    if name not in PARAMETERS_BY_RULE:
+        raise unknown_name_error("sampling rule", name, PARAMETERS_BY_RULE, "rule")
     parameters = set(rule) - {"rule", "transform"}
-    for parameter in sorted(parameters - RULES[name]):
-        raise unknown_name_error("parameter", parameter, RULES[name], f"rule '{name}'")
-    for parameter in sorted(RULES[name] - parameters - {"seed"}):
+    for parameter in sorted(parameters - PARAMETERS_BY_RULE[name]):
+        raise unknown_name_error("parameter", parameter, PARAMETERS_BY_RULE[name], f"rule '{name}'")
+    for parameter in sorted(PARAMETERS_BY_RULE[name] - parameters - {"seed"}):
         raise UserError(f"rule '{name}': '{parameter}' is missing.")
     if "frames" in rule and not (type(rule["frames"]) is int and rule["frames"] >= 1):
         raise UserError(
@@ -387,8 +389,8 @@ def validate_rule(rule: Any) -> None:
             raise UserError(f"rule '{name}': of: transforms are declared in `transforms:`. Remove it here.")
 
 
-def _select(rule: dict[str, Any], clip: SampledClip) -> Selection:
-    selection = _FUNCTIONS[rule["rule"]](
+def _select(rule: Mapping[str, Any], clip: SampledClip) -> Selection:
+    selection = _FUNCTION_BY_RULE[rule["rule"]](
         clip, **{key: value for key, value in rule.items() if key not in ("rule", "transform")}
     )
     return selection if isinstance(selection, Selection) else Selection(selection)
@@ -408,5 +410,5 @@ def _grid_note(clip_id: str, selection: Selection, grid: tuple[int, int] | None)
 
 
 def _rounded_rate(clip: SampledClip) -> int:
-    """Return the frame rate rounded as the references do, but at least 1, since 0 would give them a step of 0."""
+    """Return the frame rate rounded as the references do, but at least 1 to prevent a step of 0."""
     return max(1, round(clip.fps))

@@ -1,6 +1,6 @@
-"""Settings of the stages that make and measure clips.
+"""Define the settings of the stages that make and measure clips.
 
-This module imports neither av nor OpenCV, so that the configuration loads without them.
+This module imports neither av nor OpenCV, because loading the configuration must not need them.
 """
 
 from typing import Literal
@@ -16,7 +16,7 @@ class Limits(Settings):
     """Maximum size of videos and images; a file above a limit is missing, with this reason."""
 
     pixels: int = Field(36_000_000, ge=1)
-    """Pixels of a picture: width times height. Decoding takes up to about 100 bytes of memory per pixel."""
+    """Pixels of a picture. Decoding takes up to about 100 bytes of memory per pixel."""
     frames: int = Field(1_000_000, ge=1)
     """Frames of a video."""
     duration_s: float = Field(21_600.0, gt=0)
@@ -74,7 +74,7 @@ class Shots(Settings):
     threshold: float = Field(27.0, gt=0)
     """Detection threshold; a lower one finds more shots."""
     min_scene_frames: int = Field(15, ge=1)
-    """Minimum frames of a shot; a shorter one is merged with the shot before it."""
+    """Minimum frames of a shot; shorter ones are merged with the shot before."""
 
 
 class Motion(Settings):
@@ -83,9 +83,9 @@ class Motion(Settings):
     fps: float = Field(2.0, gt=0)
     """Rate of the compared frames."""
     long_side: int = Field(160, ge=32)
-    """Long side in pixels to which frames are scaled first."""
+    """Long side in pixels to which frames are scaled."""
     static_below: float = Field(0.15, ge=0)
-    """A clip with less motion (in % of the long side) is static."""
+    """Motion below which a clip is static."""
 
 
 class ClipMetadataSettings(Settings):

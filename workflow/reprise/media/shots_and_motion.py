@@ -1,6 +1,6 @@
-"""Measures of a clip's decoded frames: shots and motion.
+"""Measure the shots and the motion of a clip from its decoded frames.
 
-Shots come from PySceneDetect's detectors. Motion is the dense optical flow between frames at a fixed distance, as in
+PySceneDetect detects the shots. Motion is the dense optical flow between frames at a fixed distance, as in
 TemporalBench's filter for static clips.
 """
 
@@ -14,8 +14,8 @@ from scenedetect.detector import SceneDetector
 
 from reprise.media.settings import Motion, Shots
 
-# PySceneDetect's automatic downscaling aims at this width. Wider pictures give the same cuts at a higher cost.
-WIDTH = 256
+# Width of the analysed pictures, as in PySceneDetect's automatic downscaling. Wider pictures give the same cuts.
+ANALYSIS_WIDTH = 256
 
 
 class ShotCounter:
@@ -23,7 +23,7 @@ class ShotCounter:
 
     def __init__(self, settings: Shots, fps: float) -> None:
         self.cuts: list[int] = []
-        # PySceneDetect supports no lower rate. Cuts are counted in frames, so the rate does not affect them.
+        # PySceneDetect supports no lower rate. Cuts are counted in frames, so the rate does not affect the result.
         self._fps = max(float(fps), 0.001)
         self._frames = 0
         detector_class: type[SceneDetector] = {"content": ContentDetector, "adaptive": AdaptiveDetector}[
@@ -37,7 +37,7 @@ class ShotCounter:
         self.cuts += [cut.frame_num for cut in self._detector.process_frame(timecode, picture)]
         self._frames += 1
 
-    def shots(self) -> int:
+    def count_shots(self) -> int:
         """Return the number of shots in all added frames."""
         if self._frames == 0:
             return 0
@@ -46,8 +46,8 @@ class ShotCounter:
         return len(set(self.cuts)) + 1
 
 
-def detector_name(settings: Shots) -> str:
-    """Return the detector with its threshold, minimum shot length and version, for the clip metadata."""
+def describe_detector(settings: Shots) -> str:
+    """Return a text with the detector, its settings and its version, for the clip metadata."""
     return (
         f"{settings.detector} threshold={settings.threshold:g} min_scene_frames={settings.min_scene_frames} "
         f"scenedetect={version('scenedetect-headless')}"
@@ -77,7 +77,7 @@ class MotionMeter:
         size = (max(1, round(width * scale)), max(1, round(height * scale)))
         if size != (width, height):
             picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
-        if self._previous is not None:  # The settings are those of OpenCV's tutorial on Farneback's flow.
+        if self._previous is not None:  # The parameters are those of OpenCV's tutorial on Farneback's flow.
             flow = cv2.calcOpticalFlowFarneback(
                 self._previous, picture, np.zeros((*picture.shape, 2), np.float32), 0.5, 3, 15, 3, 5, 1.2, 0
             )
@@ -85,6 +85,6 @@ class MotionMeter:
         self._previous = picture
         self._next_step = int(time_s * self._settings.fps + 1e-6) + 1
 
-    def flow(self) -> tuple[float, float]:
+    def summarize_flow(self) -> tuple[float, float]:
         """Return the mean and median flow over the pairs in % of the long side, or zeros without pairs."""
         return (float(np.mean(self._flows)), float(np.median(self._flows))) if self._flows else (0.0, 0.0)

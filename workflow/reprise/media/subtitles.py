@@ -1,4 +1,4 @@
-"""Subtitles in WebVTT files, including YouTube's automatic ones, as timed lines of text."""
+"""Read subtitles from WebVTT files, including YouTube's automatic subtitles."""
 
 import re
 from pathlib import Path
@@ -10,13 +10,15 @@ TIMES = re.compile(r"^((?:\d+:)?\d{1,2}:\d{2}[.,]\d{3})\s+-->\s+((?:\d+:)?\d{1,2
 
 
 class Cue(NamedTuple):
+    """A text that is displayed from one time to another."""
+
     start_s: float
     end_s: float
     text: str
 
 
 def read_vtt(path: Path) -> list[Cue]:
-    """Return the cues of a file; a line that YouTube repeats in the next cue appears once."""
+    """Return the cues of a file; a line that is repeated from the cue before is dropped."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -30,16 +32,16 @@ def read_vtt(path: Path) -> list[Cue]:
         time_index = next((i for i, line in enumerate(lines) if TIMES.match(line)), None)
         if time_index is None:
             continue
-        texts = [" ".join(re.sub(r"<[^<>]*>", "", line).split()) for line in lines[time_index + 1 :]]
-        new_texts = [line for line in texts if line and line not in previous_lines]
-        previous_lines = [line for line in texts if line]
+        cue_lines = [" ".join(re.sub(r"<[^<>]*>", "", line).split()) for line in lines[time_index + 1 :]]
+        new_lines = [line for line in cue_lines if line and line not in previous_lines]
+        previous_lines = [line for line in cue_lines if line]
         match = TIMES.match(lines[time_index])
-        if new_texts and match:
-            cues.append(Cue(_seconds(match[1]), _seconds(match[2]), " ".join(new_texts)))
+        if new_lines and match:
+            cues.append(Cue(_parse_seconds(match[1]), _parse_seconds(match[2]), " ".join(new_lines)))
     return cues
 
 
-def _seconds(stamp: str) -> float:
+def _parse_seconds(stamp: str) -> float:
     seconds = 0.0
     for part in stamp.replace(",", ".").split(":"):
         seconds = 60 * seconds + float(part)

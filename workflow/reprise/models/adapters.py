@@ -1,7 +1,4 @@
-"""The registry of adapters, which run inference.
-
-It holds import strings, so that listing models imports no model library.
-"""
+"""Register all adapters by import string, without importing any model library."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,59 +23,60 @@ from reprise.models.settings import (
 
 @dataclass(frozen=True)
 class AdapterInfo:
-    """What the workflow must know about an adapter before it imports any of its code."""
+    """The properties of an adapter that the workflow needs before it imports the adapter's code."""
 
-    target: str
-    """`module:class`, imported in the job that needs it; empty if answers are read from files"""
+    import_string: str
+    """`module:class`, imported only by the job that runs it; empty if predictions are imported from files"""
     settings: type[Settings] = NoSettings
     needs_weights: bool = False
     is_remote: bool = False
-    is_hosted: bool = False
-    """whether it can query a server that the job starts"""
+    can_be_hosted: bool = False
+    """whether the job can start a server for the adapter to query (`served_by:`)"""
     packages: tuple[str, ...] = ()
     """distributions whose versions affect the answers of every model (docs/reference/response-cache.md)"""
     request_types: tuple[str, ...] = ("score", "choose", "write")
+    """request types that it supports"""
     is_import: bool = False
     request_type_overrides: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """value of the setting `override_setting` -> the kinds of request supported instead of `request_types`"""
+    """value of the setting that `override_setting` names -> supported request types, instead of `request_types`"""
     override_setting: str = "head"
     answer_neutral_settings: frozenset[str] = frozenset()
-    """settings that do not affect answers; they stay outside the response cache's key"""
+    """settings that do not affect answers and are not part of the response cache's key"""
     preparer: str = ""
     """`module:class` that prepares clips in worker processes; empty if the adapter reads them itself"""
     sizer: str = ""
     """`module:function` that returns the size of a run's largest clip as model input; empty if clips are small"""
     version: int = 1
     """raised when the same settings give different answers; part of the response cache's key"""
-    reads_labels: bool = False
-    """whether it needs the expected option to answer; requests to all other adapters omit it"""
-    frame_support: Literal["shown", "needed", "never"] = "shown"
-    """whether a run may (`shown`), must (`needed`) or must not (`never`) send frames to it"""
+    needs_labels: bool = False
+    """whether requests contain the expected option, which only baselines need"""
+    frame_support: Literal["optional", "required", "never"] = "optional"
+    """whether a run may (`optional`), must (`required`) or must not (`never`) send frames"""
 
     def get_request_types(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the kinds of request that a model with these settings supports."""
+        """Return the request types that a model with these settings supports."""
         return self.request_type_overrides.get(str(settings.get(self.override_setting)), self.request_types)
 
     def is_paid(self, settings: Mapping[str, Any]) -> bool:
         """Return whether a model with these settings charges for its answers."""
         return self.is_remote and settings.get("key") is not None
 
-    def takes_files(self, settings: Mapping[str, Any]) -> bool:
-        """Return whether a server receives whole clips, which rules out temporal ablations of their frames."""
+    def should_upload_clips(self, settings: Mapping[str, Any]) -> bool:
+        """Return whether whole clips are uploaded to a server, which makes temporal ablations impossible."""
         return self.settings is GeminiSettings and settings.get("frames") == "video"
 
     def get_versioned_packages(self, settings: Mapping[str, Any], attention: str = "sdpa") -> tuple[str, ...]:
         """Return the distributions whose versions affect the answers of a model with these settings."""
-        kernels = ATTENTION_KERNELS.get(attention, ()) if self.needs_weights else ()
+        kernels = ATTENTION_PACKAGES.get(attention, ()) if self.needs_weights else ()
         return (*self.packages, *QUANTISATION_PACKAGES.get(str(settings.get("quantised")), ()), *kernels)
 
     @property
     def module(self) -> str:
-        return self.target.partition(":")[0]
+        return self.import_string.partition(":")[0]
 
 
 # Attention implementation -> the distributions that it needs besides torch.
-ATTENTION_KERNELS = {"flash_attention_2": ("flash-attn", "kernels")}
+ATTENTION_PACKAGES = {"flash_attention_2": ("flash-attn", "kernels")}
 OPTION_SHARE, SIMILARITY = "option_share", "similarity"
 ALL_REQUEST_TYPES = ("score", "choose", "write", "similarity")
 
@@ -98,7 +96,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
         needs_weights=True,
         packages=("torch", "transformers", "tokenizers", "pillow", "av"),
         request_types=("similarity",),
-        frame_support="needed",
+        frame_support="required",
     ),
     "text": AdapterInfo(
         "reprise.models.local.text:TextAdapter",
@@ -113,7 +111,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
         "reprise.models.remote.openai:OpenAIAdapter",
         OpenAISettings,
         is_remote=True,
-        is_hosted=True,
+        can_be_hosted=True,
         packages=("av", "pillow"),
         request_types=("choose", "write"),
         request_type_overrides={"logprob_token_ids": ("score", "choose", "write"), SIMILARITY: (SIMILARITY,)},
@@ -145,7 +143,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
     "import": AdapterInfo("", ImportSettings, is_import=True),
     "lastletter": AdapterInfo("reprise.models.local.baselines.lastletter:LastLetter", request_types=("write",)),
     "oracle": AdapterInfo(
-        "reprise.models.local.baselines.simple:OracleBaseline", request_types=ALL_REQUEST_TYPES, reads_labels=True
+        "reprise.models.local.baselines.simple:OracleBaseline", request_types=ALL_REQUEST_TYPES, needs_labels=True
     ),
     "constant": AdapterInfo(
         "reprise.models.local.baselines.simple:ConstantBaseline", ConstantSettings, request_types=ALL_REQUEST_TYPES
@@ -154,12 +152,12 @@ ADAPTERS: dict[str, AdapterInfo] = {
         "reprise.models.local.baselines.simple:RandomBaseline",
         RandomSettings,
         request_types=ALL_REQUEST_TYPES,
-        reads_labels=True,
+        needs_labels=True,
     ),
 }
 
 
-def import_object(target: str) -> Any:
+def import_object(import_string: str) -> Any:
     """Import the object that an import string (`module:attribute`) names."""
-    module, _, attribute = target.partition(":")
+    module, _, attribute = import_string.partition(":")
     return getattr(import_module(module), attribute)

@@ -1,4 +1,4 @@
-"""The interface between the inference job and a model: what an adapter receives and what it returns."""
+"""Define the interface between the inference job and a model: an adapter's inputs and outputs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ class Request:
     request_id: str
     item_id: str
     role: str
-    ask: str
+    request_type: str
     system: str
     prompt: str
     options: tuple[str, ...]
@@ -31,7 +31,7 @@ class Request:
 
 @dataclass(frozen=True)
 class ClipFrames:
-    """A clip and the frames that its plan selects; without path and indices in a text-only run."""
+    """A clip and the frames that its plan selects. In a text-only run, it has no path and no indices."""
 
     clip_id: str
     path: Path | None
@@ -44,18 +44,19 @@ class ClipFrames:
 
     @property
     def picture_count(self) -> int:
+        """Return the number of pictures that the model receives: one grid, or one picture per frame."""
         return min(1, len(self.indices)) if self.grid else len(self.indices)
 
 
 class LargestClip(NamedTuple):
     """The largest number of frames that a run sends of one clip, and the largest height and width of a frame."""
 
-    frames: int
+    frame_count: int
     height: int
     width: int
 
     def elementwise_max(self, other: "LargestClip | None") -> "LargestClip":
-        """Return the element-wise maximum of both sizes."""
+        """Return the larger frame count, the larger height and the larger width of both clips."""
         return LargestClip(*map(max, self, other)) if other else self
 
 
@@ -77,6 +78,7 @@ class Answer:
 
     @property
     def token_usage(self) -> TokenUsage:
+        """Return the numbers of prompt, answer and cached tokens."""
         return TokenUsage(self.tokens_in, self.tokens_out, self.tokens_cached)
 
 
@@ -93,26 +95,26 @@ class ModelSpec:
     settings: dict[str, Any]
     prompt_start: str = ""
     """text that all prompts of the run begin with"""
-    memory: Mapping[int | str, int] | None = None
+    free_bytes_by_device: Mapping[int | str, int] | None = None
     """free bytes of each device, by number or name; by default they are detected"""
     has_frames: bool = False
-    """whether the run sends frames; a checkpoint that accepts none is then rejected before its weights are loaded"""
-    options: tuple[tuple[str, ...], ...] = ()
-    """options of the run's scored questions; likewise rejected early if an option is more than one token"""
+    """whether the run sends frames; if so, a checkpoint that accepts none is rejected before its weights are loaded"""
+    option_sets: tuple[tuple[str, ...], ...] = ()
+    """distinct option lists of the run's scored requests; the run is rejected early if an option is not one token"""
     largest_clip: LargestClip | None = None
     """clip size for the memory estimate; by default an upper bound for most models"""
     gpus_per_copy: int | None = None
     """number of GPUs that one copy of the model is spread over; by default as few as can hold it"""
     account: Account | None = None
-    """account that pays the server; without one, as in a trial, there are no shared limits and costs are not counted"""
+    """account that pays the server; without it, as in a trial, no shared limits apply and no costs are counted"""
 
     @property
     def without_run_fields(self) -> "ModelSpec":
         """Return the spec without the fields that differ between runs of one model."""
-        return replace(self, prompt_start="", has_frames=False, options=(), largest_clip=None)
+        return replace(self, prompt_start="", has_frames=False, option_sets=(), largest_clip=None)
 
     @property
-    def weights(self) -> Path:
+    def weights_folder(self) -> Path:
         """Return the folder of a model that has weights."""
         assert self.folder is not None
         return self.folder
@@ -120,12 +122,12 @@ class ModelSpec:
 
 @dataclass(eq=False)
 class PreparedClip:
-    """A clip that is prepared for its model, with the requests about it and the duration of each preparation step."""
+    """The model inputs of a clip and of the requests about it, with the duration of each preparation step."""
 
     inputs: Any
     step_seconds: dict[str, float]
     size_bytes: int = 0
-    """size of the shared memory that carried it, if another process prepared it"""
+    """size of the shared memory that transferred the inputs from another process; 0 if this process prepared them"""
 
 
 class AnswerError(Exception):
@@ -138,11 +140,11 @@ class AnswerError(Exception):
 
 
 class ReplyError(AnswerError):
-    """A server's reply that is rejected before it is read to its end."""
+    """A server's reply was rejected before its end was read."""
 
 
 class BrokenReplyError(ReplyError):
-    """A malformed reply, such as the page of a proxy or a truncated body; a retry may succeed."""
+    """A reply was malformed, such as a proxy's error page or a truncated body; a retry may succeed."""
 
 
 class ClipFailedError(AnswerError):
@@ -162,7 +164,7 @@ class Preparer(Protocol):
 class Adapter(Protocol):
     """A model that answers all requests about one clip before the next clip.
 
-    An error that it raises fails the request that was being answered; the remaining ones are sent again without it.
+    If `answers` raises an error, the request in progress fails, and the remaining requests are sent again.
     """
 
     def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
@@ -171,14 +173,14 @@ class Adapter(Protocol):
 
 @runtime_checkable
 class ReusableAdapter(Adapter, Protocol):
-    """An adapter that stays loaded for several runs of its model; any other is reloaded if the runs differ."""
+    """An adapter that can serve several runs of its model; all other adapters are reloaded if the runs differ."""
 
-    def begin(self, spec: ModelSpec) -> None:
+    def begin_run(self, spec: ModelSpec) -> None:
         """Prepare for the next run; raise a UserError if the model does not support its requests."""
 
 
 class PreparingAdapter(Adapter, Protocol):
-    """An adapter whose clips can be prepared ahead by the preparer that `AdapterInfo.preparer` names."""
+    """An adapter whose clips worker processes can prepare ahead, by the preparer that `AdapterInfo.preparer` names."""
 
     preparer: Preparer
 
@@ -189,12 +191,16 @@ class PreparingAdapter(Adapter, Protocol):
 # --- models on servers ------------------------------------------------------------------------------------------------
 
 
+def skip_verification() -> None:
+    """Do nothing, for clips whose files need no verification."""
+
+
 class PendingRequests(NamedTuple):
     """A clip and the pending requests about it."""
 
     clip: ClipFrames
     requests: tuple[Request, ...]
-    verify_clip: Callable[[], object] = str
+    verify_clip: Callable[[], object] = skip_verification
     """aborts the job if the clip's file does not match its manifest"""
 
     def covers(self, other: "PendingRequests") -> bool:
@@ -203,18 +209,19 @@ class PendingRequests(NamedTuple):
 
 
 class CompletedResponse(NamedTuple):
-    """A completed response or a failure, and the time between request and response."""
+    """An answer or a failure, and the seconds between request and response."""
 
     clip: ClipFrames
     request: Request
     answer: Answer
     seconds: float
     step_seconds: Mapping[str, float] = {}
-    """duration of each step done once for the clip; recorded with one of its answers"""
+    """seconds of each step that is done once per clip; recorded with one of the clip's answers"""
 
 
 @runtime_checkable
 class ServedModel(Protocol):
     """A model that answers requests about many clips concurrently."""
 
-    def answers_in_any_order(self, pending_requests: Sequence[PendingRequests]) -> Iterator[CompletedResponse]: ...
+    def answers_in_any_order(self, pending_requests: Sequence[PendingRequests]) -> Iterator[CompletedResponse]:
+        """Yield each response as soon as it arrives."""

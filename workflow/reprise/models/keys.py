@@ -1,4 +1,4 @@
-"""The key of a run: what affects its answers, wherever they come from, and what else the inference job needs.
+"""Define the key of a run: everything that affects its answers, and further settings of the inference job.
 
 docs/reference/response-cache.md lists what is in the key, what is not, and why.
 """
@@ -16,30 +16,30 @@ from reprise.models.remote.serving.settings import LaunchSettings, ServingKey
 
 
 class AnswersKey(Key):
-    """The part of a key that affects answers and is the same for imported and inferred ones."""
+    """The settings that affect answers, both imported and inferred ones."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     adapter: str
     sampling: dict[str, Any]
 
     def compute_digest(self) -> str:
-        """Return the run's key, which answers and response caches carry."""
-        return value_digest(self.model_dump(mode="json"))
+        """Return the digest that identifies the run's answers and its response cache."""
+        return value_digest(self.model_dump(mode="json", by_alias=True))
 
 
 class RunKey(KeyPart):
-    """The settings of a run, or of a judge of a protocol's answers, as the stages after inference need them."""
+    """The settings of a run, or of a judge, that the stages after inference need."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     run: str
     key: str
     answers: AnswersKey
     patterns: tuple[Pattern, ...] = Field((), exclude_if=not_)
-    """extraction rules of this model alone; they do not affect its answers"""
+    """extraction rules for this model only; they do not affect its answers"""
 
 
 class ModelAnswersKey(AnswersKey):
-    """What affects the answers of a model that runs inference; its label and the tables that show it do not."""
+    """All settings that affect the answers of a model that runs inference; its label, for example, is not one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     model: dict[str, str]
@@ -51,7 +51,8 @@ class ModelAnswersKey(AnswersKey):
     prompt: dict[str, str]
     """templates of the system and user text"""
     form: str
-    ask: str
+    # Digests call it `ask`: another name would change the key of every cached response.
+    request_type: str = Field(serialization_alias="ask")
     max_tokens: int
     versions: dict[str, str]
     serving: ServingKey | None = Field(None, exclude_if=not_)

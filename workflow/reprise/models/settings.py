@@ -1,4 +1,7 @@
-"""The `settings:` of every adapter. It imports neither torch nor an SDK, because the configuration imports it."""
+"""Define the `settings:` of every adapter, without importing torch or an SDK.
+
+The configuration imports this module to validate model files.
+"""
 
 from functools import partial
 from operator import not_
@@ -17,7 +20,7 @@ RESERVED_FIELDS = frozenset({
     "top_logprobs", "logprob_token_ids", "return_tokens_as_token_ids", "media_io_kwargs",
 })  # fmt: skip
 
-# Arguments that the workflow passes to every chat template, and those of the function that renders it.
+# Arguments that the workflow passes to every chat template, and the arguments of `apply_chat_template` itself.
 RESERVED_TEMPLATE_ARGUMENTS = frozenset({
     "add_generation_prompt", "chat_template", "conversation", "continue_final_message", "documents", "max_length",
     "load_audio_from_video", "messages", "padding", "processor_kwargs", "return_assistant_tokens_mask", "return_dict",
@@ -50,8 +53,8 @@ class ScoredSettings(Settings):
 
     option_share: float = Field(DEFAULT_OPTION_SHARE, ge=0, le=1, exclude_if=DEFAULT_OPTION_SHARE.__eq__)
     """Minimum mean probability of all options together over the first scored requests, or minimum share of the first
-    chosen answers that name an option before they are truncated. Below it the run fails early, because the model begins
-    its answers with other words, such as a thought. Lower it only for a model that is known to do so."""
+    chosen answers that name an option. Below it the run fails early: the model begins with other words, such as a
+    thought."""
 
 
 class LocalSettings(ScoredSettings):
@@ -62,30 +65,29 @@ class LocalSettings(ScoredSettings):
     ] = Field({}, exclude_if=not_)
     """Arguments of the checkpoint's chat template, such as `{enable_thinking: false}` for a model that thinks."""
     max_tokens: int | None = Field(None, ge=1, exclude_if=not_)
-    """Maximum number of tokens of an answer, instead of the protocol's number; a model that thinks before it answers
-    needs more. Thoughts are removed from the answer; a request whose thought does not end fails as `still_thinking`."""
+    """Maximum tokens of an answer, instead of the protocol's number. A model that thinks needs more; if its thought
+    does not end, the request fails as `still_thinking`."""
     quantised: Quantisation | None = None
-    """Quantisation of the weights, which tables report. bitsandbytes applies `int8` and `nf4` on loading; every other
-    value must be the method that the checkpoint's `config.json` names."""
+    """Quantisation of the weights, which tables report. bitsandbytes applies `int8` and `nf4` on loading; other values
+    name the method in the checkpoint's `config.json`."""
 
 
 class TransformersSettings(LocalSettings):
     """Settings of the adapter `transformers`. Pixel limits apply to one frame as the model receives it."""
 
     frames: Literal["video", "images"] | None = None
-    """How frames are passed to the model: as one `video`, or as `images`, one per frame. By default as a video if the
-    processor and the chat template accept one, else as images."""
+    """How the model gets frames: as one `video` or as `images`. By default as a video if the processor and the chat
+    template accept one."""
     min_pixels: int | None = Field(None, ge=1)
     """Minimum pixels per frame; smaller frames are enlarged. By default the checkpoint's own limit."""
     max_pixels: int | None = Field(None, ge=1)
     """Maximum pixels per frame; larger frames are downscaled. By default the checkpoint's own limit."""
     total_pixels: int | None = Field(None, ge=1)
-    """Maximum pixels of all frames together, with two frames counted as one, as in `qwen_vl_utils`. With many frames,
-    each is downscaled, to at least 1.05 times `min_pixels`. Requires `min_pixels` and `max_pixels`."""
+    """Maximum pixels of all frames together, two counted as one, as in `qwen_vl_utils`. Requires `min_pixels` and
+    `max_pixels`."""
 
     engine: Literal["shared", "plain"] = "shared"
-    """`shared` encodes the common prefix of all questions about a clip once, if the model's class allows it. `plain`
-    encodes each question from its beginning; the numbers are the same up to rounding errors."""
+    """`shared` encodes the common prefix of all requests about a clip once, `plain` each request from its beginning."""
 
     @model_validator(mode="after")
     def _check_pixel_limits(self) -> Self:
@@ -100,35 +102,32 @@ class TextSettings(LocalSettings):
     """Settings of the adapter `text`."""
 
     head: Literal["vera"] | None = None
-    """`vera`: the encoder has VERA's head and returns plausibilities, for protocols with `ask: similarity`."""
+    """`vera`: the encoder has VERA's head and returns plausibilities, for protocols with `request_type: similarity`."""
 
 
 class OpenAISettings(ScoredSettings, RemoteSettings):
     """Settings of the adapter `openai`: a server or vendor with OpenAI's chat completions API."""
 
     server: str | None = None
-    """Name of the server for the run's key, such as `vllm 0.33.0, bfloat16`. With a name, a change of `url` does not
-    make cached responses invalid. By default the `url`."""
+    """Name of the server in the run's key, such as `vllm 0.33.0, bfloat16`; by default the `url`."""
     version: str | None = None
     """Version that your own server must report at `/version`, such as `0.32.0`. By default any version."""
 
     frames: Literal["images", "video"] | None = "images"
-    """How frames are sent, always lossless: as `images`, one per frame, or as one `video`, a list of frames with their
-    times in vLLM's format (the server needs `--trust-request-mm-kwargs`). A model with `served_by: vllm` has no
-    default, because a video model that receives images does not know their times."""
+    """How frames are sent, always losslessly: as `images`, or as one `video` with times in vLLM's format (the server
+    needs `--trust-request-mm-kwargs`). Required with `served_by: vllm`, because a video model that receives images does
+    not know their times."""
     detail: Literal["low", "high", "auto"] | None = Field(None, exclude_if=not_)
-    """Level of detail at which OpenAI's models process each image. By default none is sent. The `detail` of a protocol
-    takes precedence."""
+    """Level of detail at which OpenAI's models process each image. The `detail` of a protocol takes precedence."""
     check_frames: bool = True
-    """Whether to test if the server drops frames, from its token counts. Each clip with more frames than any earlier
-    one costs one extra request with two frames fewer, whose count must be smaller."""
+    """Whether to test by token counts if the server drops frames. This costs one extra request for each clip with more
+    frames than any earlier one."""
     frames_once: bool = False
-    """Whether to send the frames of a clip only with its first request, under an id (`uuid`) that vLLM caches; they are
-    sent again if the server has dropped them. Always on for a model with `served_by: vllm`."""
+    """Whether to send the frames of a clip only with its first request, under an id that vLLM caches. Always on with
+    `served_by: vllm`."""
     scores: Literal["logprob_token_ids", "similarity"] | None = None
-    """How the server returns scores: `logprob_token_ids` returns the probability of any token, as vLLM does;
-    `similarity` is for a model runner that compares captions with clips, with `ask: similarity` only. By default there
-    are no scores, and protocols with `ask: score` are rejected."""
+    """How the server returns scores: `logprob_token_ids`, the probability of any token, as vLLM does; or `similarity`,
+    for a model runner that compares captions with clips. By default there are no scores."""
     option_tokens: Annotated[dict[str, Annotated[int, Field(ge=0)]], AfterValidator(_reject_shared_token)] = Field({})
     """Token of each option, for scores from a server that has no `/tokenize`."""
 
@@ -210,6 +209,6 @@ class ImportSettings(Settings):
     runs: dict[str, str] = Field({})
     """Folder of this model's answers for each `<benchmark>/<protocol>/<sampling>`."""
     names: list[str] = Field([])
-    """Further names of this judge in the reference harness's files, `<predictions>_<name>_score.xlsx`."""
+    """Further names of this judge in files `<predictions>_<name>_score.xlsx`."""
     ratings: dict[str, str] = Field({})
     """Folder of this judge's ratings for each run, `<benchmark>/<protocol>/<sampling>/<model>`."""

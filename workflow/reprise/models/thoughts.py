@@ -1,4 +1,4 @@
-"""Models that think before they answer: where the thought ends and the answer begins."""
+"""Separate the thought from the answer of a model that thinks before it answers."""
 
 import re
 

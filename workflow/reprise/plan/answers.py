@@ -16,23 +16,23 @@ from reprise.plan.runs import Plan
 
 
 class ModelJob(NamedTuple):
-    """Job that queries a model, for a run's answers or as a judge of them."""
+    """Job that queries a model: for the answers of a run, or for a judge's ratings of them."""
 
     scored_run: ScoredRun
-    name: str
-    """name of its settings"""
-    key: str
-    """key of its answers in the response cache"""
-    responses: Path
-    requests: Path
+    settings_name: str
+    """name of the job's settings"""
+    cache_key: str
+    """key of the answers in the response cache"""
+    responses_path: Path
+    requests_path: Path
     max_tokens: int
     """token limit of an answer"""
     title: str = ""
-    """title of a side package's job, which belongs to no run of the suite and receives no clip"""
+    """title of a side package's job; empty for the jobs of the suite's runs. A job with a title receives no clip."""
 
     @property
     def is_text_only(self) -> bool:
-        """Return whether the requests have text alone."""
+        """Return whether the requests contain text but no clip."""
         return bool(self.scored_run.judge or self.title)
 
 
@@ -40,91 +40,97 @@ class FailedAnswers(NamedTuple):
     """Failed answers of one job."""
 
     job: ModelJob
-    total: int
-    rows: pl.DataFrame
-    failures: Failures
+    answer_count: int
+    failed_rows: pl.DataFrame
+    failure_log: Failures
 
     @property
-    def reasons(self) -> Counter[str]:
+    def count_by_reason(self) -> Counter[str]:
         """Return the number of failed answers by reason."""
-        return Counter(self.rows["error"])
+        return Counter(self.failed_rows["error"])
 
     @property
-    def retry_counts(self) -> Counter[str]:
+    def retry_count_by_reason(self) -> Counter[str]:
         """Return the number of answers, by reason, that a run of the workflow requests again.
 
-        For a judge, which shares a cache key among its runs, this is an upper bound.
+        For a judge, this is an upper bound, because all runs that it rates share one cache key.
         """
-        return self.reasons & self.failures.count_retryable()
+        return self.count_by_reason & self.failure_log.count_retryable()
 
 
 def find_failed_answers(plan: Plan) -> list[FailedAnswers]:
-    """Return every job whose responses contain failures.
+    """Return the failed answers of each job that has any.
 
-    The check is cheap without failures, because only cache keys with failures have a log of them.
+    The check is fast if nothing failed, because a failure log exists only for cache keys with failures.
     """
-    logs = {path.stem: path for path in (plan.store.root / "failures").glob("*/*.jsonl")}
-    failures_by_key: dict[str, Failures] = {}
-    results = []
-    for job in all_jobs(plan) if logs else ():
-        key = job.key
-        if not job.responses.is_file() or key not in logs:
+    log_path_by_key = {path.stem: path for path in (plan.store.root / "failures").glob("*/*.jsonl")}
+    if not log_path_by_key:
+        return []
+    failure_log_by_key: dict[str, Failures] = {}
+    failed_answers = []
+    for job in iter_jobs(plan):
+        key = job.cache_key
+        if not job.responses_path.is_file() or key not in log_path_by_key:
             continue
-        if key not in failures_by_key:
-            failures_by_key[key] = Failures(logs[key], plan.config.suite.answer_attempts)
-        responses = read_table(job.responses, RESPONSES, without=RESPONSES.keys() - {"request_id", "error", "message"})
-        failed = responses.filter(pl.col("error").is_in(list(FAILURE_REASONS)))
-        if failed.height:
-            results.append(FailedAnswers(job, responses.height, failed, failures_by_key[key]))
-    return results
+        if key not in failure_log_by_key:
+            failure_log_by_key[key] = Failures(log_path_by_key[key], plan.config.suite.answer_attempts)
+        responses = read_table(
+            job.responses_path, RESPONSES, skipped_columns=RESPONSES.keys() - {"request_id", "error", "message"}
+        )
+        failed_rows = responses.filter(pl.col("error").is_in(list(FAILURE_REASONS)))
+        if failed_rows.height:
+            failed_answers.append(FailedAnswers(job, responses.height, failed_rows, failure_log_by_key[key]))
+    return failed_answers
 
 
-def suite_jobs(plan: Plan) -> Iterator[ModelJob]:
-    """Yield the jobs of the suite's runs and of their judges that query a model here."""
-    imported, keys = plan.imports.models, RunKeys(plan)
+def iter_suite_jobs(plan: Plan) -> Iterator[ModelJob]:
+    """Yield the jobs that query the models and the judges of the suite's runs, except imported ones."""
+    imported_models, run_keys = plan.imports.models, RunKeys(plan)
     for run in plan.runs():
-        if run.model not in imported:
-            yield make_job(plan, ScoredRun(run), keys)
+        if run.model not in imported_models:
+            yield make_job(plan, ScoredRun(run), run_keys)
         judges = plan.benchmark_judges(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else []
-        yield from (make_job(plan, ScoredRun(run, judge), keys) for judge in judges if judge not in imported)
+        for judge in judges:
+            if judge not in imported_models:
+                yield make_job(plan, ScoredRun(run, judge), run_keys)
 
 
-def all_jobs(plan: Plan) -> Iterator[ModelJob]:
+def iter_jobs(plan: Plan) -> Iterator[ModelJob]:
     """Yield all jobs that query a model, including those of side packages."""
-    yield from suite_jobs(plan)
+    yield from iter_suite_jobs(plan)
     for package in plan.packages.values():
-        yield from package.jobs()
+        yield from package.model_jobs()
 
 
-def responses_path(plan: Plan, scored_run: ScoredRun) -> Path:
-    """Return the file with the answers of a run, or with a judge's replies about them."""
-    return (
-        plan.results.judge_responses(scored_run.run, scored_run.judge)
-        if scored_run.judge
-        else plan.results.responses(scored_run.run)
-    )
+def get_responses_path(plan: Plan, scored_run: ScoredRun) -> Path:
+    """Return the path of a run's responses, or of its judge's responses if the run has a judge."""
+    if scored_run.judge:
+        return plan.results.judge_responses(scored_run.run, scored_run.judge)
+    return plan.results.responses(scored_run.run)
 
 
-def make_job(plan: Plan, scored_run: ScoredRun, keys: RunKeys) -> ModelJob:
-    """Return the job that queries a model for a run, or a judge about it."""
+def make_job(plan: Plan, scored_run: ScoredRun, run_keys: RunKeys) -> ModelJob:
+    """Return the job that queries the model of a run, or its judge if the run has one."""
     results, (run, judge) = plan.results, (scored_run.run, scored_run.judge)
     protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]
     if judge:
-        name = judge_settings_name(run.benchmark, run.protocol, judge)
-        key = keys.judge_key(run.benchmark, run.protocol, judge)
-        paths = responses_path(plan, scored_run), results.judge_requests(run)
-        return ModelJob(scored_run, name, key.key, *paths, protocol.judge_tokens)
-    paths = responses_path(plan, scored_run), results.requests(run.benchmark, run.protocol)
-    return ModelJob(scored_run, run.name, keys.run_key(run).key, *paths, protocol.max_tokens)
+        settings_name = judge_settings_name(run.benchmark, run.protocol, judge)
+        cache_key = run_keys.judge_key(run.benchmark, run.protocol, judge).key
+        requests_path, max_tokens = results.judge_requests(run), protocol.judge_tokens
+    else:
+        settings_name, cache_key = run.name, run_keys.run_key(run).key
+        requests_path, max_tokens = results.requests(run.benchmark, run.protocol), protocol.max_tokens
+    responses_path = get_responses_path(plan, scored_run)
+    return ModelJob(scored_run, settings_name, cache_key, responses_path, requests_path, max_tokens)
 
 
-def summarize_failures(jobs: list[FailedAnswers]) -> str:
-    """Return one line about the number of failed answers, their reasons and what happens to them."""
-    reasons = sum((job.reasons for job in jobs), Counter[str]())
-    counts = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-    n_retried = sum(job.retry_counts.total() for job in jobs)
+def summarize_failures(failed_answers: list[FailedAnswers]) -> str:
+    """Return one line with the number of failed answers by reason, and how many the next run requests again."""
+    count_by_reason = sum((entry.count_by_reason for entry in failed_answers), Counter[str]())
+    count_texts = ", ".join(f"{count} {reason}" for reason, count in count_by_reason.most_common())
+    retry_count = sum(entry.retry_count_by_reason.total() for entry in failed_answers)
     return (
-        f"Failed answers: {reasons.total()} ({counts}), in {len(jobs)} of the runs. The next run of snakemake that "
-        f"needs them requests {n_retried} of them again. `python -m reprise runs` lists the runs, `python -m reprise "
-        "why <run>` the reasons."
+        f"Failed answers: {count_by_reason.total()} ({count_texts}), in {len(failed_answers)} of the runs. "
+        f"The next run of snakemake that needs them requests {retry_count} of them again. "
+        "`python -m reprise runs` lists the runs, `python -m reprise why <run>` the reasons."
     )

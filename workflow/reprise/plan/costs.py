@@ -1,6 +1,6 @@
 """Estimate the tokens and the time of runs from the measured times of earlier runs.
 
-A user decides from these estimates whether to start jobs. A quantity without a measurement is None, never 0.
+Users decide from these estimates whether to start jobs. A quantity without a measurement is therefore None, never 0.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,10 +18,10 @@ from reprise.core.schemas import CLIP_MANIFEST, CLIPS, SOURCES, read_table
 from reprise.core.store import Store
 from reprise.fetch.settings import NetworkRoute
 from reprise.models.local.device_memory import estimate_memory
-from reprise.models.local.weights import LOAD_TIME_METHODS, WEIGHT_PATTERN, list_fetched_files, snapshot_folder
+from reprise.models.local.weights import LOAD_TIME_METHODS, WEIGHT_PATTERN, get_snapshot_folder, list_fetched_files
 from reprise.plan.runs import Plan
 
-# Source of an estimate: the run itself, a run of its model on the same benchmark, or another run of its model.
+# Run that an estimate is based on: the same run, a run of its model on the same benchmark, or another run of its model.
 EstimateSource = Literal["itself", "benchmark", "model"]
 SOURCES_BY_RELIABILITY: Sequence[EstimateSource] = ("itself", "benchmark", "model")
 
@@ -29,105 +29,107 @@ SOURCES_BY_RELIABILITY: Sequence[EstimateSource] = ("itself", "benchmark", "mode
 class Workload(NamedTuple):
     """Amount of work of a run."""
 
-    requests: int
-    clips: int
-    frames: float | None  # of all clips together, each clip counted once; None if unknown
+    request_count: int
+    clip_count: int
+    frame_count: float | None  # sum over all clips, None if unknown
 
     @property
     def frames_per_clip(self) -> float | None:
         """Return the mean number of frames of a clip, or None if unknown."""
-        return self.frames / self.clips if self.frames is not None and self.clips else None
+        return self.frame_count / self.clip_count if self.frame_count is not None and self.clip_count else None
 
 
 class RunTiming(NamedTuple):
-    """Work and times of a run, over the clips whose times are known."""
+    """Measured times of a run, and the workload of the clips whose times are known."""
 
     workload: Workload
-    clip_work_s: float  # work done once for each clip while the device is idle: waiting for frames and encoding them
-    request_work_s: float
-    is_encoded_once: bool
-    mean_prompt_tokens: float | None = None  # mean over the prompts
+    clip_work_s: float  # waiting for the frames and encoding them, as a sum over all clips
+    request_work_s: float  # all other work, as a sum over all requests
+    is_encoded_once: bool  # whether a clip is encoded once for all its requests
+    mean_prompt_tokens: float | None = None
 
 
 class Estimate(NamedTuple):
-    """Estimated duration, with its source."""
+    """Estimated duration, and the kind of run that it is based on."""
 
     seconds: float
     source: EstimateSource
 
 
-def summarize_timings(timings: pl.DataFrame, frames: Mapping[str, int], tokens: float | None) -> RunTiming | None:
+def summarize_timings(
+    timings: pl.DataFrame, frame_count_by_clip: Mapping[str, int], mean_prompt_tokens: float | None
+) -> RunTiming | None:
     """Return the measured work and times of a run, or None if no time is known.
 
     Args:
-        timings: Table of timings of the run.
-        frames: Number of frames of each clip.
-        tokens: Mean number of tokens of a prompt.
+        timings: Timings of the run.
+        frame_count_by_clip: Number of frames of each clip.
+        mean_prompt_tokens: Mean number of tokens of a prompt, if known.
     """
-    timed = timings.filter(
-        pl.col("seconds").is_not_null(), pl.col("requests") > 0, pl.col("clip_id").is_in(list(frames))
+    timed_rows = timings.filter(
+        pl.col("seconds").is_not_null(), pl.col("requests") > 0, pl.col("clip_id").is_in(list(frame_count_by_clip))
     )
-    if timed.is_empty():
+    if timed_rows.is_empty():
         return None
-    rows = timed.with_columns(pl.col("seconds", "waiting", "encode").fill_null(0.0))
+    rows = timed_rows.with_columns(pl.col("seconds", "waiting", "encode").fill_null(0.0))
     encode_s = float(rows["encode"].sum())
+    frame_count = sum(frame_count_by_clip[clip] for clip in rows["clip_id"])
     return RunTiming(
-        Workload(int(rows["requests"].sum()), rows.height, sum(frames[clip] for clip in rows["clip_id"])),
+        Workload(int(rows["requests"].sum()), rows.height, frame_count),
         clip_work_s=encode_s + float(rows["waiting"].sum()),
         request_work_s=float(rows["seconds"].sum()) - encode_s,
         is_encoded_once=encode_s > 0,
-        mean_prompt_tokens=tokens,
+        mean_prompt_tokens=mean_prompt_tokens,
     )
 
 
-def estimate(workload: Workload, measurements: Mapping[EstimateSource, Sequence[RunTiming]]) -> Estimate | None:
-    """Return the estimated duration from the mean over the most reliable runs, or None if no run allows an estimate."""
-    if not workload.requests:
+def estimate_duration(
+    workload: Workload, measurements: Mapping[EstimateSource, Sequence[RunTiming]]
+) -> Estimate | None:
+    """Return the mean estimate from the most reliable measured runs, or None if no run allows an estimate."""
+    if not workload.request_count:
         return Estimate(0.0, "itself")
     for source in SOURCES_BY_RELIABILITY:
-        times = [
-            seconds for run in measurements.get(source, ()) if (seconds := estimate_seconds(run, workload)) is not None
-        ]
-        if times:
-            return Estimate(fmean(times), source)
+        estimates = [estimate_seconds(timing, workload) for timing in measurements.get(source, ())]
+        durations = [seconds for seconds in estimates if seconds is not None]
+        if durations:
+            return Estimate(fmean(durations), source)
     return None
 
 
 def estimate_seconds(timing: RunTiming, workload: Workload) -> float | None:
-    """Return how long a workload takes at the speed of a measured run, or None if their frames cannot be compared.
+    """Return how long a workload takes at the speed of a measured run, or None if their frames are not comparable.
 
-    Work that is done once for each clip grows with the number of frames. So does each request, unless the clip is
-    encoded once for all its requests.
+    The work per clip grows with the number of frames. The work per request grows with it too, unless a clip is encoded
+    once for all its requests.
     """
     frame_ratio = _frame_ratio(timing, workload)
-    if frame_ratio is None or not timing.workload.requests:
+    if frame_ratio is None or not timing.workload.request_count:
         return None
-    request_s = (
-        timing.request_work_s
-        / timing.workload.requests
-        * workload.requests
-        * (1 if timing.is_encoded_once else frame_ratio)
-    )
-    return timing.clip_work_s / timing.workload.clips * workload.clips * frame_ratio + request_s
+    request_s = timing.request_work_s / timing.workload.request_count * workload.request_count
+    if not timing.is_encoded_once:
+        request_s *= frame_ratio
+    clip_s = timing.clip_work_s / timing.workload.clip_count * workload.clip_count * frame_ratio
+    return clip_s + request_s
 
 
 def estimate_tokens(workload: Workload, measurements: Iterable[RunTiming]) -> float | None:
-    """Return the tokens of all prompts, as the mean over measured runs.
+    """Return the estimated number of tokens of all prompts: the mean of the estimates from measured runs.
 
-    Tokens of the text are assumed to grow with the number of frames too.
+    The estimate assumes that all tokens of a prompt grow with the number of frames, also those of its text.
     """
-    if not workload.requests:
+    if not workload.request_count:
         return 0.0
-    sums = [
-        timing.mean_prompt_tokens * workload.requests * frame_ratio
+    estimates = [
+        timing.mean_prompt_tokens * workload.request_count * frame_ratio
         for timing in measurements
         if timing.mean_prompt_tokens is not None and (frame_ratio := _frame_ratio(timing, workload)) is not None
     ]
-    return fmean(sums) if sums else None
+    return fmean(estimates) if estimates else None
 
 
 def _frame_ratio(timing: RunTiming, workload: Workload) -> float | None:
-    """Return the ratio of frames per clip, or None if it is unknown or only one of the runs is text-only."""
+    """Return the ratio of frames per clip, or None if it is unknown or if just one of both runs is text-only."""
     frames, measured_frames = workload.frames_per_clip, timing.workload.frames_per_clip
     if frames is None or measured_frames is None or (frames == 0) != (measured_frames == 0):
         return None
@@ -138,36 +140,36 @@ MB = 10**6
 
 
 class WeightsSize(NamedTuple):
-    """Bytes of a model's weights."""
+    """Sizes of a model's weights; None if unknown."""
 
-    loaded_bytes: int | None  # on the device
-    download_bytes: int | None
+    loaded_bytes: int | None  # memory on the device
+    download_bytes: int | None  # bytes that are not fetched yet
 
 
 # --- weights ---------------------------------------------------------------------------------------------------------
 
 
 def measure_weights(model: Model, store: Store) -> WeightsSize | None:
-    """Return the sizes according to files and indices, or None for a model without weights."""
+    """Return the sizes of a model's weights, or None if the model has no weights."""
     if model.checkpoint is not None:
-        return WeightsSize(_loaded_bytes(model, Path(model.checkpoint)), 0)
+        return WeightsSize(_estimate_loaded_bytes(model, Path(model.checkpoint)), 0)
     if model.repo is None:
         return None
-    folder = snapshot_folder(model.repo, str(model.revision), store)
+    folder = get_snapshot_folder(model.repo, str(model.revision), store)
     if list_fetched_files(folder):
-        return WeightsSize(_loaded_bytes(model, folder), 0)
+        return WeightsSize(_estimate_loaded_bytes(model, folder), 0)
     if model.weights_bytes is None:
         return WeightsSize(None, None)
     fetched_bytes = sum(path.stat().st_size for path in folder.glob(WEIGHT_PATTERN))
-    # Weights that are converted on loading take another size than their files.
+    # Weights that are converted while they are loaded differ in size from their files.
     is_stored_size = model.dtype == "checkpoint" and model.settings.get("quantised") not in LOAD_TIME_METHODS
     return WeightsSize(model.weights_bytes if is_stored_size else None, max(0, model.weights_bytes - fetched_bytes))
 
 
-def _loaded_bytes(model: Model, folder: Path) -> int | None:
-    """Return the size according to the headers of the files, or None if a file is missing or damaged."""
+def _estimate_loaded_bytes(model: Model, folder: Path) -> int | None:
+    """Return the loaded size according to the headers of the files, or None if a file is missing or damaged."""
     try:
-        return estimate_memory(folder, model.dtype, model.quantised).weights or None
+        return estimate_memory(folder, model.dtype, model.quantised).weight_bytes or None
     except UserError:
         return None
 
@@ -176,9 +178,10 @@ def _loaded_bytes(model: Model, folder: Path) -> int | None:
 
 
 def estimate_pending_data(plan: Plan, benchmark: str) -> dict[str, tuple[int, float | None]] | None:
-    """Return the number of videos to fetch and clips to cut in pending shards, and their bytes.
+    """Return the counts and the bytes of the `videos` to fetch and the `clips` to cut.
 
-    These are upper bounds, because the store may have some of them. The result is None until the release is read.
+    These are upper bounds, because the store may already have some of the files. The result is None as long as the
+    release is not converted to clips.
     """
     path = plan.results.items(benchmark).with_name("clips.parquet")
     if not path.is_file():
@@ -186,19 +189,18 @@ def estimate_pending_data(plan: Plan, benchmark: str) -> dict[str, tuple[int, fl
     clips = read_table(path, CLIPS)
     shards = [compute_shard(cluster, plan.config.suite.shards) for cluster in clips["cluster"]]
     clips = clips.with_columns(pl.Series("shard", shards, dtype=pl.Int64))
-    sources = clips.filter(~_has_manifest(plan, "sources", benchmark))
-    source_ids = (set(sources["source_id"]) | set(sources.filter(kind="images")["parts"].explode())) - {"", None}
-    uncut = clips.filter(~_has_manifest(plan, "clips", benchmark), pl.col("kind") != "whole")
+    pending_clips = clips.filter(~_has_manifest(plan, "sources", benchmark))
+    image_ids = pending_clips.filter(kind="images")["parts"].explode()
+    source_ids = (set(pending_clips["source_id"]) | set(image_ids)) - {"", None}
+    uncut_clips = clips.filter(~_has_manifest(plan, "clips", benchmark), pl.col("kind") != "whole")
     route = plan.config.suite.benchmarks[benchmark].route
     source_bytes = _mean_bytes(plan, "sources", benchmark, SOURCES)
     if source_bytes is None and isinstance(route, NetworkRoute):
         source_bytes = route.mb_per_source * MB
+    clip_bytes = _mean_bytes(plan, "clips", benchmark, CLIP_MANIFEST)
     return {
-        "videos": (len(source_ids), _times(len(source_ids), source_bytes)),
-        "clips": (
-            uncut.height,
-            _times(uncut.height, _mean_bytes(plan, "clips", benchmark, CLIP_MANIFEST)),
-        ),
+        "videos": (len(source_ids), _multiply_or_none(len(source_ids), source_bytes)),
+        "clips": (uncut_clips.height, _multiply_or_none(uncut_clips.height, clip_bytes)),
     }
 
 
@@ -211,11 +213,13 @@ def _has_manifest(plan: Plan, stage: ManifestKind, benchmark: str) -> pl.Expr:
 
 
 def _mean_bytes(plan: Plan, stage: ManifestKind, benchmark: str, schema: pl.Schema) -> float | None:
-    """Return the mean size of the files in a stage's manifests, or None without any."""
+    """Return the mean size of the files that a stage's manifests list, or None if they list no file."""
     paths = [path for name, _, path in plan.results.existing_manifests(stage) if name == benchmark]
     sizes = [size for path in paths for size in read_table(path, schema).filter(status="ok")["bytes"].drop_nulls()]
     return fmean(sizes) if sizes else None
 
 
-def _times(count: int, bytes_each: float | None) -> float | None:
-    return 0.0 if not count else None if bytes_each is None else count * bytes_each
+def _multiply_or_none(count: int, bytes_each: float | None) -> float | None:
+    if not count:
+        return 0.0
+    return None if bytes_each is None else count * bytes_each

@@ -16,12 +16,12 @@ from reprise.external import (
     IMPORTS_FOLDER,
     AnswerFiles,
     RatingImporter,
+    get_imports_folder,
     has_importer,
-    imports_folder,
     load_importer,
     load_rating_importer,
 )
-from reprise.external.answers import filter_by_frames, parse_frame_count
+from reprise.external.answers import filter_by_frame_count, parse_frame_count
 from reprise.media.sampling import count_frames
 from reprise.plan.name_matching import format_list
 
@@ -29,165 +29,179 @@ if TYPE_CHECKING:  # These modules import this one.
     from reprise.plan.side_package import SidePackage
 
 
-class Imports:
-    """Files of imported predictions and ratings, each searched once."""
+class ImportedFiles:
+    """Find the files of imported predictions and ratings, and remember them for each run."""
 
     def __init__(self, config: Configuration, packages: "Iterable[SidePackage]" = ()) -> None:
         self._config, self._packages = config, packages
-        self._files: dict[ScoredRun, list[Path]] = {}
+        self._paths_by_run: dict[ScoredRun, list[Path]] = {}
         self.models = frozenset(slug for slug in config.models if config.is_import(slug))
 
     def answer_files(self, run: Run) -> list[Path]:
-        """Return the prediction files of an imported run, or nothing if they do not exist."""
-        if ScoredRun(run) not in self._files:
+        """Return the prediction files of an imported run; the list is empty if there are none."""
+        if ScoredRun(run) not in self._paths_by_run:
             paths = [path for package in self._packages for path in package.answer_files(run)]
             if not paths:
-                paths = self.run_folder_files(run) or self._shared_files(run)
-                paths = [*paths, *self._answer_format(run).find_settings_files(paths)]
-            self._files[ScoredRun(run)] = paths
-        return self._files[ScoredRun(run)]
+                prediction_paths = self.find_run_folder_files(run) or self._find_shared_files(run)
+                paths = [*prediction_paths, *self._answer_format(run).find_settings_files(prediction_paths)]
+            self._paths_by_run[ScoredRun(run)] = paths
+        return self._paths_by_run[ScoredRun(run)]
 
     def rating_files(self, run: Run, judge: str) -> list[Path]:
-        """Return the files with an imported judge's ratings of a run, or nothing if they do not exist."""
-        if ScoredRun(run, judge) not in self._files:
-            subfolder = self._config.imports(judge).ratings.get(run.name)
-            defaults = [f"{protocol}/{run.sampling}/{run.model}" for protocol in self._protocols(run)]
-            importer = _rating_importer(run.benchmark)
-            folders = self._folders(judge, run.benchmark, subfolder, defaults)
-            matches = [files for folder in folders if importer and (files := importer.find_rating_files(folder))]
-            self._files[ScoredRun(run, judge)] = matches[0] if matches else self._ratings_beside(run, judge)
-        return self._files[ScoredRun(run, judge)]
+        """Return the files with an imported judge's ratings of a run; the list is empty if there are none."""
+        if ScoredRun(run, judge) not in self._paths_by_run:
+            configured_subfolder = self._config.get_import_settings(judge).ratings.get(run.name)
+            default_subfolders = [
+                f"{protocol}/{run.sampling}/{run.model}" for protocol in self._list_accepted_protocols(run)
+            ]
+            importer = _load_importer_of_ratings(run.benchmark)
+            folders = self._find_folders(judge, run.benchmark, configured_subfolder, default_subfolders)
+            paths_by_folder = (importer.find_rating_files(folder) for folder in folders if importer)
+            paths = next(filter(None, paths_by_folder), None) or self._find_harness_ratings(run, judge)
+            self._paths_by_run[ScoredRun(run, judge)] = paths
+        return self._paths_by_run[ScoredRun(run, judge)]
 
-    def _ratings_beside(self, run: Run, judge: str) -> list[Path]:
-        """Return the ratings that the harness wrote next to a run's imported predictions under a name of the judge."""
-        importer = _rating_importer(run.benchmark)
+    def _find_harness_ratings(self, run: Run, judge: str) -> list[Path]:
+        """Return the rating files that an evaluation harness wrote beside a run's imported predictions.
+
+        The harness names them by the judge. The judge's `names:` list its names in the harness.
+        """
+        importer = _load_importer_of_ratings(run.benchmark)
         if importer is None or run.model not in self.models:
             return []
-        names = (judge, *self._config.imports(judge).names)
-        return [path for file in self.answer_files(run) for path in importer.find_judge_ratings(file, names)]
+        judge_names = (judge, *self._config.get_import_settings(judge).names)
+        return [path for file in self.answer_files(run) for path in importer.find_judge_ratings(file, judge_names)]
 
     def judges(self, benchmark: str, runs: Sequence[Run]) -> list[str]:
-        """Return the imported models with ratings of one of these runs, in the order of the configuration."""
-        if _rating_importer(benchmark) is None:
+        """Return the imported models that rated any of these runs, in the order of the configuration."""
+        if _load_importer_of_ratings(benchmark) is None:
             return []
-        answered_runs = [run for run in runs if run.model in self.models and self.answer_files(run)]
-        return [
-            slug
-            for slug in self._config.models
-            if slug in self.models
-            and any(
-                self.rating_files(run, slug)
-                for run in (runs if imports_folder(benchmark, slug).is_dir() else answered_runs)
-            )
-        ]
+        runs_with_predictions = [run for run in runs if run.model in self.models and self.answer_files(run)]
+        judges = []
+        for slug in self._config.models:
+            if slug not in self.models:
+                continue
+            # A judge without a folder can only have ratings that a harness wrote beside imported predictions.
+            candidates = runs if get_imports_folder(benchmark, slug).is_dir() else runs_with_predictions
+            if any(self.rating_files(run, slug) for run in candidates):
+                judges.append(slug)
+        return judges
 
     def warn_about_unused_files(self, models: frozenset[str]) -> None:
-        """Warn of files in the folders that runs share whose names match no run of these models."""
+        """Warn about files in a model's shared folder whose names match no run of these models."""
         for benchmark in self._config.benchmarks:
             for slug in sorted(self.models & models):
-                runs, folder = self._runs(benchmark, slug), imports_folder(benchmark, slug)
+                runs, folder = self._list_model_runs(benchmark, slug), get_imports_folder(benchmark, slug)
                 used_paths = {path for run in runs for path in self.answer_files(run)}
                 used_paths |= {
-                    path for run in runs for judge in self.models for path in self._ratings_beside(run, judge)
+                    path for run in runs for judge in self.models for path in self._find_harness_ratings(run, judge)
                 }
-                unused_paths = [path for path in _files(folder) if path not in used_paths]
+                unused_paths = [path for path in _list_files(folder) if path not in used_paths]
                 if runs and unused_paths:
-                    log.warning(f"{folder}: {_names(unused_paths)}: not used: their names match no run of this suite.")
+                    log.warning(
+                        f"{folder}: {_join_names(unused_paths)}: not used: their names match no run of this suite."
+                    )
 
-    def run_folder_files(self, run: Run) -> list[Path]:
-        """Return the files in a folder for this run alone."""
-        subfolder = self._config.imports(run.model).runs.get(_short(run))
-        defaults = [f"{protocol}/{run.sampling}" for protocol in self._protocols(run)]
-        for folder in self._folders(run.model, run.benchmark, subfolder, defaults):
-            if files := self._answer_format(run).find(folder, self._frames(run)):
+    def find_run_folder_files(self, run: Run) -> list[Path]:
+        """Return the prediction files in a run's own folder; raise a UserError if their names are wrong."""
+        configured_subfolder = self._config.get_import_settings(run.model).runs.get(_shorten_run_name(run))
+        default_subfolders = [f"{protocol}/{run.sampling}" for protocol in self._list_accepted_protocols(run)]
+        for folder in self._find_folders(run.model, run.benchmark, configured_subfolder, default_subfolders):
+            if files := self._answer_format(run).find(folder, self._count_frames(run)):
                 return files
-            if names := _names(_files(folder)):
+            if names := _join_names(_list_files(folder)):
                 raise UserError(
                     f"{folder}: found {names}, whose names are not those of answers to {run.benchmark}/{run.protocol}. "
                     f"{IMPORTS_FOLDER}/README.md lists the names."
                 )
         return []
 
-    def _shared_files(self, run: Run) -> list[Path]:
-        """Return the files that match a run in the folder that all runs of its model share.
+    def _find_shared_files(self, run: Run) -> list[Path]:
+        """Return the files that match a run, in the folder that all runs of its model share.
 
-        Each file can belong to one run only.
+        Raise a UserError if a file matches several runs.
         """
-        folder = imports_folder(run.benchmark, run.model)
-        entries = self._config.imports(run.model).runs.items()
-        claims = {
-            name for name, subfolder in entries if imports_folder(name.split("/")[0], run.model) / subfolder == folder
+        folder = get_imports_folder(run.benchmark, run.model)
+        subfolder_by_run = self._config.get_import_settings(run.model).runs
+        configured_folders = {
+            get_imports_folder(name.split("/")[0], run.model) / subfolder
+            for name, subfolder in subfolder_by_run.items()
         }
-        if _short(run) in dict(entries) or claims or not folder.is_dir():
+        if _shorten_run_name(run) in subfolder_by_run or folder in configured_folders or not folder.is_dir():
             return []
         matches = []
         for alternatives in self._answer_format(run).find_candidates(folder):
-            files = filter_by_frames(alternatives, self._frames(run))
+            files = filter_by_frame_count(alternatives, self._count_frames(run))
             if len(files) > 1:
-                raise UserError(f"{folder}: found {_names(files)}; one file of answers is expected. Keep one of them.")
+                raise UserError(
+                    f"{folder}: found {_join_names(files)}; one file of answers is expected. Keep one of them."
+                )
             for path in files:
                 self._check_single_run(path, run)
             matches += files
         return matches
 
     def _check_single_run(self, path: Path, run: Run) -> None:
-        """Raise a UserError if a file could hold the answers of other runs of the same model too."""
-        folder, key = imports_folder(run.benchmark, run.model), (self._protocols(run)[-1], run.sampling)
-        rivals = [
+        """Raise a UserError if a file may also contain the answers of other runs of the same model."""
+        folder = get_imports_folder(run.benchmark, run.model)
+        answers = (self._list_accepted_protocols(run)[-1], run.sampling)
+        other_matches = [
             candidate
-            for candidate in self._runs(run.benchmark, run.model)
-            if (self._protocols(candidate)[-1], candidate.sampling) != key
-            and not self.run_folder_files(candidate)
-            and parse_frame_count(path) in (None, self._frames(candidate))
+            for candidate in self._list_model_runs(run.benchmark, run.model)
+            if (self._list_accepted_protocols(candidate)[-1], candidate.sampling) != answers
+            and not self.find_run_folder_files(candidate)
+            and parse_frame_count(path) in (None, self._count_frames(candidate))
             and any(path in alternatives for alternatives in self._answer_format(candidate).find_candidates(folder))
         ]
-        if rivals:
-            runs = sorted(_short(rival) for rival in (run, *rivals))
+        if other_matches:
+            run_names = sorted(_shorten_run_name(match) for match in (run, *other_matches))
             raise UserError(
-                f"{path}: could be the answers of several runs of '{run.model}': {format_list(runs)}. Put it into the "
-                f"folder of its run, {folder}/<protocol>/<sampling>/, or name its run in "
-                f"{self._config.model_file(run.model)} (`runs: {{{runs[0]}: .}}`)."
+                f"{path}: could be the answers of several runs of '{run.model}': {format_list(run_names)}. "
+                f"Put it into the folder of its run, {folder}/<protocol>/<sampling>/, or name its run in "
+                f"{self._config.model_file(run.model)} (`runs: {{{run_names[0]}: .}}`)."
             )
 
-    def _folders(self, slug: str, benchmark: str, subfolder: str | None, defaults: list[str]) -> list[Path]:
-        """Return the folder that the model's file names, else the default folders that exist."""
-        base = imports_folder(benchmark, slug)
-        folders = [base / name for name in defaults] if subfolder is None else [base / subfolder]
+    def _find_folders(
+        self, slug: str, benchmark: str, configured_subfolder: str | None, default_subfolders: list[str]
+    ) -> list[Path]:
+        """Return the folder that the model's file configures, or else the default folders; skip missing folders."""
+        subfolders = default_subfolders if configured_subfolder is None else [configured_subfolder]
+        folders = [get_imports_folder(benchmark, slug) / subfolder for subfolder in subfolders]
         return [folder for folder in folders if folder.is_dir()]
 
-    def _runs(self, benchmark: str, slug: str) -> list[Run]:
+    def _list_model_runs(self, benchmark: str, slug: str) -> list[Run]:
         runs = (Run.parse(f"{benchmark}/{name}") for name in self._config.list_runs(benchmark))
         return sorted(run for run in runs if run.model == slug)
 
-    def _protocols(self, run: Run) -> list[str]:
-        """Return the protocols whose answers a run accepts: its own, and those that `answers_of` leads to."""
+    def _list_accepted_protocols(self, run: Run) -> list[str]:
+        """Return the protocols whose answers a run accepts: its own, and the chain of `responses_from`."""
         protocols, names = self._config.benchmarks[run.benchmark].protocols, [run.protocol]
-        while (parent := protocols[names[-1]].answers_of) is not None and parent not in names:
+        while (parent := protocols[names[-1]].responses_from) is not None and parent not in names:
             names.append(parent)
         return names
 
     def _answer_format(self, run: Run) -> AnswerFiles:
-        """Return the format in which the authors' files hold answers to a run's form of question."""
+        """Return the authors' file format for answers to a run's form of question."""
         form = self._config.benchmarks[run.benchmark].protocols[run.protocol].form
         return load_importer(run.benchmark).FORMS[form]
 
-    def _frames(self, run: Run) -> int | None:
+    def _count_frames(self, run: Run) -> int | None:
         return count_frames(self._config.main.samplings[run.sampling])
 
 
-def _short(run: Run) -> str:
+def _shorten_run_name(run: Run) -> str:
     return f"{run.benchmark}/{run.protocol}/{run.sampling}"
 
 
-def _files(folder: Path) -> list[Path]:
+def _list_files(folder: Path) -> list[Path]:
     """Return the files in a folder, without hidden ones."""
     paths = sorted(folder.iterdir()) if folder.is_dir() else []
     return [path for path in paths if path.is_file() and not path.name.startswith(".")]
 
 
-def _names(files: list[Path]) -> str:
+def _join_names(files: list[Path]) -> str:
     return ", ".join(path.name for path in files)
 
 
-def _rating_importer(benchmark: str) -> RatingImporter | None:
+def _load_importer_of_ratings(benchmark: str) -> RatingImporter | None:
     return load_rating_importer(benchmark) if has_importer(benchmark) else None

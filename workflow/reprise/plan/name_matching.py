@@ -12,25 +12,32 @@ MAX_LISTED = 10
 def match_names(query: str, names: Iterable[str]) -> list[str]:
     """Return the names that a query matches.
 
-    An exact match comes first. Otherwise a longer name matches if it has the query's parts in the same order: as equal
-    parts, else as prefixes, else as substrings. A query with as many parts as a name must equal that name.
+    Names have parts separated by `/`. If a name equals the query, it is the only match. Otherwise, a name with more
+    parts matches if it contains the query's parts in the same order. The query's parts are compared as equal parts,
+    then as prefixes, then as substrings, until a name matches.
     """
     sorted_names = sorted(names)
     if query in sorted_names:
         return [query]
     parts = [part for part in query.split("/") if part]
-    longer = [name for name in sorted_names if name.count("/") >= len(parts)]
-    matches = ([name for name in longer if _has_parts(name.split("/"), parts, is_part)] for is_part in MATCH_LEVELS)
-    return next(filter(None, matches), []) if parts else []
+    if not parts:
+        return []
+    longer_names = [name for name in sorted_names if name.count("/") >= len(parts)]
+    for is_match in MATCH_LEVELS:
+        if matches := [name for name in longer_names if _has_parts(name.split("/"), parts, is_match)]:
+            return matches
+    return []
 
 
-def _has_parts(name_parts: Sequence[str], parts: Sequence[str], is_part: Callable[[str, str], bool]) -> bool:
-    remaining = iter(name_parts)
-    return all(any(is_part(name_part, part) for name_part in remaining) for part in parts)
+def _has_parts(name_parts: Sequence[str], query_parts: Sequence[str], is_match: Callable[[str, str], bool]) -> bool:
+    """Return whether a name has parts that match the query's parts in the same order."""
+    # `any` consumes the iterator up to the first match, so the next query part must match a later part of the name.
+    unmatched_parts = iter(name_parts)
+    return all(any(is_match(name_part, query_part) for name_part in unmatched_parts) for query_part in query_parts)
 
 
 def suggest_closest(query: str, names: Iterable[str]) -> str:
-    """Return a hint such as ` Did you mean 'x'?` with the closest full name, or else the closest part of a name."""
+    """Return a hint such as ` Did you mean 'x'?` with the closest name, or else the closest part of a name."""
     sorted_names = sorted(names)
     return suggest_name(query, sorted_names) or suggest_name(
         query, {part for name in sorted_names for part in name.split("/")}
@@ -38,5 +45,5 @@ def suggest_closest(query: str, names: Iterable[str]) -> str:
 
 
 def format_list(names: Sequence[str]) -> str:
-    """Return the first names joined by commas, followed by the total if the list is cut."""
+    """Return the first names joined by commas, followed by the total if the list is truncated."""
     return ", ".join(names[:MAX_LISTED]) + (f", ... ({len(names)} in all)" if names[MAX_LISTED:] else "")

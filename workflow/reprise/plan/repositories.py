@@ -1,4 +1,4 @@
-"""Compare repositories of the Hugging Face hub with what their readers expect, before anything large is fetched."""
+"""Check repositories of the Hugging Face hub for the files that models and benchmarks need, before a large download."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
@@ -21,10 +21,10 @@ MB, GB = 10**6, 10**9
 MAX_DOWNLOAD_BYTES = 300 * MB  # Larger files are not fetched for inspection.
 MAX_LISTED = 8
 
-Sizes = Mapping[str, int]
+FileSizes = Mapping[str, int]
 
 
-def fetch_sizes(kind: Literal["model", "dataset"], repo: str, revision: str) -> Sizes:
+def fetch_sizes(kind: Literal["model", "dataset"], repo: str, revision: str) -> FileSizes:
     """Return the size in bytes of each file of a repository."""
     from huggingface_hub import HfApi
 
@@ -35,8 +35,8 @@ def fetch_sizes(kind: Literal["model", "dataset"], repo: str, revision: str) -> 
 # --- models ----------------------------------------------------------------------------------------------------------
 
 
-def weights_bytes(sizes: Sizes, extra_patterns: Sequence[str] = ()) -> int:
-    """Return the total size of the weights that are loaded; `extra_patterns` match the files of a model runner."""
+def sum_weights_bytes(sizes: FileSizes, extra_patterns: Sequence[str] = ()) -> int:
+    """Return the total size of the weights at the top level; `extra_patterns` match the files of a model runner."""
     return sum(
         size
         for name, size in sizes.items()
@@ -48,71 +48,72 @@ def _matches_any(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch(name, pattern) for pattern in patterns)
 
 
-def model_differences(
+def find_model_differences(
     file: Path,
     model: Model,
     revision: str,
-    sizes: Sizes,
+    sizes: FileSizes,
     check_folder: Callable[[Model, Path], Iterable[str]] | None = None,
 ) -> Iterator[str]:
-    """Yield differences between a model's repository and what its file and its adapter need.
+    """Yield the problems of a model's repository: what the model's file or its adapter needs and does not find.
 
-    `check_folder` inspects the repository's small files.
+    `check_folder` inspects the small files of the repository. The default is `find_folder_differences`.
     """
     assert model.repo is not None
-    total = weights_bytes(sizes, model.files)
-    if not total:
-        yield f"it holds no {WEIGHT_PATTERN}, and no other weights are loaded. It holds {_file_list(sizes)}."
-    if total > model.memory_mb * MB:
-        yield f"its weights are {total / GB:.1f} GB, more than memory_mb: {model.memory_mb}."
+    total_bytes = sum_weights_bytes(sizes, model.files)
+    if not total_bytes:
+        yield f"it holds no {WEIGHT_PATTERN}, and no other weights are loaded. It holds {_describe_files(sizes)}."
+    if total_bytes > model.memory_mb * MB:
+        yield f"its weights are {total_bytes / GB:.1f} GB, more than memory_mb: {model.memory_mb}."
     patterns = [*CONFIG_PATTERNS, *([CODE_PATTERN] if model.trust_remote_code else [])]
     small_files = [name for name, size in sizes.items() if size <= MAX_DOWNLOAD_BYTES and _matches_any(name, patterns)]
     if "config.json" not in small_files and model.adapter != "contrastive":
-        yield f"it has no config.json. It holds {_file_list(sizes)}."
+        yield f"it has no config.json. It holds {_describe_files(sizes)}."
         return
     with TemporaryDirectory() as folder:
         fetch_snapshot(str(file), "model", model.repo, revision, Path(folder), small_files)
         yield from (
             difference.replace(f"{folder}: ", "")
-            for difference in (check_folder or folder_differences)(model, Path(folder))
+            for difference in (check_folder or find_folder_differences)(model, Path(folder))
         )
 
 
-def folder_differences(model: Model, folder: Path) -> list[str]:
-    """Return differences between a folder of a model's small files and what its adapter needs."""
+def find_folder_differences(model: Model, folder: Path) -> list[str]:
+    """Return the problems of a folder with a model's small files: what the adapter needs and does not find."""
     from reprise.models.local.checks import find_incompatibilities
 
-    return list(find_incompatibilities(model.adapter, _spec(model, folder)))
+    return list(find_incompatibilities(model.adapter, _make_model_spec(model, folder)))
 
 
 def detect_frame_mode(model: Model, folder: Path) -> str:
-    """Return how a folder's processor and chat template take frames: as a `video`, or as `images`."""
+    """Return the form in which a model's processor and chat template take frames: `video` or `images`."""
     from reprise.models.local.checks import detect_frame_mode
 
-    return detect_frame_mode(_spec(model, folder))
+    return detect_frame_mode(_make_model_spec(model, folder))
 
 
-def _spec(model: Model, folder: Path) -> ModelSpec:
+def _make_model_spec(model: Model, folder: Path) -> ModelSpec:
     return ModelSpec(folder, "cpu", 1, model.dtype, model.attention, model.trust_remote_code, model.settings)
 
 
 # --- data sets -------------------------------------------------------------------------------------------------------
 
 
-def release_differences(
+def find_release_differences(
     file: Path, name: str, entry: SuiteBenchmark, benchmark: Benchmark, release: ReleaseHub, revision: str
 ) -> Iterator[str]:
-    """Yield differences between a release and the files and columns that the benchmark's reader expects."""
+    """Yield the problems of a release: files and columns that the benchmark needs and does not find."""
     sizes = fetch_sizes("dataset", release.repo, revision)
-    matches = [file_name for file_name in sizes if _matches_any(file_name, benchmark.release_files)]
-    if not matches:
-        yield f"no file is one of {', '.join(benchmark.release_files)}. It holds {_file_list(sizes)}."
-    large = [file_name for file_name in matches if sizes[file_name] > MAX_DOWNLOAD_BYTES]
-    yield from (f"{file_name}: {sizes[file_name] / GB:.1f} GB, too large to be checked here." for file_name in large)
-    if not matches or large:
+    release_files = [file_name for file_name in sizes if _matches_any(file_name, benchmark.release_files)]
+    if not release_files:
+        yield f"no file is one of {', '.join(benchmark.release_files)}. It holds {_describe_files(sizes)}."
+    large_files = [file_name for file_name in release_files if sizes[file_name] > MAX_DOWNLOAD_BYTES]
+    for file_name in large_files:
+        yield f"{file_name}: {sizes[file_name] / GB:.1f} GB, too large to be checked here."
+    if not release_files or large_files:
         return
     with TemporaryDirectory() as folder:
-        fetch_snapshot(str(file), "dataset", release.repo, revision, Path(folder), matches)
+        fetch_snapshot(str(file), "dataset", release.repo, revision, Path(folder), release_files)
         files = list(list_matching_files(Path(folder), benchmark.release_files).values())
         try:
             load_release(name).read_release(files, entry.clips, benchmark.options | {"subset": None})
@@ -120,13 +121,14 @@ def release_differences(
             yield str(error).replace(f"{folder}/", "")
 
 
-def route_differences(route: Huggingface, revision: str) -> Iterator[str]:
-    """Yield the archives that a route names and its repository does not hold."""
+def find_route_differences(route: Huggingface, revision: str) -> Iterator[str]:
+    """Yield the archives that a route names and its repository does not contain."""
     sizes = fetch_sizes("dataset", route.repo, revision)
-    missing = [pattern for pattern in route.files if not any(fnmatch(name, pattern) for name in sizes)]
-    yield from (f"route.files: no file is '{pattern}'. It holds {_file_list(sizes)}." for pattern in missing)
+    for pattern in route.files:
+        if not any(fnmatch(name, pattern) for name in sizes):
+            yield f"route.files: no file is '{pattern}'. It holds {_describe_files(sizes)}."
 
 
-def _file_list(sizes: Sizes) -> str:
+def _describe_files(sizes: FileSizes) -> str:
     suffix = f" and {len(sizes) - MAX_LISTED} more" if len(sizes) > MAX_LISTED else ""
     return (", ".join(sorted(sizes)[:MAX_LISTED]) or "nothing") + suffix

@@ -1,7 +1,8 @@
 """Determine which results are recomputed because they contain failures.
 
-A param of their rules is read from the results. It changes when a result is to be repeated, and the repeated result
-records it (`Provenance.retry`), so that it stays the same from then on.
+The rules of such results have a param `retry`. If a result must be recomputed, the param gets a new value, and
+Snakemake reruns the job. The new result records the value (`Provenance.retry`). Later plans read the value from there,
+so the job runs only once.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,18 +17,18 @@ from reprise.core.paths import ManifestKind
 from reprise.core.provenance import INPUT_DIGEST_DIGITS
 from reprise.core.schemas import CLIP_MANIFEST, SOURCES, read_table
 from reprise.fetch.outcome import FetchError
-from reprise.fetch.records import find_retriable_manifests
+from reprise.fetch.records import find_retryable_manifests
 from reprise.fetch.routes import create_fetcher
 from reprise.fetch.settings import Folder
-from reprise.models.local.weights import list_fetched_files, snapshot_folder
+from reprise.models.local.weights import get_snapshot_folder, list_fetched_files
 from reprise.plan.answers import find_failed_answers
 from reprise.plan.runs import Plan
 
 MANIFEST_SCHEMAS: Mapping[ManifestKind, pl.Schema] = {"sources": SOURCES, "clips": CLIP_MANIFEST}
 
 
-def retry_param(result: Path, reason: str) -> str:
-    """Return the param of a result's rule: a new value if there is a reason to repeat it, else the recorded one."""
+def compute_retry_param(result: Path, reason: str) -> str:
+    """Return the param `retry` of a result: a new value if it must be recomputed, else the recorded value."""
     if not result.is_file():
         return ""
     if reason:
@@ -37,58 +38,58 @@ def retry_param(result: Path, reason: str) -> str:
 
 
 def find_retries(plan: Plan) -> Iterator[tuple[Path, str]]:
-    """Yield the results that are to be repeated, each with its reason."""
+    """Yield each result that must be recomputed, with the reason."""
     for answers in find_failed_answers(plan):
-        if answers.retry_counts:
-            yield answers.job.responses, "answers failed"
+        if answers.retry_count_by_reason:
+            yield answers.job.responses_path, "answers failed"
     for benchmark in plan.config.suite.benchmarks:
         for stage in MANIFEST_SCHEMAS:
-            for path in plan.manifests(stage, benchmark):
-                if reason := manifest_retry_reason(plan, stage, benchmark, path):
+            for path in plan.list_manifests(stage, benchmark):
+                if reason := find_manifest_retry_reason(plan, stage, benchmark, path):
                     yield path, f"sources or clips {reason}"
     for slug in plan.config.models:
-        if weights_retry_reason(plan, slug):
+        if find_weights_retry_reason(plan, slug):
             yield plan.results.weights(slug), "weights lost"
 
 
-def manifest_retry_reason(plan: Plan, stage: ManifestKind, benchmark: str, path: Path) -> str:
-    """Return why a manifest of sources or clips is made again, or an empty text."""
+def find_manifest_retry_reason(plan: Plan, stage: ManifestKind, benchmark: str, path: Path) -> str:
+    """Return why a manifest of sources or clips must be recomputed, or an empty text."""
     if not path.is_file():
         return ""
     try:
         rows = read_table(path, MANIFEST_SCHEMAS[stage])
     except UserError:  # The job that reads the manifest reports the damage.
         return ""
-    stored = rows.filter(status="ok").select("object", "bytes").iter_rows()
-    objects = ((plan.store.root / name, size) for name, size in stored)
-    if not all(file.is_file() and file.stat().st_size == size for file, size in objects):
-        return "lost"
+    for object_name, size in rows.filter(status="ok").select("object", "bytes").iter_rows():
+        path_in_store = plan.store.root / object_name
+        if not path_in_store.is_file() or path_in_store.stat().st_size != size:
+            return "lost"
     if stage == "clips":
         return ""
     attempts = getattr(plan.config.suite.benchmarks[benchmark].route, "attempts", 1)
-    if attempts > 1 and find_retriable_manifests([path], attempts):
+    if attempts > 1 and find_retryable_manifests([path], attempts):
         return "failed"
     return "replaced" if _has_replaced_videos(plan, benchmark, rows) else ""
 
 
 def _has_replaced_videos(plan: Plan, benchmark: str, rows: pl.DataFrame) -> bool:
-    """Return whether videos in a user's folder differ from those in the store."""
+    """Return whether a user replaced videos in the folder of the route since they were copied to the store."""
     route = plan.config.suite.benchmarks[benchmark].route
     if not isinstance(route, Folder) or not Path(route.path).is_dir():
         return False
     fetcher = create_fetcher(route, plan.store)
-    for name, object_name in rows.filter(status="ok").select("source_id", "object").iter_rows():
-        with suppress(FetchError, OSError):  # A removed video stays in the store.
-            if value_digest(fetcher.identity(name)) != Path(object_name).stem:
+    for source_id, object_name in rows.filter(status="ok").select("source_id", "object").iter_rows():
+        with suppress(FetchError, OSError):  # If the user removed a video, its copy in the store remains valid.
+            if value_digest(fetcher.identity(source_id)) != Path(object_name).stem:
                 return True
     return False
 
 
-def weights_retry_reason(plan: Plan, model: str) -> str:
-    """Return `lost` if a model's weights were fetched and no longer exist, else an empty text."""
-    settings, note = plan.config.models[model], plan.results.weights(model)
-    if settings.repo is None or not note.is_file():
+def find_weights_retry_reason(plan: Plan, model: str) -> str:
+    """Return `lost` if the fetched weights of a model no longer exist, else an empty text."""
+    settings, fetch_record = plan.config.models[model], plan.results.weights(model)
+    if settings.repo is None or not fetch_record.is_file():
         return ""
-    folder = snapshot_folder(settings.repo, settings.revision or "", plan.store)
-    files = [*list_fetched_files(folder)]
-    return "" if files and all(path.is_file() for path in files) else "lost"
+    folder = get_snapshot_folder(settings.repo, settings.revision or "", plan.store)
+    paths = [*list_fetched_files(folder)]
+    return "" if paths and all(path.is_file() for path in paths) else "lost"

@@ -1,4 +1,4 @@
-"""Compute the keys of runs, which hold every setting that affects answers, and the versions in any key.
+"""Compute the keys of runs, which contain every setting that affects answers. Add versions of the code to all keys.
 
 See docs/reference/response-cache.md.
 """
@@ -23,60 +23,65 @@ from reprise.external.keys import ImportedRatingsKey, ImportedRunKey, RatingFile
 from reprise.fetch.plugins import PLUGINS
 from reprise.models.adapters import ADAPTERS
 from reprise.models.keys import ModelAnswersKey, ModelRunKey, RunKey
-from reprise.models.remote.serving.environment import compute_pins_digest, pins_file, read_versions
+from reprise.models.remote.serving.environment import compute_pins_digest, get_pins_path, read_versions
 from reprise.models.remote.serving.settings import LaunchSettings, ServingKey, build_launch_settings, build_serving_key
 from reprise.plan.runs import Plan
 from reprise.plan.versions import DECODER_VERSION, STAGE_VERSIONS
 
 
 class ModelServer(NamedTuple):
-    """Part of a run's key for the server that its job starts; empty if it starts none."""
+    """Parts of a run's key that describe the server that its job starts; empty if the job starts none."""
 
     serving: ServingKey | None
-    hosting: LaunchSettings | None
-    versions: dict[str, str]
-    settings: dict[str, Any]
+    launch_settings: LaunchSettings | None
+    package_versions: dict[str, str]
+    adapter_settings: dict[str, Any]
 
 
-def weights_identity(slug: str, model: Model, store: Store) -> dict[str, str]:
-    """Return what identifies the weights: a hub revision, or the digest of a local folder's files."""
+def identify_weights(slug: str, model: Model, store: Store) -> dict[str, str]:
+    """Return the identity of a model's weights: a hub revision, or the digest of a local folder's files."""
     if model.repo is not None:
         return {"repo": model.repo, "revision": model.revision or UNPINNED}
     if model.checkpoint is None:
         return {}
-    setting, remedy = f"config/models/{slug}.yaml: checkpoint", f"or write `skip: [{slug}]` in the suite's file"
-    return {"checkpoint": digest_local_weights(Path(model.checkpoint), setting, remedy, store, model.files)}
+    setting, alternative = f"config/models/{slug}.yaml: checkpoint", f"or write `skip: [{slug}]` in the suite's file"
+    return {"checkpoint": digest_local_weights(Path(model.checkpoint), setting, alternative, store, model.files)}
 
 
-def digest_local_weights(folder: Path, setting: str, remedy: str, store: Store, files: Sequence[str] = ()) -> str:
-    """Return the digest of a checkpoint's folder, or raise a UserError if it holds no weights."""
+def digest_local_weights(
+    folder: Path, setting: str, alternative: str, store: Store, patterns: Sequence[str] = ()
+) -> str:
+    """Return the digest of a checkpoint's folder.
+
+    Raise a UserError if the folder contains no weights. The message names the setting and an alternative to it.
+    """
     if not folder.is_dir():
         folders = [str(path) for path in folder.parent.glob("*/")]
         raise UserError(
             f"{setting}: no folder '{folder}'.{suggest_name(str(folder), folders)} "
-            f"Put the weights there, correct the path, {remedy}."
+            f"Put the weights there, correct the path, {alternative}."
         )
-    missing = [pattern for pattern in files or ["*.safetensors"] if not any(folder.glob(pattern))]
-    if missing:
+    missing_patterns = [pattern for pattern in patterns or ["*.safetensors"] if not any(folder.glob(pattern))]
+    if missing_patterns:
         raise UserError(
-            f"{setting}: '{folder}' holds no weights ({', '.join(missing)}). "
+            f"{setting}: '{folder}' holds no weights ({', '.join(missing_patterns)}). "
             f"Found: {', '.join(sorted(path.name for path in folder.iterdir())) or 'nothing'}."
         )
     return store.folder_digest(folder)
 
 
-def make_server(model: Model, identity: dict[str, str]) -> ModelServer:
-    """Return the server that a job starts for a model.
+def build_model_server(model: Model, identity: dict[str, str]) -> ModelServer:
+    """Return the parts of a run's key that describe the server of its job.
 
-    The server serves the model under a name that no other weights have.
+    The server offers the model under a name that identifies its weights.
     """
-    served = model.served_by
-    if served is None:
+    server_settings = model.served_by
+    if server_settings is None:
         return ModelServer(None, None, {}, {})
-    pins = pins_file(served.environment)
+    pins = get_pins_path(server_settings.environment)
     versions = read_versions(pins)
     serving = build_serving_key(
-        served,
+        server_settings,
         compute_pins_digest(pins),
         dtype=model.dtype,
         trust_remote_code=model.trust_remote_code,
@@ -86,13 +91,13 @@ def make_server(model: Model, identity: dict[str, str]) -> ModelServer:
     name = f"{model.repo}@{model.revision}"
     if model.repo is None:
         name = f"{Path(str(model.checkpoint)).name}@{identity['checkpoint'][:12]}"
-    return ModelServer(serving, build_launch_settings(served, model.gpus), versions, {"model": name})
+    return ModelServer(serving, build_launch_settings(server_settings, model.gpus), versions, {"model": name})
 
 
 def check_frames_setting(slug: str, model: Model) -> None:
     """Raise a UserError if a model's file does not say whether its frames are sent as a video or as images.
 
-    A video model that is sent images answers as usual, but does not get the time of each frame.
+    If a video model receives images, it answers as usual but does not know the time of each frame.
     """
     if model.served_by is not None and model.settings["frames"] is None:
         raise UserError(
@@ -105,31 +110,35 @@ def check_frames_setting(slug: str, model: Model) -> None:
 
 NO_FRAMES = {"rule": "none"}
 NO_IMAGES: Mapping[str, Any] = {}
-K = TypeVar("K", bound=Key)
+KeyT = TypeVar("KeyT", bound=Key)
 
 
 class RunKeys:
-    """Keys of the runs of one plan."""
+    """Compute the keys of a plan's runs, and remember them."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self._config = plan, plan.config
-        self._runs: dict[Run, RunKey] = {}
-        self._weights: dict[str, dict[str, str]] = {}
-        self._versions = dict(STAGE_VERSIONS)
+        self._key_by_run: dict[Run, RunKey] = {}
+        self._weights_by_model: dict[str, dict[str, str]] = {}
+        self._stage_versions = dict(STAGE_VERSIONS)
         for package in plan.packages.values():
-            self._versions |= package.VERSIONS
+            self._stage_versions |= package.VERSIONS
 
     @cached_property
     def prompts(self) -> dict[str, dict[str, Prompt]]:
-        """Return the prompts of each benchmark by name."""
+        """Return the prompts by benchmark and name."""
         return {name: load_prompts(Path(spec.prompts)) for name, spec in self._config.benchmarks.items()}
 
-    def add_versions(self, stage: str, key: K, *benchmarks: str, world: str = "") -> K:
-        """Return settings with the versions of the code behind them.
+    def add_versions(self, stage: str, key: KeyT, *benchmarks: str, world: str = "") -> KeyT:
+        """Return a copy of a key with the versions of the code that computes its results.
 
-        These are the versions of their stage, of the benchmarks that it computes, and of a synthetic world.
+        Args:
+            stage: Stage of the key.
+            key: Key without versions.
+            benchmarks: Benchmarks whose code the stage runs.
+            world: Synthetic world that provides its data, if any.
         """
-        versions = {f"stage {stage}": self._versions[stage]}
+        versions = {f"stage {stage}": self._stage_versions[stage]}
         versions |= {f"benchmark {name}": self._config.benchmarks[name].version for name in benchmarks}
         if world in PLUGINS:
             versions[f"world {world}"] = PLUGINS[world].version
@@ -137,28 +146,35 @@ class RunKeys:
 
     def run_key(self, run: Run) -> RunKey:
         """Return the key of a run."""
-        if run not in self._runs:
-            compute = self._imported_run if run.model in self._plan.imports.models else self._model_run
-            self._runs[run] = compute(run)
-        return self._runs[run]
+        if run not in self._key_by_run:
+            compute = (
+                self._make_imported_run_key if run.model in self._plan.imports.models else self._make_model_run_key
+            )
+            self._key_by_run[run] = compute(run)
+        return self._key_by_run[run]
 
-    def _model_run(self, run: Run) -> RunKey:
+    def _make_model_run_key(self, run: Run) -> RunKey:
         protocol = self._config.benchmarks[run.benchmark].protocols[run.protocol]
         sampling = self._config.main.samplings[run.sampling]
-        request = {"form": protocol.form, "ask": protocol.ask, "max_tokens": protocol.max_tokens, "sampling": sampling}
+        request = {
+            "form": protocol.form,
+            "request_type": protocol.request_type,
+            "max_tokens": protocol.max_tokens,
+            "sampling": sampling,
+        }
         prompt = asdict(self.prompts[run.benchmark][protocol.prompt])
         return self.model_key(
-            run.name, run.model, prompt, request, image_settings(protocol, self._config.models[run.model])
+            run.name, run.model, prompt, request, select_image_settings(protocol, self._config.models[run.model])
         )
 
     def judge_key(self, benchmark: str, protocol: str, judge: str) -> RunKey:
-        """Return the key of a judge of the answers to a protocol."""
+        """Return the key of a judge that rates the answers to a protocol."""
         name = f"{judge} as judge of {benchmark}/{protocol}"
         if judge in self._plan.imports.models:
-            return self._imported_ratings(name, benchmark, protocol, judge)
+            return self._make_imported_ratings_key(name, benchmark, protocol, judge)
         spec = self._config.benchmarks[benchmark].protocols[protocol]
         assert spec.judge is not None
-        request = {"form": "judge", "ask": "write", "max_tokens": spec.judge_tokens, "sampling": NO_FRAMES}
+        request = {"form": "judge", "request_type": "write", "max_tokens": spec.judge_tokens, "sampling": NO_FRAMES}
         return self.model_key(name, judge, asdict(self.prompts[benchmark][spec.judge]), request)
 
     def model_key(
@@ -169,7 +185,7 @@ class RunKeys:
         request: dict[str, Any],
         images: Mapping[str, Any] = NO_IMAGES,
     ) -> ModelRunKey:
-        """Return the key of a model that is queried with a prompt, for answers, as a judge, or as a writer.
+        """Return the key of the requests to a model for one prompt.
 
         Args:
             name: Name of the run or of the job.
@@ -180,27 +196,27 @@ class RunKeys:
         """
         model = self._config.models[slug]
         adapter = ADAPTERS[model.adapter]
-        serving_names = adapter.answer_neutral_settings & model.settings.keys()
-        if slug not in self._weights:
-            self._weights[slug] = weights_identity(slug, model, self._plan.store)
+        serving_setting_names = adapter.answer_neutral_settings & model.settings.keys()
+        if slug not in self._weights_by_model:
+            self._weights_by_model[slug] = identify_weights(slug, model, self._plan.store)
         if request["sampling"] != NO_FRAMES:
             check_frames_setting(slug, model)
-        server = make_server(model, self._weights[slug])
+        server = build_model_server(model, self._weights_by_model[slug])
         answers = ModelAnswersKey(
             adapter=model.adapter,
-            model=self._weights[slug],
-            settings={key: value for key, value in model.settings.items() if key not in serving_names}
-            | server.settings
+            model=self._weights_by_model[slug],
+            settings={key: value for key, value in model.settings.items() if key not in serving_setting_names}
+            | server.adapter_settings
             | dict(images),
             dtype=model.dtype,
             attention=model.attention,
             trust_remote_code=model.trust_remote_code,
             prompt=prompt,
             versions={
-                library: installed_version(library)
+                library: read_installed_version(library)
                 for library in adapter.get_versioned_packages(model.settings, model.attention)
             }
-            | server.versions,
+            | server.package_versions,
             serving=server.serving,
             code_versions={f"adapter {model.adapter}": adapter.version, "decoder": DECODER_VERSION},
             **request,
@@ -214,12 +230,12 @@ class RunKeys:
             checkpoint=model.checkpoint,
             gpus=model.gpus,
             gpus_per_copy=model.gpus_per_copy,
-            serving={key: model.settings[key] for key in sorted(serving_names)},
-            hosting=server.hosting,
+            serving={key: model.settings[key] for key in sorted(serving_setting_names)},
+            hosting=server.launch_settings,
             price=model.price,
         )
 
-    def _imported_run(self, run: Run) -> RunKey:
+    def _make_imported_run_key(self, run: Run) -> RunKey:
         model, sampling = self._config.models[run.model], self._config.main.samplings[run.sampling]
         for package in self._plan.packages.values():
             if settings := package.run_settings(self, run):
@@ -235,16 +251,16 @@ class RunKeys:
             benchmark=run.benchmark,
             form=self._config.benchmarks[run.benchmark].protocols[run.protocol].form,
             sampling=sampling,
-            files=self._plan.digests(files),
+            files=self._plan.compute_digests(files),
         )
         answers = self.add_versions("import_answers", answers, run.benchmark)
         return ImportedRunKey(
             run=run.name, key=answers.compute_digest(), answers=answers, patterns=tuple(model.patterns)
         )
 
-    def _imported_ratings(self, name: str, benchmark: str, protocol: str, judge: str) -> ImportedRatingsKey:
+    def _make_imported_ratings_key(self, name: str, benchmark: str, protocol: str, judge: str) -> ImportedRatingsKey:
         runs = [run for run in self._plan.runs() if (run.benchmark, run.protocol) == (benchmark, protocol)]
-        files = {run.name: self._plan.digests(self._plan.imports.rating_files(run, judge)) for run in runs}
+        files = {run.name: self._plan.compute_digests(self._plan.imports.rating_files(run, judge)) for run in runs}
         answers = RatingFilesKey(
             adapter=self._config.models[judge].adapter,
             benchmark=benchmark,
@@ -255,15 +271,15 @@ class RunKeys:
         return ImportedRatingsKey(run=name, key=answers.compute_digest(), answers=answers)
 
 
-def image_settings(protocol: Protocol, model: Model) -> dict[str, Any]:
-    """Return the settings of a model's adapter that a protocol determines: how images are sent to a server."""
+def select_image_settings(protocol: Protocol, model: Model) -> dict[str, Any]:
+    """Return the adapter settings that a protocol determines: how images are sent to a server."""
     values = {"detail": protocol.detail, "image_size": protocol.image_size}
     fields = ADAPTERS[model.adapter].settings.model_fields
     return {name: value for name, value in values.items() if value is not None and name in fields}
 
 
 @cache
-def installed_version(distribution: str) -> str:
+def read_installed_version(distribution: str) -> str:
     """Return the installed version of a distribution."""
     try:
         return metadata.version(distribution)

@@ -1,4 +1,4 @@
-"""Define what a side package (`reprise/config/side_packages.py`) adds to the plan of a suite that uses it."""
+"""Define the interface of side packages (`reprise/config/side_packages.py`) to the plan of a suite."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,22 +14,22 @@ from reprise.plan.states import PendingJob, RunStates
 
 
 class SidePackage(RuleInputs):
-    """Base of the class `Package` of a side package, which also holds the input functions of its rules."""
+    """Base of the class `Package` of a side package. The class also has the input functions of the package's rules."""
 
     VERSIONS: ClassVar[Mapping[str, int]] = {}
     """Versions of the package's stages."""
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Settings]]:
-        """Yield the settings of the package's stages by name."""
+    def stage_keys(self, run_keys: RunKeys) -> Iterator[tuple[str, Settings]]:
+        """Yield the key of each stage of the package, with its name."""
         yield from ()
 
     def pages(self) -> list[Path]:
         """Return the results that `snakemake all` produces."""
         return []
 
-    # Models that are queried in addition to those of the suite's runs
+    # Requests to models in addition to those of the suite's runs
 
-    def jobs(self) -> Iterator[ModelJob]:
+    def model_jobs(self) -> Iterator[ModelJob]:
         """Yield the package's jobs that query a model."""
         yield from ()
 
@@ -38,23 +38,23 @@ class SidePackage(RuleInputs):
         yield from ()
 
     def summarize_outcome(self, targets: Sequence[str]) -> Iterator[str]:
-        """Yield a line for each result that the workflow produced for these targets, or for all of them."""
+        """Yield a summary line for each result of these targets; without targets, for each result of the package."""
         yield from ()
 
-    # Answers and ratings from other sources
+    # Answers and ratings that the package imports
 
     def answer_files(self, run: Run) -> list[Path]:
-        """Return the files of a run whose answers the package reads, or nothing for other runs."""
+        """Return the files with a run's answers, if the package imports them."""
         return []
 
-    def run_settings(self, runs: RunKeys, run: Run) -> RunKey | None:
-        """Return the settings of a run whose answers the package reads, or None for other runs."""
+    def run_settings(self, run_keys: RunKeys, run: Run) -> RunKey | None:
+        """Return the key of a run whose answers the package imports, or None for other runs."""
         return None
 
     def rating_settings(self, runs: Sequence[Run]) -> list[Any]:
-        """Return the settings that affect the package's human ratings of the answers of some runs."""
+        """Return the settings that affect the package's human ratings of these runs."""
         return []
 
     def rating_files(self, run: Run) -> list[Path]:
-        """Return the files of the package's human ratings of a run's answers."""
+        """Return the files with the package's human ratings of a run."""
         return []

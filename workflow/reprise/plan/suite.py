@@ -1,4 +1,4 @@
-"""Connect the Snakemake rules to a suite: wildcards go in, paths and resources come out."""
+"""Connect the Snakemake rules to a suite: provide settings, input paths and resources for the wildcards of a job."""
 
 import os
 import shlex
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from reprise.config.load import load
-from reprise.core.errors import UserError, raise_machine_errors
+from reprise.core.errors import UserError, convert_machine_errors
 from reprise.core.files import canonical_json
 from reprise.core.log import log
 from reprise.core.names import FIGURE, any_of_pattern
 from reprise.core.paths import RESULTS, WORKFLOW, settings_name
 from reprise.core.settings import Key, Settings
-from reprise.core.settings_text import settings_text
+from reprise.core.settings_text import format_settings_line
 from reprise.models.inference.partitions import PARTITION_NAME
 from reprise.models.keys import RunKey
 from reprise.plan.answers import find_failed_answers, summarize_failures
@@ -29,7 +29,7 @@ from reprise.plan.rules.tables import FigureRules, TableRules
 from reprise.plan.rules.temporal import TemporalRules
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
-from reprise.plan.site import SlurmSite, check_models, load_site
+from reprise.plan.site import SlurmSite, check_model_resources, load_site
 from reprise.plan.states import summarize_outcome
 from reprise.plan.targets import check_profile, check_targets, parse_targets, warn_about_models
 from reprise.plan.unrecorded import check_results
@@ -37,11 +37,11 @@ from reprise.plan.unrecorded import check_results
 STAGES_WITHOUT_SETTINGS = (
     "collected_table", "health", "join_partitions", "judgements", "preview", "serve_environment", "weights",
 )  # fmt: skip
-"""Stages without settings of their own. Their version is a param next to the settings of runs or frames."""
+"""Stages without settings of their own. A param of their rules has their version."""
 
 
 class Rules:
-    """Objects for the files of rules. Each has the settings of its stages and the input functions of its rules."""
+    """One object for each file of rules, with the keys of its stages and the input functions of its rules."""
 
     def __init__(self, plan: Plan, site: SlurmSite | None = None) -> None:
         self.annotations = AnnotationRules(plan)
@@ -56,17 +56,15 @@ class Rules:
 
     def settings_by_name(self, plan: Plan) -> Iterator[tuple[str, Settings]]:
         """Yield the settings of every job of the suite by name."""
-        runs = RunKeys(plan)
+        run_keys = RunKeys(plan)
         for stage in STAGES_WITHOUT_SETTINGS:
-            yield stage, runs.add_versions(stage, Key())
-        first_rules = (self.annotations, self.media, self.inference, self.scores)
-        rule_settings = (
-            rules.keys(runs) for rules in (*first_rules, self.tables, self.figures, self.temporal, self.report)
-        )
-        package_settings = (package.keys(runs) for package in self.packages.values())
-        for name, settings in chain(*rule_settings, *package_settings):
+            yield stage, run_keys.add_versions(stage, Key())
+        rules_of_runs = (self.annotations, self.media, self.inference, self.scores)
+        rules_of_pages = (self.tables, self.figures, self.temporal, self.report)
+        all_rules = (*rules_of_runs, *rules_of_pages, *self.packages.values())
+        for name, settings in chain.from_iterable(rules.stage_keys(run_keys) for rules in all_rules):
             yield name, settings
-            if isinstance(settings, RunKey):  # Later stages get only these settings of a run.
+            if isinstance(settings, RunKey):  # Later stages get only the fields that all kinds of run keys have.
                 yield settings_name("runs", name), RunKey.model_validate(settings.model_dump())
 
 
@@ -76,7 +74,7 @@ def all_settings(plan: Plan) -> dict[str, Settings]:
 
 
 def load_job_settings(config: Mapping[str, Any], name: str) -> Settings:
-    """Return the settings of one job, which reads them from the configuration itself."""
+    """Load the configuration of a job's command line, and return the settings of this job."""
     plan = Plan(load(Path(), dict(config)))
     return next(settings for job_name, settings in Rules(plan).settings_by_name(plan) if job_name == name)
 
@@ -84,41 +82,41 @@ def load_job_settings(config: Mapping[str, Any], name: str) -> Settings:
 def load_suite(
     overrides: dict[str, Any], arguments: Sequence[str] = (), *, module_name: str | None = None, rules_folder: str = ""
 ) -> "SuiteRules":
-    """Read the configuration and report all problems before jobs are planned.
+    """Load the configuration, and check it, the command line and existing results before jobs are planned.
 
     Args:
-        overrides: Main settings of the call or of the module.
+        overrides: Main settings from `--config`, or from `config:` of the module.
         arguments: Command line of Snakemake.
-        module_name: Name of the workflow as a module of another one, which may have its own targets.
-        rules_folder: Folder of the rules that call this function.
+        module_name: Name of this workflow as a module of another workflow, which may have its own targets.
+        rules_folder: Folder of the rule files that call this function.
 
     Raises:
         UserError: The configuration, the targets or existing results have problems.
     """
-    with raise_machine_errors():
+    with convert_machine_errors():
         _check_folders(Path(rules_folder).resolve())
         source = "--config" if module_name is None else f"`config:` of module '{module_name}'"
         plan = Plan(load(Path(), overrides, source), is_read_only=True)
         if module_name is not None:
-            names = [name for name in _MODULES if name != module_name]
-            if names:
+            other_names = [name for name in _MODULES if name != module_name]
+            if other_names:
                 raise UserError(
-                    f"modules '{names[0]}' and '{module_name}' are both Reprise, but tables, figures and the report in "
-                    f"{RESULTS}/ belong to one suite. Keep one of them here, and run the other from its own Snakefile "
-                    "in another working directory (snakemake -d)."
+                    f"modules '{other_names[0]}' and '{module_name}' are both Reprise, but tables, figures and the "
+                    f"report in {RESULTS}/ belong to one suite. Keep one of them here, and run the other from its own "
+                    "Snakefile in another working directory (snakemake -d)."
                 )
             _MODULES.append(module_name)
-        if "--target-jobs" in arguments:  # Snakemake calls itself for a job of this workflow.
+        if "--target-jobs" in arguments:  # This Snakemake is a job of another Snakemake, which made all checks.
             return SuiteRules(plan, overrides)
         check_profile(arguments)
         targets = parse_targets(arguments)
         if module_name is None:
             check_targets(plan, targets)
         if site := load_site(arguments):
-            check_models(plan, site, targets)
+            check_model_resources(plan, site, targets)
         check_gpus(plan, targets, arguments)
         warn_about_models(plan, targets)
-        plan.imports.warn_about_unused_files(plan.models)
+        plan.imports.warn_about_unused_files(plan.selected_models)
         if "--unlock" not in arguments:
             check_results(plan, all_settings(plan), arguments)
         if failed := find_failed_answers(plan):
@@ -126,55 +124,56 @@ def load_suite(
         return SuiteRules(plan, overrides, targets, site)
 
 
-def _check_folders(rules: Path) -> None:
-    """Raise a UserError if the rules belong to another clone than the library, or nothing can be written here."""
+def _check_folders(rules_folder: Path) -> None:
+    """Raise a UserError if rules and library belong to different clones, or the working directory is read-only."""
     if not os.access(Path(), os.W_OK):
         raise UserError(
             f"{Path().absolute()}: no permission to write to this working directory, which holds the results. Nothing "
             "was changed. Give this user write permission, or name another folder: snakemake -d <folder>."
         )
-    if rules.name == "rules" and rules.is_dir() and rules.parents[1] != WORKFLOW:
+    if rules_folder.name == "rules" and rules_folder.is_dir() and rules_folder.parents[1] != WORKFLOW:
         raise UserError(
-            f"the Snakefile belongs to {rules.parents[1]}, but this Snakemake ({sys.executable}) uses the library of "
-            f"{WORKFLOW}. Run the snakemake of the Snakefile's own environment, or use {WORKFLOW / 'Snakefile'}."
+            f"the Snakefile belongs to {rules_folder.parents[1]}, but this Snakemake ({sys.executable}) uses the "
+            f"library of {WORKFLOW}. Run the snakemake of the Snakefile's own environment, or use "
+            f"{WORKFLOW / 'Snakefile'}."
         )
 
 
-_MODULES: list[str] = []  # names of this workflow as a module of the current Snakefile
+_MODULES: list[str] = []  # names under which the current Snakefile imports this workflow as a module
 
 
 class SuiteRules(Rules):
-    """Suite with everything that the Snakemake rules call."""
+    """Provide the Snakemake rules with the settings, paths and commands of a suite."""
 
     def __init__(
         self, plan: Plan, overrides: Mapping[str, Any], targets: Sequence[str] = (), site: SlurmSite | None = None
     ) -> None:
         super().__init__(plan, site)
         self._plan, self._overrides, self._targets = plan, overrides, targets
-        self._settings: dict[str, Settings] | None = None
-        self._texts: dict[str, str] = {}
+        self._settings_by_name: dict[str, Settings] | None = None
+        self._text_by_name: dict[str, str] = {}
         self.name = plan.config.name
 
     def pages(self) -> list[Path]:
-        """Return the pages that all side packages produce for readers."""
+        """Return the pages of all side packages."""
         return [page for package in self.packages.values() for page in package.pages()]
 
     def stage_command(self, module: str = "reprise.stages") -> str:
-        """Return the beginning of every rule's command: this Python and the options that all jobs share.
+        """Return the beginning of every rule's command: the Python executable and the options that all jobs share.
 
-        No option affects a result; as params they would rerun all jobs. Braces are doubled because Snakemake fills in
-        placeholders of the command.
+        These options affect no result, so they are not params. Otherwise, a change of them would rerun all jobs. Braces
+        are doubled, because Snakemake replaces placeholders in braces.
         """
         main = self._plan.config.main
-        words: list[object] = [sys.executable, "-m", module, "--config", canonical_json(self._overrides)]
-        words += ["--store", main.store]
-        words += ["--scratch", main.scratch] if main.scratch else []
-        words += ["--attempts", self._plan.config.suite.answer_attempts]
-        words += ["--budget", self._plan.budget.usd, self._plan.budget.tokens]
-        return f"{shlex.join(map(str, words))} ".replace("{", "{{").replace("}", "}}")
+        command_words: list[object] = [sys.executable, "-m", module, "--config", canonical_json(self._overrides)]
+        command_words += ["--store", main.store]
+        command_words += ["--scratch", main.scratch] if main.scratch else []
+        command_words += ["--attempts", self._plan.config.suite.answer_attempts]
+        command_words += ["--budget", self._plan.budget.usd, self._plan.budget.tokens]
+        return f"{shlex.join(map(str, command_words))} ".replace("{", "{{").replace("}", "}}")
 
-    def wildcards(self) -> Mapping[str, str]:
-        """Return the pattern of each wildcard."""
+    def wildcard_patterns(self) -> Mapping[str, str]:
+        """Return the regular expression of each wildcard."""
         config = self._plan.config
         return {
             "benchmark": any_of_pattern(config.benchmarks),
@@ -193,20 +192,23 @@ class SuiteRules(Rules):
         }
 
     def settings(self, name: str) -> Callable[[Any], str]:
-        """Return the param of a rule: the settings that affect its output, as one line of JSON."""
+        """Return the function behind a rule's param: the settings that affect the outputs, as one line of JSON.
 
-        def text(wildcards: Any) -> str:
+        `name` may contain wildcards in braces.
+        """
+
+        def format_settings(wildcards: Any) -> str:
             return self.settings_text(name.format_map(dict(wildcards.items())))
 
-        return text
+        return format_settings
 
     def settings_text(self, name: str) -> str:
         """Return the settings of a job as one line of JSON."""
-        if name not in self._texts:
-            if self._settings is None:
-                self._settings = all_settings(self._plan)
-            self._texts[name] = settings_text(name, self._settings[name].model_dump(mode="json"))
-        return self._texts[name]
+        if name not in self._text_by_name:
+            if self._settings_by_name is None:
+                self._settings_by_name = all_settings(self._plan)
+            self._text_by_name[name] = format_settings_line(name, self._settings_by_name[name].model_dump(mode="json"))
+        return self._text_by_name[name]
 
     def log_failures(self) -> None:
         """Log a warning about failed answers."""

@@ -1,4 +1,4 @@
-"""Check a user's command before any job is planned: the profile, unknown targets, and unpinned weights and data."""
+"""Check a user's command before any job is planned: its profile, its targets, and unpinned weights and data."""
 
 import re
 from collections import defaultdict
@@ -17,13 +17,13 @@ from reprise.core.log import log
 from reprise.core.names import TABLE, UNPINNED
 from reprise.core.paths import (
     ALL,
-    DEFAULT,
+    DEFAULT_PROFILE,
     FIGURES,
     JUDGES,
     OVERVIEW,
     PDFS,
-    PROFILE,
-    PROFILES,
+    PROFILE_OPTION,
+    PROFILES_FOLDER,
     READABLE_FORMATS,
     REPORT,
     REPRODUCTION,
@@ -37,7 +37,7 @@ from reprise.core.paths import (
     figure_file,
     locate,
     overview_file,
-    parse_options,
+    parse_option_values,
     report_files,
     reproduction_file,
     table_file,
@@ -49,16 +49,16 @@ from reprise.tables.render.latex_document import LATEX_MISSING, has_latex
 
 
 class JudgePair(NamedTuple):
-    """Two judges of a protocol with runs in common."""
+    """Two judges of a protocol, and the runs that both of them rate."""
 
     benchmark: str
     protocol: str
     judges: tuple[str, str]
-    runs: tuple[Run, ...]  # runs that both judges have rated or can rate
+    runs: tuple[Run, ...]
 
 
-def judge_pairs(plan: Plan) -> list[JudgePair]:
-    """Return every pair of judges with a run in common, in the order of the judges."""
+def list_judge_pairs(plan: Plan) -> list[JudgePair]:
+    """Return every pair of judges that rate the same run, in the order of the judges."""
     pairs = []
     judged_runs = [run for run in plan.runs() if plan.is_judged(run.benchmark, run.protocol)]
     for benchmark, protocol in dict.fromkeys((run.benchmark, run.protocol) for run in judged_runs):
@@ -69,9 +69,11 @@ def judge_pairs(plan: Plan) -> list[JudgePair]:
     return [pair for pair in pairs if pair.runs]
 
 
-def compared_runs(plan: Plan) -> list[ScoredRun]:
-    """Return the scored runs that pairs of judges compare."""
-    return sorted({ScoredRun(run, judge) for pair in judge_pairs(plan) for run in pair.runs for judge in pair.judges})
+def list_compared_runs(plan: Plan) -> list[ScoredRun]:
+    """Return the scored runs on which pairs of judges are compared."""
+    return sorted(
+        {ScoredRun(run, judge) for pair in list_judge_pairs(plan) for run in pair.runs for judge in pair.judges}
+    )
 
 
 TABLE_FORMATS = ("csv", "html", "md", "tex")
@@ -90,74 +92,80 @@ OPTIONAL_RESULTS = {
 
 
 def check_profile(arguments: Sequence[str]) -> None:
-    """Raise a UserError if the profile does not exist, since Snakemake would silently run without one."""
-    name = parse_options(arguments).get(PROFILE, DEFAULT)
-    if name != "none" and name != DEFAULT and not any(locate(path).exists() for path in (name, PROFILES / name)):
-        profiles = [str(path.parent) for path in locate(PROFILES).glob("*/config*.yaml")]
-        raise UserError(f"{PROFILE}: no profile '{name}'.{describe_choices(name, profiles)}")
+    """Raise a UserError if the profile does not exist. Snakemake would silently run without a profile."""
+    name = parse_option_values(arguments).get(PROFILE_OPTION, DEFAULT_PROFILE)
+    if (
+        name != "none"
+        and name != DEFAULT_PROFILE
+        and not any(locate(path).exists() for path in (name, PROFILES_FOLDER / name))
+    ):
+        profiles = [str(path.parent) for path in locate(PROFILES_FOLDER).glob("*/config*.yaml")]
+        raise UserError(f"{PROFILE_OPTION}: no profile '{name}'.{describe_choices(name, profiles)}")
 
 
 def parse_targets(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments of Snakemake that name files to produce: those in `results/`, and tables anywhere."""
+    """Return the arguments of Snakemake that are targets: paths in `results/`, and names or paths of tables."""
     words = [argument.removeprefix("./") for argument in arguments]
     return [
         word
-        for previous, word in zip(["", *words], words, strict=False)
-        if previous != "--report" and (word.startswith(f"{RESULTS}/") or TABLE_TARGET.fullmatch(word))
+        for previous_word, word in zip(["", *words], words, strict=False)
+        if previous_word != "--report" and (word.startswith(f"{RESULTS}/") or TABLE_TARGET.fullmatch(word))
     ]
 
 
 def list_outputs(plan: Plan) -> dict[str, set[ScoredRun]]:
-    """Return the files for readers, each with the scored runs behind it."""
-    outputs: dict[str, set[ScoredRun]] = defaultdict(set)
+    """Return the scored runs behind each output for readers (tables, figures, temporal profiles and the report)."""
+    scored_runs_by_file: dict[str, set[ScoredRun]] = defaultdict(set)
 
     def add(files: Iterable[Path], scored_runs: Collection[ScoredRun]) -> None:
         for file in files:
-            outputs[str(file)].update(scored_runs)
+            scored_runs_by_file[str(file)].update(scored_runs)
 
-    for benchmark, table, _ in plan.all_tables():
+    for benchmark, table, _ in plan.list_tables_and_overview():
         scored = plan.table_scored_runs(benchmark, table)
         if table == OVERVIEW:
             add(map(overview_file, TABLE_FORMATS), scored)
         else:
             add((table_file(benchmark, table, kind) for kind in TABLE_FORMATS), scored)
             add((collected_table_file(table, kind) for kind in READABLE_FORMATS), scored)
-    for benchmark, figure, _ in plan.figures():
+    for benchmark, figure, _ in plan.list_figures():
         add(
             (figure_file(benchmark, figure, kind) for kind in FIGURE_FORMATS), plan.table_scored_runs(benchmark, figure)
         )
-    for slug in plan.temporal:
+    for slug in plan.temporal_profiles:
         scored = plan.temporal_scored_runs([slug])
         add((temporal_file(slug, kind) for kind in (*TEMPORAL_FORMATS, "json", "items.csv")), scored)
         add((temporal_file(ALL, kind) for kind in TEMPORAL_FORMATS), scored)
-    if judge_pairs(plan):
-        add(map(agreement_file, TABLE_FORMATS), compared_runs(plan))
-    verdicts = [reproduction_file(kind) for kind in ("csv", "html", "md") if plan.config.suite.show_published]
-    add([*PDFS, *report_files(), *verdicts], plan.scored_runs())
-    return outputs
+    if list_judge_pairs(plan):
+        add(map(agreement_file, TABLE_FORMATS), list_compared_runs(plan))
+    reproduction_files = [reproduction_file(kind) for kind in ("csv", "html", "md") if plan.config.suite.show_published]
+    add([*PDFS, *report_files(), *reproduction_files], plan.scored_runs())
+    return scored_runs_by_file
 
 
 def check_targets(plan: Plan, targets: Sequence[str]) -> None:
     """Raise a UserError if the suite does not produce a target."""
-    available = list_outputs(plan) if targets else {}
-    reasons = [f"{target}: {reason}" for target in targets for reason in _problems(plan, target, available)]
-    if reasons:
-        raise UserError("\n".join(reasons))
+    available_files = list_outputs(plan) if targets else {}
+    problems = [
+        f"{target}: {problem}" for target in targets for problem in _find_problems(plan, target, available_files)
+    ]
+    if problems:
+        raise UserError("\n".join(problems))
 
 
-def _problems(plan: Plan, target: str, available: Collection[str]) -> Iterator[str]:
+def _find_problems(plan: Plan, target: str, available_files: Collection[str]) -> Iterator[str]:
     """Yield the reasons why a target cannot be produced."""
     suite = plan.config.name
     match target.split("/"):
-        case _ if target in available:
+        case _ if target in available_files:
             if Path(target) in PDFS and not has_latex():
                 yield LATEX_MISSING
         case ["results", TABLES.name | FIGURES.name | REPORT.name, *_]:
-            yield f"suite '{suite}' has no such file. {_missing_reason(plan, Path(target), available)}"
+            yield f"suite '{suite}' has no such file. {_explain_missing_file(plan, Path(target), available_files)}"
         case ["results", TEMPORAL.name, file] if file != "health.csv":  # A suite may have the same name.
-            yield f"suite '{suite}' has no such file. {_missing_reason(plan, Path(target), available)}"
+            yield f"suite '{suite}' has no such file. {_explain_missing_file(plan, Path(target), available_files)}"
         case ["results", file] if file.partition(".")[0] == REPRODUCTION:
-            yield f"suite '{suite}' has no such file. {_missing_reason(plan, Path(target), available)}"
+            yield f"suite '{suite}' has no such file. {_explain_missing_file(plan, Path(target), available_files)}"
         case ["results", owner, _, *_] if owner != suite and locate(f"config/suites/{owner}.yaml").is_file():
             hint = f"Add `--config suite={owner}` after the targets."
             yield f"belongs to suite '{owner}', but the suite is '{suite}'. {hint}"
@@ -165,55 +173,56 @@ def _problems(plan: Plan, target: str, available: Collection[str]) -> Iterator[s
             folders = [TABLES.name, FIGURES.name, REPORT.name, TEMPORAL.name, suite]
             yield f"no result is in '{RESULTS / folder}'.{describe_choices(folder, folders)}"
         case ["results", _, "frames", benchmark, file] if benchmark in plan.config.benchmarks:
-            yield from _frames_problems(plan, benchmark, file.removesuffix(".parquet"))
+            yield from _find_frames_problems(plan, benchmark, file.removesuffix(".parquet"))
         case ["results", _, "frames", "preview", benchmark, file] if benchmark in plan.config.benchmarks:
             samplings = [name for name in plan.config.main.samplings if file.endswith(f".{name}.png")]
             if samplings:
-                yield from _frames_problems(plan, benchmark, max(samplings, key=len))
+                yield from _find_frames_problems(plan, benchmark, max(samplings, key=len))
         case ["results", _, "responses" | "verdicts" | "metrics", *names]:
-            yield from _run_problems(plan, names)
+            yield from _find_run_problems(plan, names)
         case [first, *_] if first != "results":
-            similar = [
-                file for file in available if file.endswith((f"/{target}", f"/{target}.html")) or target.endswith(file)
+            similar_files = [
+                file
+                for file in available_files
+                if file.endswith((f"/{target}", f"/{target}.html")) or target.endswith(file)
             ]
-            candidates = sorted(similar, key=len) or get_close_matches(
-                target[max(0, target.find("results/")) :], available, n=1
-            )
+            path_in_results = target[max(0, target.find("results/")) :]
+            candidates = sorted(similar_files, key=len) or get_close_matches(path_in_results, available_files, n=1)
             hint = f" Did you mean '{candidates[0]}'?" if candidates else ""
             yield f"a target is a file in {RESULTS}/.{hint}"
 
 
-def _missing_reason(plan: Plan, path: Path, available: Collection[str]) -> str:
-    """Return what a suite lacks to produce a file of this path, or which similar files it produces."""
-    siblings = [Path(file).name for file in available if Path(file).parent == path.parent]
+def _explain_missing_file(plan: Plan, path: Path, available_files: Collection[str]) -> str:
+    """Return what the suite lacks to produce a file, or the similar files that it produces."""
+    siblings = [Path(file).name for file in available_files if Path(file).parent == path.parent]
     stem = path.name.partition(".")[0]
     if path.parent == TEMPORAL:
         profile = temporal_rows(plan.config).get(path.stem, {})
         rows = [(benchmark, conditions[PLANNED]) for benchmark, conditions in profile.items()]
         runs = [run for name, row in rows if isinstance(row, Row) and (run := run_from_row(name, row))]
-        if runs and path.stem not in plan.temporal:
-            return f"{runs[0].name} cannot run: {plan.idle_reason(runs[0])}"
+        if runs and path.stem not in plan.temporal_profiles:
+            return f"{runs[0].name} cannot run: {plan.explain_skipped_run(runs[0])}"
         if not siblings:
-            return OPTIONAL_RESULTS[TEMPORAL.name].format(file=plan.config.file)
+            return OPTIONAL_RESULTS[TEMPORAL.name].format(file=plan.config.suite_file)
     elif stem in OPTIONAL_RESULTS and not any(name.startswith(f"{stem}.") for name in siblings):
-        return OPTIONAL_RESULTS[stem].format(file=plan.config.file)
+        return OPTIONAL_RESULTS[stem].format(file=plan.config.suite_file)
     if not siblings:
-        return describe_choices(str(path.parent), [str(Path(file).parent) for file in available]).strip()
+        return describe_choices(str(path.parent), [str(Path(file).parent) for file in available_files]).strip()
     same_stem = [name for name in siblings if name.startswith(f"{stem}.")]
     candidates = same_stem or [name for name in siblings if name.endswith(path.suffix)]
     return describe_choices(path.name, candidates or siblings).strip()
 
 
-def _frames_problems(plan: Plan, benchmark: str, sampling: str) -> Iterator[str]:
+def _find_frames_problems(plan: Plan, benchmark: str, sampling: str) -> Iterator[str]:
     yield from plan.config.main.sampling_problems(sampling)
     if sampling in plan.config.main.samplings and sampling not in plan.planned_samplings(benchmark):
         yield (
             f"no run of suite '{plan.config.name}' uses this sampling for {benchmark}. Add one to `extra_runs:` of "
-            f"{plan.config.file}, or to a table."
+            f"{plan.config.suite_file}, or to a table."
         )
 
 
-def _run_problems(plan: Plan, names: Sequence[str]) -> Iterator[str]:
+def _find_run_problems(plan: Plan, names: Sequence[str]) -> Iterator[str]:
     config = plan.config
     benchmark, protocol, sampling, model = [*names, *[""] * 4][:4]
     yield from find_unknown_name("benchmark", benchmark, config.benchmarks)
@@ -235,38 +244,41 @@ def find_target_runs(plan: Plan, targets: Sequence[str]) -> set[ScoredRun]:
 
 
 def list_models(scored_runs: Iterable[ScoredRun]) -> list[str]:
-    """Return the models that produce these scored runs, including judges."""
+    """Return the models and judges of these scored runs."""
     return sorted({slug for scored in scored_runs for slug in (scored.run.model, scored.judge) if slug})
 
 
 def warn_about_models(plan: Plan, targets: Sequence[str]) -> None:
-    """Warn of unpinned models and data behind these targets, and of models that their vendors no longer serve.
+    """Warn about unpinned models and data behind these targets, and about models that their vendors have retired.
 
-    A dry run accepts unpinned models and data, but a run fails. Some vendors let another model answer for a retired
-    one.
+    A dry run accepts unpinned models and data, but a run fails. Some vendors answer requests to a retired model with
+    another model.
     """
     scored_runs = find_target_runs(plan, targets)
-    models = [slug for slug in list_models(scored_runs) if plan.config.models[slug].revision == UNPINNED]
+    unpinned_models = [slug for slug in list_models(scored_runs) if plan.config.models[slug].revision == UNPINNED]
     benchmarks = {scored.run.benchmark for scored in scored_runs} | {
         name
         for name in plan.config.benchmarks
         for target in targets
         if f"/{name}/" in target.removeprefix(f"{TABLES}/").removeprefix(f"{FIGURES}/")
     }
-    data = sorted(name for name in benchmarks if has_unpinned_data(plan, name))
-    unpinned = [f"model{'s' * (len(models) > 1)} {', '.join(models)}"] if models else []
-    unpinned += [f"data of {', '.join(data)}"] if data else []
-    if unpinned:
+    unpinned_benchmarks = sorted(name for name in benchmarks if has_unpinned_data(plan, name))
+    descriptions = []
+    if unpinned_models:
+        descriptions.append(f"model{'s' * (len(unpinned_models) > 1)} {', '.join(unpinned_models)}")
+    if unpinned_benchmarks:
+        descriptions.append(f"data of {', '.join(unpinned_benchmarks)}")
+    if descriptions:
         log.warning(
-            f"Unpinned: {'; '.join(unpinned)}. A dry run accepts them, but a run fails. Run `python -m reprise pin` "
-            "with network access first; it writes their commits into config/."
+            f"Unpinned: {'; '.join(descriptions)}. A dry run accepts them, but a run fails. Run `python -m reprise "
+            "pin` with network access first; it writes their commits into config/."
         )
-    for line in retirement_warnings(plan, scored_runs):
-        log.warning(line)
+    for warning in find_retired_models(plan, scored_runs):
+        log.warning(warning)
 
 
-def retirement_warnings(plan: Plan, scored_runs: Iterable[ScoredRun]) -> Iterator[str]:
-    """Yield a warning for each model behind these scored runs that its vendor no longer serves."""
+def find_retired_models(plan: Plan, scored_runs: Iterable[ScoredRun]) -> Iterator[str]:
+    """Yield a warning for each model of these scored runs that its vendor has retired."""
     for slug in list_models(scored_runs):
         served = plan.config.models[slug].served_until
         if served is not None and date.today() > served.date:
@@ -277,7 +289,7 @@ def retirement_warnings(plan: Plan, scored_runs: Iterable[ScoredRun]) -> Iterato
 
 
 def has_unpinned_data(plan: Plan, benchmark: str) -> bool:
-    """Return whether no commit pins a benchmark's release or the videos that runs here need."""
+    """Return whether no commit pins a benchmark's release, or the repository of videos that its runs need."""
     route = plan.config.suite.benchmarks[benchmark].route
     is_unpinned = isinstance(route, Huggingface) and route.revision == UNPINNED
-    return not plan.has_data(benchmark) or (is_unpinned and benchmark in plan.data_benchmarks)
+    return not plan.has_release(benchmark) or (is_unpinned and benchmark in plan.data_benchmarks)

@@ -1,8 +1,8 @@
-"""Find results that Snakemake would consider up to date although they are not, before jobs are planned.
+"""Find outdated results that Snakemake would keep, before jobs are planned.
 
-Snakemake relies on its own records and on modification times. If `.snakemake` was deleted, or results were copied or
-touched, the result's own record of its settings and inputs reveals the difference. Nothing is written here: an error
-lists the files.
+Snakemake relies on its own records and on modification times. It misses changes if a user deletes `.snakemake`, or
+copies or touches results. The provenance of each result reveals such changes. This module changes nothing: it reports
+the files in an error.
 """
 
 import json
@@ -19,9 +19,9 @@ from reprise.core.errors import UserError
 from reprise.core.files import file_digest, is_edited, read_provenance
 from reprise.core.paths import FIGURES, RESULTS, TABLES, TEMPORAL, report_files
 from reprise.core.plain import summarize_list
-from reprise.core.provenance import INPUT_DIGEST_DIGITS, Provenance, is_moved
+from reprise.core.provenance import INPUT_DIGEST_DIGITS, Provenance, is_copied
 from reprise.core.settings import Settings
-from reprise.core.settings_text import settings_text
+from reprise.core.settings_text import format_settings_line
 from reprise.plan.changes import CurrentSettings
 from reprise.plan.retries import find_retries
 from reprise.plan.runs import Plan
@@ -29,7 +29,7 @@ from reprise.plan.site import find_rerun_triggers
 from reprise.plan.targets import list_outputs
 
 METADATA = Path(".snakemake/metadata")
-CLOCK_SKEW_S = 2.0  # The clock of a file server may differ from that of this machine.
+CLOCK_SKEW_S = 2.0  # The clocks of a file server and of this machine may differ.
 MAX_LISTED = 8
 MAX_NAME_LENGTH = 254
 
@@ -37,58 +37,62 @@ MAX_NAME_LENGTH = 254
 def check_results(plan: Plan, settings: Mapping[str, Settings], arguments: Sequence[str] = ()) -> None:
     """Raise a UserError that lists the outdated results which this call of Snakemake would keep."""
     differences = _Differences(plan, settings, arguments)
-    latest = time.time() + CLOCK_SKEW_S
-    future: list[Path] = []
-    stale: dict[Path, str] = {}
-    for path in _results(plan):
-        if path.stat().st_mtime > latest:
-            future.append(path)
-        elif diff := differences.describe(path):
-            stale[path] = diff
-    if future:
+    latest_time = time.time() + CLOCK_SKEW_S
+    paths_in_future: list[Path] = []
+    difference_by_path: dict[Path, str] = {}
+    for path in _list_results(plan):
+        if path.stat().st_mtime > latest_time:
+            paths_in_future.append(path)
+        elif difference := differences.describe(path):
+            difference_by_path[path] = difference
+    if paths_in_future:
         raise UserError(
-            f"dated in the future, so Snakemake would never make them again: {_shorten(map(str, future))}. "
+            f"dated in the future, so Snakemake would never make them again: {_shorten(map(str, paths_in_future))}. "
             "Correct the clock, then delete these files, or set their dates to now: "
             f"find {RESULTS} -newermt now -exec touch {{}} +"
         )
-    if stale:
-        stale |= _dependents(plan, stale)
-        removal = (
-            f"rm {' '.join(map(str, stale))}" if len(stale) <= MAX_LISTED else f"rm -r {' '.join(_folders(stale))}"
-        )
+    if difference_by_path:
+        difference_by_path |= _find_dependents(plan, difference_by_path)
+        if len(difference_by_path) <= MAX_LISTED:
+            removal_command = f"rm {' '.join(map(str, difference_by_path))}"
+        else:
+            removal_command = f"rm -r {' '.join(_list_removal_patterns(difference_by_path))}"
         raise UserError(
             "outdated results that Snakemake would keep, because its folder .snakemake was deleted, results were "
             "copied, edited or touched, or `--rerun-triggers` leaves out params: "
-            f"{_shorten(f'{path} ({diff})' for path, diff in stale.items())}. Delete them, then run the same command "
-            f"again; no answer is lost: {removal}"
+            f"{_shorten(f'{path} ({difference})' for path, difference in difference_by_path.items())}. "
+            f"Delete them, then run the same command again; no answer is lost: {removal_command}"
         )
 
 
-def _dependents(plan: Plan, stale: Collection[Path]) -> dict[Path, str]:
-    """Find the results made from stale ones; Snakemake makes a deleted input again only if these are deleted too."""
+def _find_dependents(plan: Plan, outdated_paths: Collection[Path]) -> dict[Path, str]:
+    """Return the results that depend on outdated ones, each with the reason.
+
+    Snakemake recomputes a deleted input only if the results that depend on it are deleted too.
+    """
     results_by_input: dict[Path, list[Path]] = defaultdict(list)
-    for path in _results(plan):
+    for path in _list_results(plan):
         for name in (read_provenance(path) or Provenance()).inputs:
             results_by_input[Path(name)].append(path)
-    dependents: dict[Path, str] = {}
-    pending = list(stale)
-    while pending:
-        source = pending.pop()
+    reason_by_dependent: dict[Path, str] = {}
+    pending_paths = list(outdated_paths)
+    while pending_paths:
+        source = pending_paths.pop()
         for path in results_by_input.pop(source, ()):
-            if path not in stale and path not in dependents:
-                dependents[path] = f"made from {source}"
-                pending.append(path)
-    return dependents
+            if path not in outdated_paths and path not in reason_by_dependent:
+                reason_by_dependent[path] = f"made from {source}"
+                pending_paths.append(path)
+    return reason_by_dependent
 
 
-def _folders(paths: Iterable[Path]) -> list[str]:
-    """Return the folders of these results, or file patterns where a folder also has results of other kinds."""
+def _list_removal_patterns(paths: Iterable[Path]) -> list[str]:
+    """Return patterns for `rm -r`: the folders of the results, or files in folders with other kinds of results."""
     mixed_folders = {RESULTS, TABLES}
     return sorted({f"{path.with_suffix('')}.*" if path.parent in mixed_folders else str(path.parent) for path in paths})
 
 
-def _results(plan: Plan) -> Iterator[Path]:
-    """Yield the results of the suite and the files for readers."""
+def _list_results(plan: Plan) -> Iterator[Path]:
+    """Yield the results of the suite and its outputs for readers."""
     for folder in (plan.results.folder, TABLES, FIGURES, TEMPORAL):
         for directory, folders, names in os.walk(folder):
             folders[:] = [name for name in folders if name != "logs"]
@@ -97,10 +101,10 @@ def _results(plan: Plan) -> Iterator[Path]:
 
 
 class _Differences:
-    """Differences between results and what would be produced now, as far as Snakemake does not detect them."""
+    """Find the differences of results from the current plan that Snakemake does not detect."""
 
     def __init__(self, plan: Plan, settings: Mapping[str, Settings], arguments: Sequence[str]) -> None:
-        self._current = CurrentSettings(settings)
+        self._current_settings = CurrentSettings(settings)
         self._outputs = list_outputs(plan).keys()
         self._plan, self._suite = plan, plan.results.folder
         self._has_params_trigger = "params" in find_rerun_triggers(arguments)
@@ -110,39 +114,43 @@ class _Differences:
         return dict(find_retries(self._plan))
 
     def describe(self, path: Path) -> str:
-        """Return what differs, or an empty text."""
-        # Without a record, Snakemake has no earlier param to compare.
-        if not _metadata(path) and path in self._retries:
+        """Return the first difference of a result, or an empty text."""
+        # Without its own record of the result, Snakemake cannot notice a changed param `retry`.
+        if not _read_snakemake_record(path) and path in self._retries:
             return self._retries[path]
         provenance = read_provenance(path)
-        if provenance is None:  # It is a user's own file, or a copy without its hidden record.
-            is_lost = str(path) in self._outputs and not _metadata(path)
-            return "without a record of its settings" if is_lost else ""
-        if is_moved(path, provenance):
+        if provenance is None:  # The file belongs to the user, or is a copy without its hidden provenance file.
+            is_record_lost = str(path) in self._outputs and not _read_snakemake_record(path)
+            return "without a record of its settings" if is_record_lost else ""
+        if is_copied(path, provenance):
             return f"made as {provenance.file}"
         for name, content in provenance.settings.items():
-            current = self._current[name]
-            if current and current != content and self._is_kept(path, settings_text(name, current)):
+            current_content = self._current_settings[name]
+            is_changed = bool(current_content) and current_content != content
+            if is_changed and self._keeps_result(path, format_settings_line(name, current_content)):
                 return f"settings of {name} changed"
         modified = path.stat().st_mtime
         for name, digest in provenance.inputs.items():
             source = Path(name)
             if source.is_file() and source.stat().st_mtime <= modified and _digest(source) != digest:
                 return f"{name} changed"
-        # Users may fill in files of the suite's folder, such as sheets for reviewers.
+        # Users may edit files in the suite's folder, such as sheets for reviewers.
         return "edited" if not path.is_relative_to(self._suite) and is_edited(path) else ""
 
-    def _is_kept(self, path: Path, text: str) -> bool:
-        """Return whether Snakemake keeps a result: params do not trigger reruns, are not recorded, or are the same."""
-        params = _metadata(path).get("params")
+    def _keeps_result(self, path: Path, text: str) -> bool:
+        """Return whether Snakemake would keep a result although its settings changed.
+
+        This is the case if params do not trigger reruns, are not recorded, or have the new settings already.
+        """
+        params = _read_snakemake_record(path).get("params")
         return not self._has_params_trigger or params is None or repr(text) in params
 
 
-def _metadata(path: Path) -> Mapping[str, Any]:
+def _read_snakemake_record(path: Path) -> Mapping[str, Any]:
     """Return Snakemake's own record of a result, or an empty mapping without one."""
-    code = urlsafe_b64encode(str(path).encode()).decode()
-    parts = [code[start : start + MAX_NAME_LENGTH] for start in range(0, len(code), MAX_NAME_LENGTH)]
-    # Snakemake names its records in this way.
+    # Snakemake names a record by the encoded path of the result, split into folders of limited length.
+    encoded_path = urlsafe_b64encode(str(path).encode()).decode()
+    parts = [encoded_path[start : start + MAX_NAME_LENGTH] for start in range(0, len(encoded_path), MAX_NAME_LENGTH)]
     record = METADATA.joinpath(*(f"@{part}" for part in parts[:-1]), parts[-1])
     try:
         content = json.loads(record.read_bytes())

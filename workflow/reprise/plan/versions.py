@@ -1,13 +1,13 @@
-"""Versions of the code that computes results. Raise one if its results change on purpose, with a line in CHANGELOG.md.
+"""Versions of the code that computes results. If results change on purpose, raise one and note it in CHANGELOG.md.
 
 A version is a param of each job of its stage. Raising it reruns that stage; a refactoring alone reruns nothing.
-`tests/demo/test_versions.py` compares the demo's numbers with these versions and names the one to raise. The versions
-of benchmarks are in config/benchmarks/, those of adapters in `models/adapters.py`, those of synthetic worlds in
-`fetch/plugins.py`, and those of the stages of side packages in their `plan.py`.
+`tests/demo/test_versions.py` fails if the demo's numbers change without a raised version, and names that version.
+Benchmarks have their versions in config/benchmarks/, adapters in `models/adapters.py`, synthetic worlds in
+`fetch/plugins.py`, and side packages in their `plan.py`.
 """
 
 DECODER_VERSION = 2
-"""Version of reading planned frames from a clip (`media/decoder.py`); part of the response cache's key."""
+"""Version of the code that decodes planned frames (`media/decoder.py`); part of the response cache's key."""
 STAGE_VERSIONS = {
     "agreement": 1,
     "annotations": 1,

@@ -1,6 +1,6 @@
-"""Build the report: data, pages, and the fixed files of the item browser.
+"""Build the report: the data, the pages, and the fixed files of the item browser.
 
-Pages escape everything that comes from data, except tables, which are already HTML.
+Pages escape all texts from data. Tables are inserted as HTML, whose texts are escaped already.
 """
 
 import html
@@ -21,14 +21,20 @@ from reprise.core.settings import Settings
 from reprise.core.store import Store
 from reprise.core.version import VERSION
 from reprise.figures.keys import FigureKey
-from reprise.report.data import WrittenData, write_data
+from reprise.report.data import BrowserData, write_data
 from reprise.report.first_page import PaperComparison, build_ranking, compare_with_papers
-from reprise.report.folder import Folder, display_text
-from reprise.report.inputs import FIGURE_KINDS, TEMPLATES, site_files
+from reprise.report.folder import ReportFolder, display_text
+from reprise.report.inputs import FIGURE_KINDS, TEMPLATES_FOLDER, list_site_files
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey, model_page
 from reprise.report.lineage import StageLineages, flatten_details
 from reprise.report.names import TableNames, read_table_names
-from reprise.report.run_page import describe_speed, metric_lines, provenance_data, select_main_lines, table_cells
+from reprise.report.run_page import (
+    build_metric_lines,
+    build_provenance,
+    describe_speed,
+    list_table_cells,
+    select_main_lines,
+)
 from reprise.report.tables import LinkedTables, Links, RenderedTable, browser_address
 from reprise.report.temporal_profiles import copy_shared_files, load_profile
 from reprise.tables.render.html import extract_content
@@ -36,24 +42,31 @@ from reprise.tables.render.table import format_value
 
 
 class Pages:
-    """The pages of the report."""
+    """Write the pages of the report."""
 
     def __init__(
-        self, key: ReportKey, results: Results, folder: Folder, written: WrittenData, settings: Mapping[str, Settings]
+        self,
+        key: ReportKey,
+        results: Results,
+        folder: ReportFolder,
+        browser_data: BrowserData,
+        settings: Mapping[str, Settings],
     ) -> None:
-        self._key, self._results, self._folder, self._written = key, results, folder, written
+        self._key, self._results, self._folder, self._browser_data = key, results, folder, browser_data
         self._settings = settings
-        self._links = Links(written.summaries)
+        self._links = Links(browser_data.summaries)
         self._tables = LinkedTables(key, results, self._links, settings)
         self._lineages = StageLineages(results)
-        self._cells: dict[str, list[dict[str, Any]]] = defaultdict(list)  # run -> the table cells with its numbers
-        self._broken: dict[str, list[str]] = {}  # run -> the reasons why it looks broken
+        self._cells_by_run: dict[str, list[dict[str, Any]]] = defaultdict(
+            list
+        )  # run -> the table cells that show its numbers
+        self._problems_by_run: dict[str, list[str]] = {}  # run -> the reasons why it looks broken
         self._rendered_tables: dict[str, dict[str, RenderedTable]] = {}
         self._figures: dict[str, dict[str, FigureKey]] = {}
         # benchmark, protocol, metric -> chance level in a temporal profile
         self._profile_chances: dict[tuple[str, str, str], float | None] = {}
         self._templates = Environment(
-            loader=FileSystemLoader(TEMPLATES),
+            loader=FileSystemLoader(TEMPLATES_FOLDER),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
@@ -63,7 +76,8 @@ class Pages:
         self._templates.filters["text"] = display_text
 
     def write(self) -> None:
-        key, models = self._key, {run.scored.run.model: run for run in self._key.runs()}
+        """Write all pages. The first page comes last, because it summarises the others."""
+        key, run_by_model = self._key, {run.scored.run.model: run for run in self._key.runs()}
         for benchmark in key.benchmarks:
             self._write_tables(benchmark)
             self._write_figures(benchmark)
@@ -72,46 +86,60 @@ class Pages:
                 self._write_run(benchmark, run, names)
         if key.temporal:
             copy_shared_files(self._folder)
-        for model, model_run in models.items():
-            parts = [
-                (benchmark, [run for run in benchmark.runs if run.scored.run.model == model])
-                for benchmark in key.browsable_benchmarks()
-            ]
-            runs = {benchmark.title: (benchmark, model_runs) for benchmark, model_runs in parts if model_runs}
-            groups = {benchmark.name: benchmark.headline.group for benchmark, _ in parts if benchmark.headline}
-            profile = load_profile(model, groups, self._folder) if model in key.temporal else None
-            for profiled in (part["profile"] for part in profile["benchmarks"]) if profile else ():
-                self._profile_chances[profiled.name, profiled.protocol, profiled.score] = profiled.chance
-            self._page(model_page(model), "model", model=model, label=model_run.label, runs=runs, temporal=profile)
-        missing = verify_sealed_text(self._results.folder / "sources" / "missing.md").read_text(encoding="utf-8")
-        self._page("missing.html", "missing", sections=read_missing(missing))
+        for model, run in run_by_model.items():
+            self._write_model(model, run.label)
+        missing_list = verify_sealed_text(self._results.folder / "sources" / "missing.md").read_text(encoding="utf-8")
+        self._page("missing.html", "missing", sections=parse_missing_list(missing_list))
         comparisons: list[PaperComparison] = []
         if key.show_published:
             content = extract_content(verify_sealed_text(reproduction_file("html")).read_text(encoding="utf-8"))
-            cells = verify_sealed_text(reproduction_file("csv"))
-            self._folder.copy(cells, "reproduction.csv")
+            reproduction_csv = verify_sealed_text(reproduction_file("csv"))
+            self._folder.copy(reproduction_csv, "reproduction.csv")
             self._page("reproduction.html", "reproduction", content=re.sub(r'<p class="notice">.*?</p>\n', "", content))
-            comparisons = list(compare_with_papers(cells, key.benchmarks))
-        self._write_first_page(models, comparisons)
+            comparisons = list(compare_with_papers(reproduction_csv, key.benchmarks))
+        self._write_first_page(run_by_model, comparisons)
+
+    def _write_model(self, model: str, label: str) -> None:
+        """Write the page of a model, and remember the chance levels of its temporal profile."""
+        runs_by_benchmark = [
+            (benchmark, [run for run in benchmark.runs if run.scored.run.model == model])
+            for benchmark in self._key.browsable_benchmarks()
+        ]
+        runs = {benchmark.title: (benchmark, model_runs) for benchmark, model_runs in runs_by_benchmark if model_runs}
+        groups = {benchmark.name: benchmark.headline.group for benchmark, _ in runs_by_benchmark if benchmark.headline}
+        profile = load_profile(model, groups, self._folder) if model in self._key.temporal else None
+        for part in profile["benchmarks"] if profile else ():
+            benchmark_profile = part["profile"]
+            condition = (benchmark_profile.name, benchmark_profile.protocol, benchmark_profile.score)
+            self._profile_chances[condition] = benchmark_profile.chance
+        self._page(model_page(model), "model", model=model, label=label, runs=runs, temporal=profile)
 
     def _page(self, name: str, template: str, **values: Any) -> None:
         page = self._templates.get_template(f"{template}.html")
-        shared = {
+        shared_values = {
             "key": self._key,
-            "top": "../" * name.count("/"),
+            "root": "../" * name.count("/"),  # relative address of the top of the report
             "current_page": name,
             "items_address": self._links.items_address,
-            "summaries": self._written.summaries,
-            "broken": self._broken,
+            "summaries": self._browser_data.summaries,
+            "problems_by_run": self._problems_by_run,
         }
-        self._folder.write(name, page.render(shared | values))
+        self._folder.write(name, page.render(shared_values | values))
 
-    def _write_first_page(self, models: Mapping[str, ReportedRun], comparisons: Sequence[PaperComparison]) -> None:
+    def _write_first_page(
+        self, run_by_model: Mapping[str, ReportedRun], comparisons: Sequence[PaperComparison]
+    ) -> None:
         overview = self._tables.build_overview() if self._key.overview else None
-        tidy, link = overview.tidy if overview else [], partial(self._links.items_address, show_provenance=True)
+        tidy_rows = overview.tidy_rows if overview else []
+        link = partial(self._links.items_address, show_provenance=True)
         rankings = (
             build_ranking(
-                benchmark, tidy, self.chance(benchmark), self._key.reference_models(), link, self._written.leads
+                benchmark,
+                tidy_rows,
+                self.find_chance_level(benchmark),
+                self._key.reference_models(),
+                link,
+                self._browser_data.paired_comparisons,
             )
             for benchmark in self._key.benchmarks
         )
@@ -121,26 +149,26 @@ class Pages:
             overview=overview,
             rankings=list(filter(None, rankings)),
             paper_comparisons=comparisons,
-            broken_counts=Counter(name.partition("/")[0] for name, reasons in self._broken.items() if reasons),
-            highlights=self._written.highlights,
+            broken_counts=Counter(name.partition("/")[0] for name, reasons in self._problems_by_run.items() if reasons),
+            highlights=self._browser_data.highlights,
             browser_address=browser_address,
-            models=models,
+            run_by_model=run_by_model,
             tables=self._rendered_tables,
             figures=self._figures,
         )
 
-    def chance(self, benchmark: ReportedBenchmark) -> float | None:
-        """Return the chance level of a benchmark's headline, from a temporal profile, its main table or another."""
-        main = benchmark.headline
-        if main is None:
+    def find_chance_level(self, benchmark: ReportedBenchmark) -> float | None:
+        """Return the chance level of a benchmark's headline: from a temporal profile, or else from a table."""
+        headline = benchmark.headline
+        if headline is None:
             return None
-        # The profile's chance is that of its protocol's answer format; Vinoground's tables print that of similarities.
-        profile_chance = self._profile_chances.get((benchmark.name, main.protocol, main.metric))
+        # The chance level depends on the answer format. Vinoground's tables print the level of similarity scores.
+        profile_chance = self._profile_chances.get((benchmark.name, headline.protocol, headline.metric))
         if profile_chance is not None:
             return profile_chance
-        tables = sorted(self._rendered_tables[benchmark.name].items(), key=lambda entry: entry[0] != main.table)
-        rows = (row for _, table in tables for row in table.tidy)
-        headline_rows = (row for row in rows if (row["metric"], row["group"]) == (main.metric, main.group))
+        tables = sorted(self._rendered_tables[benchmark.name].items(), key=lambda entry: entry[0] != headline.table)
+        rows = (row for _, table in tables for row in table.tidy_rows)
+        headline_rows = (row for row in rows if (row["metric"], row["group"]) == (headline.metric, headline.group))
         return next((row["value"] for row in headline_rows if row["source"] == "chance"), None)
 
     def _write_tables(self, benchmark: ReportedBenchmark) -> None:
@@ -151,8 +179,8 @@ class Pages:
                 verify_sealed_text(table_file(name, table.name, "csv")), f"tables/{name}/{table.name}.csv"
             )
             tables[table.name] = self._tables.build(name, table)
-            for run, cell in table_cells(tables[table.name].tidy):
-                self._cells[run].append(cell)
+            for run, cell in list_table_cells(tables[table.name].tidy_rows):
+                self._cells_by_run[run].append(cell)
         self._page(f"tables/{name}.html", "tables", benchmark=benchmark, tables=tables)
 
     def _write_figures(self, benchmark: ReportedBenchmark) -> None:
@@ -168,15 +196,15 @@ class Pages:
 
     def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun, names: TableNames) -> None:
         answer_run, name = run.scored.run, run.scored.name
-        lines = metric_lines(run, self._results, self._links, names)
-        health = [line for line in lines if line.row["metric"].startswith(HEALTH_PREFIX)]
-        numbers = [line for line in lines if line not in health]
+        lines = build_metric_lines(run, self._results, self._links, names)
+        health_lines = [line for line in lines if line.row["metric"].startswith(HEALTH_PREFIX)]
+        number_lines = [line for line in lines if line not in health_lines]
         stages = self._lineages.trace(self._results.metrics(run.scored))
-        self._folder.put(run.provenance, provenance_data(lines, self._cells[name], stages))
-        self._broken[name] = [] if run.reference else find_problems([line.row for line in lines])
-        settings_names = {"Settings of the answers": answer_run.name}
+        self._folder.put(run.provenance, build_provenance(lines, self._cells_by_run[name], stages))
+        self._problems_by_run[name] = [] if run.reference else find_problems([line.row for line in lines])
+        settings_name_by_title = {"Settings of the answers": answer_run.name}
         if run.judge:
-            settings_names["Settings of the judge"] = judge_settings_name(
+            settings_name_by_title["Settings of the judge"] = judge_settings_name(
                 answer_run.benchmark, answer_run.protocol, run.judge
             )
         self._page(
@@ -185,22 +213,23 @@ class Pages:
             run=run,
             title=name,
             benchmark=benchmark,
-            summary=self._written.summaries[name],
-            main_lines=select_main_lines(numbers, benchmark.headline),
-            lines=numbers,
-            health=health,
-            reasons=self._broken[name],
+            summary=self._browser_data.summaries[name],
+            main_lines=select_main_lines(number_lines, benchmark.headline),
+            lines=number_lines,
+            health=health_lines,
+            reasons=self._problems_by_run[name],
             speed=list(describe_speed(run, self._results)),
             settings={
-                title: flatten_details(self._settings[key].model_dump()) for title, key in settings_names.items()
+                title: flatten_details(self._settings[settings_name].model_dump())
+                for title, settings_name in settings_name_by_title.items()
             },
             stages=stages,
             version=VERSION,
         )
 
 
-def read_missing(text: str) -> list[dict[str, Any]]:
-    """Parse the list of the stage `missing` into lines and tables with headers, by benchmark."""
+def parse_missing_list(text: str) -> list[dict[str, Any]]:
+    """Parse the output of the stage `missing`: for each benchmark its title, lines of text, and tables with headers."""
     sections = []
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         title, *all_lines = section.splitlines()
@@ -220,24 +249,26 @@ def build(key: ReportKey, results: Results, store: Store, root: Path, settings: 
     """Write the report.
 
     Args:
-        key: What the report contains.
-        results: The results of the suite.
-        store: The store with the clips.
-        root: The folder of the report.
-        settings: The settings of the suite's tables, figures and runs by name.
+        key: Settings of the report.
+        results: Results of the suite.
+        store: Store with the clips.
+        root: Folder of the report.
+        settings: Settings of the suite's tables, figures and runs by name.
     """
-    folder = Folder(root)
+    folder = ReportFolder(root)
 
-    def media(row: Mapping[str, Any]) -> str:
-        """Return the address of a clip: in the store, or of a copy in the report."""
+    def get_clip_address(row: Mapping[str, Any]) -> str:
+        """Return the address of a clip in the store, or of its copy in the report; empty if the clip is lost."""
         source = store.root / row["object"]
         if key.clips == "link":
             return folder.link_to(source)
-        if source.is_file():
-            folder.copy(source, f"media/{source.name}", row["sha256"])
-        return f"media/{source.name}" if source.is_file() else ""
+        if not source.is_file():
+            return ""
+        folder.copy(source, f"media/{source.name}", row["sha256"])
+        return f"media/{source.name}"
 
-    Pages(key, results, folder, write_data(key, results, folder, media, settings), settings).write()
-    for name, path in site_files().items():
+    browser_data = write_data(key, results, folder, get_clip_address, settings)
+    Pages(key, results, folder, browser_data, settings).write()
+    for name, path in list_site_files().items():
         folder.copy(path, name)
     folder.finish()

@@ -1,7 +1,8 @@
 """Write the data of the item browser: a catalog, and for each benchmark its items, clips, runs and answers.
 
-Files are scripts that call `reprise.put(name, value)`. Long lists are in chunks, and the page loads only the chunks
-that it shows: items with the answers of all runs, their labels in the list, clips, and the frames of each clip.
+The files are scripts that call `reprise.put(name, value)`. Long lists are split into chunks, and the page loads only
+the chunks that it shows. These lists are the items with the answers of all runs, their labels, the clips, and the
+frames of the clips.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,42 +32,48 @@ from reprise.report.first_page import (
     Highlight,
     choose_initial_state,
     find_highlights,
-    mark_time_dependent,
+    mark_ordered_only,
     select_best_two,
 )
-from reprise.report.folder import ENCODE, Folder, display_text, flatten_settings, to_text
-from reprise.report.inputs import extractors_of
-from reprise.report.items import Clips, Items, Media, Requests, encode_answers, group_requests
+from reprise.report.folder import ReportFolder, display_text, encode_json, flatten_settings, to_text
+from reprise.report.inputs import get_extractor_names
+from reprise.report.items import ClipAddress, Clips, Items, RequestsByProtocol, encode_answers, group_requests
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
 from reprise.report.names import read_table_names
 from reprise.report.runs import RunSummary, RunTables, compute_columns, compute_outcomes, list_metrics, summarize
 from reprise.stats.paired import PairedComparison
 
-CHUNK = 10
+CHUNK_SIZE = 10
 
 
-class WrittenData(NamedTuple):
-    """Data that the pages of the report show too."""
+class BrowserData(NamedTuple):
+    """Data of the item browser that the pages of the report show too."""
 
     summaries: dict[str, RunSummary]  # run -> summary of its items
     highlights: dict[str, list[Highlight]]  # benchmark -> its highlights
-    leads: dict[tuple[str, str], PairedComparison]  # two runs -> the first minus the second
+    paired_comparisons: dict[
+        tuple[str, str], PairedComparison
+    ]  # two runs -> the difference of the first and the second
 
 
 def write_data(
-    key: ReportKey, results: Results, folder: Folder, media: Media, settings: Mapping[str, Settings]
-) -> WrittenData:
-    written = WrittenData({}, {}, {})
-    writers = [BenchmarkWriter(entry, key, results, folder, settings) for entry in key.browsable_benchmarks()]
+    key: ReportKey,
+    results: Results,
+    folder: ReportFolder,
+    get_clip_address: ClipAddress,
+    settings: Mapping[str, Settings],
+) -> BrowserData:
+    browser_data = BrowserData({}, {}, {})
+    writers = [BenchmarkWriter(benchmark, key, results, folder, settings) for benchmark in key.browsable_benchmarks()]
     catalog = {
         "suite": key.suite,
         "title": display_text(key.suite_title),
         "notice": display_text(key.notice),
-        "chunk": CHUNK,
-        "benchmarks": [writer.write(media, written) for writer in writers],
+        "chunk": CHUNK_SIZE,
+        "benchmarks": [writer.write(get_clip_address, browser_data) for writer in writers],
     }
     folder.put("catalog", catalog)
-    return written
+    return browser_data
 
 
 class BenchmarkWriter:
@@ -74,15 +81,15 @@ class BenchmarkWriter:
 
     def __init__(
         self,
-        entry: ReportedBenchmark,
+        benchmark: ReportedBenchmark,
         key: ReportKey,
         results: Results,
-        folder: Folder,
+        folder: ReportFolder,
         run_settings: Mapping[str, Settings],
     ) -> None:
-        name, has_clips = entry.name, entry.has_clips
+        name, has_clips = benchmark.name, benchmark.has_clips
         self._run_settings = run_settings
-        self._name, self._entry, self._results, self._folder = name, entry, results, folder
+        self._name, self._benchmark, self._results, self._folder = name, benchmark, results, folder
         items = read_table(results.items(name), ITEMS)
         clip_metadata = (
             read_table(results.clip_metadata(name), CLIP_METADATA) if has_clips else pl.DataFrame(schema=CLIP_METADATA)
@@ -93,131 +100,143 @@ class BenchmarkWriter:
         )
         self._items = Items(name, items, clip_metadata if has_clips else None)
         self._clips = Clips(items, manifest, clip_metadata)
-        self._samplings = sorted({run.scored.run.sampling for run in entry.runs if has_clips and not run.imported})
+        self._samplings = sorted({run.scored.run.sampling for run in benchmark.runs if has_clips and not run.imported})
         self._level = key.level
 
-    def write(self, media: Media, written: WrittenData) -> dict[str, Any]:
+    def write(self, get_clip_address: ClipAddress, browser_data: BrowserData) -> dict[str, Any]:
         """Write items, clips, answers and the columns of each run; return the entry of the catalog."""
-        entry, name, has_media = self._entry, self._name, self._write_items(media)
-        requests: dict[str, pl.DataFrame] = {}
-        answers: list[dict[int, str]] = []
-        outcomes: list[dict[str, pl.DataFrame]] = []
-        all_columns: dict[str, dict[str, Any]] = {}
-        numbers = {item: number for number, item in enumerate(self._items.ids)}
-        for run in entry.runs:
+        benchmark, name, has_media = self._benchmark, self._name, self._write_items(get_clip_address)
+        requests: dict[str, pl.DataFrame] = {}  # protocol -> requests
+        answers_by_run: list[dict[int, str]] = []
+        outcomes_by_run: list[dict[str, pl.DataFrame]] = []
+        all_columns: dict[str, dict[str, Any]] = {}  # run -> its columns
+        index_by_item = {item: index for index, item in enumerate(self._items.ids)}
+        for run in benchmark.runs:
             protocol = run.scored.run.protocol
             if protocol not in requests:
                 requests[protocol] = read_table(self._results.requests(name, protocol), REQUESTS)
-            tables = self._read(run, numbers)
+            tables = self._read_run(run, index_by_item)
             run_requests = requests[protocol].head(0) if run.imported else requests[protocol]
-            form, max_rating = entry.forms[protocol], entry.rated_to.get(protocol)
+            form, max_rating = benchmark.forms[protocol], benchmark.max_rating.get(protocol)
             run_columns = compute_columns(name, form, self._items.grouped, run_requests, tables, max_rating)
-            outcomes.append(compute_outcomes(name, form, self._items.grouped, tables))
+            outcomes_by_run.append(compute_outcomes(name, form, self._items.grouped, tables))
             all_columns[run.scored.name] = run_columns
             groups = [*self._items.tasks, *self._items.groups]
-            written.summaries[run.scored.name] = summarize(run_columns, tables.responses, groups)
-            answers.append(encode_answers(numbers, tables, run.judge))
-        mark_time_dependent(entry, all_columns)
-        for index, run in enumerate(entry.runs):
+            browser_data.summaries[run.scored.name] = summarize(run_columns, tables.responses, groups)
+            answers_by_run.append(encode_answers(index_by_item, tables, run.judge))
+        mark_ordered_only(benchmark, all_columns)
+        for index, run in enumerate(benchmark.runs):
             self._folder.put(f"{name}/runs/{index}", all_columns[run.scored.name])
-        comparisons = self._compare_runs(outcomes)
-        for index, by_other in comparisons.items():
-            encoded = {
-                str(other_index): {
+        comparisons = self._compare_runs(outcomes_by_run)
+        self._write_comparisons(comparisons, browser_data)
+        headline_group = benchmark.headline.group if benchmark.headline else ""
+        if headline_group in self._items.groups:
+            is_member = self._items.groups[headline_group].to_list()
+        else:
+            is_member = [True] * len(index_by_item)
+        best_runs = select_best_two(benchmark, all_columns, is_member)
+        highlights = find_highlights(benchmark, best_runs, headline_group, is_member)
+        browser_data.highlights[name] = [highlight for highlight in highlights if highlight.items]
+        self._folder.put(f"{name}/settings", [self._flatten_answer_settings(run) for run in benchmark.runs])
+        requests_by_protocol = {protocol: group_requests(table) for protocol, table in requests.items()}
+        self._write_list("items", self._encode_items(requests_by_protocol, answers_by_run))
+        initial_state = choose_initial_state(name, browser_data.highlights[name], self._items.ids, has_media)
+        return self._make_catalog_entry(all_columns, comparisons, initial_state)
+
+    def _write_comparisons(
+        self, comparisons: Mapping[int, Mapping[int, MetricComparison]], browser_data: BrowserData
+    ) -> None:
+        """Write the comparisons of each run, and add those by the headline metric to the browser data."""
+        runs, headline = self._benchmark.runs, self._benchmark.headline
+        for index, comparison_by_index in comparisons.items():
+            encoded_comparisons = {}
+            for other_index, comparison in comparison_by_index.items():
+                encoded_comparisons[str(other_index)] = {
                     "metric": comparison.metric,
-                    "test": display_text(comparison.test),
+                    "test": display_text(comparison.task),
                     "level": self._level,
                     **asdict(comparison.comparison),
                 }
-                for other_index, comparison in by_other.items()
-            }
-            self._folder.put(f"{name}/comparisons/{index}", encoded)
-            for other_index, comparison in by_other.items():
-                if entry.headline and comparison.metric == entry.headline.metric:
-                    written.leads[entry.runs[index].scored.name, entry.runs[other_index].scored.name] = (
-                        comparison.comparison
-                    )
-        main_group = entry.headline.group if entry.headline else ""
-        is_member = (
-            self._items.groups[main_group].to_list() if main_group in self._items.groups else [True] * len(numbers)
-        )
-        best = select_best_two(entry, all_columns, is_member)
-        written.highlights[name] = [
-            highlight for highlight in find_highlights(entry, best, main_group, is_member) if highlight.items
-        ]
-        self._folder.put(f"{name}/settings", [self._settings(run) for run in entry.runs])
-        requests_by_protocol = {protocol: group_requests(table) for protocol, table in requests.items()}
-        self._write_list("items", self._encode_items(requests_by_protocol, answers))
-        initial_state = choose_initial_state(name, written.highlights[name], self._items.ids, has_media)
-        return self._catalog_entry(all_columns, comparisons, initial_state)
+                if headline and comparison.metric == headline.metric:
+                    run_names = (runs[index].scored.name, runs[other_index].scored.name)
+                    browser_data.paired_comparisons[run_names] = comparison.comparison
+            self._folder.put(f"{self._name}/comparisons/{index}", encoded_comparisons)
 
-    def _write_items(self, media: Media) -> list[bool]:
+    def _write_items(self, get_clip_address: ClipAddress) -> list[bool]:
         """Write items, clips, search texts and frames; return for each item whether its clip has a file."""
-        clips = self._clips.objects(media)
+        clips = self._clips.build_objects(get_clip_address)
         missing = "".join("0" if clip["status"] == "ok" else "1" for clip in clips)
-        index = self._items.index(self._clips.positions) | {"missing": missing}
+        index = self._items.build_index(self._clips.positions) | {"missing": missing}
         self._folder.put(f"{self._name}/index", index)
-        self._write_list("labels", map(ENCODE, self._items.labels()))
-        self._write_list("clips", map(ENCODE, clips))
+        self._write_list("labels", map(encode_json, self._items.labels()))
+        self._write_list("clips", map(encode_json, clips))
         self._folder.put(f"{self._name}/texts", self._items.search_texts())
         for sampling in self._samplings:
             plan = read_table(self._results.frames(self._name, sampling), FRAME_PLAN)
-            frames = list(self._clips.frames(plan))
+            frames = list(self._clips.build_frames(plan))
             self._folder.put(f"{self._name}/indices/{sampling}", [clip_frames.pop("indices") for clip_frames in frames])
-            self._write_list(f"frames/{sampling}", map(ENCODE, frames))
+            self._write_list(f"frames/{sampling}", map(encode_json, frames))
         return [bool(clips[position]["media"]) for position in index["clip"]]
 
-    def _read(self, run: ReportedRun, numbers: Mapping[str, int]) -> RunTables:
-        """Return the tables of a run, by its extractors or its judge; reject answers about unknown items."""
+    def _read_run(self, run: ReportedRun, index_by_item: Mapping[str, int]) -> RunTables:
+        """Return the tables of a run; raise a UserError if an answer is about an unknown item."""
         results, scored = self._results, run.scored
-        responses = read_table(results.responses(scored.run), RESPONSES, without=("prompt_sha256", "key"))
-        unknown = next((item for item in responses["item_id"].unique(maintain_order=True) if item not in numbers), "")
-        if unknown:
+        responses = read_table(results.responses(scored.run), RESPONSES, skipped_columns=("prompt_sha256", "key"))
+        unknown_item = next(
+            (item for item in responses["item_id"].unique(maintain_order=True) if item not in index_by_item), ""
+        )
+        if unknown_item:
             raise UserError(
-                f"{results.responses(scored.run)}: an answer is about item '{display_text(unknown)}', which is not in "
-                f"{results.items(self._name)}. Delete the file and run snakemake again."
+                f"{results.responses(scored.run)}: an answer is about item '{display_text(unknown_item)}', which is "
+                f"not in {results.items(self._name)}. Delete the file and run snakemake again."
             )
         robust, authors = (
-            read_table(results.verdicts(scored.run, extractor), VERDICTS) for extractor in extractors_of(run)
+            read_table(results.verdicts(scored.run, extractor), VERDICTS) for extractor in get_extractor_names(run)
         )
         replies = read_table(results.judge_responses(scored.run, run.judge), RESPONSES) if run.judge else None
         return RunTables(responses, robust, authors, replies)
 
     def _compare_runs(self, outcomes: Sequence[Mapping[str, pl.DataFrame]]) -> dict[int, dict[int, MetricComparison]]:
-        """Compare runs with the same protocol and sampling by the headline metric; return results by both indices."""
-        settings = [(run.scored.run.protocol, run.scored.run.sampling) for run in self._entry.runs]
+        """Compare runs with the same protocol and sampling by the headline metric.
+
+        Return index of the first run -> index of the second run -> comparison.
+        """
+        settings = [(run.scored.run.protocol, run.scored.run.sampling) for run in self._benchmark.runs]
         comparisons: dict[int, dict[int, MetricComparison]] = {}
         for first, second in permutations(range(len(settings)), 2):
             if settings[first] == settings[second]:
-                scores = load_scores(self._name).SCORES[self._entry.forms[settings[first][0]]]
+                scores = load_scores(self._name).SCORES[self._benchmark.forms[settings[first][0]]]
                 comparison = compare_headline(scores, outcomes[first], outcomes[second], self._level)
                 if comparison is not None:
                     comparisons.setdefault(first, {})[second] = comparison
         return comparisons
 
-    def _settings(self, run: ReportedRun) -> dict[str, str]:
-        """Return the settings of a run's answers by dotted names, for the comparison of two runs."""
+    def _flatten_answer_settings(self, run: ReportedRun) -> dict[str, str]:
+        """Return the settings of a run's answers by dotted names. The browser compares those of two runs."""
         content = self._run_settings[run.run].model_dump(mode="json")
         answers = flatten_settings(content.get("answers", {}))
         texts = {display_text(name): display_text(to_text(value)) for name, value in answers if name != "benchmark"}
         return texts | {"extractor": display_text(run.judge or "robust")}
 
-    def _encode_items(self, requests: Requests, answers: Sequence[Mapping[int, str]]) -> Iterator[str]:
-        """Yield each item as JSON, and insert its answers, which are already JSON."""
-        for number, item in enumerate(self._items.objects(requests)):
-            runs = ",".join(
-                f'"{index}":{by_number[number]}' for index, by_number in enumerate(answers) if number in by_number
+    def _encode_items(self, requests: RequestsByProtocol, answers_by_run: Sequence[Mapping[int, str]]) -> Iterator[str]:
+        """Yield each item as JSON, with the answers of all runs, which are already encoded."""
+        for item_index, item in enumerate(self._items.build_objects(requests)):
+            encoded_answers = ",".join(
+                f'"{run_index}":{answers_by_item[item_index]}'
+                for run_index, answers_by_item in enumerate(answers_by_run)
+                if item_index in answers_by_item
             )
-            yield f'{ENCODE(item)[:-1]}{"," if item else ""}"answers":{{{runs}}}}}'
+            item_start = encode_json(item)[:-1]  # without the closing brace
+            yield f'{item_start}{"," if item else ""}"answers":{{{encoded_answers}}}}}'
 
     def _write_list(self, kind: str, entries: Iterable[str]) -> None:
         """Write a list of JSON values in chunks."""
-        remaining, index = iter(entries), 0
-        while chunk := ",".join(islice(remaining, CHUNK)):
+        entry_iterator, index = iter(entries), 0
+        while chunk := ",".join(islice(entry_iterator, CHUNK_SIZE)):
             self._folder.put_encoded(f"{self._name}/{kind}/{index}", f"[{chunk}]")
             index += 1
 
-    def _catalog_entry(
+    def _make_catalog_entry(
         self,
         all_columns: Mapping[str, dict[str, Any]],
         comparisons: Mapping[int, Mapping[int, MetricComparison]],
@@ -241,22 +260,22 @@ class BenchmarkWriter:
                 "extractor": run.judge or "robust",
                 "comparable": list(comparisons.get(index, ())),
             }
-            for index, run in enumerate(self._entry.runs)
+            for index, run in enumerate(self._benchmark.runs)
         ]
         return {
             "name": self._name,
-            "title": display_text(self._entry.title),
+            "title": display_text(self._benchmark.title),
             "items": len(self._items.ids),
             "tasks": self._items.tasks,
             "groups": list(self._items.groups),
             "group_names": {
                 group: display_text(name)
-                for group, name in read_table_names(self._entry, self._run_settings).groups.items()
+                for group, name in read_table_names(self._benchmark, self._run_settings).groups.items()
             },
             "samplings": self._samplings,
-            "redistribution": display_text(self._entry.redistribution),
+            "redistribution": display_text(self._benchmark.redistribution),
             "runs": runs,
-            "metric": self._entry.headline.metric if self._entry.headline else "",
+            "metric": self._benchmark.headline.metric if self._benchmark.headline else "",
             "initial_state": {name: display_text(text) for name, text in initial_state.items()},
-            "protocols": {name: {"form": form} for name, form in self._entry.forms.items()},
+            "protocols": {name: {"form": form} for name, form in self._benchmark.forms.items()},
         }

@@ -1,4 +1,4 @@
-"""Compute the content of the first page: rankings, our numbers against the published ones, and highlights."""
+"""Compute the content of the first page: rankings, comparisons with published numbers, and highlights."""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from reprise.core.paths import OVERVIEW, Run
-from reprise.media.ablations import FIRST, REVERSED, SHUFFLED
+from reprise.media.ablations import REVERSED, SHUFFLED
 from reprise.report.folder import finite_or_none
 from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun, model_page
-from reprise.report.runs import NONE, RATING
+from reprise.report.runs import NO_SIGN, RATING
 from reprise.stats.paired import PairedComparison
 from reprise.tables.builder import NumberLink
 from reprise.tables.measurements import subject_name
@@ -19,16 +19,15 @@ from reprise.tables.reproduction import REPRODUCTION_SCHEMA, VERDICT_NAMES
 
 MIN_PRINTED_P = 0.001
 NO_BREAK = "\N{NO-BREAK SPACE}"
-MAX_MODELS = 6  # models in a chart; the table of all models has the rest
-ABLATIONS = (SHUFFLED, REVERSED, FIRST)  # ablations to compare a run with, by preference
+MAX_MODELS = 6  # models in a chart; the overview shows all models
 Columns = Mapping[str, Any]
-Leads = Mapping[tuple[str, str], PairedComparison]
-"""two runs -> the first minus the second by their benchmark's headline metric, as a share of 1"""
-BrowserState = dict[str, str]  # the state of the item browser in its address
+PairedComparisons = Mapping[tuple[str, str], PairedComparison]
+"""Two runs -> the difference of the first and the second by the headline metric, as a share of 1."""
+BrowserState = dict[str, str]  # names and values in the address of the item browser
 
 
 class RankingEntry(NamedTuple):
-    """A model's number in the chart of a benchmark."""
+    """A model's number in the ranking of a benchmark."""
 
     run: str  # the run and its judge; empty for a published number
     label: str
@@ -43,14 +42,14 @@ class RankingEntry(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """The chart of a benchmark's models, the best first."""
+    """The ranking of a benchmark's models for a chart, the best model first."""
 
     benchmark: ReportedBenchmark
     headline: Headline
     entries: list[RankingEntry]
-    omitted: int  # number of models that are not in the chart
+    omitted_count: int  # number of models that the chart leaves out
     chance: float | None
-    summary: str  # a sentence on the best model and its lead
+    summary: str  # a sentence about the best model and its lead over the second
 
     def percent(self, value: float) -> float:
         """Return the position of a value in percent of the chart's width."""
@@ -58,68 +57,73 @@ class Ranking(NamedTuple):
 
 
 class PaperComparison(NamedTuple):
-    """Our numbers of a benchmark against the published ones."""
+    """Comparison of a benchmark's measured and published numbers, for a chart."""
 
     title: str
     points: list[tuple[float, float, str]]
     """the published number and ours, each in percent of the chart, and the verdict as a CSS class"""
-    counts: dict[str, int]  # verdict -> number of numbers
+    counts: dict[str, int]  # verdict -> how many numbers have this verdict
 
 
 def build_ranking(
     benchmark: ReportedBenchmark,
-    tidy: Iterable[Mapping[str, Any]],
+    tidy_rows: Iterable[Mapping[str, Any]],
     chance: float | None,
     references: Container[str],
     link: NumberLink,
-    leads: Leads,
+    comparisons: PairedComparisons,
 ) -> Ranking | None:
-    """Return the chart of a benchmark from the rows of the overview; None if it has no number."""
-    main = benchmark.headline
-    if main is None:
+    """Return the ranking of a benchmark from the rows of the overview, or None if the overview has no number."""
+    headline = benchmark.headline
+    if headline is None:
         return None
-    headline_columns = {"table": f"{benchmark.name}/{OVERVIEW}", "metric": main.metric, "group": main.group}
+    headline_columns = {"table": f"{benchmark.name}/{OVERVIEW}", "metric": headline.metric, "group": headline.group}
     rows = [
         row
-        for row in tidy
+        for row in tidy_rows
         if all(row.get(name) == value for name, value in headline_columns.items())
         and row.get("convention") != "authors"
         and finite_or_none(row.get("value")) is not None
     ]
     models = [Run.parse(row["run"]).model if row.get("run") else "" for row in rows]
-    candidates = [row["value"] for row, model in zip(rows, models, strict=True) if model and model not in references]
-    places = [
+    competing_values = [
+        row["value"] for row, model in zip(rows, models, strict=True) if model and model not in references
+    ]
+    entries = [
         RankingEntry(
             run=subject_name(row) if model else "",
             label=row["row"],
             page=model_page(model) if model else "",
-            link=link(subject_name(row), main.metric, main.group) if model else "",
+            link=link(subject_name(row), headline.metric, headline.group) if model else "",
             value=row["value"],
             low=finite_or_none(row.get("low")),
             high=finite_or_none(row.get("high")),
             published=finite_or_none(row.get("published")),
             is_reference=model in references,
-            is_best=bool(candidates) and model != "" and model not in references and row["value"] == max(candidates),
+            is_best=model != "" and model not in references and row["value"] == max(competing_values),
         )
         for row, model in zip(rows, models, strict=True)
     ]
-    places.sort(key=lambda place: -place.value)
-    words = _summarize(places, benchmark, leads)
-    return Ranking(benchmark, main, places[:MAX_MODELS], len(places[MAX_MODELS:]), chance, words) if places else None
+    if not entries:
+        return None
+    entries.sort(key=lambda entry: -entry.value)
+    summary = _summarize(entries, benchmark, comparisons)
+    return Ranking(benchmark, headline, entries[:MAX_MODELS], len(entries[MAX_MODELS:]), chance, summary)
 
 
-def _summarize(places: Sequence[RankingEntry], benchmark: ReportedBenchmark, leads: Leads) -> str:
-    ours = [place for place in places if place.run and not place.is_reference]
-    if not ours:
+def _summarize(entries: Sequence[RankingEntry], benchmark: ReportedBenchmark, comparisons: PairedComparisons) -> str:
+    """Return a sentence about the best evaluated model and its lead over the second."""
+    evaluated_entries = [entry for entry in entries if entry.run and not entry.is_reference]
+    if not evaluated_entries:
         return "No model of this suite has been evaluated; the numbers are published ones or those of baselines."
-    first, *rest = ours
-    if not rest:
-        return f"Only {first.label} was evaluated."
+    if len(evaluated_entries) == 1:
+        return f"Only {evaluated_entries[0].label} was evaluated."
+    first, second, *_ = evaluated_entries
     decimals = benchmark.headline.decimals if benchmark.headline else 1
-    text = f"{first.label} is {first.value - rest[0].value:.{decimals}f} above {rest[0].label}"
-    if first.run.split("/")[:3] != rest[0].run.split("/")[:3]:
+    text = f"{first.label} is {first.value - second.value:.{decimals}f} above {second.label}"
+    if first.run.split("/")[:3] != second.run.split("/")[:3]:
         return f"{text}, which was evaluated with another protocol or sampling."
-    lead = leads.get((first.run, rest[0].run))
+    lead = comparisons.get((first.run, second.run))
     if lead is None:
         return f"{text}."
     bounds = [benchmark.scale * end for end in (lead.low, lead.high) if end is not None]
@@ -129,7 +133,7 @@ def _summarize(places: Sequence[RankingEntry], benchmark: ReportedBenchmark, lea
 
 
 def compare_with_papers(path: Path, benchmarks: Sequence[ReportedBenchmark]) -> Iterator[PaperComparison]:
-    """Yield for each benchmark the numbers that a paper also prints, on the benchmark's scale."""
+    """Yield the comparison of each benchmark that has measured numbers which its paper publishes too."""
     cells = pl.read_csv(path, schema=REPRODUCTION_SCHEMA).filter(
         pl.col("ours").is_finite() & pl.col("published").is_finite()
     )
@@ -154,17 +158,18 @@ def compare_with_papers(path: Path, benchmarks: Sequence[ReportedBenchmark]) -> 
 
 
 class Highlight(NamedTuple):
-    """A kind of notable items, with the state of the item browser that shows them."""
+    """Items worth a look, with the state in which the item browser shows them."""
 
     description: str
     state: BrowserState
-    items: Sequence[int]
+    items: Sequence[int]  # indices of the items
 
 
-def mark_time_dependent(entry: ReportedBenchmark, columns: Mapping[str, dict[str, Any]]) -> None:
-    """Mark in each run's columns the items that are right as planned and wrong under every temporal ablation."""
-    for run in entry.runs:
-        ablations = [columns[name] for name in run.ablations.values()]
+def mark_ordered_only(benchmark: ReportedBenchmark, columns: Mapping[str, dict[str, Any]]) -> None:
+    """Mark in each run's columns the items that are right as planned and wrong both shuffled and reversed."""
+    for run in benchmark.runs:
+        has_both = {SHUFFLED, REVERSED} <= run.ablations.keys()
+        ablations = [columns[run.ablations[name]] for name in (SHUFFLED, REVERSED)] if has_both else []
         run_columns = columns[run.scored.name]
         metrics = run_columns["fixed"] if RATING not in run_columns else {RATING: run_columns[RATING]}
         for metric, signs in metrics.items() if ablations else ():
@@ -179,97 +184,104 @@ def mark_time_dependent(entry: ReportedBenchmark, columns: Mapping[str, dict[str
 
 
 class ItemScores(NamedTuple):
-    """A run with a value for each item, larger for a better answer; None if the item does not count."""
+    """A run with a value for each item. Better answers have larger values; items that do not count have None."""
 
     run: ReportedRun
     columns: Columns
     metric: str
     values: list[int | None]
 
-    def ahead_of(self, other: "ItemScores") -> list[int]:
-        """Return the items on which this run has a higher value."""
+    def find_better_items(self, other: "ItemScores") -> list[int]:
+        """Return the items on which this run has a higher value than another run."""
         pairs = enumerate(zip(self.values, other.values, strict=True))
-        return [item for item, (left, right) in pairs if left is not None and right is not None and left > right]
+        return [
+            item
+            for item, (own_value, other_value) in pairs
+            if own_value is not None and other_value is not None and own_value > other_value
+        ]
 
 
 def select_best_two(
-    entry: ReportedBenchmark, columns: Mapping[str, Columns], is_member: Sequence[bool]
+    benchmark: ReportedBenchmark, columns: Mapping[str, Columns], is_member: Sequence[bool]
 ) -> list[ItemScores]:
-    """Return the best run of each of the two best models, by the items of the headline's group."""
+    """Return the best run of each of the two best models, over the items of the headline's group."""
     ordered = sorted(
-        _item_scores(entry, columns, is_member), key=lambda scores: sum(filter(None, scores.values)), reverse=True
+        _item_scores(benchmark, columns, is_member), key=lambda scores: sum(filter(None, scores.values)), reverse=True
     )
-    by_model = {scores.run.scored.run.model: scores for scores in reversed(ordered)}
-    return [scores for scores in ordered if by_model[scores.run.scored.run.model] is scores][:2]
+    best_by_model = {scores.run.scored.run.model: scores for scores in reversed(ordered)}
+    return [scores for scores in ordered if best_by_model[scores.run.scored.run.model] is scores][:2]
 
 
 def find_highlights(
-    entry: ReportedBenchmark, best: Sequence[ItemScores], group: str, is_member: Sequence[bool]
+    benchmark: ReportedBenchmark, best_runs: Sequence[ItemScores], group: str, is_member: Sequence[bool]
 ) -> Iterator[Highlight]:
-    """Yield highlights of a group of items, the strongest evidence first."""
-    for first in best[:1]:
-        label, columns = first.run.label, first.columns
-        state = {"b": entry.name, "group": group, "run": first.run.scored.name, "metric": first.metric}
-        marks = columns.get("temporal", {}).get(first.metric, "")
-        ablation = next((first.run.ablations[name] for name in ABLATIONS if name in first.run.ablations), "")
-        yield Highlight(
-            f"{label} right only with time",
-            state | {"other": ablation, "show": "temporal"},
-            _positions(marks, "1", is_member),
-        )
-        for second in best[1:]:
-            comparison, second_label = state | {"other": second.run.scored.name}, second.run.label
-            better, worse = comparison | {"show": "better"}, comparison | {"show": "worse"}
-            yield Highlight(f"{label} right where {second_label} is wrong", better, first.ahead_of(second))
-            yield Highlight(f"{second_label} right where {label} is wrong", worse, second.ahead_of(first))
-        unparsed = _positions(columns["state"], "u", is_member)
-        yield Highlight(f"answers of {label} that could not be parsed", state | {"show": "unparsed"}, unparsed)
+    """Yield highlights of the best runs within a group of items, the strongest evidence first."""
+    if not best_runs:
+        return
+    first = best_runs[0]
+    label, columns = first.run.label, first.columns
+    state = {"b": benchmark.name, "group": group, "run": first.run.scored.name, "metric": first.metric}
+    marks = columns.get("temporal", {}).get(first.metric, "")
+    yield Highlight(
+        f"{label} right only in the planned order",
+        state | {"other": first.run.ablations.get(SHUFFLED, ""), "show": "temporal"},
+        _find_items(marks, "1", is_member),
+    )
+    for second in best_runs[1:]:
+        comparison, second_label = state | {"other": second.run.scored.name}, second.run.label
+        better, worse = comparison | {"show": "better"}, comparison | {"show": "worse"}
+        yield Highlight(f"{label} right where {second_label} is wrong", better, first.find_better_items(second))
+        yield Highlight(f"{second_label} right where {label} is wrong", worse, second.find_better_items(first))
+    unparsed = _find_items(columns["state"], "u", is_member)
+    yield Highlight(f"answers of {label} that could not be parsed", state | {"show": "unparsed"}, unparsed)
 
 
-def _positions(signs: str, sign: str, is_member: Sequence[bool]) -> list[int]:
+def _find_items(signs: str, sign: str, is_member: Sequence[bool]) -> list[int]:
     return [position for position, character in enumerate(signs) if character == sign and is_member[position]]
 
 
 def choose_initial_state(
     name: str, highlights: Sequence[Highlight], ids: Sequence[str], has_media: Sequence[bool]
 ) -> BrowserState:
-    """Return the state in which the item browser opens: at the first highlight, else at the first item.
+    """Return the state in which the item browser opens: the first highlight, or else the first item.
 
     Items whose clip has a file are preferred.
     """
-    candidates = [(highlight.state, item) for highlight in highlights for item in highlight.items] or [
-        ({"b": name}, item) for item in range(len(ids))
-    ]
-    for state, item in [candidate for candidate in candidates if has_media[candidate[1]]] or candidates:
-        return state | {"item": ids[item]}
-    return {}
+    candidates = [(highlight.state, item) for highlight in highlights for item in highlight.items]
+    candidates = candidates or [({"b": name}, item) for item in range(len(ids))]
+    candidates = [(state, item) for state, item in candidates if has_media[item]] or candidates
+    if not candidates:
+        return {}
+    state, item = candidates[0]
+    return state | {"item": ids[item]}
 
 
 def _item_scores(
-    entry: ReportedBenchmark, columns: Mapping[str, Columns], is_member: Sequence[bool]
+    benchmark: ReportedBenchmark, columns: Mapping[str, Columns], is_member: Sequence[bool]
 ) -> Iterator[ItemScores]:
-    """Yield the values of runs with the same protocol and sampling: the headline's, else those of other runs.
+    """Yield the item scores of all runs that have one protocol and sampling.
 
-    Protocols and samplings with several models are preferred.
+    The protocol and sampling of the headline are preferred, but those of several models precede those of one model.
     """
-    by_run = {run.run: run for run in reversed(entry.runs) if not run.reference}
-    candidates = [run for run in entry.runs if by_run.get(run.run) is run]  # only the first of several judges
-    main = entry.headline
-    settings = [(main.protocol, main.sampling)] if main else []
+    first_by_run = {run.run: run for run in reversed(benchmark.runs) if not run.reference}
+    # Of a run with several judges, only the first judge counts.
+    candidates = [run for run in benchmark.runs if first_by_run.get(run.run) is run]
+    headline = benchmark.headline
+    settings = [(headline.protocol, headline.sampling)] if headline else []
     settings += [(run.scored.run.protocol, run.scored.run.sampling) for run in candidates]
     groups = [
         [run for run in candidates if (run.scored.run.protocol, run.scored.run.sampling) == setting]
         for setting in settings
     ]
-    comparable = (runs for runs in groups if len({run.scored.run.model for run in runs}) > 1)
-    for run in next(comparable, next(filter(None, groups), [])):
+    groups_of_models = (runs for runs in groups if len({run.scored.run.model for run in runs}) > 1)
+    for run in next(groups_of_models, next(filter(None, groups), [])):
         run_columns = columns[run.scored.name]
         names = [RATING] if RATING in run_columns else sorted(run_columns["fixed"])
-        metric = main.metric if main and main.metric in names else next(iter(names), "")
+        metric = headline.metric if headline and headline.metric in names else next(iter(names), "")
         if metric:
             signs = run_columns[RATING] if metric == RATING else run_columns["fixed"][metric]
             values = [
-                int(sign) if sign != NONE and is_counted else None
+                int(sign) if sign != NO_SIGN and is_counted else None
                 for sign, is_counted in zip(signs, is_member, strict=True)
             ]
             yield ItemScores(run, run_columns, metric, values)

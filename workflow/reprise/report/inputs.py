@@ -1,4 +1,4 @@
-"""List the files that the report is built from: those of a suite, and the report's fixed files and templates."""
+"""List the files that the report is built from: results of the suite, fixed files and templates."""
 
 from pathlib import Path
 
@@ -18,13 +18,13 @@ from reprise.tables.render.html import CSS
 FIGURE_KINDS = ("svg", "png", "pdf", "csv")
 # Files of each model's temporal profile. The profile of all models has no list of items.
 PROFILE_KINDS = (*FIGURE_KINDS, "items.csv")
-SITE = Path(__file__).with_name("site")
-TEMPLATES = Path(__file__).with_name("templates")
-BROWSER = "items.html"
+SITE_FOLDER = Path(__file__).with_name("site")
+TEMPLATES_FOLDER = Path(__file__).with_name("templates")
+BROWSER_PAGE = "items.html"
 
 
 def list_inputs(key: ReportKey, results: Results) -> list[Path]:
-    """Return the files of a suite that its report is built from."""
+    """Return the results of the suite that its report is built from."""
     paths = [results.folder / "sources" / "missing.md"]
     paths += [reproduction_file("html"), reproduction_file("csv")] if key.show_published else []
     if key.temporal:
@@ -50,32 +50,32 @@ def list_inputs(key: ReportKey, results: Results) -> list[Path]:
             if scored.judge:
                 paths += [results.judge_requests(scored.run), results.judge_responses(scored.run, scored.judge)]
             paths.append(results.metrics(scored))
-            paths += [results.verdicts(scored.run, extractor) for extractor in extractors_of(run)]
-            paths += problem_files(run, results)
+            paths += [results.verdicts(scored.run, extractor) for extractor in get_extractor_names(run)]
+            paths += list_problem_files(run, results)
     return paths
 
 
-def extractors_of(run: ReportedRun) -> tuple[str, str]:
-    """Return the names of a run's verdicts by the robust and the authors' extractor; a judge has names of its own."""
+def get_extractor_names(run: ReportedRun) -> tuple[str, str]:
+    """Return the names of a run's two verdict files: by the robust extractor, and by the authors' extractor."""
     return (run.judge, f"{run.judge}.authors") if run.judge else ("robust", "authors")
 
 
-def problem_files(run: ReportedRun, results: Results) -> list[Path]:
+def list_problem_files(run: ReportedRun, results: Results) -> list[Path]:
     """Return the files with the problems of imported answers and ratings."""
     answer_problems = [results.import_problems(ScoredRun(run.scored.run))] if run.imported else []
     return answer_problems + ([results.import_problems(run.scored)] if run.imported_ratings else [])
 
 
-def site_files() -> dict[str, Path]:
-    """Return the fixed files by their names in the report: the item browser at the top, its files in `assets/`."""
+def list_site_files() -> dict[str, Path]:
+    """Return the fixed files by their names in the report: the item browser, and other files in `assets/`."""
     files = {"assets/tables.css": CSS}
-    for path in sorted(SITE.rglob("*")):
-        name = path.relative_to(SITE).as_posix()
+    for path in sorted(SITE_FOLDER.rglob("*")):
+        name = path.relative_to(SITE_FOLDER).as_posix()
         if path.is_file():
-            files[name if name == BROWSER else f"assets/{name}"] = path
+            files[name if name == BROWSER_PAGE else f"assets/{name}"] = path
     return files
 
 
-def fixed_files() -> dict[str, Path]:
-    """Return the fixed files and the templates by name; the report's key has their digests."""
-    return site_files() | {f"templates/{path.name}": path for path in sorted(TEMPLATES.glob("*.html"))}
+def list_fixed_files() -> dict[str, Path]:
+    """Return the fixed files and the templates by name. The report's key records their digests."""
+    return list_site_files() | {f"templates/{path.name}": path for path in sorted(TEMPLATES_FOLDER.glob("*.html"))}

@@ -1,6 +1,6 @@
 """Convert the items of a benchmark, their clips and their answers to the objects of the item browser."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import Any
 
@@ -9,23 +9,23 @@ import polars as pl
 from reprise.benchmarks.prompts import FRAME_COUNT_MARKER, FRAMES_MARKER
 from reprise.benchmarks.registry import load_analyses, load_scores
 from reprise.benchmarks.scoring import add_analysis_groups
-from reprise.report.folder import ENCODE, display_text, finite_or_none, without_empty
+from reprise.report.folder import display_text, drop_empty_values, encode_json, finite_or_none
 from reprise.report.runs import RunTables
 
-MAX_LABEL = 120
-MAX_SEARCH_TEXT = 4000  # characters of an item that the search covers
+MAX_LABEL_CHARS = 120
+MAX_SEARCH_CHARS = 4000  # characters of an item that the search covers
 REQUEST_COLUMNS = ["item_id", "role"]
 ANSWER_COLUMNS = ("role", "text", "scores", "error", "message", "frames_shown", "tokens_in", "tokens_out")
-# The page shows scores and the name of the authors' extractor anyway, so these two rules are left empty.
+# The page does not repeat the rules `score` and `authors`, because it shows scores and extractors anyway.
 EXTRACTED_BY = pl.col("extracted_by").replace(["score", "authors"], "").alias("extracted_by")
 VERDICT_COLUMNS = ("value", "score", "right", "unparsed", "failed", "extracted_by", "reply")
 
-Requests = Mapping[str, Mapping[str, list[dict[str, Any]]]]  # protocol -> item -> its requests
-Media = Callable[[Mapping[str, Any]], str]  # a clip's row of the manifest -> the address of its video
+RequestsByProtocol = Mapping[str, Mapping[str, list[dict[str, Any]]]]  # protocol -> item -> its requests
+ClipAddress = Callable[[Mapping[str, Any]], str]  # row of a clip in the manifest -> address of its video
 
 
 class Items:
-    """The items of a benchmark, with their groups."""
+    """Items of a benchmark, with their groups."""
 
     def __init__(self, benchmark: str, items: pl.DataFrame, clip_metadata: pl.DataFrame | None) -> None:
         self._table = items
@@ -33,34 +33,37 @@ class Items:
         self.tasks: list[str] = items["task"].unique(maintain_order=True).to_list()
         analyses = load_analyses(benchmark)
         self.grouped = items.drop("texts") if analyses is None else add_analysis_groups(items, clip_metadata, analyses)
-        """the items without texts, with the groups of analyses"""
-        # The groups in the column of the items, and those that the scores define.
+        """table of the items without texts, with the groups that analyses add"""
         names = self.grouped["groups"].explode().drop_nulls().unique(maintain_order=True).to_list()
-        members = {name: pl.col("groups").list.contains(name) for name in names} | dict(load_scores(benchmark).GROUPS)
+        expression_by_group = {name: pl.col("groups").list.contains(name) for name in names}
+        expression_by_group |= dict(load_scores(benchmark).GROUPS)
         self.groups: dict[str, pl.Series] = {}  # group -> whether it contains each item
-        for name in [name for name in members if name not in self.tasks]:
-            is_member = self.grouped.select("item_id", is_member=members[name])["is_member"].fill_null(False)
+        for name in [name for name in expression_by_group if name not in self.tasks]:
+            is_member = self.grouped.select("item_id", is_member=expression_by_group[name])["is_member"].fill_null(
+                False
+            )
             if is_member.any():
                 self.groups[name] = is_member
 
-    def index(self, clips: Mapping[str, int]) -> dict[str, Any]:
-        """Return the columns that filter the items, with references to tasks, clusters, groups and clips by index."""
+    def build_index(self, clip_positions: Mapping[str, int]) -> dict[str, Any]:
+        """Return the columns by which the browser filters items. Tasks, clusters, groups and clips are indices."""
         task_indices = {task: index for index, task in enumerate(self.tasks)}
         cluster_indices = {
             cluster: index for index, cluster in enumerate(self._table["cluster"].unique(maintain_order=True))
         }
-        members: list[list[int]] = [[] for _ in self.ids]
-        for index, is_member in enumerate(self.groups.values()):
-            for number in is_member.arg_true().to_list():
-                members[number].append(index)
-        group_sets = {groups: index for index, groups in enumerate(dict.fromkeys(map(tuple, members)))}
+        groups_by_item: list[list[int]] = [[] for _ in self.ids]
+        for group_index, is_member in enumerate(self.groups.values()):
+            for item_index in is_member.arg_true().to_list():
+                groups_by_item[item_index].append(group_index)
+        # Many items have the same set of groups, so each set is stored once.
+        group_sets = {groups: index for index, groups in enumerate(dict.fromkeys(map(tuple, groups_by_item)))}
         return {
             "id": [display_text(name) for name in self.ids],
             "task": [task_indices[task] for task in self._table["task"]],
             "cluster": [cluster_indices[cluster] for cluster in self._table["cluster"]],
             "group_sets": list(group_sets),
-            "group_set": [group_sets[tuple(groups)] for groups in members],  # index of each item's set of groups
-            "clip": [clips[name] for name in self._table["clip_id"]],
+            "group_set": [group_sets[tuple(groups)] for groups in groups_by_item],
+            "clip": [clip_positions[name] for name in self._table["clip_id"]],
         }
 
     def labels(self) -> Iterator[str]:
@@ -68,15 +71,15 @@ class Items:
         return starmap(_label, self._table.select("texts", "answer").iter_rows())
 
     def search_texts(self) -> dict[str, Any]:
-        """Return the lower-case text of each item that the search covers."""
+        """Return the text of each item that the search covers, in lower case."""
         rows = self._table.select("texts", "answer").iter_rows()
         texts = ("\n".join([*(entry["text"] for entry in entries), answer]) for entries, answer in rows)
-        return {"text": [display_text(text)[:MAX_SEARCH_TEXT].lower() for text in texts]}
+        return {"text": [display_text(text)[:MAX_SEARCH_CHARS].lower() for text in texts]}
 
-    def objects(self, requests: Requests) -> Iterator[dict[str, Any]]:
+    def build_objects(self, requests: RequestsByProtocol) -> Iterator[dict[str, Any]]:
         """Yield each item as an object without its answers."""
         for row in self._table.iter_rows(named=True):
-            yield without_empty(
+            yield drop_empty_values(
                 {
                     "texts": [{"name": text["name"], "text": display_text(text["text"])} for text in row["texts"]],
                     "answer": display_text(row["answer"]),
@@ -92,13 +95,13 @@ class Items:
 
 
 def group_requests(requests: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    """Return the requests of each item, with placeholders for its frames."""
+    """Return the requests of each item. Prompts have placeholders for the frames and their number."""
     by_item: dict[str, list[dict[str, Any]]] = {}
-    rows = requests.select("item_id", "role", "ask", "system", "prompt", "options", "expected").iter_rows()
-    for item, role, ask, system, prompt, options, expected in rows:
+    rows = requests.select("item_id", "role", "request_type", "system", "prompt", "options", "expected").iter_rows()
+    for item, role, request_type, system, prompt, options, expected in rows:
         request = {
             "role": role,
-            "ask": ask,
+            "request_type": request_type,
             "system": display_text(system.replace(FRAME_COUNT_MARKER, "{frame_count}")),
             "prompt": display_text(
                 prompt.replace(FRAME_COUNT_MARKER, "{frame_count}").replace(FRAMES_MARKER, " {frames} ")
@@ -106,19 +109,19 @@ def group_requests(requests: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
             "options": [display_text(option) for option in options],
             "expected": display_text(expected),
         }
-        by_item.setdefault(item, []).append(without_empty(request))
+        by_item.setdefault(item, []).append(drop_empty_values(request))
     return by_item
 
 
 def _label(texts: list[dict[str, str]], answer: str) -> str:
-    """Return a one-line label of an item: the start of its first text, else its answer."""
+    """Return a one-line label of an item: the start of its first text, or of its answer if it has no text."""
     text = texts[0]["text"] if texts else answer
-    line = " ".join(display_text(text[: 4 * MAX_LABEL]).split())
-    return line if len(line) <= MAX_LABEL else f"{line[: MAX_LABEL - 3]}..."
+    line = " ".join(display_text(text[: 4 * MAX_LABEL_CHARS]).split())
+    return line if len(line) <= MAX_LABEL_CHARS else f"{line[: MAX_LABEL_CHARS - 3]}..."
 
 
 class Clips:
-    """The clips of a benchmark's items, in the order of the items."""
+    """Clips of a benchmark's items, in the order of the items."""
 
     def __init__(self, items: pl.DataFrame, manifest: pl.DataFrame, clip_metadata: pl.DataFrame) -> None:
         self._ids: list[str] = items["clip_id"].unique(maintain_order=True).to_list()
@@ -126,21 +129,19 @@ class Clips:
         self._manifest = {row["clip_id"]: row for row in manifest.iter_rows(named=True)}
         self._metadata = {row["clip_id"]: row for row in clip_metadata.iter_rows(named=True)}
 
-    def objects(self, media: Media) -> list[dict[str, Any]]:
+    def build_objects(self, get_clip_address: ClipAddress) -> list[dict[str, Any]]:
         """Return each clip as an object with its status and metadata."""
         clips = []
         for name in self._ids:
-            row, metadata = (
-                self._manifest.get(name, {"status": "not fetched", "message": ""}),
-                self._metadata.get(name, {}),
-            )
+            row = self._manifest.get(name, {"status": "not fetched", "message": ""})
+            metadata = self._metadata.get(name, {})
             seconds, fps = (
                 None if metadata.get(field) is None else round(metadata[field], 3) for field in ("duration_s", "fps")
             )
             clips.append(
                 {
                     "id": display_text(name),
-                    "media": media(row) if row["status"] == "ok" else "",
+                    "media": get_clip_address(row) if row["status"] == "ok" else "",
                     "status": row["status"],
                     "message": display_text(row["message"]),
                     "seconds": seconds,
@@ -150,11 +151,11 @@ class Clips:
             )
         return clips
 
-    def frames(self, plan: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    def build_frames(self, plan: pl.DataFrame) -> Iterator[dict[str, Any]]:
         """Yield the frames of a sampling for each clip, in the order in which a model gets them.
 
-        `times` are the times of the frames in their clip. `source_clip` is the index of that clip if an ablation takes
-        the frames of another clip.
+        `times` are the times of the frames in their clip. If an ablation takes the frames of another clip,
+        `source_clip` is the index of that clip.
         """
         rows = {row["clip_id"]: row for row in plan.iter_rows(named=True)}
         for name in self._ids:
@@ -167,7 +168,10 @@ class Clips:
             }
 
     def _frame_times(self, row: Mapping[str, Any], plan_times: list[float]) -> list[float]:
-        """Return the time of each frame in its clip. The plan's times are sorted, an ablation's indices may not be."""
+        """Return the time of each frame in its clip, in the order of the indices.
+
+        The times in a frame plan are sorted. The indices may be in another order, because of an ablation.
+        """
         if row.get("shown_clip"):
             fps = self._metadata.get(row["shown_clip"], {}).get("fps") or 1.0
             return [round(index / fps, 3) for index in row["indices"]]
@@ -177,8 +181,8 @@ class Clips:
         return [times[index] for index in row["indices"]]
 
 
-def encode_answers(numbers: Mapping[str, int], run: RunTables, judge: str) -> dict[int, str]:
-    """Return the answers to each item as JSON, by the item's number."""
+def encode_answers(index_by_item: Mapping[str, int], run: RunTables, judge: str) -> dict[int, str]:
+    """Return the answers to each item as JSON, by the index of the item."""
     names = (judge, f"{judge}.authors") if judge else ("robust", "authors")
     rows = run.responses.select("item_id", *ANSWER_COLUMNS)
     for name, verdicts in zip(names, (run.robust, run.authors), strict=True):
@@ -191,14 +195,15 @@ def encode_answers(numbers: Mapping[str, int], run: RunTables, judge: str) -> di
     answers: dict[int, list[dict[str, Any]]] = {}
     for item, role, text, scores, error, message, frames, tokens_in, tokens_out, *verdict_values in rows.iter_rows():
         robust, authors = (
-            _extraction(*verdict_values[start : start + len(VERDICT_COLUMNS)]) for start in (0, len(VERDICT_COLUMNS))
+            _make_extraction(verdict_values[start : start + len(VERDICT_COLUMNS)])
+            for start in (0, len(VERDICT_COLUMNS))
         )
         # The authors' extraction is listed only if it differs.
         extractions = {names[0]: robust, names[1]: None if authors == robust else authors}
         answer = {
             "role": role,
             "text": display_text(text),
-            "scores": [_rounded(score) for score in scores or ()],
+            "scores": [_round(score) for score in scores or ()],
             "error": error,
             "message": display_text(message),
             "frames": frames,
@@ -206,19 +211,20 @@ def encode_answers(numbers: Mapping[str, int], run: RunTables, judge: str) -> di
             "tokens_out": tokens_out,
             "extractions": {name: extraction for name, extraction in extractions.items() if extraction is not None},
         }
-        answers.setdefault(numbers[item], []).append(without_empty(answer))
-    return {number: ENCODE(item_answers) for number, item_answers in answers.items()}
+        answers.setdefault(index_by_item[item], []).append(drop_empty_values(answer))
+    return {index: encode_json(item_answers) for index, item_answers in answers.items()}
 
 
-def _extraction(value: str | None, score: float | None, *rest: Any) -> dict[str, Any] | None:
-    """Return the non-empty entries of an extraction; None if there is no verdict."""
-    if value is None:
+def _make_extraction(cells: Sequence[Any]) -> dict[str, Any] | None:
+    """Return the non-empty entries of a verdict from its cells for `VERDICT_COLUMNS`, or None without a verdict."""
+    verdict = dict(zip(VERDICT_COLUMNS, cells, strict=True))
+    if verdict["value"] is None:
         return None
-    *entries, reply = rest
-    return without_empty(
-        dict(zip(VERDICT_COLUMNS, (display_text(value), _rounded(score), *entries, display_text(reply)), strict=True))
-    )
+    verdict["value"] = display_text(verdict["value"])
+    verdict["score"] = _round(verdict["score"])
+    verdict["reply"] = display_text(verdict["reply"])
+    return drop_empty_values(verdict)
 
 
-def _rounded(number: float | None) -> float | None:
+def _round(number: float | None) -> float | None:
     return None if (finite_number := finite_or_none(number)) is None else round(finite_number, 6)

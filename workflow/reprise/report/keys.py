@@ -1,4 +1,4 @@
-"""Define the key of the report: its benchmarks with their runs, tables and figures, and their labels."""
+"""Define the key of the report: the benchmarks, runs, tables and figures that it shows, and their labels."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ def model_page(model: str) -> str:
 
 
 class ReportedRun(KeyPart):
-    """A run whose answers the report shows, as extracted by its extractors or by one judge."""
+    """A scored run in the report."""
 
     run: str
     judge: str = ""
@@ -22,7 +22,7 @@ class ReportedRun(KeyPart):
     imported: bool = False  # whether its answers are imported predictions
     imported_ratings: bool = False  # whether its judge's ratings are imported
     reference: bool = False  # whether its model is a baseline, whose health is not checked
-    ablations: dict[str, str] = Field({})  # temporal ablation -> the run with that ablation, also in the report
+    ablations: dict[str, str] = Field({})  # temporal ablation -> the run with this ablation
 
     @property
     def scored(self) -> ScoredRun:
@@ -38,7 +38,7 @@ class ReportedRun(KeyPart):
 
     @property
     def provenance(self) -> str:
-        """Return the name of the data file with the provenance of its numbers."""
+        """Return the name of the data file with the provenance of the run's numbers."""
         return f"{self.scored.run.benchmark}/provenance/{self.scored.name.replace('/', '.')}"
 
 
@@ -48,7 +48,7 @@ class ReportedTable(KeyPart):
 
 
 class Headline(KeyPart):
-    """The main metric of a benchmark, with the protocol and sampling of the runs that it compares."""
+    """Main metric of a benchmark, and the protocol and sampling of the runs that are compared by it."""
 
     metric: str
     group: str
@@ -65,7 +65,7 @@ class ReportedBenchmark(KeyPart):
     redistribution: str = ""  # what the licence of its videos says about redistribution
     has_clips: bool  # whether its videos are processed here
     forms: dict[str, str] = Field({})  # protocol -> question form
-    rated_to: dict[str, int] = Field({})  # protocol with a judge -> the best rating
+    max_rating: dict[str, int] = Field({})  # protocol with a judge -> the best rating
     headline: Headline | None = None
     runs: tuple[ReportedRun, ...] = ()
     tables: tuple[ReportedTable, ...] = ()
@@ -73,8 +73,8 @@ class ReportedBenchmark(KeyPart):
 
     @property
     def scale(self) -> float:
-        """Return the largest possible value of its headline."""
-        return float(self.rated_to.get(self.headline.protocol, 100)) if self.headline else 100.0
+        """Return the largest possible value of the headline metric."""
+        return float(self.max_rating.get(self.headline.protocol, 100)) if self.headline else 100.0
 
 
 class ReportKey(SuiteKey):

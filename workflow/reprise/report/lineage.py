@@ -1,4 +1,4 @@
-"""Trace a run's numbers back to the release: every stage with its files and settings."""
+"""Trace a run's numbers back to the release, and describe every stage with its files and settings."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from reprise.core.files import read_json, verify_sealed_text
 from reprise.core.lineage import Lineages, LineageStep
-from reprise.core.paths import STAGES, Results
+from reprise.core.paths import MANIFEST_KINDS, Results
 from reprise.core.schemas import CLIP_MANIFEST, SOURCES, read_table
 from reprise.report.folder import display_text, flatten_settings, to_text
 
 MAX_LIST_LENGTH = 1000
-MAX_FILES = 40  # released files that are listed with their digests; the stage's file lists all
+MAX_FILES = 40  # maximum number of released files that are listed; the output of the stage lists all
 
 
 class Detail(NamedTuple):
@@ -22,14 +22,14 @@ class Detail(NamedTuple):
 
 
 class UsedSettings(NamedTuple):
-    """Settings that files record as their provenance."""
+    """Settings of one job, as recorded in the provenance of its outputs."""
 
     name: str
     settings: list[Detail]  # long texts, such as prompts, as digests
 
 
 class StageProvenance(NamedTuple):
-    """A stage with its files and their settings; settings are listed only at the first stage that has them."""
+    """A stage with its files and settings. Settings of several stages are listed at the first of them."""
 
     name: str
     files: list[str]
@@ -38,27 +38,27 @@ class StageProvenance(NamedTuple):
 
 
 class StageLineages:
-    """The lineage of a suite's results by stage; every file is read once."""
+    """Trace the lineage of a suite's results by stage. Every file is read once."""
 
     def __init__(self, results: Results) -> None:
         self._root = results.root.parent
         self._lineages, self._file_details = Lineages(self._root), cache(_read_details)
 
     def trace(self, result: Path) -> list[StageProvenance]:
-        """Return the stages that led to a result, starting with the release."""
-        by_stage: dict[str, list[LineageStep]] = {}
+        """Return the stages that led to a result, the release first."""
+        steps_by_stage: dict[str, list[LineageStep]] = {}
         for step in self._lineages.trace(result):
-            by_stage.setdefault(step.stage, []).append(step)
-        recorded: set[str] = set()
+            steps_by_stage.setdefault(step.stage, []).append(step)
+        listed_settings: set[str] = set()
         stages = []
-        for stage, steps in by_stage.items():
+        for stage, steps in steps_by_stage.items():
             new_settings = {
                 name: content
                 for step in steps
                 for name, content in step.provenance.settings.items()
-                if name not in recorded
+                if name not in listed_settings
             }
-            recorded |= set(new_settings)
+            listed_settings |= set(new_settings)
             stages.append(
                 StageProvenance(
                     name=stage,
@@ -71,7 +71,7 @@ class StageLineages:
 
 
 def flatten_details(content: Any) -> list[Detail]:
-    """Return settings by dotted names; long lists are truncated, texts are complete."""
+    """Return settings with dotted names. Long lists are truncated; texts are complete."""
     return list(_settings(content))
 
 
@@ -85,8 +85,8 @@ def _settings(content: Any) -> Iterator[Detail]:
 
 
 def _read_details(name: str, files: Sequence[Path]) -> list[Detail]:
-    """Return the content of a stage's files: digests of released or fetched files, or counts of clips by status."""
-    if name in STAGES and files:
+    """Describe the files of a stage: digests of released files, fetch records, or counts by status."""
+    if name in MANIFEST_KINDS and files:
         schema = CLIP_MANIFEST if name == "clips" else SOURCES
         statuses: Counter[str] = Counter()
         for path in files:

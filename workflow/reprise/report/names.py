@@ -1,17 +1,17 @@
-"""Look up the names that a paper's tables give to metrics and groups of items, instead of the short names in files."""
+"""Look up the names that a paper's tables give to metrics and groups of items. Files have only their short names."""
 
 from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple, cast
 
-from reprise.benchmarks.health import EXTRACTED_BY, LIMITS, OPTION, OPTIONS_PROBABILITY, RIGHT_OPTION, SPREAD
+from reprise.benchmarks.health import EXTRACTED_BY, HEALTH_LIMITS, OPTION, OPTIONS_PROBABILITY, RIGHT_OPTION, SPREAD
 from reprise.core.paths import settings_name
 from reprise.core.settings import Settings
 from reprise.report.keys import ReportedBenchmark
 from reprise.tables.builder import column_name
 from reprise.tables.keys import TableKey
 
-HEALTH_NAMES = {name: limit.summary for name, limit in LIMITS.items()} | {
+HEALTH_NAMES = {name: limit.summary for name, limit in HEALTH_LIMITS.items()} | {
     OPTION: "chosen",
     RIGHT_OPTION: "right",
     OPTIONS_PROBABILITY: "probability of the options together",
@@ -22,9 +22,9 @@ HEALTH_NAMES = {name: limit.summary for name, limit in LIMITS.items()} | {
 
 class TableNames(NamedTuple):
     metrics: Mapping[tuple[str, str], str]
-    """metric and group -> `StrictVLE: AgBind (agent binding)`"""
+    """metric and group -> name in a table, such as `StrictVLE: AgBind (agent binding)`"""
     groups: Mapping[str, str]
-    """group -> `AgBind (agent binding)`"""
+    """group -> name in a table, such as `AgBind (agent binding)`"""
 
     def metric_name(self, metric: str, group: str) -> str:
         if metric in HEALTH_NAMES:
@@ -34,22 +34,22 @@ class TableNames(NamedTuple):
 
 
 def read_table_names(benchmark: ReportedBenchmark, settings: Mapping[str, Settings]) -> TableNames:
-    """Return names from the columns of a benchmark's tables, first from its main table, then in their order."""
-    main = benchmark.headline.table if benchmark.headline else None
-    numbers: dict[tuple[str, str], str] = {}
-    groups: dict[str, str] = {}
-    for table in sorted(benchmark.tables, key=lambda table: table.name != main):
+    """Return the names from the columns of a benchmark's tables. If names differ, the main table takes precedence."""
+    main_table = benchmark.headline.table if benchmark.headline else None
+    metric_names: dict[tuple[str, str], str] = {}
+    group_names: dict[str, str] = {}
+    for table in sorted(benchmark.tables, key=lambda table: table.name != main_table):
         key = cast(TableKey, settings[settings_name("tables", benchmark.name, table.name)])
         columns_by_group = Counter(column.group for column in key.spec.columns)
         for column in key.spec.columns:
-            if column.group is None or column.model or column.sampling:  # its title identifies a run, not a group
+            if column.group is None or column.model or column.sampling:  # the column stands for a run, not for a group
                 continue
             meaning = key.abbreviations.get(column.title, "")
             name = f"{column_name(column)} ({meaning})" if meaning else column_name(column)
-            if columns_by_group[column.group] == 1:  # otherwise the titles distinguish metrics, not groups
-                groups.setdefault(column.group, name)
+            if columns_by_group[column.group] == 1:  # with several columns per group, titles stand for metrics
+                group_names.setdefault(column.group, name)
             metrics = key.spec.list_metrics(column)
             for metric in metrics:
                 suffix = f", {metric}" if len(metrics) > 1 else ""
-                numbers.setdefault((metric, column.group), f"{key.spec.title}: {name}{suffix}")
-    return TableNames(numbers, groups)
+                metric_names.setdefault((metric, column.group), f"{key.spec.title}: {name}{suffix}")
+    return TableNames(metric_names, group_names)

@@ -1,4 +1,4 @@
-"""Collect the content of a run's page: its numbers, the tables that show them, its health, speed and cost."""
+"""Collect the content of a run's page: numbers, the tables that show them, health, speed and cost."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from reprise.benchmarks.health import FAILED, HEALTH_PREFIX, UNPARSED
 from reprise.core.paths import Results
 from reprise.core.schemas import EXTRACTORS_DIFFER, FAILED_ANSWERS, METRICS, TIMINGS, read_table
 from reprise.core.version import VERSION
-from reprise.report.folder import display_text, finite_or_none, without_empty
+from reprise.report.folder import display_text, drop_empty_values, finite_or_none
 from reprise.report.keys import Headline, ReportedRun
 from reprise.report.lineage import Detail, StageProvenance
 from reprise.report.names import TableNames
@@ -19,21 +19,21 @@ from reprise.tables.measurements import subject_name
 METRIC_COLUMNS = ["metric", "group"]
 CELL_COLUMNS = ("table", "row", "column", *METRIC_COLUMNS)
 COUNTS = ("requested", "scored", "failed", "unparsed", "missing")
-# Metric that counts answers -> the kind of items that the item browser shows for it
+# Metric that counts answers -> kind of items (`show`) that the item browser selects for the metric
 COUNT_FILTERS = {EXTRACTORS_DIFFER: "extractors", FAILED_ANSWERS: "failed", FAILED: "failed", UNPARSED: "unparsed"}
 
 
 class MetricLine(NamedTuple):
-    """A metric of a group by both conventions, with a link to its items."""
+    """A metric of one group of items by both conventions, with a link to the items."""
 
-    name: str  # its name in a table
-    row: Mapping[str, Any]
-    authors: float | None
+    name: str  # name of the metric and group in a table
+    row: Mapping[str, Any]  # row of the metrics by the convention `fixed`
+    authors_value: float | None
     link: str
 
 
-def metric_lines(run: ReportedRun, results: Results, links: Links, names: TableNames) -> list[MetricLine]:
-    """Return all numbers of a run, counts of answers last. The link of a count selects the counted items."""
+def build_metric_lines(run: ReportedRun, results: Results, links: Links, names: TableNames) -> list[MetricLine]:
+    """Return all numbers of a run, with counts of answers last. The link of a count selects the counted items."""
     rows = read_table(results.metrics(run.scored), METRICS)
     authors = (
         rows.filter(convention="authors").select(*METRIC_COLUMNS, authors="value").unique(METRIC_COLUMNS, keep="first")
@@ -52,18 +52,20 @@ def metric_lines(run: ReportedRun, results: Results, links: Links, names: TableN
     return sorted(lines, key=lambda line: line.row["metric"] in COUNT_FILTERS)
 
 
-def select_main_lines(lines: Sequence[MetricLine], main: Headline | None) -> list[MetricLine]:
-    """Return up to four main numbers of a run, the headline first: of the headline's group, or of the largest group."""
-    numbers = [line for line in lines if line.row["metric"] not in COUNT_FILTERS]
-    largest = max((line.row["requested"] for line in numbers), default=0)
-    candidates = [line for line in numbers if main and line.row["group"] == main.group] or [
-        line for line in numbers if line.row["requested"] == largest
-    ]
-    return sorted(candidates, key=lambda line: main is None or line.row["metric"] != main.metric)[:4]
+def select_main_lines(lines: Sequence[MetricLine], headline: Headline | None) -> list[MetricLine]:
+    """Return up to four main numbers of a run, the headline first.
+
+    They belong to the headline's group, or to the largest group if the run has no number of the headline's group.
+    """
+    metric_lines = [line for line in lines if line.row["metric"] not in COUNT_FILTERS]
+    largest_size = max((line.row["requested"] for line in metric_lines), default=0)
+    candidates = [line for line in metric_lines if headline and line.row["group"] == headline.group]
+    candidates = candidates or [line for line in metric_lines if line.row["requested"] == largest_size]
+    return sorted(candidates, key=lambda line: headline is None or line.row["metric"] != headline.metric)[:4]
 
 
 def describe_speed(run: ReportedRun, results: Results) -> Iterator[Detail]:
-    """Yield the time and cost of a run's answers; nothing for imported answers."""
+    """Yield the time and the cost of a run's answers, unless they are imported."""
     if run.imported:
         return
     timings = read_table(results.timings(run.scored.run), TIMINGS)
@@ -89,23 +91,23 @@ def describe_speed(run: ReportedRun, results: Results) -> Iterator[Detail]:
         yield Detail("Served as", display_text(", ".join(served)))
 
 
-def table_cells(tidy: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the run and the table cell of each number in tidy rows, with the published value."""
-    for row in tidy:
+def list_table_cells(tidy_rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the run and the table cell of each measured number in tidy rows, with the published value."""
+    for row in tidy_rows:
         if row.get("run"):
             cell = {name: display_text(row[name]) for name in CELL_COLUMNS}
             yield (
                 subject_name({"judge": "", **row}),
-                without_empty(cell | {"published": finite_or_none(row.get("published"))}),
+                drop_empty_values(cell | {"published": finite_or_none(row.get("published"))}),
             )
 
 
-def provenance_data(
+def build_provenance(
     lines: Sequence[MetricLine], cells: Sequence[dict[str, Any]], stages: Sequence[StageProvenance]
 ) -> dict[str, Any]:
-    """Return the provenance of a run's numbers for the item browser: numbers, table cells and stages."""
+    """Return the provenance of a run's numbers, for the item browser: numbers, table cells and stages."""
     numbers = [
-        without_empty(
+        drop_empty_values(
             {"metric": row["metric"], "group": display_text(row["group"])}
             | {name: finite_or_none(row[name]) for name in ("value", "low", "high", "authors")}
             | {name: row[name] for name in COUNTS}

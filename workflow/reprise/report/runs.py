@@ -1,4 +1,4 @@
-"""Compute the outcomes of a run's items: one sign for each item's state, and one for each metric of single items."""
+"""Compute the columns of a run for the item browser: for each item a sign of its state, and a sign for each metric."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -10,14 +10,14 @@ from reprise.benchmarks.scoring import Convention, RunAnswers
 from reprise.models.inference.reasons import FAILURE_REASONS
 from reprise.report.folder import display_text
 
-NONE = "-"
+NO_SIGN = "-"
 RATING = "rating"
-# The columns that can identify a sample of a metric: an item, a clip with all its items, a pair of clips.
-SAMPLES = ("item_id", "clip_id", "cluster")
+# Columns that can identify the samples of a metric: items, clips with all their items, or pairs of clips.
+SAMPLE_COLUMNS = ("item_id", "clip_id", "cluster")
 
 
 class RunTables(NamedTuple):
-    """The responses of a run, their verdicts by both extractors, and the judge's replies."""
+    """Responses of a run, their verdicts by both extractors, and the judge's replies."""
 
     responses: pl.DataFrame
     robust: pl.DataFrame
@@ -26,12 +26,12 @@ class RunTables(NamedTuple):
 
 
 def compute_outcomes(benchmark: str, form: str, items: pl.DataFrame, run: RunTables) -> dict[str, pl.DataFrame]:
-    """Return the outcomes of each metric's samples, as the tables count them."""
+    """Return the outcome of each sample by metric, as the tables count them."""
     return load_scores(benchmark).SCORES[form].compute_outcomes(RunAnswers(items, run.robust))
 
 
 class RunSummary(NamedTuple):
-    """The number of a run's items by state; an item counts as failed or unparsed if any answer to it does."""
+    """Numbers of a run's items by state. An item is failed or unparsed if any of its answers is."""
 
     requested: int
     failed: int
@@ -40,9 +40,9 @@ class RunSummary(NamedTuple):
     extractors_differ: int  # items with an answer from which the two extractors extract different values
     answers: int
     failures: list[dict[str, Any]]
-    """reason, number of failed answers and first message; the most frequent reason first"""
+    """reason, number of failed answers and first message; the most frequent reason comes first"""
     metrics: frozenset[str]  # metrics with values for single items
-    groups: frozenset[str]  # tests and groups of items of its benchmark
+    groups: frozenset[str]  # tests and groups of items of the benchmark
 
 
 def compute_columns(
@@ -55,30 +55,40 @@ def compute_columns(
 ) -> dict[str, Any]:
     """Return the columns of a run: states, metrics by both conventions, their samples, and where the extractors differ.
 
-    The authors' column of a metric is present only if it differs. `max_rating` is the best rating, if a judge rates
-    the answers.
+    The column of a metric by the authors' convention is present only if it differs from the convention `fixed`.
+    `max_rating` is the best rating, if a judge rates the answers.
     """
-    # An item is failed or unparsed if any of its answers is. It is missing if it has requests but no answer.
+    # An item is failed or unparsed if any of its answers is. An item with requests but no answer is missing.
     answer_states = run.robust.group_by("item_id").agg(pl.col("failed", "unparsed").any())
     states = requests.select(pl.col("item_id").unique()).join(answer_states, on="item_id", how="full", coalesce=True)
     failed_or_missing = pl.when(pl.col("failed").is_null()).then(pl.lit("m")).when("failed").then(pl.lit("f"))
     state_sign = failed_or_missing.when("unparsed").then(pl.lit("u")).otherwise(pl.lit("a"))
-    result: dict[str, Any] = {"state": _signs(items, states.select("item_id", sign=state_sign))}
+    result: dict[str, Any] = {"state": _join_signs(items, states.select("item_id", sign=state_sign))}
     is_rated = max_rating is not None and run.replies is not None and bool(run.robust["score"].is_not_null().any())
     if is_rated:
         rating = pl.col("score").clip(0, max_rating).round().cast(pl.Int8).cast(pl.String).first()
-        result |= {RATING: _signs(items, run.robust.group_by("item_id").agg(sign=rating)), "max_rating": max_rating}
-    in_run = items.filter(pl.col("item_id").is_in(run.robust["item_id"].implode()))
+        result |= {
+            RATING: _join_signs(items, run.robust.group_by("item_id").agg(sign=rating)),
+            "max_rating": max_rating,
+        }
+    run_items = items.filter(pl.col("item_id").is_in(run.robust["item_id"].implode()))
     extractions: tuple[tuple[Convention, pl.DataFrame], ...] = (("fixed", run.robust), ("authors", run.authors))
     for convention, verdicts in extractions:
         outcomes = load_scores(benchmark).SCORES[form].compute_outcomes(RunAnswers(items, verdicts, convention))
-        metrics = {} if is_rated else {name: (_samples(items, frame), frame) for name, frame in outcomes.items()}
-        result[convention] = {name: _item_signs(name, items, in_run, *metric) for name, metric in metrics.items()}
-        result["samples"] = {name: samples for name, (samples, _) in metrics.items()}
-    result["authors"] = {name: signs for name, signs in result["authors"].items() if result["fixed"].get(name) != signs}
-    both = run.robust.join(run.authors, on=["item_id", "role"], suffix="_authors")
+        if is_rated:  # The ratings replace the metrics of single items.
+            outcomes = {}
+        sample_columns = {metric: _find_sample_column(items, frame) for metric, frame in outcomes.items()}
+        result[convention] = {
+            metric: _compute_item_signs(metric, items, run_items, sample_columns[metric], frame)
+            for metric, frame in outcomes.items()
+        }
+        result["samples"] = sample_columns
+    result["authors"] = {
+        metric: signs for metric, signs in result["authors"].items() if result["fixed"].get(metric) != signs
+    }
+    verdict_pairs = run.robust.join(run.authors, on=["item_id", "role"], suffix="_authors")
     differs = pl.when((pl.col("value") != pl.col("value_authors")).any()).then(pl.lit("1")).otherwise(pl.lit("0"))
-    return result | {"extractors_differ": _signs(items, both.group_by("item_id").agg(sign=differs))}
+    return result | {"extractors_differ": _join_signs(items, verdict_pairs.group_by("item_id").agg(sign=differs))}
 
 
 def list_metrics(columns: dict[str, Any]) -> list[str]:
@@ -106,28 +116,28 @@ def summarize(columns: dict[str, Any], responses: pl.DataFrame, groups: Iterable
     )
 
 
-def _samples(items: pl.DataFrame, outcomes: pl.DataFrame) -> str | None:
+def _find_sample_column(items: pl.DataFrame, outcomes: pl.DataFrame) -> str | None:
     """Return the column of the items that identifies a metric's samples."""
-    return next((name for name in SAMPLES if outcomes["item_id"].is_in(items[name].implode()).all()), None)
+    return next((name for name in SAMPLE_COLUMNS if outcomes["item_id"].is_in(items[name].implode()).all()), None)
 
 
-def _item_signs(
-    metric: str, items: pl.DataFrame, run_items: pl.DataFrame, samples: str | None, outcomes: pl.DataFrame
+def _compute_item_signs(
+    metric: str, items: pl.DataFrame, run_items: pl.DataFrame, sample_column: str | None, outcomes: pl.DataFrame
 ) -> str:
-    """Return a metric's sign for each item of a run: the result of the sample to which the item belongs.
+    """Return a metric's sign for each item: the outcome of the sample to which the item belongs.
 
-    A metric with the name of a task, such as a pair's text score, applies to the items of this task.
+    If the metric has the name of a task, such as a pair's text score, it applies only to the items of this task.
     """
-    if samples is None or outcomes.is_empty():
-        return NONE * items.height
+    if sample_column is None or outcomes.is_empty():
+        return NO_SIGN * items.height
     applicable = run_items.filter(pl.col("task") == metric) if metric in items["task"] else run_items
-    right = pl.when(pl.col("right").cast(pl.Float64) >= 1).then(pl.lit("1")).otherwise(pl.lit("0"))
-    signs = outcomes.select(pl.col("item_id").alias(samples), sign=right)
-    results = applicable.select(*dict.fromkeys(("item_id", samples))).join(signs, on=samples, how="inner")
-    return _signs(items, results.select("item_id", "sign"))
+    outcome_sign = pl.when(pl.col("right").cast(pl.Float64) >= 1).then(pl.lit("1")).otherwise(pl.lit("0"))
+    signs = outcomes.select(pl.col("item_id").alias(sample_column), sign=outcome_sign)
+    results = applicable.select(*dict.fromkeys(("item_id", sample_column))).join(signs, on=sample_column, how="inner")
+    return _join_signs(items, results.select("item_id", "sign"))
 
 
-def _signs(items: pl.DataFrame, signs: pl.DataFrame) -> str:
-    """Return one sign for each item; `-` if there is none."""
+def _join_signs(items: pl.DataFrame, signs: pl.DataFrame) -> str:
+    """Return a text with one sign for each item, `-` for items without a sign."""
     joined = items.select("item_id").join(signs.unique("item_id"), on="item_id", how="left", maintain_order="left")
-    return "".join(joined["sign"].fill_null(NONE))
+    return "".join(joined["sign"].fill_null(NO_SIGN))

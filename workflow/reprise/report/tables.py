@@ -1,4 +1,4 @@
-"""Build the suite's tables for the report, where each number links to its items."""
+"""Build the suite's tables for the report. Each number links to its items."""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ import polars as pl
 from reprise.core.paths import OVERVIEW, Results, settings_name
 from reprise.core.schemas import TIMINGS, read_table
 from reprise.core.settings import Settings
-from reprise.report.inputs import BROWSER, problem_files
+from reprise.report.inputs import BROWSER_PAGE, list_problem_files
 from reprise.report.keys import ReportedRun, ReportedTable, ReportKey
 from reprise.report.runs import RunSummary
 from reprise.tables.builder import NumberLink, TableBuilder
@@ -26,7 +26,7 @@ from reprise.tables.render import html
 
 def browser_address(state: Mapping[str, str]) -> str:
     """Return the address of the item browser in a state, relative to the top of the report."""
-    return f"{BROWSER}#" + "&".join(f"{name}={quote(value, safe='')}" for name, value in state.items() if value)
+    return f"{BROWSER_PAGE}#" + "&".join(f"{name}={quote(value, safe='')}" for name, value in state.items() if value)
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,18 @@ class Links:
     ) -> str:
         """Return the address of a run's items in the item browser, relative to the top of the report.
 
-        The address is empty if the report does not have the run. A metric without values for single items, such as a
-        bias, links to all items of its group. A statistic of the data links to the counted items. With
-        `show_provenance` the browser also opens the provenance of the number.
+        The address is empty if the report does not contain the run. A metric without values for single items, such as a
+        bias, links to all items of its group. A data statistic links to the counted items.
+
+        Args:
+            run: Name of the run and its judge, or `<benchmark>/data` for a data statistic.
+            metric: Metric by which the browser shows the items.
+            group: Group of items, or a test.
+            show: Kind of items, such as `failed`.
+            show_provenance: Whether the browser also opens the provenance of the number.
         """
-        benchmark, _, rest = run.partition("/")
-        is_statistic = rest == "data"  # computed from the benchmark's data, not from answers
+        benchmark, _, run_part = run.partition("/")
+        is_statistic = run_part == "data"  # computed from the benchmark's data, not from answers
         summaries = [
             summary
             for name, summary in self.summaries.items()
@@ -65,12 +71,12 @@ class Links:
 
 
 class RenderedTable(NamedTuple):
-    """A table with links as HTML, without the suite's notice, which the page has."""
+    """A table with links as HTML, without the suite's notice, because the page shows it already."""
 
     heading: str
     anchor: str
     html: str
-    tidy: list[dict[str, Any]]
+    tidy_rows: list[dict[str, Any]]
     runs: list[ReportedRun]
 
 
@@ -93,30 +99,30 @@ class LinkedTables:
     def build_overview(self) -> RenderedTable:
         key = cast(OverviewKey, self.settings[settings_name("tables", OVERVIEW)])
         runs = [run for part in key.parts for run in part.runs]
-        timed_runs = {run.scored.run for run in self.key.runs() if not run.imported and run.scored.name in runs}
+        runs_with_timings = {run.scored.run for run in self.key.runs() if not run.imported and run.scored.name in runs}
         builder = OverviewBuilder(
             key,
             self._metrics(runs),
             {name: self._published(name, main.table) for name, main in key.default_conditions.items()},
             self._problems,
-            {run.name: read_table(self.results.timings(run), TIMINGS) for run in sorted(timed_runs)},
+            {run.name: read_table(self.results.timings(run), TIMINGS) for run in sorted(runs_with_timings)},
             self._link(""),
         )
         return self._render(builder, runs)
 
-    def _render(self, builder: TableBuilder | OverviewBuilder, names: Container[str]) -> RenderedTable:
+    def _render(self, builder: TableBuilder | OverviewBuilder, run_names: Container[str]) -> RenderedTable:
         table = replace(builder.build(), notice="")
-        runs = [run for run in self.key.runs() if run.scored.name in names]
+        runs = [run for run in self.key.runs() if run.scored.name in run_names]
         return RenderedTable(table.title, html.table_anchor(table), html.render_section(table), builder.tidy_rows, runs)
 
     def _metrics(self, runs: Iterable[str], statistics: Sequence[Path] = ()) -> pl.DataFrame:
         """Return the metrics in the order in which the table's stage reads them."""
         return read_metrics([*(self.results.folder / "metrics" / f"{run}.parquet" for run in runs), *statistics])
 
-    def _link(self, top: str) -> NumberLink:
+    def _link(self, root: str) -> NumberLink:
         def link(run: str, metric: str, group: str) -> str:
             address = self.links.items_address(run, metric, group, show_provenance=True)
-            return f"{top}{address}" if address else ""
+            return f"{root}{address}" if address else ""
 
         return link
 
@@ -125,5 +131,5 @@ class LinkedTables:
 
     @cached_property
     def _problems(self) -> dict[str, Counter[str]]:
-        paths = {path for run in self.key.runs() for path in problem_files(run, self.results)}
+        paths = {path for run in self.key.runs() for path in list_problem_files(run, self.results)}
         return read_problems(sorted(paths), self.results)

@@ -1,38 +1,41 @@
-"""Add temporal profiles to the report: one on each model's page, with links to items, and the figure of all models."""
+"""Add temporal profiles to the report: the profile of each model to its page, and the figure of all models."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reprise.core.files import verify_sealed_text
 from reprise.core.paths import ALL, temporal_file
-from reprise.report.folder import Folder
+from reprise.media.ablations import REVERSED, SHUFFLED
+from reprise.report.folder import ReportFolder
 from reprise.report.inputs import FIGURE_KINDS, PROFILE_KINDS
 from reprise.report.tables import browser_address
+from reprise.temporal.conditions import CONDITION_TITLES, PLANNED
 from reprise.temporal.page import CSS, render_fragment
-from reprise.temporal.profile import CONDITION_TITLES, NONE, PLANNED, BenchmarkProfile, ConditionResult, read_profile
+from reprise.temporal.profile import BenchmarkProfile, ConditionResult, read_profile
 
 
-def copy_shared_files(folder: Folder) -> None:
+def copy_shared_files(folder: ReportFolder) -> None:
     """Copy the files that pages with profiles share: the style sheet and the figure of all models."""
     folder.write("assets/temporal.css", CSS)
     _copy(ALL, FIGURE_KINDS, folder)
 
 
-def _copy(name: str, kinds: Iterable[str], folder: Folder) -> None:
+def _copy(name: str, kinds: Iterable[str], folder: ReportFolder) -> None:
     for kind in kinds:
         folder.copy(verify_sealed_text(temporal_file(name, kind)), f"temporal/{name}.{kind}")
 
 
-def load_profile(model: str, groups: Mapping[str, str], folder: Folder) -> dict[str, Any]:
+def load_profile(model: str, groups: Mapping[str, str], folder: ReportFolder) -> dict[str, Any]:
     """Return a model's profile for its page, and copy the profile's files.
 
     Args:
-        model: The name of the model.
-        groups: Benchmark -> the group of items of its score.
-        folder: The folder of the report.
+        model: Name of the model.
+        groups: Benchmark -> group of items of its score.
+        folder: Folder of the report.
 
     Returns:
-        The HTML, without the suite's notice, which the page has, and the conditions of each benchmark with links.
+        The profile as HTML without the suite's notice, because the page shows it already, and the conditions of each
+        benchmark with links.
     """
     _copy(model, PROFILE_KINDS, folder)
     profile = read_profile(temporal_file(model, "json"))
@@ -43,7 +46,7 @@ def load_profile(model: str, groups: Mapping[str, str], folder: Folder) -> dict[
 
 
 def _link_benchmark(benchmark: BenchmarkProfile, group: str) -> dict[str, Any]:
-    """Return a benchmark's conditions, each with links to its items, regressions and improvements."""
+    """Return a benchmark's conditions with links to their items, regressions and improvements."""
     planned = benchmark.condition(PLANNED)
     run = planned.run if planned else ""
 
@@ -61,11 +64,9 @@ def _link_benchmark(benchmark: BenchmarkProfile, group: str) -> dict[str, Any]:
         }
         for condition in benchmark.conditions
     ]
-    comparison = next(
-        (condition for condition in benchmark.conditions if condition.condition not in (PLANNED, NONE)), planned
-    )
+    shuffled, reverse = benchmark.condition(SHUFFLED), benchmark.condition(REVERSED)
     return {
         "profile": benchmark,
         "conditions": conditions,
-        "time_dependent_link": link_to(comparison, "temporal") if comparison else "",
+        "ordered_only_link": link_to(shuffled, "temporal") if shuffled and reverse else "",
     }

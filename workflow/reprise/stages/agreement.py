@@ -1,4 +1,4 @@
-"""Stage `agreement`: compare the judges of a suite in pairs, and write the table of judges in every format."""
+"""Stage `agreement`: compare pairs of judges of a suite, and write the table of their agreement in every format."""
 
 from pathlib import Path
 
@@ -13,14 +13,14 @@ from reprise.tables.keys import AgreementKey
 def main(settings: AgreementKey, item_table: In[list[Path]], verdicts: In[list[Path]], tex: Out[Path]) -> None:
     results = Results(settings.suite)
     clusters_by_file = {
-        path: read_table(path, ITEMS, without=("texts",)).select("item_id", "cluster") for path in item_table
+        path: read_table(path, ITEMS, skipped_columns=("texts",)).select("item_id", "cluster") for path in item_table
     }
     verdicts_by_judge = {}
     for path in verdicts:
-        run, _, judge = results.get_run_name(path).rpartition("/")
-        items = clusters_by_file[results.items(run.partition("/")[0])]
-        verdicts_by_judge[run, judge] = read_table(path, VERDICTS).join(
-            items, on="item_id", how="left", maintain_order="left"
+        run, _, judge_name = results.get_run_name(path).rpartition("/")
+        clusters = clusters_by_file[results.items(run.partition("/")[0])]
+        verdicts_by_judge[run, judge_name] = read_table(path, VERDICTS).join(
+            clusters, on="item_id", how="left", maintain_order="left"
         )
     comparisons = [compare_judges(pair, verdicts_by_judge, settings.confidence) for pair in settings.pairs]
     write_formats(build_agreement_table(settings, comparisons), list(tidy_rows(settings, comparisons)), tex)

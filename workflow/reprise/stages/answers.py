@@ -1,4 +1,4 @@
-"""Write and log the tables of a run's answers, in the same order whichever job produced them."""
+"""Write and log the responses and timings of a run, in an order that does not depend on the job that produced them."""
 
 from collections import Counter
 from pathlib import Path
@@ -16,22 +16,30 @@ def write_answers(
     responses: pl.DataFrame,
     timings: pl.DataFrame,
     requests: pl.DataFrame,
-    files: tuple[Path, Path],
+    output_paths: tuple[Path, Path],
     partition: Partition = WHOLE_RUN,
 ) -> None:
-    """Write answers in the order of their requests and timings in the order of their clips, each to its file."""
-    clips = requests.select(pl.col("clip_id").unique(maintain_order=True)).with_row_index(POSITION)
-    ordered_timings = timings.join(clips, on="clip_id", how="left", maintain_order="left").sort(
+    """Write responses in the order of their requests, and timings in the order of their clips.
+
+    Args:
+        responses: The responses of a run or of a partition.
+        timings: The timings of the clips.
+        requests: All requests of the run, which define the order.
+        output_paths: The files of the responses and of the timings.
+        partition: The partition that the job answered.
+    """
+    clip_positions = requests.select(pl.col("clip_id").unique(maintain_order=True)).with_row_index(POSITION)
+    ordered_timings = timings.join(clip_positions, on="clip_id", how="left", maintain_order="left").sort(
         POSITION, maintain_order=True
     )
-    order = requests.select("request_id").with_row_index(POSITION)
-    table = responses.join(order, on="request_id", how="left").sort(POSITION)
-    write_table(ordered_timings, files[1], TIMINGS)
-    write_table(table, files[0], RESPONSES)
-    reasons = Counter(table.filter(pl.col("error") != "")["error"])
+    request_positions = requests.select("request_id").with_row_index(POSITION)
+    ordered_responses = responses.join(request_positions, on="request_id", how="left").sort(POSITION)
+    write_table(ordered_timings, output_paths[1], TIMINGS)
+    write_table(ordered_responses, output_paths[0], RESPONSES)
+    reasons = Counter(ordered_responses.filter(pl.col("error") != "")["error"])
     breakdown = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
     log.info(
-        f"{table.height} answers, {reasons.total()} failed{f' ({breakdown})' if breakdown else ''}, "
-        f"{requests.height - table.height} requests without a clip"
+        f"{ordered_responses.height} answers, {reasons.total()} failed{f' ({breakdown})' if breakdown else ''}, "
+        f"{requests.height - ordered_responses.height} requests without a clip"
         f"{'' if partition == WHOLE_RUN else ' or of other partitions'}"
     )

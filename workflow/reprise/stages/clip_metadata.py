@@ -1,4 +1,4 @@
-"""Stage `clip_metadata`: measure the metadata of each clip in one pass over its frames, cached by its content."""
+"""Stage `clip_metadata`: measure each clip in one pass over its frames; results are cached by the clip's content."""
 
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -17,57 +17,62 @@ from reprise.core.store import Store
 from reprise.media.black import is_black
 from reprise.media.decoder import iter_frames
 from reprise.media.keys import ClipMetadataKey
-from reprise.media.manifests import clip_file, read_available_clips, report_damage
+from reprise.media.manifests import read_available_clips, report_damage, verify_clip_file
 from reprise.media.probe import read_packet_index
-from reprise.media.shots_and_motion import WIDTH, MotionMeter, ShotCounter, detector_name
+from reprise.media.shots_and_motion import ANALYSIS_WIDTH, MotionMeter, ShotCounter, describe_detector
 from reprise.stages.command import In, Out, Site
 
 MetadataRow = dict[str, Any]
 
 
-def measure_video(path: Path, key: ClipMetadataKey) -> MetadataRow:
-    index = read_packet_index(path)
-    shots, motion, black = ShotCounter(key.shots, index.fps), MotionMeter(key.motion), 0
-    scale = min(1.0, WIDTH / index.width)
-    size = max(1, round(index.width * scale)), max(1, round(index.height * scale))
+def measure_video(path: Path, settings: ClipMetadataKey) -> MetadataRow:
+    packet_index = read_packet_index(path)
+    shot_counter, motion_meter, black_frame_count = (
+        ShotCounter(settings.shots, packet_index.fps),
+        MotionMeter(settings.motion),
+        0,
+    )
+    scale = min(1.0, ANALYSIS_WIDTH / packet_index.width)
+    size = max(1, round(packet_index.width * scale)), max(1, round(packet_index.height * scale))
     for frame in iter_frames(path, size=size, pixels="bgr24", scaling="BILINEAR"):
-        shots.add(frame.image)
+        shot_counter.add(frame.image)
         grey = np.asarray(cv2.cvtColor(frame.image, cv2.COLOR_BGR2GRAY), np.uint8)
-        black += is_black(grey)
-        if motion.needs_frame(frame.time_s):
-            motion.add(frame.time_s, grey)
-    mean, median = motion.flow()
+        black_frame_count += is_black(grey)
+        if motion_meter.needs_frame(frame.time_s):
+            motion_meter.add(frame.time_s, grey)
+    mean_flow, median_flow = motion_meter.summarize_flow()
     return {
-        "duration_s": index.duration_s,
-        "frames": index.frames,
-        "fps": index.fps,
-        "variable_rate": index.variable_rate,
-        "width": index.width,
-        "height": index.height,
-        "codec": index.codec,
-        "rotation": index.orientation.rotation,
-        "mirrored": index.orientation.is_mirrored,
-        "sample_aspect_ratio": index.sample_aspect_ratio,
-        "video_streams": index.video_streams,
-        "color_transfer": index.color_transfer,
-        "shots": shots.shots(),
-        "shot_detector": detector_name(key.shots),
-        "motion": mean,
-        "motion_median": median,
-        "is_static": mean < key.motion.static_below or median == 0.0,  # There is little motion, or it is a slide show.
-        "black_share": black / index.frames,
+        "duration_s": packet_index.duration_s,
+        "frames": packet_index.frame_count,
+        "fps": packet_index.fps,
+        "variable_rate": packet_index.is_variable_rate,
+        "width": packet_index.width,
+        "height": packet_index.height,
+        "codec": packet_index.codec,
+        "rotation": packet_index.orientation.rotation,
+        "mirrored": packet_index.orientation.is_mirrored,
+        "sample_aspect_ratio": packet_index.sample_aspect_ratio,
+        "video_streams": packet_index.video_stream_count,
+        "color_transfer": packet_index.color_transfer,
+        "shots": shot_counter.count_shots(),
+        "shot_detector": describe_detector(settings.shots),
+        "motion": mean_flow,
+        "motion_median": median_flow,
+        "is_static": mean_flow < settings.motion.static_below
+        or median_flow == 0.0,  # A slide show moves in few of its frames.
+        "black_share": black_frame_count / packet_index.frame_count,
     }
 
 
-def get_or_measure(clip: dict[str, Any], store: Store, key: ClipMetadataKey) -> MetadataRow:
-    """Return the metadata of a clip, measured once per content, settings and version of the code."""
-    digest = value_digest([clip["sha256"], key.model_dump(), detector_name(key.shots)])
+def read_or_measure(clip: dict[str, Any], store: Store, settings: ClipMetadataKey) -> MetadataRow:
+    """Return the metadata of a clip from the store; measure the clip if its content or the settings are new."""
+    digest = value_digest([clip["sha256"], settings.model_dump(), describe_detector(settings.shots)])
     path = store.path("clip_metadata", digest, ".json")
     metadata: MetadataRow | None = read_record(path)
     if metadata is None:
-        video = clip_file(store, clip)
-        with report_damage(video):
-            metadata = measure_video(video, key)
+        video_path = verify_clip_file(store, clip)
+        with report_damage(video_path):
+            metadata = measure_video(video_path, settings)
         write_record(path, metadata)
     return {"clip_id": clip["clip_id"], **metadata, "sha256": clip["sha256"]}
 
@@ -80,7 +85,7 @@ def main(
     out: Out[Path],
 ) -> None:
     clips = list(read_available_clips(manifests).iter_rows(named=True))
-    measure_clip = partial(get_or_measure, store=store, key=settings)
+    measure_clip = partial(read_or_measure, store=store, settings=settings)
     if threads > 1 and len(clips) > 1:
         with ProcessPoolExecutor(threads, mp_context=get_context("spawn")) as pool:
             rows = list(pool.map(measure_clip, clips, chunksize=4))

@@ -1,4 +1,4 @@
-"""Stage `collected_table`: collect Table N of every paper that has one, in one file per format."""
+"""Stage `collected_table`: collect the tables with the same number from all papers, in one file per format."""
 
 from pathlib import Path
 

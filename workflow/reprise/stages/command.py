@@ -20,20 +20,20 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest, read_provenance, seal_text, value_digest
-from reprise.core.locks import locked
+from reprise.core.locks import file_lock
 from reprise.core.owner import exit_with_owner, find_owner
 from reprise.core.paths import RESULTS
 from reprise.core.provenance import (
     INPUT_DIGEST_DIGITS,
     Provenance,
     get_current_provenance,
-    is_moved,
+    is_copied,
     record_provenance,
     set_current_provenance,
 )
 from reprise.core.settings import validate_settings
-from reprise.core.settings_text import DIGEST, parse_content, parse_name
-from reprise.core.store import store_on_node
+from reprise.core.settings_text import DIGEST, parse_settings_line, parse_settings_name
+from reprise.core.store import open_job_store
 
 T = TypeVar("T")
 In = Annotated[T, "input"]
@@ -51,64 +51,62 @@ def run(arguments: Sequence[str], module: str = "reprise.stages", prefix: str = 
         prefix: Prefix of the stage's name in results, for a side package.
     """
     exit_with_owner(find_owner())
-    site, stage_arguments = _site_options(arguments, module)
+    site, stage_arguments = _parse_site_options(arguments, module)
     stage, main = stage_arguments[0], import_module(f"{module}.{stage_arguments[0]}").main
     annotations = {name: parameter.annotation for name, parameter in inspect.signature(main).parameters.items()}
-    options = _options(f"{module} {stage}", annotations, stage_arguments[1:])
-    values = {
-        name: site[name]
-        if _mark(annotation) == "site"
-        else _value(options[name], _bare_type(annotation), site["config"])
-        for name, annotation in annotations.items()
-    }
+    options = _parse_stage_options(f"{module} {stage}", annotations, stage_arguments[1:])
+    values: dict[str, Any] = {}
+    for name, annotation in annotations.items():
+        is_site = _get_mark(annotation) == "site"
+        values[name] = site[name] if is_site else _parse_value(options[name], _bare_type(annotation), site["config"])
     provenance = Provenance(
         stage=f"{prefix}{stage}",
         settings={
-            parse_name(options[name]): values[name].model_dump(mode="json")
+            parse_settings_name(options[name]): values[name].model_dump(mode="json")
             for name, annotation in annotations.items()
             if _is_settings(annotation)
         },
-        inputs=_digests(_marked("input", annotations, values)),
+        inputs=_compute_digests(_iter_marked_paths("input", annotations, values)),
         retry=options[RETRY],
     )
     _check_inputs(provenance)
     with record_provenance(provenance):
         main(**values)
-        for path in _marked("output", annotations, values):
+        for path in _iter_marked_paths("output", annotations, values):
             if path.suffix != ".parquet":  # `write_table` records the provenance in the table.
                 seal_text(path)
 
 
-def _site_options(words: Sequence[str], module: str) -> tuple[dict[str, Any], list[str]]:
+def _parse_site_options(arguments: Sequence[str], module: str) -> tuple[dict[str, Any], list[str]]:
     parser = ArgumentParser(prog=f"python -m {module}")
     parser.add_argument("--config", type=json.loads, default={}, help="values of Snakemake's --config")
     parser.add_argument("--store", type=Path, required=True)
     parser.add_argument("--scratch", default="")
     parser.add_argument("--attempts", type=int, default=1)
     parser.add_argument("--budget", type=float, nargs=2, default=[0.0, 0.0])
-    parser.add_argument("words", nargs="...", metavar="stage ...")
-    site = vars(parser.parse_args(words))
-    store = store_on_node(site["store"], site["scratch"])
-    with locked(store.root / "locks" / "any.lock"):  # This fails at once on a file system without locks.
+    parser.add_argument("stage_arguments", nargs="...", metavar="stage ...")
+    site = vars(parser.parse_args(arguments))
+    store = open_job_store(site["store"], site["scratch"])
+    with file_lock(store.root / "locks" / "any.lock"):  # Locking fails early on a file system without locks.
         store.mark()
-    return site | {"store": store}, site["words"]
+    return site | {"store": store}, site["stage_arguments"]
 
 
-def _options(command: str, annotations: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
+def _parse_stage_options(command: str, annotations: Mapping[str, Any], arguments: Sequence[str]) -> dict[str, Any]:
     parser = ArgumentParser(prog=f"python -m {command}")
     parser.add_argument(f"--{RETRY}", nargs="?", default="", const="")  # Snakemake does not quote an empty text.
     for name, annotation in annotations.items():
-        type_, flag = _bare_type(annotation), f"--{name.replace('_', '-')}"
-        if _mark(annotation) == "site":
+        option_type, flag = _bare_type(annotation), f"--{name.replace('_', '-')}"
+        if _get_mark(annotation) == "site":
             continue
-        if get_origin(type_) is list:
-            parser.add_argument(flag, type=get_args(type_)[0], nargs="*", default=[])
+        if get_origin(option_type) is list:
+            parser.add_argument(flag, type=get_args(option_type)[0], nargs="*", default=[])
         else:
-            parser.add_argument(flag, type=str if _is_settings(annotation) else type_, required=True)
-    return vars(parser.parse_args(words))
+            parser.add_argument(flag, type=str if _is_settings(annotation) else option_type, required=True)
+    return vars(parser.parse_args(arguments))
 
 
-def _mark(annotation: Any) -> str:
+def _get_mark(annotation: Any) -> str:
     return str(get_args(annotation)[1]) if get_origin(annotation) is Annotated else ""
 
 
@@ -120,11 +118,11 @@ def _is_settings(annotation: Any) -> bool:
     return hasattr(_bare_type(annotation), "model_validate")
 
 
-def _value(option: Any, kind: Any, config: Mapping[str, Any]) -> Any:
-    """Return an option as its stage expects it; shortened settings are read from the configuration."""
+def _parse_value(option: Any, kind: Any, config: Mapping[str, Any]) -> Any:
+    """Return the value of an option; settings that are shortened to a digest are read from the configuration."""
     if not hasattr(kind, "model_validate"):
         return option
-    name, content = parse_name(option), parse_content(option)
+    name, content = parse_settings_name(option), parse_settings_line(option)
     planned_digest = content.get(DIGEST)
     if planned_digest is None:
         return validate_settings(content, kind, f"settings of {name}")
@@ -139,40 +137,44 @@ def _value(option: Any, kind: Any, config: Mapping[str, Any]) -> Any:
     return settings
 
 
-def _marked(mark: str, annotations: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Path]:
+def _iter_marked_paths(mark: str, annotations: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Path]:
     """Yield the files of a stage that are marked as its inputs or outputs."""
     for name, annotation in annotations.items():
-        if _mark(annotation) == mark:
+        if _get_mark(annotation) == mark:
             yield from values[name] if isinstance(values[name], list) else [values[name]]
 
 
 def record_inputs(paths: Iterable[Path]) -> None:
-    """Record further inputs, which a stage finds by its settings because they are too many for a command line."""
-    job = get_current_provenance()
-    job = job._replace(inputs={**job.inputs, **_digests(paths)})
-    _check_inputs(job)
-    set_current_provenance(job)
+    """Record inputs that a stage finds by its settings, because they are too many for a command line."""
+    provenance = get_current_provenance()
+    provenance = provenance._replace(inputs={**provenance.inputs, **_compute_digests(paths)})
+    _check_inputs(provenance)
+    set_current_provenance(provenance)
 
 
-def _digests(paths: Iterable[Path]) -> dict[str, str]:
+def _compute_digests(paths: Iterable[Path]) -> dict[str, str]:
     return {str(path): file_digest(path)[:INPUT_DIGEST_DIGITS] for path in paths if path.is_file()}
 
 
-def _check_inputs(job: Provenance) -> None:
-    """Raise an error if an input was made with other settings or other inputs than those of this job."""
-    for path in map(Path, job.inputs):
-        provenance = read_provenance(path) or Provenance()
-        if path.parts[:1] == RESULTS.parts and is_moved(path, provenance):
+def _check_inputs(provenance: Provenance) -> None:
+    """Raise an error if an input was made with settings or inputs that differ from those of this job."""
+    for path in map(Path, provenance.inputs):
+        input_provenance = read_provenance(path) or Provenance()
+        if path.parts[:1] == RESULTS.parts and is_copied(path, input_provenance):
             raise UserError(
-                f"{path}: was made as {provenance.file} and copied. Nothing was recorded: delete {path}, then run the "
-                "same command again."
+                f"{path}: was made as {input_provenance.file} and copied. Nothing was recorded: delete {path}, then "
+                "run the same command again."
             )
-        changed = [
-            name for name, settings in provenance.settings.items() if job.settings.get(name, settings) != settings
+        changed_names = [
+            name
+            for name, settings in input_provenance.settings.items()
+            if provenance.settings.get(name, settings) != settings
         ]
-        changed += [name for name, digest in provenance.inputs.items() if job.inputs.get(name, digest) != digest]
-        if changed:
+        changed_names += [
+            name for name, digest in input_provenance.inputs.items() if provenance.inputs.get(name, digest) != digest
+        ]
+        if changed_names:
             raise UserError(
-                f"{path}: was made from a different {changed[0]} than this job uses. Nothing was recorded: delete "
-                f"{path}, then run the same command again."
+                f"{path}: was made from a different {changed_names[0]} than this job uses. Nothing was recorded: "
+                f"delete {path}, then run the same command again."
             )

@@ -1,4 +1,4 @@
-"""Stage `figure`: draw one figure in every format, and write its numbers as csv."""
+"""Stage `figure`: draw one figure in every format, and write its numbers as CSV."""
 
 from pathlib import Path
 
@@ -32,11 +32,14 @@ def main(
     png: Out[Path],
 ) -> None:
     results, published_file = Results(settings.suite), next(iter(published_values), None)
-    numbers = read_metrics([*metrics, *statistics])
+    metric_table = read_metrics([*metrics, *statistics])
     import_problems = read_problems(problems, results)
     builders = [
         TableBuilder(
-            key=part, metrics=numbers, published=PublishedTable(published_file, part.table), problems=import_problems
+            key=part,
+            metrics=metric_table,
+            published=PublishedTable(published_file, part.table),
+            problems=import_problems,
         )
         for part in settings.parts
     ]

@@ -1,4 +1,4 @@
-"""Stage `health`: write the health checks of all runs of the suite as one csv file."""
+"""Stage `health`: write the health metrics of all runs of the suite to one CSV file."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Stage `import_ratings`: import ratings from files, as the replies of a judge to a run's answers."""
+"""Stage `import_ratings`: import ratings from files as a judge's replies to a run's answers."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import polars as pl
 
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, RESPONSES, read_table, write_table
-from reprise.core.settings import reject_edited
+from reprise.core.settings import reject_edited_files
 from reprise.external import load_rating_importer
 from reprise.external.answers import ImportedAnswers, build_response_row, write_problems
 from reprise.external.keys import ImportedRatingsKey
@@ -26,7 +26,7 @@ def main(
     assert importer is not None, "the configuration rejects ratings of a benchmark without an importer"
     imported = importer.read_ratings(files, read_table(item_table, ITEMS))
     planned_digests = {name: digest for files in settings.answers.files.values() for name, digest in files.items()}
-    reject_edited({str(path): planned_digests[str(path)] for path in files})
+    reject_edited_files({str(path): planned_digests[str(path)] for path in files})
     table = build_replies(answer_table, imported, settings.key)
     unrated = answer_table.filter((pl.col("extractor") == "robust") & ~pl.col("item_id").is_in(list(imported.answers)))
     write_problems(imported.problems, unrated["item_id"].to_list(), problems)
@@ -35,7 +35,7 @@ def main(
 
 
 def build_replies(answers: pl.DataFrame, imported: ImportedAnswers, key: str) -> pl.DataFrame:
-    """Return one reply per rated answer; the answers that both extractors extracted from an item share its rating."""
+    """Return one reply per rated answer; an item's answers by both extractors share its rating."""
     rated = answers.filter(pl.col("item_id").is_in(list(imported.answers)))
     rows = [
         build_response_row(answer, imported.answers[answer["item_id"]], key) for answer in rated.iter_rows(named=True)

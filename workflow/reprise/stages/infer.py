@@ -1,4 +1,4 @@
-"""Stage `infer`: run inference for one run, clip by clip, and store each answer in the response cache at once."""
+"""Stage `infer`: run inference for one run, clip by clip; each response is cached as soon as it arrives."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,12 +50,12 @@ def main(
 ) -> None:
     partition = Partition.parse(partition_name[0]) if partition_name else WHOLE_RUN
     request_table = read_table(requests, REQUESTS)
-    with_labels = ADAPTERS[settings.answers.adapter].reads_labels
+    with_labels = ADAPTERS[settings.answers.adapter].needs_labels
     if frames:
         manifest = pl.concat([read_table(path, CLIP_MANIFEST) for path in manifests])
         plans = pl.concat([read_table(path, FRAME_PLAN) for path in frames])
         batches = gather_clip_requests(request_table, plans, manifest, store, partition, with_labels=with_labels)
-        # Use the whole run, so that the server has the same options in each partition.
+        # The options are those of the whole run, because the server needs the same options for each partition.
         options = find_scored_options(filter_available_clips(request_table, manifest))
     else:
         batches = gather_text_requests(request_table, with_labels=with_labels)
@@ -63,16 +63,15 @@ def main(
     with lock_response_cache(store, settings.key, partition):
         cache = ResponseCache(get_response_cache_path(store, settings.key))
         failures = Failures(get_failures_path(store, settings.key), attempts)
-        is_needed = any(
-            cache.get(entry) is None and failures.should_send(entry) for batch in batches for entry in batch.entry_ids
-        )
+        entry_ids = [entry_id for batch in batches for entry_id in batch.entry_ids]
+        has_pending = any(cache.get(entry_id) is None and failures.should_send(entry_id) for entry_id in entry_ids)
         server_log = log.with_suffix(".server.log")
         with open_model(
             settings,
             store,
             threads,
-            is_needed=is_needed,
-            options=options,
+            is_needed=has_pending,
+            option_sets=options,
             budget=Budget.from_numbers(budget),
             server_log=server_log,
             clips=[batch.clip for batch in batches],
@@ -88,18 +87,18 @@ def run_inference(
     model: QueryableModel | Sequence[ModelCopy],
     response_cache: ResponseCache,
     failures: Failures,
-    key: RunKey,
+    settings: RunKey,
     partition: Partition = WHOLE_RUN,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Run inference for pending requests with a model, or with its copies in parallel; return responses and timings."""
-    job = InferenceJob(model if isinstance(model, Sequence) else [model], response_cache, failures, key, partition)
+    """Send the pending requests to a model, or to its copies in parallel; return the rows of responses and timings."""
+    job = InferenceJob(model if isinstance(model, Sequence) else [model], response_cache, failures, settings, partition)
     job.send_pending(clip_requests)
     responses, timings = [], []
-    price = key.price if isinstance(key, ModelRunKey) else None
+    price = settings.price if isinstance(settings, ModelRunKey) else None
     for batch in clip_requests:
-        timings.append(make_timing_row(batch, job.sent_counts[batch.clip.clip_id], response_cache, price))
-        for request, digest, entry in zip(batch.requests, batch.prompt_digests, batch.entry_ids, strict=True):
-            answer = response_cache.get(entry) or failures.get(entry)
+        timings.append(build_timing_row(batch, job.sent_counts[batch.clip.clip_id], response_cache, price))
+        for request, digest, entry_id in zip(batch.requests, batch.prompt_digests, batch.entry_ids, strict=True):
+            answer = response_cache.get(entry_id) or failures.get(entry_id)
             assert answer is not None
             responses.append(
                 {
@@ -114,35 +113,37 @@ def run_inference(
                     "tokens_out": answer.tokens_out,
                     "error": answer.error,
                     "message": answer.message,
-                    "key": key.key,
+                    "key": settings.key,
                 }
             )
     return responses, timings
 
 
-def make_timing_row(
-    clip_requests: ClipRequests, n_sent: int, response_cache: ResponseCache, price: Price | None = None
+def build_timing_row(
+    clip_requests: ClipRequests, sent_count: int, response_cache: ResponseCache, price: Price | None = None
 ) -> dict[str, Any]:
-    """Return the time and the cost of the answers about a clip, including those of earlier jobs."""
-    cached = [
+    """Return the time and the cost of all responses about a clip, including cached ones of earlier jobs."""
+    cached_responses = [
         response
         for entry in dict.fromkeys(clip_requests.entry_ids)
         if (response := response_cache.get_response(entry)) is not None
     ]
-    durations = [response.seconds for response in cached if response.seconds is not None]
-    usages = [response.answer.token_usage for response in cached]
+    durations = [response.seconds for response in cached_responses if response.seconds is not None]
+    usages = [response.answer.token_usage for response in cached_responses]
     return {
         "clip_id": clip_requests.clip.clip_id,
         "requests": len(clip_requests.requests),
-        "seconds": sum(durations) if len(durations) == len(cached) else None,
-        "resumed": len(clip_requests.requests) - n_sent,
-        "served": sorted({response.answer.served_model for response in cached} - {""}),
+        "seconds": sum(durations) if len(durations) == len(cached_responses) else None,
+        "resumed": len(clip_requests.requests) - sent_count,
+        "served": sorted({response.answer.served_model for response in cached_responses} - {""}),
         "tokens_in": sum(usage.input for usage in usages),
         "tokens_out": sum(usage.output for usage in usages),
         "usd": None if price is None else sum(map(price.compute_usd, usages)),
         **{
             name: sum(times)
-            if (times := [response.step_seconds[name] for response in cached if name in response.step_seconds])
+            if (
+                times := [response.step_seconds[name] for response in cached_responses if name in response.step_seconds]
+            )
             else None
             for name in ("decode", "preprocess", "waiting", "encode")  # These are done once per clip.
         },

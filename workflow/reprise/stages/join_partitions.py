@@ -1,4 +1,4 @@
-"""Stage `join_partitions`: join the answers of the partitions of a run, as if one job had written them."""
+"""Stage `join_partitions`: join the responses of all partitions of a run."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from reprise.core.errors import UserError
-from reprise.core.schemas import REQUESTS, RESPONSES, TIMINGS, read_table, read_table_of_key
+from reprise.core.schemas import REQUESTS, RESPONSES, TIMINGS, read_table, read_table_with_key
 from reprise.core.settings import Key
 from reprise.models.keys import RunKey
 from reprise.stages.answers import write_answers
@@ -18,7 +18,7 @@ def main(
     run_settings: RunKey,
     requests: In[Path],
     partitions: In[list[Path]],
-    partition_timings: list[Path],  # They are not `In`, because they must not affect the provenance of the answers.
+    partition_timings: list[Path],  # Not `In`, because timings must not affect the provenance of the responses.
     responses: Out[Path],
     timings: Out[Path],
 ) -> None:
@@ -29,17 +29,17 @@ def main(
 
 
 def join_answers(paths: Sequence[Path], key: str, requests: pl.DataFrame) -> pl.DataFrame:
-    """Return the answers of all partitions, after checking their key and that they answer distinct requests."""
-    answers = pl.concat(read_table_of_key(path, RESPONSES, key) for path in paths)
-    foreign = answers.filter(~pl.col("request_id").is_in(requests["request_id"].implode()))
+    """Return the responses of all partitions; raise an error if one is of another run or answers a request twice."""
+    answers = pl.concat(read_table_with_key(path, RESPONSES, key) for path in paths)
+    foreign_answers = answers.filter(~pl.col("request_id").is_in(requests["request_id"].implode()))
     duplicates = answers.filter(pl.col("request_id").is_duplicated())
-    for faulty, problem in (
-        (foreign, "is not part of the run"),
+    for invalid_answers, problem in (
+        (foreign_answers, "is not part of the run"),
         (duplicates, "is answered by two partitions"),
     ):
-        if faulty.height:
+        if invalid_answers.height:
             raise UserError(
-                f"{paths[0].parent}: the partitions do not fit: request {faulty['request_id'][0]} {problem}. "
+                f"{paths[0].parent}: the partitions do not fit: request {invalid_answers['request_id'][0]} {problem}. "
                 "Delete the folder and run snakemake again; the responses are in the cache."
             )
     return answers

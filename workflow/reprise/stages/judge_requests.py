@@ -1,6 +1,6 @@
-"""Stage `judge_requests`: extract one answer per item of a run, and write a judge's request about each.
+"""Stage `judge_requests`: collect the answers of a run, and write one request to a judge about each answer.
 
-A judge is a model run over these requests: it uses the same adapters, response cache, keys and budget as any other.
+A judge is a model: it uses the same adapters, response cache, settings and budget as any other run.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,10 +22,10 @@ from reprise.core.schemas import (
     RESPONSES,
     build_table,
     read_table,
-    read_table_of_key,
+    read_table_with_key,
     write_table,
 )
-from reprise.extraction.extractors import DEFAULT_SCALE, EXTRACTORS, SCALES
+from reprise.extraction.extractors import DEFAULT_SCALE, EXTRACTORS, SCALE_BY_MAX_RATING
 from reprise.extraction.rules import Rule, custom_rule
 from reprise.models.keys import RunKey
 from reprise.stages.command import In, Out
@@ -43,69 +43,72 @@ def main(
     answers: Out[Path],
     judge_requests: Out[Path],
 ) -> None:
-    response_table = read_table_of_key(responses, RESPONSES, run_settings.key)
+    response_table = read_table_with_key(responses, RESPONSES, run_settings.key)
     items = read_table(item_table, ITEMS)
     prompt = settings.prompt
     if settings.is_unparsed_only:
-        questions = read_table(requests, REQUESTS, without=("system",))
+        questions = read_table(requests, REQUESTS, skipped_columns=("system",))
         extra_rules = [custom_rule(**row.model_dump()) for row in (*settings.patterns, *run_settings.patterns)]
-        extracted = extract_answers(questions, response_table, run_settings.key, settings.extraction, extra_rules)
-        judge_request_table = build_unparsed_requests(extracted, questions, items, prompt, settings.max_tokens)
-    else:
-        questions = read_table(requests, REQUESTS, without=("system", "prompt"))
-        find_answers = load_answers(settings.benchmark)[settings.form]
-        extracted = collect_answers(
-            find_answers, items, questions, response_table, run_settings.key, SCALES[settings.rated_to]
+        extracted_answers = extract_answers(
+            questions, response_table, run_settings.key, settings.extraction, extra_rules
         )
-        judge_request_table = build_judge_requests(extracted, items, prompt, settings.max_tokens)
-    write_table(extracted, answers, ANSWERS)
+        judge_request_table = build_unparsed_requests(extracted_answers, questions, items, prompt, settings.max_tokens)
+    else:
+        questions = read_table(requests, REQUESTS, skipped_columns=("system", "prompt"))
+        select_answers = load_answers(settings.benchmark)[settings.form]
+        extracted_answers = collect_answers(
+            select_answers, items, questions, response_table, run_settings.key, SCALE_BY_MAX_RATING[settings.max_rating]
+        )
+        judge_request_table = build_judge_requests(extracted_answers, items, prompt, settings.max_tokens)
+    write_table(extracted_answers, answers, ANSWERS)
     write_table(judge_request_table, judge_requests, REQUESTS)
-    log.info(f"{judge_request_table.height} requests about {extracted.height} answers of both extractors")
+    log.info(f"{judge_request_table.height} requests about {extracted_answers.height} answers of both extractors")
 
 
 def collect_answers(
-    find_answers: AnswerSelector,
+    select_answers: AnswerSelector,
     items: pl.DataFrame,
     requests: pl.DataFrame,
     responses: pl.DataFrame,
     key: str,
     scale: Sequence[str] = DEFAULT_SCALE,
 ) -> pl.DataFrame:
-    """Return the answer to each item, as each extractor extracts it from the model's reply."""
-    joined = responses.join(
+    """Return one answer per item and extractor, from the model's responses."""
+    responses_with_clips = responses.join(
         requests.select("request_id", "clip_id"), on="request_id", how="left", maintain_order="left"
     )
-    # A judge names the chosen option or, if a question has no options, rates the answer.
+    # A judge replies with the chosen option or, if a question has no options, with a rating.
     options_by_request = {
         (row["item_id"], row["role"]): {"replies": row["options"], "expected": row["expected"]}
         for row in requests.iter_rows(named=True)
         if row["options"]
     }
-    rating = {"replies": list(scale), "expected": scale[-1]}
+    rating_columns = {"replies": list(scale), "expected": scale[-1]}
     rows: list[dict[str, Any]] = []
     for extractor in EXTRACTORS:
-        for answer in find_answers(items, joined, extractor):
-            fields = {
+        for answer in select_answers(items, responses_with_clips, extractor):
+            added_columns = {
                 "request_id": f"{answer.item_id}#{extractor}",
                 "extractor": extractor,
                 "key": key,
                 "value": "",
                 "extracted_by": "",
             }
-            rows.append(answer._asdict() | fields | options_by_request.get((answer.item_id, answer.role), rating))
+            reply_columns = options_by_request.get((answer.item_id, answer.role), rating_columns)
+            rows.append(answer._asdict() | added_columns | reply_columns)
     return build_table(rows, ANSWERS)
 
 
 def extract_answers(
-    requests: pl.DataFrame, responses: pl.DataFrame, key: str, extraction_mode: str, extra_rules: Sequence[Rule]
+    requests: pl.DataFrame, responses: pl.DataFrame, key: str, extraction_method: str, extra_rules: Sequence[Rule]
 ) -> pl.DataFrame:
-    """Return each extractor's extraction from the answers; a judge gets only those that `robust` cannot parse."""
+    """Return the answers with the option that each extractor extracts."""
     rows: list[dict[str, Any]] = []
     for extractor in EXTRACTORS:
-        extracted = extract_verdicts(requests, responses, extractor, extraction_mode, extra_rules)
-        questions = requests.select("request_id", "options", "expected")
-        joined = extracted.join(responses.select("request_id", "text", "error"), on="request_id", maintain_order="left")
-        for row in joined.join(questions, on="request_id", maintain_order="left").iter_rows(named=True):
+        verdicts = extract_verdicts(requests, responses, extractor, extraction_method, extra_rules)
+        question_columns = requests.select("request_id", "options", "expected")
+        joined = verdicts.join(responses.select("request_id", "text", "error"), on="request_id", maintain_order="left")
+        for row in joined.join(question_columns, on="request_id", maintain_order="left").iter_rows(named=True):
             rows.append(
                 {name: row[name] for name in ("item_id", "role", "text", "value", "expected", "key")}
                 | {"extracted_by": row["extracted_by"] or UNPARSED}
@@ -122,18 +125,20 @@ def extract_answers(
 def build_unparsed_requests(
     answers: pl.DataFrame, requests: pl.DataFrame, items: pl.DataFrame, prompt: Prompt, max_tokens: int
 ) -> pl.DataFrame:
-    """Return one request per answer that `robust` cannot parse; its prompt has question, options and answer."""
-    questions = {(row["item_id"], row["role"]): row for row in requests.iter_rows(named=True)}
+    """Return one request per answer that `robust` cannot parse, with the question, the options and the answer."""
+    request_by_question = {(row["item_id"], row["role"]): row for row in requests.iter_rows(named=True)}
 
-    def texts(answer: Mapping[str, Any]) -> dict[str, str]:
-        question = questions[answer["item_id"], answer["role"]]
-        labelled = zip(question["options"], question["option_texts"] or [""] * len(question["options"]), strict=True)
-        option_lines = "\n".join(f"{option}: {text}".removesuffix(": ") for option, text in labelled)
-        return {"question": question["prompt"], "options": option_lines}
+    def build_question_texts(answer: Mapping[str, Any]) -> dict[str, str]:
+        request = request_by_question[answer["item_id"], answer["role"]]
+        labelled_options = zip(
+            request["options"], request["option_texts"] or [""] * len(request["options"]), strict=True
+        )
+        option_lines = "\n".join(f"{option}: {text}".removesuffix(": ") for option, text in labelled_options)
+        return {"question": request["prompt"], "options": option_lines}
 
     unparsed = answers.filter((pl.col("extractor") == "robust") & (pl.col("value") == ""))
     return build_judge_requests(
-        unparsed.filter(pl.col("text").str.strip_chars() != ""), items, prompt, max_tokens, texts
+        unparsed.filter(pl.col("text").str.strip_chars() != ""), items, prompt, max_tokens, build_question_texts
     )
 
 
@@ -142,14 +147,14 @@ def build_judge_requests(
     items: pl.DataFrame,
     prompt: Prompt,
     max_tokens: int,
-    texts: Callable[[Mapping[str, Any]], dict[str, str]] = lambda answer: {},
+    build_extra_texts: Callable[[Mapping[str, Any]], dict[str, str]] = lambda answer: {},
 ) -> pl.DataFrame:
-    """Return one request per answer that did not fail, with its own texts beside those of its item."""
-    by_id = {item.item_id: item for item in to_items(items)}
+    """Return one request per answer that did not fail; its prompt gets the item's texts and the extra texts."""
+    item_by_id = {item.item_id: item for item in to_items(items)}
     rows: list[dict[str, Any]] = []
     for answer in answers.filter(pl.col("error") == "").iter_rows(named=True):
-        item = by_id[answer["item_id"]]
-        values = {**item.texts, "reference": item.answer, "candidate": answer["text"], **texts(answer)}
+        item = item_by_id[answer["item_id"]]
+        values = {**item.texts, "reference": item.answer, "candidate": answer["text"], **build_extra_texts(answer)}
         question = Question(answer["role"], values, answer["replies"])
         rows.append(build_request_row(answer["request_id"], item, question, prompt, "write", max_tokens))
     return build_table(rows, REQUESTS)

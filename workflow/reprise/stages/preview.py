@@ -17,7 +17,7 @@ from reprise.core.settings import Key
 from reprise.core.store import Store
 from reprise.media.decoder import arrange_grid, read_frames
 from reprise.media.keys import FramesKey
-from reprise.media.manifests import clip_file, read_available_clips, report_damage
+from reprise.media.manifests import read_available_clips, report_damage, verify_clip_file
 from reprise.media.probe import read_packet_index
 from reprise.stages.command import In, Out, Site
 
@@ -27,9 +27,9 @@ TEXT_COLOR, BACKGROUND = (30, 30, 30), 255
 
 
 def draw_contact_sheet(path: Path, plan: dict[str, Any], title: str) -> Image:
-    """Return the planned frames in order, each above its number and time, or the picture of their grid."""
-    index = read_packet_index(path)
-    size = TILE_WIDTH, max(1, round(TILE_WIDTH * index.height / index.width))
+    """Return a picture of the planned frames in order, each with its number and time, or of their image grid."""
+    packet_index = read_packet_index(path)
+    size = TILE_WIDTH, max(1, round(TILE_WIDTH * packet_index.height / packet_index.width))
     pictures = read_frames(path, plan["indices"], size)
     columns = min(MAX_COLUMNS, max(1, math.ceil(math.sqrt(len(pictures)))))
     rows = max(1, math.ceil(len(pictures) / columns))
@@ -39,15 +39,17 @@ def draw_contact_sheet(path: Path, plan: dict[str, Any], title: str) -> Image:
     sheet = np.full(
         (height + 2 * CAPTION_HEIGHT + GAP, width + (GAP if grid is None else 2 * GAP), 3), BACKGROUND, np.uint8
     )
-    _write(sheet, title, GAP, CAPTION_HEIGHT - 6)
-    _write(sheet, plan["note"] or f"{len(pictures)} frames", GAP, 2 * CAPTION_HEIGHT - 6)
+    _write_text(sheet, title, GAP, CAPTION_HEIGHT - 6)
+    _write_text(sheet, plan["note"] or f"{len(pictures)} frames", GAP, 2 * CAPTION_HEIGHT - 6)
     if grid is not None:
         sheet[2 * CAPTION_HEIGHT : 2 * CAPTION_HEIGHT + height, GAP : GAP + width] = grid
         return sheet
-    for position, (picture, number, moment) in enumerate(zip(pictures, plan["indices"], plan["times_s"], strict=True)):
+    for position, (picture, frame_number, time_s) in enumerate(
+        zip(pictures, plan["indices"], plan["times_s"], strict=True)
+    ):
         left, top = GAP + position % columns * step_x, 2 * CAPTION_HEIGHT + position // columns * step_y
         sheet[top : top + size[1], left : left + size[0]] = picture
-        _write(sheet, f"{number}  {moment:.2f} s", left, top + size[1] + CAPTION_HEIGHT - 6)
+        _write_text(sheet, f"{frame_number}  {time_s:.2f} s", left, top + size[1] + CAPTION_HEIGHT - 6)
     return sheet
 
 
@@ -57,12 +59,12 @@ def write_sheet(sheet: Image, target: Path) -> None:
         temporary.write_bytes(content.tobytes())
 
 
-def _write(sheet: Image, text: str, left: int, baseline: int) -> None:
+def _write_text(sheet: Image, text: str, left: int, baseline: int) -> None:
     ascii_text = text.encode("ascii", "replace").decode()
     cv2.putText(sheet, ascii_text, (left, baseline), cv2.FONT_HERSHEY_SIMPLEX, 0.45, TEXT_COLOR, 1, cv2.LINE_AA)
 
 
-def _row(frame: pl.DataFrame, clip_id: str, location: str) -> dict[str, Any]:
+def _find_clip_row(frame: pl.DataFrame, clip_id: str, location: str) -> dict[str, Any]:
     matches = frame.filter(pl.col("clip_id") == clip_id)
     if matches.is_empty():
         raise UserError(f"{location}: clip '{clip_id}' not found.{suggest_name(clip_id, frame['clip_id'])}")
@@ -79,11 +81,11 @@ def main(
     out: Out[Path],
 ) -> None:
     rule = settings.rule
-    plan = _row(read_table(frames, FRAME_PLAN), clip, str(frames))
-    clip_row = _row(read_available_clips(manifests), plan["shown_clip"] or clip, "the manifests of clips")
+    plan = _find_clip_row(read_table(frames, FRAME_PLAN), clip, str(frames))
+    clip_row = _find_clip_row(read_available_clips(manifests), plan["shown_clip"] or clip, "the manifests of clips")
     parameters = {**rule, **rule.get("transform", {})}
     details = ", ".join(f"{key}={value}" for key, value in parameters.items() if key not in ("rule", "transform"))
-    path = clip_file(store, clip_row)
+    path = verify_clip_file(store, clip_row)
     with report_damage(path):
         sheet = draw_contact_sheet(path, plan, f"{clip}   {rule['rule']} {details}")
     write_sheet(sheet, out)

@@ -5,7 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, list_matching_files, read_record, value_digest, write_record, write_sealed
+from reprise.core.files import (
+    file_digest,
+    list_matching_files,
+    read_record,
+    value_digest,
+    write_record,
+    write_sealed_text,
+)
 from reprise.core.log import log
 from reprise.core.store import Store
 from reprise.fetch.keys import ReleaseKey
@@ -22,15 +29,15 @@ def main(settings: ReleaseKey, store: Site[Store], out: Out[Path]) -> None:
         raise UserError(f"{folder}: no file matches {', '.join(settings.files)}. Found: {names}.")
     if settings.extras is not None:
         files |= list_matching_files(Path(settings.extras.folder), settings.files)
-    digests = {name: store.read_digest(path) for name, path in files.items()}
+    digests = {name: store.compute_digest(path) for name, path in files.items()}
     for name, digest in (settings.folder_files | (settings.extras.files if settings.extras else {})).items():
-        if digests.get(name, digest) != digest:  # Planning compares only a file's size, time and inode.
+        if digests.get(name, digest) != digest:  # Planning detects only a new size, time or inode.
             raise UserError(
                 f"{files[name]}: its content changed since this job was planned: it was damaged on its disk or edited. "
                 "Restore it, or set a new date (`touch`) to accept it. Then run the same command again."
             )
     listing = [{"name": name, "path": str(path), "sha256": digests[name]} for name, path in files.items()]
-    write_sealed(out, json.dumps(listing, indent=1) + "\n")
+    write_sealed_text(out, json.dumps(listing, indent=1) + "\n")
     log.info(f"{len(files)} files in {folder}")
 
 
@@ -56,12 +63,12 @@ def _hub_folder(benchmark: str, release: ReleaseHub, patterns: Sequence[str], st
             f"release of {benchmark}: {repo} is 'unpinned'. Run `python -m reprise pin` with network access first, "
             "or use a folder of the released files (`release: {kind: folder, path: ...}`)."
         )
-    from reprise.fetch.hub import fetch_snapshot  # A release in a folder does not need the client of the hub.
+    from reprise.fetch.hub import fetch_snapshot  # Only releases on the hub need its client.
 
     folder = store.root / "release" / value_digest([repo, revision])[:16]
     for name, digest in (read_record(folder.with_suffix(".json")) or {}).items():
         if (folder / name).is_file() and file_digest(folder / name) != digest:
-            (folder / name).unlink()  # The hub's library compares only dates, and would keep it.
+            (folder / name).unlink()  # The hub's library compares only dates, and would keep a damaged file.
     fetch_snapshot(f"release of {benchmark}", "dataset", repo, revision, folder, patterns)
     write_record(
         folder.with_suffix(".json"),

@@ -1,4 +1,4 @@
-"""Stage `report`: write the static site with tables, figures, runs and items."""
+"""Stage `report`: write the report, a static site with tables, figures, runs and items."""
 
 from pathlib import Path
 from typing import Any

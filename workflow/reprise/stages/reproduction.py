@@ -1,10 +1,10 @@
-"""Stage `reproduction`: compare the measured numbers with those of the papers, from the csv files of all tables."""
+"""Stage `reproduction`: compare measured with published numbers, from the CSV files of all tables."""
 
 from pathlib import Path
 
 import polars as pl
 
-from reprise.core.files import verify_sealed_text, write_sealed
+from reprise.core.files import verify_sealed_text, write_sealed_text
 from reprise.core.plain import unescape_cell
 from reprise.core.tabular import write_csv
 from reprise.stages.command import In, Out
@@ -26,7 +26,7 @@ def main(settings: ReproductionKey, tables: In[list[Path]], md: Out[Path]) -> No
     )
     built_tables = reproduction.build_tables()
     for form in ("md", "html"):
-        write_sealed(
+        write_sealed_text(
             md.with_suffix(f".{form}"),
             combine_tables("Reproduction", [render(table, form) for table in built_tables], form),
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.files import write_sealed
+from reprise.core.files import write_sealed_text
 from reprise.core.paths import Results
 from reprise.core.tabular import write_csv
 from reprise.stages.command import In, Out
@@ -36,7 +36,7 @@ def main(
 
 
 def write_formats(table: Table, tidy: Sequence[Mapping[str, Any]], out: Path) -> None:
-    """Write a table in every format, and its tidy rows as csv."""
+    """Write a table in every format, and its tidy rows as CSV."""
     for form in FORMATS:
-        write_sealed(out.with_suffix(f".{form}"), render(table, form))
+        write_sealed_text(out.with_suffix(f".{form}"), render(table, form))
     write_csv(pl.DataFrame(tidy, schema=TIDY_SCHEMA), out.with_suffix(".csv"))

@@ -1,4 +1,4 @@
-"""Stage `tables_pdf`: print every table of the suite, and optionally its figures, to one PDF."""
+"""Stage `tables_pdf`: write every table of the suite, and optionally its figures, to one PDF."""
 
 import shutil
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ from reprise.tables.render.latex_document import build_document, build_figure, c
 
 
 def main(settings: PdfKey, parts: In[list[Path]], figures: In[list[Path]], out: Out[Path]) -> None:
-    fragments = {name_from_path(path): verify_sealed_text(path).read_text(encoding="ascii") for path in parts}
+    table_sources = {name_from_path(path): verify_sealed_text(path).read_text(encoding="ascii") for path in parts}
     with TemporaryDirectory() as folder, atomic_path(out) as temporary:
-        pictures = {}
+        figure_sources = {}
         for number, path in enumerate(figures):
-            file = f"figure{number}.pdf"  # LaTeX does not accept every file name.
-            shutil.copyfile(verify_sealed_text(path), Path(folder) / file)
-            pictures[name_from_path(path)] = build_figure(file, settings.captions[name_from_path(path)])
-        pdf, latex_log = compile_pdf(build_document(group_by_benchmark(fragments, pictures)), Path(folder))
+            file_name = f"figure{number}.pdf"  # LaTeX does not accept every file name.
+            shutil.copyfile(verify_sealed_text(path), Path(folder) / file_name)
+            figure_sources[name_from_path(path)] = build_figure(file_name, settings.captions[name_from_path(path)])
+        pdf, latex_log = compile_pdf(build_document(group_by_benchmark(table_sources, figure_sources)), Path(folder))
         temporary.write_bytes(pdf.read_bytes())
     for table, points, side in find_oversized(latex_log):
         log.warning(f"{table} does not fit its page: {points:.1f} pt too {side}.")
@@ -31,7 +31,7 @@ def name_from_path(path: Path) -> str:
 
 
 def group_by_benchmark(tables: Mapping[str, str], figures: Mapping[str, str]) -> dict[str, str]:
-    """Return the sources with the figures of each benchmark after its tables, in the order of the tables."""
+    """Return the LaTeX sources of all tables and figures; those of a benchmark are together, tables first."""
     benchmarks = dict.fromkeys(name.partition("/")[0] for name in (*tables, *figures))
     return {
         name: source

@@ -1,15 +1,15 @@
-"""Stage `weights`: fetch a model's pinned snapshot once into the store."""
+"""Stage `weights`: fetch the pinned snapshot of a model into the store."""
 
 import json
 from pathlib import Path
 
 from reprise.core.errors import UserError
-from reprise.core.files import write_sealed
+from reprise.core.files import write_sealed_text
 from reprise.core.log import log
 from reprise.core.settings import Key
 from reprise.core.store import Store
 from reprise.fetch.hub import fetch_snapshot
-from reprise.models.local.weights import get_file_patterns, record_file_digests, snapshot_folder
+from reprise.models.local.weights import get_file_patterns, get_snapshot_folder, record_file_digests
 from reprise.stages.command import Out, Site
 
 
@@ -29,12 +29,13 @@ def main(
             f"config/models/{model}.yaml: revision: is 'unpinned', so these weights have no identity. "
             f"Run `python -m reprise pin {model}` with network access first."
         )
-    folder = snapshot_folder(repo, revision, store)
+    folder = get_snapshot_folder(repo, revision, store)
     fetch_snapshot(f"config/models/{model}.yaml", "model", repo, revision, folder, patterns)
-    missing = [pattern for pattern in files if not any(folder.glob(pattern))]
-    if missing:
+    missing_patterns = [pattern for pattern in files if not any(folder.glob(pattern))]
+    if missing_patterns:
         raise UserError(
-            f"config/models/{model}.yaml: served_by.files: {repo}@{revision} has no {', '.join(missing)}. Correct them."
+            f"config/models/{model}.yaml: served_by.files: {repo}@{revision} has no {', '.join(missing_patterns)}. "
+            "Correct them."
         )
     if not files and not any(folder.glob("*.safetensors")):
         raise UserError(
@@ -42,5 +43,5 @@ def main(
             "Only safetensors weights are supported; choose a repository that has them."
         )
     record_file_digests(folder, store, files)
-    write_sealed(out, json.dumps({"repo": repo, "revision": revision, "folder": str(folder)}) + "\n")
+    write_sealed_text(out, json.dumps({"repo": repo, "revision": revision, "folder": str(folder)}) + "\n")
     log.info(f"{repo}@{revision} is in {folder}")

@@ -1,4 +1,4 @@
-"""Build one table: look up every cell by row and column, for a table object and for tidy rows that name the run."""
+"""Build one table: look up the number of every cell, for a table object and for tidy rows."""
 
 import math
 from collections import Counter
@@ -56,24 +56,24 @@ TIDY_SCHEMA = pl.Schema(
 )
 
 NumberLink: TypeAlias = Callable[[str, str, str], str]
-"""Subject, metric and group of a number -> address of its lineage."""
+"""Subject, metric and group of a number -> address of its items in the item browser."""
 
 
 def column_name(column: Column) -> str:
-    """Return a column's name for use outside its spanning header."""
+    """Return a column's name with its spanning header."""
     return f"{column.span} {column.title}" if column.span else column.title
 
 
 @dataclass
 class TableBuilder:
-    """Builds one table and collects its tidy rows."""
+    """Build one table, and collect its tidy rows."""
 
     key: TableKey
     metrics: pl.DataFrame
     published: PublishedTable
     problems: Mapping[str, Counter[str]] = field(default_factory=dict)
     """imported run or ratings -> problem -> number of answers with this problem"""
-    link: NumberLink | None = None  # none if tables are not published with the item browser
+    link: NumberLink | None = None  # None if the table is not part of a report
     tidy_rows: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -88,14 +88,14 @@ class TableBuilder:
             else row | not_finite
             for row in self.metrics.iter_rows(named=True)
         }
-        self._ps_by_subject: dict[tuple[str, str], dict[str, float]] = {}
+        self._group_ps: dict[tuple[str, str], dict[str, float]] = {}  # run and metric -> group -> p-value
         check_missing(self.key, self.metrics)
         check_failed(self.key, self.metrics)
 
     def build(self) -> rendered.Table:
         key, spec, rows = self.key, self.spec, self.spec.rows()
         has_only_data, has_only_judges = all(row.dataset for row in rows), all(row.judges for row in rows)
-        # The footnotes depend on the numbers that the cells show, so the cells come first.
+        # Cells are built first, because footnotes depend on their numbers.
         sections = tuple(
             rendered.TableSection(tuple(self._rows(section)), section.title or "", marks_best=section.best)
             for section in spec.sections
@@ -112,7 +112,7 @@ class TableBuilder:
             ),
             sections=sections,
             warnings=tuple(broken_run_notes(key, self.metrics)),
-            notes=(*self.wrong_answer_notes(), *extraction_notes(key, self.metrics), *spec.notes),
+            notes=(*self.find_wrong_answer_notes(), *extraction_notes(key, self.metrics), *spec.notes),
             provenance=tuple(provenance_lines(key, self.metrics)),
             notice=key.notice,
             has_comparison=key.show_published,
@@ -138,15 +138,15 @@ class TableBuilder:
             is_reference = row.chance or row.model in self.key.reference_models
             yield rendered.TableRow(row.label, cells, notes, is_reference=is_reference)
 
-    def find_source(self, row: Row, column: Column) -> str | None:
-        """Return the subject of a cell's number: the data, or a run that is scored here."""
+    def find_subject(self, row: Row, column: Column) -> str | None:
+        """Return the subject of a cell's measured number: the benchmark's data or a scored run; None without one."""
         if row.dataset:
             return f"{self.key.benchmark}/data"
         scored = self.find_scored_run(row, column)
         return scored.name if scored and scored.name in self.key.runs else None
 
     def find_scored_run(self, row: Row, column: Column) -> ScoredRun | None:
-        """Return the run of a cell, and the judge whose ratings it shows."""
+        """Return the scored run of a cell, or None if the cell has no run or no judge rated the run."""
         cell_row = row.for_column(column)
         if cell_row.model is None or cell_row.protocol is None or cell_row.sampling is None:
             return None
@@ -159,13 +159,13 @@ class TableBuilder:
     def find_number(
         self, row: Row, column: Column, metric: str, extraction: tuple[str, str]
     ) -> Mapping[str, Any] | None:
-        """Return the number of a cell by one convention and extractor; compute a ratio from the numbers of two runs."""
+        """Return the number of a cell by one convention and extractor. A ratio uses the numbers of two runs."""
         group = row.group or column.group or ""
         if column.ratio is None:
-            return self.numbers.get((self.find_source(row, column) or "", metric, group, *extraction))
+            return self.numbers.get((self.find_subject(row, column) or "", metric, group, *extraction))
         denominator_column = column.model_copy(update={"sampling": column.ratio.over})
         numerator, denominator = (
-            self.numbers.get((self.find_source(row, operand) or "", column.ratio.metric, group, *extraction))
+            self.numbers.get((self.find_subject(row, operand) or "", column.ratio.metric, group, *extraction))
             for operand in (column, denominator_column)
         )
         if not numerator or not denominator or numerator["value"] is None or not denominator["value"]:
@@ -174,34 +174,36 @@ class TableBuilder:
         return {**numerator, **ratio, "low": None, "high": None, "p_chance": None}
 
     def _number(self, row: Row, column: Column, metric: str, section: Section) -> TableNumber:
-        """Return one number: chance in a row of chance, else the measured one, else the published one, else a dash."""
+        """Return the number of a cell: a chance level in a row of chance, else the measured or published number."""
         key, group, cell_row = self.key, row.group or column.group or "", row.for_column(column)
-        # A sampling with fewer frames than the protocol's `frames_min` is greyed for this metric, except text only.
+        # Numbers from fewer frames than the protocol's `frames_min` are grey, except those of text-only baselines.
         frames_min = key.frames_min.get(cell_row.protocol or "", {}).get(metric, 0)
-        greyed = 0 < key.frames.get(cell_row.sampling or "", 0) < frames_min
-        paper = self.find_published(row, column, metric) if key.show_published else None
-        paper_columns = {"published": paper.value, "published_decimals": paper.decimals} if paper else {}
+        is_greyed = 0 < key.frames.get(cell_row.sampling or "", 0) < frames_min
+        published = self.find_published(row, column, metric) if key.show_published else None
+        published_columns = (
+            {"published": published.value, "published_decimals": published.decimals} if published else {}
+        )
         cell_columns = {
             "suite": key.suite, "table": f"{key.benchmark}/{key.table}", "section": section.title or "",
             "row": row.label, "column": column_name(column), "metric": metric, "group": group,
         }  # fmt: skip
 
         if row.chance:
-            chance = self._chance(cell_row, metric, group)
-            if chance is not None or paper is None:
+            chance = self._find_chance_level(cell_row, metric, group)
+            if chance is not None or published is None:
                 self.tidy_rows.append({"value": chance, **cell_columns, "source": "chance"})
                 return TableNumber(chance, column.decimals, column.signed)
         measurement = self.find_number(row, column, metric, DEFAULT_EXTRACTION)
         notes: tuple[str, ...] = ()
         if measurement is not None:
-            is_imported = self.find_source(row, column) in key.imported_runs
+            is_imported = self.find_subject(row, column) in key.imported_runs
             source = "data" if row.dataset else "imported" if is_imported else "reproduced"
             for extraction in (DEFAULT_EXTRACTION, AUTHORS_EXTRACTION):
                 if number := self.find_number(row, column, metric, extraction):
-                    columns = {name: number[name] for name in TIDY_SCHEMA if name in number}
-                    self.tidy_rows.append({**columns, **paper_columns, **cell_columns, "source": source})
-            notes = tuple(filter(None, [measurement["note"], self._compared_with_group(measurement)]))
-        if measurement is not None and (measurement["value"] is not None or paper is None):
+                    number_columns = {name: number[name] for name in TIDY_SCHEMA if name in number}
+                    self.tidy_rows.append({**number_columns, **published_columns, **cell_columns, "source": source})
+            notes = tuple(filter(None, [measurement["note"], self._describe_group_difference(measurement)]))
+        if measurement is not None and (measurement["value"] is not None or published is None):
             interval = (
                 None
                 if measurement["low"] is None or measurement["high"] is None
@@ -213,71 +215,73 @@ class TableBuilder:
                 column.decimals,
                 column.signed,
                 "incomplete" if measurement["missing"] else "imported" if is_imported else "reproduced",
-                is_significant=p_chance is not None and p_chance < ALPHA and not greyed,
-                is_greyed=greyed,
-                published=paper.value if paper else None,
+                is_significant=p_chance is not None and p_chance < ALPHA and not is_greyed,
+                is_greyed=is_greyed,
+                published=published.value if published else None,
                 notes=notes,
                 interval=interval if self.spec.intervals else None,
                 link=self.link(subject_name(measurement), metric, group) if self.link else "",
             )
-        if paper is not None:
-            self.tidy_rows.append({"value": paper.value, **paper_columns, **cell_columns, "source": "published"})
-            return TableNumber(paper.value, column.decimals, column.signed, "published", is_greyed=greyed, notes=notes)
+        if published is not None:
+            self.tidy_rows.append(
+                {"value": published.value, **published_columns, **cell_columns, "source": "published"}
+            )
+            return TableNumber(
+                published.value, column.decimals, column.signed, "published", is_greyed=is_greyed, notes=notes
+            )
         # A cell with neither a measured nor a published number shows the reason.
         state: rendered.State = "reproduced"
-        if not row.chance and self.find_source(row, column) is None:
+        if not row.chance and self.find_subject(row, column) is None:
             is_lost = self.spec.is_damaged and key.show_published
             state = "lost" if is_lost else "not run" if cell_row.model is not None else "reproduced"
         return TableNumber(None, column.decimals, state=state)
 
     def find_published(self, row: Row, column: Column, metric: str) -> PublishedNumber | None:
-        """Return the published value of a cell, by the names that the csv gives its row and column."""
+        """Return the published number of a cell. The csv of the paper may name the row and column differently."""
         names = column.published
         if names is None:
             return None
         label = names.row or row.published or row.label
         frames = row.frames if names.frames is None else names.frames
-        if label in names.stated:
-            return PublishedNumber.parse(str(names.stated[label]))
+        if label in names.values_in_text:
+            return PublishedNumber.parse(str(names.values_in_text[label]))
         return self.published.get(label, frames, names.group or row.group or column.group or "", metric)
 
-    def _compared_with_group(self, measurement: Mapping[str, Any]) -> str:
-        """Return a note if a group's share differs significantly from the same run's share of another group."""
+    def _describe_group_difference(self, measurement: Mapping[str, Any]) -> str:
+        """Return a note if a score differs significantly from the same run's score over the group `compared_with`."""
         subject, metric = subject_name(measurement), measurement["metric"]
-        p = self._group_ps(subject, metric).get(measurement["group"], 1.0)
+        p = self._corrected_group_ps(subject, metric).get(measurement["group"], 1.0)
         reference = self._reference_share(subject, metric)
         if p >= ALPHA or reference is None:
             return ""
-        word = "above" if measurement["value"] > reference else "below"
+        direction = "above" if measurement["value"] > reference else "below"
         return (
-            f"Significantly {word} the same model's score over group '{self.spec.compared_with}' (two-sided "
-            f"test by the clustered interval, with Holm's correction over the groups, alpha {ALPHA}; that score counts as "
-            "exact)."
+            f"Significantly {direction} the same model's score over group '{self.spec.compared_with}' (two-sided test "
+            f"by the clustered interval, Holm's correction over the groups, alpha {ALPHA}; that score counts as exact)."
         )
 
-    def _group_ps(self, subject: str, metric: str) -> dict[str, float]:
+    def _corrected_group_ps(self, subject: str, metric: str) -> dict[str, float]:
         """Return the corrected p-value of each group against the reference group, for one run and metric."""
-        if (subject, metric) not in self._ps_by_subject:
+        if (subject, metric) not in self._group_ps:
             reference = self._reference_share(subject, metric)
             groups = {row.group or column.group or "" for row in self.spec.rows() for column in self.spec.columns}
             numbers = {group: self.numbers.get((subject, metric, group, *DEFAULT_EXTRACTION)) for group in groups}
-            level = self.key.confidence
             ps = {
-                group: share_p(number["value"], number["low"], number["high"], reference, level)
+                group: share_p(number["value"], number["low"], number["high"], reference, self.key.confidence)
                 for group, number in sorted(numbers.items())
                 if number and reference is not None and number["low"] is not None and group != self.spec.compared_with
             }
-            self._ps_by_subject[subject, metric] = dict(zip(ps, adjust_holm(list(ps.values())), strict=True))
-        return self._ps_by_subject[subject, metric]
+            self._group_ps[subject, metric] = dict(zip(ps, adjust_holm(list(ps.values())), strict=True))
+        return self._group_ps[subject, metric]
 
     def _reference_share(self, subject: str, metric: str) -> float | None:
-        """Return a run's share of the group that others are compared with; None if it is 0, 100 or unknown."""
+        """Return a run's score over the reference group; None if it is 0, 100 or unknown."""
         number = self.numbers.get((subject, metric, self.spec.compared_with or "", *DEFAULT_EXTRACTION))
         value = None if number is None else number["value"]
         return value if value is not None and 0 < value < 100 else None
 
-    def _chance(self, row: Row, metric: str, group: str) -> float | None:
-        """Return the score of random guessing: a constant of the benchmark, or the one counted from its data."""
+    def _find_chance_level(self, row: Row, metric: str, group: str) -> float | None:
+        """Return the score of random guessing: a constant of the benchmark, or a value computed from its data."""
         constant = self.benchmark.CHANCE.get(metric)
         if constant is not None:
             return constant
@@ -286,8 +290,8 @@ class TableBuilder:
         return None if number is None else float(number["value"])
 
     def _row_notes(self, row: Row) -> Iterator[str]:
-        """Yield the footnotes of a row: counts, quantised weights, import problems, judges, and other conventions."""
-        numbers = self._measured_numbers(row)
+        """Yield the footnotes of a row: counts, quantised weights, import problems, judges and differences."""
+        numbers = self._find_measured_numbers(row)
         if numbers:
             largest = max(numbers, key=lambda number: number["requested"] + number["missing"])
             unparsed = "without a judgement" if largest["judge"] else "unparsed"
@@ -311,17 +315,17 @@ class TableBuilder:
         problems = sum((self.problems.get(name, Counter()) for name in sorted(names)), Counter[str]())
         if summary := ", ".join(f"{count} {problem}" for problem, count in problems.most_common()):
             yield f"Problems of imported answers: {summary}."
-        # If rows have different judges and the label does not name the judge, a note does.
+        # If rows have different judges, a note names the judge, unless the label of the row does.
         if not row.judges and len(list_judges(self.metrics)) > 1:
             judges = sorted({scored.judge for scored in runs if scored.judge})
             yield from (f"Judged by {self.key.judges[judge]}." for judge in judges)
-        if differing := self._differing_columns(row):
-            if len(differing) > MAX_LISTED_DIFFERENCES or self._differing_row_count > MAX_LISTED_DIFFERENCES:
+        if differing_columns := self._find_differing_columns(row):
+            if len(differing_columns) > MAX_LISTED_DIFFERENCES or self._differing_row_count > MAX_LISTED_DIFFERENCES:
                 yield "The authors' convention and extractor give other numbers, which are in the csv."
             else:
-                yield f"By the authors' convention and extractor: {', '.join(differing)}."
+                yield f"By the authors' convention and extractor: {', '.join(differing_columns)}."
 
-    def _measured_numbers(self, row: Row) -> list[Mapping[str, Any]]:
+    def _find_measured_numbers(self, row: Row) -> list[Mapping[str, Any]]:
         """Return the measured numbers that a row shows."""
         return [
             number for cell in self._cells if (number := self.find_number(row, *cell, DEFAULT_EXTRACTION)) is not None
@@ -329,12 +333,12 @@ class TableBuilder:
 
     @cached_property
     def _differing_row_count(self) -> int:
-        """Return the number of rows for which the authors' convention gives other numbers."""
-        return sum(bool(self._differing_columns(row)) for row in self.spec.rows())
+        """Return the number of rows whose numbers by the authors' convention differ."""
+        return sum(bool(self._find_differing_columns(row)) for row in self.spec.rows())
 
-    def _differing_columns(self, row: Row) -> list[str]:
-        """Return the columns of a row for which the authors' convention prints another number, and that number."""
-        columns = []
+    def _find_differing_columns(self, row: Row) -> list[str]:
+        """Return the columns of a row whose numbers by the authors' convention differ, each with its number."""
+        descriptions = []
         for column, metric in self._cells:
             numbers = [
                 self.find_number(row, column, metric, extraction)
@@ -343,16 +347,16 @@ class TableBuilder:
             values = [number["value"] for number in numbers if number]
             texts = ["-" if value is None else f"{value:.{column.decimals}f}" for value in values]
             if len(set(texts)) == len(numbers):
-                columns.append(f"{column_name(column)} {texts[1]}")
-        return columns
+                descriptions.append(f"{column_name(column)} {texts[1]}")
+        return descriptions
 
-    def wrong_answer_notes(self) -> list[str]:
-        """Return the note on how failed and unparsed answers count, if there are any."""
+    def find_wrong_answer_notes(self) -> list[str]:
+        """Return a note on how failed and unparsed answers count, if the table has such answers."""
         rows = [row for row in self.spec.rows() if not row.dataset]
-        has_wrong = any(
-            number["failed"] or number["unparsed"] for row in rows for number in self._measured_numbers(row)
+        has_such_answers = any(
+            number["failed"] or number["unparsed"] for row in rows for number in self._find_measured_numbers(row)
         )
-        return ["Failed and unparsed answers count as wrong."] if has_wrong else []
+        return ["Failed and unparsed answers count as wrong."] if has_such_answers else []
 
     def describe_judges(self) -> str:
         """Return the sentence that names the judges of the measured and of the published ratings."""

@@ -1,4 +1,4 @@
-"""Footnotes of a table: judges, differences between extractors, flawed entries, broken runs and provenance."""
+"""Write the footnotes of a table: judges, extractors, flawed entries, broken runs and provenance."""
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from reprise.benchmarks import health
-from reprise.benchmarks.annotations import FLAWS
+from reprise.benchmarks.annotations import FLAWS_METRIC
 from reprise.core.plain import summarize_list
 from reprise.core.schemas import EXTRACTORS_DIFFER
 from reprise.core.version import VERSION
@@ -21,7 +21,7 @@ def list_judges(metrics: pl.DataFrame) -> list[str]:
 
 
 def broken_run_notes(key: TableKey, metrics: pl.DataFrame) -> list[str]:
-    """Return a warning for each run that looks broken, with the reasons; baselines are left out."""
+    """Return a warning with the reasons for each run that looks broken, except baselines."""
     lines = [
         f"{name} looks broken: {'; '.join(reasons)}."
         for name, rows in _health_by_subject(metrics)
@@ -31,14 +31,14 @@ def broken_run_notes(key: TableKey, metrics: pl.DataFrame) -> list[str]:
 
 
 def _health_by_subject(metrics: pl.DataFrame) -> list[tuple[str, list[Mapping[str, Any]]]]:
-    """Return the name and the health metrics of each run, or of each run and judge."""
+    """Return the health metrics of each scored run, with its name."""
     health_metrics = metrics.filter(pl.col("metric").str.starts_with(health.HEALTH_PREFIX)).unique(maintain_order=True)
     rows = sorted(health_metrics.iter_rows(named=True), key=subject_name)
     return [(name, list(numbers)) for name, numbers in groupby(rows, subject_name)]
 
 
 def judge_notes(key: TableKey, metrics: pl.DataFrame) -> list[str]:
-    """Return the notes on the judges of the answers, unless the caption names them, and on runs without a judge."""
+    """Return notes on the judges, unless the caption names them, and on runs that no judge has rated."""
     judges = () if key.spec.judge else list_judges(metrics)
     counts = _extractor_counts(metrics).filter(pl.col("judge").is_not_null())
     is_rule_of_judge = pl.col("extractor").str.starts_with(pl.col("judge") + ": ")
@@ -51,7 +51,7 @@ def judge_notes(key: TableKey, metrics: pl.DataFrame) -> list[str]:
 
 
 def _extractor_counts(metrics: pl.DataFrame) -> pl.DataFrame:
-    """Return the number of answers that each extraction rule or model extracted, by run."""
+    """Return how many answers of each run each extraction rule or judge extracted."""
     rows = metrics.filter(metric=health.EXTRACTED_BY).unique(maintain_order=True)
     extractor = pl.col("group").str.strip_prefix(health.ANSWERS + health.GROUP_SEPARATOR)
     count = (pl.col("value") * pl.col("requested") / 100).round()
@@ -59,9 +59,9 @@ def _extractor_counts(metrics: pl.DataFrame) -> pl.DataFrame:
 
 
 def extraction_notes(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
-    """Yield the notes on extractors that differ, answers extracted by a fallback, judges, and flawed entries."""
-    differing = metrics.filter(pl.col("metric") == EXTRACTORS_DIFFER).iter_rows(named=True)
-    row = max(differing, key=lambda row: (row["value"] or 0) / max(row["requested"], 1), default=None)
+    """Yield notes on differing extractors, on answers extracted by judges or custom rules, and on flawed entries."""
+    difference_rows = metrics.filter(pl.col("metric") == EXTRACTORS_DIFFER).iter_rows(named=True)
+    row = max(difference_rows, key=lambda row: (row["value"] or 0) / max(row["requested"], 1), default=None)
     if row is not None and row["value"]:
         count, total = f"{row['value']:.0f}", row["requested"]
         yield f"The extractors robust and authors differ on at most {count} of {total} answers of a run."
@@ -73,7 +73,7 @@ def extraction_notes(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
         unparsed = " that robust leaves unparsed" if name in key.judges else ""
         yield f"{rows['count'].sum():.0f} of {rows['requested'].sum()} answers{unparsed} were extracted by {extractor}."
     yield from judge_notes(key, metrics)
-    flaws = metrics.filter(pl.col("metric") == FLAWS).select("value", "note").unique(maintain_order=True)
+    flaws = metrics.filter(pl.col("metric") == FLAWS_METRIC).select("value", "note").unique(maintain_order=True)
     for value, note in flaws.iter_rows():
         yield f"Flawed entries of the release: {value:.0f} ({note})."
 
@@ -91,5 +91,5 @@ def provenance_lines(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
     for run, digest in sorted(digests.items()):
         yield f"{run}: key {digest[:12]}"
     for name, rows in _health_by_subject(metrics):
-        if summary := health.summarize(rows):
+        if summary := health.summarize_health(rows):
             yield f"{name}: {summary}"

@@ -1,4 +1,4 @@
-"""The table of judges: the agreement of two judges on the same answers."""
+"""Build the table of judges: the agreement of each pair of judges on the same answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -43,12 +43,12 @@ CAPTION = (
 
 
 class JudgeComparison(NamedTuple):
-    """Two judges' verdicts on the same answers, counted and compared."""
+    """Comparison of two judges' verdicts on the same answers."""
 
     pair: JudgePairKey
     counts: tuple[int, ...]
-    """number of answers for which both judges' replies were parsed, only the first's, only the second's, neither"""
-    failed: int
+    """numbers of answers by parsed replies: of both judges, of the first only, of the second only, of neither"""
+    failed_count: int
     numbers: dict[str, TableNumber]
 
 
@@ -57,8 +57,8 @@ def compare_judges(
 ) -> JudgeComparison:
     """Compare two judges on the same answers.
 
-    `verdicts` maps run and judge to the verdicts of the extractor `robust` on the judge's replies, with the cluster of
-    each answer.
+    `verdicts` maps run and judge to the verdicts that the extractor `robust` takes from the judge's replies. A column
+    has the cluster of each answer.
     """
     columns = ["request_id", "cluster", "value", "score", "right", "failed"]
     parts = []
@@ -82,14 +82,18 @@ def compare_judges(
         )
     ]
     return JudgeComparison(
-        pair, tuple(group.height for group in groups), answers.height - judged.height, dict(_numbers(groups[0], level))
+        pair,
+        tuple(group.height for group in groups),
+        answers.height - judged.height,
+        dict(_compute_agreement(groups[0], level)),
     )
 
 
-def _numbers(both: pl.DataFrame, level: float) -> Iterator[tuple[str, TableNumber]]:
-    is_rated = bool(both["score"].is_not_null().all() and both["score_other"].is_not_null().all())
+def _compute_agreement(parsed_answers: pl.DataFrame, level: float) -> Iterator[tuple[str, TableNumber]]:
+    """Yield the measures of agreement on the answers for which both judges' replies were parsed."""
+    is_rated = all(parsed_answers[name].is_not_null().all() for name in ("score", "score_other"))
     names = ("score", "score_other") if is_rated else ("right", "right_other")
-    numbers = both.with_columns(
+    numbers = parsed_answers.with_columns(
         *(pl.col(name).cast(pl.Float64).alias(side) for name, side in zip(names, SIDES, strict=True)),
         failed=pl.lit(value=False),
         unparsed=pl.lit(value=False),
@@ -141,7 +145,7 @@ def _row(key: AgreementKey, comparison: JudgeComparison) -> TableRow:
         for name, number in comparison.numbers.items()
     }
     *counts, runs = (Cell((TableNumber(float(count), 0),)) for count in (*comparison.counts, len(comparison.pair.runs)))
-    notes = (f"{comparison.failed} failed answers were not judged.",) if comparison.failed else ()
+    notes = (f"{comparison.failed_count} failed answers were not judged.",) if comparison.failed_count else ()
     label = " / ".join(key.judges[judge] for judge in comparison.pair.judges)
     return TableRow(
         label, (*counts, cells[AGREEMENT], cells[KAPPA], cells[DIFFERENCE], runs, cells[RANK_CORRELATION]), notes
@@ -151,15 +155,15 @@ def _row(key: AgreementKey, comparison: JudgeComparison) -> TableRow:
 def tidy_rows(key: AgreementKey, comparisons: Sequence[JudgeComparison]) -> Iterator[dict[str, Any]]:
     for comparison in comparisons:
         both, *unparsed_counts = comparison.counts
-        shared = {
+        shared_columns = {
             "suite": key.suite,
             "table": "judges",
             "section": comparison.pair.title,
             "row": ", ".join(comparison.pair.judges),
             "group": "",
-            "requested": sum(comparison.counts) + comparison.failed,
+            "requested": sum(comparison.counts) + comparison.failed_count,
             "scored": both,
-            "failed": comparison.failed,
+            "failed": comparison.failed_count,
             "unparsed": sum(unparsed_counts),
             "missing": 0,
             "extractor": "robust",
@@ -169,4 +173,4 @@ def tidy_rows(key: AgreementKey, comparisons: Sequence[JudgeComparison]) -> Iter
         counts = {name.replace(" ", "_"): TableNumber(float(count)) for name, count in unparsed}
         for metric, number in (comparison.numbers | counts).items():
             low, high = number.interval or (None, None)
-            yield shared | {"column": metric, "metric": metric, "value": number.value, "low": low, "high": high}
+            yield shared_columns | {"column": metric, "metric": metric, "value": number.value, "low": low, "high": high}

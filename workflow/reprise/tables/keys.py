@@ -1,4 +1,4 @@
-"""Settings of tables: their specification, and the runs that provide their numbers."""
+"""Define the keys of tables: their specification, and the runs that provide their numbers."""
 
 from pydantic import Field
 
@@ -25,9 +25,9 @@ class TableKey(SuiteKey):
     frames_min: dict[str, dict[str, int]] = Field({})
     """protocol -> metric -> minimum number of frames with which its questions can be answered"""
     frames: dict[str, int] = Field({})  # sampling -> its number of frames, if it is the same for every clip
-    runs: tuple[str, ...]  # runs whose numbers are computed here, each with its judge if answers are judged
+    runs: tuple[str, ...]  # scored runs whose numbers are computed here
     imported_runs: tuple[str, ...] = ()  # runs with imported answers or ratings
-    judge_order: tuple[str, ...] = ()  # judges by preference; a cell shows the first one that rated its run
+    judge_order: tuple[str, ...] = ()  # judges by preference; a cell shows the first judge that rated its run
     unjudged_runs: tuple[str, ...] = ()  # runs that no judge has rated
     judged_protocols: tuple[str, ...] = ()  # protocols whose answers are judged
     judges: dict[str, str] = Field({})  # judge -> label
@@ -42,12 +42,12 @@ class OverviewKey(Key):
     suite: str
     confidence: float
     parts: tuple[TableKey, ...]  # a table for each benchmark, with the same rows
-    default_conditions: dict[str, Overview]  # benchmark -> the default conditions of all models
-    gpus: dict[str, int]
+    default_conditions: dict[str, Overview]  # benchmark -> default protocol and sampling of all models
+    gpus: dict[str, int]  # model -> number of its GPUs
 
 
 class TableTitle(KeyPart):
-    """Identifies a table: `velociti/table3`, VELOCITI, `Table 3`, and its title."""
+    """Names of a table: `velociti/table3`, the paper VELOCITI, the number `Table 3`, and the title."""
 
     table: str
     paper: str
@@ -58,16 +58,16 @@ class TableTitle(KeyPart):
 class ReproductionKey(SuiteKey):
     confidence: float
     titles: tuple[TableTitle, ...]
-    paper_judges: dict[str, str] = Field({})  # table -> the judge of the paper's numbers
-    judges: dict[str, str] = Field({})
-    conditions: dict[str, tuple[str, ...]] = Field({})  # run -> the conditions of its answers
+    paper_judges: dict[str, str] = Field({})  # table -> judge of the paper's numbers
+    judges: dict[str, str] = Field({})  # judge -> label
+    conditions: dict[str, tuple[str, ...]] = Field({})  # run -> conditions of its answers
     obstacles: dict[str, tuple[str, ...]] = Field({})  # run -> reasons why its numbers cannot be compared
     margins: dict[str, dict[str, float]] = Field({})  # benchmark -> metric -> margin other than DEFAULT_MARGIN
 
 
 class JudgePairKey(KeyPart):
     benchmark: str
-    title: str  # title of the benchmark, and the protocol
+    title: str  # title of the benchmark, followed by the protocol
     judges: tuple[str, str]
     runs: tuple[str, ...]
 

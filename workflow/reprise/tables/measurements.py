@@ -1,4 +1,4 @@
-"""The measurements that tables are built from, their checks, and the problems of imported answers."""
+"""Read and check the metrics that tables are built from, and read the problems of imported answers."""
 
 import csv
 from collections import Counter
@@ -22,9 +22,9 @@ def read_metrics(paths: Iterable[Path]) -> pl.DataFrame:
 
 
 def read_problems(paths: Iterable[Path], results: Results) -> dict[str, Counter[str]]:
-    """Return counts of problems by run, or by run and judge.
+    """Count the problems of imported answers or ratings, by scored run.
 
-    Questions without an answer are left out, because the metrics count them as failed.
+    Questions without an answer are not counted here, because the metrics count them as failed.
     """
     problems = {}
     for path in paths:
@@ -35,18 +35,19 @@ def read_problems(paths: Iterable[Path], results: Results) -> dict[str, Counter[
 
 
 def subject_name(row: Mapping[str, Any]) -> str:
-    """Return the subject of a measured number: a run, or a run as rated by one judge."""
+    """Return the subject of a measured number: the name of a run, with its judge if it has one."""
     return f"{row['run']}/{row['judge']}" if row["judge"] else str(row["run"])
 
 
 def check_missing(key: TableKey, metrics: pl.DataFrame) -> None:
+    """Raise a UserError if too many items of a run have no clip."""
     analyses = load_analyses(key.benchmark)
-    # Items without a clip have no clip metadata, so they belong to no group that an analysis derives from it.
-    analysed = list(analyses.groups) if analyses else []
+    # Analyses derive groups from clip metadata. Items without a clip have none, so these groups do not contain them.
+    analysis_groups = list(analyses.groups) if analyses else []
     is_count = pl.col("metric").is_in([EXTRACTORS_DIFFER, FAILED_ANSWERS]) | pl.col("metric").str.starts_with(
         HEALTH_PREFIX
     )
-    measured = metrics.filter(~is_count & ~pl.col("group").is_in(analysed), convention="fixed")
+    measured = metrics.filter(~is_count & ~pl.col("group").is_in(analysis_groups), convention="fixed")
     totals = measured.group_by("run", maintain_order=True).agg(pl.col("requested", "missing").sum())
     for run, requested, missing in totals.iter_rows():
         if missing > key.missing_share_max * (requested + missing):
@@ -58,17 +59,18 @@ def check_missing(key: TableKey, metrics: pl.DataFrame) -> None:
 
 
 def check_failed(key: TableKey, metrics: pl.DataFrame) -> None:
+    """Raise a UserError if too many answers of a run failed."""
     too_many = pl.col("failed") > key.failed_share_max * pl.col("requested")
-    failed = dict.fromkeys(
+    descriptions = dict.fromkeys(
         f"{subject_name(row)}: {row['failed']} of {row['requested']} {row['group']} ({row['note']})"
         for row in metrics.filter(too_many, metric=FAILED_ANSWERS).iter_rows(named=True)
     )
-    if failed:
-        first, *remaining = failed
+    if descriptions:
+        first, *others = descriptions
         raise UserError(
             f"{key.table} of {key.benchmark}: {first}: a larger share of answers failed than the "
             f"{100 * key.failed_share_max:.1f} % that failed_share_max of suite '{key.suite}' allows.\n"
-            + "".join(f"Also {line}.\n" for line in remaining)
+            + "".join(f"Also {line}.\n" for line in others)
             + "`python -m reprise why <run>` lists the requests that the next run of snakemake sends again. "
             "`python -m reprise retry <run or reason>` marks the others to be sent again."
         )

@@ -1,4 +1,4 @@
-"""The overview: the main numbers of each benchmark for the same models side by side, and the time that they took."""
+"""Build the overview: the main numbers of each benchmark side by side for the same models, and their costs."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +20,9 @@ SPEED, GPU_HOURS, DOLLARS = "seconds a question", "GPU hours", "US dollars"
 
 
 class OverviewBuilder:
-    """Builds the overview and collects its tidy rows.
+    """Build the overview, and collect its tidy rows.
 
-    `published` is by benchmark, `timings` by the name of a run.
+    `published` maps a benchmark to its published values. `timings` maps the name of a run to its timings.
     """
 
     def __init__(
@@ -35,22 +35,22 @@ class OverviewBuilder:
         link: NumberLink | None = None,
     ) -> None:
         self._key, self._timings = key, timings
-        is_of_benchmark = {part.benchmark: pl.col("run").str.starts_with(f"{part.benchmark}/") for part in key.parts}
+        benchmark_filter = {part.benchmark: pl.col("run").str.starts_with(f"{part.benchmark}/") for part in key.parts}
         self._parts = [
             TableBuilder(
-                part, metrics.filter(is_of_benchmark[part.benchmark]), published[part.benchmark], problems, link
+                part, metrics.filter(benchmark_filter[part.benchmark]), published[part.benchmark], problems, link
             )
             for part in key.parts
         ]
         # The overview has a column of dollars only if a vendor charged for a run.
         is_paid = any(not timing["usd"].is_null().all() for timing in timings.values() if timing.height)
         self._costs = (SPEED, GPU_HOURS, DOLLARS) if is_paid else (SPEED, GPU_HOURS)
-        self._times: list[dict[str, Any]] = []
+        self._cost_rows: list[dict[str, Any]] = []
 
     @property
     def tidy_rows(self) -> list[dict[str, Any]]:
-        """Return the rows of the csv, once the table is built."""
-        return [*chain.from_iterable(part.tidy_rows for part in self._parts), *self._times]
+        """Return the rows of the csv. The table must be built before."""
+        return [*chain.from_iterable(part.tidy_rows for part in self._parts), *self._cost_rows]
 
     def build(self) -> rendered.Table:
         key, tables = self._key, {part.key.benchmark_title: part.build() for part in self._parts}
@@ -79,7 +79,7 @@ class OverviewBuilder:
         )
 
     def _row(self, table_rows: Sequence[rendered.TableRow], spec_rows: Sequence[Row]) -> rendered.TableRow:
-        """Return the rows of all parts side by side, with notes on conditions that differ from the default ones."""
+        """Join the rows of all parts, and add a note on conditions that differ from the default."""
         notes, exceptions = [], []
         for part, row, table_row in zip(self._parts, spec_rows, table_rows, strict=True):
             title, default = part.key.benchmark_title, self._key.default_conditions[part.key.benchmark]
@@ -88,13 +88,13 @@ class OverviewBuilder:
                 exceptions.append(f"{title} {row.protocol}, {row.sampling}")
         return rendered.TableRow(
             table_rows[0].label,
-            (*chain.from_iterable(row.cells for row in table_rows), *self._time_cells(table_rows[0].label, spec_rows)),
+            (*chain.from_iterable(row.cells for row in table_rows), *self._cost_cells(table_rows[0].label, spec_rows)),
             (*([f"Protocol and sampling: {'; '.join(exceptions)}."] if exceptions else ()), *notes),
             is_reference=any(row.is_reference for row in table_rows),
         )
 
-    def _time_cells(self, label: str, spec_rows: Sequence[Row]) -> Iterator[rendered.Cell | rendered.TextCell]:
-        """Yield the time that a model took, over the requests with a known time, and what a vendor charged."""
+    def _cost_cells(self, label: str, spec_rows: Sequence[Row]) -> Iterator[rendered.Cell | rendered.TextCell]:
+        """Yield the time of a model's answers, over the requests with a known time, and the vendor's charges."""
         scored = [
             part.find_scored_run(row, part.spec.columns[0]) for part, row in zip(self._parts, spec_rows, strict=True)
         ]
@@ -116,5 +116,5 @@ class OverviewBuilder:
                 continue
             cell_columns = {"suite": self._key.suite, "table": OVERVIEW, "section": "", "row": label, "column": name}
             number_columns = {"metric": name.replace(" ", "_"), "group": "", "value": value, "requested": requests}
-            self._times.append({**cell_columns, **number_columns, "source": "reproduced"})
+            self._cost_rows.append({**cell_columns, **number_columns, "source": "reproduced"})
             yield rendered.Cell((rendered.TableNumber(value, 2),))

@@ -1,4 +1,4 @@
-"""Read the papers' numbers, which are transcribed in `resources/published/<paper>.csv`."""
+"""Read the numbers of the papers, which are transcribed in `resources/published/<paper>.csv`."""
 
 import re
 from pathlib import Path
@@ -27,29 +27,32 @@ class PublishedNumber(NamedTuple):
 
 
 class PublishedTable:
-    """A table's published values by row, frames, group and metric; empty if the suite does not show them."""
+    """Published values of a table by row, frames, group and metric; empty if the suite does not show them."""
 
     def __init__(self, path: Path | None, table: str | None) -> None:
         self._values: dict[tuple[str, str, str, str], PublishedNumber] = {}
         if path is not None and not path.is_file():
             raise UserError(f"{path}: no such file. The paper's published numbers belong there.")
-        for number, row in enumerate(read_csv_rows(path, COLUMNS) if path else (), start=2):
+        for line_number, row in enumerate(read_csv_rows(path, COLUMNS) if path else (), start=2):
             if not re.fullmatch(r"-?\d+(\.\d+)?", row["value"]):
                 raise UserError(
-                    f"{path}: line {number}: value '{row['value']}' is not a number. Write a plain number such as "
+                    f"{path}: line {line_number}: value '{row['value']}' is not a number. Write a plain number such as "
                     "43.1, or remove the line if the paper prints none."
                 )
             identity = (row["row"], row["frames"], row["group"], row["metric"])
             if row["table"] == table and identity in self._values:
                 raise UserError(
-                    f"{path}: line {number}: {table} has {identity} (row, frames, group, metric) twice. "
+                    f"{path}: line {line_number}: {table} has {identity} (row, frames, group, metric) twice. "
                     "Change one of the lines or remove it."
                 )
             if row["table"] == table:
                 self._values[identity] = PublishedNumber.parse(row["value"])
 
     def get(self, row: str, frames: str | None, group: str, metric: str) -> PublishedNumber | None:
-        """Return a value; a row without a number of frames gets the only value, if there is just one."""
+        """Return a published value, or None.
+
+        Without `frames`, the value must be the only one of its row, group and metric.
+        """
         if frames is not None:
             return self._values.get((row, frames, group, metric))
         matches = [
@@ -58,4 +61,4 @@ class PublishedTable:
         return matches[0] if len(matches) == 1 else None
 
     def metric_values(self, metric: str) -> list[tuple[str, float]]:
-        return [(identity[0], printed.value) for identity, printed in self._values.items() if identity[3] == metric]
+        return [(identity[0], number.value) for identity, number in self._values.items() if identity[3] == metric]

@@ -1,4 +1,4 @@
-"""Compare every measured number with the paper's number, and summarise the verdicts by paper and table."""
+"""Compare every measured number with the number in the paper, and summarise the verdicts by paper and table."""
 
 import math
 from collections import Counter
@@ -75,20 +75,14 @@ def compare_with_published(
     is_exact: bool = False,
     obstacle: str = "",
 ) -> ReproductionVerdict:
-    """Test whether a measured number is equivalent to the paper's, or differs from it.
+    """Compare a measured number with the number in the paper.
 
-    Both were measured on the same questions, but a paired comparison is impossible without the paper's answers. The
-    paper's number is assumed to be independent of ours and equally uncertain: by the half of our interval on its side.
-    The rounding of its last digit adds to the uncertainty. An exact number, such as a count, has no other uncertainty.
+    Both were measured on the same questions, but a paired comparison would need the paper's answers. The paper's number
+    is assumed to be independent of the measured one, and as uncertain. Its uncertainty is the half of the measured
+    interval on its side. Half a unit of its last digit is added to the tolerance. For an exact number, such as a count,
+    the tolerance is this half unit alone.
 
-    Args:
-        value: The measured number.
-        interval: Its interval.
-        published: The paper's number.
-        level: The confidence level of the interval.
-        margin: The largest true difference that counts as equivalent.
-        is_exact: Whether the number is a count of the data.
-        obstacle: Why the numbers cannot be compared, if they cannot.
+    `obstacle` is the reason why the numbers are not comparable, if there is one.
     """
     if value is None:
         return ReproductionVerdict("not comparable", "no answer could be scored")
@@ -117,7 +111,7 @@ class NumberComparison(NamedTuple):
 
 
 class Reproduction:
-    """The verdicts of a suite, from the csv files of its tables."""
+    """Compute the verdicts on a suite's numbers from the csv files of its tables."""
 
     def __init__(self, key: ReproductionKey, tidy: pl.DataFrame) -> None:
         self._key = key
@@ -130,32 +124,30 @@ class Reproduction:
 
     def _compare(self, row: Mapping[str, Any]) -> NumberComparison:
         interval = None if row["low"] is None or row["high"] is None else (row["low"], row["high"])
-        paper = PublishedNumber(row["published"], row["published_decimals"])
+        published = PublishedNumber(row["published"], row["published_decimals"])
         judge = self._key.judges.get(row["judge"] or "", "")
         paper_judge = self._key.paper_judges.get(row["table"], "")
-        # Case and punctuation of a judge's name vary between sources, so the comparison ignores them.
-        names = {"".join(filter(str.isalnum, name.lower())) for name in (judge, paper_judge)}
-        has_other_judge = len(names) == 2 and "" not in names
+        # Papers and labels write a judge's name with different case and punctuation, which the comparison ignores.
+        judge_names = {"".join(filter(str.isalnum, name.lower())) for name in (judge, paper_judge)}
+        has_other_judge = len(judge_names) == 2 and "" not in judge_names
         obstacles = [
             f"judged by {judge}, in the paper by {paper_judge}" if has_other_judge else "",
             *self._key.obstacles.get(row["run"] or "", ()),
-            f"{row['missing']} questions without a clip" if row["missing"] else "",
+            f"{row['missing']} samples without a clip" if row["missing"] else "",
         ]
-        is_exact = row["source"] == "data"
-        benchmark = row["table"].partition("/")[0]
         verdict = compare_with_published(
             row["value"],
             interval,
-            paper,
+            published,
             level=self._key.confidence,
-            margin=self._key.margins.get(benchmark, {}).get(row["metric"], DEFAULT_MARGIN),
-            is_exact=is_exact,
+            margin=self._key.margins.get(row["table"].partition("/")[0], {}).get(row["metric"], DEFAULT_MARGIN),
+            is_exact=row["source"] == "data",
             obstacle="; ".join(filter(None, obstacles)),
         )
         return NumberComparison(row, verdict, tuple(self._conditions(row)))
 
     def _conditions(self, row: Mapping[str, Any]) -> Iterator[str]:
-        """Yield the conditions of a number that matter for the comparison."""
+        """Yield the conditions of a number that may explain a difference from the paper."""
         total = (row["requested"] or 0) + (row["missing"] or 0)
         for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", "unparsed")):
             if row[name]:
@@ -243,7 +235,7 @@ class Reproduction:
 
 
 def _detail_row(comparison: NumberComparison) -> rendered.TableRow:
-    """Return the row of one number, with as many decimals as the paper's, at least two."""
+    """Return the row of one number. It has as many decimals as the paper's number, but at least two."""
     row, verdict = comparison.row, comparison.verdict
 
     def format_number(value: float | None, decimals: int = max(2, row["published_decimals"]), sign: str = "") -> str:

@@ -134,7 +134,7 @@ def read_condition(key: BenchmarkProfileKey, path: Path) -> ConditionVerdicts:
     """Read the verdicts of one condition; failed and unparsed answers are wrong."""
     scores = load_scores(key.name)
     scoring = scores.SCORES[key.form]
-    items = filter_group(read_table(key.items, ITEMS, without=("texts",)), key.group, scores.GROUPS)
+    items = filter_group(read_table(key.items, ITEMS, skipped_columns=("texts",)), key.group, scores.GROUPS)
     joined_clusters = join_source_clusters(items, read_table(key.clips, CLIPS)) if key.clips else {}
     run_answers = RunAnswers(items, read_table(path, VERDICTS))
     outcomes = scoring.compute_outcomes(run_answers)

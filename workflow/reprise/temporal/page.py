@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reprise.core.files import write_sealed
+from reprise.core.files import write_sealed_text
 from reprise.tables.render import html, latex, markdown
 from reprise.tables.render.html import escape
 from reprise.tables.render.table import Table, format_value
@@ -32,7 +32,7 @@ def write_pages(title: str, sentences: Sequence[str], tables: Sequence[Table], p
     document = [f"## {markdown.escape(title)}\n", f"{lines}\n", *map(markdown.render, tables)]
     source = [*(latex.comment(line) for line in sentences if line), *map(latex.render, tables)]
     for kind, blocks in (("html", [page]), ("md", document), ("tex", source)):
-        write_sealed(path.with_suffix(f".{kind}"), "\n".join(blocks))
+        write_sealed_text(path.with_suffix(f".{kind}"), "\n".join(blocks))
 
 
 def list_sentences(profile: TemporalProfile) -> list[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from reprise.core.errors import UserError
-from reprise.core.files import read_json, verify_sealed_text, write_sealed
+from reprise.core.files import read_json, verify_sealed_text, write_sealed_text
 from reprise.core.settings import Key, KeyPart
 from reprise.temporal.rules import Outcome, Rule
 
@@ -148,7 +148,7 @@ class TemporalProfilesKey(Key):
 
 
 def write_profile(profile: TemporalProfile, path: Path) -> None:
-    write_sealed(path, profile.model_dump_json(indent=1) + "\n")
+    write_sealed_text(path, profile.model_dump_json(indent=1) + "\n")
 
 
 def read_profile(path: Path) -> TemporalProfile:

@@ -1,1 +1,1 @@
-"""Rehearsal: synthetic releases as large as the papers', in the authors' layouts, with a few films for all ids."""
+"""Rehearsal: synthetic releases in the authors' layouts and sizes. A few films serve as videos for all ids."""

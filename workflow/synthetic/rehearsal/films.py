@@ -1,11 +1,11 @@
-"""Films behind the ids of a rehearsal: each a few seconds of a moving test picture."""
+"""Render the films of a rehearsal: a few seconds of a moving test picture each."""
 
 import subprocess
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 
-from reprise.core.errors import stop_on_fault_of_ffmpeg
+from reprise.core.errors import raise_if_ffmpeg_machine_fault
 from reprise.fetch.outcome import FetchedFile, Fetcher
 from reprise.fetch.settings import Rehearsal
 from reprise.media.encode import concatenate
@@ -20,11 +20,16 @@ ENCODE = Encode(preset="ultrafast")
 
 
 def fetcher(settings: Rehearsal) -> Fetcher:
-    """Return a fetcher that maps each id to a fixed film. The film's number is its identity, so each renders once."""
+    """Return a fetcher that maps each id to a film. The film's number is its identity, so it is rendered once."""
 
     def identity(source_id: str) -> list[object]:
-        is_joined = settings.joined is not None and fnmatchcase(source_id, settings.joined)
-        return ["rehearsal", "joined" if is_joined else "film", film_number(source_id), [FILMS, SIZE, RATE, SECONDS]]
+        is_concatenation = settings.joined is not None and fnmatchcase(source_id, settings.joined)
+        return [
+            "rehearsal",
+            "joined" if is_concatenation else "film",
+            film_number(source_id),
+            [FILMS, SIZE, RATE, SECONDS],
+        ]
 
     def fetch(source_id: str, folder: Path) -> FetchedFile:
         number = film_number(source_id)
@@ -39,7 +44,7 @@ def fetcher(settings: Rehearsal) -> Fetcher:
 
 
 def film_number(source_id: str) -> int:
-    """Return the number of the film behind an id."""
+    """Return the number of the film that an id maps to."""
     return int(sha256(source_id.encode()).hexdigest()[:8], 16) % FILMS
 
 
@@ -51,6 +56,6 @@ def render(number: int, target: Path) -> Path:
     encoder = ["-c:v", "libx264", "-preset", ENCODE.preset, "-pix_fmt", "yuv420p", *options]
     command = [ffmpeg_executable(), *QUIET, "-y", "-f", "lavfi", "-i", picture, *encoder, str(target)]
     process = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    stop_on_fault_of_ffmpeg(process.returncode, process.stderr, target)
+    raise_if_ffmpeg_machine_fault(process.returncode, process.stderr, target)
     process.check_returncode()
     return target

@@ -1,37 +1,35 @@
-"""Optional parts of MMBench-Video's release: image benchmarks and other video sets, as large as in the paper."""
+"""Write the optional parts of MMBench-Video's release: image benchmarks and other video sets, in the paper's sizes."""
 
 import csv
 import io
 from pathlib import Path
 
-from reprise.benchmarks.mmbench_video.taxonomy import OTHER_VIDEO_SETS, SET_OPTIONS
+from reprise.benchmarks.mmbench_video.taxonomy import SCORING_BY_SET, SET_OPTION_LETTERS
 from reprise.benchmarks.mmbench_video.video_sets import ACCURACY_SCORING, COLUMNS, SCORING_COLUMN
 from reprise.core.files import write_text
 
 from synthetic.rehearsal.films import render
 from synthetic.rehearsal.words import SEED, WORDS, clause, sentence
 from synthetic.toyworld.generate import Dice
-from synthetic.toyworld.image_choice import stills, write_tables
+from synthetic.toyworld.image_choice import select_stills, write_tables
 
-# MMBench-DEV-EN-v1.1 and MMStar; the toy world asks two questions about each of its stills.
+# Numbers of questions of MMBench-DEV-EN-v1.1 and MMStar. Each still of the toy world has two questions.
 IMAGE_QUESTIONS = (1292, 1500)
-# "We randomly sample 1000 QAs" (section 3.2).
+# The paper states: "We randomly sample 1000 QAs" (section 3.2).
 QUESTIONS_PER_SET, VIDEOS_PER_SET = 1000, 6
 CAPABILITIES = ("who", "what", "where")
-# The runs whose answers annotators rated (section 4.4), the number of questions and the number of annotators.
+# Runs whose answers annotators rated (section 4.4), and the numbers of questions and annotators.
 RATED = ("mmbench_video/unpacked/spaced8/video-llava-7b", "mmbench_video/packed.low/interior8/gpt-4o")
 RATED_QUESTIONS, RATERS = 100, 2
-BEST = 3
+MAX_RATING = 3
 
 
 def write_extras(folder: Path) -> None:
     """Write the tables of images, and each set's manifest and videos."""
-    pictures = stills()
-    write_tables(
-        folder, *([pictures[number % len(pictures)] for number in range(count // 2)] for count in IMAGE_QUESTIONS)
-    )
-    for number, name in enumerate(OTHER_VIDEO_SETS):
-        _write_set(folder / "sets" / name, Dice(SEED, 20 + number), OTHER_VIDEO_SETS[name])
+    images = select_stills()
+    write_tables(folder, *([images[number % len(images)] for number in range(count // 2)] for count in IMAGE_QUESTIONS))
+    for number, name in enumerate(SCORING_BY_SET):
+        _write_set(folder / "sets" / name, Dice(SEED, 20 + number), SCORING_BY_SET[name])
 
 
 def _write_set(folder: Path, dice: Dice, scoring: str) -> None:
@@ -39,7 +37,7 @@ def _write_set(folder: Path, dice: Dice, scoring: str) -> None:
     videos = [render(number, folder / f"{number}.mp4").name for number in range(VIDEOS_PER_SET)]
     buffer = io.StringIO()
     manifest = csv.writer(buffer, lineterminator="\n")
-    letters = SET_OPTIONS if scoring == ACCURACY_SCORING else ()
+    letters = SET_OPTION_LETTERS if scoring == ACCURACY_SCORING else ()
     manifest.writerow((*COLUMNS, "capability", SCORING_COLUMN, *letters))
     for _ in range(QUESTIONS_PER_SET):
         event = clause(dice)
@@ -51,7 +49,7 @@ def _write_set(folder: Path, dice: Dice, scoring: str) -> None:
 
 
 def ratings(questions: int) -> list[tuple[str, str, int]]:
-    """Return invented human ratings of two models' answers: run, question, rating."""
+    """Return invented human ratings of two models' answers: run, index of the question, and rating."""
     dice = Dice(SEED, 30)
     indices = sorted(dice.sample(range(questions), RATED_QUESTIONS))
-    return [(run, str(index), dice.below(BEST + 1)) for run in RATED for index in indices for _ in range(RATERS)]
+    return [(run, str(index), dice.below(MAX_RATING + 1)) for run in RATED for index in indices for _ in range(RATERS)]

@@ -1,4 +1,4 @@
-"""MMBench-Video release with the paper's numbers of videos and questions, and subtitles for half of the videos."""
+"""Write a release of MMBench-Video with the paper's numbers of videos and questions, and some subtitles."""
 
 import csv
 import io
@@ -13,9 +13,9 @@ from synthetic.toyworld.generate import Dice
 COLUMNS = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
 VIDEOS, QUESTIONS = 609, 1998
 TYPES = ("News", "Sports", "Movies", "Music", "Science", "Travel", "Food", "Animation")
-SECOND_ABILITY = 0.2
-CUES, CUE_SECONDS = 6, 5
-# Ability -> its weight. The weights are invented, because the paper shows the distribution only as a figure.
+SECOND_ABILITY_SHARE = 0.2
+CUE_COUNT, CUE_SECONDS = 6, 5
+# Ability -> invented weight. The paper shows the distribution only as a figure.
 ABILITIES: dict[str, int] = {
     **dict.fromkeys(("Video Topic", "Video Emotion", "Video Scene", "Video Style"), 4),
     **dict.fromkeys(("OCR", "Object Recognition", "Attribute Recognition", "Event Recognition", "Human Motion"), 8),
@@ -28,23 +28,23 @@ ABILITIES: dict[str, int] = {
 }
 
 
-def videos() -> list[str]:
+def list_video_ids() -> list[str]:
     """Return the ids of the videos."""
     return [identifier("mmbench_video", number) for number in range(VIDEOS)]
 
 
-def rows() -> list[list[object]]:
+def build_rows() -> list[list[object]]:
     """Return the questions of the release, video by video."""
     dice = Dice(SEED, 7)
-    weighted = [ability for ability, weight in ABILITIES.items() for _ in range(weight)]
-    extra = [dice.pick(weighted) for _ in range(QUESTIONS - len(ABILITIES))]
-    abilities = dice.shuffled([*ABILITIES, *extra])
+    weighted_abilities = [ability for ability, weight in ABILITIES.items() for _ in range(weight)]
+    extra_abilities = [dice.pick(weighted_abilities) for _ in range(QUESTIONS - len(ABILITIES))]
+    abilities = dice.shuffled([*ABILITIES, *extra_abilities])
     table_rows: list[list[object]] = []
-    for video, count in zip(videos(), split_evenly(QUESTIONS, VIDEOS), strict=True):
+    for video, count in zip(list_video_ids(), split_evenly(QUESTIONS, VIDEOS), strict=True):
         kind = dice.pick(TYPES)
         for _ in range(count):
             labels = [abilities[len(table_rows)]]
-            if dice.share() < SECOND_ABILITY:
+            if dice.share() < SECOND_ABILITY_SHARE:
                 labels.append(dice.pick([ability for ability in ABILITIES if ability not in labels]))
             table_rows.append([len(table_rows), video, kind, *_question(dice), str(labels), f"./video/{video}.mp4"])
     return table_rows
@@ -64,7 +64,7 @@ def subtitles(dice: Dice) -> str:
     cues = [
         f"00:00:{CUE_SECONDS * number:02d}.000 --> 00:00:{CUE_SECONDS * (number + 1):02d}.000\n"
         f"{sentence(clause(dice).text())}\n"
-        for number in range(CUES)
+        for number in range(CUE_COUNT)
     ]
     return "\n".join(["WEBVTT\n", *cues])
 
@@ -72,9 +72,9 @@ def subtitles(dice: Dice) -> str:
 def write_release(folder: Path) -> None:
     """Write `MMBench-Video.tsv`, the subtitles, and the image benchmarks and other videos."""
     buffer = io.StringIO()
-    csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows([COLUMNS, *rows()])
+    csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows([COLUMNS, *build_rows()])
     write_text(folder / "MMBench-Video.tsv", buffer.getvalue())
     dice = Dice(SEED, 8)
-    for video in videos()[::2]:
+    for video in list_video_ids()[::2]:
         write_text(folder / "subtitles" / f"{video}.vtt", subtitles(dice))
     write_extras(folder)

@@ -1,4 +1,4 @@
-"""Plug-in interface of the rehearsal: a function per release, and a fetcher of its films."""
+"""Plugin interface of the rehearsal: a function that writes releases, and a fetcher of films."""
 
 from pathlib import Path
 

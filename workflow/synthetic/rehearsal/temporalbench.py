@@ -1,4 +1,4 @@
-"""TemporalBench release with the video counts of Table 1, the question counts of Table 5, and the release's others."""
+"""Write a release of TemporalBench with the paper's counts of videos (Table 1) and short questions (Table 5)."""
 
 import json
 from collections.abc import Sequence
@@ -32,9 +32,9 @@ QUESTIONS = {
 # The paper states no number of long questions. These are the counts of the release, about four per video.
 LONG_QUESTIONS, LONG_VIDEOS = 5485, 1371
 LONG_DATASETS = ("ActivityNet", "Charades", "FineGym", "COIN", "EgoExo4D")
-# FineGym's captions are its original annotations, so the authors ask for no captions of its clips.
+# FineGym's captions are its original annotations, so its clips are not in the captioning task.
 WITHOUT_CAPTIONS = "FineGym"
-# Category -> the part of a clause that its negative changes. Order categories exchange two clauses instead.
+# Category -> part of a clause that its negatives change. Negatives of order categories exchange two clauses.
 CHANGED = {
     "Action Frequency": "times",
     "Action Type": "deed",
@@ -59,22 +59,22 @@ class Clip(NamedTuple):
 
     dataset: str
     source: str
-    place: int
+    position: int  # number of the clip in its source
     caption: str
     negatives: tuple[tuple[str, str], ...]
-    """Pairs of category and text."""
+    """Categories and texts of negative captions."""
 
     def video_name(self) -> str:
         return _video_name("short_video", self, self)
 
 
 def _video_name(folder: str, first: Clip, last: Clip) -> str:
-    start, end = CLIP_SECONDS * first.place, CLIP_SECONDS * last.place + CLIP_SECONDS - 2
+    start, end = CLIP_SECONDS * first.position, CLIP_SECONDS * last.position + CLIP_SECONDS - 2
     return f"{folder}/{first.dataset}/{first.source}_start_{start}_end_{end}.mp4"
 
 
-def clips() -> list[Clip]:
-    """Return the short videos with the question categories distributed over them."""
+def build_clips() -> list[Clip]:
+    """Return the short videos, with the categories of questions distributed over them."""
     dice = Dice(SEED, 3)
     categories = dice.shuffled([category for category, count in QUESTIONS.items() for _ in range(count)])
     counts = iter(dice.shuffled(split_evenly(len(categories), sum(VIDEOS.values()))))
@@ -94,7 +94,7 @@ def _negative(category: str, clauses: list[Clause], dice: Dice) -> str:
     changed = list(clauses)
     if category in CHANGED:
         index = dice.below(len(changed))
-        changed[index] = changed[index].but(CHANGED[category], dice)
+        changed[index] = changed[index].with_changed_part(CHANGED[category], dice)
     else:
         first, second = dice.sample(range(len(changed)), 2)
         changed[first], changed[second] = changed[second], changed[first]
@@ -116,7 +116,7 @@ def _entries(name: str, dataset: str, questions: Sequence[dict[str, str]]) -> li
 
 
 def short_entries(short_videos: Sequence[Clip]) -> list[dict[str, str]]:
-    """Return a question for every negative caption against its positive one."""
+    """Return a question with two captions for every negative caption."""
     dice = Dice(SEED, 4)
     return [
         entry
@@ -130,7 +130,10 @@ def short_entries(short_videos: Sequence[Clip]) -> list[dict[str, str]]:
 
 
 def long_entries(short_videos: Sequence[Clip]) -> list[dict[str, str]]:
-    """Return questions on adjacent clips as one video: all captions in order, one of them replaced by a negative."""
+    """Return questions about long videos of adjacent clips.
+
+    The options are all captions in order, and the same captions with one negative.
+    """
     dice = Dice(SEED, 5)
     sources: dict[str, list[Clip]] = {}
     for clip in short_videos:
@@ -172,7 +175,7 @@ def caption_entries(short_videos: Sequence[Clip]) -> list[dict[str, str]]:
 
 def write_release(folder: Path) -> None:
     """Write the three files."""
-    short_videos = clips()
+    short_videos = build_clips()
     files = {"short_qa": short_entries, "long_qa": long_entries, "short_caption": caption_entries}
     for name, entries in files.items():
         write_text(folder / f"temporalbench_{name}.json", json.dumps(entries(short_videos), indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""VELOCITI release with the numbers of videos and samples of Table 11."""
+"""Write a release of VELOCITI with the paper's numbers of videos and samples (Table 11)."""
 
 import csv
 import io
@@ -12,12 +12,12 @@ from synthetic.rehearsal.words import SEED, clause, identifier, sentence, split_
 from synthetic.toyworld.generate import Dice
 
 COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
-# The paper counts videos per test. This is the number of different videos.
+# Number of different videos. The paper counts the videos of each test.
 VIDEOS = 864
 
 
 class Size(NamedTuple):
-    """A test's videos and samples."""
+    """Numbers of videos and samples of a test."""
 
     videos: int
     samples: int
@@ -33,7 +33,7 @@ SIZES = {
     "action_bind": Size(540, 1356),
     "chrono": Size(521, 1234),
 }
-# Test -> the part of the caption that its negative changes. The control's negative is an unrelated caption.
+# Test -> part of the caption that its negative changes. The negative of a control is an unrelated caption.
 CHANGED = {
     "agent_random": "agent",
     "agent_bind": "agent",
@@ -45,7 +45,7 @@ CHANGED = {
 ON_TWO_EVENTS = ("coref", "chrono")
 
 
-def rows() -> list[tuple[str, str, str, str, str]]:
+def build_rows() -> list[tuple[str, str, str, str, str]]:
     """Return the rows of the release, test by test."""
     dice = Dice(SEED, 1)
     videos = [f"v_{identifier('velociti', number)}_seg_{5 * (number % 12)}_{5 * (number % 12) + 10}"
@@ -69,12 +69,12 @@ def _captions(test: str, dice: Dice) -> tuple[str, str]:
     first, second = clause(dice), clause(dice)
     if test == "chrono":
         return story([first, second]), story([second, first])
-    negative = second if test == "control" else first.but(CHANGED[test], dice)
+    negative = second if test == "control" else first.with_changed_part(CHANGED[test], dice)
     return sentence(first.text()), sentence(negative.text())
 
 
 def write_release(folder: Path) -> None:
     """Write `velociti.csv`."""
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows([COLUMNS, *rows()])
+    csv.writer(buffer, lineterminator="\n").writerows([COLUMNS, *build_rows()])
     write_text(folder / "velociti.csv", buffer.getvalue())

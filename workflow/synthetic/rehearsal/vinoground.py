@@ -1,4 +1,4 @@
-"""Vinoground release with the numbers of pairs of Table 2."""
+"""Write a release of Vinoground with the paper's numbers of pairs (Table 2)."""
 
 import csv
 import io
@@ -26,17 +26,17 @@ VIDEO = (
 
 
 class Pair(NamedTuple):
-    """A pair's categories and captions, and whether its positive caption and segment are option A."""
+    """Categories and captions of a pair, and whether the positive caption and segment are option A."""
 
     major: str
     minors: tuple[str, ...]
     pos: str
     neg: str
-    caption_first: bool
-    segment_first: bool
+    is_caption_first: bool
+    is_segment_first: bool
 
 
-def pairs() -> list[Pair]:
+def build_pairs() -> list[Pair]:
     """Return the pairs of the release."""
     dice = Dice(SEED, 2)
     majors = dice.shuffled([major for major, count in MAJORS.items() for _ in range(count)])
@@ -63,9 +63,11 @@ def _question(index: int, half: str, video: str, text: str, is_a: bool) -> dict[
 
 
 def _text_questions(index: int, pair: Pair) -> list[dict[str, Any]]:
-    a, b = (pair.pos, pair.neg) if pair.caption_first else (pair.neg, pair.pos)
+    a, b = (pair.pos, pair.neg) if pair.is_caption_first else (pair.neg, pair.pos)
     return [
-        _question(index, half, f"vinoground_videos/{index}_{half}", TEXT.format(a=a, b=b), is_pos == pair.caption_first)
+        _question(
+            index, half, f"vinoground_videos/{index}_{half}", TEXT.format(a=a, b=b), is_pos == pair.is_caption_first
+        )
         for half, is_pos in (("pos", True), ("neg", False))
     ]
 
@@ -74,7 +76,11 @@ def _video_questions(index: int, pair: Pair) -> list[dict[str, Any]]:
     texts = (("pos", pair.pos, True), ("neg", pair.neg, False))
     return [
         _question(
-            index, half, f"vinoground_videos_concated/{index}", VIDEO.format(caption=text), is_pos == pair.segment_first
+            index,
+            half,
+            f"vinoground_videos_concated/{index}",
+            VIDEO.format(caption=text),
+            is_pos == pair.is_segment_first,
         )
         for half, text, is_pos in texts
     ]
@@ -82,7 +88,7 @@ def _video_questions(index: int, pair: Pair) -> list[dict[str, Any]]:
 
 def write_release(folder: Path) -> None:
     """Write `vinoground.csv`, `vinoground_textscore.json` and `vinoground_videoscore.json`."""
-    numbered = list(enumerate(pairs()))
+    numbered = list(enumerate(build_pairs()))
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerows([COLUMNS, *(_row(*entry) for entry in numbered)])
     write_text(folder / "vinoground.csv", buffer.getvalue())

@@ -1,4 +1,4 @@
-"""Plausible sentences for a rehearsal's captions, questions and answers, which describe no real video."""
+"""Generate plausible sentences for captions, questions and answers of a rehearsal. They describe no real video."""
 
 from hashlib import sha256
 from typing import NamedTuple
@@ -47,7 +47,7 @@ class Clause(NamedTuple):
     def text(self) -> str:
         return f"{self.agent} {self.manner} {self.deed} {self.direction} {self.times} {self.place}"
 
-    def but(self, part: str, dice: Dice) -> "Clause":
+    def with_changed_part(self, part: str, dice: Dice) -> "Clause":
         """Return the clause with one part changed."""
         alternatives = [word for word in WORDS[part] if word != getattr(self, part)]
         return self._replace(**{part: dice.pick(alternatives)})

@@ -1,4 +1,4 @@
-"""The toy world's commands: write a release, render a source."""
+"""Commands of the toy world: write a release, or render a source."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Texts about events: captions, coreferences, and descriptions of whole clips."""
+"""Write texts about events: captions, coreferences, and descriptions of whole clips."""
 
 from synthetic.toyworld.script import ACTION, Action, Agent, Figure, Scene, Script
 
@@ -9,31 +9,34 @@ def _manner(action: Action, strength: str) -> str:
     return action.strong if strength == "strong" else action.weak
 
 
-def deed_words(action: str, strength: str) -> str:
-    """Return the finite form, such as `slides left quickly`."""
+def format_verb_phrase(action: str, strength: str) -> str:
+    """Return an action in the finite form, such as `slides left quickly`."""
     entry = ACTION[action]
     return " ".join(word for word in (entry.verb, entry.direction, _manner(entry, strength)) if word)
 
 
-def doing_words(action: str, strength: str) -> str:
-    """Return the gerund form, such as `sliding left quickly`."""
+def format_gerund_phrase(action: str, strength: str) -> str:
+    """Return an action in the gerund form, such as `sliding left quickly`."""
     entry = ACTION[action]
     return f"{entry.gerund} {_manner(entry, strength)}"
 
 
 def clause(agent: Agent, action: str, strength: str) -> str:
     """Return a clause, such as `the red circle slides left quickly`."""
-    return f"the {agent.name} {deed_words(action, strength)}"
+    return f"the {agent.name} {format_verb_phrase(action, strength)}"
 
 
 def caption(agent: Agent, action: str, strength: str) -> str:
     """Return a sentence, such as `The red circle slides left quickly.`."""
-    return f"The {agent.name} {deed_words(action, strength)}."
+    return f"The {agent.name} {format_verb_phrase(action, strength)}."
 
 
 def coreference(first: Figure, second: Figure) -> str:
     """Return the statement that the agent of one event is also the agent of the other."""
-    first_words, second_words = doing_words(first.action, first.strength), doing_words(second.action, second.strength)
+    first_words, second_words = (
+        format_gerund_phrase(first.action, first.strength),
+        format_gerund_phrase(second.action, second.strength),
+    )
     return f"The thing that is {first_words} is also the one that is {second_words}."
 
 

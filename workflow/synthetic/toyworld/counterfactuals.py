@@ -1,4 +1,4 @@
-"""Counterfactuals of evaluation clips: two events or two scenes in the opposite order."""
+"""Generate counterfactuals of evaluation clips: two events or two scenes in the opposite order."""
 
 from dataclasses import replace
 from functools import cache
@@ -11,11 +11,15 @@ from synthetic.toyworld.script import Figure, Script, Source, scenes_are_cut
 
 COUNTERFACTUAL_SEED = EVALUATION_SEED + 1
 MOVES = frozenset({"slide_left", "slide_right", "float", "sink"})
-UNDONE = (frozenset({"slide_left", "slide_right"}), frozenset({"float", "sink"}), frozenset({"grow", "shrink"}))
+OPPOSITE_ACTIONS = (
+    frozenset({"slide_left", "slide_right"}),
+    frozenset({"float", "sink"}),
+    frozenset({"grow", "shrink"}),
+)
 
 
 class Counterfactual(NamedTuple):
-    """A counterfactual script, both captions, and Vinoground's categories."""
+    """Counterfactual script, both captions, and the categories of Vinoground."""
 
     script: Script
     pos: str
@@ -24,16 +28,16 @@ class Counterfactual(NamedTuple):
     minors: tuple[str, ...]
 
 
-def _of_events(script: Script, first: Figure, second: Figure) -> Counterfactual:
+def _exchange_events(script: Script, first: Figure, second: Figure) -> Counterfactual:
     """Exchange two events: the state changes of one agent, or the actions of two agents."""
-    deeds = {first.action, second.action}
+    actions = {first.action, second.action}
     slots = [event.slot for event in script.events]
     minors = {
         "interaction": any(
             slots.count(event.slot) > 1 for event in (first, second)
         ),  # another agent acts at the same time
-        "cyclical": any(deeds == pair for pair in UNDONE),  # one event undoes the other
-        "spatial": deeds <= MOVES,
+        "cyclical": any(actions == pair for pair in OPPOSITE_ACTIONS),  # one event undoes the other
+        "spatial": actions <= MOVES,
     }
     return Counterfactual(
         script.with_slots_exchanged(first.slot, second.slot),
@@ -48,7 +52,9 @@ def candidates(script: Script) -> list[Counterfactual]:
     """Return all counterfactuals: events at least one slot apart, and exchangeable scenes."""
     events = sorted(script.events, key=lambda event: event.slot)
     options = [
-        _of_events(script, first, second) for first, second in combinations(events, 2) if second.slot - first.slot >= 2
+        _exchange_events(script, first, second)
+        for first, second in combinations(events, 2)
+        if second.slot - first.slot >= 2
     ]
     for first_index, second_index in combinations(range(len(script.scenes)), 2):
         first, second = script.scenes[first_index], script.scenes[second_index]
@@ -60,18 +66,18 @@ def candidates(script: Script) -> list[Counterfactual]:
     return options
 
 
-def _chosen(script: Script, number: int) -> Counterfactual:
-    """Choose a counterfactual of a clip: major categories alternate, and rare minor categories are preferred."""
+def _choose_counterfactual(script: Script, number: int) -> Counterfactual:
+    """Choose a counterfactual of a clip. Major categories alternate, and rare minor categories are preferred."""
     major = ("object", "action", "viewpoint")[number % 3]
     options = Dice(COUNTERFACTUAL_SEED, number).shuffled(candidates(script))
     return max(options, key=lambda option: (option.major == major, "cyclical" in option.minors, len(option.minors)))
 
 
 @cache
-def counterfactuals(count: int = EVALUATION_SOURCES) -> dict[str, Counterfactual]:
-    """Return the counterfactual of each clip of the first evaluation sources by clip id."""
-    clips = [entry for source in evaluation_sources(count) for entry in source.clips().items()]
-    return {clip: _chosen(script, number) for number, (clip, script) in enumerate(clips)}
+def counterfactuals() -> dict[str, Counterfactual]:
+    """Return the counterfactual of each evaluation clip by clip id."""
+    clips = [entry for source in evaluation_sources() for entry in source.clips().items()]
+    return {clip: _choose_counterfactual(script, number) for number, (clip, script) in enumerate(clips)}
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Seeded generators of scripts: training clips, and the fixed evaluation sources."""
+"""Generate scripts from seeds: training clips, and the fixed evaluation sources."""
 
 import base64
 import hashlib
@@ -39,7 +39,7 @@ PROBES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class Dice:
-    """Random choices from an explicit seed, based on `random()` alone to be the same everywhere."""
+    """Random choices from a seed. They only use `random()`, so they are the same on every machine."""
 
     def __init__(self, *seed: int) -> None:
         self._rng = np.random.Generator(np.random.PCG64(list(seed)))
@@ -57,7 +57,7 @@ class Dice:
         return int(self.share() * count)
 
     def between(self, low: float, high: float) -> float:
-        """Return a random number in [low, high), rounded to make scripts equal everywhere."""
+        """Return a random number in [low, high). It is rounded, so scripts are the same on every machine."""
         return round(low + (high - low) * self.share(), 3)
 
     def pick(self, items: Sequence[T]) -> T:
@@ -66,16 +66,16 @@ class Dice:
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """Return the items in random order."""
-        rest = list(items)
-        return [rest.pop(self.below(len(rest))) for _ in range(len(rest))]
+        remaining = list(items)
+        return [remaining.pop(self.below(len(remaining))) for _ in range(len(remaining))]
 
     def sample(self, items: Sequence[T], count: int) -> list[T]:
         """Return `count` different items in random order."""
-        rest = list(items)
-        return [rest.pop(self.below(len(rest))) for _ in range(count)]
+        remaining = list(items)
+        return [remaining.pop(self.below(len(remaining))) for _ in range(count)]
 
 
-def _scenes(dice: Dice, slots: int, shots: int) -> tuple[Scene, ...]:
+def _sample_scenes(dice: Dice, slots: int, shots: int) -> tuple[Scene, ...]:
     starts = [0, *sorted(dice.sample(range(1, slots), shots - 1))]
     scenes: list[Scene] = []
     for start in starts:
@@ -84,7 +84,7 @@ def _scenes(dice: Dice, slots: int, shots: int) -> tuple[Scene, ...]:
     return tuple(scenes)
 
 
-def _place(dice: Dice, agent: Agent, slot: int, action: str, strength: str) -> Figure:
+def _place_figure(dice: Dice, agent: Agent, slot: int, action: str, strength: str) -> Figure:
     """Place a figure at random where the whole action stays inside the canvas."""
     radius = dice.between(*RADII.get(action, PLAIN_RADII))
     unplaced = Figure(agent, slot, action, strength, 0.0, 0.0, radius)
@@ -92,10 +92,10 @@ def _place(dice: Dice, agent: Agent, slot: int, action: str, strength: str) -> F
     width, height = max(pose.rx for pose in poses), 2 * max(pose.ry for pose in poses)
     rise = {"float": LIFT, "sink": LIFT, "jump": HOP}.get(action, {}).get(strength, 0.0)
     distance = SLIDE.get(strength, 0.0)
-    left = MARGIN + width + (distance if action == "slide_left" else 0.0)
-    right = 1 - MARGIN - width - (distance if action == "slide_right" else 0.0)
+    min_x = MARGIN + width + (distance if action == "slide_left" else 0.0)
+    max_x = 1 - MARGIN - width - (distance if action == "slide_right" else 0.0)
     floor = dice.between(max(0.40, MARGIN + height + rise), 0.97)
-    return Figure(agent, slot, action, strength, dice.between(left, right), floor, radius)
+    return Figure(agent, slot, action, strength, dice.between(min_x, max_x), floor, radius)
 
 
 def _collide(first: Figure, second: Figure) -> bool:
@@ -106,18 +106,18 @@ def _collide(first: Figure, second: Figure) -> bool:
     return False
 
 
-def _stage(dice: Dice, cast: list[tuple[Agent, str, str]], slot: int) -> list[Figure]:
-    """Place a slot's figures without overlaps; without room, bystanders are left out."""
+def _place_figures(dice: Dice, cast: list[tuple[Agent, str, str]], slot: int) -> list[Figure]:
+    """Place the figures of a slot without overlaps. If there is no room, leave out the bystanders."""
     for attempt in range(48):
         roles = cast if attempt < 24 else [deed for deed in cast if deed[1] != "stand"]
-        figures = [_place(dice, agent, slot, action, strength) for agent, action, strength in roles]
+        figures = [_place_figure(dice, agent, slot, action, strength) for agent, action, strength in roles]
         if not any(_collide(a, b) for a, b in combinations(figures, 2)):
             break
     return figures
 
 
-def _cast(dice: Dice, training: bool) -> tuple[list[Agent], list[tuple[Agent, str, str]]]:
-    """Sample the agents and their deeds in random order: every agent acts, some twice, and no action repeats."""
+def _sample_deeds(dice: Dice, training: bool) -> tuple[list[Agent], list[tuple[Agent, str, str]]]:
+    """Sample the agents and their deeds (agent, action, strength). Every agent acts; no action repeats."""
     count = dice.pick((3, 4, 4, 5, 5))
     agents = dice.sample(AGENTS, dice.pick(range(2, min(4, count - 1) + 1)))
     actors = agents + [dice.pick(agents) for _ in range(count - len(agents))]
@@ -130,8 +130,8 @@ def _cast(dice: Dice, training: bool) -> tuple[list[Agent], list[tuple[Agent, st
     )
 
 
-def _slots(dice: Dice, deeds: list[tuple[Agent, str, str]]) -> list[int]:
-    """Sample the slot of each event: spread over the clip, sometimes two agents in one slot."""
+def _sample_slots(dice: Dice, deeds: list[tuple[Agent, str, str]]) -> list[int]:
+    """Sample the slot of each event. Events are spread over the clip, and sometimes two agents act in one slot."""
     count = len(deeds)
     while True:
         doubled = 1 if dice.chance(0.35) else 0
@@ -146,9 +146,9 @@ def _slots(dice: Dice, deeds: list[tuple[Agent, str, str]]) -> list[int]:
 
 
 def make_script(dice: Dice, training: bool) -> Script:
-    """Generate a clip of 10 s; in training without the held-out pairs."""
-    agents, deeds = _cast(dice, training)
-    slots = _slots(dice, deeds)
+    """Generate the script of a clip of 10 s. In training, it has none of the held-out pairs."""
+    agents, deeds = _sample_deeds(dice, training)
+    slots = _sample_slots(dice, deeds)
     bystanders = dice.chance(0.5)
     figures: list[Figure] = []
     for slot in range(SLOTS):
@@ -157,16 +157,16 @@ def make_script(dice: Dice, training: bool) -> Script:
         standing = [agent for agent in idle[: 3 - len(cast)] if bystanders and dice.chance(0.5)]
         if not cast and not standing:
             standing = idle[:1]
-        figures += _stage(dice, [*cast, *((agent, "stand", "") for agent in standing)], slot)
-    return Script(SLOTS, _scenes(dice, SLOTS, 1 + dice.below(SLOTS)), tuple(figures))
+        figures += _place_figures(dice, [*cast, *((agent, "stand", "") for agent in standing)], slot)
+    return Script(SLOTS, _sample_scenes(dice, SLOTS, 1 + dice.below(SLOTS)), tuple(figures))
 
 
-def filler(dice: Dice, slots: int) -> Script:
+def make_filler_script(dice: Dice, slots: int) -> Script:
     """Generate a script whose agents only stand."""
     figures: list[Figure] = []
     for slot in range(slots):
-        figures += _stage(dice, [(agent, "stand", "") for agent in dice.sample(AGENTS, 2)], slot)
-    return Script(slots, _scenes(dice, slots, 1), tuple(figures))
+        figures += _place_figures(dice, [(agent, "stand", "") for agent in dice.sample(AGENTS, 2)], slot)
+    return Script(slots, _sample_scenes(dice, slots, 1), tuple(figures))
 
 
 def source_name(seed: int, index: int) -> str:
@@ -185,7 +185,7 @@ def make_source(seed: int, index: int) -> Source:
     parts: list[Part] = []
     start = 0
     for number, gap in enumerate(gaps):
-        chunks = [(filler(dice, gap), False)]
+        chunks = [(make_filler_script(dice, gap), False)]
         if number < CLIPS_PER_SOURCE:
             chunks.append((make_script(dice, training=False), True))
         for script, is_clip in chunks:
@@ -202,9 +202,9 @@ def evaluation_sources(count: int = EVALUATION_SOURCES) -> tuple[Source, ...]:
 
 @cache
 def evaluation_stories() -> frozenset[str]:
-    """Return the story digests that training excludes: those of evaluation clips and their counterfactuals.
+    """Return the digests of the stories that training excludes: evaluation clips and their counterfactuals.
 
-    A counterfactual has two slots exchanged. A benchmark may ask about it, so training must not contain it.
+    A counterfactual exchanges two slots. Benchmarks have questions about counterfactuals too.
     """
     scripts = [script for source in evaluation_sources() for script in source.clips().values()]
     exchanged = [script.with_slots_exchanged(*pair) for script in scripts for pair in combinations(range(SLOTS), 2)]
@@ -212,7 +212,7 @@ def evaluation_stories() -> frozenset[str]:
 
 
 def training_script(dice: Dice) -> Script:
-    """Generate a training clip whose story differs from all evaluation clips."""
+    """Generate the script of a training clip whose story differs from those of all evaluation clips."""
     while True:
         script = make_script(dice, training=True)
         if script.story_digest() not in evaluation_stories():

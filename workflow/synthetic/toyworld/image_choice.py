@@ -1,4 +1,4 @@
-"""Stills of the evaluation clips as releases of MMBench and MMStar, with questions of all their categories."""
+"""Write stills of the evaluation clips as releases of MMBench and MMStar, with questions of all categories."""
 
 import base64
 import csv
@@ -26,7 +26,7 @@ ROTATION_STEP = 1_000_000
 
 
 class Still(NamedTuple):
-    """A moment of a clip without a blinking figure."""
+    """An instant of a clip at which no figure blinks."""
 
     script: Script
     slot: int
@@ -39,7 +39,7 @@ class Still(NamedTuple):
         return float(self.slot * SLOT_SECONDS)
 
     def image(self) -> str:
-        """Return the image as in the releases: a PNG file in base64."""
+        """Return the image as in the releases: a PNG file, encoded as base64."""
         frame = render_frame(self.script, self.seconds)
         is_encoded, content = cv2.imencode(".png", cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
         if not is_encoded:
@@ -49,19 +49,21 @@ class Still(NamedTuple):
 
 class Question(NamedTuple):
     text: str
-    right: str
-    wrong: tuple[str, ...]
+    right_option: str
+    wrong_options: tuple[str, ...]
 
 
 Maker = Callable[[Still, Dice], Question | None]
 
 
-def _others(dice: Dice, right: str, options: Sequence[str], count: int = 3) -> tuple[str, ...]:
+def _sample_wrong_options(dice: Dice, right: str, options: Sequence[str], count: int = 3) -> tuple[str, ...]:
     return tuple(dice.sample([option for option in options if option != right], count))
 
 
 def tone(still: Still, dice: Dice) -> Question:
-    return Question("What is the background like?", still.scene.tone, _others(dice, still.scene.tone, TONES))
+    return Question(
+        "What is the background like?", still.scene.tone, _sample_wrong_options(dice, still.scene.tone, TONES)
+    )
 
 
 def style(still: Still, dice: Dice) -> Question:
@@ -70,14 +72,16 @@ def style(still: Still, dice: Dice) -> Question:
 
 def colour(still: Still, dice: Dice) -> Question:
     agent = dice.pick(still.figures).agent
-    return Question(f"What colour is the {agent.shape}?", agent.colour, _others(dice, agent.colour, COLOURS))
+    return Question(
+        f"What colour is the {agent.shape}?", agent.colour, _sample_wrong_options(dice, agent.colour, COLOURS)
+    )
 
 
 def place(still: Still, dice: Dice) -> Question | None:
     figure = dice.pick(still.figures)
     sides = ("In the left half.", "In the right half.")
     right = sides[figure.x > 0.5]
-    return Question(f"Where is the {figure.agent.name}?", right, _others(dice, right, sides, 1))
+    return Question(f"Where is the {figure.agent.name}?", right, _sample_wrong_options(dice, right, sides, 1))
 
 
 def side(still: Still, dice: Dice) -> Question | None:
@@ -98,14 +102,18 @@ def larger(still: Still, dice: Dice) -> Question | None:
 
 def fewer(still: Still, dice: Dice) -> Question:
     right = str(len(still.figures) - 1)
-    return Question("If one shape left, how many would be there?", right, _others(dice, right, ("0", "1", "2", "5")))
+    return Question(
+        "If one shape left, how many would be there?", right, _sample_wrong_options(dice, right, ("0", "1", "2", "5"))
+    )
 
 
 def corners(still: Still, dice: Dice) -> Question:
     shape = dice.pick(still.figures).agent.shape
     right = str(CORNERS[shape])
     return Question(
-        f"How many corners has the {shape}?", right, _others(dice, right, [str(count) for count in CORNERS.values()])
+        f"How many corners has the {shape}?",
+        right,
+        _sample_wrong_options(dice, right, [str(count) for count in CORNERS.values()]),
     )
 
 
@@ -113,12 +121,12 @@ def company(still: Still, dice: Dice) -> Question:
     agent = dice.pick(still.figures).agent
     sides = ("No, it is alone.", "Yes, there is another.")
     right = sides[len(still.figures) > 1]
-    return Question(f"Has the {agent.name} company?", right, _others(dice, right, sides, 1))
+    return Question(f"Has the {agent.name} company?", right, _sample_wrong_options(dice, right, sides, 1))
 
 
 def pattern(still: Still, dice: Dice) -> Question:
     right = still.scene.pattern
-    return Question("Which pattern has the background?", right, _others(dice, right, PATTERNS))
+    return Question("Which pattern has the background?", right, _sample_wrong_options(dice, right, PATTERNS))
 
 
 def presence(still: Still, dice: Dice) -> Question:
@@ -131,7 +139,7 @@ def presence(still: Still, dice: Dice) -> Question:
 def painted(still: Still, dice: Dice) -> Question:
     agent = dice.pick(still.figures).agent
     paint = dice.pick([colour_name for colour_name in COLOURS if colour_name != agent.colour])
-    wrong = _others(dice, paint, COLOURS)
+    wrong = _sample_wrong_options(dice, paint, COLOURS)
     text = f"If the {agent.shape} were painted {paint}, what would be there?"
     return Question(text, f"a {paint} {agent.shape}", tuple(f"a {colour_name} {agent.shape}" for colour_name in wrong))
 
@@ -146,10 +154,10 @@ def on_a_slope(still: Still, dice: Dice) -> Question:
     shape = dice.pick(still.figures).agent.shape
     deeds = ("It would roll.", "It would slide.", "It would float away.", "It would melt.")
     right = deeds[shape != "circle"]
-    return Question(f"What would a wooden {shape} do on a slope?", right, _others(dice, right, deeds))
+    return Question(f"What would a wooden {shape} do on a slope?", right, _sample_wrong_options(dice, right, deeds))
 
 
-# The columns are: maker, fine category, coarse category.
+# Function that makes a question, its fine category, and its coarse category.
 MMBENCH: tuple[tuple[Maker, str, str], ...] = (
     (tone, "image_scene", "coarse_perception"),
     (colour, "attribute_recognition", "finegrained_perception (instance-level)"),
@@ -171,20 +179,24 @@ MMSTAR: tuple[tuple[Maker, str, str], ...] = (
 )
 
 
-def stills() -> list[Still]:
+def select_stills() -> list[Still]:
     """Return a still of the first clip of every evaluation source."""
     return [still_of(next(iter(source.clips().values()))) for source in evaluation_sources()]
 
 
 def still_of(script: Script) -> Still:
-    """Return the start of the last slot with the most figures and without a blink."""
-    by_slot = {slot: tuple(figure for figure in script.figures if figure.slot == slot) for slot in range(script.slots)}
-    calm = [
-        slot for slot, figures in by_slot.items() if figures and all(figure.action != "blink" for figure in figures)
+    """Return the start of the slot with the most figures. Slots with a blinking figure are skipped."""
+    figures_by_slot = {
+        slot: tuple(figure for figure in script.figures if figure.slot == slot) for slot in range(script.slots)
+    }
+    slots_without_blink = [
+        slot
+        for slot, figures in figures_by_slot.items()
+        if figures and all(figure.action != "blink" for figure in figures)
     ]
-    slot = max(calm, key=lambda candidate: (len(by_slot[candidate]), candidate))
+    slot = max(slots_without_blink, key=lambda candidate: (len(figures_by_slot[candidate]), candidate))
     scene = next(scene for scene in reversed(script.scenes) if scene.slot <= slot)
-    return Still(script, slot, scene, by_slot[slot])
+    return Still(script, slot, scene, figures_by_slot[slot])
 
 
 class StillQuestion(NamedTuple):
@@ -200,7 +212,7 @@ class StillQuestion(NamedTuple):
 def still_questions(
     pictures: Sequence[Still], makers: Sequence[tuple[Maker, str, str]], seed: int
 ) -> Iterator[StillQuestion]:
-    """Yield the questions of each still, with preference for the least used makers that fit."""
+    """Yield the questions about each still. Kinds of questions that occurred least often are preferred."""
     counts = [0] * len(makers)
     for number, still in enumerate(pictures):
         dice = Dice(EVALUATION_SEED, seed + number)
@@ -211,23 +223,23 @@ def still_questions(
             if question:
                 counts[index] += 1
                 remaining -= 1
-                options = tuple(dice.shuffled((question.right, *question.wrong)))
+                options = tuple(dice.shuffled((question.right_option, *question.wrong_options)))
                 yield StillQuestion(number, question, options, fine, coarse)
 
 
 def mmbench_rows(pictures: Sequence[Still]) -> list[list[str]]:
-    """Return rows in the released format: only the first row of an image holds it, and later rows name that row."""
+    """Return rows in the released format. Only the first row of an image contains it; later rows refer to that row."""
     rows: list[list[str]] = []
-    holders: dict[int, str] = {}
+    index_by_image: dict[int, str] = {}
     for number, entry in enumerate(still_questions(pictures, MMBENCH, 4_000_000), start=1):
         hint = "The picture shows shapes on a stage." if number % 5 == 0 else ""
         for turn in range(len(entry.options)):
             options = entry.options[turn:] + entry.options[:turn]
             cells = [*options, *[""] * (len(LETTERS) - len(options))]
-            image = holders.get(entry.image) or pictures[entry.image].image()
+            image = index_by_image.get(entry.image) or pictures[entry.image].image()
             index = str(number + ROTATION_STEP * turn)
-            holders.setdefault(entry.image, index)
-            answer = LETTERS[options.index(entry.question.right)]
+            index_by_image.setdefault(entry.image, index)
+            answer = LETTERS[options.index(entry.question.right_option)]
             rows.append([index, entry.question.text, hint, *cells, answer, entry.fine, image, entry.coarse, "dev"])
     return rows
 
@@ -237,7 +249,7 @@ def mmstar_rows(pictures: Sequence[Still]) -> list[list[str]]:
     rows = []
     for number, entry in enumerate(still_questions(pictures, MMSTAR, 5_000_000)):
         option_list = ", ".join(f"{letter}: {text}" for letter, text in zip(LETTERS, entry.options, strict=True))
-        answer = LETTERS[entry.options.index(entry.question.right)]
+        answer = LETTERS[entry.options.index(entry.question.right_option)]
         origin = json.dumps({"source": "toy world", "split": "val", "image_path": f"images/{entry.image}.png"})
         image = pictures[entry.image].image()
         rows.append(

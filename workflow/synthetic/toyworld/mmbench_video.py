@@ -1,4 +1,4 @@
-"""Evaluation clips as an MMBench-Video release: questions on its 26 abilities, and subtitles for half of the clips."""
+"""Write evaluation clips as a release of MMBench-Video: questions on 26 abilities, and some subtitles."""
 
 import csv
 import io
@@ -11,13 +11,13 @@ from reprise.media.subtitles import Cue
 
 from synthetic.toyworld import captions
 from synthetic.toyworld.generate import EVALUATION_SEED, EVALUATION_SOURCES, Dice, evaluation_sources
-from synthetic.toyworld.image_choice import stills, write_tables
+from synthetic.toyworld.image_choice import select_stills, write_tables
 from synthetic.toyworld.render import write_video
 from synthetic.toyworld.script import ACTION, AGENTS, SLOT_SECONDS, Agent, Figure, Script
 
 COLUMNS = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
 QUESTIONS_PER_VIDEO = 5
-VIDEOS_OF_SET = 6
+SET_VIDEO_COUNT = 6
 SIZE_CHANGES = frozenset({"grow", "shrink", "stretch"})
 LIFTS = frozenset({"jump", "float"})
 UNKNOWN = "There is no way to know from the video."
@@ -30,7 +30,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _listed(agents: set[Agent]) -> str:
+def _format_names(agents: set[Agent]) -> str:
     names = [f"the {agent.name}" for agent in sorted(agents)]
     return " and ".join(names)[:1].upper() + " and ".join(names)[1:] + "." if names else "Nobody."
 
@@ -39,8 +39,10 @@ def _event(script: Script, dice: Dice) -> Figure:
     return dice.pick(script.events)
 
 
-def _does(script: Script, agent: Agent) -> str:
-    deeds = [captions.deed_words(event.action, event.strength) for event in script.events if event.agent == agent]
+def _describe_deeds(script: Script, agent: Agent) -> str:
+    deeds = [
+        captions.format_verb_phrase(event.action, event.strength) for event in script.events if event.agent == agent
+    ]
     return " ".join(f"It {deed}." for deed in deeds)
 
 
@@ -51,7 +53,7 @@ def _simultaneous_pair(script: Script, dice: Dice) -> tuple[Figure, Figure] | No
 
 
 def topic(script: Script, dice: Dice) -> tuple[str, str]:
-    return "What is this video about?", f"It is about what {_listed(set(script.agents))[:-1].lower()} do."
+    return "What is this video about?", f"It is about what {_format_names(set(script.agents))[:-1].lower()} do."
 
 
 def emotion(script: Script, dice: Dice) -> tuple[str, str]:
@@ -73,22 +75,27 @@ def ocr(script: Script, dice: Dice) -> tuple[str, str]:
 
 
 def objects(script: Script, dice: Dice) -> tuple[str, str]:
-    return "Which shapes appear?", _listed(set(script.agents))
+    return "Which shapes appear?", _format_names(set(script.agents))
 
 
 def attribute(script: Script, dice: Dice) -> tuple[str, str] | None:
-    unique = [agent for agent in script.agents if sum(agent.shape == other.shape for other in script.agents) == 1]
-    return (f"What colour is the {(agent := dice.pick(unique)).shape}?", f"It is {agent.colour}.") if unique else None
+    unique_agents = [
+        agent for agent in script.agents if sum(agent.shape == other.shape for other in script.agents) == 1
+    ]
+    if not unique_agents:
+        return None
+    agent = dice.pick(unique_agents)
+    return f"What colour is the {agent.shape}?", f"It is {agent.colour}."
 
 
 def event_of(script: Script, dice: Dice) -> tuple[str, str]:
     event = _event(script, dice)
-    return f"Who is {captions.doing_words(event.action, event.strength)}?", f"The {event.agent.name}."
+    return f"Who is {captions.format_gerund_phrase(event.action, event.strength)}?", f"The {event.agent.name}."
 
 
 def motion(script: Script, dice: Dice) -> tuple[str, str]:
     agent = _event(script, dice).agent
-    return f"What does the {agent.name} do?", _does(script, agent)
+    return f"What does the {agent.name} do?", _describe_deeds(script, agent)
 
 
 def counting(script: Script, dice: Dice) -> tuple[str, str]:
@@ -109,12 +116,12 @@ def with_object(script: Script, dice: Dice) -> tuple[str, str] | None:
         (event, figure)
         for event in script.events
         for figure in script.figures
-        if figure.slot == event.slot and not figure.acts
+        if figure.slot == event.slot and not figure.is_acting
     ]
     if not pairs:
         return None
     event, bystander = dice.pick(pairs)
-    doing = captions.doing_words(event.action, event.strength)
+    doing = captions.format_gerund_phrase(event.action, event.strength)
     return f"What does the {bystander.agent.name} do while the {event.agent.name} is {doing}?", "It stands there."
 
 
@@ -122,7 +129,7 @@ def interaction(script: Script, dice: Dice) -> tuple[str, str]:
     doubles = [
         {first.agent, second.agent} for first, second in combinations(script.events, 2) if first.slot == second.slot
     ]
-    return "Which two act at the same time?", _listed(doubles[0]) if doubles else "Nobody."
+    return "Which two act at the same time?", _format_names(doubles[0]) if doubles else "Nobody."
 
 
 def hallucination(script: Script, dice: Dice) -> tuple[str, str]:
@@ -139,18 +146,22 @@ def arithmetic(script: Script, dice: Dice) -> tuple[str, str]:
 
 
 def physical_property(script: Script, dice: Dice) -> tuple[str, str]:
-    return "What changes its size?", _listed({event.agent for event in script.events if event.action in SIZE_CHANGES})
+    return "What changes its size?", _format_names(
+        {event.agent for event in script.events if event.action in SIZE_CHANGES}
+    )
 
 
 def function(script: Script, dice: Dice) -> tuple[str, str]:
-    return "What could get over a low wall?", _listed({event.agent for event in script.events if event.action in LIFTS})
+    return "What could get over a low wall?", _format_names(
+        {event.agent for event in script.events if event.action in LIFTS}
+    )
 
 
 def identity(script: Script, dice: Dice) -> tuple[str, str]:
     event = _event(script, dice)
     other_events = [other for other in script.events if other.agent == event.agent and other != event]
-    doing = captions.doing_words(event.action, event.strength)
-    deeds = " ".join(f"It {captions.deed_words(other.action, other.strength)}." for other in other_events)
+    doing = captions.format_gerund_phrase(event.action, event.strength)
+    deeds = " ".join(f"It {captions.format_verb_phrase(other.action, other.strength)}." for other in other_events)
     return f"What else does the thing that is {doing} do?", deeds or "Nothing."
 
 
@@ -188,7 +199,9 @@ def common_sense(script: Script, dice: Dice) -> tuple[str, str]:
 
 def counterfactual(script: Script, dice: Dice) -> tuple[str, str]:
     agent = _event(script, dice).agent
-    return f"Who would act if the {agent.name} did not?", _listed({event.agent for event in script.events} - {agent})
+    return f"Who would act if the {agent.name} did not?", _format_names(
+        {event.agent for event in script.events} - {agent}
+    )
 
 
 def causal(script: Script, dice: Dice) -> tuple[str, str] | None:
@@ -196,13 +209,13 @@ def causal(script: Script, dice: Dice) -> tuple[str, str] | None:
     if not slides:
         return None
     event = dice.pick(slides)
-    deed = captions.deed_words(event.action, event.strength)
+    deed = captions.format_verb_phrase(event.action, event.strength)
     return f"Why does the {event.agent.name} end up elsewhere?", f"Because it {deed}."
 
 
 def future(script: Script, dice: Dice) -> tuple[str, str]:
     last = max(script.events, key=lambda event: (event.slot, event.agent))
-    deed = captions.deed_words(last.action, last.strength)
+    deed = captions.format_verb_phrase(last.action, last.strength)
     return f"What may the {last.agent.name} do next?", f"It may be that it {deed} again."
 
 
@@ -239,30 +252,30 @@ MAKERS: tuple[tuple[Maker, tuple[str, ...]], ...] = (
 SET_MAKERS = tuple(pair for pair in MAKERS if pair[0] in (objects, attribute, motion))
 
 
-def videos(sources: int = EVALUATION_SOURCES) -> dict[str, Script]:
-    """Return the first clip of every evaluation source by its id, which is the video's name."""
+def select_videos(sources: int = EVALUATION_SOURCES) -> dict[str, Script]:
+    """Return the scripts of the first clips of all evaluation sources by clip id, which is the name of the video."""
     return dict(next(iter(source.clips().items())) for source in evaluation_sources(sources))
 
 
-def rows(sources: int = EVALUATION_SOURCES) -> list[list[str]]:
-    """Return the rows of the released table. Each video gets fitting questions of the least used makers."""
+def build_rows(sources: int = EVALUATION_SOURCES) -> list[list[str]]:
+    """Return the rows of the released table. Kinds of questions that occurred least often are preferred."""
     table_rows: list[list[str]] = []
     counts = [0] * len(MAKERS)
-    for number, (video, script) in enumerate(videos(sources).items()):
+    for number, (video, script) in enumerate(select_videos(sources).items()):
         dice = Dice(EVALUATION_SEED, 3_000_000 + number)
         target = len(table_rows) + QUESTIONS_PER_VIDEO
         for index in sorted(range(len(MAKERS)), key=lambda index: counts[index]):
-            maker, leaves = MAKERS[index]
+            maker, abilities = MAKERS[index]
             pair = maker(script, dice) if len(table_rows) < target else None
             if pair:
                 counts[index] += 1
                 table_rows.append(
-                    [str(len(table_rows)), video, "Animation", *pair, str(list(leaves)), f"./video/{video}.mp4"]
+                    [str(len(table_rows)), video, "Animation", *pair, str(list(abilities)), f"./video/{video}.mp4"]
                 )
     return table_rows
 
 
-def spoken(script: Script) -> list[Cue]:
+def build_cues(script: Script) -> list[Cue]:
     """Return cues that state each event during its slot."""
     return [
         Cue(event.slot * SLOT_SECONDS, (event.slot + 1) * SLOT_SECONDS, captions.caption(*event.deed))
@@ -272,22 +285,22 @@ def spoken(script: Script) -> list[Cue]:
 
 def subtitles(script: Script) -> str:
     """Return the spoken cues as WebVTT."""
-    cues = [f"{_stamp(cue.start_s)} --> {_stamp(cue.end_s)}\n{cue.text}\n" for cue in spoken(script)]
+    cues = [f"{_format_time(cue.start_s)} --> {_format_time(cue.end_s)}\n{cue.text}\n" for cue in build_cues(script)]
     return "\n".join(["WEBVTT\n", *cues])
 
 
-def _stamp(seconds: float) -> str:
+def _format_time(seconds: float) -> str:
     return f"00:{int(seconds) // 60:02d}:{int(seconds) % 60:02d}.000"
 
 
 def write_release(folder: Path, sources: int = EVALUATION_SOURCES) -> None:
     """Write `MMBench-Video.tsv` and its optional parts: subtitles, image benchmarks, another video set."""
     buffer = io.StringIO()
-    csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows([COLUMNS, *rows(sources)])
+    csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows([COLUMNS, *build_rows(sources)])
     write_text(folder / "MMBench-Video.tsv", buffer.getvalue())
-    for video, script in list(videos(sources).items())[::2]:
+    for video, script in list(select_videos(sources).items())[::2]:
         write_text(folder / "subtitles" / f"{video}.vtt", subtitles(script))
-    images = stills()
+    images = select_stills()
     write_tables(folder, images[::2], images[1::2])
     write_set(folder / "sets" / "toy-clips")
 
@@ -297,12 +310,12 @@ def write_set(folder: Path) -> None:
     buffer = io.StringIO()
     manifest = csv.writer(buffer, lineterminator="\n")
     manifest.writerow(("video", "question", "answer", "capability"))
-    for number, source in enumerate(evaluation_sources()[:VIDEOS_OF_SET]):
+    for number, source in enumerate(evaluation_sources()[:SET_VIDEO_COUNT]):
         video, script = list(source.clips().items())[-1]
         folder.mkdir(parents=True, exist_ok=True)
         write_video(script, folder / f"{video}.mp4")
-        for maker, (leaf, *_) in SET_MAKERS:
+        for maker, (first_ability, *_) in SET_MAKERS:
             pair = maker(script, Dice(EVALUATION_SEED, 6_000_000 + number))
             if pair:
-                manifest.writerow((f"{video}.mp4", *pair, leaf))
+                manifest.writerow((f"{video}.mp4", *pair, first_ability))
     write_text(folder.with_suffix(".csv"), buffer.getvalue())

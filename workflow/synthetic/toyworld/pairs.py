@@ -1,4 +1,4 @@
-"""VELOCITI's eight tests on a script, each with a true and a false caption."""
+"""Make pairs of a true and a false caption for the eight tests of VELOCITI."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,77 +19,79 @@ class Pair(NamedTuple):
     neg: str
 
 
-class Setting(NamedTuple):
-    """The input of a test: the clip, another clip for the control, and whether held-out pairs are forbidden."""
+class PairInput(NamedTuple):
+    """Input of a test: the script of the clip, a script for the control, and whether the pair is for training."""
 
     script: Script
-    other: Script
-    training: bool
+    other_script: Script
+    is_training: bool
 
 
-def _pick_event(setting: Setting, dice: Dice) -> Figure:
-    return dice.pick(setting.script.events)
+def _pick_event(pair_input: PairInput, dice: Dice) -> Figure:
+    return dice.pick(pair_input.script.events)
 
 
-def _single(test: str, event: Figure, options: list[Deed], setting: Setting, dice: Dice) -> Pair | None:
-    """Return a pair whose false caption is a random option, or None without options."""
-    allowed = [deed for deed in options if not (setting.training and is_held_out(deed[0], deed[1]))]
+def _make_pair(test: str, event: Figure, options: list[Deed], pair_input: PairInput, dice: Dice) -> Pair | None:
+    """Return a pair whose false caption states a random option, or None without options."""
+    allowed = [deed for deed in options if not (pair_input.is_training and is_held_out(deed[0], deed[1]))]
     if not allowed:
         return None
     return Pair(test, (event,), captions.caption(*event.deed), captions.caption(*dice.pick(allowed)))
 
 
-def control(setting: Setting, dice: Dice) -> Pair | None:
+def control(pair_input: PairInput, dice: Dice) -> Pair | None:
     """Use a caption of another clip as the false caption."""
-    options = [deed for deed in (event.deed for event in setting.other.events) if deed not in setting.script.deeds]
-    return _single("control", _pick_event(setting, dice), options, setting, dice)
+    options = [
+        deed for deed in (event.deed for event in pair_input.other_script.events) if deed not in pair_input.script.deeds
+    ]
+    return _make_pair("control", _pick_event(pair_input, dice), options, pair_input, dice)
 
 
-def agent_random(setting: Setting, dice: Dice) -> Pair | None:
+def agent_random(pair_input: PairInput, dice: Dice) -> Pair | None:
     """Replace the agent by one that is not in the clip."""
-    event, present = _pick_event(setting, dice), setting.script.agents
+    event, present = _pick_event(pair_input, dice), pair_input.script.agents
     options = [(agent, event.action, event.strength) for agent in AGENTS if agent not in present]
-    return _single("agent_random", event, options, setting, dice)
+    return _make_pair("agent_random", event, options, pair_input, dice)
 
 
-def agent_bind(setting: Setting, dice: Dice) -> Pair | None:
+def agent_bind(pair_input: PairInput, dice: Dice) -> Pair | None:
     """Replace the agent by another agent of the same clip."""
-    event = _pick_event(setting, dice)
-    options = [(agent, event.action, event.strength) for agent in setting.script.agents if agent != event.agent]
-    return _single("agent_bind", event, options, setting, dice)
+    event = _pick_event(pair_input, dice)
+    options = [(agent, event.action, event.strength) for agent in pair_input.script.agents if agent != event.agent]
+    return _make_pair("agent_bind", event, options, pair_input, dice)
 
 
-def action_adv(setting: Setting, dice: Dice) -> Pair | None:
+def action_adv(pair_input: PairInput, dice: Dice) -> Pair | None:
     """Replace the action by one that does not occur in the clip."""
-    event = _pick_event(setting, dice)
-    absent = [action for action in ACTION_NAMES if action not in setting.script.actions]
+    event = _pick_event(pair_input, dice)
+    absent = [action for action in ACTION_NAMES if action not in pair_input.script.actions]
     options = [(event.agent, action, event.strength) for action in absent]
-    return _single("action_adv", event, options, setting, dice)
+    return _make_pair("action_adv", event, options, pair_input, dice)
 
 
-def action_manner(setting: Setting, dice: Dice) -> Pair | None:
+def action_manner(pair_input: PairInput, dice: Dice) -> Pair | None:
     """Replace the manner by the opposite one."""
-    event = _pick_event(setting, dice)
+    event = _pick_event(pair_input, dice)
     options = [(event.agent, event.action, strength) for strength in STRENGTHS if strength != event.strength]
-    return _single("action_manner", event, options, setting, dice)
+    return _make_pair("action_manner", event, options, pair_input, dice)
 
 
-def action_bind(setting: Setting, dice: Dice) -> Pair | None:
+def action_bind(pair_input: PairInput, dice: Dice) -> Pair | None:
     """Replace the action by that of another agent of the clip."""
-    event = _pick_event(setting, dice)
-    other_events = [other for other in setting.script.events if other.agent != event.agent]
+    event = _pick_event(pair_input, dice)
+    other_events = [other for other in pair_input.script.events if other.agent != event.agent]
     options = [(event.agent, other.action, other.strength) for other in other_events]
-    return _single("action_bind", event, options, setting, dice)
+    return _make_pair("action_bind", event, options, pair_input, dice)
 
 
-def coref(setting: Setting, dice: Dice) -> Pair | None:
+def coref(pair_input: PairInput, dice: Dice) -> Pair | None:
     """Contrast two actions of one agent with the actions of two agents."""
-    events = dice.shuffled(setting.script.events)
+    events = dice.shuffled(pair_input.script.events)
     for first in events:
-        same_agent = [other for other in events if other.agent == first.agent and other != first]
+        events_of_agent = [other for other in events if other.agent == first.agent and other != first]
         other_events = [other for other in events if other.agent != first.agent]
-        if same_agent and other_events:
-            second, other_event = dice.pick(same_agent), dice.pick(other_events)
+        if events_of_agent and other_events:
+            second, other_event = dice.pick(events_of_agent), dice.pick(other_events)
             is_flipped = dice.chance(0.5)
             true = (second, first) if is_flipped else (first, second)
             false = (other_event, first) if is_flipped else (first, other_event)
@@ -97,9 +99,9 @@ def coref(setting: Setting, dice: Dice) -> Pair | None:
     return None
 
 
-def chrono(setting: Setting, dice: Dice) -> Pair | None:
+def chrono(pair_input: PairInput, dice: Dice) -> Pair | None:
     """Contrast the order of two events, at least one slot apart, with its reverse."""
-    events = setting.script.events
+    events = pair_input.script.events
     candidates = [(earlier, later) for earlier in events for later in events if later.slot - earlier.slot >= 2]
     if not candidates:
         return None
@@ -107,7 +109,7 @@ def chrono(setting: Setting, dice: Dice) -> Pair | None:
     return Pair("chrono", (first, second), captions.chronology(first, second), captions.chronology(second, first))
 
 
-PairMaker = Callable[[Setting, Dice], Pair | None]
+PairMaker = Callable[[PairInput, Dice], Pair | None]
 PAIR_MAKERS: dict[str, PairMaker] = {
     "action_adv": action_adv,
     "action_bind": action_bind,

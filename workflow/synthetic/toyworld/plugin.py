@@ -1,9 +1,9 @@
-"""Plug-in interface of the toy world: a function per release, and a fetcher of its videos."""
+"""Plugin interface of the toy world: a function that writes releases, and a fetcher of videos."""
 
 from pathlib import Path
 
 from reprise.core.errors import unknown_name_error
-from reprise.fetch.outcome import FetchedFile, Fetcher, safe_name
+from reprise.fetch.outcome import FetchedFile, Fetcher, fill_safe_name
 from reprise.fetch.plugins import PLUGINS
 from reprise.fetch.settings import ReleaseToy, Toyworld
 
@@ -28,11 +28,11 @@ def write_release(benchmark: str, folder: Path, settings: ReleaseToy) -> None:
 
 
 def fetcher(settings: Toyworld) -> Fetcher:
-    """Return a fetcher that renders the toy world's videos. Its version is part of the identity of a source."""
+    """Return a fetcher that renders the videos. The identity of a source contains the version of the toy world."""
     version = PLUGINS["toyworld"].version
 
     def fetch(source_id: str, folder: Path) -> FetchedFile:
-        target = folder / safe_name("{source_id}.mp4", source_id)
+        target = folder / fill_safe_name("{source_id}.mp4", source_id)
         render_source(source_id, target)
         return FetchedFile(target)
 

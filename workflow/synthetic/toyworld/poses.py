@@ -1,4 +1,4 @@
-"""Position and appearance of a figure at an instant of its slot."""
+"""Compute the position and appearance of a figure at an instant of its slot."""
 
 import math
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class Pose(NamedTuple):
     rx: float
     ry: float
     angle: float
-    hollow: bool
+    is_hollow: bool
 
 
 def _lift(figure: Figure, u: float) -> float:
@@ -50,8 +50,8 @@ def _axes(figure: Figure, u: float) -> tuple[float, float]:
     return radius, radius
 
 
-def _hollow(figure: Figure, u: float) -> bool:
-    """Return whether the figure is hollow: quick blinks at both sampled instants of a slot, slow ones at the second."""
+def _is_hollow(figure: Figure, u: float) -> bool:
+    """Return whether the figure is hollow. At 1 fps, both frames of a slot show quick blinks, one shows slow blinks."""
     if figure.action != "blink":
         return False
     if figure.strength == "weak":
@@ -65,4 +65,4 @@ def pose_at(figure: Figure, u: float) -> Pose:
     x = figure.x + {"slide_left": -distance, "slide_right": distance}.get(figure.action, 0.0)
     rx, ry = _axes(figure, u)
     angle = 2 * math.pi * TURNS[figure.strength] * u if figure.action == "spin" else 0.0
-    return Pose(x, figure.floor - ry - _lift(figure, u), rx, ry, angle, _hollow(figure, u))
+    return Pose(x, figure.floor - ry - _lift(figure, u), rx, ry, angle, _is_hollow(figure, u))

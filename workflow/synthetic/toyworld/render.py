@@ -1,4 +1,4 @@
-"""Rendering of scripts: single frames and whole videos."""
+"""Render scripts as single frames or as videos."""
 
 import math
 import subprocess
@@ -10,7 +10,7 @@ from tempfile import TemporaryFile
 import cv2
 import numpy as np
 import numpy.typing as npt
-from reprise.core.errors import stop_on_fault_of_ffmpeg
+from reprise.core.errors import raise_if_ffmpeg_machine_fault
 from reprise.core.files import atomic_path
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 
@@ -34,7 +34,7 @@ BACKDROPS = {
     "plum": ((98, 76, 98), (114, 90, 114)),
     "fog": ((138, 142, 146), (156, 160, 164)),
 }
-# One thread and `bitexact` make the bytes of two runs equal.
+# With one thread and `bitexact`, two runs write the same bytes.
 ENCODE = (
     "-c:v libx264 -preset veryfast -crf 16 -pix_fmt yuv420p -threads 1"
     " -fflags +bitexact -flags:v +bitexact -map_metadata -1 -movflags +faststart -f mp4"
@@ -100,7 +100,7 @@ def _draw_figure(image: Image, figure: Figure, pose: Pose) -> None:
     centre = np.array([pose.x, pose.y])
     outline = _fixed(OUTLINES[figure.agent.shape] @ rotation * scale + centre)
     paint = PAINT[figure.agent.colour]
-    if pose.hollow:
+    if pose.is_hollow:
         cv2.fillPoly(image, [outline], INK, cv2.LINE_AA, SUBPIXEL)
         cv2.polylines(image, [outline], True, paint, 3, cv2.LINE_AA, SUBPIXEL)
         return
@@ -136,10 +136,10 @@ def render_source_frame(source: Source, t: float) -> Image:
     return render_frame(part.script, t - part.start)
 
 
-def _frames(work: Script | Source) -> Iterator[Image]:
-    for number in range(work.seconds * FPS):
+def _render_frames(video: Script | Source) -> Iterator[Image]:
+    for number in range(video.seconds * FPS):
         t = number / FPS
-        yield render_frame(work, t) if isinstance(work, Script) else render_source_frame(work, t)
+        yield render_frame(video, t) if isinstance(video, Script) else render_source_frame(video, t)
 
 
 def _encode_command(path: Path) -> list[str]:
@@ -148,16 +148,16 @@ def _encode_command(path: Path) -> list[str]:
     return [ffmpeg_executable(), *QUIET, *raw.split(), *ENCODE.split(), str(path)]
 
 
-def write_video(work: Script | Source, path: Path) -> None:
+def write_video(video: Script | Source, path: Path) -> None:
     """Render a clip or a source to an mp4 file, atomically."""
-    # The frames go through a file, because a pipe takes a few hundred bytes at a time and costs more than the drawing.
+    # ffmpeg reads the frames from a file. A pipe would take more time than the drawing, because its buffer is small.
     with atomic_path(path) as temporary, TemporaryFile() as frames:
-        for frame in _frames(work):
+        for frame in _render_frames(video):
             frames.write(frame.tobytes())
         frames.seek(0)
         process = subprocess.run(_encode_command(temporary), stdin=frames, capture_output=True, check=False)
         message = process.stderr.decode(errors="replace").strip()
-        stop_on_fault_of_ffmpeg(process.returncode, message, path)
+        raise_if_ffmpeg_machine_fault(process.returncode, message, path)
         if process.returncode:
             raise RuntimeError(f"{path}: ffmpeg failed: {message}")
 

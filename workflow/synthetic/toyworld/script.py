@@ -1,4 +1,4 @@
-"""Scripts of clips: who stands or acts, where and when. The script is also the ground truth."""
+"""Define scripts of clips: which agents stand or act, where and when. Scripts are also the ground truth."""
 
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
@@ -63,7 +63,7 @@ AGENTS = tuple(Agent(colour, shape) for colour in COLOURS for shape in SHAPES)
 
 
 def is_held_out(agent: Agent, action: str) -> bool:
-    """Return whether training excludes this pair: one action of every agent, three agents of every action."""
+    """Return whether training excludes a pair: one action of every agent, and three agents of every action."""
     index = AGENTS.index(agent)
     return (3 * index + index // 10) % len(ACTIONS) == ACTION_NAMES.index(action)
 
@@ -81,19 +81,19 @@ class Figure:
     radius: float
 
     @property
-    def acts(self) -> bool:
-        """Return whether the agent acts, or only stands."""
+    def is_acting(self) -> bool:
+        """Return whether the agent acts, instead of only standing."""
         return self.action != "stand"
 
     @property
     def deed(self) -> tuple[Agent, str, str]:
-        """Return what a caption of the figure states."""
+        """Return the agent, the action and its strength, as a caption states them."""
         return (self.agent, self.action, self.strength)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A background that starts at a slot; a new scene is a hard cut."""
+    """A background, from a slot on. Every new scene starts with a hard cut."""
 
     slot: int
     pattern: str
@@ -115,8 +115,8 @@ class Script:
 
     @property
     def events(self) -> tuple[Figure, ...]:
-        """Return the acting figures in temporal order; two in one slot act simultaneously."""
-        return tuple(figure for figure in self.figures if figure.acts)
+        """Return the acting figures in temporal order. Figures in the same slot act simultaneously."""
+        return tuple(figure for figure in self.figures if figure.is_acting)
 
     @property
     def agents(self) -> tuple[Agent, ...]:
@@ -138,13 +138,13 @@ class Script:
         return value_digest(sorted([e.slot, e.agent.name, e.action, e.strength] for e in self.events))
 
     def with_slots_exchanged(self, first: int, second: int) -> "Script":
-        """Return the counterfactual with the events of two slots exchanged; the scenes stay."""
+        """Return the counterfactual with the events of two slots exchanged, and the same scenes."""
         new_slot = {first: second, second: first}
         figures = (replace(figure, slot=new_slot.get(figure.slot, figure.slot)) for figure in self.figures)
         return replace(self, figures=tuple(sorted(figures, key=lambda figure: figure.slot)))
 
     def with_scenes_exchanged(self, first: int, second: int) -> "Script":
-        """Return the counterfactual with two scenes exchanged; the events stay."""
+        """Return the counterfactual with two scenes exchanged, and the same events."""
         order = [{first: second, second: first}.get(index, index) for index in range(len(self.scenes))]
         scenes = [replace(self.scenes[index], slot=scene.slot) for index, scene in zip(order, self.scenes, strict=True)]
         return replace(self, scenes=tuple(scenes))
@@ -190,7 +190,7 @@ def to_json(value: Script | Source) -> dict[str, Any]:
 
 
 def script_from_json(value: dict[str, Any]) -> Script:
-    """Return the script of a `to_json` form."""
+    """Return the script from the form that `to_json` returns."""
     figures = (Figure(**{**figure, "agent": Agent(**figure["agent"])}) for figure in value["figures"])
     return Script(value["slots"], tuple(Scene(**scene) for scene in value["scenes"]), tuple(figures))
 

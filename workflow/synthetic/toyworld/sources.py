@@ -1,4 +1,4 @@
-"""Lookup of the toy world's evaluation sources and clips by id."""
+"""Look up the toy world's evaluation sources and clips by id."""
 
 from reprise.core.errors import UserError
 

@@ -1,4 +1,4 @@
-"""Evaluation set in the layout of the authors' TemporalBench release: short and long questions, and captions."""
+"""Write evaluation clips as a release of TemporalBench: short and long questions, and captions."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ Statement = tuple[Deed, Deed]
 
 DATASETS = ("ActivityNet", "Charades", "FineGym", "Movie_Description", "Oops", "COIN", "EgoExo4D")
 LONG_DATASETS = frozenset({"ActivityNet", "Charades", "FineGym", "COIN", "EgoExo4D"})
-# FineGym's captions are its original annotations, so the authors ask for no captions of its clips.
+# FineGym's captions are its original annotations, so its clips are not in the captioning task.
 WITHOUT_CAPTIONS = frozenset({"FineGym"})
 NEGATIVES, LONG_NEGATIVES = (3, 4, 5, 6), 4
 OPPOSITE = {"slide_left": "slide_right", "slide_right": "slide_left", "float": "sink", "sink": "float"}
@@ -59,54 +59,54 @@ def _clause(deed: Deed) -> str:
     return f"the {agent.name} {BLINKS[strength]}" if action == "blink" else clause(*deed)
 
 
-def _types(event: Figure, script: Script) -> list[Deed]:
-    """Return deeds with an action absent from the clip, except opposite directions, which have their own category."""
+def _edit_action(event: Figure, script: Script) -> list[Deed]:
+    """Return deeds with an action that does not occur in the clip. Opposite directions belong to another category."""
     absent = [name for name in ACTION_NAMES if name not in (*script.actions, OPPOSITE.get(event.action))]
     return [(event.agent, action, event.strength) for action in absent]
 
 
-def _directions(event: Figure, script: Script) -> list[Deed]:
+def _edit_direction(event: Figure, script: Script) -> list[Deed]:
     opposite = OPPOSITE.get(event.action)
     options = [(event.agent, opposite, event.strength)] if opposite else []
     return [deed for deed in options if deed not in script.deeds]
 
 
-def _strengths(event: Figure, script: Script) -> list[Deed]:
+def _edit_strength(event: Figure, script: Script) -> list[Deed]:
     return [(event.agent, event.action, strength) for strength in STRENGTHS if strength != event.strength]
 
 
-def _frequencies(event: Figure, script: Script) -> list[Deed]:
-    """Return the other strength of a blink, because blinks are counted."""
-    return _strengths(event, script) if event.action == "blink" else []
+def _edit_frequency(event: Figure, script: Script) -> list[Deed]:
+    """Return the deed with the other strength, if it is a blink. The strength of a blink is its number of blinks."""
+    return _edit_strength(event, script) if event.action == "blink" else []
 
 
-def _magnitudes(event: Figure, script: Script) -> list[Deed]:
-    return [] if event.action == "blink" else _strengths(event, script)
+def _edit_magnitude(event: Figure, script: Script) -> list[Deed]:
+    return [] if event.action == "blink" else _edit_strength(event, script)
 
 
-def _effectors(event: Figure, script: Script) -> list[Deed]:
+def _edit_agent(event: Figure, script: Script) -> list[Deed]:
     return [(agent, event.action, event.strength) for agent in script.agents if agent != event.agent]
 
 
-def _strangers(event: Figure, script: Script) -> list[Deed]:
+def _edit_to_absent_agent(event: Figure, script: Script) -> list[Deed]:
     """Return deeds of agents that are not in the clip."""
     return [(agent, event.action, event.strength) for agent in AGENTS if agent not in script.agents]
 
 
 FREQUENCY = "Action Frequency"
-# These are the word-level edits. `negatives` adds the reversed order.
+# Category -> function that returns word-level edits of an event. `negatives` adds the reversed order.
 EDITS: dict[str, Callable[[Figure, Script], list[Deed]]] = {
-    FREQUENCY: _frequencies,
-    "Motion Direction/Orientation": _directions,
-    "Motion Magnitude": _magnitudes,
-    "Action Effector": _effectors,
-    "Action Type": _types,
-    "Others": _strangers,
+    FREQUENCY: _edit_frequency,
+    "Motion Direction/Orientation": _edit_direction,
+    "Motion Magnitude": _edit_magnitude,
+    "Action Effector": _edit_agent,
+    "Action Type": _edit_action,
+    "Others": _edit_to_absent_agent,
 }
 
 
 def statement(script: Script, dice: Dice) -> tuple[Figure, Figure]:
-    """Sample two events at least one slot apart, with a countable one if possible."""
+    """Sample two events at least one slot apart, with a blink if possible, because blinks are counted."""
     candidates = [
         (earlier, later) for earlier in script.events for later in script.events if later.slot - earlier.slot >= 2
     ]
@@ -114,9 +114,9 @@ def statement(script: Script, dice: Dice) -> tuple[Figure, Figure]:
 
 
 def negatives(first: Figure, second: Figure, script: Script, dice: Dice, training: bool) -> tuple[Negative, ...]:
-    """Return negatives with the reversed order and word-level edits of either event.
+    """Return negatives: the events in reversed order, and word-level edits of either event.
 
-    The rare category is never left out. In training, no negative names a held-out pair.
+    The rare category of frequencies is never left out. In training, no negative states a held-out pair.
     """
     order = "Action Order" if first.agent == second.agent else "Event Order"
     all_negatives = [Negative(order, caption((second.deed, first.deed)))]
@@ -177,7 +177,7 @@ def _short_entries(clip: Clip, dice: Dice) -> list[dict[str, str]]:
 
 
 def _long_entries(source: Source, clips: Sequence[Clip], dice: Dice) -> list[dict[str, str]]:
-    """Return questions on all captions of a source in order, one of them replaced by a negative."""
+    """Return questions about a long video. The options are all captions in order, and the same with one negative."""
     name = f"long_video/{clips[0].dataset}/{source.source_id}_start_{clips[0].start}_end_{clips[-1].end}.mp4"
     positives = [clip.positive for clip in clips]
     options = [(index, negative.text) for index, clip in enumerate(clips) for negative in clip.negatives]
@@ -206,10 +206,10 @@ def release(sources: int = EVALUATION_SOURCES) -> dict[str, list[dict[str, str]]
         source: _clips(source, DATASETS[number % len(DATASETS)], dice)
         for number, source in enumerate(evaluation_sources(sources))
     }
-    flat = [clip for source_clips in clips.values() for clip in source_clips]
-    examples = {clip.video_name: [other.script for other in flat if other != clip] for clip in flat}
+    all_clips = [clip for source_clips in clips.values() for clip in source_clips]
+    examples = {clip.video_name: [other.script for other in all_clips if other != clip] for clip in all_clips}
     return {
-        "temporalbench_short_qa.json": [entry for clip in flat for entry in _short_entries(clip, dice)],
+        "temporalbench_short_qa.json": [entry for clip in all_clips for entry in _short_entries(clip, dice)],
         "temporalbench_long_qa.json": [
             entry
             for source, source_clips in clips.items()
@@ -218,7 +218,7 @@ def release(sources: int = EVALUATION_SOURCES) -> dict[str, list[dict[str, str]]
         ],
         "temporalbench_short_caption.json": [
             _caption_entry(clip, examples[clip.video_name], dice)
-            for clip in flat
+            for clip in all_clips
             if clip.dataset not in WITHOUT_CAPTIONS
         ],
     }

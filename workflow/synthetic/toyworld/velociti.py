@@ -1,4 +1,4 @@
-"""Evaluation set in the layout of the authors' VELOCITI release, with VidSitu-like annotations and the scripts."""
+"""Write evaluation clips as a release of VELOCITI, with annotations like VidSitu's, and with the scripts."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from reprise.core.files import write_text
 
 from synthetic.toyworld.captions import caption
 from synthetic.toyworld.generate import EVALUATION_SEED, EVALUATION_SOURCES, Dice, evaluation_sources
-from synthetic.toyworld.pairs import PAIR_MAKERS, TESTS, Pair, Setting
+from synthetic.toyworld.pairs import PAIR_MAKERS, TESTS, Pair, PairInput
 from synthetic.toyworld.script import ACTION, SLOTS, Figure, Script, Source, to_json
 
 PAIRS_PER_CLIP = 2
@@ -33,7 +33,7 @@ def _sample_pairs(test: str, script: Script, dice: Dice) -> list[Pair]:
     """Sample up to two different pairs of a test on a clip."""
     pairs: list[Pair] = []
     for _ in range(ATTEMPTS):
-        pair = PAIR_MAKERS[test](Setting(script, script, training=False), dice)
+        pair = PAIR_MAKERS[test](PairInput(script, script, is_training=False), dice)
         if pair and pair.pos not in [earlier.pos for earlier in pairs]:
             pairs.append(pair)
         if len(pairs) == PAIRS_PER_CLIP:
@@ -42,9 +42,9 @@ def _sample_pairs(test: str, script: Script, dice: Dice) -> list[Pair]:
 
 
 def _control_pairs(scripts: dict[str, Script], dice: Dice) -> dict[str, list[Pair]]:
-    """Return pairs in which every true caption is the false one of exactly one other clip.
+    """Return pairs for the control. Every true caption is the false caption of exactly one other clip.
 
-    Therefore the captions alone carry no signal.
+    The right answer therefore cannot be guessed from the captions alone.
     """
     events = [(clip, event) for clip, script in scripts.items() for event in dice.sample(script.events, PAIRS_PER_CLIP)]
     pairs: dict[str, list[Pair]] = {clip: [] for clip in scripts}
@@ -91,8 +91,8 @@ def evaluation_rows(sources: int = EVALUATION_SOURCES) -> list[ReleaseRow]:
 
 
 def _arguments(figure: Figure) -> dict[str, str]:
-    """Return the semantic roles of an event under VidSitu's names."""
-    if not figure.acts:
+    """Return the semantic roles of an event, named as in VidSitu."""
+    if not figure.is_acting:
         return {"Arg0 (stander)": f"the {figure.agent.name}", "AScn (scene of the event)": "on stage"}
     action = ACTION[figure.action]
     manner = action.strong if figure.strength == "strong" else action.weak
@@ -107,11 +107,11 @@ def _arguments(figure: Figure) -> dict[str, str]:
 
 def _annotated(clip: str, figure: Figure, slot: int) -> dict[str, Any]:
     arguments = _arguments(figure)
-    verb = figure.action if figure.acts else "stand"
+    verb = figure.action if figure.is_acting else "stand"
     return {
         "vid_uid": clip,
         "vid_seg_int": clip,
-        "Verb": f"{verb.split('_')[0]} ({ACTION[verb].gerund if figure.acts else 'standing'})",
+        "Verb": f"{verb.split('_')[0]} ({ACTION[verb].gerund if figure.is_acting else 'standing'})",
         "VerbID": f"{verb.split('_')[0]}.01",
         "Arg_List": {role: position for position, role in enumerate(arguments)},
         "Args": arguments,

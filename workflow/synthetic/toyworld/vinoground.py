@@ -1,4 +1,4 @@
-"""Counterfactual pairs in the layout of the authors' Vinoground release: the table and both question files."""
+"""Write counterfactual pairs as a release of Vinoground: the table and both files of questions."""
 
 import csv
 import io
@@ -18,14 +18,15 @@ from synthetic.toyworld.counterfactuals import (
 from synthetic.toyworld.generate import EVALUATION_SOURCES, Dice, evaluation_sources
 from synthetic.toyworld.script import Part, Source
 
-# The demo uses few sources for speed; they give every category at least five pairs.
+# Few evaluation sources, for speed. They still give every category at least five pairs.
 PAIR_SOURCES = (0, 1, 2, 4, 6, 8, 13, 14)
 COLUMNS = (
     *("index", "major", "minor"),
     *("pos_vid", "pos_start", "pos_end", "pos_cap"),
     *("neg_vid", "neg_start", "neg_end", "neg_cap"),
 )
-# The toy models know few sentences. Caption questions use their training wording, segment questions the paper's.
+# The toy models know few sentences, so caption questions have the wording of their training. Segment questions have
+# that of the paper.
 TEXT = (
     "Carefully watch the video and pay attention to the sequence of events, the details and actions of persons.\n"
     "Here are two captions that describe the video.\nA) {a}\nB) {b}\n"
@@ -37,8 +38,8 @@ VIDEO = (
 )
 
 
-class Place(NamedTuple):
-    """The sources and the span of both videos of a pair."""
+class PairSpan(NamedTuple):
+    """Sources and common time span of both videos of a pair."""
 
     pos_source: str
     neg_source: str
@@ -54,11 +55,11 @@ def clip_parts(source: Source, number: int, source_count: int) -> list[Part]:
     return parts if number in PAIR_SOURCES else []
 
 
-def _pairs(source_count: int) -> list[tuple[Place, Counterfactual]]:
+def _pairs(source_count: int) -> list[tuple[PairSpan, Counterfactual]]:
     sources = zip(evaluation_sources(source_count), counterfactual_sources(source_count), strict=True)
     return [
         (
-            Place(source.source_id, counterfactual_source.source_id, part.start, part.start + part.script.seconds),
+            PairSpan(source.source_id, counterfactual_source.source_id, part.start, part.start + part.script.seconds),
             counterfactuals(source_count)[source.clip_id(part)],
         )
         for number, (source, counterfactual_source) in enumerate(sources)
@@ -66,7 +67,7 @@ def _pairs(source_count: int) -> list[tuple[Place, Counterfactual]]:
     ]
 
 
-def _table(pairs: Sequence[tuple[Place, Counterfactual]]) -> str:
+def _table(pairs: Sequence[tuple[PairSpan, Counterfactual]]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -83,8 +84,8 @@ def _question(index: int, half: str, video: str, text: str, is_a: bool) -> dict[
     return {"idx": f"{index}_{half}", "video_name": f"{video}.mp4", "question": text, "GT": "A" if is_a else "B"}
 
 
-def _questions(pairs: Sequence[tuple[Place, Counterfactual]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return two questions of each kind per pair; the positive caption or segment comes first in half of the pairs."""
+def _questions(pairs: Sequence[tuple[PairSpan, Counterfactual]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return two questions of each kind per pair. In half of the pairs, the positive caption or segment is option A."""
     texts: list[dict[str, Any]] = []
     videos: list[dict[str, Any]] = []
     half_count = len(pairs) // 2

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of adapters."""
+"""Fixtures for the adapter tests."""
 
 from pathlib import Path
 

@@ -1,5 +1,7 @@
-"""What each reply and each error of a vendor means; and servers that are not trusted: replies without end, that unpack to
-gigabytes, that drip, and that lead elsewhere."""
+"""Test the outcome of each reply and error of a vendor, and replies of untrusted servers.
+
+Untrusted replies are endless, unpack to gigabytes, arrive byte by byte, or redirect to another server.
+"""
 
 import gzip
 import json
@@ -25,8 +27,8 @@ from tests.unit.models.chat_server import (
     ServerReply,
     error,
 )
-from tests.unit.models.vendor_servers import VENDORS, answer, anthropic_error, gemini_error, thought
-from tests.unit.requests import shown
+from tests.unit.models.vendor_servers import VENDORS, anthropic_error, gemini_error, query_vendor, thought
+from tests.unit.requests import clip_frames
 
 
 @pytest.fixture(params=VENDORS)
@@ -36,19 +38,19 @@ def vendor(request: pytest.FixtureRequest) -> str:
 
 def test_frames_are_those_of_the_plan_and_lossless(vendor: str, video: Path) -> None:
     indices = (3, 40, 40, 17)
-    found, received = answer(vendor, VENDORS[vendor].respond, clip=shown(video, indices))
-    sent = [np.asarray(Picture.open(BytesIO(image))) for image in VENDORS[vendor].images(received[-1])]
-    assert np.array_equal(np.stack(sent), read_frames(video, indices))
-    assert (found.text, found.frames_shown, found.served_model) == ("this", 4, MODEL)
-    assert (found.tokens_in, found.tokens_out) == (TEXT_TOKENS + 4 * FRAME_TOKENS, 1)
+    answer, received = query_vendor(vendor, VENDORS[vendor].respond, clip=clip_frames(video, indices))
+    sent_pictures = [np.asarray(Picture.open(BytesIO(image))) for image in VENDORS[vendor].decode_images(received[-1])]
+    assert np.array_equal(np.stack(sent_pictures), read_frames(video, indices))
+    assert (answer.text, answer.frames_shown, answer.served_model) == ("this", 4, MODEL)
+    assert (answer.tokens_in, answer.tokens_out) == (TEXT_TOKENS + 4 * FRAME_TOKENS, 1)
 
 
-def cases(table: dict[str, list[Any]]) -> list[Any]:
-    """Return the rows of all vendors."""
+def list_cases(table: dict[str, list[Any]]) -> list[Any]:
+    """Return the cases of all vendors, each with the vendor's name."""
     return [(vendor, *row) for vendor, rows in table.items() for row in rows]
 
 
-NO_ANSWER: dict[str, list[Any]] = {
+MISSING_ANSWERS: dict[str, list[Any]] = {
     "openai": [
         ({"text": "<think>Let me", "finish_reason": "length"}, "still_thinking", "settings.max_tokens"),
         ({"text": "<think>No words</think> \n"}, "empty", "finish_reason: stop"),
@@ -73,10 +75,14 @@ NO_ANSWER: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize(("by", "reply", "outcome", "words"), cases(NO_ANSWER))
-def test_missing_answers_have_a_named_reason(by: str, reply: dict[str, Any], outcome: str, words: str) -> None:
-    found, _ = answer(by, lambda received: ServerReply(VENDORS[by].reply(received, **reply)))
-    assert found.error == outcome and words in found.message and found.text == ""
+@pytest.mark.parametrize(("vendor_name", "reply", "outcome", "expected_words"), list_cases(MISSING_ANSWERS))
+def test_missing_answers_have_a_named_reason(
+    vendor_name: str, reply: dict[str, Any], outcome: str, expected_words: str
+) -> None:
+    answer, _ = query_vendor(
+        vendor_name, lambda received: ServerReply(VENDORS[vendor_name].build_body(received, **reply))
+    )
+    assert answer.error == outcome and expected_words in answer.message and answer.text == ""
 
 
 ERRORS: dict[str, list[Any]] = {
@@ -102,22 +108,25 @@ ERRORS: dict[str, list[Any]] = {
 }
 
 
-OF_ALL = [
+COMMON_ERRORS = [
     (ServerReply(b"<html>", 502), "server_error"),
     (ServerReply(b"<html>busy</html>"), "malformed"),
     (ServerReply(b"", delay=5), "timeout"),
-    (ServerReply(b"{", is_endless=True), "timeout"),  # the deadline is of a whole reply
+    (ServerReply(b"{", is_endless=True), "timeout"),  # the deadline applies to the whole reply
     (ServerReply({"choices": "many words"}, is_truncated=True), "network"),
 ]
 
 
-@pytest.mark.parametrize(("by", "server_reply", "outcome"), cases({by: [*ERRORS[by], *OF_ALL] for by in VENDORS}))
-def test_an_error_of_the_server_has_a_name(by: str, server_reply: ServerReply, outcome: str) -> None:
-    found, received = answer(by, lambda _: server_reply, timeout_s=1.5)
-    assert found.error == outcome and len(received) == 1
+@pytest.mark.parametrize(
+    ("vendor_name", "server_reply", "outcome"),
+    list_cases({vendor_name: [*ERRORS[vendor_name], *COMMON_ERRORS] for vendor_name in VENDORS}),
+)
+def test_an_error_of_the_server_has_a_name(vendor_name: str, server_reply: ServerReply, outcome: str) -> None:
+    answer, received = query_vendor(vendor_name, lambda _: server_reply, timeout_s=1.5)
+    assert answer.error == outcome and len(received) == 1
 
 
-MISTAKES: dict[str, list[Any]] = {
+CONFIGURATION_ERRORS: dict[str, list[Any]] = {
     "openai": [
         (error(401, "invalid_api_key"), "rejects the key"),
         (error(429, "insufficient_quota"), "has no credit left"),
@@ -137,45 +146,45 @@ MISTAKES: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize(("by", "server_reply", "words"), cases(MISTAKES))
-def test_configuration_errors_end_the_job(by: str, server_reply: ServerReply, words: str) -> None:
-    with pytest.raises(UserError, match=rf"(?s)the server .*{words}.*model 'toy-1'.*Answers so far are kept"):
-        answer(by, lambda _: server_reply)
+@pytest.mark.parametrize(("vendor_name", "server_reply", "expected_words"), list_cases(CONFIGURATION_ERRORS))
+def test_configuration_errors_end_the_job(vendor_name: str, server_reply: ServerReply, expected_words: str) -> None:
+    with pytest.raises(UserError, match=rf"(?s)the server .*{expected_words}.*model 'toy-1'.*Answers so far are kept"):
+        query_vendor(vendor_name, lambda _: server_reply)
 
 
-# --- how far a reply is read -------------------------------------------------------------------------------------------
-BOMB = gzip.compress(bytes(64 * MAX_REPLY_BYTES))
-REFUSED: dict[str, tuple[ServerReply, str]] = {
-    "without end": (ServerReply(bytes(2 * MAX_REPLY_BYTES), is_endless=True), "a reply of more than 1,000,000 bytes"),
-    "a bomb": (ServerReply(BOMB, headers={"Content-Encoding": "gzip"}), "a reply of more than 1,000,000 bytes when it is unpacked"),
-    "another packing": (ServerReply(b"{}", headers={"Content-Encoding": "br"}), "a reply that is packed by 'br'"),
+# --- limits on the size of a reply ---------------------------------------------------------------------------------------
+GZIP_BOMB = gzip.compress(bytes(64 * MAX_REPLY_BYTES))
+OVERSIZED_REPLIES: dict[str, tuple[ServerReply, str]] = {
+    "an endless reply": (ServerReply(bytes(2 * MAX_REPLY_BYTES), is_endless=True), "a reply of more than 1,000,000 bytes"),
+    "a gzip bomb": (ServerReply(GZIP_BOMB, headers={"Content-Encoding": "gzip"}), "a reply of more than 1,000,000 bytes when it is decompressed"),
+    "an unsupported encoding": (ServerReply(b"{}", headers={"Content-Encoding": "br"}), "a reply with content encoding 'br'"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_a_reply_is_read_no_further_than_its_largest_size(case: str, vendor: str) -> None:
-    server_reply, words = REFUSED[case]
-    found, received = answer(vendor, lambda _: server_reply, retries=2)
-    assert found.error == "malformed" and words in found.message
-    assert len(received) == 1, "it is not asked for again"
+@pytest.mark.parametrize("case", OVERSIZED_REPLIES)
+def test_a_reply_is_read_up_to_the_maximum_size(case: str, vendor: str) -> None:
+    server_reply, expected_words = OVERSIZED_REPLIES[case]
+    answer, received = query_vendor(vendor, lambda _: server_reply, retries=2)
+    assert answer.error == "malformed" and expected_words in answer.message
+    assert len(received) == 1, "the request is not retried"
 
 
 def test_a_redirect_is_a_failure_that_names_where_it_points(vendor: str) -> None:
-    with ChatServer() as elsewhere:
-        place = elsewhere.url.replace("/v1", "/x")
-        found, received = answer(
-            vendor, lambda _: ServerReply({}, 307, {"Location": f"{place}?key=sk-secret"}), retries=2
+    with ChatServer() as other_server:
+        redirect_url = other_server.url.replace("/v1", "/x")
+        answer, received = query_vendor(
+            vendor, lambda _: ServerReply({}, 307, {"Location": f"{redirect_url}?key=sk-secret"}), retries=2
         )
-        assert elsewhere.received == [] and len(received) == 1
-    assert found.error == "bad_request" and "sk-secret" not in found.message
-    assert f"HTTP 307: the server redirects to {place}, which Reprise does not follow" in found.message
+        assert other_server.received == [] and len(received) == 1
+    assert answer.error == "bad_request" and "sk-secret" not in answer.message
+    assert f"HTTP 307: the server redirects to {redirect_url}, which Reprise does not follow" in answer.message
 
 
-def test_a_packed_reply_is_read(vendor: str) -> None:
+def test_a_compressed_reply_is_accepted(vendor: str) -> None:
     def respond(received: ReceivedRequest) -> ServerReply:
-        packed = zlib.compress(json.dumps(VENDORS[vendor].reply(received)).encode())
-        return ServerReply(packed, headers={"Content-Encoding": "deflate"})
+        compressed = zlib.compress(json.dumps(VENDORS[vendor].build_body(received)).encode())
+        return ServerReply(compressed, headers={"Content-Encoding": "deflate"})
 
-    found, received = answer(vendor, respond)
-    assert not found.error and found.text
+    answer, received = query_vendor(vendor, respond)
+    assert not answer.error and answer.text
     assert received[0].headers["accept-encoding"] == "gzip, deflate"

@@ -1,4 +1,4 @@
-"""Environments with a fake engine, so that a server starts as a real process within moments."""
+"""Create environments with a fake engine: a server starts as a real process within moments."""
 
 import shlex
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 from reprise.core.files import write_record
 from reprise.core.store import Store
-from reprise.models.remote.serving.environment import environment_folder, pins_file
+from reprise.models.remote.serving.environment import get_environment_folder, get_pins_path
 from reprise.models.remote.serving.host import ServerProcess
 from reprise.models.remote.serving.settings import (
     LaunchSettings,
@@ -19,66 +19,70 @@ from reprise.models.remote.serving.settings import (
 )
 
 ENVIRONMENT, NAME = "toy", "toy@1"
-OWN = shlex.quote(sys.executable)
+TEST_PYTHON = shlex.quote(sys.executable)
 """Python of the tests' environment"""
-STAND_IN = f"{OWN} {shlex.quote(str(Path(__file__).with_name('stand_in.py')))}"
+FAKE_ENGINE = f"{TEST_PYTHON} {shlex.quote(str(Path(__file__).with_name('stand_in.py')))}"
 
 
-def make_environment(root: Path, store: Store, python: str = STAND_IN) -> None:
-    """Create a complete environment; the file with its pins is below this folder, as in a clone."""
-    pins = root / pins_file(ENVIRONMENT)
-    pins.parent.mkdir(parents=True, exist_ok=True)
-    pins.write_text("vllm==0.0.1\n")
-    folder = environment_folder(pins, store)
+def make_environment(root: Path, store: Store, python: str = FAKE_ENGINE) -> None:
+    """Create a complete environment; its pins file lies below `root`, as in a clone."""
+    pins_path = root / get_pins_path(ENVIRONMENT)
+    pins_path.parent.mkdir(parents=True, exist_ok=True)
+    pins_path.write_text("vllm==0.0.1\n")
+    folder = get_environment_folder(pins_path, store)
     (folder / "bin").mkdir(parents=True)
-    started = folder / "bin" / "python"
-    started.write_text(f'#!/bin/sh\nexec {python} "$@"\n')
-    started.chmod(0o755)
+    python_script = folder / "bin" / "python"
+    python_script.write_text(f'#!/bin/sh\nexec {python} "$@"\n')
+    python_script.chmod(0o755)
     write_record(folder.with_suffix(".json"), {})
 
 
-def host_in(root: Path, served: tuple[ServingKey, LaunchSettings]) -> ServerProcess:
+def make_server(root: Path, keys: tuple[ServingKey, LaunchSettings]) -> ServerProcess:
     """Return the server of a clone, with its own weights and log."""
     (root / "weights").mkdir(exist_ok=True)
-    places = {"weights": root / "weights", "store": Store(root / "store"), "log_file": root / "logs/run.server.log"}
-    return ServerProcess(*served, name=NAME, **places)
+    paths = {
+        "weights_folder": root / "weights",
+        "store": Store(root / "store"),
+        "log_file": root / "logs/run.server.log",
+    }
+    return ServerProcess(*keys, model_name=NAME, **paths)
 
 
-def served_by(pids: Path, how: str = "", minutes: float = 1) -> tuple[ServingKey, LaunchSettings]:
-    """Return the settings of a fake engine with this behaviour, which records its process ids."""
-    served = ServerSettings(
+def build_keys(pids_file: Path, behaviour: str = "", start_minutes: float = 1) -> tuple[ServingKey, LaunchSettings]:
+    """Return the keys of a fake engine with this behaviour that records its process ids."""
+    settings = ServerSettings(
         engine="vllm",
         environment=ENVIRONMENT,
-        start_minutes=minutes,
-        variables={"VLLM_STAND_IN": how, "VLLM_PIDS": str(pids)},
+        start_minutes=start_minutes,
+        variables={"VLLM_STAND_IN": behaviour, "VLLM_PIDS": str(pids_file)},
     )
-    serving = build_serving_key(served, "0" * 64, dtype="float32", trust_remote_code=False, is_video=False)
-    return serving, build_launch_settings(served, gpus=0)
+    serving = build_serving_key(settings, "0" * 64, dtype="float32", trust_remote_code=False, is_video=False)
+    return serving, build_launch_settings(settings, gpus=0)
 
 
-def served_by_runner(answer_minutes: float = 1, scores: str | None = None) -> tuple[ServingKey, LaunchSettings]:
-    """Return the settings of the model runner `own.py` in the environment of the tests."""
-    served = ServerSettings(
+def build_runner_keys(answer_minutes: float = 1, scores: str | None = None) -> tuple[ServingKey, LaunchSettings]:
+    """Return the keys of the model runner `own.py` in the tests' environment."""
+    settings = ServerSettings(
         engine="runner", runner="own.py", environment=ENVIRONMENT, answer_minutes=answer_minutes,
     )  # fmt: skip
-    how = {"dtype": "float32", "trust_remote_code": False, "is_video": True, "scores": scores}
-    return build_serving_key(served, "0" * 64, **how), build_launch_settings(served, gpus=0)
+    run_settings = {"dtype": "float32", "trust_remote_code": False, "is_video": True, "scores": scores}
+    return build_serving_key(settings, "0" * 64, **run_settings), build_launch_settings(settings, gpus=0)
 
 
-def processes(pids: Path) -> list[int]:
-    """Return the process ids of the server and of its worker."""
-    end = time.monotonic() + 20
-    while not pids.is_file() or len(pids.read_text().split()) < 2:
-        assert time.monotonic() < end, "no server was started"
+def read_process_ids(pids_file: Path) -> list[int]:
+    """Wait for the server and return the process ids of the server and its worker."""
+    deadline = time.monotonic() + 20
+    while not pids_file.is_file() or len(pids_file.read_text().split()) < 2:
+        assert time.monotonic() < deadline, "no server was started"
         time.sleep(0.02)
-    return [int(pid) for pid in pids.read_text().split()]
+    return [int(pid) for pid in pids_file.read_text().split()]
 
 
 def have_ended(pids: list[int]) -> bool:
     """Return whether these processes end soon."""
-    end = time.monotonic() + 20
+    deadline = time.monotonic() + 20
     while any(map(_is_running, pids)):
-        if time.monotonic() > end:
+        if time.monotonic() > deadline:
             return False
         time.sleep(0.02)
     return True

@@ -1,6 +1,6 @@
 """A fake engine with the command line of vLLM; VLLM_STAND_IN selects its behaviour.
 
-Run as a file by `make_environment`, without any package of the project's environment.
+`make_environment` runs this file without the packages of the project's environment.
 """
 
 import os
@@ -26,37 +26,37 @@ SLEEP = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); tim
 
 
 def main() -> None:
-    given = dict(zip(sys.argv[3::2], sys.argv[4::2], strict=False))
-    name, how = given["--served-model-name"], os.environ.get("VLLM_STAND_IN", "")
+    arguments = dict(zip(sys.argv[3::2], sys.argv[4::2], strict=False))
+    name, behaviour = arguments["--served-model-name"], os.environ.get("VLLM_STAND_IN", "")
     worker = subprocess.Popen([sys.executable, "-c", SLEEP])
     Path(os.environ["VLLM_PIDS"]).write_text(f"{os.getpid()} {worker.pid}")
     print("loading the weights", flush=True)
-    if how == "fails":
+    if behaviour == "fails":
         sys.exit("RuntimeError: the weights are not of this class")
-    if how == "traceback":
+    if behaviour == "traceback":
         sys.exit((Path(__file__).with_name("failed_start.log")).read_text())
-    if how == "sleeps":
+    if behaviour == "sleeps":
         time.sleep(600)
 
     def describe(received: ReceivedRequest) -> ServerReply:
         if received.path == "/version":
             return describe_server(received)
-        if not is_known(received):
+        if not is_authorized(received):
             return error(401, message="Unauthorized")
-        return ServerReply({"object": "list", "data": [{"id": "another" if how == "another" else name}]})
+        return ServerReply({"object": "list", "data": [{"id": "another" if behaviour == "another" else name}]})
 
     def respond(received: ReceivedRequest) -> ServerReply:
-        if not is_known(received):
+        if not is_authorized(received):
             return error(401, message="Unauthorized")
         return replace(reply_by_frames(received), delay=0.05)
 
-    with ChatServer(respond, int(given["--port"])) as server:
+    with ChatServer(respond, int(arguments["--port"])) as server:
         server.describe = describe
         print("ready", flush=True)
         signal.pause()
 
 
-def is_known(received: ReceivedRequest) -> bool:
+def is_authorized(received: ReceivedRequest) -> bool:
     return received.headers.get("authorization") == f"Bearer {os.environ['VLLM_API_KEY']}"
 
 

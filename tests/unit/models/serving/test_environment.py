@@ -1,4 +1,4 @@
-"""Environments of servers, installed from wheels without a network, once, and again after a kill."""
+"""Test the environments of servers: installed from wheels without a network, once, and again after a kill."""
 
 import os
 import subprocess
@@ -10,17 +10,17 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.models.remote.serving.environment import (
-    environment_folder,
     find_python,
+    get_environment_folder,
+    get_pins_path,
     install_environment,
-    pins_file,
     read_versions,
 )
 
 NAME = "toy"
 
 
-def wheel(folder: Path, name: str, version: str) -> None:
+def write_wheel(folder: Path, name: str, version: str) -> None:
     """Write a wheel with one module that contains its version."""
     info = f"{name}-{version}.dist-info"
     files = {
@@ -28,10 +28,10 @@ def wheel(folder: Path, name: str, version: str) -> None:
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Dist: not-there\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
-    record = "".join(f"{one},,\n" for one in (*files, f"{info}/RECORD"))
+    record = "".join(f"{file},,\n" for file in (*files, f"{info}/RECORD"))
     with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
-        for one, text in {**files, f"{info}/RECORD": record}.items():
-            archive.writestr(one, text)
+        for file, text in {**files, f"{info}/RECORD": record}.items():
+            archive.writestr(file, text)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """Return the store of a clone whose wheels are in a folder."""
     (tmp_path / "wheels").mkdir()
     (tmp_path / "envs").mkdir()
-    wheel(tmp_path / "wheels", "vllm", "0.0.1")
+    write_wheel(tmp_path / "wheels", "vllm", "0.0.1")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
@@ -48,7 +48,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 
 URL = "https://code.example/authors/model.git"
-MODULE = "said = 'by the authors'\n"
+MODULE = "origin = 'by the authors'\n"
 
 
 @pytest.fixture
@@ -57,26 +57,26 @@ def commit(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str
     origin = tmp_path / "origin"
     (origin / "code").mkdir(parents=True)
     (origin / "code" / "their_model.py").write_text(MODULE)
-    (origin / "setup.py").write_text("raise SystemExit('nothing of a repository is run when it is installed')\n")
+    (origin / "setup.py").write_text("raise SystemExit('the installation runs no code of a repository')\n")
     settings = {
         "protocol.file.allow": "always", "user.name": "T", "user.email": "t@example.org",
         f"url.{origin.as_uri()}.insteadOf": URL,
     }  # fmt: skip
     monkeypatch.setenv("GIT_CONFIG_COUNT", str(len(settings)))
-    for at, (name, value) in enumerate(settings.items()):
-        monkeypatch.setenv(f"GIT_CONFIG_KEY_{at}", name)
-        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{at}", value)
+    for index, (name, value) in enumerate(settings.items()):
+        monkeypatch.setenv(f"GIT_CONFIG_KEY_{index}", name)
+        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{index}", value)
 
-    def git(*words: str) -> str:
-        return subprocess.run(["git", "-C", str(origin), *words], check=True, capture_output=True, text=True).stdout
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", "-C", str(origin), *arguments], check=True, capture_output=True, text=True).stdout
 
     git("init", "--quiet")
     git("add", ".")
-    git("commit", "--quiet", "-m", "one")
-    found = git("rev-parse", "HEAD").strip()
-    (origin / "code" / "their_model.py").write_text("said = 'later'\n")
-    git("commit", "--quiet", "-a", "-m", "other")
-    return found
+    git("commit", "--quiet", "-m", "first")
+    commit_id = git("rev-parse", "HEAD").strip()
+    (origin / "code" / "their_model.py").write_text("origin = 'a later commit'\n")
+    git("commit", "--quiet", "-a", "-m", "second")
+    return commit_id
 
 
 def test_only_pinned_packages_are_installed_and_only_once(
@@ -84,9 +84,9 @@ def test_only_pinned_packages_are_installed_and_only_once(
 ) -> None:
     """This covers packages, a repository at a commit, and the Python version of the file."""
     pins = f"vllm==0.0.1  # and its reason\nmodel @ git+{URL}@{commit}#subdirectory=code  # of the paper\n"
-    pins_file(NAME).write_text(pins)
-    own = environment_folder(pins_file(NAME), store)
-    pins_file(NAME).write_text(f"# the engine\npython==3.5\n{pins}")
+    get_pins_path(NAME).write_text(pins)
+    folder_without_python_pin = get_environment_folder(get_pins_path(NAME), store)
+    get_pins_path(NAME).write_text(f"# the engine\npython==3.5\n{pins}")
     with pytest.raises(
         UserError, match=r"envs/toy\.txt: requires Python 3\.5, but python3\.5 was not found\. Install it"
     ):
@@ -94,23 +94,23 @@ def test_only_pinned_packages_are_installed_and_only_once(
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python3.5").symlink_to(sys.executable)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    pins_file(NAME).write_text("python==3.5\nvllm==0.0.2\n")
+    get_pins_path(NAME).write_text("python==3.5\nvllm==0.0.2\n")
     with pytest.raises(
         UserError, match=r"the packages could not be installed: .*vllm==0\.0\.2.*Without a network, put"
     ):
         install_environment(NAME, store)
-    pins_file(NAME).write_text(f"# the engine\npython==3.5\n{pins}")
-    folder = environment_folder(pins_file(NAME), store)
+    get_pins_path(NAME).write_text(f"# the engine\npython==3.5\n{pins}")
+    folder = get_environment_folder(get_pins_path(NAME), store)
     (folder / "bin").mkdir(parents=True)
-    (folder / "half").touch()  # of a job that was killed
+    (folder / "half").touch()  # left by a job that was killed
     with pytest.raises(UserError, match="whose rule serve_environment installs it"):
         find_python(NAME, store)
-    assert install_environment(NAME, store) == folder != own and not (folder / "half").exists()
+    assert install_environment(NAME, store) == folder != folder_without_python_pin and not (folder / "half").exists()
     assert (folder / "bin" / "python3.5").exists()
-    program = "import vllm, their_model; print(vllm.version, their_model.said)"
-    said = subprocess.run([find_python(NAME, store), "-Ic", program], capture_output=True, text=True)
-    assert said.stdout == "0.0.1 by the authors\n"
-    assert read_versions(pins_file(NAME)) == {"vllm": "0.0.1", "model": commit}
+    program = "import vllm, their_model; print(vllm.version, their_model.origin)"
+    output = subprocess.run([find_python(NAME, store), "-Ic", program], capture_output=True, text=True)
+    assert output.stdout == "0.0.1 by the authors\n"
+    assert read_versions(get_pins_path(NAME)) == {"vllm": "0.0.1", "model": commit}
     (folder / "mark").touch()
     assert install_environment(NAME, store) == folder and (folder / "mark").exists(), (
         "an installed environment is not installed again"
@@ -125,7 +125,7 @@ def test_only_pinned_packages_are_installed_and_only_once(
         (f"model @ git+https://me:secret@code.example/x@{40 * 'a'}", "is not a pin"),
     ],
 )  # fmt: skip
-def test_a_repository_without_a_commit_is_refused(store: Store, line: str, message: str) -> None:
-    pins_file(NAME).write_text(f"{line}\n")
+def test_a_repository_without_a_commit_is_rejected(store: Store, line: str, message: str) -> None:
+    get_pins_path(NAME).write_text(f"{line}\n")
     with pytest.raises(UserError, match=message):
         install_environment(NAME, store)

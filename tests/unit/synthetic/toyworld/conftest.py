@@ -1,4 +1,4 @@
-"""One thread: sums in one order, so that two runs can be compared bit by bit; tiny models gain nothing from a second."""
+"""Use one thread: sums then have one order, and two runs are bitwise equal. Tiny models gain nothing from more threads."""
 
 from reprise.models.local.torch_setup import torch
 

@@ -1,4 +1,4 @@
-"""Training: nothing held out is shown or named, the packed forward pass is the model's own, and what is written loads."""
+"""Test training: no held-out pairs, the packed forward pass equals the model's, and the checkpoints can be loaded."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from reprise.models.local.contrastive import ContrastiveAdapter
 from reprise.models.local.text import TextAdapter
 from synthetic.reviewer import is_true
 from synthetic.toyworld.generate import Dice, evaluation_stories, training_script
-from synthetic.toyworld.pairs import Setting
+from synthetic.toyworld.pairs import PairInput
 from synthetic.toyworld.script import ACTIONS, Agent, Script, is_held_out
 from training import dual, text_only
 from training.batches import Encoder, make_batch
@@ -37,75 +37,84 @@ from training.tasks import MIX, REASON, Sample, Segment
 from training.tokenizer import build_tokenizer, save_tokenizer
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
-from tests.unit.requests import BLIND, request, spec
+from tests.unit.requests import NO_FRAMES, make_request, model_spec
 
-# --- what training says and shows ------------------------------------------------------------------------------------
+# --- training data ---------------------------------------------------------------------------------------------------
 
 CAPTIONS = re.compile(r"\nA[.)] (?P<A>.+)\nB[.)] (?P<B>.+)\n")
-VERBS = {words: one.name for one in ACTIONS for words in (f"{one.verb} {one.direction}".strip(), one.gerund)}
-NAMED = re.compile(rf"[Tt]he (?P<colour>\w+) (?P<shape>\w+) (?P<verb>{'|'.join(VERBS)})")
+ACTION_BY_VERB = {
+    verb: action.name for action in ACTIONS for verb in (f"{action.verb} {action.direction}".strip(), action.gerund)
+}
+AGENT_AND_VERB = re.compile(rf"[Tt]he (?P<colour>\w+) (?P<shape>\w+) (?P<verb>{'|'.join(ACTION_BY_VERB)})")
 RECIPES = {name: REPOSITORY / "resources" / "demo" / f"train-{name}.yaml" for name in ("siglip", "text")}
 
 
-def samples(count: int) -> Iterator[Sample]:
+def draw_samples(count: int) -> Iterator[Sample]:
     for number in range(count):
         dice = Dice(31, number)
         script, other = training_script(dice), training_script(dice)
-        yield Sample(Setting(script, other, True), dice, 1.0, draw_joined(script, dice))
+        yield Sample(PairInput(script, other, True), dice, 1.0, draw_joined(script, dice))
 
 
-def small(name: str) -> SmallConfig:
-    """A recipe with fewer clips a step."""
+def load_small_recipe(name: str) -> SmallConfig:
+    """Return a recipe with fewer clips per step."""
     return SmallConfig(**{**vars(load_small_config(RECIPES[name])), "batch": 6, "steps": 40})
 
 
-def of_llava_ov() -> Iterator[tuple[list[Script], list[str]]]:
+def iterate_llava_ov_data() -> Iterator[tuple[list[Script], list[str]]]:
     tasks = [task.make for task in (*MIX.values(), *REASON.values())]
     tasks += [which_caption, caption_pair_choice, central_caption, open_question, which_segment, think_about_segments]
-    for sample in samples(100):
+    for sample in draw_samples(100):
         assert sample.joined
-        segments = (segment for make in tasks for segment in make(sample))
-        shown = [sample.setting.script, sample.joined.first, sample.joined.second]
-        yield shown, [f"{segment.user} {segment.answer}" for segment in segments]
+        segments = (segment for make_segments in tasks for segment in make_segments(sample))
+        scripts = [sample.setting.script, sample.joined.first, sample.joined.second]
+        yield scripts, [f"{segment.user} {segment.answer}" for segment in segments]
 
 
-def of_siglip() -> Iterator[tuple[list[Script], list[str]]]:
+def iterate_siglip_data() -> Iterator[tuple[list[Script], list[str]]]:
     for step in range(40):
-        batch = dual.batch_of_step(small("siglip"), step)
-        texts = [one.text for one in batch.statements] + [text for of in batch.pairs for pair in of for text in pair]
+        batch = dual.batch_of_step(load_small_recipe("siglip"), step)
+        texts = [statement.text for statement in batch.statements]
+        texts += [text for pairs in batch.pairs for pair in pairs for text in pair]
         yield list(batch.scripts), texts
 
 
-def of_text() -> Iterator[tuple[list[Script], list[str]]]:
+def iterate_text_data() -> Iterator[tuple[list[Script], list[str]]]:
     for step in range(40):
-        yield [], [f"{one.user} {one.answer}" for one in text_only.segments_of_step(small("text"), step)]
+        yield (
+            [],
+            [
+                f"{segment.user} {segment.answer}"
+                for segment in text_only.segments_of_step(load_small_recipe("text"), step)
+            ],
+        )
 
 
-@pytest.mark.parametrize("seen", [of_llava_ov, of_siglip, of_text])
+@pytest.mark.parametrize("iterate_data", [iterate_llava_ov_data, iterate_siglip_data, iterate_text_data])
 def test_training_never_shows_or_names_a_held_out_pair_nor_shows_an_evaluation_clip(
-    seen: Callable[[], Iterator[tuple[list[Script], list[str]]]],
+    iterate_data: Callable[[], Iterator[tuple[list[Script], list[str]]]],
 ) -> None:
-    named: set[tuple[Agent, str]] = set()
-    for shown, texts in seen():
-        assert not evaluation_stories() & {script.story_digest() for script in shown}
-        assert not any(is_held_out(event.agent, event.action) for script in shown for event in script.events)
-        found = (match for text in texts for match in NAMED.finditer(text))
-        named |= {(Agent(match["colour"], match["shape"]), VERBS[match["verb"]]) for match in found}
-    assert len(named) > 150, "what is read off the texts is what they say"
-    assert not [pair for pair in named if is_held_out(*pair)]
+    named_pairs: set[tuple[Agent, str]] = set()
+    for scripts, texts in iterate_data():
+        assert not evaluation_stories() & {script.story_digest() for script in scripts}
+        assert not any(is_held_out(event.agent, event.action) for script in scripts for event in script.events)
+        matches = (match for text in texts for match in AGENT_AND_VERB.finditer(text))
+        named_pairs |= {(Agent(match["colour"], match["shape"]), ACTION_BY_VERB[match["verb"]]) for match in matches}
+    assert len(named_pairs) > 150, "the pattern finds many pairs in the texts"
+    assert not [pair for pair in named_pairs if is_held_out(*pair)]
 
 
-@pytest.mark.parametrize("make", [which_caption, caption_pair_choice])
-def test_the_letter_names_the_caption_that_is_true(make: Callable[[Sample], list[Segment]]) -> None:
-    for sample in samples(60):
-        for segment in make(sample):
+@pytest.mark.parametrize("make_segments", [which_caption, caption_pair_choice])
+def test_the_letter_names_the_caption_that_is_true(make_segments: Callable[[Sample], list[Segment]]) -> None:
+    for sample in draw_samples(60):
+        for segment in make_segments(sample):
             texts = CAPTIONS.search(segment.user)
             assert texts, segment.user
-            true = {letter: is_true(texts[letter], sample.setting.script) for letter in "AB"}
-            assert true == {segment.answer: True, "BA"["AB".index(segment.answer)]: False}
+            is_true_by_letter = {letter: is_true(texts[letter], sample.setting.script) for letter in "AB"}
+            assert is_true_by_letter == {segment.answer: True, "BA"["AB".index(segment.answer)]: False}
 
 
-# --- training itself -------------------------------------------------------------------------------------------------
+# --- training runs ---------------------------------------------------------------------------------------------------
 
 CONFIG = {
     "seed": 1, "clips": 2,
@@ -130,10 +139,10 @@ def config_file(tmp_path: Path) -> Path:
     return path
 
 
-def trained(config: TrainConfig, folder: Path, until: int = 0) -> Trainer:
+def train_until(config: TrainConfig, folder: Path, last_step: int = 0) -> Trainer:
     save_tokenizer(folder / "tokenizer")
     trainer = Trainer(config, folder)
-    while trainer.step < until:
+    while trainer.step < last_step:
         trainer.advance()
     return trainer
 
@@ -146,13 +155,13 @@ def test_every_fixed_sentence_is_one_token_and_the_template_renders_what_trainin
         user = prompt.user.format(**VALUES)
         for video in (True, False):
             chat = messages(user, prompt.system, video)
-            found = processor.apply_chat_template(chat, add_generation_prompt=True)
-            assert found == rendered(user, prompt.system, video)
+            text = processor.apply_chat_template(chat, add_generation_prompt=True)
+            assert text == rendered(user, prompt.system, video)
 
 
 @pytest.mark.parametrize("kind", ["mix", "reason", "blind", "subtitled"])
-def test_packed_logits_are_the_models_own(kind: str, config_file: Path, tmp_path: Path) -> None:
-    model = trained(load_config(config_file), tmp_path).exact_model()
+def test_packed_logits_equal_those_of_the_model(kind: str, config_file: Path, tmp_path: Path) -> None:
+    model = train_until(load_config(config_file), tmp_path).exact_model()
     tokenizer = build_tokenizer()
     batch = make_batch(Encoder(tokenizer, VIDEO_TOKENS), kind, 2, (5, 7), 0.5)
     frames, clip = torch.from_numpy(batch.frames), 1
@@ -170,19 +179,19 @@ def test_packed_logits_are_the_models_own(kind: str, config_file: Path, tmp_path
             assert torch.allclose(plain, model.lm_head(states[clip, -1, :length]), atol=1e-4)
 
 
-def test_a_resumed_run_equals_an_unbroken_one(config_file: Path, tmp_path: Path) -> None:
+def test_a_resumed_run_equals_an_uninterrupted_run(config_file: Path, tmp_path: Path) -> None:
     config = load_config(config_file)
-    unbroken = trained(config, tmp_path / "a", config.total_steps)
-    trained(config, tmp_path / "b", 7).save()
-    second = Trainer(config, tmp_path / "b")
-    second.resume()
-    assert second.step == 7
-    while second.step < config.total_steps:
-        second.advance()
-    assert torch.equal(second.optimiser.master, unbroken.optimiser.master)
+    uninterrupted = train_until(config, tmp_path / "a", config.total_steps)
+    train_until(config, tmp_path / "b", 7).save()
+    resumed = Trainer(config, tmp_path / "b")
+    resumed.resume()
+    assert resumed.step == 7
+    while resumed.step < config.total_steps:
+        resumed.advance()
+    assert torch.equal(resumed.optimiser.master, uninterrupted.optimiser.master)
 
 
-def test_a_run_writes_loadable_checkpoints_and_no_other_goes_on_from_them(config_file: Path, tmp_path: Path) -> None:
+def test_a_run_writes_loadable_checkpoints_and_is_only_resumed_on_request(config_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     train(config_file, out, resume=False)
     for name in ("llava-ov-early", "llava-ov-late"):
@@ -205,6 +214,12 @@ def test_short_runs_write_checkpoints_that_the_adapters_load(tmp_path: Path) -> 
         values = yaml.safe_load(RECIPES[name].read_text(encoding="utf-8")) | {"batch": 3, "steps": 2}
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
         train_one(tmp_path / f"{name}.yaml", tmp_path / name)
-    ContrastiveAdapter(spec(tmp_path / "siglip"))
-    answer = next(iter(TextAdapter(spec(tmp_path / "text")).answers(BLIND, [request("Who?", "score", ("Yes", "No"))])))
+    ContrastiveAdapter(model_spec(tmp_path / "siglip"))
+    answer = next(
+        iter(
+            TextAdapter(model_spec(tmp_path / "text")).answers(
+                NO_FRAMES, [make_request("Who?", "score", ("Yes", "No"))]
+            )
+        )
+    )
     assert len(answer.scores) == 2 and 0 < sum(answer.scores) < 1

@@ -1,4 +1,4 @@
-"""The toy world: scripts and pictures are the same everywhere, captions true or false as they should be, and words tell nothing."""
+"""Test the toy world: deterministic scripts and pictures, true and false captions, and captions without cues."""
 
 import csv
 import itertools
@@ -22,31 +22,31 @@ from synthetic.toyworld.script import FPS, SIZE, is_held_out, to_json
 from synthetic.toyworld.sources import load_source_script
 from synthetic.toyworld.velociti import evaluation_rows
 
-GOLDEN_SOURCES = "39ac5771bd216379bf7ee4ab7006499b29d4bd7bce83a0a2db6f2c65522ce59d"
-GOLDEN_TRAINING = "2351cedab9d4e3e78cfcfb0f3a3dfe0eddc4fbed3b13e923afc08f09ff5c4c37"
-GOLDEN_FRAMES = "f6cf86124af128653310d08aba4c98f50788467fc63618277a5c5373e69027e2"
+SOURCES_DIGEST = "39ac5771bd216379bf7ee4ab7006499b29d4bd7bce83a0a2db6f2c65522ce59d"
+TRAINING_DIGEST = "2351cedab9d4e3e78cfcfb0f3a3dfe0eddc4fbed3b13e923afc08f09ff5c4c37"
+FRAMES_DIGEST = "f6cf86124af128653310d08aba4c98f50788467fc63618277a5c5373e69027e2"
 
 
-def test_evaluation_scripts_are_the_known_ones() -> None:
+def test_evaluation_scripts_have_the_recorded_digest() -> None:
     sources = evaluation_sources()
-    assert len(sources) == 16 and value_digest([to_json(source) for source in sources]) == GOLDEN_SOURCES
+    assert len(sources) == 16 and value_digest([to_json(source) for source in sources]) == SOURCES_DIGEST
     events = [event for source in sources for script in source.clips().values() for event in script.events]
     assert sum(is_held_out(event.agent, event.action) for event in events) >= 15
-    assert value_digest(to_json(make_script(Dice(3, 1), training=True))) == GOLDEN_TRAINING
+    assert value_digest(to_json(make_script(Dice(3, 1), training=True))) == TRAINING_DIGEST
 
 
-def test_an_unknown_source_is_a_users_mistake() -> None:
+def test_an_unknown_source_is_a_user_error() -> None:
     with pytest.raises(UserError, match="no source 'abc'"):
         load_source_script("abc")
 
 
-def test_frames_are_the_known_ones() -> None:
+def test_frames_have_the_recorded_digest() -> None:
     clip = next(iter(evaluation_sources()[0].clips().values()))
     frames = [render_frame(clip, t) for t in (0.5, 3.5, 9.5)]
     assert [frame.shape for frame in frames] == [(SIZE, SIZE, 3)] * 3
-    # OpenCV may draw an edge pixel otherwise in another release: the golden picture is a coarse one.
+    # Another release of OpenCV may draw an edge pixel differently, so the digest is that of coarse pictures.
     coarse = [frame.reshape(8, 16, 8, 16, 3).mean((1, 3)).round(-1).astype(int).tolist() for frame in frames]
-    assert value_digest(coarse) == GOLDEN_FRAMES
+    assert value_digest(coarse) == FRAMES_DIGEST
 
 
 def test_a_video_is_byte_identical_and_shows_the_frames(tmp_path: Path) -> None:
@@ -58,8 +58,8 @@ def test_a_video_is_byte_identical_and_shows_the_frames(tmp_path: Path) -> None:
         frames = np.stack([frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)])
     assert frames.shape == (40 * FPS, SIZE, SIZE, 3)
     for number in (0, 333, 801):
-        ideal = render_source_frame(source, number / FPS).astype(float)
-        assert np.abs(frames[number] - ideal).mean() < 4.5
+        expected = render_source_frame(source, number / FPS).astype(float)
+        assert np.abs(frames[number] - expected).mean() < 4.5
 
 
 # --- captions of the releases ------------------------------------------------------------------------------------------
@@ -84,29 +84,34 @@ def test_captions_of_velociti_are_true_or_false_in_the_way_of_their_test() -> No
             case "action_manner":
                 assert pos[:-1] == neg[:-1]
             case "chrono":
-                first, then = row.pos.removeprefix("First, ").split(" Then, ")
-                assert row.neg == f"First, {then} Then, {first}"
+                first, second = row.pos.removeprefix("First, ").split(" Then, ")
+                assert row.neg == f"First, {second} Then, {first}"
     control = [row for row in ROWS if row.test_name == "control"]
     assert Counter(row.pos for row in control) == Counter(row.neg for row in control)
 
 
-def terms(caption: str) -> Counter[str]:
-    """Words and pairs of neighbouring words."""
+def count_terms(caption: str) -> Counter[str]:
+    """Count words and pairs of neighbouring words."""
     words = caption.lower().replace(".", " .").split()
     return Counter([*words, *map(" ".join, itertools.pairwise(words))])
 
 
-def test_words_alone_are_at_chance() -> None:
-    """A linear model on words and word pairs, and 400 pairs that it was not fitted to."""
-    pairs = [(terms(ROWS[at].pos), terms(ROWS[at].neg)) for at in Dice(1).shuffled(range(len(ROWS)))]
+def test_captions_alone_are_at_chance() -> None:
+    """Fit a linear model on words and word pairs, and test it on 400 other pairs."""
+    pairs = [
+        (count_terms(ROWS[index].pos), count_terms(ROWS[index].neg)) for index in Dice(1).shuffled(range(len(ROWS)))
+    ]
     vocabulary = sorted({term for pair in pairs for caption in pair for term in caption})
-    new, seen = np.split(np.array([[pos[term] - neg[term] for term in vocabulary] for pos, neg in pairs], float), [400])
-    margin = new @ np.linalg.solve(seen.T @ seen + 3.0 * np.eye(len(vocabulary)), seen.sum(0))
+    test_rows, training_rows = np.split(
+        np.array([[pos[term] - neg[term] for term in vocabulary] for pos, neg in pairs], float), [400]
+    )
+    weights = np.linalg.solve(training_rows.T @ training_rows + 3.0 * np.eye(len(vocabulary)), training_rows.sum(0))
+    margin = test_rows @ weights
     assert abs(np.mean(margin > 0) + 0.5 * np.mean(margin == 0) - 0.5) < 0.1
 
 
-def test_a_pair_of_vinoground_is_true_of_its_own_videos_in_the_words_of_each_other(tmp_path: Path) -> None:
-    """Every category is there, training shows neither video, and both letters are equally often right."""
+def test_captions_of_a_vinoground_pair_fit_their_own_videos_and_have_the_same_words(tmp_path: Path) -> None:
+    """Every category occurs, training shows neither video, and both letters are equally often the answer."""
     vinoground.write_release(tmp_path)
     rows = list(csv.DictReader((tmp_path / "vinoground.csv").read_text().splitlines()))
     counts = Counter(name for row in rows for name in (row["major"], *row["minor"].rstrip(";").split(";")) if name)
@@ -122,6 +127,6 @@ def test_a_pair_of_vinoground_is_true_of_its_own_videos_in_the_words_of_each_oth
         assert words[0] == words[1] and pos.deeds == neg.deeds
         assert {pos.story_digest(), neg.story_digest()} <= evaluation_stories()
     for kind in ("textscore", "videoscore"):
-        found = [one["GT"] for one in json.loads((tmp_path / f"vinoground_{kind}.json").read_text())]
-        assert [Counter(half) for half in (found[::2], found[1::2])] == [{"A": 12, "B": 12}] * 2
-        assert all(one != other for one, other in zip(found[::2], found[1::2], strict=True))
+        answers = [entry["GT"] for entry in json.loads((tmp_path / f"vinoground_{kind}.json").read_text())]
+        assert [Counter(half) for half in (answers[::2], answers[1::2])] == [{"A": 12, "B": 12}] * 2
+        assert all(first != second for first, second in zip(answers[::2], answers[1::2], strict=True))

@@ -1,6 +1,6 @@
-"""Whole tables in every format against stored ones, in terminals of any width, and as one document of LaTeX.
+"""Test rendered tables: in every format against snapshots, in terminals of any width, and as one LaTeX document.
 
-`REPRISE_UPDATE_SNAPSHOTS=1` writes the stored ones anew.
+`REPRISE_UPDATE_SNAPSHOTS=1` rewrites the snapshots.
 """
 
 import os
@@ -21,7 +21,7 @@ SNAPSHOTS = Path(__file__).with_name("snapshots")
 EXAMPLES = {"full": full_table, "other": other_table, "hostile": hostile_table, "signs": examples.signs_table}
 
 
-def rendered(name: str, form: str) -> str:
+def render_example(name: str, form: str) -> str:
     table = EXAMPLES[name]()
     return terminal.render(table, 100, terminal.TerminalStyle()) if form == "txt" else render(table, form)
 
@@ -29,28 +29,28 @@ def rendered(name: str, form: str) -> str:
 @pytest.mark.parametrize("form", [*FORMATS, "txt"])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_table_equals_its_snapshot(name: str, form: str) -> None:
-    text, path = rendered(name, form), SNAPSHOTS / f"{name}.{form}"
+    text, path = render_example(name, form), SNAPSHOTS / f"{name}.{form}"
     if os.environ.get("REPRISE_UPDATE_SNAPSHOTS") == "1":
         path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8") == rendered(name, form)
+    assert text == path.read_text(encoding="utf-8") == render_example(name, form)
 
 
-def test_hostile_texts_stay_texts() -> None:
-    """No element of HTML, no command of LaTeX, no cell of Markdown that a text adds."""
-    page = rendered("hostile", "html")
+def test_hostile_texts_are_escaped() -> None:
+    """A text adds no HTML element, no LaTeX command and no Markdown cell."""
+    page = render_example("hostile", "html")
     assert "<script" not in page and page.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 8
-    source = rendered("hostile", "tex")
+    source = render_example("hostile", "tex")
     assert source.isascii() and all(line.startswith("%") for line in source.splitlines() if "\\input" in line)
-    text = rendered("hostile", "md")
+    text = render_example("hostile", "md")
     assert set(re.findall(r"</?[a-z]*>", text)) == {
         *("<details>", "</details>", "<summary>", "</summary>", "<sup>", "</sup>")
     }
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in text.splitlines() if line.startswith("| ")} == {4}
-    assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", rendered("hostile", "txt"))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", render_example("hostile", "txt"))
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_pages_of_several_tables_are_one(form: str) -> None:
+def test_pages_of_several_tables_are_combined_into_one(form: str) -> None:
     parts = [render(table, form) for table in (full_table(), other_table())]
     joined = combine_tables("Tables <5>", parts, form)
     if form == "html":
@@ -75,17 +75,17 @@ STYLED = terminal.TerminalStyle(is_styled=True, is_coloured=True)
 
 
 @pytest.mark.parametrize("width", [40, 120, 300])
-@pytest.mark.parametrize("look", [terminal.TerminalStyle(), STYLED])
-def test_every_width_shows_every_number(width: int, look: terminal.TerminalStyle) -> None:
-    shown = ESCAPE.sub("", terminal.render(full_table(), width, look))
-    assert max(map(len, shown.splitlines())) <= width
+@pytest.mark.parametrize("style", [terminal.TerminalStyle(), STYLED])
+def test_every_width_shows_every_number(width: int, style: terminal.TerminalStyle) -> None:
+    output = ESCAPE.sub("", terminal.render(full_table(), width, style))
+    assert max(map(len, output.splitlines())) <= width
     for number in ("94.9", "49.1", "80.0", "78.0", "78.4", "−10.3", "79.9"):
-        assert number in shown
-    assert shown.count("OV-72B") == shown.count("QVL-72B"), "labels are repeated"
-    assert "Quantised to 4 bits." in " ".join(shown.split()) and "Missing clips: 3 of 900." in " ".join(shown.split())
+        assert number in output
+    assert output.count("OV-72B") == output.count("QVL-72B"), "labels are repeated"
+    assert "Quantised to 4 bits." in " ".join(output.split()) and "Missing clips: 3 of 900." in " ".join(output.split())
 
 
-def test_styles_are_the_terminals_or_signs_that_the_legend_explains() -> None:
+def test_styles_are_escape_codes_or_characters_that_the_legend_explains() -> None:
     plain, styled = (
         terminal.render(full_table(), 200, terminal.TerminalStyle()),
         terminal.render(full_table(), 200, STYLED),
@@ -94,11 +94,11 @@ def test_styles_are_the_terminals_or_signs_that_the_legend_explains() -> None:
     assert "\x1b[1m99.2\x1b[0m" in styled and "\x1b[1;36mSubset\x1b[0m" in styled
     assert "\x1b[1;31mvelociti/entail/fps1/ov looks broken" in styled
     assert "\x1b[1mSubset" in terminal.render(full_table(), 200, terminal.TerminalStyle(is_styled=True)), (
-        "no colour where none is wanted"
+        "styled output without colour has no colour codes"
     )
 
 
-# As pdflatex wrote it.
+# A log of pdflatex.
 LOG = r"""
 Reprise table: velociti/table2
 
@@ -130,12 +130,12 @@ def test_each_table_has_its_own_pages_and_the_documented_packages() -> None:
     assert source.index("Reprise table: a/table1") < source.index("one") < source.index("Reprise table: b/table2")
     packages = r"\usepackage{booktabs,graphicx,pdflscape}"
     assert packages in source and packages in Path("docs/reference/tables.md").read_text()
-    shown = build_figure("figure0.pdf", r"50% \input{x}").strip()
-    assert shown == r"\reprisefigure{figure0.pdf}{50\% \textbackslash{}input\{x\}}"
+    figure = build_figure("figure0.pdf", r"50% \input{x}").strip()
+    assert figure == r"\reprisefigure{figure0.pdf}{50\% \textbackslash{}input\{x\}}"
 
 
 def test_the_reason_of_a_latex_failure_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in for an installation that lacks a package."""
+    """A fake pdflatex reports a missing package."""
     program = tmp_path / "bin" / "pdflatex"
     program.parent.mkdir()
     problem = "! LaTeX Error: File `booktabs.sty' not found."

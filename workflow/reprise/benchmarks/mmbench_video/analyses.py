@@ -1,13 +1,15 @@
-"""Group MMBench-Video's questions by ability, duration, shots and question type; those of other sets only by type."""
+"""Group MMBench-Video's questions by ability, duration, shots and question type, and other sets' questions by type."""
 
 import re
 from collections.abc import Mapping, Sequence
 
 from reprise.benchmarks.annotations import Item
-from reprise.benchmarks.mmbench_video.taxonomy import BENCHMARK_NAME, LEAF_TAG, LEAVES, SETS
+from reprise.benchmarks.mmbench_video.taxonomy import BENCHMARK_NAME, LEAF_TAG, LEAVES_BY_L2, OTHER_SETS_GROUP
 from reprise.benchmarks.scoring import AnalysisGroups, MetadataByClip, Range, find_range_group
 
-LEAF_GROUPS = {leaf: leaf.lower().replace(" ", "_").replace("-", "_") for leaves in LEAVES.values() for leaf in leaves}
+LEAF_GROUPS = {
+    leaf: leaf.lower().replace(" ", "_").replace("-", "_") for leaves in LEAVES_BY_L2.values() for leaf in leaves
+}
 """leaf ability -> its group"""
 DURATION_RANGES = (
     Range("seconds_to_60", 0, 60),
@@ -28,7 +30,7 @@ QUESTION_TYPES = {
     "is_are": ("is", "are", "was", "were"),
     "does_do": ("does", "do", "did"),
 }
-"""question type -> its question words; the nine types are the paper's, the words are this project's"""
+"""question type -> its question words; the paper defines the nine types, but not the words"""
 OTHER_TYPE = "other_type"
 ANALYSIS_GROUPS = (
     *LEAF_GROUPS.values(),
@@ -40,11 +42,11 @@ ANALYSIS_GROUPS = (
 TYPE_BY_WORD = {word: group for group, words in QUESTION_TYPES.items() for word in words}
 
 
-def _groups_of_items(items: Sequence[Item], clip_metadata: MetadataByClip) -> Mapping[str, Sequence[str]]:
-    """Return the groups of each question about a video: abilities, ranges of its clip, and question type."""
+def _assign_groups(items: Sequence[Item], clip_metadata: MetadataByClip) -> Mapping[str, Sequence[str]]:
+    """Return the groups of each question about a video: abilities, ranges of the clip's metadata, and question type."""
     groups_by_item = {}
     for item in items:
-        if BENCHMARK_NAME in item.groups or SETS in item.groups:
+        if BENCHMARK_NAME in item.groups or OTHER_SETS_GROUP in item.groups:
             groups_by_item[item.item_id] = [classify_question(item.texts["question"])]
         if BENCHMARK_NAME in item.groups:
             leaves = [LEAF_GROUPS[tag.text] for tag in item.tags if tag.name == LEAF_TAG]
@@ -58,9 +60,9 @@ def _groups_of_items(items: Sequence[Item], clip_metadata: MetadataByClip) -> Ma
 
 
 def classify_question(question: str) -> str:
-    """Return the type of the first question word at any position; the paper does not define how it assigns types."""
+    """Return the type of the first question word in a question; the paper does not define how it assigns types."""
     words = re.findall(r"[a-z]+", question.lower())
     return next((TYPE_BY_WORD[word] for word in words if word in TYPE_BY_WORD), OTHER_TYPE)
 
 
-ANALYSES = AnalysisGroups(frozenset(ANALYSIS_GROUPS), _groups_of_items, needs_clip_metadata=True)
+ANALYSES = AnalysisGroups(frozenset(ANALYSIS_GROUPS), _assign_groups, needs_clip_metadata=True)

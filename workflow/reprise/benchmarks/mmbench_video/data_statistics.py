@@ -1,4 +1,4 @@
-"""Compute the numbers of MMBench-Video's data and videos."""
+"""Compute the statistics of MMBench-Video's data and videos."""
 
 from collections.abc import Sequence
 
@@ -22,50 +22,54 @@ TEXT_METRICS = ("capabilities", "question_words_mean", "question_words_std", "an
 VIDEO_METRICS = ("duration_s_mean", "duration_s_std", "shots_mean", "shots_std")
 
 
-def _data_numbers(table: pl.DataFrame, clips: pl.DataFrame) -> list[Statistic]:
-    """Compute Table 1 (abilities that a set names, words of questions and answers) and the counts behind Table 4."""
-    numbers = []
-    for name, group in _sets(table):
-        items = to_items(select_items(table, name))
-        numbers.append(Statistic("videos", group, len({item.clip_id for item in items})))
-        numbers.append(Statistic("questions", group, len(items)))
+def _compute_item_statistics(item_table: pl.DataFrame, clips: pl.DataFrame) -> list[Statistic]:
+    """Compute Table 1 (numbers of abilities, and words of questions and answers) and the counts behind Table 4."""
+    statistics = []
+    for name, group in _list_sets(item_table):
+        items = to_items(select_items(item_table, name))
+        statistics.append(Statistic("videos", group, len({item.clip_id for item in items})))
+        statistics.append(Statistic("questions", group, len(items)))
         if leaves := {tag.text for item in items for tag in item.tags if tag.name == LEAF_TAG}:
-            numbers.append(Statistic("capabilities", group, len(leaves)))
-        numbers += _spread("question_words", group, [len(item.texts["question"].split()) for item in items])
-        numbers += _spread("answer_words", group, [len(item.answer.split()) for item in items])
-    return [*numbers, *_image_numbers(table)]
+            statistics.append(Statistic("capabilities", group, len(leaves)))
+        statistics += _mean_and_deviation(
+            "question_words", group, [len(item.texts["question"].split()) for item in items]
+        )
+        statistics += _mean_and_deviation("answer_words", group, [len(item.answer.split()) for item in items])
+    return [*statistics, *_compute_image_statistics(item_table)]
 
 
-def _image_numbers(table: pl.DataFrame) -> list[Statistic]:
+def _compute_image_statistics(item_table: pl.DataFrame) -> list[Statistic]:
     """Count questions by group, and compute chance: 1/k for k options, and (1/k)^k under all their rotations."""
-    numbers = []
+    statistics = []
     for data_set, form in ((MMBENCH, "circular"), (MMSTAR, "choice")):
         for group in GROUPS_BY_DATA_SET[data_set]:
-            counts = [len(options_by_letter(item)) for item in to_items(select_items(table, group))]
-            chance = chance_all_right([[count] * (count if form == "circular" else 1) for count in counts])
+            option_counts = [len(options_by_letter(item)) for item in to_items(select_items(item_table, group))]
+            chance = chance_all_right(
+                [[option_count] * (option_count if form == "circular" else 1) for option_count in option_counts]
+            )
             if chance is not None:
-                numbers.append(Statistic("questions", group, len(counts)))
-                numbers.append(Statistic(f"chance.{form}.accuracy", group, 100 * chance))
-    return numbers
+                statistics.append(Statistic("questions", group, len(option_counts)))
+                statistics.append(Statistic(f"chance.{form}.accuracy", group, 100 * chance))
+    return statistics
 
 
-def _video_numbers(items: pl.DataFrame, clip_metadata: pl.DataFrame) -> list[Statistic]:
+def _compute_video_statistics(items: pl.DataFrame, clip_metadata: pl.DataFrame) -> list[Statistic]:
     """Compute the durations and shot counts of Table 1 for the videos whose files are present."""
-    numbers = []
-    for name, group in _sets(items):
+    statistics = []
+    for name, group in _list_sets(items):
         clip_ids = select_items(items, name)["clip_id"].unique().to_list()
         set_metadata = clip_metadata.filter(pl.col("clip_id").is_in(clip_ids))
-        numbers += _spread("duration_s", group, set_metadata["duration_s"].to_list())
-        numbers += _spread("shots", group, set_metadata["shots"].to_list())
-    return numbers
+        statistics += _mean_and_deviation("duration_s", group, set_metadata["duration_s"].to_list())
+        statistics += _mean_and_deviation("shots", group, set_metadata["shots"].to_list())
+    return statistics
 
 
-def _sets(items: pl.DataFrame) -> list[tuple[str, str]]:
-    """Return the names of the sets of videos in a release, with the groups of their numbers."""
+def _list_sets(items: pl.DataFrame) -> list[tuple[str, str]]:
+    """Return the names of the video sets in a release, each with the group of its statistics."""
     return [(BENCHMARK_NAME, ALL), *((name, name) for name in list_other_sets(items))]
 
 
-def _spread(name: str, group: str, values: Sequence[float]) -> list[Statistic]:
+def _mean_and_deviation(name: str, group: str, values: Sequence[float]) -> list[Statistic]:
     """Return mean and population standard deviation; the paper does not say which deviation it uses."""
     if not values:
         return []
@@ -75,5 +79,7 @@ def _spread(name: str, group: str, values: Sequence[float]) -> list[Statistic]:
 
 
 STATISTICS = DataStatistics(
-    frozenset({"videos", "questions", *TEXT_METRICS, *VIDEO_METRICS}), _data_numbers, _video_numbers
+    frozenset({"videos", "questions", *TEXT_METRICS, *VIDEO_METRICS}),
+    _compute_item_statistics,
+    _compute_video_statistics,
 )

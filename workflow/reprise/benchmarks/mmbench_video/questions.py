@@ -1,11 +1,11 @@
-"""Build MMBench-Video's questions: all of a video in one request or one each; multiple choice for other data sets."""
+"""Build MMBench-Video's requests: one per video or one per question, and multiple choice for other data sets."""
 
 import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 
 from reprise.benchmarks.annotations import Item
-from reprise.benchmarks.mmbench_video.taxonomy import SET_OPTIONS, is_complete, options_by_letter
+from reprise.benchmarks.mmbench_video.taxonomy import SET_OPTION_LETTERS, is_complete, options_by_letter
 from reprise.benchmarks.question_forms import PerClipForm, PerItemForm, Question
 
 
@@ -17,15 +17,15 @@ def build_unpacked(item: Item) -> Iterator[Question]:
 def build_packed(items: Sequence[Item]) -> Question:
     """Return one question that lists all questions of a video by index.
 
-    The reference harness escapes characters beyond ASCII, so both spellings are available to the prompt.
+    The reference harness escapes characters beyond ASCII, so the prompt can use either spelling.
     """
-    questions = {item.item_id: item.texts["question"] for item in items}
-    answers = {item.item_id: item.answer for item in items}
+    question_by_id = {item.item_id: item.texts["question"] for item in items}
+    answer_by_id = {item.item_id: item.answer for item in items}
     values = _placeholder_values(items[0]) | {
-        "questions": json.dumps(questions, ensure_ascii=False),
-        "questions_escaped": json.dumps(questions),
+        "questions": json.dumps(question_by_id, ensure_ascii=False),
+        "questions_escaped": json.dumps(question_by_id),
     }
-    return Question("packed", values, expected=json.dumps(answers, ensure_ascii=False))
+    return Question("packed", values, expected=json.dumps(answer_by_id, ensure_ascii=False))
 
 
 def _placeholder_values(item: Item) -> dict[str, str]:
@@ -35,8 +35,8 @@ def _placeholder_values(item: Item) -> dict[str, str]:
 
 
 def build_set_choice(item: Item) -> Iterator[Question]:
-    """Yield the multiple-choice question about a video of another set, with its options in the released order."""
-    options = {letter: item.texts[letter] for letter in SET_OPTIONS if letter in item.texts}
+    """Yield the multiple-choice question about a video of another set, with the options in the released order."""
+    options = {letter: item.texts[letter] for letter in SET_OPTION_LETTERS if letter in item.texts}
     values = _placeholder_values(item) | {"options": _option_lines(options)}
     yield Question("choice", values, list(options), list(options.values()), item.answer)
 

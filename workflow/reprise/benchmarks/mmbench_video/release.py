@@ -10,13 +10,13 @@ import polars as pl
 from reprise.benchmarks.annotations import AnnotatedClip, Annotations, ClipSource, Flaws, Item, Tag, iterate_entries
 from reprise.benchmarks.mmbench_video.taxonomy import (
     BENCHMARK_NAME,
-    CATEGORIES,
+    GROUP_BY_CATEGORY,
     GROUPS_BY_DATA_SET,
+    IMAGE_OPTION_LETTERS,
     L1_GROUPS,
     L2_BY_LEAF,
     LEAF_TAG,
-    LEAVES,
-    LETTERS,
+    LEAVES_BY_L2,
     MMBENCH,
     MMSTAR,
     OPTION_COUNT_TAG,
@@ -26,12 +26,12 @@ from reprise.benchmarks.mmbench_video.taxonomy import (
 )
 from reprise.benchmarks.mmbench_video.video_sets import read_video_set
 from reprise.core.errors import UserError, suggest_name
-from reprise.core.tabular import get_single_table, read_rows, require_columns
-from reprise.fetch.release_files import find_image_owner, release_source
+from reprise.core.tabular import find_single_table, read_rows, require_columns
+from reprise.fetch.release_files import build_source_id, find_image_owner
 from reprise.media.subtitles import format_as_prompt, read_vtt
 
 # Image benchmark -> prefix of the file name of its released table.
-IMAGE_TABLES = {MMBENCH: "MMBench_", MMSTAR: "MMStar"}
+IMAGE_TABLE_PREFIXES = {MMBENCH: "MMBench_", MMSTAR: "MMStar"}
 COLUMNS = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
 IMAGE_COLUMNS = ("index", "question", "image", "answer")
 OPTION_SEPARATOR = r"[,\n]\s*"
@@ -40,45 +40,45 @@ INLINE_OPTIONS = re.compile(
     rf"(?:{OPTION_SEPARATOR}D[:.](?P<D>.*?)(?:{OPTION_SEPARATOR}E[:.].*)?)?)?)?",
     re.DOTALL,
 )
-"""question that lists its options in its text"""
+"""pattern of a question whose text lists its options"""
 
 
 def read_release(files: Sequence[Path], clips: ClipSource, options: Mapping[str, object]) -> Annotations:
-    """Read `MMBench-Video.tsv` and the `<video>.vtt` files beside it; the videos are released files.
+    """Read `MMBench-Video.tsv` and the `<video>.vtt` subtitles; the videos are released files.
 
     The release may also contain the image tables of MMBench and MMStar, and manifests `sets/<set>.csv` of other videos.
     """
     if clips == "ids":
         raise UserError("MMBench-Video release: it names no spans, so clips cannot be cut. Use `clips: release`.")
     annotations = [_read_videos(files)]
-    for name, prefix in IMAGE_TABLES.items():
+    for name, prefix in IMAGE_TABLE_PREFIXES.items():
         matches = [path for path in files if path.suffix == ".tsv" and path.name.startswith(prefix)]
         if len(matches) > 1:
             names = ", ".join(path.name for path in matches)
             raise UserError(f"release: expected one table {prefix}*.tsv, found {names}. Remove all but one.")
         annotations += [read_images(path, name) for path in matches]
     annotations += [read_video_set(read_rows(path), path, RESERVED_GROUPS) for path in files if path.suffix == ".csv"]
-    return Annotations(
-        [clip for part in annotations for clip in part.clips], [item for part in annotations for item in part.items]
-    )
+    clips_of_all = [clip for table_annotations in annotations for clip in table_annotations.clips]
+    items_of_all = [item for table_annotations in annotations for item in table_annotations.items]
+    return Annotations(clips_of_all, items_of_all)
 
 
 def _read_videos(files: Sequence[Path]) -> Annotations:
     """Read the questions about long videos, with the subtitles of their videos."""
-    path = get_single_table([file for file in files if file.name.startswith("MMBench-Video")], COLUMNS)
+    path = find_single_table([file for file in files if file.name.startswith("MMBench-Video")], COLUMNS)
     rows = require_columns(read_rows(path), COLUMNS, path)
     subtitles = {file.stem: format_as_prompt(read_vtt(file)) for file in files if file.suffix == ".vtt"}
     flaws = Flaws()
     items = [
-        _item(row, location, flaws, subtitles.get(row["video"], ""))
+        _build_item(row, location, flaws, subtitles.get(row["video"], ""))
         for location, row in iterate_entries(rows, path, "index", required=("video",))
     ]
     videos = rows["video"].cast(pl.String).unique(maintain_order=True)
     return Annotations([AnnotatedClip(f"{video}.whole", video, "whole", video) for video in videos], items)
 
 
-def _item(row: Mapping[str, str], location: str, flaws: Flaws, subtitles: str) -> Item:
-    """Return the item of a question. A flawed question is logged, counted and kept, so no score hides it."""
+def _build_item(row: Mapping[str, str], location: str, flaws: Flaws, subtitles: str) -> Item:
+    """Return the item of a question; a flawed question is logged and counted, and its item stays in the table."""
     try:
         literal = ast.literal_eval(row["dimensions"])  # literal_eval runs no code from the release.
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -103,9 +103,9 @@ def _item(row: Mapping[str, str], location: str, flaws: Flaws, subtitles: str) -
             location,
             f"dimensions: found {cell!r}, expected a list such as ['OCR']; the question counts in no group",
         )
-    coarse = {L2_BY_LEAF[leaf] for leaf in leaves}
-    groups = [BENCHMARK_NAME, *(name for name in LEAVES if name in coarse)]
-    groups += [half for half, members in L1_GROUPS.items() if coarse & set(members)]
+    l2_groups = {L2_BY_LEAF[leaf] for leaf in leaves}
+    groups = [BENCHMARK_NAME, *(name for name in LEAVES_BY_L2 if name in l2_groups)]
+    groups += [l1_group for l1_group, l1_members in L1_GROUPS.items() if l2_groups & set(l1_members)]
     return Item(
         item_id=row["index"],
         clip_id=f"{row['video']}.whole",
@@ -120,31 +120,31 @@ def _item(row: Mapping[str, str], location: str, flaws: Flaws, subtitles: str) -
 
 
 def read_images(path: Path, data_set: str) -> Annotations:
-    """Read multiple-choice questions about images, which video models get as short clips; equal images share a clip."""
+    """Read multiple-choice questions about images; each image becomes a short clip, and equal images share a clip."""
     rows = read_rows(path)
     # Versions of MMBench spell the column of the coarse categories differently.
     category_columns = [name for name in rows.columns if name.lower().replace("_", "-") == "l2-category"]
-    category = "category" if data_set == MMSTAR else next(iter(category_columns), "l2-category")
-    require_columns(rows, (*IMAGE_COLUMNS, category), path)
+    category_column = "category" if data_set == MMSTAR else next(iter(category_columns), "l2-category")
+    require_columns(rows, (*IMAGE_COLUMNS, category_column), path)
     clips: dict[str, AnnotatedClip] = {}
     items = []
     flaws = Flaws()
-    for number, row in enumerate(rows.cast(pl.String).fill_null("").iter_rows(named=True), start=1):
+    for row_number, row in enumerate(rows.cast(pl.String).fill_null("").iter_rows(named=True), start=1):
         if data_set == MMBENCH and row["index"].isdigit() and int(row["index"]) >= ROTATION_STEP:
             continue  # Rotations are generated from the first row, so the released ones are skipped.
         cluster = f"{data_set}-{find_image_owner(row['index'], row['image'])}"
-        image = release_source(path.name, cluster.removeprefix(f"{data_set}-"))
+        image = build_source_id(path.name, cluster.removeprefix(f"{data_set}-"))
         clips[cluster] = AnnotatedClip(f"{cluster}.still", cluster, "images", parts=[image])
-        location = f"{path}: row {number} ({row['index']})"
-        items.append(_image_item(row, row[category].strip(), data_set, cluster, location, flaws))
+        location = f"{path}: row {row_number} ({row['index']})"
+        items.append(_build_image_item(row, row[category_column].strip(), data_set, cluster, location, flaws))
     return Annotations(list(clips.values()), items)
 
 
-def _image_item(
+def _build_image_item(
     row: Mapping[str, str], category: str, data_set: str, cluster: str, location: str, flaws: Flaws
 ) -> Item:
-    """Return the item of a question about an image. A wrong category or answer is logged, counted and kept."""
-    question, options = _question_and_options(row)
+    """Return the item of a question about an image; an invalid category or answer is logged and counted as a flaw."""
+    question, options = _split_question(row)
     if len(options) < 2:
         raise UserError(
             f"{location}: found {len(options)} options, expected two to four, in columns A to D or as "
@@ -152,14 +152,14 @@ def _image_item(
         )
     answer = row["answer"].strip().upper()
     entry = f"{data_set}/{row['index']}"
-    if category.lower() not in CATEGORIES[data_set]:
-        allowed = ", ".join(CATEGORIES[data_set])
+    if category.lower() not in GROUP_BY_CATEGORY[data_set]:
+        allowed = ", ".join(GROUP_BY_CATEGORY[data_set])
         flaw = f"category '{category}' is not one of {allowed}; the question counts in none of them"
         flaws.add(entry, location, flaw)
     if answer not in options:
         flaw = f"answer '{row['answer']}' is none of the options {', '.join(options)}; every response counts as wrong"
         flaws.add(entry, location, flaw)
-    group = CATEGORIES[data_set].get(category.lower())
+    group = GROUP_BY_CATEGORY[data_set].get(category.lower())
     return Item(
         item_id=entry,
         clip_id=f"{cluster}.still",
@@ -173,12 +173,14 @@ def _image_item(
     )
 
 
-def _question_and_options(row: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+def _split_question(row: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Return the question and its options, from columns A to D or from `... Options: A: ..., B: ...` in its text."""
-    options = {letter: row[letter].strip() for letter in LETTERS if row.get(letter, "").strip()}
+    options = {letter: row[letter].strip() for letter in IMAGE_OPTION_LETTERS if row.get(letter, "").strip()}
     if options:
         return row["question"], options
     match = INLINE_OPTIONS.fullmatch(row["question"])
     if match is None:
         return row["question"], {}
-    return match["question"], {letter: match[letter].strip() for letter in LETTERS if match[letter] is not None}
+    return match["question"], {
+        letter: match[letter].strip() for letter in IMAGE_OPTION_LETTERS if match[letter] is not None
+    }

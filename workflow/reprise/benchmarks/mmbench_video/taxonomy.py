@@ -2,16 +2,18 @@
 
 import polars as pl
 
-from reprise.benchmarks.annotations import ALL_ITEMS, Item, is_in, select_items
+from reprise.benchmarks.annotations import ALL_ITEMS, Item, is_in_group, select_items
 
-# The group of all questions about other sets of videos. Each set also has a group with its own name.
-SETS = "sets"
-SCORINGS = {"0 to 3": "sets_0_to_3", "0 to 5": "sets_0_to_5", "accuracy": "sets_accuracy"}
+# Group of all questions about other sets of videos. Each set also has a group with its own name.
+OTHER_SETS_GROUP = "sets"
+GROUP_BY_SCORING = {"0 to 3": "sets_0_to_3", "0 to 5": "sets_0_to_5", "accuracy": "sets_accuracy"}
 """scoring of a set of other videos -> group of all questions with this scoring, for protocols"""
 
-SET_OPTIONS = ("A", "B", "C", "D", "E")
-"""option letters of questions scored by accuracy"""
-LEAVES = {
+SET_OPTION_LETTERS = ("A", "B", "C", "D", "E")
+"""option letters of questions about other sets of videos that are scored by accuracy"""
+
+# The taxonomy of abilities has three levels: L1 (perception and reasoning), L2, and leaves.
+LEAVES_BY_L2 = {
     "cp": ("Video Topic", "Video Emotion", "Video Scene", "Video Style"),
     "fp_s": (
         "OCR",
@@ -30,22 +32,22 @@ LEAVES = {
     "tr": ("Counterfactual Reasoning", "Causal Reasoning", "Future Prediction"),
 }
 L1_GROUPS = {"perception": ("cp", "fp_s", "fp_c", "hl"), "reasoning": ("lr", "ar", "rr", "csr", "tr")}
-L2_BY_LEAF = {leaf: l2 for l2, leaves in LEAVES.items() for leaf in leaves}
+L2_BY_LEAF = {leaf: l2 for l2, leaves in LEAVES_BY_L2.items() for leaf in leaves}
 OVERALL = "overall"
 ALL = "all"
 BENCHMARK_NAME = "mmbench_video"
-OTHER_VIDEO_SETS = dict.fromkeys(("msvd", "tgif", "msrvtt", "activitynet"), "0 to 5") | dict.fromkeys(
+SCORING_BY_SET = dict.fromkeys(("msvd", "tgif", "msrvtt", "activitynet"), "0 to 5") | dict.fromkeys(
     ("egoschema", "video_mme", "next_gqa"), "accuracy"
 )
-"""set of videos in Tables 1 and 2 -> its scoring in the paper; without a manifest, tables show published numbers"""
+"""set of videos in Tables 1 and 2 -> its scoring in the paper; tables show published numbers if it has no manifest"""
 SUBTITLED = "subtitled"
-"""questions about videos that come with subtitles"""
+"""group of questions about videos with subtitles"""
 LEAF_TAG = "leaf"
 """tag of an ability that a question tests; a question may have several"""
 
 # Data set of images -> category in its released table -> group in Table 4.
 MMBENCH, MMSTAR = "mmbench", "mmstar"
-CATEGORIES = {
+GROUP_BY_CATEGORY = {
     MMBENCH: {
         "finegrained_perception (instance-level)": "mmbench_fp_s",
         "finegrained_perception (cross-instance)": "mmbench_fp_c",
@@ -63,24 +65,26 @@ CATEGORIES = {
         "science & technology": "mmstar_st",
     },
 }
-GROUPS_BY_DATA_SET = {name: (*groups.values(), f"{name}_overall") for name, groups in CATEGORIES.items()}
+GROUPS_BY_DATA_SET = {name: (*groups.values(), f"{name}_overall") for name, groups in GROUP_BY_CATEGORY.items()}
 """data set of images -> its groups; the last group contains all of its questions"""
-LETTERS = ("A", "B", "C", "D")
+IMAGE_OPTION_LETTERS = ("A", "B", "C", "D")
 OPTION_COUNT_TAG = "options"
 """tag with the number of options of a question about an image, which is also its number of rotations"""
 # MMBench's released tables have one row per rotation. Indices of consecutive rotations differ by this number.
 ROTATION_STEP = 1_000_000
 
 GROUPS = (
-    {name: is_in(name) for name in (*L1_GROUPS["perception"], "perception", *L1_GROUPS["reasoning"], "reasoning")}
+    {name: is_in_group(name) for name in (*L1_GROUPS["perception"], "perception", *L1_GROUPS["reasoning"], "reasoning")}
     | {OVERALL: ALL_ITEMS, ALL: ALL_ITEMS}
     | {
-        name: is_in(name)
-        for name in (BENCHMARK_NAME, *OTHER_VIDEO_SETS, *GROUPS_BY_DATA_SET[MMBENCH], *GROUPS_BY_DATA_SET[MMSTAR])
+        name: is_in_group(name)
+        for name in (BENCHMARK_NAME, *SCORING_BY_SET, *GROUPS_BY_DATA_SET[MMBENCH], *GROUPS_BY_DATA_SET[MMSTAR])
     }
 )
-# Reserved names, which no set of other videos can have.
-RESERVED_GROUPS = tuple(sorted({*GROUPS, SETS, *SCORINGS.values(), SUBTITLED} - set(OTHER_VIDEO_SETS)))
+# Names that no set of other videos can have.
+RESERVED_GROUPS = tuple(
+    sorted({*GROUPS, OTHER_SETS_GROUP, *GROUP_BY_SCORING.values(), SUBTITLED} - set(SCORING_BY_SET))
+)
 
 
 def is_complete(item: Item) -> bool:
@@ -90,9 +94,9 @@ def is_complete(item: Item) -> bool:
 
 def list_other_sets(items: pl.DataFrame) -> list[str]:
     """Return the names of the other sets of videos among the items."""
-    return select_items(items, SETS)["task"].unique(maintain_order=True).to_list()
+    return select_items(items, OTHER_SETS_GROUP)["task"].unique(maintain_order=True).to_list()
 
 
 def options_by_letter(item: Item) -> dict[str, str]:
     """Map each letter to the option of a question about an image."""
-    return {letter: text for letter, text in item.texts.items() if letter in LETTERS}
+    return {letter: text for letter, text in item.texts.items() if letter in IMAGE_OPTION_LETTERS}

@@ -1,1 +1,1 @@
-"""TemporalBench: questions that distinguish two captions by a temporal detail, long videos, captioning, option sets."""
+"""TemporalBench: choices between captions that differ in a temporal detail, for short and long videos; captioning."""

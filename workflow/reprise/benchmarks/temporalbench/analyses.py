@@ -16,14 +16,14 @@ WORD_COUNT_RANGES = (
 ANALYSIS_GROUPS = tuple(range_.group for range_ in WORD_COUNT_RANGES)
 
 
-def _groups_of_items(items: Sequence[Item], clip_metadata: MetadataByClip) -> Mapping[str, Sequence[str]]:
+def _assign_groups(items: Sequence[Item], clip_metadata: MetadataByClip) -> Mapping[str, Sequence[str]]:
     """Return, for each question about a short video, its group by the number of words of the right caption."""
-    pairs = {item.item_id: caption_pair(item) for item in items if item.task == "short"}
+    pair_by_item = {item.item_id: caption_pair(item) for item in items if item.task == "short"}
     return {
-        item_id: [*find_range_group(len(pair[0].split()), WORD_COUNT_RANGES)]
-        for item_id, pair in pairs.items()
+        item_id: list(find_range_group(len(pair[0].split()), WORD_COUNT_RANGES))
+        for item_id, pair in pair_by_item.items()
         if pair is not None
     }
 
 
-ANALYSES = AnalysisGroups(frozenset(ANALYSIS_GROUPS), _groups_of_items)
+ANALYSES = AnalysisGroups(frozenset(ANALYSIS_GROUPS), _assign_groups)

@@ -1,11 +1,11 @@
-"""Build TemporalBench's questions: the released ones, one per caption, or one about four captions."""
+"""Build TemporalBench's questions: the released questions, one per caption, or one about four captions."""
 
 from collections.abc import Iterator
 from functools import partial
 
 from reprise.benchmarks.annotations import Item
 from reprise.benchmarks.question_forms import PerItemForm, Question
-from reprise.benchmarks.temporalbench.option_sets import LETTERS, OPTION_SETS, names_by_letter
+from reprise.benchmarks.temporalbench.option_sets import CAPTION_NAMES_BY_SET, LETTERS, assign_letters
 from reprise.core.log import log
 
 CAPTIONS = ("A", "B")
@@ -33,8 +33,8 @@ def build_similarities(item: Item) -> Iterator[Question]:
 
 
 def build_four_captions(role: str, item: Item) -> Iterator[Question]:
-    """Yield the question which of four captions is right."""
-    option_texts = [item.texts[name] for name in names_by_letter(item.item_id, role).values()]
+    """Yield the multiple-choice question about four captions."""
+    option_texts = [item.texts[name] for name in assign_letters(item.item_id, role).values()]
     values = {f"caption_{letter.lower()}": text for letter, text in zip(LETTERS, option_texts, strict=True)}
     yield Question(role, values, LETTERS, option_texts, LETTERS[option_texts.index(item.answer)])
 
@@ -45,5 +45,5 @@ FORMS = {
     "short_similarity": PerItemForm(build_similarities),
     "long_similarity": PerItemForm(build_similarities),
     "caption": PerItemForm(build_description),
-    **{name: PerItemForm(partial(build_four_captions, name)) for name in OPTION_SETS},
+    **{name: PerItemForm(partial(build_four_captions, name)) for name in CAPTION_NAMES_BY_SET},
 }

@@ -16,15 +16,15 @@ from reprise.benchmarks.annotations import (
     group_by_key,
     iterate_entries,
 )
-from reprise.benchmarks.temporalbench.option_sets import SET_NAMES, build_set_captions, caption_pair
+from reprise.benchmarks.temporalbench.option_sets import CAPTION_NAMES, build_set_captions, caption_pair
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES, CENTRAL, DATASETS
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows, require_columns
 
-# Task -> a part of its file's name.
-FILES = {"short": "short_qa", "long": "long_qa", "caption": "short_caption"}
+# Task -> part of the name of its file.
+FILE_NAME_PARTS = {"short": "short_qa", "long": "long_qa", "caption": "short_caption"}
 OPTION_SETS_FILE = "_central"
-"""part of the name of a file of option sets, which some releases have"""
+"""part of the name of a file with option sets, which only some releases contain"""
 COLUMNS = ("idx", "video_name", "question", "GT")
 QUESTION = re.compile(r"\nA\. ?(?P<a>.*?)\s*\nB\. ?(?P<b>.*?)\s*\nAnswer with the option's letter", re.DOTALL)
 VIDEO = re.compile(r"^(?:(?:short|long)_video/)?(?P<name>.+)\.\w+$")
@@ -37,7 +37,7 @@ def read_release(files: Sequence[Path], clips: ClipSource, options: Mapping[str,
     items: list[Item] = []
     flaws = Flaws()
     paths: dict[str, Path] = {}
-    for task, name_part in FILES.items():
+    for task, name_part in FILE_NAME_PARTS.items():
         matches = [path for path in files if name_part in path.name]
         if len(matches) != 1:
             names = ", ".join(path.name for path in files) or "nothing"
@@ -47,18 +47,18 @@ def read_release(files: Sequence[Path], clips: ClipSource, options: Mapping[str,
             )
         paths[task] = matches[0]
     for task, path in paths.items():
-        for location, row in iterate_entries(_rows(path, task), path, "idx"):
-            clip = _clip(row["video_name"], task, location, clips)
+        for location, row in iterate_entries(_read_entries(path, task), path, "idx"):
+            clip = _build_clip(row["video_name"], task, location, clips)
             clips_by_id[clip.clip_id] = clip
-            items.append(_item(row, task, clip, location, flaws, clips))
+            items.append(_build_item(row, task, clip, location, flaws, clips))
     option_set_paths = [path for path in files if OPTION_SETS_FILE in path.name]
-    return Annotations(list(clips_by_id.values()), [*items, *_central_items(items, option_set_paths, clips)])
+    return Annotations(list(clips_by_id.values()), [*items, *_iter_option_set_items(items, option_set_paths, clips)])
 
 
-def _rows(path: Path, task: str) -> pl.DataFrame:
-    """Return the entries of a file with the columns `dataset` and `category`, which have other names in some releases.
+def _read_entries(path: Path, task: str) -> pl.DataFrame:
+    """Return the entries of a file with the columns `dataset` and `category`, which some releases name differently.
 
-    A release that this project generated may have a file without entries, and so without columns.
+    A generated release may contain a file without entries, and therefore without columns.
     """
     rows = read_rows(path)
     if "dataset" not in rows.columns and "source_dataset" in rows.columns:
@@ -67,17 +67,17 @@ def _rows(path: Path, task: str) -> pl.DataFrame:
         rows = rows.with_columns(dataset=pl.lit(""))
     if task != "short":
         rows = rows.with_columns(category=pl.lit(""))
-    return _with_columns(rows, (*COLUMNS, "dataset", "category"), path)
+    return _select_columns(rows, (*COLUMNS, "dataset", "category"), path)
 
 
-def _with_columns(rows: pl.DataFrame, required: Sequence[str], path: Path) -> pl.DataFrame:
+def _select_columns(rows: pl.DataFrame, required: Sequence[str], path: Path) -> pl.DataFrame:
     """Return the required columns as text; a file without entries gets empty columns."""
     if rows.is_empty():
         return pl.DataFrame(schema=dict.fromkeys(required, pl.String))
     return require_columns(rows, required, path).cast(pl.String)
 
 
-def _clip(video_name: str, task: str, location: str, clips: ClipSource) -> AnnotatedClip:
+def _build_clip(video_name: str, task: str, location: str, clips: ClipSource) -> AnnotatedClip:
     """Return the clip that a file name describes. Clips share a cluster if their names give the same source video."""
     video = VIDEO.match(video_name)
     if video is None:
@@ -99,12 +99,12 @@ def _clip(video_name: str, task: str, location: str, clips: ClipSource) -> Annot
     return AnnotatedClip(clip_id, cluster, kind, Path(cluster).name, float(start), float(end))
 
 
-def _item(
+def _build_item(
     row: Mapping[str, str], task: str, clip: AnnotatedClip, location: str, flaws: Flaws, clips: ClipSource
 ) -> Item:
-    """Return the item of an entry. A flawed entry is logged, counted and kept, so no score hides it.
+    """Return the item of an entry; a flawed entry is logged and counted, and its item stays in the table.
 
-    The user's own clips belong to none of the paper's data sets, which is no flaw.
+    Users' own clips (`files`) need not belong to one of the paper's data sets.
     """
     dataset = row["dataset"].lower()
     category = CATEGORIES.get(row["category"])
@@ -113,16 +113,20 @@ def _item(
     option_match = QUESTION.search(row["question"])
     if task != "caption" and option_match is not None:
         texts |= {"A": option_match["a"], "B": option_match["b"]}
-    messages = []
+    entry_flaws = []
     if task != "caption" and answer not in ("A", "B"):
-        messages.append(f"ground truth '{row['GT']}' is neither A nor B, so every response counts as wrong")
+        entry_flaws.append(f"ground truth '{row['GT']}' is neither A nor B, so every response counts as wrong")
     if task == "caption" and not answer.strip():
-        messages.append("the reference caption is empty")
+        entry_flaws.append("the reference caption is empty")
     if task == "short" and not category:
-        messages.append(f"category '{row['category']}' is not one of {', '.join(CATEGORIES)}; it counts in no category")
+        entry_flaws.append(
+            f"category '{row['category']}' is not one of {', '.join(CATEGORIES)}; it counts in no category"
+        )
     if task != "caption" and clips != "files" and dataset not in DATASETS:
-        messages.append(f"data set '{row['dataset']}' is not one of {', '.join(DATASETS)}; it counts in none of them")
-    for flaw in messages:
+        entry_flaws.append(
+            f"data set '{row['dataset']}' is not one of {', '.join(DATASETS)}; it counts in none of them"
+        )
+    for flaw in entry_flaws:
         flaws.add(row["idx"], f"{location} ({row['idx']})", flaw)
     groups = [task, *([dataset] if dataset in DATASETS else []), *([category] if category else [])]
     return Item(
@@ -137,25 +141,27 @@ def _item(
     )
 
 
-def _central_items(items: Sequence[Item], option_set_paths: Sequence[Path], clips: ClipSource) -> Iterator[Item]:
-    """Yield the items with option sets, from the release's own file if it has one.
+def _iter_option_set_items(
+    items: Sequence[Item], option_set_paths: Sequence[Path], clips: ClipSource
+) -> Iterator[Item]:
+    """Yield the items with option sets, from a file of the release if it has one.
 
-    The authors' release has no such file: a short video gets an item here if its negatives combine to both option sets.
+    The authors' release has no such file. A short video then gets an item if its negatives combine to both option sets.
     """
     for path in option_set_paths:
-        rows = _with_columns(read_rows(path), ("video_name", *SET_NAMES), path)
-        for number, row in enumerate(rows.iter_rows(named=True), start=1):
-            clip = _clip(row["video_name"], "short", f"{path}: entry {number}", clips)
-            yield _central_item(clip.clip_id, clip.cluster, {name: row[name] for name in SET_NAMES})
-    short = [item for item in items if item.task == "short" and not option_set_paths]
-    for clip_id, members in group_by_key(short, lambda item: item.clip_id).items():
-        pairs = [pair for item in members if (pair := caption_pair(item)) is not None]
+        rows = _select_columns(read_rows(path), ("video_name", *CAPTION_NAMES), path)
+        for entry_number, row in enumerate(rows.iter_rows(named=True), start=1):
+            clip = _build_clip(row["video_name"], "short", f"{path}: entry {entry_number}", clips)
+            yield _build_option_set_item(clip.clip_id, clip.cluster, {name: row[name] for name in CAPTION_NAMES})
+    short_items = [item for item in items if item.task == "short" and not option_set_paths]
+    for clip_id, clip_items in group_by_key(short_items, lambda item: item.clip_id).items():
+        pairs = [pair for item in clip_items if (pair := caption_pair(item)) is not None]
         caption = pairs[0][0] if pairs else ""
         texts = build_set_captions(caption, [negative for positive, negative in pairs if positive == caption])
         if texts is not None:
-            yield _central_item(clip_id, members[0].cluster, texts)
+            yield _build_option_set_item(clip_id, clip_items[0].cluster, texts)
 
 
-def _central_item(clip_id: str, cluster: str, texts: Mapping[str, str]) -> Item:
+def _build_option_set_item(clip_id: str, cluster: str, texts: Mapping[str, str]) -> Item:
     """Return the item whose texts are the captions of both option sets."""
     return Item(f"{CENTRAL}/{clip_id}", clip_id, cluster, CENTRAL, texts, texts["c"], groups=[CENTRAL])

@@ -11,25 +11,25 @@ from typing import TypeAlias
 
 import polars as pl
 
-from reprise.benchmarks.annotations import is_in
+from reprise.benchmarks.annotations import is_in_group
 from reprise.benchmarks.scoring import (
     SAMPLE_COLUMNS,
     QuestionScores,
     RunAnswers,
     Scoring,
-    accuracy_questions,
     filter_group,
-    nonempty_groups,
+    list_nonempty_groups,
+    score_items,
 )
 from reprise.benchmarks.temporalbench.analyses import ANALYSIS_GROUPS
-from reprise.benchmarks.temporalbench.option_sets import OPTION_SETS, names_by_letter
+from reprise.benchmarks.temporalbench.option_sets import CAPTION_NAMES_BY_SET, assign_letters
 from reprise.benchmarks.temporalbench.taxonomy import CHOICES, GROUPS_BY_TASK, OVERALL
 from reprise.benchmarks.temporalbench.taxonomy import GROUPS as RELEASED_GROUPS
 from reprise.stats.caption_scores import ORDERS, bleu, bleu_columns, cider, rouge_l
 from reprise.stats.measures import Measure, compute_measure, unit_weights
 
 CHANCE: dict[str, float | None] = {"ba": 50.0, "mba": None, "share": 25.0}
-GROUPS = RELEASED_GROUPS | {name: is_in(name) for name in ANALYSIS_GROUPS}
+GROUPS = RELEASED_GROUPS | {name: is_in_group(name) for name in ANALYSIS_GROUPS}
 CAPTION_METRICS = ("similarity", "cider", "rouge", *(f"bleu_{order}" for order in ORDERS))
 CAPTION_LIMITS = {"similarity": (-1, 1), "cider": (0, 10), "rouge": (0, 1)}
 
@@ -37,11 +37,13 @@ RowBuilder: TypeAlias = Callable[[RunAnswers], pl.DataFrame]
 """Run answers -> one row per requested item, with its answer: value, score, right, unparsed, failed."""
 
 
-def _closer_captions(run_answers: RunAnswers) -> pl.DataFrame:
-    """Take the caption with the larger similarity as the answer; a tie has no answer and is wrong."""
+def _choose_by_similarity(run_answers: RunAnswers) -> pl.DataFrame:
+    """Return rows whose answer is the caption with the larger similarity; a tie gives no answer and is wrong."""
     verdicts = run_answers.verdicts
-    halves = [verdicts.filter(pl.col("role") == letter).select("item_id", "score", "failed") for letter in ("A", "B")]
-    joined = halves[0].join(halves[1], on="item_id", how="inner", suffix="_b")
+    scores_by_caption = [
+        verdicts.filter(pl.col("role") == letter).select("item_id", "score", "failed") for letter in ("A", "B")
+    ]
+    joined = scores_by_caption[0].join(scores_by_caption[1], on="item_id", how="inner", suffix="_b")
     margin = (pl.col("score") - pl.col("score_b")).fill_null(0.0)
     value = pl.when(margin > 0).then(pl.lit("A")).when(margin < 0).then(pl.lit("B")).otherwise(pl.lit(""))
     return run_answers.items.join(joined, on="item_id", how="inner", maintain_order="left").with_columns(
@@ -52,56 +54,59 @@ def _closer_captions(run_answers: RunAnswers) -> pl.DataFrame:
     )
 
 
-def _counted_rows(rows_of: RowBuilder, run_answers: RunAnswers) -> pl.DataFrame:
+def _build_counted_rows(build_rows: RowBuilder, run_answers: RunAnswers) -> pl.DataFrame:
     """Return the rows that count under the run's convention."""
-    rows = rows_of(run_answers)
+    rows = build_rows(run_answers)
     return rows if run_answers.convention == "fixed" else rows.filter(~pl.col("failed"))
 
 
-def _video_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per video, which is right if all of its questions are."""
+def _group_by_video(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per video, which is right if all of its questions are answered right."""
     return rows.group_by("clip_id", maintain_order=True).agg(
         pl.col("cluster", "task").first(), pl.col("right").all(), pl.col("unparsed", "failed").any()
     )
 
 
 def _accuracy_measures(
-    rows_of: RowBuilder, groups: Sequence[str], run_answers: RunAnswers, level: float
+    build_rows: RowBuilder, groups: Sequence[str], run_answers: RunAnswers, level: float
 ) -> list[Measure]:
     """Compute binary accuracy over questions, and multiple binary accuracy over videos."""
-    rows = _counted_rows(rows_of, run_answers)
+    rows = _build_counted_rows(build_rows, run_answers)
     missing_items = run_answers.items.join(run_answers.verdicts, on="item_id", how="anti")
     measures = []
-    for group in (*groups, *nonempty_groups(rows, ANALYSIS_GROUPS)):
-        members = filter_group(rows, group, GROUPS)
-        measures.append(compute_measure("ba", group, members, [(members["right"], unit_weights(members))], level))
-        videos = _video_rows(members)
-        ratio = (videos["right"], unit_weights(videos))
-        missing = filter_group(missing_items, group, GROUPS)["clip_id"].n_unique()
-        measures.append(replace(compute_measure("mba", group, videos, [ratio], level), missing=missing))
+    for group in (*groups, *list_nonempty_groups(rows, ANALYSIS_GROUPS)):
+        group_rows = filter_group(rows, group, GROUPS)
+        measures.append(
+            compute_measure("ba", group, group_rows, [(group_rows["right"], unit_weights(group_rows))], level)
+        )
+        video_rows = _group_by_video(group_rows)
+        ratio = (video_rows["right"], unit_weights(video_rows))
+        missing_video_count = filter_group(missing_items, group, GROUPS)["clip_id"].n_unique()
+        measures.append(replace(compute_measure("mba", group, video_rows, [ratio], level), missing=missing_video_count))
     return measures
 
 
-def _accuracy_outcomes(rows_of: RowBuilder, run_answers: RunAnswers) -> dict[str, pl.DataFrame]:
+def _accuracy_outcomes(build_rows: RowBuilder, run_answers: RunAnswers) -> dict[str, pl.DataFrame]:
     """Return the outcomes of both accuracies, per question and per video."""
-    rows = _counted_rows(rows_of, run_answers)
+    rows = _build_counted_rows(build_rows, run_answers)
     return {
         "ba": rows.select(SAMPLE_COLUMNS),
-        "mba": _video_rows(rows).rename({"clip_id": "item_id"}).select(SAMPLE_COLUMNS),
+        "mba": _group_by_video(rows).rename({"clip_id": "item_id"}).select(SAMPLE_COLUMNS),
     }
 
 
-def _questions(rows_of: RowBuilder, run_answers: RunAnswers) -> QuestionScores:
+def _questions(build_rows: RowBuilder, run_answers: RunAnswers) -> QuestionScores:
     """Score each binary question."""
-    return QuestionScores("accuracy per question", 50.0, _counted_rows(rows_of, run_answers).select(SAMPLE_COLUMNS))
+    rows = _build_counted_rows(build_rows, run_answers).select(SAMPLE_COLUMNS)
+    return QuestionScores("accuracy per question", 50.0, rows)
 
 
 def _caption_measures(run_answers: RunAnswers, level: float) -> list[Measure]:
     """Compute the seven caption scores.
 
-    A failed caption scores 0. An empty one does too, except for the similarity under the `authors` convention.
+    A failed or empty caption scores 0. Under the `authors` convention, an empty caption keeps its similarity.
     """
-    rows = _counted_rows(RunAnswers.rows, run_answers)
+    rows = _build_counted_rows(RunAnswers.join_verdicts, run_answers)
     captions, references = rows["value"].to_list(), rows["answer"].to_list()
     similarity = rows["score"].fill_null(0.0)
     if run_answers.convention == "fixed":
@@ -121,11 +126,15 @@ def _caption_measures(run_answers: RunAnswers, level: float) -> list[Measure]:
 
 
 def _share_measures(form: str, run_answers: RunAnswers, level: float) -> list[Measure]:
-    """Compute how often the right caption was chosen, and how often its first negative."""
-    rows = _counted_rows(RunAnswers.rows, run_answers)
-    values = zip(rows["item_id"], rows["value"], strict=True)
-    choices = pl.Series([names_by_letter(item_id, form).get(value, "") for item_id, value in values], dtype=pl.String)
-    return [compute_measure("share", name, rows, [(choices == name, unit_weights(rows))], level) for name in CHOICES]
+    """Compute how often the right caption was chosen, and how often its first negative was chosen."""
+    rows = _build_counted_rows(RunAnswers.join_verdicts, run_answers)
+    ids_and_letters = zip(rows["item_id"], rows["value"], strict=True)
+    chosen_captions = pl.Series(
+        [assign_letters(item_id, form).get(letter, "") for item_id, letter in ids_and_letters], dtype=pl.String
+    )
+    return [
+        compute_measure("share", name, rows, [(chosen_captions == name, unit_weights(rows))], level) for name in CHOICES
+    ]
 
 
 SCORES = {
@@ -138,10 +147,10 @@ SCORES = {
             "mba",
         )
         for form, rows_of in (
-            ("short", RunAnswers.rows),
-            ("long", RunAnswers.rows),
-            ("short_similarity", _closer_captions),
-            ("long_similarity", _closer_captions),
+            ("short", RunAnswers.join_verdicts),
+            ("long", RunAnswers.join_verdicts),
+            ("short_similarity", _choose_by_similarity),
+            ("long_similarity", _choose_by_similarity),
         )
     },
     "caption": Scoring(frozenset(CAPTION_METRICS), _caption_measures),
@@ -149,10 +158,12 @@ SCORES = {
         form: Scoring(
             frozenset({"share"}),
             partial(_share_measures, form),
-            lambda run_answers: {"share": _counted_rows(RunAnswers.rows, run_answers).select(SAMPLE_COLUMNS)},
-            partial(accuracy_questions, CHANCE["share"]),
+            lambda run_answers: {
+                "share": _build_counted_rows(RunAnswers.join_verdicts, run_answers).select(SAMPLE_COLUMNS)
+            },
+            partial(score_items, CHANCE["share"]),
             "share",
         )
-        for form in OPTION_SETS
+        for form in CAPTION_NAMES_BY_SET
     },
 }

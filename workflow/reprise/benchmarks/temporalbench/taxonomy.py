@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from reprise.benchmarks.annotations import ALL_ITEMS, is_in
+from reprise.benchmarks.annotations import ALL_ITEMS, is_in_group
 
 DATASETS = ("activitynet", "charades", "finegym", "movie_description", "oops", "coin", "egoexo4d")
 # The paper's Table 7 has four of the five data sets that the released long videos come from.
@@ -23,8 +23,8 @@ CENTRAL = "central"
 CHOICES = ("c", "n1_c")
 """captions of an option set whose shares are reported: the right one, and its first negative"""
 GROUPS = (
-    {OVERALL: ALL_ITEMS, LONG_FOUR: pl.any_horizontal(map(is_in, LONG_DATASETS))}
-    | {name: is_in(name) for name in (*DATASETS, *CATEGORIES.values())}
+    {OVERALL: ALL_ITEMS, LONG_FOUR: pl.any_horizontal(map(is_in_group, LONG_DATASETS))}
+    | {name: is_in_group(name) for name in (*DATASETS, *CATEGORIES.values())}
     | dict.fromkeys(CHOICES, ALL_ITEMS)
 )
 GROUPS_BY_TASK = {

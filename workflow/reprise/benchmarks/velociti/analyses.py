@@ -1,7 +1,7 @@
 """Group VELOCITI's samples by facets of understanding, kinds of negation, and six groups of actions.
 
-The groups of actions are those of the paper's appendix B.4. The paper sorted its verbs with Gemini-1.5-Pro and prints
-only the names of the groups, so the assignment of verbs is this project's. Other verbs are in no group.
+The groups of actions are those of the paper's appendix B.4. The authors sorted the verbs with Gemini-1.5-Pro, but the
+paper prints only the names of the groups. This module therefore has its own list of verbs; other verbs are in no group.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from reprise.benchmarks.annotations import Item
 from reprise.benchmarks.scoring import AnalysisGroups, MetadataByClip
 
-FACETS = {
+TESTS_BY_FACET = {
     "agent": ("agent_random", "agent_bind", "coref"),
     "action": ("action_adv", "action_manner", "action_bind"),
     "text_negation": ("agent_random", "action_adv"),
@@ -18,7 +18,7 @@ FACETS = {
 }
 """facet of understanding, or source of negative captions (text-inspired, or from the same video) -> its tests"""
 
-VERBS = {
+VERBS_BY_GROUP = {
     "verbs_movement": """
         walk run jump climb crawl dance move turn go come step march ride drive fly swim fall slide spin
         roll swing enter leave exit approach follow chase flee escape rush hurry kneel crouch bow bend lean
@@ -46,13 +46,13 @@ VERBS = {
         stop start explode rain
     """,
 }
-"""group -> its verbs; in the paper's words, the groups are physical action and movement, communication and expression,
+"""group -> its verbs; the paper names the groups physical action and movement, communication and expression,
 manipulation and physical interaction, perception and mental activity, physiological actions, and general activities and
 states"""
 
 
-def _forms(verb: str) -> set[str]:
-    """Return the inflected forms of a verb that captions use, such as "walks" and "walking"."""
+def _inflect(verb: str) -> set[str]:
+    """Return the inflections of a verb that captions use, such as "walks" and "walking"."""
     stem = verb[:-1] if verb.endswith("e") and not verb.endswith(("ee", "ie")) else verb
     stem = verb[:-2] + "y" if verb.endswith("ie") else stem
     third_person = verb + "es" if verb.endswith(("s", "sh", "ch", "x", "o")) else verb + "s"
@@ -60,17 +60,21 @@ def _forms(verb: str) -> set[str]:
     return {third_person, f"{stem}ing", f"{verb}{verb[-1]}ing"}
 
 
-_GROUP_BY_FORM = {form: group for group, verbs in VERBS.items() for verb in verbs.split() for form in _forms(verb)}
+_GROUP_BY_INFLECTION = {
+    form: group for group, verbs in VERBS_BY_GROUP.items() for verb in verbs.split() for form in _inflect(verb)
+}
 
 
-def verb_groups(caption: str) -> list[str]:
+def find_verb_groups(caption: str) -> list[str]:
     """Return the groups of the verbs in a caption."""
-    return sorted({_GROUP_BY_FORM[word] for word in re.findall("[a-z]+", caption.lower()) if word in _GROUP_BY_FORM})
+    return sorted(
+        {_GROUP_BY_INFLECTION[word] for word in re.findall("[a-z]+", caption.lower()) if word in _GROUP_BY_INFLECTION}
+    )
 
 
-def _groups_of_items(items: Sequence[Item], clip_metadata: MetadataByClip) -> Mapping[str, Sequence[str]]:
+def _assign_groups(items: Sequence[Item], clip_metadata: MetadataByClip) -> Mapping[str, Sequence[str]]:
     """Return the groups of each sample, by the verbs in its right caption."""
-    return {item.item_id: verb_groups(item.texts.get("positive", "")) for item in items}
+    return {item.item_id: find_verb_groups(item.texts.get("positive", "")) for item in items}
 
 
-ANALYSES = AnalysisGroups(frozenset({*FACETS, *VERBS}), _groups_of_items)
+ANALYSES = AnalysisGroups(frozenset({*TESTS_BY_FACET, *VERBS_BY_GROUP}), _assign_groups)

@@ -1,4 +1,4 @@
-"""Compute the numbers of VELOCITI's data."""
+"""Compute the statistics of VELOCITI's data."""
 
 import polars as pl
 
@@ -7,17 +7,17 @@ from reprise.benchmarks.data_statistics import DataStatistics, Statistic
 from reprise.benchmarks.velociti.taxonomy import CONTROL, SUBSET, TESTS
 
 
-def _numbers(items: pl.DataFrame, clips: pl.DataFrame) -> list[Statistic]:
+def _compute_item_statistics(items: pl.DataFrame, clips: pl.DataFrame) -> list[Statistic]:
     """Count the videos, samples and subset samples of each test (Table 11)."""
-    numbers = []
+    statistics = []
     for test in (CONTROL, *TESTS):
         rows = items.filter(pl.col("task") == test)
-        numbers += [
+        statistics += [
             Statistic("videos", test, rows["clip_id"].n_unique()),
             Statistic("samples", test, rows.height),
             Statistic("subset", test, select_items(rows, SUBSET).height),
         ]
-    return numbers
+    return statistics
 
 
-STATISTICS = DataStatistics(frozenset({"videos", "samples", "subset"}), _numbers)
+STATISTICS = DataStatistics(frozenset({"videos", "samples", "subset"}), _compute_item_statistics)

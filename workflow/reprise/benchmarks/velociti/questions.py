@@ -15,7 +15,7 @@ def has_captions(item: Item) -> bool:
 
 
 def build_entailment(item: Item) -> Iterator[Question]:
-    """Yield, for each caption, the question whether it is true of the clip."""
+    """Yield a Yes/No question for each caption: whether the clip entails it."""
     yield Question("pos", {"caption": item.texts["positive"]}, YES_NO, expected="Yes")
     yield Question("neg", {"caption": item.texts["negative"]}, YES_NO, expected="No")
 
@@ -27,7 +27,7 @@ def build_similarity(item: Item) -> Iterator[Question]:
 
 
 def build_multiple_choice(item: Item) -> Iterator[Question]:
-    """Yield the question which caption is true of the clip, in both orders of the captions."""
+    """Yield the choice between both captions, once for each order of the captions."""
     positive, negative = item.texts["positive"], item.texts["negative"]
     for role, expected, captions in (("a", "A", (positive, negative)), ("b", "B", (negative, positive))):
         yield Question(role, dict(zip(("caption_a", "caption_b"), captions, strict=True)), LETTERS, captions, expected)

@@ -1,56 +1,58 @@
-"""Score VELOCITI's answers: strict, classic and multiple choice."""
+"""Score VELOCITI's answers: strict and classic entailment (StrictVLE and ClassicVLE), and multiple choice."""
 
 from functools import partial
 from typing import NamedTuple
 
 import polars as pl
 
-from reprise.benchmarks.annotations import is_in
-from reprise.benchmarks.scoring import QuestionScores, RunAnswers, Scoring, nonempty_groups, verdict_questions
-from reprise.benchmarks.velociti.analyses import FACETS, VERBS
+from reprise.benchmarks.annotations import is_in_group
+from reprise.benchmarks.scoring import QuestionScores, RunAnswers, Scoring, list_nonempty_groups, score_requests
+from reprise.benchmarks.velociti.analyses import TESTS_BY_FACET, VERBS_BY_GROUP
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.stats.measures import Measure, average, compute_measure, subtract_second, unit_weights
 
 AVERAGE = "average"
-TEST_AVERAGES = {AVERAGE: TESTS, **FACETS}
+AVERAGED_TESTS = {AVERAGE: TESTS, **TESTS_BY_FACET}
 """name of a mean -> the tests that it averages"""
 GROUPS = (
     {test: pl.col("task") == test for test in (CONTROL, *TESTS)}
-    | {mean_of: pl.col("task").is_in(tests) for mean_of, tests in TEST_AVERAGES.items()}
-    | {name: is_in(name) & pl.col("task").is_in(TESTS) for name in VERBS}
+    | {mean_name: pl.col("task").is_in(tests) for mean_name, tests in AVERAGED_TESTS.items()}
+    | {name: is_in_group(name) & pl.col("task").is_in(TESTS) for name in VERBS_BY_GROUP}
 )
 CHANCE: dict[str, float | None] = {"strict": 25.0, "classic": 50.0, "mc_a": 50.0, "mc_b": 50.0, "mc_both": 25.0}
 
 
 class Share(NamedTuple):
-    """A share of samples, or of all samples without a denominator. Both fields are columns of `_samples`."""
+    """A ratio of two counts of samples. Both fields name boolean columns of `_build_samples`."""
 
     numerator: str
     denominator: str | None = None
+    """samples of which the share is computed; all samples if None"""
 
 
-CLASSIC = {"classic": Share("above")}
-SHARES = {
-    # `strict` is StrictVLE. The paper also analyses positive captions judged right, and negative captions judged right
-    # among samples whose positive caption is.
+CLASSIC = {"classic": Share("is_positive_higher")}
+SHARES_BY_FORM = {
+    # The paper also analyses the positive captions judged right (`positive`), and the negative captions judged right
+    # among samples whose positive caption is judged right (`negative`).
     "entail": {
-        "strict": Share("both"),
+        "strict": Share("both_right"),
         "positive": Share("pos_right"),
-        "negative": Share("both", denominator="pos_right"),
+        "negative": Share("both_right", denominator="pos_right"),
     },
     "similarity": CLASSIC,
-    "mc": {"mc_a": Share("a_right"), "mc_b": Share("b_right"), "mc_both": Share("both")},
+    "mc": {"mc_a": Share("a_right"), "mc_b": Share("b_right"), "mc_both": Share("both_right")},
 }
-"""form -> its metrics"""
+"""form -> metric -> its share"""
 
 
-def _samples(form: str, run_answers: RunAnswers) -> pl.DataFrame:
-    """Return one row per sample, with both answers side by side; a missing score is never the larger one.
+def _build_samples(form: str, run_answers: RunAnswers) -> pl.DataFrame:
+    """Return one row per sample with the verdicts of both roles; a missing score never counts as higher.
 
     The `authors` convention leaves out samples with a failed or unparsed answer.
     """
     answers = run_answers.items.select("item_id", "cluster", "task", "groups")
-    first, second = roles = ("a", "b") if form == "mc" else ("pos", "neg")
+    roles = ("a", "b") if form == "mc" else ("pos", "neg")
+    first, second = roles
     for role in roles:
         role_verdicts = run_answers.verdicts.filter(pl.col("role") == role).select(
             "item_id", *(pl.col(name).alias(f"{role}_{name}") for name in ("right", "score", "unparsed", "failed"))
@@ -59,36 +61,38 @@ def _samples(form: str, run_answers: RunAnswers) -> pl.DataFrame:
     samples = answers.with_columns(
         unparsed=pl.any_horizontal(f"{role}_unparsed" for role in roles),
         failed=pl.any_horizontal(f"{role}_failed" for role in roles),
-        both=pl.all_horizontal(f"{role}_right" for role in roles),
-        above=(pl.col(f"{first}_score") > pl.col(f"{second}_score")).fill_null(False),
+        both_right=pl.all_horizontal(f"{role}_right" for role in roles),
+        is_positive_higher=(pl.col(f"{first}_score") > pl.col(f"{second}_score")).fill_null(False),
         has_scores=pl.col(f"{first}_score").is_not_null(),
     )
     return samples if run_answers.convention == "fixed" else samples.filter(~pl.col("failed") & ~pl.col("unparsed"))
 
 
 def _measures(form: str, run_answers: RunAnswers, level: float) -> list[Measure]:
-    """Compute each share for each test and each group of actions, and the means of tests, which exclude the control.
+    """Compute each share for each test and each group of actions, and its means over tests, which exclude the control.
 
-    Multiple choice also gets a bias: accuracy with the positive caption as B minus accuracy with it as A. ClassicVLE is
-    computed only if answers have scores.
+    `mc_bias` of multiple choice is the accuracy with the positive caption as B minus the accuracy with it as A.
+    ClassicVLE is computed only if answers have scores.
     """
-    samples = _samples(form, run_answers)
-    shares = SHARES[form] | (CLASSIC if form == "entail" and samples["has_scores"].any() else {})
-    tests = [(test, samples.filter(GROUPS[test])) for test in (CONTROL, *TESTS)]
-    actions = [(name, samples.filter(GROUPS[name])) for name in nonempty_groups(samples, tuple(VERBS))]
+    samples = _build_samples(form, run_answers)
+    shares = SHARES_BY_FORM[form] | (CLASSIC if form == "entail" and samples["has_scores"].any() else {})
+    rows_by_test = [(test, samples.filter(GROUPS[test])) for test in (CONTROL, *TESTS)]
+    rows_by_action_group = [
+        (name, samples.filter(GROUPS[name])) for name in list_nonempty_groups(samples, tuple(VERBS_BY_GROUP))
+    ]
     measures = []
     for metric, share in shares.items():
         measures += [
             compute_measure(metric, group, rows, [_ratio_columns(rows, share)], level)
-            for group, rows in tests + actions
+            for group, rows in rows_by_test + rows_by_action_group
         ]
-        for mean_name, averaged_tests in TEST_AVERAGES.items():
+        for mean_name, averaged_tests in AVERAGED_TESTS.items():
             rows = samples.filter(GROUPS[mean_name])
-            ratios = [_ratio_columns(rows, share, only=test) for test in averaged_tests]
+            ratios = [_ratio_columns(rows, share, test=test) for test in averaged_tests]
             measures.append(compute_measure(metric, mean_name, rows, ratios, level, average))
     if form == "mc":
         bias_shares = (shares["mc_b"], shares["mc_a"])
-        for test, rows in tests:
+        for test, rows in rows_by_test:
             measures.append(
                 compute_measure(
                     "mc_bias",
@@ -100,7 +104,7 @@ def _measures(form: str, run_answers: RunAnswers, level: float) -> list[Measure]
                 )
             )
         rows = samples.filter(GROUPS[AVERAGE])
-        ratios = [_ratio_columns(rows, bias_share, only=test) for test in TESTS for bias_share in bias_shares]
+        ratios = [_ratio_columns(rows, bias_share, test=test) for test in TESTS for bias_share in bias_shares]
         measures.append(
             compute_measure(
                 "mc_bias", AVERAGE, rows, ratios, level, lambda values: average(values[:, 0::2] - values[:, 1::2])
@@ -109,33 +113,36 @@ def _measures(form: str, run_answers: RunAnswers, level: float) -> list[Measure]
     return measures
 
 
-def _ratio_columns(rows: pl.DataFrame, share: Share, only: str | None = None) -> tuple[pl.Series, pl.Series]:
-    """Return the numerator and the denominator of a share, row by row; of one test if `only` names it."""
-    in_test = unit_weights(rows) if only is None else (rows["task"] == only).cast(pl.Float64)
-    denominator = in_test * (rows[share.denominator].cast(pl.Float64) if share.denominator else unit_weights(rows))
+def _ratio_columns(rows: pl.DataFrame, share: Share, test: str | None = None) -> tuple[pl.Series, pl.Series]:
+    """Return numerator and denominator of a share for each row; with `test`, rows of other tests have weight 0."""
+    test_weights = unit_weights(rows) if test is None else (rows["task"] == test).cast(pl.Float64)
+    denominator = test_weights * (rows[share.denominator].cast(pl.Float64) if share.denominator else unit_weights(rows))
     return rows[share.numerator].cast(pl.Float64) * denominator, denominator
 
 
 def _outcomes(form: str, run_answers: RunAnswers) -> dict[str, pl.DataFrame]:
-    """Return whether each sample is right, by the metrics that tables lead with."""
-    samples = _samples(form, run_answers)
-    columns = {"entail": {"strict": "both"}, "similarity": {}, "mc": {"mc_both": "both"}}[form]
+    """Return the outcome of each sample by the headline metrics of tables."""
+    samples = _build_samples(form, run_answers)
+    column_by_metric = {"entail": {"strict": "both_right"}, "similarity": {}, "mc": {"mc_both": "both_right"}}[form]
     if samples["has_scores"].any() and form != "mc":
-        columns = columns | {"classic": "above"}
-    return {metric: samples.select("item_id", "cluster", "task", right=column) for metric, column in columns.items()}
+        column_by_metric = column_by_metric | {"classic": "is_positive_higher"}
+    return {
+        metric: samples.select("item_id", "cluster", "task", right=column)
+        for metric, column in column_by_metric.items()
+    }
 
 
 def _questions(form: str, run_answers: RunAnswers) -> QuestionScores:
     """Score the classic comparison of both captions; without scores, each answer by itself."""
-    samples = _samples(form, run_answers)
+    samples = _build_samples(form, run_answers)
     if form == "mc" or not samples["has_scores"].any():
-        return verdict_questions(50.0, run_answers)
+        return score_requests(50.0, run_answers)
     return QuestionScores("classic comparison", 50.0, samples.select("item_id", "cluster", "task", right="above"))
 
 
 SCORES = {
     form: Scoring(
-        frozenset({*SHARES[form], extra_metric}),
+        frozenset({*SHARES_BY_FORM[form], extra_metric}),
         partial(_measures, form),
         partial(_outcomes, form),
         partial(_questions, form),

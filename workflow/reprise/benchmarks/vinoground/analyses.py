@@ -1,4 +1,4 @@
-"""Group Vinoground's pairs by the longer video and by the share of black frames. The paper has no such groups."""
+"""Group Vinoground's pairs by duration and by the share of black frames. The paper has no such groups."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,25 +13,25 @@ LENGTH_RANGES = (
 )
 """pairs by the duration of their longer video, in seconds"""
 BLACK_SHARE_RANGES = (Range("black_to_10", -1, 0.1), Range("black_to_20", 0.1, 0.2), Range("black_above_20", 0.2))
-"""pairs by the share of black frames in the concatenation of both videos; names of groups are in percent"""
+"""pairs by the share of black frames in the concatenation of both videos; group names are in percent"""
 ANALYSIS_GROUPS = tuple(range_.group for range_ in (*LENGTH_RANGES, *BLACK_SHARE_RANGES))
 
 
-def _groups_of_items(items: Sequence[Item], clip_metadata: MetadataByClip) -> Mapping[str, Sequence[str]]:
+def _assign_groups(items: Sequence[Item], clip_metadata: MetadataByClip) -> Mapping[str, Sequence[str]]:
     """Return the groups of each item: the ranges of its pair.
 
     A range needs measurements of both videos of a pair, or of their concatenation.
     """
     groups_by_item: dict[str, Sequence[str]] = {}
     for pair_items in group_by_key(items, lambda item: item.cluster).values():
-        duration = _largest(pair_items, "text", clip_metadata, "duration_s")
-        black_share = _largest(pair_items, "video", clip_metadata, "black_share")
+        duration = _find_largest(pair_items, "text", clip_metadata, "duration_s")
+        black_share = _find_largest(pair_items, "video", clip_metadata, "black_share")
         groups = [*find_range_group(duration, LENGTH_RANGES), *find_range_group(black_share, BLACK_SHARE_RANGES)]
         groups_by_item |= dict.fromkeys((item.item_id for item in pair_items), groups)
     return groups_by_item
 
 
-def _largest(items: Sequence[Item], task: str, clip_metadata: MetadataByClip, column: str) -> float | None:
+def _find_largest(items: Sequence[Item], task: str, clip_metadata: MetadataByClip, column: str) -> float | None:
     """Return the largest measurement over the clips of one task; None if one of them is not measured."""
     clips = {item.clip_id for item in items if item.task == task}
     if not clips <= clip_metadata.keys():
@@ -39,4 +39,4 @@ def _largest(items: Sequence[Item], task: str, clip_metadata: MetadataByClip, co
     return max((clip_metadata[clip][column] for clip in clips), default=None)
 
 
-ANALYSES = AnalysisGroups(frozenset(ANALYSIS_GROUPS), _groups_of_items, needs_clip_metadata=True)
+ANALYSES = AnalysisGroups(frozenset(ANALYSIS_GROUPS), _assign_groups, needs_clip_metadata=True)

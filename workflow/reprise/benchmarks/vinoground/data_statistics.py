@@ -1,4 +1,4 @@
-"""Compute the numbers of Vinoground's data."""
+"""Compute the statistics of Vinoground's data."""
 
 import polars as pl
 
@@ -6,9 +6,9 @@ from reprise.benchmarks.data_statistics import DataStatistics, Statistic
 from reprise.benchmarks.vinoground.taxonomy import GROUPS
 
 
-def _numbers(items: pl.DataFrame, clips: pl.DataFrame) -> list[Statistic]:
-    """Count the pairs in each category and in all (Table 2)."""
+def _compute_item_statistics(items: pl.DataFrame, clips: pl.DataFrame) -> list[Statistic]:
+    """Count the pairs of each category, and all pairs (Table 2)."""
     return [Statistic("pairs", group, items.filter(member)["cluster"].n_unique()) for group, member in GROUPS.items()]
 
 
-STATISTICS = DataStatistics(frozenset({"pairs"}), _numbers)
+STATISTICS = DataStatistics(frozenset({"pairs"}), _compute_item_statistics)

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import polars as pl
 
 from reprise.benchmarks.annotations import AnnotatedClip, Annotations, ClipSource, Flaws, Item, Tag, iterate_entries
-from reprise.benchmarks.vinoground.taxonomy import LETTERS, MAJOR_CATEGORIES, MINOR_CATEGORIES, POLARITIES, POLARITY_TAG
+from reprise.benchmarks.vinoground.taxonomy import HALF_TAG, HALVES, LETTERS, MAJOR_CATEGORIES, MINOR_CATEGORIES
 from reprise.core.errors import UserError
 from reprise.core.files import text_digest
 from reprise.core.plain import parse_number
-from reprise.core.tabular import get_single_table, read_rows, require_columns
+from reprise.core.tabular import find_single_table, read_rows, require_columns
 
 PAIR_FIELDS = ("index", "major", "minor", "pos_cap", "neg_cap")
 SPAN_FIELDS = ("pos_vid", "pos_start", "pos_end", "neg_vid", "neg_start", "neg_end")
@@ -29,7 +29,7 @@ VIDEO_QUESTION = (
 
 
 class PairQuestion(NamedTuple):
-    """One of a pair's four questions, with empty texts if the release lacks it."""
+    """One of the four questions about a pair; its texts are empty if the release lacks the question."""
 
     text: str = ""
     answer: str = ""
@@ -43,62 +43,69 @@ PairQuestions = dict[tuple[str, str], PairQuestion]
 def read_release(files: Sequence[Path], clips: ClipSource, options: Mapping[str, object]) -> Annotations:
     """Build four items per pair: each video with both captions, each caption with the concatenation of both videos.
 
-    Released questions are used unchanged. Without them, the paper's wording is filled in. A seeded shuffle of captions
-    and segments then makes both answers right equally often.
+    Released questions are used unchanged. Without released questions, the paper's wording is filled in, and a seeded
+    shuffle of captions and segments makes both answers right equally often.
     """
     if options.get("subset"):
         raise UserError("Vinoground has no subset. Remove `subset` from the suite's entry.")
     flaws = Flaws()
-    rows = _rows(files, PAIR_FIELDS + (() if clips == "release" else SPAN_FIELDS), clips, options, flaws)
+    rows = _read_pairs(files, PAIR_FIELDS + (() if clips == "release" else SPAN_FIELDS), clips, options, flaws)
     seed = options.get("seed", "0")
-    text_questions = _released(files, "textscore", rows, flaws) or _written("text", rows, seed)
-    video_questions = _released(files, "videoscore", rows, flaws) or _written("video", rows, seed)
+    text_questions = _read_questions(files, "textscore", rows, flaws) or _generate_questions("text", rows, seed)
+    video_questions = _read_questions(files, "videoscore", rows, flaws) or _generate_questions("video", rows, seed)
     all_clips: list[AnnotatedClip] = []
     items: list[Item] = []
     for row in rows:
         index = row["index"]
-        # The order of the halves in the concatenation follows from the ground truth of the questions about it.
-        truths = {
-            half: video_questions[index, half].answer for half in POLARITIES if video_questions[index, half].answer
-        }
-        orders = [
-            POLARITIES if (half == "pos") == (truth == "A") else POLARITIES[::-1] for half, truth in truths.items()
-        ]
-        if len(set(orders)) > 1:
-            flaw = f"both captions have the ground truth '{truths['pos']}', but only one of them fits that segment"
-            flaws.add(f"pair {index}", f"pair {index}", f"videoscore: {flaw}")
-        order = orders[0] if orders else POLARITIES
+        order = _find_segment_order(index, video_questions, flaws)
         concat_id = f"{index}.{'-'.join(order)}"
-        halves = [
-            clip for half in POLARITIES if (clip := _half_clip(row, half, clips, text_questions[index, half].video))
+        half_clips = [
+            clip for half in HALVES if (clip := _build_half_clip(row, half, clips, text_questions[index, half].video))
         ]
         concat_video = (
             "" if clips != "release" else video_questions[index, "pos"].video or video_questions[index, "neg"].video
         )
-        all_clips += halves
-        if len(halves) == len(POLARITIES):
+        all_clips += half_clips
+        if len(half_clips) == len(HALVES):
             all_clips.append(
                 AnnotatedClip(concat_id, index, "concat", concat_video, parts=[f"{index}.{half}" for half in order])
             )
-        for half in POLARITIES:
-            items.append(_item(row, half, "text", text_questions[index, half], f"{index}.{half}", flaws))
-            items.append(_item(row, half, "video", video_questions[index, half], concat_id, flaws))
+        for half in HALVES:
+            items.append(_build_item(row, half, "text", text_questions[index, half], f"{index}.{half}", flaws))
+            items.append(_build_item(row, half, "video", video_questions[index, half], concat_id, flaws))
     return Annotations(all_clips, items)
 
 
-def _rows(
+def _find_segment_order(index: str, video_questions: PairQuestions, flaws: Flaws) -> tuple[str, ...]:
+    """Return the order of the halves in a pair's concatenation, which follows from the answers to its questions.
+
+    Answer A means that the caption describes the first segment. Add a flaw if both captions have the same answer.
+    """
+    answer_by_half = {half: video_questions[index, half].answer for half in HALVES}
+    orders = [
+        HALVES if (half == "pos") == (answer == "A") else HALVES[::-1]
+        for half, answer in answer_by_half.items()
+        if answer
+    ]
+    if len(set(orders)) > 1:
+        flaw = f"both captions have the ground truth '{answer_by_half['pos']}', but only one of them fits that segment"
+        flaws.add(f"pair {index}", f"pair {index}", f"videoscore: {flaw}")
+    return orders[0] if orders else HALVES
+
+
+def _read_pairs(
     files: Sequence[Path], fields: Sequence[str], clips: ClipSource, options: Mapping[str, object], flaws: Flaws
 ) -> list[dict[str, str]]:
-    """Return the rows of the pairs' table; `options` map this project's column names to those of the release."""
-    names = {str(options.get(field, field)): field for field in fields}
-    path = get_single_table(files, list(names))
-    frame = require_columns(read_rows(path), list(names), path).rename(names).cast(pl.String)
+    """Return the rows of the table of pairs; `options` map the names of its fields to columns of the release."""
+    field_by_column = {str(options.get(field, field)): field for field in fields}
+    path = find_single_table(files, list(field_by_column))
+    frame = require_columns(read_rows(path), list(field_by_column), path).rename(field_by_column).cast(pl.String)
     rows = []
     for location, row in iterate_entries(frame.with_columns(pl.all().str.strip_chars()), path, "index"):
         rows.append(row)
         may_be_empty = {"major", "minor"}
         if clips == "files":  # An empty span means the whole file.
-            spans = [(f"{half}_start", f"{half}_end") for half in POLARITIES]
+            spans = [(f"{half}_start", f"{half}_end") for half in HALVES]
             may_be_empty |= {field for span in spans if not any(row[field] for field in span) for field in span}
         for field in fields:
             if not row[field] and field not in may_be_empty:
@@ -106,24 +113,28 @@ def _rows(
                 flaws.add(f"pair {row['index']}", location, flaw)
         for kind, categories, allowed in (
             ("major", [row["major"]], MAJOR_CATEGORIES),
-            ("minor", _minors(row), MINOR_CATEGORIES),
+            ("minor", _split_minor_categories(row), MINOR_CATEGORIES),
         ):
-            for name in categories:
-                if name not in allowed:
+            for category in categories:
+                if category not in allowed:
                     flaw = (
-                        f"{kind} category '{name}' is not one of {', '.join(allowed)}; the pair counts in none of them"
+                        f"{kind} category '{category}' is not one of {', '.join(allowed)}; "
+                        "the pair counts in none of them"
                     )
                     flaws.add(f"pair {row['index']}", location, flaw)
     return rows
 
 
-def _minors(row: Mapping[str, str]) -> list[str]:
+def _split_minor_categories(row: Mapping[str, str]) -> list[str]:
     """Return the minor categories of a pair."""
     return [name.strip() for name in row["minor"].split(";") if name.strip()]
 
 
-def _released(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str, str]], flaws: Flaws) -> PairQuestions:
-    """Return the released questions of one kind, or nothing if there are none. A missing half is kept with a flaw."""
+def _read_questions(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str, str]], flaws: Flaws) -> PairQuestions:
+    """Return the released questions of one kind, or nothing if they are not released.
+
+    If the question about one half of a pair is missing, its text is empty and a flaw is added.
+    """
     path = next((path for path in files if path.name == f"vinoground_{kind}.json"), None)
     if path is None:
         return {}
@@ -139,28 +150,29 @@ def _released(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str, str]
             flaws.add(f"pair {match[1]}", f"{location} ({entry['idx']})", flaw)
         video = str(Path(entry["video_name"]).with_suffix(""))
         questions[match[1], match[2]] = PairQuestion(entry["question"], answer if answer in LETTERS else "", video)
-    nonempty = {key for key, question in questions.items() if question.text.strip()}
-    for key in sorted({(index, half) for index in indices for half in POLARITIES} - nonempty):
+    present_keys = {key for key, question in questions.items() if question.text.strip()}
+    for key in sorted({(index, half) for index in indices for half in HALVES} - present_keys):
         flaws.add(f"pair {key[0]}", str(path), f"{kind}: no question '{'_'.join(key)}'; its pair counts as missing")
         questions[key] = PairQuestion()
     return questions
 
 
-def _written(kind: str, rows: Sequence[Mapping[str, str]], seed: object) -> PairQuestions:
+def _generate_questions(kind: str, rows: Sequence[Mapping[str, str]], seed: object) -> PairQuestions:
     """Generate the paper's questions about captions, or about segments.
 
-    In half of the pairs, the positive one comes first; the seed and the index alone select these pairs.
+    The positive caption or segment comes first in half of the pairs, which the seed and the pairs' indices select.
     """
-    shuffled = sorted((row["index"] for row in rows), key=lambda index: text_digest(f"{kind} {seed}\n{index}"))
-    pos_first = set(shuffled[: len(rows) // 2])
+    shuffled_indices = sorted((row["index"] for row in rows), key=lambda index: text_digest(f"{kind} {seed}\n{index}"))
+    indices_with_pos_first = set(shuffled_indices[: len(rows) // 2])
     questions: PairQuestions = {}
     for row in rows:
         index = row["index"]
         captions = (row["pos_cap"], row["neg_cap"])
-        a, b = captions if index in pos_first else captions[::-1]
-        for half in POLARITIES:
+        is_pos_first = index in indices_with_pos_first
+        a, b = captions if is_pos_first else captions[::-1]
+        for half in HALVES:
             caption = row[f"{half}_cap"]
-            answer = LETTERS[(half == "pos") != (index in pos_first)]
+            answer = LETTERS[(half == "pos") != is_pos_first]
             if kind == "text":
                 questions[index, half] = (
                     PairQuestion(TEXT_QUESTION.format(a=a, b=b), answer) if a and b else PairQuestion()
@@ -172,8 +184,8 @@ def _written(kind: str, rows: Sequence[Mapping[str, str]], seed: object) -> Pair
     return questions
 
 
-def _half_clip(row: Mapping[str, str], half: str, clips: ClipSource, video: str) -> AnnotatedClip | None:
-    """Return one video of a pair: cut from its source, a released file, or a user's file, cut if the row has a span.
+def _build_half_clip(row: Mapping[str, str], half: str, clips: ClipSource, video: str) -> AnnotatedClip | None:
+    """Return one video of a pair: a span of its source, a released file, or a user's file with or without a span.
 
     Return None if the row names no video, or only one end of its span.
     """
@@ -193,13 +205,13 @@ def _half_clip(row: Mapping[str, str], half: str, clips: ClipSource, video: str)
                 f"video '{name}' of clip '{clip_id}': expected a YouTube id of 11 characters, or a link with one."
             )
         name = match["video"]
-    start_s, end_s = _seconds(start, row[f"{half}_vid"]), _seconds(end, row[f"{half}_vid"])
+    start_s, end_s = _parse_seconds(start, row[f"{half}_vid"]), _parse_seconds(end, row[f"{half}_vid"])
     if not 0 <= start_s < end_s:
         raise UserError(f"clip '{clip_id}': start {start_s:g} s is not before end {end_s:g} s. Correct its span.")
     return AnnotatedClip(clip_id, index, "trim", name, start_s, end_s)
 
 
-def _seconds(value: str, video: str) -> float:
+def _parse_seconds(value: str, video: str) -> float:
     """Parse a time such as `12`, `12.5`, `1:02` or `1:00:02` to seconds."""
     total = 0.0
     for part in value.split(":"):
@@ -210,7 +222,9 @@ def _seconds(value: str, video: str) -> float:
     return total
 
 
-def _item(row: Mapping[str, str], half: str, task: str, question: PairQuestion, clip_id: str, flaws: Flaws) -> Item:
+def _build_item(
+    row: Mapping[str, str], half: str, task: str, question: PairQuestion, clip_id: str, flaws: Flaws
+) -> Item:
     """Return the item of one question of a pair."""
     a, b = SEGMENTS if task == "video" else (row["pos_cap"], row["neg_cap"])
     if task == "text" and (half == "pos") != (question.answer == "A"):
@@ -224,9 +238,11 @@ def _item(row: Mapping[str, str], half: str, task: str, question: PairQuestion, 
         answer=question.answer,
         groups=list(
             dict.fromkeys(
-                name for name in (row["major"], *_minors(row)) if name in (*MAJOR_CATEGORIES, *MINOR_CATEGORIES)
+                name
+                for name in (row["major"], *_split_minor_categories(row))
+                if name in (*MAJOR_CATEGORIES, *MINOR_CATEGORIES)
             )
         ),
-        tags=[Tag(POLARITY_TAG, half)],
+        tags=[Tag(HALF_TAG, half)],
         flaws=flaws.get(f"pair {row['index']}"),
     )

@@ -1,4 +1,4 @@
-"""Copies of a model in processes of their own, in parallel on the GPUs of a job or resident for several runs."""
+"""Run copies of a model in separate processes, in parallel on the GPUs of a job or resident for several runs."""
 
 import gc
 import os
@@ -32,6 +32,8 @@ from reprise.models.local.device_memory import estimate_memory, group_devices
 from reprise.models.local.gpus import query_free_memory, take_gpus
 from reprise.models.local.weights import resolve_weights_folder
 
+CopyStarter = Callable[[Callable[[], AbstractContextManager[TaskFunction]]], Worker]
+"""function that starts a worker process, given the function that makes its task function"""
 TimedOutcome = tuple[Outcome, Mapping[str, float]]
 """outcome of one request, and the seconds of each preparation step for its clip since the previous outcome"""
 
@@ -41,16 +43,16 @@ class CopyLostError(MachineError):
 
 
 def create_copy(
-    make: Callable[[], AbstractContextManager[TaskFunction]],
+    make_task_function: Callable[[], AbstractContextManager[TaskFunction]],
     environment: Mapping[str, str] | None = None,
     preload: Sequence[str] = (),
 ) -> Worker:
-    """Return a worker process that makes a model and queries it; copies share the modules in `preload`."""
-    return Worker(make, "inference", environment, preload, spawns_processes=True)
+    """Return a worker process that creates a model and queries it; all copies share the modules in `preload`."""
+    return Worker(make_task_function, "inference", environment, preload, spawns_processes=True)
 
 
-def announce(model: QueryableModel | ModelCopy, upcoming: Iterator[PendingRequests]) -> None:
-    """Pass the upcoming clips to a model that can prepare them ahead."""
+def announce_clips(model: QueryableModel | ModelCopy, upcoming: Iterator[PendingRequests]) -> None:
+    """Tell a model which clips follow, to prepare them ahead if it can."""
     if isinstance(model, ModelCopy):
         list(_query_copy(model, list(upcoming)))
     elif isinstance(model, LazyModel):
@@ -60,7 +62,7 @@ def announce(model: QueryableModel | ModelCopy, upcoming: Iterator[PendingReques
 def query_model(
     model: QueryableModel | ModelCopy, clip: ClipFrames, requests: Sequence[Request]
 ) -> Iterator[TimedOutcome]:
-    """Query a model about a clip, in this process or in that of a copy, and yield each outcome with its timings."""
+    """Query a model in this process or a copy in another process; yield each outcome with its timings."""
     if isinstance(model, ModelCopy):
         yield from _query_copy(model, clip, tuple(requests))
         return
@@ -78,96 +80,98 @@ def _query_copy(copy: ModelCopy, *arguments: object) -> Iterator[TimedOutcome]:
 
 
 @contextmanager
-def create_task_function(make: Callable[[], AbstractContextManager[QueryableModel]]) -> Iterator[TaskFunction]:
-    """Make a model and yield the function by which a worker process queries it."""
-    with make() as model:
-        yield partial(_serve, model)
+def create_task_function(make_model: Callable[[], AbstractContextManager[QueryableModel]]) -> Iterator[TaskFunction]:
+    """Create a model and yield the function with which a worker process queries it."""
+    with make_model() as model:
+        yield partial(_run_model_task, model)
 
 
-def _serve(
+def _run_model_task(
     model: QueryableModel, task: list[PendingRequests] | ClipFrames, requests: Sequence[Request] = ()
 ) -> Iterator[TimedOutcome]:
-    """Query the model about a clip, or announce the upcoming clips to it."""
+    """Query the model about a clip, or announce the upcoming clips."""
     if isinstance(task, ClipFrames):
         yield from query_model(model, task, requests)
     else:
-        announce(model, iter(task))
+        announce_clips(model, iter(task))
 
 
 class AdapterCache:
-    """A loader that reuses the adapter of the previous run where both runs have the same model."""
+    """An adapter loader that reuses the adapter of the previous run if the model is the same."""
 
     def __init__(self) -> None:
         self._adapter: Adapter | None = None
         self._spec: ModelSpec | None = None
 
     def __call__(self, key: ModelRunKey, spec: ModelSpec) -> Adapter:
-        if (
-            self._adapter is not None
-            and self._spec is not None
-            and self._spec.without_run_fields == spec.without_run_fields
-        ):
-            is_reusable = isinstance(self._adapter, ReusableAdapter)
-            if is_reusable or replace(self._spec, largest_clip=None) == replace(spec, largest_clip=None):
-                log.info(f"the model of {key.run} is loaded already, from an earlier job")
-                if isinstance(self._adapter, ReusableAdapter):
-                    self._adapter.begin(spec)
-                return self._adapter
+        if self._adapter is not None and self._can_serve(spec):
+            log.info(f"the model of {key.run} is loaded already, from an earlier job")
+            if isinstance(self._adapter, ReusableAdapter):
+                self._adapter.begin_run(spec)
+            return self._adapter
         self._adapter = None  # The memory of the old model must be free before the new one is loaded.
         gc.collect()
         self._adapter, self._spec = load_adapter(key, spec), spec
         return self._adapter
 
+    def _can_serve(self, spec: ModelSpec) -> bool:
+        """Return whether the loaded adapter has the model of this run and supports the run."""
+        if self._spec is None or self._spec.without_run_fields != spec.without_run_fields:
+            return False
+        is_same_run = replace(self._spec, largest_clip=None) == replace(spec, largest_clip=None)
+        return is_same_run or isinstance(self._adapter, ReusableAdapter)
+
 
 class BeginRun(NamedTuple):
-    """A message that begins the next run of a loaded model; without `make` it only ends the previous run."""
+    """A message that begins the next run of a loaded model; without `make_model`, it only ends the previous run."""
 
-    make: Callable[..., LazyModel] | None = None
-    log: StderrRedirect | None = None
+    make_model: Callable[..., LazyModel] | None = None
+    stderr_redirect: StderrRedirect | None = None
 
 
 @contextmanager
 def create_run_task_function(largest_clip: LargestClip | None = None) -> Iterator[TaskFunction]:
-    """Yield the function by which a worker process queries one model for one run after another.
+    """Yield the function with which a worker process queries one model for several runs.
 
     The model is loaded for the first run, with room for the largest clip.
     """
-    load = AdapterCache()
-    with ExitStack() as run:
+    adapter_loader = AdapterCache()
+    with ExitStack() as run_stack:
         models: list[LazyModel] = []
 
-        def serve(
+        def run_task(
             task: BeginRun | list[PendingRequests] | ClipFrames, requests: Sequence[Request] = ()
         ) -> Iterator[TimedOutcome]:
             if not isinstance(task, BeginRun):
-                yield from _serve(models[0], task, requests)
+                yield from _run_model_task(models[0], task, requests)
                 return
-            run.close()
+            run_stack.close()
             models.clear()
-            if task.make is not None:
-                models.append(run.enter_context(task.make(load=load, largest_clip=largest_clip)))
+            if task.make_model is not None:
+                model = task.make_model(adapter_loader=adapter_loader, largest_clip=largest_clip)
+                models.append(run_stack.enter_context(model))
                 models[0].get_adapter()
 
-        yield serve
+        yield run_task
 
 
 def plan_copies(
-    key: ModelRunKey, threads: int, weights: Path, largest_clip: LargestClip | None
-) -> list[Callable[[Callable[[], AbstractContextManager[TaskFunction]]], Worker]]:
-    """Return a function for each of a model's copies that starts it on its share of the GPUs taken by this job.
+    key: ModelRunKey, threads: int, weights_folder: Path, largest_clip: LargestClip | None
+) -> list[CopyStarter]:
+    """Return one function per copy of a model, which starts the copy on its share of this job's GPUs.
 
-    The list is empty if a single copy uses all of the GPUs.
+    The list is empty if a single copy uses all GPUs.
     """
-    names = os.environ["CUDA_VISIBLE_DEVICES"].split(",")
-    groups = _group_gpus(
-        replace(build_model_spec(key, weights, threads), largest_clip=largest_clip), names, key.answers.adapter
-    )
+    gpu_names = os.environ["CUDA_VISIBLE_DEVICES"].split(",")
+    spec = replace(build_model_spec(key, weights_folder, threads), largest_clip=largest_clip)
+    groups = _group_gpus(spec, gpu_names, key.answers.adapter)
     if len(groups) < 2:
         return []
     log.info(f"{len(groups)} copies of the model run in parallel, each on a share of the clips")
-    modules, order = (ADAPTERS[key.answers.adapter].module,), {"CUDA_DEVICE_ORDER": os.environ["CUDA_DEVICE_ORDER"]}
+    modules = (ADAPTERS[key.answers.adapter].module,)
+    device_order = {"CUDA_DEVICE_ORDER": os.environ["CUDA_DEVICE_ORDER"]}
     return [
-        partial(create_copy, environment=order | {"CUDA_VISIBLE_DEVICES": ",".join(group)}, preload=modules)
+        partial(create_copy, environment=device_order | {"CUDA_VISIBLE_DEVICES": ",".join(group)}, preload=modules)
         for group in groups
     ]
 
@@ -179,63 +183,79 @@ def open_model(
     threads: int,
     *,
     is_needed: bool,
-    options: OptionSets = (),
+    option_sets: OptionSets = (),
     budget: Budget = NO_BUDGET,
     server_log: Path | None = None,
     clips: Sequence[ClipFrames] = (),
 ) -> Iterator[QueryableModel | Sequence[ModelCopy]]:
-    """Yield a run's model, or one copy for each GPU, or group of GPUs, that can hold it with the run's largest clip.
+    """Yield a run's model, or several copies, each on as few GPUs as hold the model and the run's largest clip.
 
     A model with weights stays loaded for the next job if Snakemake runs the job. A server that the job starts
     distributes its model over the GPUs itself.
     """
-    workers = threads if key.gpus else 0
+    worker_count = threads if key.gpus else 0
     owner = find_owner() if is_needed and is_resident(key) else None
     if owner is not None and key.hosting is None:
-        folder = resolve_weights_folder(key.checkpoint, key.answers.model, store)
-        assert folder is not None
-        load_request = LoadRequest(key, store, threads, folder, clips if key.gpus else ())
+        weights_folder = resolve_weights_folder(key.checkpoint, key.answers.model, store)
+        assert weights_folder is not None
+        load_request = LoadRequest(key, store, threads, weights_folder, clips if key.gpus else ())
         with resident_model(owner, load_request) as resident_copies:
             threads_per_copy = max(1, threads // len(resident_copies))
-            make = partial(
-                LazyModel, key, store, threads_per_copy, threads_per_copy if key.gpus else 0, folder, options
+            make_model = partial(
+                LazyModel,
+                key,
+                store,
+                threads_per_copy,
+                threads_per_copy if key.gpus else 0,
+                weights_folder,
+                option_sets,
             )
-            begin_run(resident_copies, BeginRun(make))
+            begin_run(resident_copies, BeginRun(make_model))
             yield resident_copies
         return
-    weights = (
+    weights_folder = (
         resolve_weights_folder(key.checkpoint, key.answers.model, store)
         if is_needed and key.gpus > 1 and key.hosting is None
         else None
     )
-    if weights is None:
-        with create_lazy_model(key, store, threads, workers, options, budget, server_log, clips, owner) as model:
+    if weights_folder is None:
+        with create_lazy_model(
+            key, store, threads, worker_count, option_sets, budget, server_log, clips, owner
+        ) as model:
             yield model
         return
     with ExitStack() as stack:
         for lock in take_gpus(key.gpus, store.root / "locks", Path(key.run).name):
             stack.callback(lock.release)
-        largest = find_largest_clip(clips) if clips else None
-        starters = plan_copies(key, threads, weights, largest)
-        threads_per_copy = max(1, threads // max(1, len(starters)))
-        make = partial(
-            LazyModel, key, store, threads_per_copy, threads_per_copy, weights, options, largest_clip=largest
+        largest_clip = find_largest_clip(clips) if clips else None
+        copy_starters = plan_copies(key, threads, weights_folder, largest_clip)
+        threads_per_copy = max(1, threads // max(1, len(copy_starters)))
+        make_model = partial(
+            LazyModel,
+            key,
+            store,
+            threads_per_copy,
+            threads_per_copy,
+            weights_folder,
+            option_sets,
+            largest_clip=largest_clip,
         )
-        if not starters:
-            yield stack.enter_context(make())
+        if not copy_starters:
+            yield stack.enter_context(make_model())
         else:
-            yield [stack.enter_context(closing(start(partial(create_task_function, make)))) for start in starters]
+            yield [
+                stack.enter_context(closing(start(partial(create_task_function, make_model))))
+                for start in copy_starters
+            ]
 
 
-def _group_gpus(spec: ModelSpec, names: Sequence[str], adapter: str) -> list[tuple[str, ...]]:
-    """Return the GPUs of each copy: as many as the model's file sets, or as few as hold it and its largest clip."""
-    free, gpus_per_copy = query_free_memory(names), spec.gpus_per_copy
-    if free is None:
-        return [
-            tuple(names[start : start + (gpus_per_copy or len(names))])
-            for start in range(0, len(names), gpus_per_copy or len(names))
-        ]
+def _group_gpus(spec: ModelSpec, gpu_names: Sequence[str], adapter: str) -> list[tuple[str, ...]]:
+    """Return the GPUs of each copy: as many as the model's file sets, or as few as hold the model and the clip."""
+    free_bytes, gpus_per_copy = query_free_memory(gpu_names), spec.gpus_per_copy
+    if free_bytes is None:
+        group_size = gpus_per_copy or len(gpu_names)
+        return [tuple(gpu_names[start : start + group_size]) for start in range(0, len(gpu_names), group_size)]
     sizer = ADAPTERS[adapter].sizer
     clip_size = import_object(sizer)(spec) if sizer and gpus_per_copy is None else None
-    memory = estimate_memory(spec.weights, spec.dtype, spec.settings.get("quantised"), clip_size)
-    return group_devices(memory, names, free, str(spec.weights), gpus_per_copy)
+    requirement = estimate_memory(spec.weights_folder, spec.dtype, spec.settings.get("quantised"), clip_size)
+    return group_devices(requirement, gpu_names, free_bytes, str(spec.weights_folder), gpus_per_copy)

@@ -1,6 +1,6 @@
-"""Process that keeps a model loaded: `python -m reprise.models.inference.model_process <socket> <pid> <start>`.
+"""Keep a model loaded in a process: `python -m reprise.models.inference.model_process <socket> <pid> <start>`.
 
-`<pid>` and `<start>` identify the Snakemake process with which it ends.
+`<pid>` and `<start>` identify a Snakemake process. The process of the model ends when that Snakemake ends.
 """
 
 import multiprocessing
@@ -21,9 +21,9 @@ from typing import Any
 import psutil
 from filelock import FileLock, Timeout
 
-from reprise.core.errors import UserError, raise_machine_errors
+from reprise.core.errors import UserError, convert_machine_errors
 from reprise.core.log import log_to_stderr
-from reprise.core.owner import Owner, watch
+from reprise.core.owner import Owner, watch_process
 from reprise.models.base import LargestClip
 from reprise.models.inference.copies import BeginRun, create_run_task_function, plan_copies
 from reprise.models.inference.lazy import find_largest_clip
@@ -33,7 +33,7 @@ from reprise.models.inference.resident import (
     LOCK_SUFFIX,
     START_SERVER,
     LoadRequest,
-    create_host,
+    create_server_process,
     end_idle_process,
     remove_socket,
 )
@@ -44,51 +44,55 @@ from reprise.models.remote.serving.host import KEY_VARIABLE, ServerProcess
 
 IDLE_TIMEOUT_S, POLL_INTERVAL_S = 60.0, 1.0
 MAX_COPIES = 64
-# An idle model in main memory ends when less than this share of the memory is free.
+# The process of an idle model in main memory ends if less than this share of the memory is free.
 MIN_FREE_MEMORY_SHARE = 0.5
 
 
 class ResidentModel:
-    """A model with its copies, loaded when the first job opens it."""
+    """A model and its copies, which are loaded for the first job."""
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
         self._stack = ExitStack()
         self._copies: list[TaskFunction] = []
         self.capacity: LargestClip | None = None
-        """largest clip for which the GPUs have room"""
-        self._host: ServerProcess | None = None
+        """largest clip that the GPUs have memory for"""
+        self._server: ServerProcess | None = None
 
     def open(self, load_request: LoadRequest) -> list[TaskFunction]:
-        """Return a function for each copy that queries it; load the model first if this is the first call.
+        """Return one function per copy, which queries the copy; the first call loads the model.
 
-        The list is empty if another process must load the model again, because a clip is larger than the copies have
-        room for, or because the server has ended.
+        The list is empty if the model must be loaded again by another process, because the copies lack memory for a
+        clip or because the server has ended.
         """
         key = load_request.key
-        largest = (
+        largest_clip = (
             find_largest_clip(load_request.clips).elementwise_max(load_request.capacity)
             if load_request.clips and key.gpus
             else None
         )
         if self._copies:
-            # A copy on one GPU is placed in the same way whatever the size of its clips.
-            has_room = key.gpus == 1 or key.gpus_per_copy == 1 or self._has_room(largest)
-            is_usable = has_room and (self._host is None or self._host.is_running())
+            # The placement of a copy on one GPU does not depend on the size of the clips.
+            has_room = key.gpus == 1 or key.gpus_per_copy == 1 or self._has_room(largest_clip)
+            is_usable = has_room and (self._server is None or self._server.is_running())
             return self._copies if is_usable else []
-        build = read_torch_build(key.hosting.environment) if key.hosting else None
+        torch_build = read_torch_build(key.hosting.environment) if key.hosting else None
         locks, make_room = load_request.store.root / "locks", partial(end_idle_process, self._owner)
-        for lock in take_gpus(key.gpus, locks, Path(key.run).name, build, make_room):
+        for lock in take_gpus(key.gpus, locks, Path(key.run).name, torch_build, make_room):
             self._stack.callback(lock.release)
-        self.capacity = largest
+        self.capacity = largest_clip
         if key.hosting:
-            self._host = create_host(load_request)
-            self._copies = [partial(_query_host, self._host, self._host.start())]
+            self._server = create_server_process(load_request)
+            self._copies = [partial(_query_server, self._server, self._server.start())]
             return self._copies
-        starters = plan_copies(key, load_request.threads, load_request.weights, largest) if key.gpus > 1 else []
-        make = partial(create_run_task_function, largest)
-        self._copies = [partial(_query_worker, self._stack.enter_context(closing(start(make)))) for start in starters]
-        if not starters:
+        copy_starters = (
+            plan_copies(key, load_request.threads, load_request.weights_folder, largest_clip) if key.gpus > 1 else []
+        )
+        make = partial(create_run_task_function, largest_clip)
+        self._copies = [
+            partial(_query_worker, self._stack.enter_context(closing(start(make)))) for start in copy_starters
+        ]
+        if not copy_starters:
             self._copies = [self._stack.enter_context(make())]
         return self._copies
 
@@ -98,33 +102,34 @@ class ResidentModel:
         )
 
 
-def _query_host(
-    host: ServerProcess, settings: dict[str, Any], message: object, *arguments: bool
+def _query_server(
+    server: ServerProcess, settings: dict[str, Any], command: object, *arguments: bool
 ) -> Iterator[dict[str, Any]]:
-    if message == START_SERVER:
+    if command == START_SERVER:
         yield settings | {"secret": os.environ[KEY_VARIABLE]}
-    elif message == CHECK_SERVER:
-        host.check(is_connection_lost=arguments[0])
+    elif command == CHECK_SERVER:
+        server.check_running(is_connection_lost=arguments[0])
 
 
 def _query_worker(worker: Worker, *arguments: Any) -> Iterator[Any]:
     if isinstance(arguments[0], BeginRun):
-        arguments = (BeginRun(arguments[0].make, StderrRedirect()),)
+        arguments = (BeginRun(arguments[0].make_model, StderrRedirect()),)
     yield from worker.run_task(*arguments)
 
 
 class ModelProcess:
-    """The process: it serves one job after another, and each job has exclusive use of the model."""
+    """A process that serves one job after another; each job has exclusive use of the model."""
 
     def __init__(self, socket: Path, owner: Owner) -> None:
         self._socket, self._model = socket, ResidentModel(owner)
         # The process counts as idle from the start, because the job that starts it may be killed before it connects.
         self._idle_since: float | None = time.monotonic()
         self._listener = Listener(str(socket), backlog=MAX_COPIES)
-        watch(owner, self.end)
+        watch_process(owner, self.end)
         threading.Thread(target=self._watch_idleness, name="idleness", daemon=True).start()
 
     def serve(self) -> None:
+        """Serve jobs until the process ends."""
         try:
             self._serve_jobs()
         except BaseException:
@@ -148,9 +153,9 @@ class ModelProcess:
             self._idle_since = time.monotonic()
 
     def _serve_job(self, connection: Connection, load_request: LoadRequest) -> bool:
-        """Serve a job to its end; return whether the model can serve another one."""
+        """Serve a job to its end; return whether the model can serve another job."""
         try:
-            with raise_machine_errors(), self._end_with(connection):
+            with convert_machine_errors(), self._end_with(connection):
                 copies = self._model.open(load_request)
             send_result(connection, (len(copies), self._model.capacity))
             send_result(connection, None)
@@ -167,7 +172,7 @@ class ModelProcess:
                 try:
                     process_tasks(connections[number], copies[number])
                 except ConnectionError as error:  # The job was killed.
-                    if len(copies) > 1:  # The answers that this copy still sends would reach the next job.
+                    if len(copies) > 1:  # Remaining answers of this copy would reach the next job.
                         failures.append(error)
                 list(copies[number](BeginRun()))
             except BaseException as error:
@@ -191,7 +196,7 @@ class ModelProcess:
 
         def watch_job() -> None:
             while not is_loaded.wait(POLL_INTERVAL_S):
-                if job.poll():  # A waiting job sends nothing, so its connection is readable only when it has ended.
+                if job.poll():  # A waiting job sends nothing, so its connection is readable only after its end.
                     self.end()
 
         watcher = threading.Thread(target=watch_job, name="job", daemon=True)
@@ -212,12 +217,12 @@ class ModelProcess:
     def _watch_idleness(self) -> None:
         while True:
             time.sleep(POLL_INTERVAL_S)
-            since = self._idle_since
-            if since is None:
+            idle_since = self._idle_since
+            if idle_since is None:
                 continue
             memory = psutil.virtual_memory()
             is_full = self._socket.name.startswith("cpu") and memory.available < MIN_FREE_MEMORY_SHARE * memory.total
-            if time.monotonic() - since < IDLE_TIMEOUT_S and not is_full:
+            if time.monotonic() - idle_since < IDLE_TIMEOUT_S and not is_full:
                 continue
             lock = FileLock(self._socket.with_suffix(LOCK_SUFFIX))
             try:
@@ -229,7 +234,7 @@ class ModelProcess:
 
 @contextmanager
 def _redirect_stderr(handle: int) -> Iterator[None]:
-    """Redirect standard error to that of a job, so that the job's log has all messages written while it is served."""
+    """Redirect this process's standard error to the log of the job that it serves."""
     os.dup2(handle, 2)
     os.close(handle)
     try:

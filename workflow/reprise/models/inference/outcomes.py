@@ -1,4 +1,4 @@
-"""Querying a model about a clip: every request ends as an answer or a named failure, whatever its adapter does."""
+"""Query a model about a clip, and turn every error of its adapter into a named failure."""
 
 import math
 import time
@@ -9,9 +9,9 @@ from dataclasses import replace
 from numbers import Real
 from typing import NamedTuple, Protocol
 
-from reprise.core.errors import UserError, is_out_of_memory, stop_on_fault
+from reprise.core.errors import UserError, is_out_of_memory, raise_if_machine_fault
 from reprise.core.log import log
-from reprise.core.plain import plain, redact_user_secrets
+from reprise.core.plain import redact_user_secrets, sanitize_line
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 from reprise.media.errors import MediaError
 from reprise.models.base import Answer, AnswerError, ClipFailedError, ClipFrames, Request
@@ -23,9 +23,10 @@ DEVICE_ERROR = "device_error"
 
 
 class QueryableModel(Protocol):
-    """A model that can be queried: an adapter, or one that is loaded with the first request."""
+    """An adapter, or a model that is loaded for its first request."""
 
-    def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]: ...
+    def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
+        """Yield one answer per request, in order."""
 
 
 class Outcome(NamedTuple):
@@ -37,15 +38,15 @@ class Outcome(NamedTuple):
 
 
 def run_requests(model: QueryableModel, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Outcome]:
-    """Yield the outcome of each request as soon as it is available; the last outcome of a request counts.
+    """Yield the outcome of each request as soon as it is available; a later outcome replaces an earlier one.
 
-    If one of several requests fails, or the number of answers is wrong, each request is sent again alone, since an
-    answer may belong to another request. A damaged clip fails all remaining requests, and after a GPU error no further
-    request is sent.
+    If one of several requests fails, or the number of answers is wrong, an answer may belong to another request. Each
+    request is then sent again alone. A damaged clip fails all remaining requests. After a GPU error, no further request
+    is sent.
     """
-    pending = deque([tuple(requests)])
-    while pending:
-        batch, answer_count = pending.popleft(), 0
+    pending_batches = deque([tuple(requests)])
+    while pending_batches:
+        batch, answer_count = pending_batches.popleft(), 0
         try:
             start = time.monotonic()
             for answer in model.answers(clip, batch):
@@ -63,17 +64,17 @@ def run_requests(model: QueryableModel, clip: ClipFrames, requests: Sequence[Req
             is_clip_failure = failure.error in MEDIA_STATUSES or isinstance(error, ClipFailedError)
         else:
             continue
-        failed: Sequence[Request] = ()
+        failed_requests: Sequence[Request] = ()
         if failure.error == DEVICE_ERROR:
-            pending.clear()
-            failed = batch[answer_count : answer_count + 1]
+            pending_batches.clear()
+            failed_requests = batch[answer_count : answer_count + 1]
         elif is_clip_failure:
-            failed = batch[answer_count:]
+            failed_requests = batch[answer_count:]
         elif len(batch) == 1:
-            failed = batch
+            failed_requests = batch
         else:
-            pending.extend((request,) for request in batch)
-        for request in failed:
+            pending_batches.extend((request,) for request in batch)
+        for request in failed_requests:
             yield Outcome(request, failure, 0.0)
 
 
@@ -87,17 +88,18 @@ def log_failure(clip: ClipFrames, error: BaseException) -> Answer:
 
 def classify_error(error: BaseException) -> Answer:
     """Return an error as a named failure; end the job if the machine is the cause, such as a full disk."""
-    has_no_memory = is_out_of_memory(error)
-    if not has_no_memory:
-        stop_on_fault(error)
+    is_memory_error = is_out_of_memory(error)
+    if not is_memory_error:
+        raise_if_machine_fault(error)
     if isinstance(error, AnswerError | MediaError) and error.status in FAILURE_REASONS:
         return _failure(error.status, str(error.message))
     message = describe_error(error)
-    if has_no_memory:
+    if is_memory_error:
         return _failure("out_of_memory", message)
     if "CUDA error" in message:  # A process cannot use its GPU after a CUDA error.
         return _failure(DEVICE_ERROR, message)
-    return _failure(next((name for kind, name in NAMED_ERRORS if isinstance(error, kind)), "failed"), message)
+    reason = next((name for error_class, name in NAMED_ERRORS if isinstance(error, error_class)), "failed")
+    return _failure(reason, message)
 
 
 def describe_error(error: BaseException) -> str:
@@ -117,10 +119,9 @@ def validate_answer(answer: object, request: Request) -> Answer:
     ):
         return _failure("malformed", f"a value of the wrong type, or a count out of range: {answer}")
     if answer.error:
-        is_named = answer.error in FAILURE_REASONS
-        return _failure(
-            *((answer.error, answer.message) if is_named else ("failed", f"{answer.error} {answer.message}"))
-        )
+        if answer.error in FAILURE_REASONS:
+            return _failure(answer.error, answer.message)
+        return _failure("failed", f"{answer.error} {answer.message}")
     if answer.scores and request.options and len(answer.scores) != len(request.options):
         return _failure("malformed", f"{len(answer.scores)} scores for {len(request.options)} options")
     scores = tuple(float(score) for score in answer.scores)
@@ -138,4 +139,4 @@ def _failure(status: str, message: str) -> Answer:
 
 
 def _shorten(text: str) -> str:
-    return plain(text.strip().partition("\n")[0])[:300]
+    return sanitize_line(text.strip().partition("\n")[0])[:300]

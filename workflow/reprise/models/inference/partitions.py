@@ -1,12 +1,12 @@
-"""Partitions of a run: jobs that each have a fixed share of its clips, which depends only on the number of jobs."""
+"""Divide a run into partitions, one per job. A clip's partition depends only on its recipe and the number of jobs."""
 
 import re
 from typing import NamedTuple
 
 from reprise.core.files import text_digest
 
-# Clips are hashed to this many slots, and each partition has a contiguous range of them. The ranges of jobs that divide
-# a run differently can therefore be compared, so that two jobs never query the same clip at the same time.
+# Clips are hashed to this many slots, and each partition has a contiguous range of slots. A job locks its range, so two
+# jobs never query the same clip at the same time, even if they divide the run differently.
 HASH_SLOTS = 2**16
 MAX_PARTITIONS = 256
 PARTITION_NAME = re.compile(r"([1-9][0-9]*)of([1-9][0-9]*)")
@@ -36,7 +36,7 @@ class Partition(NamedTuple):
         return range((self.number - 1) * HASH_SLOTS // self.total, self.number * HASH_SLOTS // self.total)
 
     def contains(self, recipe: str) -> bool:
-        """Return whether the clip with this recipe belongs to this partition; equal clips are in the same one."""
+        """Return whether the clip with this recipe belongs to this partition; equal recipes stay together."""
         return int(text_digest(recipe)[:4], 16) in self.slots
 
 

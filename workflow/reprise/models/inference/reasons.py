@@ -1,8 +1,8 @@
-"""Reasons for which a request has no answer, by name; in a module of their own so that scoring imports no adapters."""
+"""Name the reasons for failed requests, without importing adapters, because scoring imports this module."""
 
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 
-# These requests are retried, because the machine or the server is the cause and not the request.
+# The machine or the server causes these failures, not the request, so the request is retried.
 TRANSIENT_REASONS = {
     "out_of_memory": "the device or the job had no free memory",
     "device_error": "the GPU failed",

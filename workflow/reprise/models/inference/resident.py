@@ -1,8 +1,8 @@
-"""Client of a model that stays loaded between the jobs of one Snakemake, in a process of its own (`model_process.py`).
+"""Connect a job to a resident model, which stays loaded in a separate process (`model_process.py`).
 
-The first job that needs a model starts the process; later jobs connect to it. One job at a time uses the process: it
-holds the lock of a file beside the process's socket. The process ends with its Snakemake, after a minute without a job,
-and when another model needs its GPUs.
+The first job that needs a model starts the process; later jobs of the same Snakemake connect to it. Only one job at a
+time can use the process, because it must hold the lock of a file beside the process's socket. The process ends when its
+Snakemake ends, after a minute without a job, or when another model needs its GPUs.
 """
 
 import os
@@ -33,7 +33,7 @@ from reprise.models.base import ClipFrames, LargestClip
 from reprise.models.inference.workers import ModelCopy, WorkerDiedError, receive_results, request_results
 from reprise.models.keys import ModelRunKey
 
-if TYPE_CHECKING:  # It imports an HTTP client, which only a job with a server needs.
+if TYPE_CHECKING:  # This module imports an HTTP client, which only a job with a server needs.
     from reprise.models.remote.serving.host import ServerProcess
 
 PROCESS_MODULE = "reprise.models.inference.model_process"
@@ -52,21 +52,21 @@ MODEL_FIELDS = {
 
 @dataclass(frozen=True)
 class LoadRequest:
-    """A message with what the process needs to load a model."""
+    """A message from a job to the process, with all settings for loading a model."""
 
     key: ModelRunKey
     store: Store
     threads: int
-    weights: Path
+    weights_folder: Path
     clips: Sequence[ClipFrames] = ()
-    """clips of the run, for which the GPUs must have room"""
+    """clips of the run; the GPUs need memory for the largest one"""
     capacity: LargestClip | None = None
-    """largest clip for which the GPUs had room when the model was loaded before"""
+    """largest clip that the GPUs had memory for when the model was loaded earlier"""
     server_log: Path | None = None
 
     @property
     def identity(self) -> str:
-        """Return a digest of everything that affects how the model is loaded."""
+        """Return a digest of all settings that affect the loading of the model."""
         key = self.key
         answers = key.answers.model_dump(mode="json", include=MODEL_FIELDS)
         hosting = key.hosting.model_dump(mode="json") if key.hosting else None
@@ -75,20 +75,20 @@ class LoadRequest:
 
 
 def is_resident(key: ModelRunKey) -> bool:
-    """Return whether a run's model stays loaded between jobs: it has weights or a server of its own."""
+    """Return whether a run's model stays loaded between jobs, because it has weights or its own server."""
     return ADAPTERS[key.answers.adapter].needs_weights or key.hosting is not None
 
 
-def create_host(load_request: LoadRequest) -> "ServerProcess":
-    """Return the server of a model without starting it."""
+def create_server_process(load_request: LoadRequest) -> "ServerProcess":
+    """Return a model's server, which is not started yet."""
     key = load_request.key
     assert key.answers.serving is not None and key.hosting is not None and load_request.server_log is not None
-    make: type[ServerProcess] = import_object("reprise.models.remote.serving.host:ServerProcess")
-    return make(
+    server_class: type[ServerProcess] = import_object("reprise.models.remote.serving.host:ServerProcess")
+    return server_class(
         key.answers.serving,
         key.hosting,
-        weights=load_request.weights,
-        name=key.answers.settings["model"],
+        weights_folder=load_request.weights_folder,
+        model_name=key.answers.settings["model"],
         store=load_request.store,
         log_file=load_request.server_log,
     )
@@ -111,11 +111,11 @@ class ResidentCopy(ModelCopy):
 
     def close(self) -> None:
         with suppress(OSError), fromfd(self.connection.fileno(), AF_UNIX, SOCK_STREAM) as duplicate:
-            duplicate.shutdown(SHUT_RDWR)  # Closing the socket would not wake a thread that waits for an answer.
+            duplicate.shutdown(SHUT_RDWR)  # `close` would not wake a thread that waits for an answer.
 
 
 def begin_run(copies: Sequence[ResidentCopy], message: object) -> None:
-    """Begin a run on all copies at once; raise the UserError of a copy that cannot load the model."""
+    """Begin a run on all copies at once; raise a UserError if a copy cannot load the model."""
     try:
         for copy in copies:
             copy.connection.send((message,))
@@ -128,26 +128,26 @@ def begin_run(copies: Sequence[ResidentCopy], message: object) -> None:
         ) from error
 
 
-class ResidentHost:
-    """A server that keeps running for the next job."""
+class ResidentServer:
+    """A connection to a server that keeps running for the next job."""
 
     def __init__(self, owner: Owner, load_request: LoadRequest) -> None:
         self._owner, self._load_request = owner, load_request
         self._stack = ExitStack()
-        self._copy: ResidentCopy | None = None
+        self._connection_copy: ResidentCopy | None = None
 
     def start(self) -> dict[str, Any]:
-        """Start the server, or connect to it, and return the adapter's settings for reaching it."""
-        (self._copy,) = self._stack.enter_context(resident_model(self._owner, self._load_request))
-        (settings,) = self._copy.run_task(START_SERVER)
+        """Start the server or connect to a running one; return the adapter's settings for its address and key."""
+        (self._connection_copy,) = self._stack.enter_context(resident_model(self._owner, self._load_request))
+        (settings,) = self._connection_copy.run_task(START_SERVER)
         os.environ[settings["key"]] = settings.pop("secret")
         return dict(settings)
 
-    def check(self, *, is_connection_lost: bool) -> None:
+    def check_running(self, *, is_connection_lost: bool) -> None:
         """Raise a MachineError if the server has ended."""
         try:
-            if self._copy is not None:
-                list(self._copy.run_task(CHECK_SERVER, is_connection_lost))
+            if self._connection_copy is not None:
+                list(self._connection_copy.run_task(CHECK_SERVER, is_connection_lost))
         except WorkerDiedError as error:
             raise MachineError(
                 f"the process that runs the server {error}. Answers so far are kept. Run the same command again."
@@ -159,42 +159,46 @@ class ResidentHost:
 
 @contextmanager
 def resident_model(owner: Owner, load_request: LoadRequest) -> Iterator[list[ResidentCopy]]:
-    """Connect to all copies of a model; start its process first if no idle one has it loaded."""
+    """Connect to all copies of a model; first start a process if no idle one has loaded the model."""
     kind = "gpu" if load_request.key.gpus else "cpu"
-    name = f"{kind}-{owner.pid}-{owner.started:.0f}-{load_request.identity}"
+    process_name = f"{kind}-{owner.pid}-{owner.start_time:.0f}-{load_request.identity}"
     with ExitStack() as stack:
-        socket, connection, count = _open(name, owner, load_request, stack)
+        socket_path, connection, copy_count = _connect_loaded(process_name, owner, load_request, stack)
         connections = [connection]
-        for _ in range(count - 1):
-            connections.append(Client(str(socket)))
+        for _ in range(copy_count - 1):
+            connections.append(Client(str(socket_path)))
             stack.callback(connections[-1].close)
         yield list(map(ResidentCopy, connections))
 
 
-def _open(name: str, owner: Owner, load_request: LoadRequest, stack: ExitStack) -> tuple[Path, Connection, int]:
-    """Return the socket of a process that has the model loaded, a connection to it, and the number of its copies."""
+def _connect_loaded(
+    process_name: str, owner: Owner, load_request: LoadRequest, stack: ExitStack
+) -> tuple[Path, Connection, int]:
+    """Return the socket of a process that has loaded the model, a connection to it, and the number of its copies."""
     while True:
-        socket, connection = _connect_idle(f"{name}-*", stack) or _start_process(name, owner, stack)
+        socket_path, connection = _connect_idle(f"{process_name}-*", stack) or _start_process(
+            process_name, owner, stack
+        )
         stack.callback(connection.close)
         try:
             connection.send(load_request)
-            send_handle(connection, 2, None)  # The process writes its messages to the log of this job.
-            ((count, capacity),) = receive_results(connection)
+            send_handle(connection, 2, None)  # The process shall write its messages to the log of this job.
+            ((copy_count, capacity),) = receive_results(connection)
         except (EOFError, OSError) as error:
             raise MachineError(
                 "the process that loads the model ended or was killed. Nothing was recorded. Run the same command "
                 "again."
             ) from error
-        if count:
-            return socket, connection, count
+        if copy_count:
+            return socket_path, connection, copy_count
         load_request = replace(load_request, capacity=capacity)
         log.info("the model is loaded again: a clip is larger than earlier ones, or its server has ended")
         with suppress(EOFError, OSError):
             connection.poll(END_TIMEOUT_S)  # The old process must end before a new one takes its GPUs.
 
 
-def _folder() -> Path:
-    """Return the folder of this user's sockets, which no other user can enter."""
+def _get_socket_folder() -> Path:
+    """Return the folder for sockets, which only this user can access; create it if missing."""
     folder = TEMP_FOLDER / f"reprise-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     status = folder.lstat()
@@ -204,75 +208,76 @@ def _folder() -> Path:
 
 
 def _connect_idle(pattern: str, stack: ExitStack) -> tuple[Path, Connection] | None:
-    """Connect to an idle process, or return None if there is none; the lock is held until `stack` closes."""
-    for socket in sorted(_folder().glob(f"{pattern}{SOCKET_SUFFIX}")):
-        lock = FileLock(socket.with_suffix(LOCK_SUFFIX))
+    """Connect to an idle process and hold its lock until `stack` closes; return None if no process is idle."""
+    for socket_path in sorted(_get_socket_folder().glob(f"{pattern}{SOCKET_SUFFIX}")):
+        lock = FileLock(socket_path.with_suffix(LOCK_SUFFIX))
         try:
             lock.acquire(blocking=False)
         except Timeout:  # Another job uses the process.
             continue
         with suppress(OSError):
-            connection = Client(str(socket))
+            connection = Client(str(socket_path))
             stack.callback(lock.release)
-            return socket, connection
-        remove_socket(socket)  # Its process was killed.
+            return socket_path, connection
+        remove_socket(socket_path)  # The process was killed.
         lock.release()
     return None
 
 
-def _start_process(name: str, owner: Owner, stack: ExitStack) -> tuple[Path, Connection]:
-    """Start a process, and return its socket and a connection to it; its lock is held until `stack` closes."""
+def _start_process(process_name: str, owner: Owner, stack: ExitStack) -> tuple[Path, Connection]:
+    """Start a process and hold its lock until `stack` closes; return its socket and a connection to it."""
     _remove_stale_sockets()
-    socket = _folder() / f"{name}-{secrets.token_hex(4)}{SOCKET_SUFFIX}"
-    lock = FileLock(socket.with_suffix(LOCK_SUFFIX))
+    socket_path = _get_socket_folder() / f"{process_name}-{secrets.token_hex(4)}{SOCKET_SUFFIX}"
+    lock = FileLock(socket_path.with_suffix(LOCK_SUFFIX))
     lock.acquire()
     stack.callback(lock.release)
-    command = [sys.executable, "-m", PROCESS_MODULE, str(socket), str(owner.pid), repr(owner.started)]
+    command = [sys.executable, "-m", PROCESS_MODULE, str(socket_path), str(owner.pid), repr(owner.start_time)]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
         with suppress(OSError):
-            return socket, Client(str(socket))
+            return socket_path, Client(str(socket_path))
         time.sleep(POLL_INTERVAL_S)
     process.kill()
     process.wait()
-    remove_socket(socket)
+    remove_socket(socket_path)
     raise MachineError(
         "the process that keeps the model loaded does not start. Check the job's log, then run the same command again."
     )
 
 
 def _remove_stale_sockets() -> None:
-    """Remove the files that killed processes left behind if their Snakemake has ended too."""
-    for path in _folder().iterdir():
+    """Remove files of killed processes whose Snakemake has ended."""
+    for path in _get_socket_folder().iterdir():
         _, pid, *_ = path.name.split("-")
         if not pid_exists(int(pid)):
             path.unlink(missing_ok=True)
 
 
-def remove_socket(socket: Path) -> None:
-    """Remove the socket of a process that has ended, and its lock file."""
-    for path in (socket, socket.with_suffix(LOCK_SUFFIX)):
+def remove_socket(socket_path: Path) -> None:
+    """Remove the socket and the lock file of a process that has ended."""
+    for path in (socket_path, socket_path.with_suffix(LOCK_SUFFIX)):
         path.unlink(missing_ok=True)
 
 
 def end_idle_process(owner: Owner | None = None) -> bool:
     """End the GPU process that has been idle for the longest time; return False if all are in use.
 
-    A process of another Snakemake than `owner` is spared for its first seconds of idleness, since its next job may
-    need it at once.
+    Processes of any other Snakemake than `owner` are not ended in their first seconds of idleness, because their next
+    job may be about to start.
     """
-    prefix = f"gpu-{owner.pid}-" if owner else "none of its own"
-    idle_since_limit = time.time() - FOREIGN_IDLE_GRACE_S
-    for socket in sorted(_folder().glob(f"gpu-*{SOCKET_SUFFIX}"), key=_last_used):
-        if not socket.name.startswith(prefix) and _last_used(socket) > idle_since_limit:
+    own_prefix = f"gpu-{owner.pid}-" if owner else None
+    grace_start = time.time() - FOREIGN_IDLE_GRACE_S
+    for socket_path in sorted(_get_socket_folder().glob(f"gpu-*{SOCKET_SUFFIX}"), key=_get_last_use):
+        is_own = own_prefix is not None and socket_path.name.startswith(own_prefix)
+        if not is_own and _get_last_use(socket_path) > grace_start:
             continue
         with ExitStack() as stack:
-            process = _connect_idle(socket.stem, stack)
+            process = _connect_idle(socket_path.stem, stack)
             if process is None:
                 continue
             _, connection = process
-            log.info(f"ending an idle model process, whose GPU is needed: {socket.stem}")
+            log.info(f"ending an idle model process, whose GPU is needed: {socket_path.stem}")
             with suppress(EOFError, OSError):
                 connection.send(EXIT)
                 connection.poll(END_TIMEOUT_S)
@@ -280,8 +285,9 @@ def end_idle_process(owner: Owner | None = None) -> bool:
     return False
 
 
-def _last_used(socket: Path) -> float:
+def _get_last_use(socket_path: Path) -> float:
+    """Return the time at which a process became idle; 0 if its lock file is missing."""
     try:
-        return socket.with_suffix(LOCK_SUFFIX).stat().st_mtime
+        return socket_path.with_suffix(LOCK_SUFFIX).stat().st_mtime
     except FileNotFoundError:
         return 0.0

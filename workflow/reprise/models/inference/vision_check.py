@@ -1,12 +1,12 @@
-"""The vision check: it repeats a model's requests without frames, with another clip's frames and in reverse order.
+"""Check that a model uses the video: repeat requests without frames, with mismatched frames and in reverse order.
 
-A model that uses the video answers some of these requests differently.
+A model that uses the video changes some of its answers.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle, islice
+from itertools import chain, cycle, islice
 from statistics import mean
 
 from reprise.extraction.robust import extract_robust
@@ -19,20 +19,20 @@ PLANNED_FRAMES, TEXT_ONLY, MISMATCHED_CLIP, REVERSED_FRAMES = (
     "another clip's frames",
     "the frames in reverse order",
 )
-# The same input gives the same probabilities up to rounding errors.
+# Rounding errors change probabilities by less than this.
 CHANGE_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class AnswerChanges:
-    """The answers of one ablation that differ from those with the planned frames."""
+    """The differences between answers under one ablation and answers with the planned frames."""
 
-    count: int
+    changed_count: int
     """number of differing answers"""
-    total: int
+    compared_count: int
     """number of answers that can be compared"""
     max_change: float
-    """largest difference of a probability; 1 for a differing text"""
+    """largest difference of a probability; 1 if a text differs"""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class VisionCheck:
     option_share: float
     """share of the answers that name an option; for scores, the mean probability of all options together"""
     failures: Counter[str]
-    message: str
+    first_failure_message: str
     """message of the first failure"""
     mean_seconds: float
     """mean time of a request"""
@@ -55,63 +55,67 @@ class VisionCheck:
 
     @property
     def is_video_ignored(self) -> bool:
-        """Return whether another clip's frames never change an answer."""
-        return self.changes[MISMATCHED_CLIP].total > 0 and self.changes[MISMATCHED_CLIP].count == 0
+        """Return whether no answer changes with another clip's frames."""
+        return self.changes[MISMATCHED_CLIP].compared_count > 0 and self.changes[MISMATCHED_CLIP].changed_count == 0
 
 
 def run_vision_check(model: QueryableModel, batches: Sequence[PendingRequests]) -> VisionCheck:
-    """Run the vision check on the requests about at least two clips, all of them with frames.
+    """Run the vision check on requests about at least two clips with frames.
 
-    The frames of another clip are as many as the clip's own, so that a model that ignores their content receives the
-    same input.
+    A mismatched clip has as many frames as the clip itself. A model that ignores the content of frames therefore
+    receives the same input.
     """
-    mismatched = [*batches[1:], *batches[:1]]
+    mismatched_batches = [*batches[1:], *batches[:1]]
     ablations = {
         PLANNED_FRAMES: list(batches),
         TEXT_ONLY: [batch._replace(clip=replace(batch.clip, path=None, indices=(), times_s=())) for batch in batches],
         MISMATCHED_CLIP: [
             batch._replace(clip=_substitute_frames(batch.clip, mismatch.clip))
-            for batch, mismatch in zip(batches, mismatched, strict=True)
+            for batch, mismatch in zip(batches, mismatched_batches, strict=True)
         ],
         REVERSED_FRAMES: [
             batch._replace(clip=replace(batch.clip, indices=batch.clip.indices[::-1])) for batch in batches
         ],
     }
-    by_clip = {name: [_outcomes(model, batch) for batch in variants] for name, variants in ablations.items()}
-    by_ablation = {name: [outcome for outcomes in clips for outcome in outcomes] for name, clips in by_clip.items()}
-    planned = by_ablation.pop(PLANNED_FRAMES)
-    pairs = {
+    outcomes_by_clip = {
+        name: [_collect_outcomes(model, batch) for batch in ablated_batches]
+        for name, ablated_batches in ablations.items()
+    }
+    outcomes_by_ablation = {name: list(chain.from_iterable(clips)) for name, clips in outcomes_by_clip.items()}
+    planned = outcomes_by_ablation.pop(PLANNED_FRAMES)
+    answer_pairs = {
         name: [
             (planned_outcome.answer, ablated.answer)
             for planned_outcome, ablated in zip(planned, outcomes, strict=True)
             if not planned_outcome.answer.error and not ablated.answer.error
         ]
-        for name, outcomes in by_ablation.items()
+        for name, outcomes in outcomes_by_ablation.items()
     }
     tokens_per_frame = [
         (planned_answer.tokens_in - text_only.tokens_in) / planned_answer.frames_shown
-        for planned_answer, text_only in pairs[TEXT_ONLY]
+        for planned_answer, text_only in answer_pairs[TEXT_ONLY]
         if planned_answer.frames_shown
     ]
-    readable = [_readable_share(outcome) for outcome in planned if not outcome.answer.error]
+    option_shares = [_compute_option_share(outcome) for outcome in planned if not outcome.answer.error]
     failures = [outcome.answer for outcome in planned if outcome.answer.error]
     return VisionCheck(
         clip_count=len(batches),
         frame_counts=tuple(
-            max((outcome.answer.frames_shown for outcome in clip), default=0) for clip in by_clip[PLANNED_FRAMES]
+            max((outcome.answer.frames_shown for outcome in clip), default=0)
+            for clip in outcomes_by_clip[PLANNED_FRAMES]
         ),
         tokens_per_frame=mean(tokens_per_frame) if tokens_per_frame else 0.0,
-        changes={name: _compare(answers) for name, answers in pairs.items()},
-        option_share=mean(readable) if readable else 0.0,
+        changes={name: _count_changes(pairs) for name, pairs in answer_pairs.items()},
+        option_share=mean(option_shares) if option_shares else 0.0,
         failures=Counter(answer.error for answer in failures),
-        message=failures[0].message if failures else "",
+        first_failure_message=failures[0].message if failures else "",
         mean_seconds=sum(outcome.seconds for outcome in planned) / max(1, len(planned)),
         request_count=len(planned),
     )
 
 
 def _substitute_frames(clip: ClipFrames, source: ClipFrames) -> ClipFrames:
-    """Return a clip with as many frames of the source clip as it has itself, repeated where the source has fewer."""
+    """Return a clip with the frames of the source clip, repeated or cut to the clip's own number of frames."""
     count = len(clip.indices)
     return replace(
         source,
@@ -121,12 +125,16 @@ def _substitute_frames(clip: ClipFrames, source: ClipFrames) -> ClipFrames:
     )
 
 
-def _outcomes(model: QueryableModel, batch: PendingRequests) -> list[Outcome]:
-    by_request = {outcome.request.request_id: outcome for outcome in run_requests(model, batch.clip, batch.requests)}
-    return [by_request[request.request_id] for request in batch.requests]
+def _collect_outcomes(model: QueryableModel, batch: PendingRequests) -> list[Outcome]:
+    """Return the last outcome of each request, in the order of the requests."""
+    outcome_by_request = {
+        outcome.request.request_id: outcome for outcome in run_requests(model, batch.clip, batch.requests)
+    }
+    return [outcome_by_request[request.request_id] for request in batch.requests]
 
 
-def _compare(pairs: Sequence[tuple[Answer, Answer]]) -> AnswerChanges:
+def _count_changes(pairs: Sequence[tuple[Answer, Answer]]) -> AnswerChanges:
+    """Compare pairs of answers with the planned and with ablated frames."""
     changes = [
         max(
             abs(planned_score - ablated_score)
@@ -139,7 +147,7 @@ def _compare(pairs: Sequence[tuple[Answer, Answer]]) -> AnswerChanges:
     return AnswerChanges(sum(change > CHANGE_TOLERANCE for change in changes), len(pairs), max(changes, default=0.0))
 
 
-def _readable_share(outcome: Outcome) -> float:
+def _compute_option_share(outcome: Outcome) -> float:
     """Return the probability of all options together, or for a text 1 if it names an option and else 0."""
     answer, options = outcome.answer, outcome.request.options
     if answer.scores:

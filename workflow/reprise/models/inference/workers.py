@@ -1,4 +1,4 @@
-"""Worker processes of a job: they do one task after another and stream results back; a crash ends only one of them.
+"""Run tasks in worker processes, which stream results back; a crash ends only one worker.
 
 Workers also prepare clips ahead of the model, in the order of its requests.
 """
@@ -37,16 +37,16 @@ from reprise.models.base import (
 from reprise.models.inference.outcomes import log_failure
 
 TaskFunction = Callable[..., Iterator[Any]]
-# Number of clips per worker that are prepared or in preparation, and the memory that prepared clips may take together.
+# Maximum number of clips per worker that are prepared or in preparation, and maximum memory of all prepared clips.
 CLIPS_PER_WORKER = 2
 MAX_PREPARED_BYTES = 4 << 30
-# Starting a process also reaps all ended ones. An exit code can be read only once, so without this lock one of two
-# threads would miss it.
-_EXIT_CODES = threading.Lock()
+# Starting a process also collects the exit codes of all ended processes. A code can be collected only once, so without
+# this lock another thread might not find the code of its process.
+_EXIT_CODE_LOCK = threading.Lock()
 
 
 class WorkerDiedError(Exception):
-    """The process exited by itself or was killed."""
+    """A worker process exited by itself or was killed."""
 
 
 class ModelCopy(ABC):
@@ -62,11 +62,11 @@ class ModelCopy(ABC):
 
 
 class Worker(ModelCopy):
-    """A process that starts with its first task and is replaced for the next one if it dies."""
+    """A process that starts with its first task; if it dies, the next task starts a new process."""
 
     def __init__(
         self,
-        make: Callable[[], AbstractContextManager[TaskFunction]],
+        make_task_function: Callable[[], AbstractContextManager[TaskFunction]],
         name: str,
         environment: Mapping[str, str] | None = None,
         preload: Sequence[str] = (),
@@ -76,18 +76,19 @@ class Worker(ModelCopy):
         """Set up the worker; the process starts later.
 
         Args:
-            make: Is called in the process and yields the function that does its tasks.
+            make_task_function: Called in the process; yields the function that does the tasks.
+            name: Name of the process.
             environment: Environment variables that the process sets.
             preload: Modules that are imported once, before the processes are forked.
-            spawns_processes: Whether the process starts processes of its own.
+            spawns_processes: Whether the process itself starts processes.
         """
-        self._make, self._environment = make, dict(environment or {})
+        self._make_task_function, self._environment = make_task_function, dict(environment or {})
         self._name, self._spawns_processes = name, spawns_processes
         # A fork server keeps this process's threads, locks and CUDA context out of the workers.
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(list(preload))
         self._process: Any = None
-        self._is_over = False
+        self._is_closed = False
         self._lock = threading.Lock()
 
     def run_task(self, *arguments: Any) -> Iterator[Any]:
@@ -101,49 +102,49 @@ class Worker(ModelCopy):
     def close(self) -> None:
         """Kill the process."""
         with self._lock:
-            self._is_over = True
+            self._is_closed = True
             if self._process is not None:
                 self._process.kill()
                 self._process.join()
 
     def _start(self) -> None:
         with self._lock:
-            if self._is_over:
+            if self._is_closed:
                 raise EOFError("the job has ended")
             self._connection, child_end = self._context.Pipe()
             process = self._context.Process(
                 target=run_worker,
-                args=(child_end, self._make, self._environment, StderrRedirect()),
+                args=(child_end, self._make_task_function, self._environment, StderrRedirect()),
                 daemon=not self._spawns_processes,
                 name=self._name,
             )
-            with _EXIT_CODES:
+            with _EXIT_CODE_LOCK:
                 process.start()
             self._process = process
             child_end.close()
 
     def _end(self) -> str:
-        """Wait for the process to end, and return how it ended, as the end of a sentence."""
+        """Wait for the end of the process and describe it, as the predicate of a sentence."""
         if self._process is None:
             return "could not start"
         self._connection.close()
         wait([self._process.sentinel])
-        with _EXIT_CODES:
+        with _EXIT_CODE_LOCK:
             code, self._process = self._process.exitcode, None
         return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
 
 
 class StderrRedirect:
-    """A pickle that redirects a worker's standard error to that of the process that sent it.
+    """An object that redirects standard error when it is unpickled: to that of the process that sent it.
 
-    Without it, a worker would write to the log of the job for which the fork server was started.
+    Without a redirect, a worker would write to the log of the job that started the fork server.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _write_to, (DupFd(2),)
+        return _redirect_stderr, (DupFd(2),)
 
 
-def _write_to(log: Any) -> None:
+def _redirect_stderr(log: Any) -> None:
     handle = log.detach()
     os.dup2(handle, 2)
     os.close(handle)
@@ -151,21 +152,21 @@ def _write_to(log: Any) -> None:
 
 def run_worker(
     connection: Connection,
-    make: Callable[[], AbstractContextManager[TaskFunction]],
+    make_task_function: Callable[[], AbstractContextManager[TaskFunction]],
     environment: Mapping[str, str],
     _log: object = None,
 ) -> None:
-    """Do the tasks of a worker until its job ends."""
+    """Run the tasks of a worker until its job ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The job handles Ctrl-C and ends its workers.
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     os.environ.update(environment)
     log_to_stderr()
-    with make() as task_function:
+    with make_task_function() as task_function:
         process_tasks(connection, task_function)
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent has ended."""
+    """Wait for the end of the parent process, then end this process."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -173,7 +174,7 @@ def _end_with_parent() -> None:
 
 
 def process_tasks(connection: Connection, task_function: TaskFunction) -> None:
-    """Do the tasks that arrive through a connection until it is closed."""
+    """Run the tasks that arrive through a connection until the connection is closed."""
     while True:
         try:
             arguments = connection.recv()
@@ -188,7 +189,7 @@ def process_tasks(connection: Connection, task_function: TaskFunction) -> None:
 
 
 def request_results(connection: Connection, arguments: Sequence[Any]) -> Iterator[Any]:
-    """Send a task to the process at the other end and yield its results."""
+    """Send a task to the process at the other end of a connection and yield its results."""
     connection.send(arguments)
     yield from receive_results(connection)
 
@@ -201,7 +202,7 @@ def receive_results(connection: Connection) -> Iterator[Any]:
         yield result
 
 
-# Arrays are sent in anonymous shared memory: it needs no copy and no file, and a kill leaves nothing behind.
+# Arrays are sent in anonymous shared memory, which needs no copy and no file. A kill leaves nothing behind.
 
 
 def send_result(connection: Connection, result: Any) -> None:
@@ -239,19 +240,22 @@ def _receive_result(connection: Connection) -> Any:
 
 
 PreparationResult = PreparedClip | Answer
-"""a prepared clip, or the failure that prevented its preparation"""
+"""a prepared clip, or the failure of its preparation"""
 
 
-def prepare_clip(preparer: Callable[[], Preparer], clip: ClipFrames, requests: Sequence[Request]) -> PreparationResult:
-    """Return a clip decoded and preprocessed once for all its requests, or its failure as a value that can be pickled.
+def prepare_clip(
+    create_preparer: Callable[[], Preparer], clip: ClipFrames, requests: Sequence[Request]
+) -> PreparationResult:
+    """Decode and preprocess a clip once for all its requests; return an error as a value that can be pickled.
 
-    A UserError is raised, because it must end the job.
+    Raises:
+        UserError: An error that must end the job.
     """
     try:
-        start, clip_preparer = time.monotonic(), preparer()
-        frames = clip_preparer.read(clip)
+        start, preparer = time.monotonic(), create_preparer()
+        frames = preparer.read(clip)
         decode_end = time.monotonic()
-        inputs = clip_preparer.prepare(clip, frames, requests)
+        inputs = preparer.prepare(clip, frames, requests)
         return PreparedClip(inputs, {"decode": decode_end - start, "preprocess": time.monotonic() - decode_end})
     except (KeyboardInterrupt, UserError):
         raise
@@ -259,21 +263,22 @@ def prepare_clip(preparer: Callable[[], Preparer], clip: ClipFrames, requests: S
         return log_failure(clip, error)
 
 
-def get_prepared_clip(outcome: PreparationResult) -> PreparedClip:
+def get_prepared_clip(result: PreparationResult) -> PreparedClip:
     """Return the prepared clip; raise a ClipFailedError if its preparation failed."""
-    if isinstance(outcome, Answer):
-        raise ClipFailedError(outcome.error, outcome.message)
-    return outcome
+    if isinstance(result, Answer):
+        raise ClipFailedError(result.error, result.message)
+    return result
 
 
 @contextmanager
-def _preparing(target: str, spec: ModelSpec) -> Iterator[TaskFunction]:
-    preparer = cache(lambda: _limit_to_one_thread(import_object(target)(spec)))
-    yield lambda clip, requests: iter([prepare_clip(preparer, clip, requests)])
+def _create_preparation_function(import_string: str, spec: ModelSpec) -> Iterator[TaskFunction]:
+    """Yield a task function that prepares clips; the first clip creates the preparer."""
+    create_preparer = cache(lambda: _limit_to_one_thread(import_object(import_string)(spec)))
+    yield lambda clip, requests: iter([prepare_clip(create_preparer, clip, requests)])
 
 
 def _limit_to_one_thread(preparer: Preparer) -> Preparer:
-    """Limit torch to one thread in this process: by default each worker starts one for every CPU of the job."""
+    """Limit torch to one thread in this process; by default, each worker starts as many as the job has CPUs."""
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
     return preparer
@@ -282,31 +287,32 @@ def _limit_to_one_thread(preparer: Preparer) -> Preparer:
 class ClipPrefetcher(AbstractContextManager["ClipPrefetcher"]):
     """A queue of upcoming clips that workers prepare ahead, limited by their number and their memory."""
 
-    def __init__(self, target: str, spec: ModelSpec, workers: int) -> None:
-        make, preload = partial(_preparing, target, spec), [target.partition(":")[0]]
-        self._workers = [Worker(make, "preparing", preload=preload) for _ in range(workers)]
+    def __init__(self, preparer: str, spec: ModelSpec, worker_count: int) -> None:
+        make_task_function = partial(_create_preparation_function, preparer, spec)
+        preload = [preparer.partition(":")[0]]
+        self._workers = [Worker(make_task_function, "preparing", preload=preload) for _ in range(worker_count)]
         self._idle_workers = deque(self._workers)
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="preparing")
-        self._max_clips = CLIPS_PER_WORKER * workers
+        self._threads = ThreadPoolExecutor(worker_count, thread_name_prefix="preparing")
+        self._max_clips = CLIPS_PER_WORKER * worker_count
         self._largest_clip_bytes = 0
         self._queue: deque[tuple[PendingRequests, Future[PreparationResult]]] = deque()
         self._upcoming: Iterator[PendingRequests] = iter(())
 
     def set_upcoming(self, upcoming: Iterator[PendingRequests]) -> None:
-        """Set the upcoming clips, in order, and begin to prepare as many as there is room for."""
+        """Set the upcoming clips, in order, and fill the queue."""
         self._upcoming = upcoming
         self._fill()
 
     def take(self, clip: ClipFrames, requests: Sequence[Request]) -> PreparationResult:
-        """Wait for this clip, prepared for at least these requests, and drop the clips that were queued before it."""
+        """Wait for the preparation of a clip for these requests; drop clips that were queued before this clip."""
         batch = PendingRequests(clip, tuple(requests))
         position = next((index for index, (queued, _) in enumerate(self._queue) if queued.covers(batch)), None)
         for _ in range(position or 0):
             self._queue.popleft()
         future = self._threads.submit(self._prepare, batch) if position is None else self._queue.popleft()[1]
-        outcome = future.result()
+        result = future.result()
         self._fill()
-        return outcome
+        return result
 
     def __exit__(self, *_: object) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -315,20 +321,20 @@ class ClipPrefetcher(AbstractContextManager["ClipPrefetcher"]):
         self._threads.shutdown()
 
     def _fill(self) -> None:
-        """Fill the queue as far as there is room for clips of the largest size so far."""
+        """Fill the queue up to the limits of number and memory, assuming the largest clip size so far."""
         max_clips = max(1, min(self._max_clips, MAX_PREPARED_BYTES // max(1, self._largest_clip_bytes)))
         while len(self._queue) < max_clips and (batch := next(self._upcoming, None)) is not None:
             self._queue.append((batch, self._threads.submit(self._prepare, batch)))
 
     def _prepare(self, batch: PendingRequests) -> PreparationResult:
-        """Have an idle worker prepare a clip; there is one thread for each worker, so one is always idle."""
+        """Prepare a clip in an idle worker. As there is one thread per worker, one worker is always idle."""
         worker = self._idle_workers.popleft()
         try:
-            (outcome,) = worker.run_task(batch.clip, batch.requests)
-        except WorkerDiedError as error:  # The death of the process counts as a failure of this clip alone.
+            (result,) = worker.run_task(batch.clip, batch.requests)
+        except WorkerDiedError as error:  # Only this clip fails, because the next task starts a new process.
             return Answer(error="killed", message=f"the process that prepared the frames {error}")
         finally:
             self._idle_workers.append(worker)
-        if isinstance(outcome, PreparedClip):
-            self._largest_clip_bytes = max(self._largest_clip_bytes, outcome.size_bytes)
-        return cast(PreparationResult, outcome)
+        if isinstance(result, PreparedClip):
+            self._largest_clip_bytes = max(self._largest_clip_bytes, result.size_bytes)
+        return cast(PreparationResult, result)

@@ -1,7 +1,7 @@
-"""Load checkpoints of torch models, or explain in one message why that fails, and compute answers with them.
+"""Load checkpoints of torch models, explain failures in one message, and compute answers.
 
-A protocol asks for the most likely text, token by token. A checkpoint does not decide how to search, sample, cache or
-return it; `generate` uses its own defaults for every setting that is not listed here.
+The answer is the most likely text, token by token. A checkpoint's settings for search, sampling or caching are
+therefore ignored: for all settings that are not listed here, `generate` uses its own defaults.
 """
 
 import logging
@@ -51,16 +51,16 @@ from reprise.models.options import PROTOCOL_ADVICE, reject_shared_token
 from reprise.models.thoughts import strip_thought
 
 OUT_OF_MEMORY = "out_of_memory"
-# Messages of libraries below torch for a device without free memory.
+# Messages with which CUDA libraries report that a device has no free memory.
 ALLOCATION_ERRORS = ("CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
 
-MAX_LISTED = 3
-# Below this number of weights a second thread uses a third more processor time and saves no wall time.
+MAX_LISTED_WEIGHTS = 3
+# With fewer weights, a second thread uses a third more processor time and saves no wall time.
 SINGLE_THREAD_MAX_WEIGHTS = 5_000_000
 
 # --- settings of a checkpoint --------------------------------------------------------------------------------------
 
-# The tokens that begin and end a text; every checkpoint names them.
+# The tokens that begin and end a text, which every checkpoint defines.
 SPECIAL_TOKENS = frozenset({"eos_token_id", "bos_token_id", "pad_token_id", "decoder_start_token_id"})
 # Settings that inspect or count the tokens of a prompt. Padding tokens of a batch would count as part of the prompt.
 PROMPT_SETTINGS = frozenset({
@@ -71,9 +71,9 @@ SUPPORTED_SETTINGS = SPECIAL_TOKENS | PROMPT_SETTINGS | {
     "bad_words_ids", "sequence_bias", "suppress_tokens", "begin_suppress_tokens", "forced_bos_token_id",
     "forced_eos_token_id", "exponential_decay_length_penalty", "min_new_tokens",
 }  # fmt: skip
-# Settings that also change texts but are not supported here; the model is rejected.
+# Unsupported settings that affect texts; a model with one of them is rejected.
 UNSUPPORTED_SETTINGS = ("stop_strings", "guidance_scale", "watermarking_config", "token_healing", "dola_layers")
-# Entries without effect: metadata of the file itself, and neutral values.
+# Entries without effect: metadata of the file, and neutral values of settings.
 METADATA_SETTINGS = frozenset({"transformers_version", "_from_model_config", "generation_kwargs"})
 NEUTRAL_VALUES = {
     "use_cache": True, "do_sample": False, "num_beams": 1, "num_return_sequences": 1, "max_length": 20,
@@ -84,7 +84,7 @@ NEUTRAL_VALUES = {
 
 
 def split_generation_settings(config: GenerationConfig, folder: object) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a checkpoint's generation settings: those that are kept, and those that a default replaces."""
+    """Return the generation settings of a checkpoint that are supported, and those that defaults replace."""
     settings = {
         name: value
         for name, value in config.to_diff_dict().items()
@@ -92,30 +92,30 @@ def split_generation_settings(config: GenerationConfig, folder: object) -> tuple
         and value is not None
         and (name not in NEUTRAL_VALUES or NEUTRAL_VALUES[name] != value)
     }
-    refused = [name for name in UNSUPPORTED_SETTINGS if settings.get(name)]
-    if refused:
+    unsupported = [name for name in UNSUPPORTED_SETTINGS if settings.get(name)]
+    if unsupported:
         raise UserError(
-            f"{folder}: `{refused[0]}` in generation_config.json (or config.json) affects what the model writes and is "
-            "not supported. Remove it from a copy of the checkpoint, which then writes other texts, or import answers "
-            "that were produced elsewhere."
+            f"{folder}: `{unsupported[0]}` in generation_config.json (or config.json) affects what the model writes "
+            "and is not supported. Remove it from a copy of the checkpoint, which then writes other texts, or import "
+            "answers that were produced elsewhere."
         )
     supported = {name: value for name, value in settings.items() if name in SUPPORTED_SETTINGS}
     return supported, {name: value for name, value in settings.items() if name not in SUPPORTED_SETTINGS}
 
 
-# --- loading ----
+# --- loading -------------------------------------------------------------------------------------------------------
 
 
 def load_part(auto_class: Any, spec: ModelSpec, **options: Any) -> Any:
-    """Load a checkpoint's model, processor or tokenizer by one of transformers' auto classes."""
-    check_no_adapter(spec.weights)
+    """Load a checkpoint's model, configuration, processor or tokenizer with an auto class of transformers."""
+    check_no_adapter(spec.weights_folder)
     try:
         return auto_class.from_pretrained(
-            spec.weights, trust_remote_code=spec.trust_remote_code, local_files_only=True, **options
+            spec.weights_folder, trust_remote_code=spec.trust_remote_code, local_files_only=True, **options
         )
     except MemoryError:
         raise
-    except Exception as error:  # files in an unexpected form raise errors of any kind
+    except Exception as error:  # malformed files raise errors of any class
         reason = str(error).partition("\n")[0]
         if not isinstance(error, OSError | ValueError | ImportError | SafetensorError):
             reason = f"one of its files has an unexpected form ({type(error).__name__}: {reason})."
@@ -126,29 +126,29 @@ def load_part(auto_class: Any, spec: ModelSpec, **options: Any) -> Any:
 
 
 def resolve_dtype(spec: ModelSpec) -> Any:
-    """Return the type of the weights; None for that of the checkpoint."""
+    """Return the torch type in which weights are loaded; None for the checkpoint's own type."""
     return None if spec.dtype == "checkpoint" else getattr(torch, spec.dtype)
 
 
 def set_thread_count(spec: ModelSpec) -> None:
-    """Make torch use the threads of a model's file, or one if more would only cost processor time."""
-    weights = sum(math.prod(tensor.shape) for tensor in read_tensors(spec.weights).values())
-    torch.set_num_threads(1 if weights < SINGLE_THREAD_MAX_WEIGHTS else spec.threads)
+    """Set torch's number of threads to that of the model's file, or to one if the model is small."""
+    weight_count = sum(math.prod(tensor.shape) for tensor in read_tensors(spec.weights_folder).values())
+    torch.set_num_threads(1 if weight_count < SINGLE_THREAD_MAX_WEIGHTS else spec.threads)
 
 
 def load_model(auto_class: Any, spec: ModelSpec, clip: ClipSize | None = None) -> Any:
-    """Load a model with the settings of its file onto its devices, with room for clips of a size."""
+    """Load a model with the settings of its file, and leave memory for clips of this size on its devices."""
     options, quantised = plan_device_map(spec, auto_class, clip), spec.settings.get("quantised")
     if quantised == "int8":
-        # Otherwise it logs a warning about half precision for every layer and every question.
+        # Without this setting, the library logs a warning about half precision for every layer and question.
         logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
         options["quantization_config"] = BitsAndBytesConfig(load_in_8bit=True)
     elif quantised in LOAD_TIME_METHODS:
-        compute_dtype = resolve_dtype(spec) or getattr(torch, read_checkpoint_dtype(spec.weights) or "float32")
+        compute_dtype = resolve_dtype(spec) or getattr(torch, read_checkpoint_dtype(spec.weights_folder) or "float32")
         options["quantization_config"] = BitsAndBytesConfig(
             load_in_4bit=True, bnb_4bit_quant_type=quantised, bnb_4bit_compute_dtype=compute_dtype
         )
-    model, loading = load_part(
+    model, loading_info = load_part(
         auto_class,
         spec,
         dtype=resolve_dtype(spec) or "auto",
@@ -156,74 +156,84 @@ def load_model(auto_class: Any, spec: ModelSpec, clip: ClipSize | None = None) -
         output_loading_info=True,
         **options,
     )
-    missing = sorted({*loading["missing_keys"], *(name for name, *_ in loading["mismatched_keys"])})
+    missing = sorted({*loading_info["missing_keys"], *(name for name, *_ in loading_info["mismatched_keys"])})
     if missing:
-        names = ", ".join(missing[:MAX_LISTED]) + (
-            f" and {len(missing) - MAX_LISTED} more" if len(missing) > MAX_LISTED else ""
+        names = ", ".join(missing[:MAX_LISTED_WEIGHTS]) + (
+            f" and {len(missing) - MAX_LISTED_WEIGHTS} more" if len(missing) > MAX_LISTED_WEIGHTS else ""
         )
         raise UserError(
             f"{spec.folder}: {len(missing)} weights of {type(model).__name__} are not in its files, or have another "
             f"shape: {names}. They would be random numbers. Fetch the checkpoint again, or correct it."
         )
     if model.can_generate():
-        supported, _ = split_generation_settings(model.generation_config, spec.weights)
+        supported, _ = split_generation_settings(model.generation_config, spec.weights_folder)
         model.generation_config = GenerationConfig(**supported)
     return model.eval()
 
 
 def plan_device_map(spec: ModelSpec, auto_class: Any = None, clip: ClipSize | None = None) -> dict[str, Any]:
-    """Return the arguments that load weights straight to their devices; raise a UserError if there is no room for them.
+    """Return the arguments that load weights directly to their devices; raise a UserError if they do not fit.
 
-    Only a model of one of transformers' classes can use several devices. It then uses all visible devices, because
-    additional devices provide more room.
+    Only models of transformers' classes can be spread over several devices. A spread model uses all visible devices,
+    because this leaves more memory for clips.
     """
     quantised = spec.settings.get("quantised")
-    check_quantisation(quantised, spec.weights)
-    check_quantisation_packages(quantised, spec.weights)
-    free = spec.memory
-    if not free and spec.device == "cpu":
-        free = {"cpu": psutil.virtual_memory().available}
-    elif not free:
+    check_quantisation(quantised, spec.weights_folder)
+    check_quantisation_packages(quantised, spec.weights_folder)
+    free_bytes_by_device = spec.free_bytes_by_device
+    if not free_bytes_by_device and spec.device == "cpu":
+        free_bytes_by_device = {"cpu": psutil.virtual_memory().available}
+    elif not free_bytes_by_device:
         if not torch.cuda.is_available():
             raise UserError(
                 f"the model's file requests a GPU (`gpus`), but torch {torch.__version__} finds none that it can use. "
                 "Install a build of torch for this GPU and its driver, or remove `gpus` to run the model on the CPU."
             )
-        free = {number: torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())}
-    requirement, free_bytes = estimate_memory(spec.weights, spec.dtype, quantised, clip), tuple(free.values())
-    placement = allocate_devices(requirement, free_bytes, str(spec.weights), spec.gpus_per_copy or 1)
-    if len(placement) > 1 and auto_class is not None:
-        placement = allocate_all_devices(requirement, free_bytes) or placement
-        log.info(f"the model is spread over {len(placement)} of {len(free)} devices")
-        width = DTYPE_BYTES.get(
-            (read_checkpoint_dtype(spec.weights) if spec.dtype == "checkpoint" else spec.dtype) or "", 4
+        free_bytes_by_device = {
+            number: torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())
+        }
+    requirement, free_bytes = (
+        estimate_memory(spec.weights_folder, spec.dtype, quantised, clip),
+        tuple(free_bytes_by_device.values()),
+    )
+    capacities = allocate_devices(requirement, free_bytes, str(spec.weights_folder), spec.gpus_per_copy or 1)
+    if len(capacities) > 1 and auto_class is not None:
+        capacities = allocate_all_devices(requirement, free_bytes) or capacities
+        log.info(f"the model is spread over {len(capacities)} of {len(free_bytes_by_device)} devices")
+        dtype_bytes = DTYPE_BYTES.get(
+            (read_checkpoint_dtype(spec.weights_folder) if spec.dtype == "checkpoint" else spec.dtype) or "", 4
         )
         model = create_on_meta(auto_class, load_part(AutoConfig, spec), trust_remote_code=spec.trust_remote_code)
-        rooms = dict(zip(free, placement, strict=False))
-        return {"device_map": build_device_map(model, requirement.weights, width, rooms, spec.weights)}
-    first = next(iter(free))
-    return {"device_map": {"": first}} if first != "cpu" or quantised else {}
+        max_bytes_by_device = dict(zip(free_bytes_by_device, capacities, strict=False))
+        return {
+            "device_map": build_device_map(
+                model, requirement.weight_bytes, dtype_bytes, max_bytes_by_device, spec.weights_folder
+            )
+        }
+    first_device = next(iter(free_bytes_by_device))
+    return {"device_map": {"": first_device}} if first_device != "cpu" or quantised else {}
 
 
 def load_processor(spec: ModelSpec) -> Any:
     """Load the processor of a video-language model; it must have a tokenizer and a chat template."""
-    kind = load_part(AutoConfig, spec).model_type
-    if kind == "mllama":
+    model_type = load_part(AutoConfig, spec).model_type
+    if model_type == "mllama":
         raise UserError(
-            f"{spec.folder}: models of type {kind} are not supported: they receive frames by cross attention instead "
-            "of tokens, so it cannot be verified that all frames reach the model, and they were trained on single "
-            "images. Import answers that were produced elsewhere (docs/howto/import-answers.md), or use a server."
+            f"{spec.folder}: models of type {model_type} are not supported: they receive frames by cross attention "
+            "instead of tokens, so it cannot be verified that all frames reach the model, and they were trained on "
+            "single images. Import answers that were produced elsewhere (docs/howto/import-answers.md), or use a "
+            "server."
         )
-    if kind == "llava_next_video":
-        # It is built from its parts: if the hub only has image settings for its video processor, AutoProcessor searches
-        # endlessly for a class of another name.
-        kinds = {
+    if model_type == "llava_next_video":
+        # The processor is built from its parts, because AutoProcessor never returns if the checkpoint has only image
+        # settings for its video processor.
+        part_classes = {
             "video_processor": LlavaNextVideoVideoProcessor,
             "image_processor": LlavaNextImageProcessor,
             "tokenizer": AutoTokenizer,
         }
-        settings, _ = LlavaNextVideoProcessor.get_processor_dict(spec.weights, local_files_only=True)
-        parts = [load_part(kinds[name], spec) for name in LlavaNextVideoProcessor.get_attributes()]
+        settings, _ = LlavaNextVideoProcessor.get_processor_dict(spec.weights_folder, local_files_only=True)
+        parts = [load_part(part_classes[name], spec) for name in LlavaNextVideoProcessor.get_attributes()]
         processor: Any = LlavaNextVideoProcessor.from_args_and_dict(parts, settings)
     else:
         processor = load_part(AutoProcessor, spec)
@@ -245,12 +255,12 @@ def load_processor(spec: ModelSpec) -> Any:
 
 
 class NotFiniteError(Exception):
-    """A model computed NaN, as half precision may; its most likely token would be token 0."""
+    """A model computed NaN, for example because of half precision; its most likely token would be token 0."""
 
 
 @contextmanager
 def inference() -> Iterator[None]:
-    """Disable gradients; an out-of-memory error fails the clip and not the run."""
+    """Disable gradients, and raise an out-of-memory error as an AnswerError, which does not end the job."""
     try:
         with torch.inference_mode():
             yield
@@ -264,7 +274,7 @@ def inference() -> Iterator[None]:
 
 
 def answer_or_error(compute_answer: Callable[[], Answer]) -> Answer:
-    """Return the answer to one question; if its text cannot be computed, only this question fails."""
+    """Compute the answer to one question; return NaN in the model as a failure of this question."""
     try:
         with inference():
             return compute_answer()
@@ -282,15 +292,17 @@ class _RefuseNaN(LogitsProcessor):  # type: ignore[misc]
 
 
 def generate_tokens(model: Any, inputs: Any, max_tokens: int) -> Any:
-    """Return the most likely tokens that `generate` produces for each prompt; shorter texts are padded at the end."""
+    """Generate the most likely tokens for each prompt, with padding at the end of shorter texts."""
     checks = LogitsProcessorList([_RefuseNaN()])
     return model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False, logits_processor=checks)
 
 
-def decode_answer(tokenizer: Any, new_tokens: Any, *, opens_thought: bool, tokens_in: int, frames: int = 0) -> Answer:
-    """Decode the tokens after a thought, whose markers may be special tokens.
+def decode_answer(
+    tokenizer: Any, new_tokens: Any, *, opens_thought: bool, tokens_in: int, frame_count: int = 0
+) -> Answer:
+    """Decode the tokens after the thought, or return a failure if the thought did not end.
 
-    A thought that did not end is an error.
+    The markers of a thought may be special tokens.
     """
     full_text = tokenizer.decode(new_tokens)
     text = strip_thought(full_text, opens_thought=opens_thought)
@@ -304,11 +316,11 @@ def decode_answer(tokenizer: Any, new_tokens: Any, *, opens_thought: bool, token
     else:
         for special_token in tokenizer.all_special_tokens:
             text = text.replace(special_token, "")
-    return Answer(text=text, frames_shown=frames, tokens_in=tokens_in, tokens_out=len(new_tokens))
+    return Answer(text=text, frames_shown=frame_count, tokens_in=tokens_in, tokens_out=len(new_tokens))
 
 
 def get_input_device(model: Any) -> Any:
-    """Return the device for the inputs of a model; the first one if the model uses several."""
+    """Return the device for a model's inputs; the first one if the model uses several devices."""
     devices = [device for device in getattr(model, "hf_device_map", {}).values() if device != "disk"]
     return torch.device(devices[0]) if devices else model.device
 
@@ -316,15 +328,15 @@ def get_input_device(model: Any) -> Any:
 # --- options -------------------------------------------------------------------------------------------------------
 
 
-def compute_option_probabilities(logits: Any, tokens: Sequence[int]) -> tuple[float, ...]:
+def compute_option_probabilities(logits: Any, option_tokens: Sequence[int]) -> tuple[float, ...]:
     """Return each option token's softmax probability over the whole vocabulary at the first answer position."""
     probabilities = torch.softmax(logits.double(), dim=-1)
-    return tuple(float(probabilities[token]) for token in tokens)
+    return tuple(float(probabilities[token]) for token in option_tokens)
 
 
 @cache
 def tokenize_options(tokenizer: Any, options: tuple[str, ...]) -> list[int]:
-    """Return the single token of each option; raise a UserError if an option has several."""
+    """Return the single token of each option; raise a UserError if an option is more than one token."""
     encoded = {option: tokenizer(option, add_special_tokens=False)["input_ids"] for option in options}
     if any(len(tokens) != 1 for tokens in encoded.values()):
         details = (f"'{option}' is {tokenizer.convert_ids_to_tokens(tokens)}" for option, tokens in encoded.items())
@@ -333,23 +345,25 @@ def tokenize_options(tokenizer: Any, options: tuple[str, ...]) -> list[int]:
             f"{PROTOCOL_ADVICE}"
         )
     tokens = {option: int(encoded[option][0]) for option in options}
-    unknown = [option for option, token in tokens.items() if token == tokenizer.unk_token_id]
-    if unknown:
-        raise UserError(f"{tokenizer.name_or_path}: its vocabulary has no token '{unknown[0]}'. {PROTOCOL_ADVICE}")
+    unknown_options = [option for option, token in tokens.items() if token == tokenizer.unk_token_id]
+    if unknown_options:
+        raise UserError(
+            f"{tokenizer.name_or_path}: its vocabulary has no token '{unknown_options[0]}'. {PROTOCOL_ADVICE}"
+        )
     reject_shared_token(tokenizer.name_or_path, tokens)
     return list(tokens.values())
 
 
 def check_scores(spec: ModelSpec, tokenizer: Any, *, opens_thought: bool) -> None:
-    """Raise a UserError if scored options are not one token each, or would be scored inside a thought."""
-    for options in spec.options:
+    """Raise a UserError if a scored option is more than one token, or if answers begin with a thought."""
+    for options in spec.option_sets:
         tokenize_options(tokenizer, options)
-    if opens_thought and spec.options:
+    if opens_thought and spec.option_sets:
         raise UserError(
             f"{spec.folder}: the chat template opens a thought (<think>), so the first token's probabilities are not "
             "those of the options. If the template has an argument for it, add `template_arguments: {enable_thinking: "
-            "false}` to `settings` in the model's file. Otherwise use a protocol with `ask: choose` or `ask: write`, "
-            "and set `settings.max_tokens`."
+            "false}` to `settings` in the model's file. Otherwise use a protocol with `request_type: choose` or "
+            "`request_type: write`, and set `settings.max_tokens`."
         )
 
 
@@ -359,7 +373,7 @@ def check_scores(spec: ModelSpec, tokenizer: Any, *, opens_thought: bool) -> Non
 def get_context_length(config: Any) -> int | None:
     """Return the context length of a language model in tokens; None if its configuration states no limit.
 
-    Scaled positions extend it beyond the number of positions, unless the configuration includes that already.
+    Scaled positions extend the length beyond the number of positions, unless that number already includes the scaling.
     """
     positions: int | None = getattr(config, "max_position_embeddings", None)
     scaling = getattr(config, "rope_parameters", None) or {}
@@ -368,10 +382,11 @@ def get_context_length(config: Any) -> int | None:
     return max(positions, int(scaling["factor"] * scaling.get("original_max_position_embeddings", positions)))
 
 
-def check_context_length(tokens: int, new_tokens: int, context_length: int | None) -> None:
-    """Raise an AnswerError unless a prompt and its new tokens fit in the context."""
-    if context_length is not None and tokens + new_tokens > context_length:
+def check_context_length(prompt_token_count: int, new_token_count: int, context_length: int | None) -> None:
+    """Raise an AnswerError if the tokens of a prompt and its answer exceed the context length."""
+    if context_length is not None and prompt_token_count + new_token_count > context_length:
         raise AnswerError(
             "beyond_context",
-            f"{tokens} prompt tokens and {new_tokens} new tokens exceed the context length of {context_length}",
+            f"{prompt_token_count} prompt tokens and {new_token_count} new tokens exceed the context length of "
+            f"{context_length}",
         )

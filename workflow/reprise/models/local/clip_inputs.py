@@ -1,7 +1,7 @@
-"""Model inputs that a processor makes from a clip and its questions, and the check that they contain the plan's frames.
+"""Make model inputs from a clip and its questions, and check that they contain all frames of the plan.
 
-The module needs the processor and the configuration of a checkpoint, but not its weights, so another process can
-prepare clips ahead.
+This module needs the processor and the configuration of a checkpoint, but not its weights. A worker process can
+therefore prepare clips ahead.
 """
 
 import math
@@ -26,7 +26,7 @@ from reprise.models.thoughts import has_open_thought
 
 VIDEO, IMAGES = "video", "images"
 PROCESSOR_PREFIXES = {VIDEO: "video", IMAGES: "image"}
-"""how frames are passed -> the type of their message parts in a chat template"""
+"""frame mode -> prefix of the processor's attributes, which is also the type of message parts in a chat template"""
 TOKEN_TYPE_INPUTS = ("mm_token_type_ids", "token_type_ids")
 TEXT_INPUTS = ("input_ids", "attention_mask", *TOKEN_TYPE_INPUTS)
 PROBE_SYSTEM, PROBE_PROMPT = "The system text.", "The question."
@@ -37,22 +37,22 @@ PLACEHOLDER_TOKEN_KEYS = ("image_token_id", "video_token_id", "image_token_index
 class ClipInputs:
     """The inputs for a clip, prepared once for all questions about it; without frames in a text-only run."""
 
-    frames: int = 0
-    """number of frames in the plan, all of them verified in the processor's output"""
+    frame_count: int = 0
+    """number of frames in the plan; the processor's output was verified to contain all of them"""
     tensors: Mapping[str, Any] = field(default_factory=dict)
-    """model inputs other than a question's tokens"""
+    """model inputs apart from the tokens of a question"""
     replacements: tuple[str, ...] = ()
-    """text that replaces the marker of the video, or of each image, in a question"""
+    """texts that replace the marker of the video, or of each image, in a question"""
     placeholder_count: int = 0
     """number of tokens of a question that the clip's embeddings replace"""
     token_type_inputs: tuple[str, ...] = ()
-    """names of the inputs that tell for each token whether it is a placeholder"""
+    """names of the inputs that mark which tokens are placeholders"""
     footage: Footage | None = None
     """the frames, for a processor that cannot prepare a clip separately from a question"""
 
 
 class ChatTemplate:
-    """A checkpoint's chat template, which renders questions. It logs once what the template does not support."""
+    """A checkpoint's chat template, which renders questions; a missing system text is logged once."""
 
     def __init__(self, processor: Any, arguments: Mapping[str, Any]) -> None:
         self._processor, self._arguments = processor, dict(arguments)
@@ -66,21 +66,21 @@ class ChatTemplate:
                 "a revision whose template works."
             ) from error
         count = self.count_occurrences(PROBE_SYSTEM, PROBE_SYSTEM)
-        self._prints_system = count == 1
+        self._has_system = count == 1
         if count != 1:
             log.info(f"the chat template prints the system text {count} times; it is put before the question instead")
 
     def render(self, system: str, prompt: str, visuals: Sequence[str] = ()) -> str:
         """Return the text that the model reads: `visuals`, such as `video` or several times `image`, then the question.
 
-        If the template prints the system text twice or not at all, the text is put before the question instead.
+        If the template does not print the system text exactly once, the text is put before the question.
         """
-        if system and not self._prints_system:
+        if system and not self._has_system:
             system, prompt = "", f"{system}\n\n{prompt}"
         return self._render(system, prompt, visuals)
 
     def count_occurrences(self, text: str, system: str = "", visuals: Sequence[str] = ()) -> int:
-        """Return how often a text occurs in a rendered question; 0 if the template rejects the parts."""
+        """Return how often a text occurs in a rendered question; 0 if the template rejects the message."""
         try:
             return self._render(system, PROBE_PROMPT, visuals).count(text)
         except Exception:  # a template's code may raise any error
@@ -96,7 +96,7 @@ class ChatTemplate:
 
 
 class ClipProcessor:
-    """Prepares clips, and each question about a clip, with the processor of a checkpoint."""
+    """Prepare clips, and questions about them, with the processor of a checkpoint."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._settings = settings = TransformersSettings.model_validate(spec.settings)
@@ -113,15 +113,17 @@ class ClipProcessor:
 
     @cached_property
     def frame_mode(self) -> str:
-        """Return how frames are passed to the model, as in the settings.
+        """Return whether frames are passed to the model as a `video` or as `images`.
 
-        By default they are a video if the checkpoint supports it, else images.
+        The default is a video if the checkpoint supports it, else images.
         """
         setting = self._settings.frames
-        for mode in ([setting] if setting else PROCESSOR_PREFIXES) if self._placeholders else ():
-            kind, visuals = PROCESSOR_PREFIXES[mode], [PROCESSOR_PREFIXES[mode]] * (1 if mode == VIDEO else 2)
-            token = getattr(self.processor, f"{kind}_token", None)
-            has_processor = getattr(self.processor, f"{kind}_processor", None) is not None
+        candidate_modes = [setting] if setting else list(PROCESSOR_PREFIXES)
+        for mode in candidate_modes if self._placeholders else ():
+            prefix = PROCESSOR_PREFIXES[mode]
+            visuals = [prefix] * (1 if mode == VIDEO else 2)
+            token = getattr(self.processor, f"{prefix}_token", None)
+            has_processor = getattr(self.processor, f"{prefix}_processor", None) is not None
             if has_processor and token and self._template.count_occurrences(token, visuals=visuals) == len(visuals):
                 return mode
         modes = f"frames as {setting}" if setting else "frames, neither as a video nor as images"
@@ -133,24 +135,24 @@ class ClipProcessor:
 
     @cached_property
     def _is_separable(self) -> bool:
-        """Return whether a clip can be prepared without a question, as with nearly all of the library's processors."""
+        """Return whether a clip can be prepared without a question, as nearly all processors of transformers allow."""
         name = f"replace_{PROCESSOR_PREFIXES[self.frame_mode]}_token"
         return getattr(type(self.processor), name) is not getattr(ProcessorMixin, name)
 
     # --- a clip --------------------------------------------------------------------------------------------------
 
     def prepare(self, footage: Footage | None) -> ClipInputs:
-        """Return a clip's inputs; raise an AnswerError if the processor's output lacks frames of the plan."""
+        """Return a clip's inputs; raise an AnswerError if the processor's output does not contain all frames."""
         if footage is None or not len(footage.frames):
             return ClipInputs()
-        text = self._text("", "", len(footage.frames))
+        text = self._render_text("", "", len(footage.frames))
         output = self._process(
             text, footage, **({"return_text_replacement_offsets": True} if self._is_separable else {})
         )
         self._check_pictures(output, footage)
         offsets = output.pop("text_replacement_offsets", [[]])[0]
         inputs = ClipInputs(
-            frames=len(footage.frames),
+            frame_count=len(footage.frames),
             tensors={
                 name: torch.as_tensor(value) for name, value in output.items() if name not in self._question_inputs
             },
@@ -168,17 +170,19 @@ class ClipProcessor:
     def _question_inputs(self) -> frozenset[str]:
         """Return the names of the inputs that belong to a question.
 
-        They are the inputs that differ when the processor gets the same frames with a short and a long question.
+        They are the inputs that differ between a short and a long question about the same frames.
         """
-        black = self._black_footage(1)
-        short, long = (self._process(self._text("", prompt, 1), black) for prompt in ("", "A question. " * 8))
+        black_footage = self._black_footage(1)
+        short, long = (
+            self._process(self._render_text("", prompt, 1), black_footage) for prompt in ("", "A question. " * 8)
+        )
         common = short.keys() & long.keys()
         constant = {name for name in common if torch.equal(torch.as_tensor(short[name]), torch.as_tensor(long[name]))}
         return frozenset((short.keys() | long.keys()) - constant)
 
     @staticmethod
-    def _black_footage(frames: int) -> Footage:
-        return Footage(np.zeros((frames, 64, 64, 3), np.uint8), tuple(range(frames)), 1.0, frames)
+    def _black_footage(frame_count: int) -> Footage:
+        return Footage(np.zeros((frame_count, 64, 64, 3), np.uint8), tuple(range(frame_count)), 1.0, frame_count)
 
     def _process(self, text: str, footage: Footage, **options: Any) -> dict[str, Any]:
         images = {"images": [Image.fromarray(frame) for frame in footage.frames]}
@@ -188,10 +192,10 @@ class ClipProcessor:
         )
 
     def _padded_video_arguments(self, footage: Footage) -> dict[str, Any]:
-        """Return arguments that pass the sampled frames with their own times.
+        """Return arguments that pass the planned frames with their times, instead of the checkpoint's own sampling.
 
-        They override the checkpoint's sampling. A class that merges several frames rejects fewer, so these are padded
-        with the last frame, as the classes themselves pad an odd number.
+        A processor that merges several frames into one picture rejects fewer frames than that. Such a clip is padded
+        with its last frame, in the same way as processors pad an odd number of frames.
         """
         last = len(footage.frames) - 1
         if last + 1 < self._frames_per_picture:
@@ -202,8 +206,8 @@ class ClipProcessor:
         return self._video_arguments(footage)
 
     def _video_arguments(self, footage: Footage) -> dict[str, Any]:
-        # The metadata tells where the frames are in their clip. Without it, processors assume 24 frames per second, and
-        # models with temporal positions compress the clip.
+        # The metadata contains the times of the frames. Without it, processors assume 24 frames per second, and models
+        # with temporal positions would see a faster clip.
         metadata = {
             "total_num_frames": footage.total_frames,
             "fps": footage.fps,
@@ -222,39 +226,41 @@ class ClipProcessor:
 
     @cached_property
     def _frames_per_picture(self) -> int:
-        """Return how many frames the model merges into one picture.
+        """Return the number of frames that the processor merges into one picture.
 
-        The number that a class states may also be the length of its segments, so it is measured.
+        The number is measured, because the `temporal_patch_size` of some classes has another meaning.
         """
-        stated = self._temporal_patch_size
-        if stated == 1:
+        stated_count = self._temporal_patch_size
+        if stated_count == 1:
             return 1
-        return stated // count_pictures(
-            self._video_processor(**self._video_arguments(self._black_footage(stated)), return_tensors="pt")
+        return stated_count // count_pictures(
+            self._video_processor(**self._video_arguments(self._black_footage(stated_count)), return_tensors="pt")
         )
 
     def _check_pictures(self, output: Mapping[str, Any], footage: Footage) -> None:
-        """Check that the processed pictures are those of the frames: as many for each frame as for a single one."""
-        frames, frames_per_picture = len(footage.frames), self._frames_per_picture
-        expected = -(-frames // frames_per_picture)
+        """Check that the processor made as many pictures per frame as it makes of a single frame."""
+        frame_count, frames_per_picture = len(footage.frames), self._frames_per_picture
+        expected_count = -(-frame_count // frames_per_picture)
         if self.frame_mode == IMAGES or get_picture_sizes(output) is not None:
-            single = footage._replace(frames=footage.frames[:1], frame_indices=footage.frame_indices[:1])
-            expected *= count_pictures(self._process(self._text("", "", 1), single))
-        count = count_pictures(output)
-        # If the model itself merges several pictures, its processor may pad them with the last one.
-        padded = (
-            -(-expected // self._temporal_patch_size) * self._temporal_patch_size
+            one_frame_footage = footage._replace(frames=footage.frames[:1], frame_indices=footage.frame_indices[:1])
+            expected_count *= count_pictures(self._process(self._render_text("", "", 1), one_frame_footage))
+        picture_count = count_pictures(output)
+        # If the model itself merges several pictures, its processor may repeat the last one to complete a group.
+        padded_count = (
+            -(-expected_count // self._temporal_patch_size) * self._temporal_patch_size
             if frames_per_picture == 1
-            else expected
+            else expected_count
         )
-        if count not in (expected, padded) or count == 0 or self._count_placeholders(output["input_ids"]) == 0:
+        has_all_pictures = picture_count in (expected_count, padded_count) and picture_count > 0
+        if not has_all_pictures or self._count_placeholders(output["input_ids"]) == 0:
             raise AnswerError(
                 "not_shown",
-                f"{frames} frames are {expected} pictures, but {type(self.processor).__name__} returned {count}",
+                f"{frame_count} frames are {expected_count} pictures, but {type(self.processor).__name__} returned "
+                f"{picture_count}",
             )
 
     def find_clip_end(self, ids: Any) -> int:
-        """Return the number of tokens of a question up to and including the last placeholder of the clip."""
+        """Return the number of tokens up to and including the clip's last placeholder."""
         positions = torch.isin(ids[0], torch.tensor(self._placeholders)).nonzero()
         return int(positions[-1]) + 1 if len(positions) else 0
 
@@ -264,8 +270,8 @@ class ClipProcessor:
     # --- a question ----------------------------------------------------------------------------------------------
 
     def build_question_inputs(self, request: Request, clip: ClipInputs) -> dict[str, Any]:
-        """Return the model inputs for a question: its tokens and, if they are not in `clip`, the frames."""
-        text = self._text(request.system, request.prompt, clip.frames)
+        """Return the model inputs for a question: its tokens, and the frames unless `clip` contains their inputs."""
+        text = self._render_text(request.system, request.prompt, clip.frame_count)
         inputs = self._tokenize(text, clip) if clip.footage is None else self._process(text, clip.footage)
         placeholders, length = self._count_placeholders(inputs["input_ids"]), int(inputs["input_ids"].shape[1])
         if placeholders != clip.placeholder_count:
@@ -277,22 +283,20 @@ class ClipProcessor:
         return inputs
 
     def resolve_max_tokens(self, request: Request) -> int:
-        """Return the maximum number of new tokens; 0 if the answer is the first token's probabilities."""
-        return 0 if request.ask == "score" else self._settings.max_tokens or request.max_tokens
+        """Return the maximum number of new tokens; 0 if the answer consists of the first token's probabilities."""
+        return 0 if request.request_type == "score" else self._settings.max_tokens or request.max_tokens
 
-    def _text(self, system: str, prompt: str, frames: int) -> str:
-        if frames == 0:
+    def _render_text(self, system: str, prompt: str, frame_count: int) -> str:
+        if frame_count == 0:
             return self._template.render(system, prompt)
-        return self._template.render(system, prompt, ["video"] if self.frame_mode == VIDEO else ["image"] * frames)
+        return self._template.render(system, prompt, ["video"] if self.frame_mode == VIDEO else ["image"] * frame_count)
 
     def _tokenize(self, text: str, clip: ClipInputs) -> dict[str, Any]:
-        """Tokenize a text as the processor's own call does, with the clip's parts in place of their markers."""
-        if not clip.frames:
+        """Tokenize a text like the processor itself, after replacing the markers of the clip."""
+        if not clip.frame_count:
             return dict(self.processor(text=[text], return_tensors="pt", **self._special_tokens(text)))
-        marker, expected = (
-            getattr(self.processor, f"{PROCESSOR_PREFIXES[self.frame_mode]}_token"),
-            len(clip.replacements),
-        )
+        marker = getattr(self.processor, f"{PROCESSOR_PREFIXES[self.frame_mode]}_token")
+        expected = len(clip.replacements)
         if text.count(marker) != expected:
             raise AnswerError(
                 "not_shown", f"the prompt has {text.count(marker)} markers {marker} instead of {expected}"
@@ -312,14 +316,14 @@ class ClipProcessor:
         return {name: torch.as_tensor(value) for name, value in inputs.items()}
 
     def _special_tokens(self, text: str) -> dict[str, bool]:
-        """Return options that add the first special token, unless the chat template has already written it."""
+        """Return tokenizer options that prevent a second first token if the chat template has written one."""
         bos_token = self.processor.tokenizer.bos_token
         return {"add_special_tokens": False} if bos_token and text.startswith(bos_token) else {}
 
 
-# --- pixels --------
+# --- pixels --------------------------------------------------------------------------------------------------------
 
-# Class of a video processor -> whether its minimum and its maximum of pixels count all frames together, or one frame.
+# Class of a video processor -> whether its minimum, and whether its maximum of pixels, applies to all frames together.
 PIXEL_LIMIT_SCOPES = {
     "Qwen2VLVideoProcessor": (False, False),
     "VideoLlama3VideoProcessor": (False, True),
@@ -329,26 +333,26 @@ PIXEL_LIMIT_SCOPES = {
 }
 
 
-def build_size_arguments(settings: TransformersSettings, video_processor: Any, frames: int) -> dict[str, Any]:
+def build_size_arguments(settings: TransformersSettings, video_processor: Any, frame_count: int) -> dict[str, Any]:
     """Return arguments that limit the pixels of a clip; raise a UserError if the processor would ignore them."""
     options: dict[str, Any] = {}
     if getattr(video_processor, "cap_pixels_per_frame", False) is None:
-        options["cap_pixels_per_frame"] = False  # the default will change in a later version
+        options["cap_pixels_per_frame"] = False  # a later version of transformers will change the default
     limits = [name for name in ("min_pixels", "max_pixels", "total_pixels") if getattr(settings, name) is not None]
-    kind = type(video_processor).__name__
+    processor_class = type(video_processor).__name__
     if not limits:
         return options
-    if kind not in PIXEL_LIMIT_SCOPES:
-        reason = f"{kind} has a fixed size" if video_processor is not None else "it receives images"
+    if processor_class not in PIXEL_LIMIT_SCOPES:
+        reason = f"{processor_class} has a fixed size" if video_processor is not None else "it receives images"
         raise UserError(
             f"settings.{limits[0]}: this model has no pixel limits: {reason}. Remove {', '.join(limits)} from its file."
         )
-    default_size, (is_min_total, is_max_total) = video_processor.size, PIXEL_LIMIT_SCOPES[kind]
-    min_pixels = settings.min_pixels and settings.min_pixels * (frames if is_min_total else 1)
+    default_size, (is_min_total, is_max_total) = video_processor.size, PIXEL_LIMIT_SCOPES[processor_class]
+    min_pixels = settings.min_pixels and settings.min_pixels * (frame_count if is_min_total else 1)
     max_pixels = settings.max_pixels
     if settings.total_pixels is not None and max_pixels is not None and settings.min_pixels is not None:
-        max_pixels = int(max(min(max_pixels, settings.total_pixels / frames * 2), int(settings.min_pixels * 1.05)))
-    max_pixels = max_pixels and max_pixels * (frames if is_max_total else 1)
+        max_pixels = int(max(min(max_pixels, settings.total_pixels / frame_count * 2), int(settings.min_pixels * 1.05)))
+    max_pixels = max_pixels and max_pixels * (frame_count if is_max_total else 1)
     size = {
         "shortest_edge": min_pixels or default_size["shortest_edge"],
         "longest_edge": max_pixels or default_size["longest_edge"],
@@ -357,7 +361,7 @@ def build_size_arguments(settings: TransformersSettings, video_processor: Any, f
 
 
 def count_pictures(output: Mapping[str, Any]) -> int:
-    """Return how many pictures a processor made of frames; 0 if it made none, or fewer or more than it states."""
+    """Return the number of pictures that a processor made of frames; 0 if its output is inconsistent."""
     pixels = output.get("pixel_values_videos", output.get("pixel_values"))
     if pixels is None:
         return 0
@@ -373,5 +377,5 @@ def count_pictures(output: Mapping[str, Any]) -> int:
 
 
 def get_picture_sizes(output: Mapping[str, Any]) -> Any:
-    """Return the sizes of pictures that a processor put side by side; some may be parts of a frame."""
+    """Return the sizes of pictures that a processor concatenated; a picture may be a part of a frame."""
     return output.get("target_sizes_videos", output.get("target_sizes"))

@@ -1,4 +1,4 @@
-"""Model inputs for a clip and its questions, prepared without the model and in any process."""
+"""Prepare the model inputs for a clip and its questions, in any process and without the model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,26 +15,26 @@ from reprise.models.base import Answer, AnswerError, ClipFrames, ModelSpec, Requ
 from reprise.models.local.clip_inputs import TEXT_INPUTS, ClipInputs, ClipProcessor
 from reprise.models.local.frames_preparer import read_clip_footage
 
-# Texts that may follow the constant start of a prompt. Tokens that are the same before all of these are the same before
-# any text.
+# Texts that may follow the constant start of a prompt. Tokens of the start that are the same before all of these texts
+# are assumed to be the same before any text.
 CONTINUATIONS = ("a", "A", "1", " a", "\n", ".", '"', "(", "é", "中")
 
 
 class QuestionTokens(NamedTuple):
-    """A question's tokens, and the length of the beginning that all questions of its run about this clip share."""
+    """A question's tokens, and the number of first tokens that all questions of the run about this clip share."""
 
     tensors: dict[str, Any]
     shared_length: int
 
     @property
     def shared_prefix(self) -> bytes:
-        """Return the shared tokens as one comparable value."""
+        """Return the shared tokens as bytes, for comparison."""
         return bytes(self.tensors["input_ids"][0, : self.shared_length].tobytes())
 
 
 @dataclass(frozen=True)
 class PreparedQuestions:
-    """A clip and the questions about it; a question that cannot be sent is represented by its failure."""
+    """The inputs of a clip and of the questions about it, with the failure of each question that cannot be sent."""
 
     clip: ClipInputs
     questions: Mapping[Request, QuestionTokens | Answer]
@@ -48,7 +48,7 @@ class ClipPreparer:
     def __init__(self, spec: ModelSpec) -> None:
         self.processor = ClipProcessor(spec)
         self.prompt_start = spec.prompt_start
-        self._constant: dict[tuple[str, str], Sequence[int]] = {}
+        self._constant_tokens: dict[tuple[str, str], Sequence[int]] = {}
 
     def read(self, clip: ClipFrames) -> Footage | None:
         """Return the frames that a clip's plan selects; None in a text-only run."""
@@ -56,11 +56,13 @@ class ClipPreparer:
 
     def prepare(self, clip: ClipFrames, frames: Footage | None, requests: Sequence[Request]) -> PreparedQuestions:
         inputs = self.processor.prepare(frames)
-        questions = {request: self._question(request, inputs) for request in requests}
+        questions = {request: self._prepare_question(request, inputs) for request in requests}
         tensors = convert_to_arrays(inputs.tensors)
         if inputs.footage is not None:
-            # A processor that cannot prepare a clip on its own processes it for each question: keep one copy.
-            for tokens in (question for question in questions.values() if isinstance(question, QuestionTokens)):
+            # The processor has processed the clip again for each question, so only one copy is kept.
+            for tokens in questions.values():
+                if not isinstance(tokens, QuestionTokens):
+                    continue
                 for name in tokens.tensors.keys() - set(TEXT_INPUTS):
                     array = tokens.tensors[name]
                     if np.array_equal(tensors.setdefault(name, array), array):
@@ -69,10 +71,12 @@ class ClipPreparer:
             replace(inputs, tensors=tensors, footage=None), questions, clip.question_count or len(requests)
         )
 
-    def _question(self, request: Request, clip: ClipInputs) -> QuestionTokens | Answer:
+    def _prepare_question(self, request: Request, clip: ClipInputs) -> QuestionTokens | Answer:
         try:
             inputs = self.processor.build_question_inputs(request, clip)
-            return QuestionTokens(convert_to_arrays(inputs), self._shared(request, clip, inputs["input_ids"]))
+            return QuestionTokens(
+                convert_to_arrays(inputs), self._count_shared_tokens(request, clip, inputs["input_ids"])
+            )
         except AnswerError as error:
             return Answer(error=error.status, message=error.message)
         except (UserError, MemoryError):
@@ -80,35 +84,35 @@ class ClipPreparer:
         except Exception as error:  # any error of a library fails this question only
             return Answer(error="failed", message=f"{type(error).__name__}: {error}")
 
-    def _shared(self, request: Request, clip: ClipInputs, ids: Any) -> int:
-        """Return how many tokens all questions of the run begin with.
+    def _count_shared_tokens(self, request: Request, clip: ClipInputs, ids: Any) -> int:
+        """Return the number of first tokens that all questions of the run share.
 
-        These are the tokens up to the end of the clip and the constant ones after it.
+        These are the tokens up to the end of the clip, and the constant tokens after the clip.
         """
         end = self.processor.find_clip_end(ids)
         if end == 0 or clip.footage is not None:
             return 0
         start = self.prompt_start if request.prompt.startswith(self.prompt_start) else ""
-        constant = self._constant.get((request.system, start), [])
-        # The text after a clip may depend on its last frame.
+        constant = self._constant_tokens.get((request.system, start), [])
+        # The cached tokens may not match this clip, because the template's text after a clip may depend on its frames.
         if not constant or not _continues_with(ids, end, constant):
             endings = []
             for text in CONTINUATIONS:
-                probe = self.processor.build_question_inputs(replace(request, prompt=start + text, ask="score"), clip)[
-                    "input_ids"
-                ]
+                probe = self.processor.build_question_inputs(
+                    replace(request, prompt=start + text, request_type="score"), clip
+                )["input_ids"]
                 endings.append(probe[0, self.processor.find_clip_end(probe) :].tolist())
-            constant = self._constant[request.system, start] = commonprefix(endings)  # noqa: RUF071  tokens
+            constant = self._constant_tokens[request.system, start] = commonprefix(endings)  # noqa: RUF071  tokens
         return end + len(constant) if _continues_with(ids, end, constant) else end
 
 
 def _continues_with(ids: Any, end: int, constant: Sequence[int]) -> bool:
-    """Return whether these tokens come next and are followed by others."""
+    """Return whether the constant tokens begin at `end` and are followed by other tokens."""
     return bool(ids.shape[1] > end + len(constant) and ids[0, end : end + len(constant)].tolist() == constant)
 
 
 def convert_to_arrays(tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Return tensors as arrays, which can pass between processes through shared memory."""
+    """Convert tensors to arrays, which can pass between processes through shared memory."""
     arrays = dict(tensors)
     for name, value in tensors.items():
         if isinstance(value, torch.Tensor):  # numpy has no bfloat16; its type is restored before the model runs

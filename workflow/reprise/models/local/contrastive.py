@@ -1,6 +1,6 @@
-"""Adapter for dual encoders, which give one similarity of each caption to a clip's frames.
+"""Query dual encoders, which compute the similarity of each caption to a clip's frames.
 
-Checkpoints in open_clip's layout, which is also OpenAI's, are converted into the CLIP of transformers weight by weight.
+Checkpoints in the layout of open_clip and OpenAI are converted weight by weight into the CLIP of transformers.
 """
 
 import json
@@ -49,8 +49,8 @@ class ContrastiveAdapter:
         self.preparer = FramesPreparer(spec)
         self._encoder = load_encoder(spec)
 
-    def begin(self, spec: ModelSpec) -> None:
-        """Do nothing, since the adapter does not depend on the run."""
+    def begin_run(self, spec: ModelSpec) -> None:
+        """Do nothing, because the adapter does not depend on the run."""
 
     def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         return self.answers_about(PreparedClip(self.preparer.read(clip), {}), requests)
@@ -63,19 +63,19 @@ class ContrastiveAdapter:
         for request in requests:
             yield answer_or_error(partial(self._answer, request, encoded_clip, len(frames)))
 
-    def _answer(self, request: Request, encoded_clip: Any, frames: int) -> Answer:
+    def _answer(self, request: Request, encoded_clip: Any, frame_count: int) -> Answer:
         similarity, tokens = self._encoder.compute_similarity(encoded_clip, request.prompt)
-        return Answer(scores=(similarity,), frames_shown=frames, tokens_in=tokens)
+        return Answer(scores=(similarity,), frames_shown=frame_count, tokens_in=tokens)
 
 
 class MeanPoolingEncoder:
-    """CLIP and SigLIP: the cosine of the caption's feature and the mean of the frames' features.
+    """CLIP and SigLIP, whose similarity is the cosine of the caption's feature and the mean of the frames' features.
 
-    As in VELOCITI's code, the features are averaged without normalisation and the mean is scaled to unit length.
+    As in VELOCITI's code, features are averaged without normalisation, and the mean is scaled to unit length.
     """
 
-    def __init__(self, model: Any, images: Any, tokenizer: Any) -> None:
-        self.model, self._images, self._tokenizer = model, images, tokenizer
+    def __init__(self, model: Any, image_processor: Any, tokenizer: Any) -> None:
+        self.model, self._image_processor, self._tokenizer = model, image_processor, tokenizer
 
     def encode_clip(self, frames: "np.ndarray") -> Any:
         features = [
@@ -84,14 +84,14 @@ class MeanPoolingEncoder:
         ]
         return _normalize(torch.cat(features).double().mean(0))
 
-    def compute_similarity(self, clip: Any, caption: str) -> tuple[float, int]:
+    def compute_similarity(self, encoded_clip: Any, caption: str) -> tuple[float, int]:
         """Return the similarity of a caption to a clip, and the number of its tokens."""
         ids = self.tokenize(caption)
         feature = self.model.get_text_features(input_ids=ids).pooler_output[0]
-        return (clip @ _normalize(feature.double())).item(), int(ids.shape[1])
+        return (encoded_clip @ _normalize(feature.double())).item(), int(ids.shape[1])
 
     def preprocess(self, frames: "np.ndarray") -> Any:
-        pixels = self._images(list(frames), return_tensors="pt")["pixel_values"]
+        pixels = self._image_processor(list(frames), return_tensors="pt")["pixel_values"]
         return pixels.reshape(len(frames), *pixels.shape[-3:]).to(self.model.device, self.model.dtype)
 
     def tokenize(self, caption: str) -> Any:
@@ -106,26 +106,26 @@ class MeanPoolingEncoder:
 
 
 class XClipEncoder(MeanPoolingEncoder):
-    """X-CLIP: a fixed number of frames that attend to one another, and captions conditioned on the clip.
+    """X-CLIP, which encodes a fixed number of frames together and conditions captions on the clip.
 
-    It calls the parts of the model's own forward pass, so that a clip is encoded once; the similarity is the model's
-    logit.
+    The class calls the parts of the model's forward pass separately, in order to encode a clip only once. The
+    similarity is the model's logit.
     """
 
     def encode_clip(self, frames: "np.ndarray") -> Any:
-        model, expected = self.model, int(self.model.config.vision_config.num_frames)
-        if len(frames) != expected:
+        model, expected_count = self.model, int(self.model.config.vision_config.num_frames)
+        if len(frames) != expected_count:
             raise UserError(
-                f"this X-CLIP takes {expected} frames, but the run's sampling selects {len(frames)}. "
-                f"Use a sampling of {expected} frames."
+                f"this X-CLIP takes {expected_count} frames, but the run's sampling selects {len(frames)}. "
+                f"Use a sampling of {expected_count} frames."
             )
         vision = model.vision_model(pixel_values=self.preprocess(frames))
         feature = model.mit(model.visual_projection(vision[1])[None])[1]
         patches = model.prompts_visual_layernorm(vision[0][:, 1:]) @ model.prompts_visual_projection
         return _normalize(feature[0].double()), patches.mean(0, keepdim=True)
 
-    def compute_similarity(self, clip: Any, caption: str) -> tuple[float, int]:
-        (feature, patches), model, ids = clip, self.model, self.tokenize(caption)
+    def compute_similarity(self, encoded_clip: Any, caption: str) -> tuple[float, int]:
+        (feature, patches), model, ids = encoded_clip, self.model, self.tokenize(caption)
         text = model.get_text_features(input_ids=ids).pooler_output[None]
         text = text + model.prompts_generator(text, patches)
         logit = model.logit_scale.exp().double() * (feature @ _normalize(text[0, 0].double()))
@@ -140,10 +140,10 @@ ENCODERS = {"clip": MeanPoolingEncoder, "siglip": MeanPoolingEncoder, "xclip": X
 
 
 def load_encoder(spec: ModelSpec) -> MeanPoolingEncoder:
-    """Load the encoder of a folder, with the class that its configuration names."""
-    if (spec.weights / OPEN_CLIP_CONFIG).is_file():
-        plan_device_map(spec)  # check that it fits and that no file is truncated
-        model, images = load_open_clip(spec.weights, spec.device)
+    """Load the encoder of a checkpoint, with the class for its model type."""
+    if (spec.weights_folder / OPEN_CLIP_CONFIG).is_file():
+        plan_device_map(spec)  # raises a UserError if the model does not fit or a file is truncated
+        model, image_processor = load_open_clip(spec.weights_folder, spec.device)
         model = model.to(dtype=resolve_dtype(spec)).eval()
         model.set_attn_implementation(spec.attention)
     else:
@@ -155,8 +155,8 @@ def load_encoder(spec: ModelSpec) -> MeanPoolingEncoder:
             )
         model = load_model(AutoModel, spec)
         # PIL resizes, as in the papers' scripts.
-        images = load_part(AutoImageProcessor, spec, backend="pil")
-    return ENCODERS[model.config.model_type](model, images, load_part(AutoTokenizer, spec))
+        image_processor = load_part(AutoImageProcessor, spec, backend="pil")
+    return ENCODERS[model.config.model_type](model, image_processor, load_part(AutoTokenizer, spec))
 
 
 # --- open_clip's layout --------------------------------------------------------------------------------------------
@@ -195,85 +195,87 @@ TRANSPOSED_WEIGHTS = {"visual.proj", "text_projection"}
 
 
 def load_open_clip(folder: Path, device: str) -> tuple[Any, Any]:
-    """Load open_clip weights into the CLIP of transformers on their device; return it with its image processor."""
-    stored = json.loads((folder / OPEN_CLIP_CONFIG).read_text(encoding="utf-8"))
-    config = build_clip_config(stored["model_cfg"], folder / OPEN_CLIP_CONFIG)
+    """Load open_clip weights into the CLIP of transformers on a device; return the model and its image processor."""
+    stored_config = json.loads((folder / OPEN_CLIP_CONFIG).read_text(encoding="utf-8"))
+    config = build_clip_config(stored_config["model_cfg"], folder / OPEN_CLIP_CONFIG)
     with torch.device(device):
         model: Any = CLIPModel(config)
-    state = rename_weights(load_file(folder / OPEN_CLIP_WEIGHTS, device=device))
-    missing, unexpected = model.load_state_dict(state, strict=False)
+    weights = rename_weights(load_file(folder / OPEN_CLIP_WEIGHTS, device=device))
+    missing, unexpected = model.load_state_dict(weights, strict=False)
     if missing or unexpected:
         raise UserError(
             f"{folder / OPEN_CLIP_WEIGHTS}: not open_clip's layout of a CLIP: {len(missing)} weights are missing "
             f"({', '.join(missing[:3])}, ...), {len(unexpected)} are unknown ({', '.join(unexpected[:3])}, ...)."
         )
-    side = config.vision_config.image_size
-    preprocessing = stored.get("preprocess_cfg", {})
-    images = CLIPImageProcessorPil(
-        size={"shortest_edge": side},
-        crop_size={"height": side, "width": side},
+    image_size = config.vision_config.image_size
+    preprocessing = stored_config.get("preprocess_cfg", {})
+    image_processor = CLIPImageProcessorPil(
+        size={"shortest_edge": image_size},
+        crop_size={"height": image_size, "width": image_size},
         **{
             name: preprocessing[key]
             for name, key in (("image_mean", "mean"), ("image_std", "std"))
             if key in preprocessing
         },
     )
-    return model, images
+    return model, image_processor
 
 
-def build_clip_config(model_cfg: Mapping[str, Any], path: Path) -> Any:
-    """Return the CLIP configuration of transformers; raise a UserError that lists keys of any other architecture."""
+def build_clip_config(model_cfg: Mapping[str, Any], config_path: Path) -> Any:
+    """Convert open_clip's configuration to that of transformers; raise a UserError if a key is not supported."""
     vision, text = model_cfg["vision_cfg"], model_cfg["text_cfg"]
-    extra = {*set(model_cfg) - MODEL_KEYS, *set(vision) - VISION_KEYS, *set(text) - TEXT_KEYS}
-    if extra:
-        raise UserError(f"{path}: only plain CLIP towers are supported, found {', '.join(sorted(extra))}.")
-    act = "quick_gelu" if model_cfg.get("quick_gelu") else "gelu"
-    end = text["vocab_size"] - 1
+    unsupported_keys = {*set(model_cfg) - MODEL_KEYS, *set(vision) - VISION_KEYS, *set(text) - TEXT_KEYS}
+    if unsupported_keys:
+        raise UserError(
+            f"{config_path}: only plain CLIP towers are supported, found {', '.join(sorted(unsupported_keys))}."
+        )
+    activation = "quick_gelu" if model_cfg.get("quick_gelu") else "gelu"
+    end_token = text["vocab_size"] - 1
     return CLIPConfig(
         projection_dim=model_cfg["embed_dim"],
         vision_config={
-            **_tower_config(vision, vision["width"] // vision.get("head_width", 64), act),
+            **_build_tower_config(vision, vision["width"] // vision.get("head_width", 64), activation),
             "image_size": vision["image_size"],
             "patch_size": vision["patch_size"],
             "projection_dim": model_cfg["embed_dim"],
         },
         text_config={
-            **_tower_config(text, text["heads"], act),
+            **_build_tower_config(text, text["heads"], activation),
             "vocab_size": text["vocab_size"],
             "max_position_embeddings": text["context_length"],
             "projection_dim": model_cfg["embed_dim"],
-            # The feature of a text is that of its last token, which is the last of the vocabulary.
-            "eos_token_id": end,
-            "bos_token_id": end - 1,
-            "pad_token_id": end,
+            # The feature of a text is the feature of its end token, which is the last token of the vocabulary.
+            "eos_token_id": end_token,
+            "bos_token_id": end_token - 1,
+            "pad_token_id": end_token,
         },
     )
 
 
-def _tower_config(tower: Mapping[str, Any], heads: int, act: str) -> dict[str, Any]:
+def _build_tower_config(tower: Mapping[str, Any], head_count: int, activation: str) -> dict[str, Any]:
     return {
         "hidden_size": tower["width"],
         "intermediate_size": int(tower["width"] * tower.get("mlp_ratio", 4)),
         "num_hidden_layers": tower["layers"],
-        "num_attention_heads": heads,
-        "hidden_act": act,
+        "num_attention_heads": head_count,
+        "hidden_act": activation,
     }
 
 
-def rename_weights(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the weights under the names of transformers; other names stay, and the model rejects them."""
+def rename_weights(weights: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the weights under their names in transformers; unknown names are kept for the model to reject."""
     renamed: dict[str, Any] = {}
-    for name, tensor in state.items():
+    for name, tensor in weights.items():
         packed = PACKED_PROJECTION.fullmatch(name)
         if packed is not None:
             for letter, part in zip("qkv", tensor.chunk(3), strict=True):
-                renamed[_rename(f"{packed['layer']}.self_attn.{letter}_proj.{packed['part']}")] = part
+                renamed[_rename_weight(f"{packed['layer']}.self_attn.{letter}_proj.{packed['part']}")] = part
         else:
-            renamed[_rename(name)] = tensor.T if name in TRANSPOSED_WEIGHTS else tensor
+            renamed[_rename_weight(name)] = tensor.T if name in TRANSPOSED_WEIGHTS else tensor
     return renamed
 
 
-def _rename(name: str) -> str:
+def _rename_weight(name: str) -> str:
     for prefix, new_prefix in WEIGHT_PREFIXES:
         if name.startswith(prefix):
             name = new_prefix + name.removeprefix(prefix)

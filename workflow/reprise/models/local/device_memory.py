@@ -1,4 +1,4 @@
-"""The number of devices that a model needs, computed from the sizes of its weights and the free memory of devices."""
+"""Estimate the memory that a model needs, and choose devices whose free memory is sufficient."""
 
 import math
 import re
@@ -19,170 +19,184 @@ from reprise.models.local.weights import (
 )
 
 GB = 10**9
-# Besides weights, a device holds the key-value cache of a clip, once for the clip and once for a question (more copies
-# are made if there is room), the activations of the layers, and the memory of torch and the driver. The estimate uses
-# the shape of the model and the largest clip of the run as the model's processor prepares it. Without a clip it assumes
-# this many tokens, and at most half of the weights on a device and at most this allowance. If the shape of the model is
-# unknown, that upper limit is the estimate.
+# In addition to weights, a device needs memory for the key-value cache of a clip (one copy for the clip and one for a
+# question; more copies if there is memory), for the activations of a layer, and for torch and the driver. The estimate
+# uses the shape of the model and the run's largest clip, as the processor prepares it. Without a clip, the estimate
+# assumes DEFAULT_CLIP_TOKENS and has an upper limit: MAX_ALLOWANCE, or half of the weights on a device if that is less.
+# If the shape of the model is unknown, the estimate is that limit.
 MAX_ALLOWANCE = 8 * GB
 DEFAULT_CLIP_TOKENS, CACHE_COPIES, FIXED_OVERHEAD = 16_384, 2, GB
-# A multilayer perceptron holds three rows of its inner width at a time, and a layer holds six of its outer width.
+# Number of rows per token that are in memory at a time: of a perceptron's inner width, and of a layer's outer width.
 INNER_ROWS, OUTER_ROWS = 3, 6
-# Configuration keys for the width of a vision tower, and the default ratio of the inner to the outer layer width.
+# Configuration keys for the width of a vision tower, and the default ratio of the inner to the outer width.
 VISION_WIDTH_KEYS, MLP_RATIO = ("embed_dim", "hidden_size"), 4
-# Bytes of the number formats that a model's file or a checkpoint's configuration may name; then those in weight files.
+# Bytes per value of the number formats in model files and configurations, and the names of formats in weight files.
 DTYPE_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 FLOAT_DTYPES = {"F64", "F32", "BF16", "F16"}
 # Matches the name of a layer up to its number. The weights of a layer stay on one device.
 LAYER_PATTERN = re.compile(r".*?\.\d+(?=\.)")
-# Bytes per number of a matrix that is quantised on loading: nf4 stores one float32 for every 64 numbers.
+# Bytes per value of a matrix that is quantised on loading. nf4 stores one additional float32 for every 64 values.
 QUANTISED_BYTES = {"int8": 1.0, "nf4": 0.5 + 4 / 64}
 # Matches matrices that quantisation on loading does not change.
 UNQUANTISED_PATTERN = re.compile(r"embed|lm_head|shared|wte")
 
 
 class ClipSize(NamedTuple):
-    """The size of a clip as model input."""
+    """The size of the model inputs for a clip."""
 
-    tokens: int
-    """tokens of a prompt, including those of the clip"""
-    patches: int = 0
-    """patches of all frames, as the vision tower receives them"""
-    pixels: int = 0
-    """numbers in the arrays of all frames"""
+    token_count: int
+    """number of tokens of a prompt, including those of the clip"""
+    patch_count: int = 0
+    """number of patches of all frames that the vision tower receives"""
+    pixel_value_count: int = 0
+    """number of values in the pixel arrays of all frames"""
 
 
 class MemoryRequirement(NamedTuple):
-    """The bytes that a model needs on its devices, and those of the largest part that cannot be divided."""
+    """The memory that a model needs on its devices; its largest indivisible part must fit on one device."""
 
-    weights: int
-    largest_part: int
-    cache: int | None = None
+    weight_bytes: int
+    largest_part_bytes: int
+    cache_bytes: int | None = None
     """bytes of the key-value cache of a clip, if the configuration states the model's shape"""
-    activations: int = 0
+    activation_bytes: int = 0
     """bytes of the activations of one layer"""
     has_clip_size: bool = False
-    """whether the estimate is for a clip of the run, not an upper bound"""
+    """whether the estimate is for a clip of the run instead of an upper bound"""
 
     def compute_reserve(self, device_count: int) -> int:
-        """Return the bytes to leave free on each device if there are this many devices."""
-        limit = compute_max_reserve(self.weights // device_count)
-        if self.cache is None:
+        """Return the bytes that weights must leave free on each of this many devices."""
+        limit = compute_max_reserve(self.weight_bytes // device_count)
+        if self.cache_bytes is None:
             return limit
-        reserve = FIXED_OVERHEAD + CACHE_COPIES * self.cache // device_count + self.activations
+        reserve = FIXED_OVERHEAD + CACHE_COPIES * self.cache_bytes // device_count + self.activation_bytes
         return reserve if self.has_clip_size else min(limit, reserve)
 
 
 def estimate_memory(folder: Path, dtype: str, quantised: str | None, clip: ClipSize | None = None) -> MemoryRequirement:
-    """Return what a checkpoint needs in the number format that its model's file names.
+    """Return the memory that a checkpoint needs if it is loaded in a number format.
 
-    Without a number format the weights stay as stored. The memory for clips is included if the configuration states the
-    shape of the language model.
+    If `dtype` is no number format, weights keep their stored format. The result includes the memory for clips if the
+    configuration states the shape of the language model.
     """
     loaded_dtype = dtype if dtype in DTYPE_BYTES else read_checkpoint_dtype(folder)
     part_bytes = Counter[str]()
     for name, tensor in read_tensors(folder).items():
         layer = LAYER_PATTERN.match(name)
-        part_bytes[layer[0] if layer else name] += _tensor_bytes(name, tensor, loaded_dtype, quantised)
+        part_bytes[layer[0] if layer else name] += _compute_tensor_bytes(name, tensor, loaded_dtype, quantised)
     requirement = MemoryRequirement(part_bytes.total(), max(part_bytes.values(), default=0))
     text = read_text_config(folder)
     names = ("num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads", "max_position_embeddings")
-    shape = [value for name in names if isinstance(value := text.get(name), int) and value > 0]
-    if len(shape) < len(names):
+    shape_values = [value for name in names if isinstance(value := text.get(name), int) and value > 0]
+    if len(shape_values) < len(names):
         return requirement
-    layers, hidden, inner, heads, context = shape
-    head, width = text.get("head_dim") or hidden // heads, DTYPE_BYTES.get(loaded_dtype or "", 4)
-    tokens = min(context, DEFAULT_CLIP_TOKENS if clip is None else clip.tokens)
-    computed = tokens * (INNER_ROWS * inner + OUTER_ROWS * hidden) * width
+    layer_count, hidden_size, inner_size, head_count, context = shape_values
+    head_size, dtype_bytes = text.get("head_dim") or hidden_size // head_count, DTYPE_BYTES.get(loaded_dtype or "", 4)
+    tokens = min(context, DEFAULT_CLIP_TOKENS if clip is None else clip.token_count)
+    text_activations = tokens * (INNER_ROWS * inner_size + OUTER_ROWS * hidden_size) * dtype_bytes
     return requirement._replace(
-        cache=2 * tokens * layers * (text.get("num_key_value_heads") or heads) * head * width,
-        activations=computed if clip is None else max(computed, _vision_bytes(folder, clip, width)),
+        cache_bytes=2
+        * tokens
+        * layer_count
+        * (text.get("num_key_value_heads") or head_count)
+        * head_size
+        * dtype_bytes,
+        activation_bytes=text_activations
+        if clip is None
+        else max(text_activations, _compute_vision_bytes(folder, clip, dtype_bytes)),
         has_clip_size=clip is not None,
     )
 
 
-def _vision_bytes(folder: Path, clip: ClipSize, width: int) -> int:
-    """Return the bytes that a layer of the vision tower computes for all frames of a clip at once, and their pixels."""
+def _compute_vision_bytes(folder: Path, clip: ClipSize, dtype_bytes: int) -> int:
+    """Return the bytes of a vision layer's activations for all frames of a clip, plus the bytes of their pixels."""
     config = read_vision_config(folder)
-    hidden = next((config[name] for name in VISION_WIDTH_KEYS if isinstance(config.get(name), int)), 0)
-    inner = config.get("intermediate_size") or int(hidden * (config.get("mlp_ratio") or MLP_RATIO))
-    return (clip.patches * (INNER_ROWS * inner + OUTER_ROWS * hidden) + clip.pixels) * width
+    hidden_size = next((config[name] for name in VISION_WIDTH_KEYS if isinstance(config.get(name), int)), 0)
+    inner_size = config.get("intermediate_size") or int(hidden_size * (config.get("mlp_ratio") or MLP_RATIO))
+    return (
+        clip.patch_count * (INNER_ROWS * inner_size + OUTER_ROWS * hidden_size) + clip.pixel_value_count
+    ) * dtype_bytes
 
 
-def _tensor_bytes(name: str, tensor: TensorInfo, dtype: str | None, quantised: str | None) -> int:
+def _compute_tensor_bytes(name: str, tensor: TensorInfo, dtype: str | None, quantised: str | None) -> int:
     if tensor.dtype not in FLOAT_DTYPES or (quantised and quantised not in LOAD_TIME_METHODS):
-        return tensor.bytes
-    numbers = math.prod(tensor.shape)
+        return tensor.size_bytes
+    value_count = math.prod(tensor.shape)
     if quantised and len(tensor.shape) == 2 and not UNQUANTISED_PATTERN.search(name):
-        return int(numbers * QUANTISED_BYTES[quantised])
-    return numbers * DTYPE_BYTES[dtype] if dtype in DTYPE_BYTES else tensor.bytes
+        return int(value_count * QUANTISED_BYTES[quantised])
+    return value_count * DTYPE_BYTES[dtype] if dtype in DTYPE_BYTES else tensor.size_bytes
 
 
-def compute_max_reserve(weights: int) -> int:
-    """Return the upper limit of the memory to leave free on a device besides these weights."""
-    return min(weights // 2, MAX_ALLOWANCE)
+def compute_max_reserve(weight_bytes: int) -> int:
+    """Return the upper limit of the bytes to leave free on a device that holds these weights."""
+    return min(weight_bytes // 2, MAX_ALLOWANCE)
 
 
 def group_devices(
-    requirement: MemoryRequirement, names: Sequence[str], free: Sequence[int], model: str, group_size: int | None = None
+    requirement: MemoryRequirement,
+    device_names: Sequence[str],
+    free_bytes: Sequence[int],
+    model: str,
+    group_size: int | None = None,
 ) -> list[tuple[str, ...]]:
-    """Return devices by name, in groups that each hold a copy of a model, or in groups of `group_size`."""
+    """Divide devices into groups that each hold a copy of a model, or into groups of `group_size`."""
     if group_size is not None:
-        return [tuple(names[start : start + group_size]) for start in range(0, len(names), group_size)]
-    count = len(allocate_devices(requirement, free, model))
+        return [tuple(device_names[start : start + group_size]) for start in range(0, len(device_names), group_size)]
+    count = len(allocate_devices(requirement, free_bytes, model))
     groups = [
-        tuple(names[start : start + count])
-        for start in range(0, len(names) - count + 1, count)
-        if _rooms(requirement, free[start : start + count], requirement.compute_reserve(count)) is not None
+        tuple(device_names[start : start + count])
+        for start in range(0, len(device_names) - count + 1, count)
+        if _compute_capacities(requirement, free_bytes[start : start + count], requirement.compute_reserve(count))
+        is not None
     ]
-    return groups or [tuple(names)]
+    return groups or [tuple(device_names)]
 
 
 def allocate_devices(
-    requirement: MemoryRequirement, free: Sequence[int], model: str, min_devices: int = 1
+    requirement: MemoryRequirement, free_bytes: Sequence[int], model: str, min_devices: int = 1
 ) -> tuple[int, ...]:
-    """Return the bytes that weights may take on each of the fewest devices that hold a model with room for clips.
+    """Choose the fewest devices that hold a model and clips; return each device's capacity for weights in bytes.
 
-    Devices are taken from the first on. If a model may only just fit on all devices, it gets all of them. With several
-    devices, each but the last may leave as much unused as the largest part takes.
+    Devices are used in their order. A model that barely fits on all devices gets all of them. If there are several
+    devices, each one but the last may waste as many bytes as the largest part takes.
 
     Raises:
-        UserError: the model does not fit on all devices together.
+        UserError: If the model does not fit on all devices together.
     """
-    total = max(1, len(free))
-    reserve, floor = (
-        requirement.compute_reserve(total),
-        min(FIXED_OVERHEAD, compute_max_reserve(requirement.weights // total)),
-    )
-    sizes = " + ".join(f"{size / GB:.3g}" for size in free)
-    for count, device_reserve in [
-        *((count, requirement.compute_reserve(count)) for count in range(min(min_devices, total), total + 1)),
-        (total, floor),
-    ]:
-        rooms = _rooms(requirement, free[:count], device_reserve)
-        if rooms is None:
+    total_count = max(1, len(free_bytes))
+    reserve = requirement.compute_reserve(total_count)
+    min_reserve = min(FIXED_OVERHEAD, compute_max_reserve(requirement.weight_bytes // total_count))
+    sizes_text = " + ".join(f"{size / GB:.3g}" for size in free_bytes)
+    counts = range(min(min_devices, total_count), total_count + 1)
+    attempts = [(device_count, requirement.compute_reserve(device_count)) for device_count in counts]
+    for device_count, device_reserve in [*attempts, (total_count, min_reserve)]:
+        capacities = _compute_capacities(requirement, free_bytes[:device_count], device_reserve)
+        if capacities is None:
             continue
         if device_reserve < reserve:
             log.info(
-                f"{model}: its weights take {requirement.weights / GB:.3g} GB, and each device should have "
-                f"{reserve / GB:.3g} GB more; free: {sizes} GB. It is loaded anyway; requests that need more memory "
-                "fail as `out_of_memory`"
+                f"{model}: its weights take {requirement.weight_bytes / GB:.3g} GB, and each device should have "
+                f"{reserve / GB:.3g} GB more; free: {sizes_text} GB. It is loaded anyway; requests that need more "
+                "memory fail as `out_of_memory`"
             )
-        return rooms
+        return capacities
     raise UserError(
-        f"{model}: too little memory: its weights take {requirement.weights / GB:.3g} GB, and a device needs "
-        f"{floor / GB:.3g} GB more, better {reserve / GB:.3g} GB for clips and activations; free: {sizes} GB. Use more "
-        "or larger devices (`gpus` in the model's file), or smaller weights (`dtype`, `settings.quantised`)."
+        f"{model}: too little memory: its weights take {requirement.weight_bytes / GB:.3g} GB, and a device needs "
+        f"{min_reserve / GB:.3g} GB more, better {reserve / GB:.3g} GB for clips and activations; free: {sizes_text} "
+        "GB. Use more or larger devices (`gpus` in the model's file), or smaller weights (`dtype`, "
+        "`settings.quantised`)."
     )
 
 
-def allocate_all_devices(requirement: MemoryRequirement, free: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the bytes that weights may take on each of all devices with room for clips; None if that is too little."""
-    return _rooms(requirement, free, requirement.compute_reserve(len(free)))
+def allocate_all_devices(requirement: MemoryRequirement, free_bytes: Sequence[int]) -> tuple[int, ...] | None:
+    """Return each device's capacity for weights if all devices are used; None if a model and clips do not fit."""
+    return _compute_capacities(requirement, free_bytes, requirement.compute_reserve(len(free_bytes)))
 
 
-def _rooms(requirement: MemoryRequirement, free: Sequence[int], reserve: int) -> tuple[int, ...] | None:
-    """Return the bytes that weights may take on each device; None if the devices cannot hold the model together."""
-    rooms = tuple(max(0, size - reserve) for size in free)
-    is_enough = sum(rooms) >= requirement.weights + (len(free) - 1) * requirement.largest_part
-    return rooms if is_enough and min(rooms) >= requirement.largest_part else None
+def _compute_capacities(
+    requirement: MemoryRequirement, free_bytes: Sequence[int], reserve: int
+) -> tuple[int, ...] | None:
+    """Return each device's capacity for weights; None if the devices together cannot hold the model."""
+    capacities = tuple(max(0, size - reserve) for size in free_bytes)
+    is_enough = sum(capacities) >= requirement.weight_bytes + (len(free_bytes) - 1) * requirement.largest_part_bytes
+    return capacities if is_enough and min(capacities) >= requirement.largest_part_bytes else None

@@ -1,4 +1,4 @@
-"""Decoded frames for models that preprocess pictures themselves."""
+"""Decode frames for models that preprocess pictures themselves."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from reprise.models.base import ClipFrames, ModelSpec, Request
 
 
 def read_clip_footage(clip: ClipFrames) -> Footage:
-    """Return the pictures that a clip's plan selects: its frames with their times, or one grid of all frames."""
+    """Decode the pictures that a clip's plan selects: its frames with their times, or one grid of all frames."""
     assert clip.path is not None
     footage = read_footage(clip.path, clip.indices)
     footage = footage._replace(frame_indices=tuple(round(time_s * footage.fps) for time_s in clip.times_s))
@@ -19,7 +19,7 @@ def read_clip_footage(clip: ClipFrames) -> Footage:
 
 
 class FramesPreparer:
-    """A preparer that only decodes; it needs neither the model nor torch."""
+    """A preparer that only decodes frames, without the model or torch."""
 
     def __init__(self, spec: ModelSpec) -> None:
         del spec  # nothing to load

@@ -1,6 +1,6 @@
-"""The GPUs of this machine: list them, lock those that a job uses, and check that the build of torch supports them.
+"""List the GPUs of this machine, lock those that a job uses, and check that the build of torch supports them.
 
-Snakemake only counts GPUs, so a lock on each tells which ones other jobs are using. The module does not import torch.
+Snakemake only counts GPUs, so jobs lock each GPU that they use. This module does not import torch.
 """
 
 import os
@@ -20,7 +20,7 @@ from filelock import BaseFileLock, FileLock, Timeout
 
 from reprise.core.errors import UserError
 from reprise.core.log import log
-from reprise.core.plain import plain
+from reprise.core.plain import sanitize_line
 
 MIB = 2**20
 QUERY_FIELDS = ("index", "uuid", "memory.free", "memory.total", "driver_version", "compute_cap", "name")
@@ -32,8 +32,8 @@ QUERY_TIMEOUT_S = 60
 MIN_FREE_SHARE = 0.1
 MEMORY_STEP = 2 * 10**9
 POLL_S, LOG_INTERVAL_S = 5, 60
-# If all GPUs are full, one is taken anyway after this many checks. They take longer than an idle model of another
-# Snakemake may keep its GPU (`FOREIGN_IDLE_GRACE_S` in models/inference/resident.py).
+# If all GPUs are full, a full GPU is taken after this many checks. The checks take longer than the time for which an
+# idle model of another Snakemake may keep its GPU (`FOREIGN_IDLE_GRACE_S` in models/inference/resident.py).
 MAX_FULL_CHECKS = 5
 GUIDE_PATH = "docs/reference/gpus.md"
 
@@ -42,10 +42,9 @@ class Gpu(NamedTuple):
     """One GPU, or one MIG instance of a GPU. Properties that the driver does not report are None or empty."""
 
     name: str
-    """its name in CUDA_VISIBLE_DEVICES"""
+    """name of the GPU in CUDA_VISIBLE_DEVICES"""
     uuid: str = ""
     free_bytes: int | None = None
-    """bytes"""
     total_bytes: int | None = None
     driver_version: str = ""
     capability: tuple[int, int] | None = None
@@ -54,6 +53,7 @@ class Gpu(NamedTuple):
 
     @property
     def has_room(self) -> bool:
+        """Return whether enough memory is free, or its amount is unknown."""
         return (
             self.free_bytes is None or self.total_bytes is None or self.free_bytes >= MIN_FREE_SHARE * self.total_bytes
         )
@@ -66,13 +66,13 @@ class Gpu(NamedTuple):
 
 
 def list_gpus() -> list[Gpu]:
-    """List all GPUs by nvidia-smi; empty if there is no driver."""
+    """List all GPUs with nvidia-smi; empty if there is no driver."""
     gpus, _ = _query_gpus()
     return gpus
 
 
 def _query_gpus() -> tuple[list[Gpu], str]:
-    """List all GPUs, with the driver's message if it lists none."""
+    """List all GPUs; if there are none, also return the driver's message."""
     for fields in (QUERY_FIELDS, LEGACY_QUERY_FIELDS):
         command = ["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
         try:
@@ -88,11 +88,11 @@ def _query_gpus() -> tuple[list[Gpu], str]:
         if gpus:
             return gpus, ""
     # With an old driver, only the last query fails for a reason other than an unknown field.
-    return [], plain(" ".join((process.stdout or process.stderr).split()))
+    return [], sanitize_line(" ".join((process.stdout or process.stderr).split()))
 
 
 def _parse_gpu(line: str, fields: Sequence[str]) -> Gpu | None:
-    """Parse a line of nvidia-smi; None if it describes no GPU, such as the error of a lost GPU."""
+    """Parse a line of nvidia-smi; None if it describes no GPU, such as an error message."""
     values = [value.strip() for value in line.split(",", len(fields) - 1)]
     row = dict(zip(fields, values, strict=False))
     if len(values) < len(fields) or not row["index"].isdecimal():
@@ -101,21 +101,21 @@ def _parse_gpu(line: str, fields: Sequence[str]) -> Gpu | None:
     return Gpu(
         name=row["index"],
         uuid=row["uuid"],
-        free_bytes=_bytes(row["memory.free"]),
-        total_bytes=_bytes(row["memory.total"]),
+        free_bytes=_parse_mebibytes(row["memory.free"]),
+        total_bytes=_parse_mebibytes(row["memory.total"]),
         driver_version=row["driver_version"] if row["driver_version"][:1].isdecimal() else "",
         capability=(int(version[1]), int(version[2])) if version else None,
-        model=plain(row["name"]),
+        model=sanitize_line(row["name"]),
     )
 
 
-def _bytes(mebibytes: str) -> int | None:
-    """Parse a size; None for `[N/A]`, `[Not Supported]` and the like."""
+def _parse_mebibytes(mebibytes: str) -> int | None:
+    """Convert a number of mebibytes to bytes; None for any other text, such as `[N/A]`."""
     return int(mebibytes) * MIB if mebibytes.isdecimal() else None
 
 
 def get_driver_error() -> str:
-    """Return the message of nvidia-smi if it is installed but lists no GPU; else an empty string."""
+    """Return the message of nvidia-smi if it lists no GPU; empty if it lists GPUs or is not installed."""
     return _query_gpus()[1] if which("nvidia-smi") else ""
 
 
@@ -125,7 +125,7 @@ def list_visible_gpus() -> list[Gpu]:
 
 
 def _filter_visible(all_gpus: Sequence[Gpu]) -> list[Gpu]:
-    """Select GPUs as CUDA does: by number, UUID, the start of a UUID or MIG instance, up to the first unknown name."""
+    """Select GPUs as CUDA does: by number, UUID, start of a UUID or MIG instance, up to the first unknown name."""
     setting = os.environ.get("CUDA_VISIBLE_DEVICES")
     if setting is None:
         return list(all_gpus)
@@ -140,7 +140,7 @@ def _filter_visible(all_gpus: Sequence[Gpu]) -> list[Gpu]:
 
 
 def _find_gpu(name: str, all_gpus: Sequence[Gpu]) -> Gpu | None:
-    """Find a GPU by its name in CUDA_VISIBLE_DEVICES. If the driver lists nothing, accept any well-formed name."""
+    """Find a GPU by its name in CUDA_VISIBLE_DEVICES; if the driver lists no GPU, accept any well-formed name."""
     if name.startswith("MIG-"):
         parent = re.match(r"MIG-(GPU-[0-9a-f-]+)/", name)  # the form of drivers before 470
         # Instances with their own UUIDs do not name their GPU; the driver version is the machine's.
@@ -157,7 +157,7 @@ def _find_gpu(name: str, all_gpus: Sequence[Gpu]) -> Gpu | None:
 
 
 def query_free_memory(names: Sequence[str]) -> list[int] | None:
-    """Return the free bytes of each of these GPUs; None if the driver does not report them for one GPU."""
+    """Return the free bytes of each of these GPUs; None if the driver does not report them for all GPUs."""
     all_gpus = list_gpus()
     gpus = [_find_gpu(name, all_gpus) for name in names]
     free = [gpu.free_bytes for gpu in gpus if gpu is not None and gpu.free_bytes is not None]
@@ -172,10 +172,10 @@ class TorchBuild(NamedTuple):
 
     name: str
     """such as `torch 2.13.0`"""
-    cuda: str | None
-    """CUDA version of the build; None if it has none or if that is unknown"""
+    cuda_version: str | None
+    """CUDA version of the build; None if the build has none or its version is unknown"""
     architectures: tuple[str, ...] = ()
-    """architectures that it contains code for, such as `sm_80`; empty if unknown"""
+    """architectures that the build contains code for, such as `sm_80`; empty if unknown"""
     is_cpu_only: bool = False
     """whether the build is known to be for CPUs only"""
 
@@ -191,7 +191,7 @@ TORCH_LIBRARY = "lib/libtorch_python.so"
 
 @cache
 def read_installed_build() -> TorchBuild:
-    """Return the installed build of torch, read from its files because importing it takes seconds."""
+    """Read the properties of the installed torch from its files, because importing it takes seconds."""
     spec = find_spec("torch")
     folder = Path(next(iter(spec.submodule_search_locations or ()), "")) if spec else Path()
     version, library = folder / "version.py", folder / TORCH_LIBRARY
@@ -212,14 +212,14 @@ def read_installed_build() -> TorchBuild:
 
 
 def find_driver_problem(build: TorchBuild, gpus: Sequence[Gpu]) -> str | None:
-    """Explain why the driver of these GPUs cannot run a build; None if it can, or if too little is known."""
+    """Explain why the driver of these GPUs cannot run a build; None if it can or if its version is unknown."""
     driver = next((gpu.driver_version for gpu in gpus if gpu.driver_version), "")
-    minimum = MIN_DRIVER_VERSIONS.get(int(build.cuda.split(".")[0])) if build.cuda else None
+    minimum = MIN_DRIVER_VERSIONS.get(int(build.cuda_version.split(".")[0])) if build.cuda_version else None
     if not driver or minimum is None or int(driver.split(".")[0]) >= minimum or _has_newer_libcuda():
         return None
     return (
-        f"{build.name} is built for CUDA {build.cuda}, which needs driver {minimum} or newer; this machine has driver "
-        f"{driver}. Have the driver updated, or use builds for an older CUDA: see {GUIDE_PATH}."
+        f"{build.name} is built for CUDA {build.cuda_version}, which needs driver {minimum} or newer; this machine "
+        f"has driver {driver}. Have the driver updated, or use builds for an older CUDA: see {GUIDE_PATH}."
     )
 
 
@@ -232,14 +232,15 @@ def _has_newer_libcuda() -> bool:
 
 
 def find_capability_problem(build: TorchBuild, gpu: Gpu) -> str | None:
-    """Explain why a build has no code for a GPU; None if it has, or if too little is known."""
-    architectures = build.architectures or BUILD_ARCHITECTURES.get(build.cuda or "", ())
+    """Explain that a build has no code for a GPU; None if it has code or if the capability is unknown."""
+    architectures = build.architectures or BUILD_ARCHITECTURES.get(build.cuda_version or "", ())
     if not architectures or gpu.capability is None or any(_supports(name, gpu.capability) for name in architectures):
         return None
     major, minor = gpu.capability
     return (
-        f"{gpu} has compute capability {major}.{minor} (sm_{major}{minor}), but {build.name} for CUDA {build.cuda} has "
-        f"code for {', '.join(architectures)} only. Use another GPU, or builds for another CUDA: see {GUIDE_PATH}."
+        f"{gpu} has compute capability {major}.{minor} (sm_{major}{minor}), but {build.name} for CUDA "
+        f"{build.cuda_version} has code for {', '.join(architectures)} only. Use another GPU, or builds for another "
+        f"CUDA: see {GUIDE_PATH}."
     )
 
 
@@ -257,7 +258,7 @@ def _supports(architecture: str, capability: tuple[int, int]) -> bool:
 
 
 def select_usable_gpus(build: TorchBuild, gpus: Sequence[Gpu], count: int) -> list[Gpu]:
-    """Return the GPUs that a build can use; raise a UserError if only the build makes them too few."""
+    """Return the GPUs that a build supports; raise a UserError if the build leaves fewer than `count`."""
     if problem := find_driver_problem(build, gpus):
         raise UserError(problem)
     problems = {gpu: find_capability_problem(build, gpu) for gpu in gpus}
@@ -268,7 +269,7 @@ def select_usable_gpus(build: TorchBuild, gpus: Sequence[Gpu], count: int) -> li
 
 
 def check_build(build: TorchBuild, count: int) -> None:
-    """Raise a UserError if this machine has GPUs but a build can use too few of them."""
+    """Raise a UserError if this machine has GPUs, but fewer than `count` that a build supports."""
     gpus = list_visible_gpus() if count else []
     if gpus and build.is_cpu_only:
         raise UserError(
@@ -278,7 +279,7 @@ def check_build(build: TorchBuild, count: int) -> None:
     select_usable_gpus(build, gpus, count)
     if 0 < len(gpus) < count:
         setting = os.environ.get("CUDA_VISIBLE_DEVICES")
-        explanation = f" (CUDA_VISIBLE_DEVICES is '{plain(setting)}')" if setting is not None else ""
+        explanation = f" (CUDA_VISIBLE_DEVICES is '{sanitize_line(setting)}')" if setting is not None else ""
         raise UserError(
             f"this machine shows {len(gpus)} GPU{'s' * (len(gpus) > 1)}{explanation}. Correct `gpus`, or use another "
             "machine."
@@ -290,107 +291,109 @@ def check_build(build: TorchBuild, count: int) -> None:
 
 def take_gpus(
     count: int,
-    folder: Path,
-    model: str,
-    build: TorchBuild | None = None,
+    lock_folder: Path,
+    model_name: str,
+    torch_build: TorchBuild | None = None,
     make_room: Callable[[], bool] = lambda: False,
 ) -> list[BaseFileLock]:
-    """Wait for free GPUs, lock them for as long as the returned locks are kept, and make only them visible to CUDA.
+    """Wait for free GPUs, lock them, make only them visible to CUDA, and return the locks.
 
-    GPUs with the most free memory are preferred and checked again once they are locked, because other users' processes
-    ignore the locks. A full GPU is only taken if no other job holds one that will become free. If too few are free,
-    `make_room` is called; it returns whether it has freed any.
+    GPUs with the most free memory come first. After they are locked, their memory is checked again, because other
+    users' processes ignore the locks. A full GPU is taken only if no other job holds a GPU that will become free. If
+    too few GPUs are free, `make_room` is called, which returns whether it has freed any.
     """
     if count == 0:
         return []
-    folder.mkdir(parents=True, exist_ok=True)
-    logged_at, full_checks = -float(LOG_INTERVAL_S), 0
+    lock_folder.mkdir(parents=True, exist_ok=True)
+    logged_at, full_check_count = -float(LOG_INTERVAL_S), 0
     while True:
-        gpus = _candidates(count, model, build or read_installed_build())
-        locks = _lock(count, gpus, folder)
-        full_checks += any(not gpu.has_room for gpu in locks)
+        gpus = _list_candidates(count, model_name, torch_build or read_installed_build())
+        lock_by_gpu = _lock_gpus(count, gpus, lock_folder)
+        full_check_count += any(not gpu.has_room for gpu in lock_by_gpu)
         # The memory of a process that was just killed may not be released yet.
-        is_settled = full_checks >= MAX_FULL_CHECKS or all(gpu.has_room for gpu in locks)
-        if locks and is_settled and _is_unchanged(locks):
+        is_settled = full_check_count >= MAX_FULL_CHECKS or all(gpu.has_room for gpu in lock_by_gpu)
+        if lock_by_gpu and is_settled and _is_unchanged(lock_by_gpu):
             break
-        for lock in locks.values():
+        for lock in lock_by_gpu.values():
             lock.release()
-        if (locks and is_settled) or make_room():  # in the first case another process has taken the memory meanwhile
+        if (lock_by_gpu and is_settled) or make_room():  # in the first case, another process has taken the memory
             continue
         if monotonic() - logged_at >= LOG_INTERVAL_S:
             logged_at = monotonic()
             log.info(f"waiting for {count} free GPUs of {len(gpus)}")
         sleep(POLL_S)
-    names = [gpu.name for gpu in locks]
-    if len({name.isdecimal() for name in names}) > 1:  # torch only accepts names of the same form as the first
-        names = [gpu.uuid or gpu.name for gpu in locks]
+    names = [gpu.name for gpu in lock_by_gpu]
+    if len({name.isdecimal() for name in names}) > 1:  # torch requires that all names have the same form
+        names = [gpu.uuid or gpu.name for gpu in lock_by_gpu]
     os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(names)
     # Drivers and schedulers number GPUs by PCI bus; CUDA would number them by speed.
     os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
-    return list(locks.values())
+    return list(lock_by_gpu.values())
 
 
-def _candidates(count: int, model: str, build: TorchBuild) -> list[Gpu]:
-    """List the GPUs that a model may use; raise a UserError if they are too few."""
+def _list_candidates(count: int, model_name: str, build: TorchBuild) -> list[Gpu]:
+    """List the GPUs that a model may use; raise a UserError if there are fewer than `count`."""
     all_gpus, message = _query_gpus()
     visible = _filter_visible(all_gpus)
     gpus = select_usable_gpus(build, visible, count)
     if len(gpus) < count:
         setting = os.environ.get("CUDA_VISIBLE_DEVICES")
-        causes = [f"CUDA_VISIBLE_DEVICES is '{plain(setting)}'"] if setting is not None else []
+        causes = [f"CUDA_VISIBLE_DEVICES is '{sanitize_line(setting)}'"] if setting is not None else []
         causes += [message] if message else []
         causes += [problem for gpu in visible if (problem := find_capability_problem(build, gpu))][:1]
         explanation = f" ({'; '.join(causes)})" if causes else ""
         raise UserError(
-            f"config/models/{model}.yaml: the model needs {count} GPU{'s' * (count > 1)}, but this machine has "
+            f"config/models/{model_name}.yaml: the model needs {count} GPU{'s' * (count > 1)}, but this machine has "
             f"{len(gpus)}{explanation}. Remove the model from the suite's `run:`, or correct `gpus` in its file."
         )
     if count > 1 and any(gpu.name.startswith("MIG-") for gpu in gpus):
         raise UserError(
-            f"config/models/{model}.yaml: gpus: {count}, but CUDA_VISIBLE_DEVICES names MIG instances, and a process "
-            "can use only one. Set `gpus: 1` if the model fits in one, or use whole GPUs."
+            f"config/models/{model_name}.yaml: gpus: {count}, but CUDA_VISIBLE_DEVICES names MIG instances, and a "
+            "process can use only one. Set `gpus: 1` if the model fits in one, or use whole GPUs."
         )
     return gpus
 
 
-def _lock(count: int, gpus: Sequence[Gpu], folder: Path) -> dict[Gpu, BaseFileLock]:
-    """Lock this many GPUs, those with the most free memory first; return none if other jobs are worth waiting for."""
-    locks: dict[Gpu, BaseFileLock] = {}
-    full: dict[Gpu, BaseFileLock] = {}
-    busy = 0
-    # Memory is compared in coarse steps, so that idle neighbours stay together although a desktop uses some of it.
+def _lock_gpus(count: int, gpus: Sequence[Gpu], lock_folder: Path) -> dict[Gpu, BaseFileLock]:
+    """Lock `count` GPUs, those with the most free memory first; return none if the job should wait for other jobs."""
+    lock_by_gpu: dict[Gpu, BaseFileLock] = {}
+    lock_by_full_gpu: dict[Gpu, BaseFileLock] = {}
+    busy_count = 0
+    # Memory is compared in coarse steps, because a desktop's small use should not separate neighbouring GPUs.
     max_free = max(gpu.free_bytes or 0 for gpu in gpus)
     for gpu in sorted(gpus, key=lambda gpu: (max_free - (gpu.free_bytes or 0)) // MEMORY_STEP):
-        if len(locks) == count:
+        if len(lock_by_gpu) == count:
             break
-        # Only the operating system's lock will do: it ends with its process, even if that is killed.
+        # A lock of the operating system is required, because it ends with its process, even after a kill.
         lock = FileLock(
-            folder / f"gpu-{_machine_name()}-{gpu.uuid or gpu.name}.lock".replace("/", "_"), fallback_to_soft=False
+            lock_folder / f"gpu-{_get_machine_name()}-{gpu.uuid or gpu.name}.lock".replace("/", "_"),
+            fallback_to_soft=False,
         )
         try:
             lock.acquire(blocking=False)
-            (locks if gpu.has_room else full)[gpu] = lock
+            (lock_by_gpu if gpu.has_room else lock_by_full_gpu)[gpu] = lock
         except Timeout:
-            busy += 1
-    while full and len(locks) < count and len(locks) + len(full) >= count and not busy:
-        gpu = next(iter(full))
-        locks[gpu] = full.pop(gpu)
-    for lock in [*full.values(), *(locks.values() if len(locks) < count else ())]:
+            busy_count += 1
+    if not busy_count and len(lock_by_gpu) + len(lock_by_full_gpu) >= count:
+        while len(lock_by_gpu) < count:
+            gpu = next(iter(lock_by_full_gpu))
+            lock_by_gpu[gpu] = lock_by_full_gpu.pop(gpu)
+    for lock in [*lock_by_full_gpu.values(), *(lock_by_gpu.values() if len(lock_by_gpu) < count else ())]:
         lock.release()
-    return locks if len(locks) == count else {}
+    return lock_by_gpu if len(lock_by_gpu) == count else {}
 
 
 def _is_unchanged(gpus: Iterable[Gpu]) -> bool:
-    """Return whether the GPUs that had room when they were chosen still have it."""
+    """Return whether all GPUs that had free memory when they were chosen still have free memory."""
     all_gpus = list_gpus()
     return all(
         not gpu.has_room or (current := _find_gpu(gpu.name, all_gpus)) is None or current.has_room for gpu in gpus
     )
 
 
-def _machine_name() -> str:
+def _get_machine_name() -> str:
     """Return a name for the scope in which GPU numbers are unique.
 
-    Each node has a GPU 0, and so may each Slurm job of a node, but all of them share one store.
+    Nodes, and Slurm jobs of one node, may each have a GPU 0, but they share one store.
     """
     return "-".join(filter(None, (re.sub(r"[^A-Za-z0-9.]", "_", gethostname()), os.environ.get("SLURM_JOB_ID"))))

@@ -1,4 +1,4 @@
-"""Adapter for text-only models: language models, and VERA, which estimates the plausibility of a statement."""
+"""Query text-only models: language models, and VERA, which estimates the plausibility of a statement."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -38,9 +38,9 @@ class TextAdapter:
         settings = TextSettings.model_validate(spec.settings)
         self._model = LanguageModel(spec, settings) if settings.head is None else Vera(spec)
 
-    def begin(self, spec: ModelSpec) -> None:
+    def begin_run(self, spec: ModelSpec) -> None:
         if isinstance(self._model, LanguageModel):
-            self._model.check(spec)
+            self._model.check_options(spec)
 
     def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
@@ -48,30 +48,35 @@ class TextAdapter:
 
 
 class LanguageModel:
-    """A decoder-only or encoder-decoder model, as the checkpoint's configuration says."""
+    """A decoder-only or encoder-decoder model, depending on the checkpoint's configuration."""
 
     def __init__(self, spec: ModelSpec, settings: TextSettings) -> None:
         self._has_encoder = bool(load_part(AutoConfig, spec).is_encoder_decoder)
         self._tokenizer = load_part(AutoTokenizer, spec)
-        self._limit, self._arguments = settings.max_tokens, settings.template_arguments
-        self._opens_thought = has_open_thought(self._text("", "The question."))
-        self.check(spec)
+        self._max_tokens, self._arguments = settings.max_tokens, settings.template_arguments
+        self._opens_thought = has_open_thought(self._render_prompt("", "The question."))
+        self.check_options(spec)
         self._model = load_model(AutoModelForSeq2SeqLM if self._has_encoder else AutoModelForCausalLM, spec)
 
-    def check(self, spec: ModelSpec) -> None:
+    def check_options(self, spec: ModelSpec) -> None:
         check_scores(spec, self._tokenizer, opens_thought=self._opens_thought)
 
     def answer(self, request: Request) -> Answer:
-        # A chat template adds the special tokens at the beginning itself.
-        adds_special_tokens, text = not self._tokenizer.chat_template, self._text(request.system, request.prompt)
-        encoded = self._tokenizer(text, add_special_tokens=adds_special_tokens, return_tensors="pt")
+        # A chat template itself adds the special tokens at the beginning.
+        needs_special_tokens, text = (
+            not self._tokenizer.chat_template,
+            self._render_prompt(request.system, request.prompt),
+        )
+        encoded = self._tokenizer(text, add_special_tokens=needs_special_tokens, return_tensors="pt")
         device = get_input_device(self._model)
         inputs = {name: encoded[name].to(device) for name in ("input_ids", "attention_mask")}
         tokens_in = int(inputs["input_ids"].shape[1])
-        limit = 0 if request.ask == "score" else self._limit or request.max_tokens
-        # An encoder-decoder model reads its output separately from the prompt.
-        check_context_length(tokens_in, 0 if self._has_encoder else limit, get_context_length(self._model.config))
-        if request.ask == "score":
+        max_answer_tokens = 0 if request.request_type == "score" else self._max_tokens or request.max_tokens
+        # The output of an encoder-decoder model does not share the context with the prompt.
+        check_context_length(
+            tokens_in, 0 if self._has_encoder else max_answer_tokens, get_context_length(self._model.config)
+        )
+        if request.request_type == "score":
             options = tokenize_options(self._tokenizer, request.options)
             if self._has_encoder:
                 start = torch.tensor([[self._model.config.decoder_start_token_id]], device=device)
@@ -80,11 +85,11 @@ class LanguageModel:
                 output = self._model(**inputs, logits_to_keep=1)
             return Answer(scores=compute_option_probabilities(output.logits[0, -1], options), tokens_in=tokens_in)
         # A decoder-only model continues the prompt; an encoder-decoder model starts with one token of its own.
-        new_tokens = generate_tokens(self._model, inputs, limit)[0][1 if self._has_encoder else tokens_in :]
+        new_tokens = generate_tokens(self._model, inputs, max_answer_tokens)[0][1 if self._has_encoder else tokens_in :]
         return decode_answer(self._tokenizer, new_tokens, opens_thought=self._opens_thought, tokens_in=tokens_in)
 
-    def _text(self, system: str, prompt: str) -> str:
-        """Return the prompt in the chat template if the tokenizer has one, else the plain system text and prompt."""
+    def _render_prompt(self, system: str, prompt: str) -> str:
+        """Render the prompt with the tokenizer's chat template if there is one, else join system text and prompt."""
         if not self._tokenizer.chat_template:
             return f"{system}\n\n{prompt}" if system else prompt
         messages = [{"role": "system", "content": system}] if system else []
@@ -105,7 +110,7 @@ class Vera:
         encoded = self._tokenizer(request.prompt, truncation=True, max_length=VERA_TOKENS, return_tensors="pt")
         ids = encoded["input_ids"].to(get_input_device(self._model))
         hidden = self._model(input_ids=ids).last_hidden_state[0, -1]
-        # A model on several devices may end on a different device from that of its embedding table.
+        # The output of a model on several devices may be on another device than the embedding table.
         rows = (self._embeddings[row].to(hidden.device) for row in (VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE))
         weight, bias, temperature = rows
         # Double precision keeps nearly certain statements distinguishable.

@@ -1,9 +1,12 @@
-"""torch with its process-wide settings. Modules import it from here before anything else that imports torch.
+"""Import torch with its process-wide settings; modules import torch from here, before any other import of torch.
 
-It works offline, and a torchvision for CUDA can be imported beside a torch for CPUs. OpenMP threads spin while they
-wait unless the environment forbids it before the library is loaded. Beside other jobs on the same processors, spinning
-more than doubles the run time of all of them. With expandable segments, GPU memory that was freed by clips of one
-length can be reused for clips of another length.
+The settings have these effects:
+
+- Libraries work offline.
+- A torchvision for CUDA can be imported beside a torch for CPUs.
+- OpenMP threads do not spin while they wait. Spinning more than doubles the run time of all jobs on the same
+  processors.
+- GPU memory that was freed by clips of one length can be reused for clips of another length (expandable segments).
 """
 
 import os

@@ -1,22 +1,23 @@
-"""Make torchvision importable where pip has installed a build for CUDA beside a torch for CPUs.
+"""Make torchvision importable if pip has installed its build for CUDA beside a torch for CPUs.
 
-Its operators cannot be loaded there, and `import torchvision` fails because it registers fake versions of undeclared
-operators. Declaring them is enough for code that calls none of them, such as the processors of transformers.
+In this case, torchvision's operators cannot be loaded, and `import torchvision` fails because it registers fake
+versions of undeclared operators. It is sufficient to declare the operators, because the processors of transformers call
+none of them.
 
-`make setup` copies this module into `.venv` and has every Python there call `declare_when_imported`, so it must import
-nothing from this library and nothing slow. In environments that were set up otherwise, each job calls it.
+`make setup` copies this module into `.venv`, where every start of Python calls `declare_when_imported`. The module must
+therefore import nothing from this library and nothing slow. In other environments, each job calls the function.
 """
 
 import sys
 
-# The first of its own modules that torchvision imports.
+# The first of torchvision's modules that `import torchvision` imports.
 TRIGGER_MODULE = "torchvision.extension"
-# The declarations are valid as long as the library object exists.
+# References to the library objects, because their declarations are valid only as long as the objects exist.
 _declared: list[object] = []
 
 
 class _BeforeTorchvision:
-    """An import hook that declares the operators when torchvision is imported; it finds no module itself."""
+    """An import hook that declares the operators when torchvision is imported, and leaves the import to others."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:

@@ -1,7 +1,8 @@
-"""Attention for vision towers that pack frames and windows into one sequence: one call for all parts of one length.
+"""Speed up attention of vision towers that pack frames and windows into one sequence.
 
-With sdpa, transformers calls attention for each window of each frame: for 64 frames of Qwen2.5-VL 1,568 calls in each
-of 28 layers. Here the windows of one length form the rows of a batch, which needs no mask and gives the same numbers.
+With sdpa, transformers calls attention for each window of each frame. For 64 frames of Qwen2.5-VL, these are 1,568
+calls in each of 28 layers. Here, all windows of one length form one batch, which needs no mask and gives the same
+results.
 """
 
 import inspect
@@ -14,8 +15,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-# Towers pass the whole sequence and the bounds of its parts to implementations with `flash` in their names, and single
-# parts to all other implementations.
+# Towers pass the whole sequence and the bounds of its parts only to implementations with `flash` in their names. All
+# others receive single parts.
 BATCHED_ATTENTION = "batched_in_place_of_flash"
 REPLACED_ATTENTION = "sdpa"
 BOUNDS_ARGUMENT = "cu_seqlens"
@@ -24,10 +25,10 @@ MAX_PARTS = 16_384
 
 
 class AttentionBatches(NamedTuple):
-    """The parts of a packed sequence, batch by batch: all parts of a batch have one length."""
+    """The parts of a packed sequence, divided into batches whose parts have the same length."""
 
-    indices: list[tuple[Any, int]]
-    """positions of each batch in the sequence, part by part, and the length of its parts"""
+    batches: list[tuple[Any, int]]
+    """for each batch, the positions of its parts in the sequence, and the length of a part"""
     order: Any
     """for each position of the sequence, its index in the concatenated batches"""
 
@@ -52,9 +53,9 @@ def attend_to_parts(
 ) -> tuple[Any, None]:
     """Compute attention within each part of a packed sequence; the tensors are (1, heads, length, width)."""
     arguments = {name: options[name] for name in ("scaling", "dropout")}
-    batches = _batches(cu_seq_lens_q, query.device)
+    batches = _get_batches(cu_seq_lens_q, query.device)
     outputs = []
-    for positions, length in batches.indices:
+    for positions, length in batches.batches:
         # (1, heads, parts * length, width) -> (parts, heads, length, width)
         parts = (
             projection[0, :, positions].unflatten(1, (-1, length)).transpose(0, 1) for projection in (query, key, value)
@@ -65,22 +66,22 @@ def attend_to_parts(
 
 
 _BATCHES: Any = WeakIdKeyDictionary()
-"""Bounds -> batches, cached because the layers of a tower share bounds that must be copied from the device."""
+"""bounds -> batches; cached because the layers of a tower share bounds, whose copy from the device takes time"""
 
 
-def _batches(bounds: Any, device: Any) -> AttentionBatches:
+def _get_batches(bounds: Any, device: Any) -> AttentionBatches:
     batches: AttentionBatches | None = _BATCHES.get(bounds)
     if batches is None:
-        starts: dict[int, list[int]] = {}
+        starts_by_length: dict[int, list[int]] = {}
         offsets = bounds.tolist()
         for start, end in pairwise(offsets):
-            starts.setdefault(end - start, []).append(start)
-        indices = [
+            starts_by_length.setdefault(end - start, []).append(start)
+        batch_positions = [
             ((torch.tensor(part_starts[first : first + MAX_PARTS])[:, None] + torch.arange(length)).flatten(), length)
-            for length, part_starts in starts.items()
+            for length, part_starts in starts_by_length.items()
             for first in range(0, len(part_starts), MAX_PARTS)
         ]
-        order = torch.cat([index for index, _ in indices]).argsort().to(device)
-        batches = AttentionBatches([(index.to(device), length) for index, length in indices], order)
+        order = torch.cat([index for index, _ in batch_positions]).argsort().to(device)
+        batches = AttentionBatches([(index.to(device), length) for index, length in batch_positions], order)
         _BATCHES[bounds] = batches
     return batches

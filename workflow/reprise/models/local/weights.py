@@ -1,7 +1,7 @@
-"""The weights of a model: their location, content and quantisation.
+"""Find the weights of a model and read their properties and quantisation.
 
-They are in a local checkpoint, or in a hub snapshot that is fetched once into the store. Names, types and sizes of
-tensors come from the file headers; the numbers are not read.
+Weights are in a local checkpoint, or in a hub snapshot that is fetched once into the store. The names, types and sizes
+of tensors come from the file headers, without reading the tensors.
 """
 
 import json
@@ -18,12 +18,13 @@ from reprise.core.errors import UserError
 from reprise.core.files import read_record, value_digest, write_record
 from reprise.core.store import Store
 
-# Files that a snapshot holds besides weights; code only for a model that may run it.
+# Files of a snapshot other than weights. Code is fetched only for a model that may run it.
 CONFIG_PATTERNS = ("*.json", "*.model", "*.txt", "*.jinja", "*.tiktoken")
 WEIGHT_PATTERN, CODE_PATTERN = "*.safetensors", "*.py"
 INDEX_FILE, SINGLE_FILE = "model.safetensors.index.json", "model.safetensors"
-# Marks LoRA and similar adapters; then suffixes of files with numbers, and beginnings of training states to ignore.
+# File that identifies a LoRA adapter or a similar one.
 ADAPTER_CONFIG = "adapter_config.json"
+# Suffixes of files with weights, and beginnings of the names of training states, which are ignored.
 WEIGHT_SUFFIXES = frozenset(
     {".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".msgpack", ".h5", ".onnx", ".npz"}
 )
@@ -56,16 +57,17 @@ QUANTISATION_PACKAGES: dict[str, tuple[str, ...]] = {
 
 
 def get_file_patterns(trust_remote_code: bool, extra_patterns: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the file patterns of a model's repository; `extra_patterns` are those of its model runner."""
+    """Return the patterns of the files to fetch from a model's repository; its model runner adds `extra_patterns`."""
     return (*CONFIG_PATTERNS, WEIGHT_PATTERN, *extra_patterns, *([CODE_PATTERN] if trust_remote_code else []))
 
 
-def snapshot_folder(repo: str, revision: str, store: Store) -> Path:
+def get_snapshot_folder(repo: str, revision: str, store: Store) -> Path:
+    """Return the folder in the store for a revision of a hub repository."""
     return store.root / "weights" / value_digest([repo, revision])[:16]
 
 
 def resolve_weights_folder(checkpoint: str | None, model: Mapping[str, str], store: Store) -> Path | None:
-    """Return the folder that a run's model loads from, after checking its content; None for a model without weights."""
+    """Verify a model's weights and return their folder; None for a model without weights."""
     if checkpoint is not None:
         if "checkpoint" in model and store.folder_digest(Path(checkpoint)) != model["checkpoint"]:
             raise UserError(
@@ -75,7 +77,7 @@ def resolve_weights_folder(checkpoint: str | None, model: Mapping[str, str], sto
         return Path(checkpoint)
     if "repo" not in model:
         return None
-    folder = snapshot_folder(model["repo"], model["revision"], store)
+    folder = get_snapshot_folder(model["repo"], model["revision"], store)
     if not list_fetched_files(folder) and not any(folder.glob(WEIGHT_PATTERN)):
         raise UserError(f"{model['repo']}: no weights in {folder}. Run snakemake, whose weights rule fetches them.")
     fetched = list_fetched_files(folder)
@@ -91,13 +93,14 @@ def resolve_weights_folder(checkpoint: str | None, model: Mapping[str, str], sto
 
 
 def record_file_digests(folder: Path, store: Store, extra_patterns: Sequence[str] = ()) -> None:
+    """Record the digests of a fetched snapshot's files, for later verification."""
     files = sorted({path for pattern in get_file_patterns(True, extra_patterns) for path in folder.glob(pattern)})
     digests = store.digests(files)
     write_record(folder.with_suffix(".json"), {path.name: digest for path, digest in digests.items()})
 
 
 def list_fetched_files(folder: Path) -> dict[Path, str]:
-    """Return the files of a snapshot with their digests; empty if an earlier version of Reprise fetched it."""
+    """Return the recorded digest of each file of a snapshot; empty if an earlier version of Reprise fetched it."""
     record = read_record(folder.with_suffix(".json")) or {}
     return {folder / name: digest for name, digest in record.items()}
 
@@ -106,11 +109,11 @@ def list_fetched_files(folder: Path) -> dict[Path, str]:
 
 
 class TensorInfo(NamedTuple):
-    """One array of weights as stored; `dtype` is the name in the file format, such as `BF16`."""
+    """A tensor in a weight file; `dtype` is its name in the file format, such as `BF16`."""
 
     dtype: str
     shape: tuple[int, ...]
-    bytes: int
+    size_bytes: int
 
 
 def read_tensors(folder: Path) -> dict[str, TensorInfo]:
@@ -122,19 +125,20 @@ def read_tensors(folder: Path) -> dict[str, TensorInfo]:
                 for name in file.keys():  # noqa: SIM118  not a mapping
                     part = file.get_slice(name)
                     dtype, shape = part.get_dtype(), tuple(part.get_shape())
-                    bits = re.search(r"\d+", dtype)  # F8_E4M3 has 8 bits; a BOOL takes a byte
-                    tensors[name] = TensorInfo(dtype, shape, math.prod(shape) * (int(bits[0]) if bits else 8) // 8)
+                    digits = re.search(r"\d+", dtype)
+                    bits_per_value = int(digits[0]) if digits else 8  # F8_E4M3 has 8 bits, and so has BOOL
+                    tensors[name] = TensorInfo(dtype, shape, math.prod(shape) * bits_per_value // 8)
         except SafetensorError as error:
-            raise _damaged(path, str(error)) from error
+            raise _create_damage_error(path, str(error)) from error
     return tensors
 
 
 def list_weight_files(folder: Path) -> list[Path]:
-    """Return the files that a checkpoint is loaded from: those of its index, else `model.safetensors`, else all."""
+    """Return the weight files of a checkpoint: those of its index, else `model.safetensors`, else all."""
     if (folder / INDEX_FILE).is_file():
-        weight_map = _json(folder / INDEX_FILE).get("weight_map")
+        weight_map = _read_json(folder / INDEX_FILE).get("weight_map")
         if not isinstance(weight_map, dict):
-            raise _damaged(folder / INDEX_FILE, "it has no weight_map")
+            raise _create_damage_error(folder / INDEX_FILE, "it has no weight_map")
         names = sorted(set(map(str, weight_map.values())))
         missing = [name for name in names if Path(name).name != name or not (folder / name).is_file()]
         if missing:
@@ -147,7 +151,7 @@ def list_weight_files(folder: Path) -> list[Path]:
 
 
 def check_no_adapter(folder: Path) -> None:
-    """Raise a UserError if a checkpoint is an adapter of another model, or contains one."""
+    """Raise a UserError if a checkpoint contains an adapter, such as LoRA, of another model."""
     if (folder / ADAPTER_CONFIG).is_file():
         raise UserError(
             f"{folder / ADAPTER_CONFIG}: LoRA adapters are not supported; the model would answer without it. Merge it "
@@ -157,31 +161,33 @@ def check_no_adapter(folder: Path) -> None:
 
 
 def find_unused_files(folder: Path, *, trust_remote_code: bool) -> list[str]:
-    """Return the files of a checkpoint that could change the model but are not loaded."""
+    """Return the files of a checkpoint that are not loaded although they could affect the model."""
     weight_paths = set(list_weight_files(folder))
-    numbers = [
+    unused_weight_paths = [
         path
         for path in folder.rglob("*")
         if path.suffix in WEIGHT_SUFFIXES
         and not path.name.startswith(TRAINING_STATE_PREFIXES)
         and path not in weight_paths
     ]
-    has_code = "auto_map" in read_config(folder) and not trust_remote_code
-    return sorted(str(path.relative_to(folder)) for path in [*numbers, *(folder.glob("*.py") if has_code else [])])
+    has_unused_code = "auto_map" in read_config(folder) and not trust_remote_code
+    unused_code_paths = folder.glob("*.py") if has_unused_code else []
+    return sorted(str(path.relative_to(folder)) for path in [*unused_weight_paths, *unused_code_paths])
 
 
 def read_config(folder: Path) -> dict[str, Any]:
     """Return a checkpoint's `config.json`; empty if it has none."""
     path = folder / "config.json"
-    return _json(path) if path.is_file() else {}
+    return _read_json(path) if path.is_file() else {}
 
 
 def read_text_config(folder: Path) -> dict[str, Any]:
     """Return the part of a checkpoint's `config.json` that describes its language model."""
-    part = read_config(folder)
+    config = read_config(folder)
+    # A thinker's configuration contains a text configuration, so its name is tried again.
     for name in ("text_config", "llm_config", "thinker_config", "text_config"):
-        part = part[name] if isinstance(part.get(name), dict) else part
-    return part
+        config = config[name] if isinstance(config.get(name), dict) else config
+    return config
 
 
 def read_vision_config(folder: Path) -> dict[str, Any]:
@@ -193,21 +199,21 @@ def read_vision_config(folder: Path) -> dict[str, Any]:
     return {}
 
 
-def _config_value(folder: Path, *names: str) -> Any:
-    """Return the first non-empty entry of these names in a checkpoint's configuration or that of its language model."""
+def _get_config_value(folder: Path, *names: str) -> Any:
+    """Return the first non-empty value of these names in the configuration of a checkpoint or its language model."""
     parts = (read_config(folder), read_text_config(folder))
     return next((part[name] for part in parts for name in names if part.get(name)), None)
 
 
 def read_checkpoint_dtype(folder: Path) -> str | None:
     """Return the number format that a checkpoint's configuration names; None if it names none."""
-    dtype = _config_value(folder, "dtype", "torch_dtype")
+    dtype = _get_config_value(folder, "dtype", "torch_dtype")
     return str(dtype).removeprefix("torch.") if dtype else None
 
 
 def check_quantisation(quantised: str | None, folder: Path) -> None:
-    """Raise a UserError unless a model's file states the quantisation of its checkpoint's weights."""
-    quantisation = _config_value(folder, "quantization_config")
+    """Raise a UserError unless a model's file names the quantisation of its checkpoint's weights."""
+    quantisation = _get_config_value(folder, "quantization_config")
     method = quantisation and str(quantisation.get("quant_method", "bitsandbytes"))
     if method and quantised != method:
         raise UserError(
@@ -222,7 +228,7 @@ def check_quantisation(quantised: str | None, folder: Path) -> None:
 
 
 def check_quantisation_packages(quantised: str | None, folder: Path) -> None:
-    """Raise a UserError that names the missing packages for weights with this quantisation."""
+    """Raise a UserError if packages for weights with this quantisation are missing."""
     missing = [name for name in QUANTISATION_PACKAGES.get(quantised or "", ()) if not any(distributions(name=name))]
     if missing:
         raise UserError(
@@ -231,15 +237,15 @@ def check_quantisation_packages(quantised: str | None, folder: Path) -> None:
         )
 
 
-def _damaged(path: Path, reason: str) -> UserError:
+def _create_damage_error(path: Path, reason: str) -> UserError:
     return UserError(f"{path}: damaged or truncated: {reason}. No request was sent. Fetch the checkpoint again.")
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise _damaged(path, f"not JSON: {error}") from error
+        raise _create_damage_error(path, f"not JSON: {error}") from error
     if not isinstance(content, dict):
-        raise _damaged(path, "not a JSON object")
+        raise _create_damage_error(path, "not a JSON object")
     return content

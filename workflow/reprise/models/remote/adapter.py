@@ -1,8 +1,8 @@
-"""Base class and shared functions of the adapters for servers.
+"""Provide the base class and shared functions of the adapters for servers.
 
-Covers API keys, limits, clips that are prepared ahead, and requests that are sent together. Replies are read up to a
-maximum size. Each reply or error becomes an answer, a named failure of one request, or a `UserError` that ends the job
-because no request would succeed.
+They handle API keys, limits, the preparation of clips and concurrent requests. Replies are read up to a maximum size.
+Each reply or error becomes an answer, a named failure of one request, or a `UserError`, which ends the job because no
+request would succeed.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 import httpx2
 from pydantic import BaseModel, ValidationError
 
-from reprise.core.bounded import BoundedReader, PackedError, TooLargeError, UnpackError
+from reprise.core.bounded import BoundedReader, ContentEncodingError, DecompressionError, TooLargeError
 from reprise.core.errors import UserError
-from reprise.core.plain import plain, truncate
+from reprise.core.plain import sanitize_line, truncate
 from reprise.models.base import (
     Answer,
     AnswerError,
@@ -43,28 +43,29 @@ from reprise.models.inference.money.calls import (
 from reprise.models.inference.money.limits import ImageTokenFormula
 from reprise.models.inference.money.prices import TokenUsage
 from reprise.models.inference.workers import ClipPrefetcher, get_prepared_clip, prepare_clip
-from reprise.models.remote.dispatch import OpenClip, send
+from reprise.models.remote.dispatch import OpenClip, send_requests
 from reprise.models.remote.error_replies import ErrorReply, has_error, has_result
 from reprise.models.remote.images_preparer import EncodedFrames, ImagesPreparer
 from reprise.models.remote.settings import RemoteSettings
 
 PREPARER = f"{ImagesPreparer.__module__}:{ImagesPreparer.__name__}"
 ClipOpener = Callable[[PendingRequests, EncodedFrames | None, dict[str, float]], OpenClip]
-"""Opens a clip, given its encoded frames (None if no frames are sent) and the seconds spent on preparing them."""
+"""function that opens a clip; gets its encoded frames (None if no frames are sent) and the seconds of each step"""
 R = TypeVar("R", bound=BaseModel)
 
-# Each connection serves one request. Otherwise surplus bytes of a server or proxy, such as a repeated reply, could be
-# taken for the answer to the next request. The expiry is negative because aiohttp reuses a connection of age 0.
+# Each connection serves one request. On a reused connection, surplus bytes of a server or proxy, such as a repeated
+# reply, could be read as the answer to the next request. The expiry is negative because aiohttp reuses a connection of
+# age 0.
 NO_KEEPALIVE = httpx2.Limits(max_connections=1000, max_keepalive_connections=0, keepalive_expiry=-1)
 MAX_REPLY_BYTES = 1_000_000
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Messages quote this much of a malformed reply.
 EXCERPT_CHARACTERS = 120
-# Words in the finish reasons, of any vendor, of answers that the server failed to complete.
+# Words in finish reasons of any vendor that mean that the server failed to complete the answer.
 SERVER_FAILURE = re.compile(r"error|abort|cancel|time_?d?_?out|fail|interrupt|disconnect|preempt|shutdown|deadline"
                             r"|overload|insufficient_system_resource")  # fmt: skip
-# SDKs need these headers of a reply. All others are dropped, because SDKs log headers, which may repeat the key, and
-# decode the content by them.
+# SDKs need only the headers with this prefix. All others are dropped, because SDKs log headers, which may repeat the
+# key, and because SDKs would decode the content again.
 UPLOAD_HEADER_PREFIX = "x-goog-upload-"
 
 PAYMENT_REQUIRED = 402
@@ -74,22 +75,22 @@ CONFIGURATION_ERRORS = {
     403: "denies access: the key may not use the model, or the server is not available in this region",
     404: "does not know the model or the address",
 }
-# Statuses below 500 that ask the client to try again.
+# Statuses below 500 that tell the client to try again.
 RETRYABLE_STATUSES = frozenset({408, 409, 421, 423, 424, 425})
 
 
 class RemoteAdapter(ABC):
-    """A model at a server that answers many requests concurrently; only the configured model may answer."""
+    """A model at a server, which answers many requests concurrently; answers of other models are rejected."""
 
-    tokens_of_image: ImageTokenFormula | None = None
-    """the vendor's estimate of the tokens of an image"""
-    takes_files = False
+    image_token_formula: ImageTokenFormula | None = None
+    """the vendor's upper bound of the tokens of an image"""
+    should_upload_clips = False
     """whether clips are uploaded as files instead of frames"""
 
     def __init__(self, spec: ModelSpec, settings: RemoteSettings) -> None:
         self._spec, self._remote_settings, self._key = spec, settings, _read_key(settings)
         self._is_paid = settings.key is not None and (spec.account is None or spec.account.is_paid)
-        self._estimates = TokenEstimator(settings.image_tokens, self.tokens_of_image, is_paid=self._is_paid)
+        self._estimator = TokenEstimator(settings.image_tokens, self.image_token_formula, is_paid=self._is_paid)
 
     @abstractmethod
     def connect(self) -> AbstractAsyncContextManager[ClipOpener]:
@@ -103,45 +104,54 @@ class RemoteAdapter(ABC):
 
     def answers_in_any_order(self, pending_requests: Sequence[PendingRequests]) -> Iterator[CompletedResponse]:
         """Yield each answer as soon as it arrives."""
-        largest = max((pending.clip for pending in pending_requests), key=lambda clip: clip.picture_count, default=None)
+        largest_clip = max(
+            (pending.clip for pending in pending_requests), key=lambda clip: clip.picture_count, default=None
+        )
         limit = self._remote_settings.max_images
-        if largest is not None and not self.takes_files and limit is not None and largest.picture_count > limit:
-            raise UserError(  # before any request is billed
-                f"clip '{largest.clip_id}' has {largest.picture_count} frames, but settings.max_images of the model's "
-                f"file is {limit}. Use a sampling with fewer frames, or correct `max_images`."
+        if (
+            largest_clip is not None
+            and not self.should_upload_clips
+            and limit is not None
+            and largest_clip.picture_count > limit
+        ):
+            raise UserError(  # raised before any request is billed
+                f"clip '{largest_clip.clip_id}' has {largest_clip.picture_count} frames, but settings.max_images of "
+                f"the model's file is {limit}. Use a sampling with fewer frames, or correct `max_images`."
             )
-        return send(
+        return send_requests(
             lambda: self._open_connection(pending_requests), pending_requests, self._remote_settings.concurrency
         )
 
-    def create_calls(self, classify_error: Callable[[Exception, Any], ApiFailure | None]) -> ApiCaller:
-        """Create the object that sends the requests of a connection.
+    def create_api_caller(self, classify_error: Callable[[Exception, Any], ApiFailure | None]) -> ApiCaller:
+        """Return the object that sends the requests of a connection.
 
         Args:
-            classify_error: Classifies an error of the SDK; returns None for an unknown error.
+            classify_error: Function that classifies an error of the SDK, or returns None for an unknown error.
         """
-        return ApiCaller(self._spec.account, self._remote_settings, classify_error, self._estimates)
+        return ApiCaller(self._spec.account, self._remote_settings, classify_error, self._estimator)
 
     @asynccontextmanager
     async def _open_connection(
         self, pending_requests: Sequence[PendingRequests]
     ) -> AsyncIterator[Callable[[PendingRequests], Awaitable[OpenClip]]]:
-        """Yield a function that opens clips on one connection; of several clips, the next ones are prepared ahead."""
-        with_frames = [] if self.takes_files else [pending for pending in pending_requests if pending.clip.indices]
+        """Yield a function that opens clips on one connection; with several clips, prepare the next ones ahead."""
+        pending_with_frames = (
+            [] if self.should_upload_clips else [pending for pending in pending_requests if pending.clip.indices]
+        )
         with (
             ClipPrefetcher(PREPARER, self._spec, self._spec.threads)
-            if len(with_frames) > 1
+            if len(pending_with_frames) > 1
             else nullcontext() as prefetcher
         ):
             prepare: Callable[..., Any] = partial(prepare_clip, partial(ImagesPreparer, self._spec))
             if prefetcher is not None:
-                prefetcher.set_upcoming(iter(with_frames))
+                prefetcher.set_upcoming(iter(pending_with_frames))
                 prepare = prefetcher.take
             async with self.connect() as open_prepared:
 
                 async def open_clip(pending: PendingRequests) -> OpenClip:
                     await asyncio.to_thread(pending.verify_clip)
-                    if not pending.clip.indices or self.takes_files:
+                    if not pending.clip.indices or self.should_upload_clips:
                         return open_prepared(pending, None, {})
                     clip = get_prepared_clip(await asyncio.to_thread(prepare, pending.clip, pending.requests))
                     return open_prepared(pending, clip.inputs, clip.step_seconds)
@@ -179,12 +189,12 @@ def prepare_post(client: Any, path: str, body: bytes) -> Callable[[], Awaitable[
 class BoundedClient:
     """Mixin for asynchronous HTTP clients that protects against untrusted servers.
 
-    A reply has a maximum size and a deadline, and redirects are refused. List this class before the client among the
-    bases.
+    It limits the size and the time of a reply and rejects redirects. In the bases of a class, it must precede the
+    client.
     """
 
     deadline_s: float | None = None
-    """deadline from sending a request to receiving the last byte of its reply"""
+    """maximum seconds from sending a request to receiving the last byte of its reply"""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"limits": NO_KEEPALIVE, **options})
@@ -202,8 +212,8 @@ class BoundedClient:
                         raise ReplyError(
                             "bad_request",
                             f"HTTP {response.status_code}: the server redirects to {target.scheme}://"
-                            f"{plain(target.netloc.rpartition('@')[2] + target.path)}, which Reprise does not follow. "
-                            "Correct `settings.url` in the model's file",
+                            f"{sanitize_line(target.netloc.rpartition('@')[2] + target.path)}, which Reprise does not "
+                            "follow. Correct `settings.url` in the model's file",
                         )
                     content = await _read_content(response)
                 finally:
@@ -213,7 +223,7 @@ class BoundedClient:
         if not response.is_success or has_error(content):
             raise ErrorReply(response.status_code, response.headers, content, has_result=has_result(content))
         _check_json(content)
-        # SDKs differ in how they treat a status such as 204, which adds nothing to the content, so all become 200.
+        # SDKs treat statuses such as 204 differently, although the content is sufficient, so all become 200.
         headers = {
             name: value for name, value in response.headers.items() if name.lower().startswith(UPLOAD_HEADER_PREFIX)
         }
@@ -222,43 +232,46 @@ class BoundedClient:
 
 
 class AsyncClient(BoundedClient, httpx2.AsyncClient):
-    """Client that sends with httpx."""
+    """A client that sends requests with httpx."""
 
 
 async def _read_content(response: httpx2.Response) -> bytes:
-    """Return the content of a reply; empty for an unreadable error, whose status is enough."""
+    """Return the content of a reply; empty if the content of an error cannot be read, since its status suffices."""
     try:
         reader = BoundedReader(MAX_REPLY_BYTES, response.headers.get("content-encoding", ""))
         async for chunk in response.aiter_raw():
             reader.feed(chunk)
-        return reader.end().removeprefix(BYTE_ORDER_MARK)
-    except (TooLargeError, PackedError) as error:
+        return reader.decompress().removeprefix(BYTE_ORDER_MARK)
+    except (TooLargeError, ContentEncodingError) as error:
         if not response.is_success:
             return b""
-        error_class = BrokenReplyError if isinstance(error, UnpackError) else ReplyError
+        error_class = BrokenReplyError if isinstance(error, DecompressionError) else ReplyError
         raise error_class("malformed", str(error)) from error
 
 
 def _check_json(content: bytes) -> None:
-    """Refuse content that is not a JSON object in UTF-8: SDKs would replace characters or fail in different ways."""
+    """Reject content other than a JSON object in UTF-8; SDKs would replace characters or fail inconsistently."""
     try:
         if content.strip() and not isinstance(json.loads(content.decode()), dict):
             raise BrokenReplyError("malformed", f"the reply is not a JSON object. {quote_beginning(content)}")
     except (ValueError, RecursionError) as error:
         reason = "the reply is not JSON" if isinstance(error, json.JSONDecodeError) else "the reply cannot be parsed"
-        raise BrokenReplyError("malformed", f"{reason} ({plain(str(error))}). {quote_beginning(content)}") from None
+        raise BrokenReplyError(
+            "malformed", f"{reason} ({sanitize_line(str(error))}). {quote_beginning(content)}"
+        ) from None
 
 
 def quote_beginning(content: bytes) -> str:
-    # Secrets are hidden before the text is cut, since a secret that is cut in half would not be recognised.
-    text = truncate(plain(content.decode(errors="replace")), EXCERPT_CHARACTERS)
+    """Return a sentence that quotes the beginning of a reply."""
+    # Secrets are hidden before the text is truncated, because half a secret would not be recognised.
+    text = truncate(sanitize_line(content.decode(errors="replace")), EXCERPT_CHARACTERS)
     return f"It begins: {text}" if content else "It is empty"
 
 
 # --- interpreting replies and errors ----------------------------------------------------------------------------------
 
 
-def read_reply(schema: type[R], content: bytes, settings: RemoteSettings, reply_kind: str) -> R:
+def parse_reply(schema: type[R], content: bytes, settings: RemoteSettings, reply_kind: str) -> R:
     """Parse a reply and check that it comes from the configured model.
 
     Args:
@@ -266,7 +279,7 @@ def read_reply(schema: type[R], content: bytes, settings: RemoteSettings, reply_
 
     Raises:
         AnswerError: If the answer is malformed or comes from another model.
-        BrokenReplyError: If the reply holds no answer at all, so that a retry may help.
+        BrokenReplyError: If the reply contains no answer; a retry may help.
     """
     try:
         reply = schema.model_validate_json(content)
@@ -293,14 +306,14 @@ def read_usage(schema: type[BaseModel], response: httpx2.Response) -> TokenUsage
 
 
 def check_model(model: str, settings: RemoteSettings) -> None:
-    """Refuse an answer from another model, since vendors may reroute requests."""
+    """Reject an answer from another model, because vendors may reroute requests."""
     expected = settings.served_as or settings.model
     if model != expected:
         raise AnswerError("other_model", f"'{model}' answered, not '{expected}'")
 
 
 def check_finish_reason(field: str, reason: str | None, accepted: Collection[str]) -> None:
-    """Refuse an incomplete answer, whose finish reason is not one of the accepted ones."""
+    """Reject an answer whose finish reason is not one of the accepted reasons for complete answers."""
     normalised = (reason or "").lower()
     if SERVER_FAILURE.search(normalised):
         raise AnswerError("server_error", f"{field}: {reason}. The server failed during the answer")
@@ -313,7 +326,7 @@ def empty_answer_error(reason: str, *, is_truncated: bool) -> AnswerError:
 
     Args:
         reason: The finish reason that the vendor gives, for the message.
-        is_truncated: Whether the answer reached its token limit, so the model was still thinking.
+        is_truncated: Whether the answer reached its token limit, which means that the model was still thinking.
     """
     if is_truncated:
         return AnswerError("still_thinking", f"{reason}. Raise settings.max_tokens in the model's file")
@@ -321,31 +334,33 @@ def empty_answer_error(reason: str, *, is_truncated: bool) -> AnswerError:
 
 
 def timeout_failure(settings: RemoteSettings) -> ApiFailure:
-    """Return the failure of a request without an answer in time, which may have been billed."""
+    """Return the failure of a request that timed out; the vendor may have billed it."""
     error = AnswerError("timeout", f"{settings.url}: no answer within {settings.timeout_s:g} s")
     return ApiFailure(error, is_retryable=True, is_free=False)
 
 
-def connection_failure(error: BaseException, settings: RemoteSettings, *, is_protocol: bool = False) -> ApiFailure:
-    """Return the failure of a refused or lost connection, after which the answer may have been billed.
+def connection_failure(
+    error: BaseException, settings: RemoteSettings, *, is_protocol_error: bool = False
+) -> ApiFailure:
+    """Return the failure of a refused or lost connection; the vendor may have billed the request.
 
     Args:
         is_protocol: Whether the reply was invalid HTTP.
     """
     cause = error.__cause__ or error
-    reason = f"{type(cause).__name__}: {plain(str(cause))}"
-    if is_protocol:
-        reason = f"the server or a proxy sent invalid HTTP: {plain(str(getattr(cause, 'message', cause)))}"
+    reason = f"{type(cause).__name__}: {sanitize_line(str(cause))}"
+    if is_protocol_error:
+        reason = f"the server or a proxy sent invalid HTTP: {sanitize_line(str(getattr(cause, 'message', cause)))}"
     return ApiFailure(AnswerError("network", f"{settings.url}: {reason}"), is_retryable=True, is_free=False)
 
 
 def classify_status(
     reply: ErrorReply, settings: RemoteSettings, *, status: int | None = None, is_too_long: bool = False
 ) -> ApiFailure:
-    """Classify an error that a server reports; vendors bill such a request only if the reply also holds a result.
+    """Classify an error that a server reports; vendors bill the request only if the reply also contains a result.
 
     Args:
-        status: Status that replaces the reply's own, if the vendor means another one.
+        status: Status to use instead of the reply's own, if that is misleading.
         is_too_long: Whether the prompt exceeds the model's context.
     """
     status, message, is_free = status or reply.status, reply.message, not reply.has_result
@@ -358,14 +373,14 @@ def classify_status(
             ),
             is_free=is_free,
         )
-    wait = parse_retry_after(reply.headers)
-    if wait is not None and wait > MAX_RETRY_AFTER_S:
-        message = f"{message}; it asks to wait {wait:.0f} s"
+    wait_s = parse_retry_after(reply.headers)
+    if wait_s is not None and wait_s > MAX_RETRY_AFTER_S:
+        message = f"{message}; it asks to wait {wait_s:.0f} s"
     if status == 429:
-        return ApiFailure(AnswerError("rate_limited", message), is_retryable=True, wait_s=wait, is_free=is_free)
+        return ApiFailure(AnswerError("rate_limited", message), is_retryable=True, wait_s=wait_s, is_free=is_free)
     message = f"{reply.title}: {message}"
     if is_too_long:
         return ApiFailure(AnswerError("beyond_context", message), is_free=is_free)
     if status in RETRYABLE_STATUSES or status >= 500:
-        return ApiFailure(AnswerError("server_error", message), is_retryable=True, wait_s=wait, is_free=is_free)
+        return ApiFailure(AnswerError("server_error", message), is_retryable=True, wait_s=wait_s, is_free=is_free)
     return ApiFailure(AnswerError("bad_request", message), is_free=is_free)

@@ -1,4 +1,4 @@
-"""Adapter for Anthropic's models, which uses the Messages API and sends frames as lossless images."""
+"""Query Anthropic's models with the Messages API, which receives frames as lossless images."""
 
 import json
 from collections.abc import AsyncIterator
@@ -23,8 +23,8 @@ from reprise.models.remote.adapter import (
     classify_status,
     connection_failure,
     empty_answer_error,
+    parse_reply,
     prepare_post,
-    read_reply,
     read_usage,
     timeout_failure,
 )
@@ -40,7 +40,7 @@ TOO_LONG_PHRASES = ("prompt is too long", "exceed context limit", "request_too_l
 
 
 class ContentBlock(BaseModel):
-    """A content block of an answer; thinking blocks have a type of their own."""
+    """A content block of an answer; a thinking block has another type than a text block."""
 
     type: str
     text: str = ""
@@ -70,11 +70,12 @@ class MessageResponse(BaseModel):
 
     @property
     def text(self) -> str:
+        """Return the text of the answer, without thoughts."""
         return "".join(block.text for block in self.content if block.type == "text")
 
 
 class AnthropicAdapter(RemoteAdapter):
-    tokens_of_image = staticmethod(count_anthropic_tokens)
+    image_token_formula = staticmethod(count_anthropic_tokens)
 
     def __init__(self, spec: ModelSpec) -> None:
         self._settings = AnthropicSettings.model_validate(spec.settings)
@@ -92,29 +93,31 @@ class AnthropicAdapter(RemoteAdapter):
             max_retries=0,  # ApiCaller retries and accounts for each attempt
         )
         async with client:
-            self._client, self._calls = client, self.create_calls(classify_anthropic_error)
-            yield self._open
+            self._client, self._api_caller = client, self.create_api_caller(classify_anthropic_error)
+            yield self._open_clip
 
-    def _open(self, pending: PendingRequests, frames: EncodedFrames | None, seconds: dict[str, float]) -> OpenClip:
-        visual = b"".join(image.join(IMAGE_TEMPLATE) for image in frames.images) if frames else b""
-        return OpenClip(partial(self._answer, visual, frames.shape if frames else None), len(visual), seconds)
+    def _open_clip(self, pending: PendingRequests, frames: EncodedFrames | None, seconds: dict[str, float]) -> OpenClip:
+        frames_content = b"".join(image.join(IMAGE_TEMPLATE) for image in frames.images) if frames else b""
+        return OpenClip(
+            partial(self._answer, frames_content, frames.shape if frames else None), len(frames_content), seconds
+        )
 
-    async def _answer(self, visual: bytes, frame_shape: FrameShape | None, request: Request) -> Answer:
-        tokens = self._settings.max_tokens or request.max_tokens
-        send = prepare_post(self._client, "/v1/messages", self._body(request, tokens, visual))
+    async def _answer(self, frames_content: bytes, frame_shape: FrameShape | None, request: Request) -> Answer:
+        max_answer_tokens = self._settings.max_tokens or request.max_tokens
+        send = prepare_post(self._client, "/v1/messages", self._build_body(request, max_answer_tokens, frames_content))
         get_usage = partial(read_usage, MessageResponse)
-        reply = await self._calls.call(request, frame_shape, tokens, send, get_usage, self._read)
-        return parse_answer(reply, frame_shape.frames if frame_shape else 0)
+        reply = await self._api_caller.call(request, frame_shape, max_answer_tokens, send, get_usage, self._parse_reply)
+        return parse_answer(reply, frame_shape.frame_count if frame_shape else 0)
 
-    def _read(self, response: httpx2.Response) -> MessageResponse:
-        reply = read_reply(MessageResponse, response.content, self._settings, "message")
+    def _parse_reply(self, response: httpx2.Response) -> MessageResponse:
+        reply = parse_reply(MessageResponse, response.content, self._settings, "message")
         check_message(reply)
         return reply
 
-    def _body(self, request: Request, tokens: int, visual: bytes) -> bytes:
-        """Return the body of a request, with the encoded frames inserted as bytes, since they take megabytes."""
+    def _build_body(self, request: Request, max_answer_tokens: int, frames_content: bytes) -> bytes:
+        """Return the body of a request; the encoded frames are inserted as bytes, because they take megabytes."""
         settings = self._settings
-        fields: dict[str, Any] = {"model": settings.model, "max_tokens": tokens}
+        fields: dict[str, Any] = {"model": settings.model, "max_tokens": max_answer_tokens}
         if request.system:
             fields["system"] = request.system
         if settings.temperature is not None:
@@ -125,15 +128,17 @@ class AnthropicAdapter(RemoteAdapter):
             fields["thinking"] = {"type": "enabled", "budget_tokens": settings.thinking}
         if settings.effort is not None:
             fields["output_config"] = {"effort": settings.effort}
-        lead, text = request.split_prompt() if visual else ("", request.prompt)
+        lead, text = request.split_prompt() if frames_content else ("", request.prompt)
         lead_block = json.dumps({"type": "text", "text": lead}).encode() + b"," if lead else b""
         text_block = json.dumps({"type": "text", "text": text}).encode()
         start = json.dumps(fields)[:-1].encode()
-        return b"".join([start, b',"messages":[{"role":"user","content":[', lead_block, visual, text_block, b"]}]}"])
+        return b"".join(
+            [start, b',"messages":[{"role":"user","content":[', lead_block, frames_content, text_block, b"]}]}"]
+        )
 
 
 def check_message(reply: MessageResponse) -> None:
-    """Refuse a reply without an answer, or with an incomplete one."""
+    """Reject a reply whose answer is missing or incomplete."""
     reason = f"stop_reason: {reply.stop_reason}"
     if reply.stop_reason == "refusal":
         raise AnswerError("refused", reply.text or reason)
@@ -144,7 +149,7 @@ def check_message(reply: MessageResponse) -> None:
         raise AnswerError("unfinished", "the model calls a tool, although the request offers none")
 
 
-def parse_answer(reply: MessageResponse, frames: int) -> Answer:
+def parse_answer(reply: MessageResponse, frame_count: int) -> Answer:
     """Return the answer in a reply, without the thoughts before it."""
     text = reply.text
     if not text.strip():
@@ -152,7 +157,7 @@ def parse_answer(reply: MessageResponse, frames: int) -> Answer:
     usage = reply.usage.token_usage
     return Answer(
         text=text,
-        frames_shown=frames,
+        frames_shown=frame_count,
         tokens_in=usage.input,
         tokens_out=usage.output,
         served_model=reply.model,
@@ -165,7 +170,7 @@ def classify_anthropic_error(error: BaseException, settings: AnthropicSettings) 
     if isinstance(error, APITimeoutError):
         return timeout_failure(settings)
     if isinstance(error, APIConnectionError):
-        return connection_failure(error, settings, is_protocol=isinstance(error.__cause__, httpx2.ProtocolError))
+        return connection_failure(error, settings, is_protocol_error=isinstance(error.__cause__, httpx2.ProtocolError))
     if not isinstance(error, ErrorReply):
         return None
     text = f"{' '.join(error.codes)} {error.message}".lower()

@@ -1,7 +1,7 @@
 """Send requests about many clips to a server concurrently and yield each outcome as soon as it arrives.
 
-The first request of a clip is sent alone, so that the server has their shared prefix in its cache before the others
-arrive. The next clip is opened when fewer requests are ready to be sent than three times the concurrency: its first
+The first request about a clip is sent alone. The server then has the requests' shared prefix in its cache before the
+other requests arrive. The next clip is opened early, while enough ready requests remain (`READY_ROUNDS`): its first
 answer then arrives before the ready requests run out.
 """
 
@@ -21,27 +21,31 @@ from reprise.models.inference.reasons import TRANSIENT_REASONS
 
 # No further clip is opened while the frames of the open clips take more bytes than this.
 MAX_OPEN_BYTES = 1 << 30
-# The job aborts when this many times the concurrency of requests fail in a row for transient reasons.
+# No further clip is opened while this many times the concurrency of requests are ready to be sent.
+READY_ROUNDS = 3
+# The job aborts if this many times the concurrency of requests fail in a row for transient reasons.
 MAX_FAILED_ROUNDS = 3
 
 
 class OpenClip(NamedTuple):
-    """A clip that is ready for its requests."""
+    """A clip that is prepared, so requests about it can be sent."""
 
     answer: Callable[[Request], Awaitable[Answer]]
     size_bytes: int
     """size of its encoded frames in bytes"""
-    seconds: dict[str, float]
-    """time spent on the clip besides answering; its first answer takes these entries over"""
+    step_seconds: dict[str, float]
+    """seconds of each preparation step; recorded with the clip's first answer and then cleared"""
     close: Callable[[], Awaitable[object]] | None = None
-    """called after the last request, or when no more will be sent"""
+    """called when no further request about the clip will be sent"""
 
 
 Connect = Callable[[], AbstractAsyncContextManager[Callable[[PendingRequests], Awaitable[OpenClip]]]]
 
 
-def send(connect: Connect, pending: Sequence[PendingRequests], concurrency: int) -> Iterator[CompletedResponse]:
-    """Yield the outcomes of all requests in any order; raise a UserError once the requests in flight have finished."""
+def send_requests(
+    connect: Connect, pending: Sequence[PendingRequests], concurrency: int
+) -> Iterator[CompletedResponse]:
+    """Yield the outcomes of all requests in any order; raise a UserError after the requests in flight have finished."""
     outcomes: SimpleQueue[CompletedResponse | BaseException | None] = SimpleQueue()
     sender = _Sender(connect, pending, concurrency, outcomes.put)
     thread = threading.Thread(target=sender.run, name="sending")
@@ -58,7 +62,7 @@ def send(connect: Connect, pending: Sequence[PendingRequests], concurrency: int)
 
 
 class _Sender:
-    """Sends the requests of one call in an event loop of its own thread; emits outcomes, then an error or None."""
+    """Send the requests of one call in the event loop of a separate thread; emit outcomes, then an error or None."""
 
     def __init__(
         self,
@@ -69,11 +73,12 @@ class _Sender:
     ) -> None:
         self._pending_requests, self._concurrency, self._emit = pending_requests, concurrency, emit
         self._user_error: UserError | None = None
-        self._failures_in_a_row = self._ready_count = self._open_bytes = 0
+        self._consecutive_failures = self._ready_count = self._open_bytes = 0
         self.loop = asyncio.new_event_loop()
         self.task = self.loop.create_task(self._send_all(connect))
 
     def run(self) -> None:
+        """Send all requests, then emit the error that stopped the sending, or None."""
         error: BaseException | None = None
         with closing(self.loop):
             try:
@@ -89,59 +94,61 @@ class _Sender:
         self._slots, self._capacity_freed = asyncio.Semaphore(self._concurrency), asyncio.Event()
         async with connect() as open_clip, asyncio.TaskGroup() as clips:
             for pending in self._pending_requests:
-                while self._ready_count >= 3 * self._concurrency or self._open_bytes > MAX_OPEN_BYTES:
+                while self._ready_count >= READY_ROUNDS * self._concurrency or self._open_bytes > MAX_OPEN_BYTES:
                     self._capacity_freed.clear()
                     await self._capacity_freed.wait()
                 if self._user_error is not None:
                     return
                 try:
-                    opened = await open_clip(pending)
+                    session = await open_clip(pending)
                 except Exception as error:  # a clip that cannot be opened fails all its requests
-                    if (failure := self._failure(pending, error)) is not None:
+                    if (failure := self._classify_failure(pending, error)) is not None:
                         for request in pending.requests:
                             self._emit(CompletedResponse(pending.clip, request, failure, 0.0))
                     continue
                 self._ready_count += 1
-                self._open_bytes += opened.size_bytes
-                clips.create_task(self._query_clip(pending, opened))
+                self._open_bytes += session.size_bytes
+                clips.create_task(self._query_clip(pending, session))
 
-    async def _query_clip(self, pending: PendingRequests, opened: OpenClip) -> None:
-        first, *rest = pending.requests
+    async def _query_clip(self, pending: PendingRequests, session: OpenClip) -> None:
+        first_request, *other_requests = pending.requests
         try:
-            await self._query(pending, opened, first)
-            self._ready_count += len(rest)
-            await asyncio.gather(*(self._query(pending, opened, request) for request in rest))
+            await self._query(pending, session, first_request)
+            self._ready_count += len(other_requests)
+            await asyncio.gather(*(self._query(pending, session, request) for request in other_requests))
         finally:
-            if opened.close is not None:
-                await opened.close()
-        self._open_bytes -= opened.size_bytes
+            if session.close is not None:
+                await session.close()
+        self._open_bytes -= session.size_bytes
         self._capacity_freed.set()
 
-    async def _query(self, pending: PendingRequests, opened: OpenClip, request: Request) -> None:
+    async def _query(self, pending: PendingRequests, session: OpenClip, request: Request) -> None:
         async with self._slots:
             if self._user_error is None:
                 start, answer = time.monotonic(), None
                 try:
-                    answer = validate_answer(await opened.answer(request), request)
+                    answer = validate_answer(await session.answer(request), request)
                 except Exception as error:
-                    answer = self._failure(pending, error)
+                    answer = self._classify_failure(pending, error)
                 if answer is not None:
-                    parts = dict(opened.seconds)
-                    opened.seconds.clear()
-                    self._emit(CompletedResponse(pending.clip, request, answer, time.monotonic() - start, parts))
-                    self._failures_in_a_row = self._failures_in_a_row + 1 if answer.error in TRANSIENT_REASONS else 0
-                    if self._failures_in_a_row == MAX_FAILED_ROUNDS * self._concurrency and self._user_error is None:
+                    step_seconds = dict(session.step_seconds)
+                    session.step_seconds.clear()
+                    self._emit(CompletedResponse(pending.clip, request, answer, time.monotonic() - start, step_seconds))
+                    self._consecutive_failures = (
+                        self._consecutive_failures + 1 if answer.error in TRANSIENT_REASONS else 0
+                    )
+                    if self._consecutive_failures == MAX_FAILED_ROUNDS * self._concurrency and self._user_error is None:
                         # The server no longer answers, so every further request would only waste its retries.
                         self._user_error = UserError(
-                            f"the last {self._failures_in_a_row} requests to the server failed, most recently: "
+                            f"the last {self._consecutive_failures} requests to the server failed, most recently: "
                             f"{answer.error}: {answer.message}. Answers so far are kept. Run the same command again "
                             "when the server responds."
                         )
         self._ready_count -= 1
         self._capacity_freed.set()
 
-    def _failure(self, pending: PendingRequests, error: Exception) -> Answer | None:
-        """Return an error as a named failure; record a UserError, which stops the sending, and return None."""
+    def _classify_failure(self, pending: PendingRequests, error: Exception) -> Answer | None:
+        """Return an error as a named failure; None for a UserError, which is recorded and stops the sending."""
         try:
             if isinstance(error, UserError):
                 raise error

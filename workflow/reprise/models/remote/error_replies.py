@@ -1,4 +1,4 @@
-"""Errors that servers report, either by the HTTP status or inside a reply with a successful status."""
+"""Find the errors that servers report, by the HTTP status or inside a reply with a successful status."""
 
 import json
 import re
@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
-from reprise.core.plain import extract_page_text, plain, truncate
+from reprise.core.plain import extract_page_text, sanitize_line, truncate
 
-MESSAGE_NAMES = ("message", "detail", "msg", "error_msg", "error_message", "error_description", "reason")
-STATUS_NAMES = ("code", "status", "status_code", "http_status")
-CODE_NAMES = ("code", "type", "status", "error_type", "error_code")
-# Top-level fields in which a successful reply holds its result.
-RESULT_NAMES = frozenset({"choices", "candidates", "promptFeedback", "content", "tokens", "file"})
-# An error inside a reply with HTTP 200 stands for the status whose pattern matches its code. An error that matches no
-# pattern counts as a failure of the server.
+MESSAGE_FIELDS = ("message", "detail", "msg", "error_msg", "error_message", "error_description", "reason")
+STATUS_FIELDS = ("code", "status", "status_code", "http_status")
+CODE_FIELDS = ("code", "type", "status", "error_type", "error_code")
+# Top-level fields that contain the result of a successful reply.
+RESULT_FIELDS = frozenset({"choices", "candidates", "promptFeedback", "content", "tokens", "file"})
+# An error inside a reply with HTTP 200 gets the status whose pattern matches its code, and 500 if no pattern matches.
 STATUS_PATTERNS = (
     (500, re.compile(r"server_?error|internal|overload|unavailable|upstream|time_?d?_?out", re.I)),
     (401, re.compile(r"authentication|unauthenticated|unauthorized|invalid_api_key", re.I)),
@@ -30,38 +29,39 @@ MAX_MESSAGE_CHARACTERS = 500
 class ErrorReply(Exception):
     """A reply that reports an error, with its status, headers and content."""
 
-    def __init__(self, sent_status: int, headers: Mapping[str, str], content: bytes, *, has_result: bool) -> None:
+    def __init__(self, http_status: int, headers: Mapping[str, str], content: bytes, *, has_result: bool) -> None:
         """Parse the error that a reply reports.
 
         Args:
-            has_result: Whether the reply also holds an answer, which may have been billed.
+            has_result: Whether the reply also contains an answer, which the vendor may have billed.
         """
         self.headers, self.text, self.has_result = headers, content.decode(errors="replace"), has_result
         body = parse_json_object(content)
-        self.details = next(_errors_in(body), body)
-        self.codes = {str(self.details[name]) for name in CODE_NAMES if self.details.get(name)}
-        self.message = self._message(sent_status)
-        is_error = sent_status >= 400
-        self.status = sent_status if is_error else self._implied_status() if 200 <= sent_status < 300 else 500
-        self.title = f"HTTP {sent_status}" if is_error else f"an error in a reply with HTTP {sent_status}"
+        self.details = next(_find_errors(body), body)
+        self.codes = {str(self.details[name]) for name in CODE_FIELDS if self.details.get(name)}
+        self.message = self._extract_message(http_status)
+        is_error = http_status >= 400
+        self.status = http_status if is_error else self._infer_status() if 200 <= http_status < 300 else 500
+        self.title = f"HTTP {http_status}" if is_error else f"an error in a reply with HTTP {http_status}"
         super().__init__(f"{self.title}: {self.message}")
 
-    def _message(self, status: int) -> str:
+    def _extract_message(self, status: int) -> str:
         """Return the server's message on one line of bounded length."""
         details, text = self.details, ""
-        message = next((details[name] for name in MESSAGE_NAMES if details.get(name)), None)
+        message = next((details[name] for name in MESSAGE_FIELDS if details.get(name)), None)
         if message is not None:
             text = message if isinstance(message, str) else json.dumps(message)
         metadata = details.get("metadata")
-        if isinstance(metadata, dict) and metadata.get("raw"):  # a router passes on the provider's message
+        if isinstance(metadata, dict) and metadata.get("raw"):  # the provider's message, as a router forwards it
             text = f"{text}: {metadata['raw']}"
-        text = plain(text) or extract_page_text(self.text)
+        text = sanitize_line(text) or extract_page_text(self.text)
         if not text and status in HTTPStatus.__members__.values():
             text = HTTPStatus(status).phrase
         return truncate(text, MAX_MESSAGE_CHARACTERS) or "the server gave no reason"
 
-    def _implied_status(self) -> int:
-        for name in STATUS_NAMES:
+    def _infer_status(self) -> int:
+        """Return the status of an error that a server sent with a successful status."""
+        for name in STATUS_FIELDS:
             value = str(self.details.get(name))
             if re.fullmatch("[45][0-9]{2}", value):
                 return int(value)
@@ -70,7 +70,7 @@ class ErrorReply(Exception):
 
 
 def parse_json_object(content: bytes) -> dict[str, Any]:
-    """Return the JSON object of a reply, also from a list of length one; an empty dictionary for anything else."""
+    """Return a reply that is a JSON object, or a list of one; an empty dictionary for any other reply."""
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
@@ -81,19 +81,20 @@ def parse_json_object(content: bytes) -> dict[str, Any]:
 
 
 def has_error(content: bytes) -> bool:
-    """Return whether a reply with a successful status reports an error instead of, beside or within its result."""
-    return next(_errors_in(parse_json_object(content)), None) is not None
+    """Return whether a reply with a successful status reports an error, with or without a result."""
+    return next(_find_errors(parse_json_object(content)), None) is not None
 
 
 def has_result(content: bytes) -> bool:
-    return not RESULT_NAMES.isdisjoint(name for name, value in parse_json_object(content).items() if value)
+    """Return whether a reply contains a result."""
+    return not RESULT_FIELDS.isdisjoint(name for name, value in parse_json_object(content).items() if value)
 
 
-def _errors_in(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _find_errors(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the errors that a reply reports, each with its code and message."""
     if {"name", "state"} <= body.keys():  # an uploaded file reports its own error
         return
-    for part in _parts_of(body):
+    for part in _list_parts(body):
         for name in ("error", "errors"):
             error = part.get(name)
             while isinstance(error, list) and len(error) == 1:
@@ -104,15 +105,15 @@ def _errors_in(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     yield error
             elif error:
                 yield siblings | ({"message": error} if isinstance(error, str) else {})
-    is_bare_error = RESULT_NAMES.isdisjoint(body) and any(body.get(name) for name in MESSAGE_NAMES)
+    is_bare_error = RESULT_FIELDS.isdisjoint(body) and any(body.get(name) for name in MESSAGE_FIELDS)
     if "error" in (body.get("object"), body.get("type")) or is_bare_error:
         yield dict(body)
 
 
-def _parts_of(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield a reply, its answers and their contents.
+def _list_parts(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the parts of a reply that may contain its error: the reply itself, its answers and their messages.
 
-    Other parts are left out: content filters report errors of their own there.
+    Content filters report their own errors in other parts, which are therefore omitted.
     """
     yield body
     for name in ("choices", "candidates", "content"):
@@ -120,4 +121,5 @@ def _parts_of(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         for answer in answers if isinstance(answers, list) else ():
             if isinstance(answer, dict):
                 yield answer
-                yield from (answer[name] for name in ("message", "content") if isinstance(answer.get(name), dict))
+                message_parts = (answer.get("message"), answer.get("content"))
+                yield from (part for part in message_parts if isinstance(part, dict))

@@ -27,11 +27,12 @@ class EncodedFrames(NamedTuple):
 
     @property
     def shape(self) -> FrameShape:
+        """Return the number and size of the frames."""
         return FrameShape(len(self.images), self.width, self.height)
 
 
 class ImagesPreparer:
-    """Decodes and encodes frames without loading a model."""
+    """Decode and encode frames without loading a model."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._size: int | None = spec.settings.get("image_size")

@@ -25,9 +25,9 @@ from reprise.models.settings import OpenAISettings
 from reprise.models.thoughts import OPEN_THOUGHT_PATTERN, THOUGHT_END, strip_thought
 
 TOKEN_NAME_FORMAT = "token_id:{}"  # noqa: S105  not a password
-# Finish reasons of complete answers and of answers that reached their token limit. A server may omit the field, but
-# `null` means that it has not finished.
+# A server may omit the finish reason of a complete answer, but `null` means that the answer is not complete.
 MISSING_FINISH_REASON = "not given"
+# Finish reasons of answers that reached their token limit, and of all complete answers.
 TRUNCATED_REASONS = frozenset({"length", "max_tokens", "model_length"})
 COMPLETE_REASONS = frozenset(
     {"stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete", MISSING_FINISH_REASON, *TRUNCATED_REASONS}
@@ -41,7 +41,7 @@ TOO_LONG_PHRASES = ("context length", "context window", "maximum model length", 
 
 
 class Message(BaseModel):
-    """The relevant fields of a message; other fields are ignored."""
+    """The fields of a message that this module uses."""
 
     content: str | None = None
     refusal: str | None = None
@@ -54,7 +54,7 @@ class Message(BaseModel):
 
     @property
     def has_thought(self) -> bool:
-        """Return whether the server returns a thought in a field of its own."""
+        """Return whether the server returned a thought in a separate field."""
         return any((self.reasoning_content, self.reasoning, self.reasoning_details, self.thinking))
 
 
@@ -106,13 +106,13 @@ class ChatCompletion(BaseModel):
 
     @property
     def has_thought(self) -> bool:
-        """Return whether the answer contains a thought, since the server has no parser that removes it."""
+        """Return whether the answer contains a thought that the server did not remove."""
         content = self.choices[0].message.content or ""
         return THOUGHT_END in content or OPEN_THOUGHT_PATTERN.match(content) is not None
 
 
 def check_choice(choice: Choice) -> None:
-    """Refuse a choice without an answer, or with an incomplete one."""
+    """Reject a choice whose answer is missing or incomplete."""
     reason = choice.finish_reason
     if reason and reason.lower().startswith("content_filter"):
         raise AnswerError("content_filter", f"finish_reason: {reason}")
@@ -124,21 +124,21 @@ def check_choice(choice: Choice) -> None:
 
 
 def parse_answer(
-    reply: ChatCompletion, request: Request, tokens: Sequence[int], frames: int, *, opens_thought: bool
+    reply: ChatCompletion, request: Request, option_tokens: Sequence[int], frame_count: int, *, opens_thought: bool
 ) -> Answer:
     """Return the answer in a reply: the scores of some tokens, a similarity or a text.
 
     Args:
-        tokens: The tokens of the options, in their order, if the request asks for scores.
-        frames: Number of frames in the prompt.
-        opens_thought: Whether the server is known to leave thoughts in its answers.
+        option_tokens: Tokens of the options, in the same order, if the request type is `score`.
+        frame_count: Number of frames in the prompt.
+        opens_thought: Whether earlier answers of the server contained thoughts.
     """
     choice = reply.choices[0]
     text, scores = "", tuple[float, ...]()
-    if request.ask == "score":
-        scores = _scores(choice, tokens, opens_thought=opens_thought)
-    elif request.ask == "similarity":
-        scores = (float(choice.message.content or "nan"),)  # from a model runner that this job started
+    if request.request_type == "score":
+        scores = _extract_scores(choice, option_tokens, opens_thought=opens_thought)
+    elif request.request_type == "similarity":
+        scores = (float(choice.message.content or "nan"),)  # sent by a model runner that this job started
     else:
         is_truncated = str(choice.finish_reason).lower() in TRUNCATED_REASONS
         text = strip_thought(choice.message.content or "", opens_thought=opens_thought and is_truncated) or ""
@@ -147,7 +147,7 @@ def parse_answer(
     return Answer(
         text=text,
         scores=scores,
-        frames_shown=frames,
+        frames_shown=frame_count,
         tokens_in=reply.token_usage.input,
         tokens_out=reply.token_usage.output,
         tokens_cached=reply.token_usage.cached,
@@ -155,7 +155,7 @@ def parse_answer(
     )
 
 
-def _scores(choice: Choice, tokens: Sequence[int], *, opens_thought: bool) -> tuple[float, ...]:
+def _extract_scores(choice: Choice, option_tokens: Sequence[int], *, opens_thought: bool) -> tuple[float, ...]:
     """Return the probability of each token at the first position of the answer."""
     message = choice.message
     if opens_thought or message.has_thought or OPEN_THOUGHT_PATTERN.match(message.content or ""):
@@ -166,11 +166,11 @@ def _scores(choice: Choice, tokens: Sequence[int], *, opens_thought: bool) -> tu
     logprob_by_token = {top.token: top.logprob for top in top_logprobs}
     if any(logprob_by_token[top.token] != top.logprob and not math.isnan(top.logprob) for top in top_logprobs):
         raise AnswerError("malformed", f"two logprobs of the same token: {top_logprobs}")
-    missing = [token for token in tokens if TOKEN_NAME_FORMAT.format(token) not in logprob_by_token]
+    missing = [token for token in option_tokens if TOKEN_NAME_FORMAT.format(token) not in logprob_by_token]
     if missing:
         listing = ", ".join(list(logprob_by_token)[:5]) or "none"
         raise AnswerError("no_scores", f"no logprobs of the tokens {missing}; the server returned: {listing}")
-    logprobs = [logprob_by_token[TOKEN_NAME_FORMAT.format(token)] for token in tokens]
+    logprobs = [logprob_by_token[TOKEN_NAME_FORMAT.format(token)] for token in option_tokens]
     scores = tuple(logprob if math.isnan(logprob) else math.exp(min(logprob, 1.0)) for logprob in logprobs)
     if not any(scores):  # vLLM writes -9999 for a probability of 0, for example
         raise AnswerError("no_scores", f"no option has a probability above 0: logprobs {logprobs}")
@@ -192,7 +192,7 @@ def classify_openai_error(error: BaseException, settings: OpenAISettings) -> Api
         is_timeout = isinstance(cause, ServerTimeoutError) if cause else isinstance(error, APITimeoutError)
         if is_timeout:
             return timeout_failure(settings)
-        return connection_failure(cause or error, settings, is_protocol=isinstance(cause, ClientResponseError))
+        return connection_failure(cause or error, settings, is_protocol_error=isinstance(cause, ClientResponseError))
     if not isinstance(error, ErrorReply):
         return None
     codes, message = error.codes, error.message.lower()

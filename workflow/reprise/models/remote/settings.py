@@ -1,6 +1,6 @@
-"""`settings:` of the adapters for servers and vendors.
+"""Define the `settings:` of the adapters for servers and vendors, without importing an SDK.
 
-Imports no SDK, since the configuration is validated where none is needed.
+The configuration imports this module to validate model files.
 """
 
 import re
@@ -17,7 +17,7 @@ BARE_URL = re.compile(r"https?://[^\s@?#/]+(?:/[^\s@?#]*)?")
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Anthropic's API refuses a smaller thinking budget.
 MIN_THINKING_TOKENS = 1024
-# These settings do not affect answers, so a run's key keeps them apart from those that do.
+# A run's key separates these settings, which do not affect answers, from all others.
 ANSWER_NEUTRAL_SETTINGS = frozenset({
     "url", "key", "max_images", "image_tokens", "concurrency", "timeout_s", "retries", "limits",
 })  # fmt: skip
@@ -31,25 +31,20 @@ class RemoteSettings(Settings):
     model: str = Field(min_length=1)
     """Name of the model at the server."""
     served_as: str | None = None
-    """Model id in the server's answers if it differs from `model`, such as a dated one. An answer with any other id
-    fails as `other_model`."""
+    """Model id in the server's answers if it differs from `model`. Answers with another id fail as `other_model`."""
     key: str | None = None
-    """Name of the environment variable that holds the API key; none for a server without keys. A model with a key also
-    needs a budget in the suite: `budget_usd:`, or `budget_tokens:` if its file has no `price:`."""
+    """Name of the environment variable with the API key. A model with a key also needs a budget in the suite."""
 
     max_images: int | None = Field(None, ge=1)
-    """Maximum number of frames that the server accepts per request. A run with more is rejected before any request is
-    sent."""
+    """Maximum frames that the server accepts per request. A run with more is rejected."""
     image_size: int | None = Field(None, ge=1, exclude_if=not_)
-    """Maximum length of a frame's longer side in pixels; larger frames are downscaled before they are sent. By default
-    frames keep their size. The `image_size` of a protocol takes precedence."""
+    """Maximum length of a frame's longer side in pixels; larger frames are downscaled. The `image_size` of a protocol
+    takes precedence."""
     image_tokens: int | None = Field(None, ge=1)
-    """Maximum number of tokens of a frame, to reserve the cost of a request before it is sent; from the second clip of
-    a size on, the server's own count is used. By default the vendor's number if it is known; otherwise a model with a
-    key that receives frames requires it."""
+    """Maximum tokens of a frame, to reserve the cost of a request. Required for a model with a key that receives
+    frames, unless the vendor's number is known."""
     max_tokens: int | None = Field(None, ge=1)
-    """Maximum number of tokens of an answer, instead of the protocol's number; a model that thinks before it answers
-    needs more."""
+    """Maximum tokens of an answer, instead of the protocol's number. A model that thinks needs more."""
     temperature: float | None = Field(0, ge=0)
     """Sampling temperature; `null` sends none, for models that reject it."""
 
@@ -60,13 +55,13 @@ class RemoteSettings(Settings):
     timeout_s: float = Field(300, gt=0)
     """Seconds after which a request without an answer is retried."""
     retries: int = Field(5, ge=0)
-    """Maximum number of retries after a timeout, a lost connection, an invalid reply, HTTP 429 or HTTP 5xx, with
-    increasing waits or the server's own. Then the request fails until the workflow runs again."""
+    """Maximum retries after a timeout, a lost connection, an invalid reply, HTTP 429 or HTTP 5xx. Then the request
+    fails until the workflow runs again."""
 
     @field_validator("url")
     @classmethod
     def _check_url(cls, url: str) -> str:
-        """Refuse a malformed URL without repeating it in the message, since it may contain a key."""
+        """Reject a malformed URL without quoting it in the message, because it may contain a key."""
         if not BARE_URL.fullmatch(url):
             raise setting_error(
                 "should be an address such as http://127.0.0.1:8000/v1, without a user, a key or a query string."
@@ -76,7 +71,7 @@ class RemoteSettings(Settings):
     @field_validator("key")
     @classmethod
     def _check_key(cls, name: str | None) -> str | None:
-        """Refuse a variable whose value logs would not hide: they recognise secrets by the variable's name."""
+        """Reject a variable name that logs would not recognise as the name of a secret."""
         if name is not None and not (VARIABLE_NAME.fullmatch(name) and SECRET_NAMES.search(name)):
             raise setting_error(
                 "should be the name of an environment variable, with API_KEY, TOKEN or SECRET in it, so that its "
@@ -95,8 +90,7 @@ class AnthropicSettings(RemoteSettings):
     temperature: float | None = Field(None, ge=0)
     """Sampling temperature; by default none is sent, because the API of the pinned SDK has no such field."""
     thinking: Literal["adaptive"] | int | None = None
-    """Thinking before the answer: `adaptive`, or a maximum number of tokens, which count towards `max_tokens`. By
-    default nothing is sent, and the model's own default applies."""
+    """Thinking before the answer: `adaptive`, or a maximum number of tokens, which count towards `max_tokens`."""
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
     """Effort level; by default nothing is sent."""
 
@@ -119,15 +113,14 @@ class GeminiSettings(RemoteSettings):
     key: str | None = "GEMINI_API_KEY"
     """Name of the environment variable that holds the API key."""
     frames: Literal["images", "video"] = "images"
-    """`images` sends the frames of the plan as lossless images. `video` uploads the clip's file once and deletes it
-    after its requests; the vendor then samples frames at `fps`, not by the plan, and may use the audio."""
+    """`images` sends the planned frames losslessly. `video` uploads the clip's file; the vendor then samples frames at
+    `fps`, not by the plan, and may use the audio."""
     fps: float = Field(1.0, gt=0, le=24)
     """Frames per second that the vendor samples from an uploaded video."""
     resolution: Literal["low", "medium", "high"] | None = None
     """Media resolution of frames; by default nothing is sent."""
     thinking: Literal["minimal", "low", "medium", "high"] | int | None = None
-    """Thinking before the answer: a level, or a number of tokens (0 for none), which count towards `max_tokens`. By
-    default nothing is sent, and the model's own default applies."""
+    """Thinking before the answer: a level, or a number of tokens (0 for none), which count towards `max_tokens`."""
     upload_s: float = Field(300, gt=0)
     """Maximum seconds until an uploaded video is ready."""
 

@@ -1,4 +1,4 @@
-"""Serve annotations.smk: a release in its authors' layout, its clips and items, and the filled prompts."""
+"""Keys and input functions for annotations.smk: releases, annotations, statistics and requests."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,14 +23,14 @@ class AnnotationRules(RuleInputs):
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         entries = plan.config.suite.benchmarks.items()
-        # Wildcard pattern of the benchmarks whose release is fetched or located, not constructed.
+        # Wildcard pattern of the benchmarks whose release is fetched or is in a folder. Other releases are constructed.
         self.released_benchmarks = any_of_pattern(
             name for name, entry in entries if entry.release.kind != "constructed"
         )
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
-        """Yield the settings of the stages of annotations.smk by name."""
-        config, key, digests_in = self._plan.config, settings_name, self._plan.digests_in
+    def stage_keys(self, run_keys: RunKeys) -> Iterator[tuple[str, Key]]:
+        """Yield the key of each stage of annotations.smk, with its name."""
+        config, key, digests_in = self._plan.config, settings_name, self._plan.compute_folder_digests
         for benchmark, entry in config.suite.benchmarks.items():
             if entry.release.kind != "constructed":
                 files, extras, source = config.benchmarks[benchmark].release_files, entry.extras, entry.release
@@ -41,36 +41,33 @@ class AnnotationRules(RuleInputs):
                     extras=None if extras is None else Extras(folder=extras, files=digests_in(extras, files)),
                     folder_files=digests_in(source.path, files) if isinstance(source, ReleaseFolder) else {},
                 )
-                yield key("release", benchmark), runs.add_versions("release", release, world=source.kind)
+                yield key("release", benchmark), run_keys.add_versions("release", release, world=source.kind)
             subset = entry.subset
             annotations = AnnotationsKey(
                 benchmark=benchmark,
                 clips=entry.clips,
                 options=config.benchmarks[benchmark].options | {"subset": subset.model_dump() if subset else None},
-                subset_sha256=self._plan.optional_digest(subset.file) if isinstance(subset, SubsetFile) else "",
+                subset_sha256=self._plan.compute_optional_digest(subset.file) if isinstance(subset, SubsetFile) else "",
                 text_chars_max=config.suite.text_chars_max,
                 limit=config.limit,
             )
-            yield key("annotations", benchmark), runs.add_versions("annotations", annotations, benchmark)
-            statistics = runs.add_versions("data_statistics", BenchmarkKey(benchmark=benchmark), benchmark)
+            yield key("annotations", benchmark), run_keys.add_versions("annotations", annotations, benchmark)
+            statistics = run_keys.add_versions("data_statistics", BenchmarkKey(benchmark=benchmark), benchmark)
             yield key("statistics", benchmark), statistics
             for name, protocol in config.benchmarks[benchmark].protocols.items():
                 requests = RequestsKey(
                     benchmark=benchmark,
                     form=protocol.form,
-                    ask=protocol.ask,
+                    request_type=protocol.request_type,
                     max_tokens=protocol.max_tokens,
                     items=protocol.items,
-                    prompt=runs.prompts[benchmark][protocol.prompt],
+                    prompt=run_keys.prompts[benchmark][protocol.prompt],
                     text_chars_max=config.suite.text_chars_max,
                 )
-                yield key("requests", benchmark, name), runs.add_versions("requests", requests, benchmark)
+                yield key("requests", benchmark, name), run_keys.add_versions("requests", requests, benchmark)
 
     def clip_metadata(self, wildcards: Any) -> list[Path]:
-        """Return the clip metadata if statistics of the data need it.
-
-        There is none if no run of the suite needs the videos.
-        """
+        """Return the clip metadata if the data statistics need it and a run of the suite needs the videos."""
         is_needed = load_statistics(wildcards.benchmark).compute_from_metadata is not None
         has_videos = wildcards.benchmark in self._plan.data_benchmarks
         return [self._results.clip_metadata(wildcards.benchmark)] if is_needed and has_videos else []

@@ -1,4 +1,4 @@
-"""Serve inference.smk: weights, server environments, and answers from one job, several jobs or imported files."""
+"""Keys, input functions and resources for inference.smk: weights, server environments, and the answers of runs."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,9 +11,9 @@ from reprise.core.names import any_of_pattern
 from reprise.core.paths import TIMINGS, Run, ScoredRun
 from reprise.core.settings import Settings
 from reprise.models.inference.partitions import list_partitions
-from reprise.models.remote.serving.environment import pins_file
+from reprise.models.remote.serving.environment import get_pins_path
 from reprise.plan.answers import FailedAnswers, find_failed_answers
-from reprise.plan.retries import retry_param, weights_retry_reason
+from reprise.plan.retries import compute_retry_param, find_weights_retry_reason
 from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
@@ -21,7 +21,7 @@ from reprise.plan.site import SlurmSite, count_copies, count_threads
 
 
 def run_from_wildcards(wildcards: Any) -> Run:
-    """Return the run that wildcards name."""
+    """Return the run that the wildcards name."""
     return Run(wildcards.benchmark, wildcards.protocol, wildcards.sampling, wildcards.model)
 
 
@@ -31,27 +31,27 @@ class InferenceRules(RuleInputs):
     def __init__(self, plan: Plan, site: SlurmSite | None = None) -> None:
         super().__init__(plan)
         self._site = site
-        queried = plan.config.models.keys() - plan.imports.models
-        partitioned = {slug for slug in queried if plan.config.models[slug].partitions > 1}
-        # Wildcard patterns of imported models, of models with one job for each run, and of models with several.
+        queried_models = plan.config.models.keys() - plan.imports.models
+        partitioned_models = {slug for slug in queried_models if plan.config.models[slug].partitions > 1}
+        # Wildcard patterns of models with imported predictions, with one job per run, and with several jobs per run.
         self.imported_models = any_of_pattern(plan.imports.models)
-        self.unpartitioned_models = any_of_pattern(queried - partitioned)
-        self.partitioned_models = any_of_pattern(partitioned)
+        self.unpartitioned_models = any_of_pattern(queried_models - partitioned_models)
+        self.partitioned_models = any_of_pattern(partitioned_models)
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Settings]]:
-        """Yield the keys of all runs by name."""
-        yield from ((run.name, runs.run_key(run)) for run in self._plan.runs())
+    def stage_keys(self, run_keys: RunKeys) -> Iterator[tuple[str, Settings]]:
+        """Yield the key of each run, with its name."""
+        yield from ((run.name, run_keys.run_key(run)) for run in self._plan.runs())
 
     def pins(self, wildcards: Any) -> Path:
-        """Return the file of pinned versions of a server's environment."""
-        return pins_file(wildcards.environment)
+        """Return the file with the pinned packages of a server's environment."""
+        return get_pins_path(wildcards.environment)
 
     def model(self, wildcards: Any) -> Model:
-        """Return the model that a job queries: that of a run, its judge, or the writer of a benchmark."""
+        """Return the model that a job queries: the model of a run, its judge, or the writer of a construction."""
         return self._plan.config.models[getattr(wildcards, "judge", wildcards.model)]
 
     def threads(self, wildcards: Any) -> int:
-        """Return the CPUs for all copies of the model, limited to those of the site's nodes."""
+        """Return the number of CPUs for all copies of the model, up to the number of CPUs of the site's nodes."""
         model = self.model(wildcards)
         needed, limit = count_threads(model, count_copies(model)), self._site_limit("max_threads", model.gpus)
         return needed if limit is None else min(needed, max(limit, count_threads(model)))
@@ -61,18 +61,18 @@ class InferenceRules(RuleInputs):
         return self.model(wildcards).gpus
 
     def priority(self, wildcards: Any) -> int:
-        """Return a priority that runs the jobs of one model after each other, because the model stays loaded.
+        """Return the priority of a job. Jobs of one model have the same priority, because the model stays loaded.
 
-        Jobs on GPUs precede all other jobs, so that no GPU is idle. Models on the CPU follow the other jobs, which
+        Jobs with GPUs run before all other jobs, so no GPU is idle. Models on the CPU run after all other jobs, which
         prepare their clips.
         """
-        position = self._positions[getattr(wildcards, "judge", wildcards.model)]
+        position = self._position_by_model[getattr(wildcards, "judge", wildcards.model)]
         return position if self.model(wildcards).gpus else -position
 
     def memory_mb(self, wildcards: Any, attempt: int) -> int:
-        """Return the memory of a job, which grows with each attempt up to the limit of the site's nodes.
+        """Return the memory of a job. It grows with each attempt, up to the memory of the site's nodes.
 
-        The attempt before may have run out of memory. The number of copies is only known before the job if the model's
+        The previous attempt may have run out of memory. The job itself decides the number of copies, unless the model's
         file sets the number of GPUs per copy.
         """
         model = self.model(wildcards)
@@ -81,35 +81,40 @@ class InferenceRules(RuleInputs):
         return needed if limit is None else min(needed, max(limit, model.memory_mb))
 
     def minutes(self, wildcards: Any, attempt: int) -> int:
-        """Return the time of a job, which grows with each attempt up to the limit; an interrupted job resumes."""
+        """Return the time of a job in minutes, which grows with each attempt up to the site's limit.
+
+        An interrupted job resumes, because its answers are in the response cache.
+        """
         model = self.model(wildcards)
         is_shared = not hasattr(wildcards, "partition") and not hasattr(wildcards, "round")
-        return self._within_site(round(model.hours * 60) * attempt, model.gpus, is_shared=is_shared)
+        return self._limit_minutes(round(model.hours * 60) * attempt, model.gpus, is_shared=is_shared)
 
     def stage_minutes(self, wildcards: Any, attempt: int) -> int:
-        """Return the time of a job without a model."""
-        return self._within_site(240 * attempt, gpus=0)
+        """Return the time of a job without a model in minutes."""
+        return self._limit_minutes(240 * attempt, gpus=0)
 
-    def _within_site(self, minutes: int, gpus: int, *, is_shared: bool = False) -> int:
-        longest = self._site.max_minutes(gpus, is_shared=is_shared) if self._site else None
-        return minutes if longest is None else min(minutes, longest)
+    def _limit_minutes(self, minutes: int, gpus: int, *, is_shared: bool = False) -> int:
+        limit = self._site.get_max_minutes(gpus, is_shared=is_shared) if self._site else None
+        return minutes if limit is None else min(minutes, limit)
 
     def _site_limit(self, limit: Literal["max_runtime", "max_mem_mb", "max_threads"], gpus: int) -> int | None:
-        return self._site.max_limit(limit, gpus) if self._site else None
+        return self._site.get_max_limit(limit, gpus) if self._site else None
 
     def prerequisites(self, wildcards: Any) -> list[Path]:
-        """Return the records of fetched weights and of the server's environment, if the job needs them."""
+        """Return the files that record the fetched weights and the server's environment, if the job needs them."""
         model, slug = self.model(wildcards), getattr(wildcards, "judge", "")
         weights = [self._results.weights(slug or wildcards.model)] if model.repo else []
         environment = [self._results.environment(model.served_by.environment)] if model.served_by else []
         return [*weights, *environment]
 
     def retry_weights(self, wildcards: Any) -> str:
-        """Return a param that changes if the weights must be fetched again."""
-        return retry_param(self._results.weights(wildcards.model), weights_retry_reason(self._plan, wildcards.model))
+        """Return the param `retry`, which changes if the weights must be fetched again."""
+        return compute_retry_param(
+            self._results.weights(wildcards.model), find_weights_retry_reason(self._plan, wildcards.model)
+        )
 
     def retry_answers(self, wildcards: Any) -> str:
-        """Return a param that changes if requests failed and should be repeated."""
+        """Return the param `retry`, which changes if failed requests must be sent again."""
         run, judge = run_from_wildcards(wildcards), getattr(wildcards, "judge", "")
         answers = self._failed_answers.get(ScoredRun(run, judge))
         result = self._results.responses(run)
@@ -117,10 +122,10 @@ class InferenceRules(RuleInputs):
             result = self._results.judge_responses(run, judge)
         elif hasattr(wildcards, "partition"):
             result = self._results.partition(run, wildcards.partition)
-        return retry_param(result, "failed" if answers is not None and answers.retry_counts else "")
+        return compute_retry_param(result, "failed" if answers is not None and answers.retry_count_by_reason else "")
 
     @cached_property
-    def _positions(self) -> dict[str, int]:
+    def _position_by_model(self) -> dict[str, int]:
         return {slug: position for position, slug in enumerate(sorted(self._plan.config.models), 1)}
 
     @cached_property
@@ -128,12 +133,12 @@ class InferenceRules(RuleInputs):
         return {answers.job.scored_run: answers for answers in find_failed_answers(self._plan)}
 
     def equivalent_answers(self, wildcards: Any) -> list[Path]:
-        """Return the answers of a run that sends the same requests for the same items, if the suite has one.
+        """Return the answers of another run with the same requests about the same items, if the suite has one.
 
-        If both ran at the same time, this run would only wait for those answers.
+        This run takes the answers from the response cache. If both jobs ran at the same time, one would only wait.
         """
         run, protocols = run_from_wildcards(wildcards), self._plan.config.benchmarks[wildcards.benchmark].protocols
-        protocol, broader = protocols[run.protocol], protocols[run.protocol].answers_of
+        protocol, broader = protocols[run.protocol], protocols[run.protocol].responses_from
         fields = ("items", "detail", "image_size")
         if broader is None or any(getattr(protocols[broader], name) != getattr(protocol, name) for name in fields):
             return []

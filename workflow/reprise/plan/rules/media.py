@@ -1,15 +1,15 @@
-"""Serve media.smk: source videos, clips, clip metadata, and the frames that a sampling selects."""
+"""Keys and input functions for media.smk: source videos, clips, clip metadata and frame plans."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reprise.core.paths import STAGES, ManifestKind, settings_name
+from reprise.core.paths import MANIFEST_KINDS, ManifestKind, settings_name
 from reprise.core.settings import Key
 from reprise.fetch.keys import BenchmarkManifests, MissingClipsKey, SourcesKey
 from reprise.fetch.settings import NetworkRoute
 from reprise.media.keys import ClipMetadataKey, ClipsKey, FramesKey
-from reprise.plan.retries import manifest_retry_reason, retry_param
+from reprise.plan.retries import compute_retry_param, find_manifest_retry_reason
 from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 
@@ -17,53 +17,55 @@ from reprise.plan.run_keys import RunKeys
 class MediaRules(RuleInputs):
     """Settings and input functions of media.smk."""
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
-        """Yield the settings of the stages of media.smk by name."""
+    def stage_keys(self, run_keys: RunKeys) -> Iterator[tuple[str, Key]]:
+        """Yield the key of each stage of media.smk, with its name."""
         suite, key = self._plan.config.suite, settings_name
         for benchmark, entry in suite.benchmarks.items():
             sources = SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits)
             clips = ClipsKey(shards=suite.shards, **dict(suite.clip_settings))
-            yield key("sources", benchmark), runs.add_versions("sources", sources, world=entry.route.kind)
-            yield key("clips", benchmark), runs.add_versions("clips", clips)
+            yield key("sources", benchmark), run_keys.add_versions("sources", sources, world=entry.route.kind)
+            yield key("clips", benchmark), run_keys.add_versions("clips", clips)
             yield (
                 key("clip_metadata", benchmark),
-                runs.add_versions("clip_metadata", ClipMetadataKey(**dict(suite.clip_metadata_settings))),
+                run_keys.add_versions("clip_metadata", ClipMetadataKey(**dict(suite.clip_metadata_settings))),
             )
             for name in self._plan.planned_samplings(benchmark):
                 frames = FramesKey(rule=self._plan.config.main.samplings[name])
-                yield key("frames", benchmark, name), runs.add_versions("frames", frames)
+                yield key("frames", benchmark, name), run_keys.add_versions("frames", frames)
         manifests = {
             name: BenchmarkManifests(
                 title=self._plan.config.benchmarks[name].title,
-                sources=tuple(self._plan.manifests("sources", name)),
-                clips=tuple(self._plan.manifests("clips", name)),
+                sources=tuple(self._plan.list_manifests("sources", name)),
+                clips=tuple(self._plan.list_manifests("clips", name)),
                 tables=tuple(self._plan.config.tables[name].tables),
             )
             for name in self._plan.data_benchmarks
         }
-        yield key("missing"), runs.add_versions("missing", MissingClipsKey(benchmarks=manifests))
+        yield key("missing"), run_keys.add_versions("missing", MissingClipsKey(benchmarks=manifests))
 
     def clip_manifests(self, wildcards: Any) -> list[Path]:
         """Return the manifests of a benchmark's clips."""
-        return self._plan.manifests("clips", wildcards.benchmark)
+        return self._plan.list_manifests("clips", wildcards.benchmark)
 
     def retry_sources(self, wildcards: Any) -> str:
-        """Return a param that changes if sources must be fetched again."""
+        """Return the param `retry`, which changes if sources must be fetched again."""
         return self._retry("sources", wildcards)
 
     def retry_clips(self, wildcards: Any) -> str:
-        """Return a param that changes if clips must be cut again."""
+        """Return the param `retry`, which changes if clips must be cut again."""
         return self._retry("clips", wildcards)
 
     def _retry(self, stage: ManifestKind, wildcards: Any) -> str:
         path = self._results.manifest(stage, wildcards.benchmark, wildcards.shard)
-        return retry_param(path, manifest_retry_reason(self._plan, stage, wildcards.benchmark, path))
+        return compute_retry_param(path, find_manifest_retry_reason(self._plan, stage, wildcards.benchmark, path))
 
     def all_manifests(self, wildcards: Any) -> list[Path]:
-        """Return the manifests of the sources and clips of all benchmarks with videos."""
+        """Return the manifests of sources and clips of all benchmarks whose videos this site processes."""
         benchmarks = self._plan.data_benchmarks
-        return [path for stage in STAGES for name in benchmarks for path in self._plan.manifests(stage, name)]
+        return [
+            path for stage in MANIFEST_KINDS for name in benchmarks for path in self._plan.list_manifests(stage, name)
+        ]
 
     def downloads(self, wildcards: Any) -> int:
-        """Return 1 if a benchmark's videos are downloaded, else 0."""
+        """Return the job's number of downloads, a resource of Snakemake: 1 if the route uses the network, else 0."""
         return int(isinstance(self._plan.config.suite.benchmarks[wildcards.benchmark].route, NetworkRoute))

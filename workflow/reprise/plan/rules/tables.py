@@ -1,4 +1,4 @@
-"""Serve tables.smk and figures.smk: each paper's tables and figures, the overview, and comparisons of results."""
+"""Keys and input functions for tables.smk and figures.smk: tables, figures, the overview and comparisons."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -29,13 +29,13 @@ from reprise.models.adapters import ADAPTERS
 from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
-from reprise.plan.targets import compared_runs, judge_pairs
+from reprise.plan.targets import list_compared_runs, list_judge_pairs
 from reprise.tables.keys import AgreementKey, JudgePairKey, OverviewKey, ReproductionKey, TableKey, TableTitle
 from reprise.tables.published import published_path
 
 
-def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: TableSpec) -> TableKey:
-    """Return the key of a table, or of a part of one that a figure or the overview shows."""
+def make_table_key(plan: Plan, benchmark: str, table: str, spec: TableSpec) -> TableKey:
+    """Return the key of a table, or of the part of a table that a figure or the overview shows."""
     suite, settings, models = plan.config.suite, plan.config.benchmarks[benchmark], plan.config.models
     cells = spec.cells()
     scored = plan.select_scored_runs(benchmark, cells)
@@ -53,7 +53,7 @@ def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: Table
         paper=settings.paper,
         table=table,
         show_published=suite.show_published,
-        published_sha256=plan.optional_digest(published_path(benchmark) if suite.show_published else None),
+        published_sha256=plan.compute_optional_digest(published_path(benchmark) if suite.show_published else None),
         spec=spec,
         forms={name: protocol.form for name, protocol in settings.protocols.items()},
         frames_min={name: protocol.frames_min for name, protocol in settings.protocols.items() if protocol.frames_min},
@@ -63,7 +63,7 @@ def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: Table
             scored_run.name for scored_run in scored if {scored_run.run.model, scored_run.judge} & plan.imports.models
         ),
         judge_order=tuple(judges),
-        unjudged_runs=tuple(run.name for run in plan.unjudged_runs(benchmark, cells)),
+        unjudged_runs=tuple(run.name for run in plan.find_unjudged_runs(benchmark, cells)),
         judged_protocols=judged_protocols,
         judges={judge: models[judge].label for judge in judges},
         abbreviations=plan.config.tables[benchmark].abbreviations,
@@ -75,78 +75,78 @@ def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: Table
 
 
 class TableInputs(RuleInputs):
-    """Input functions that the rules of tables, of figures and of the overview share; the overview has no wildcards."""
+    """Input functions for the rules of tables, figures and the overview. The rule of the overview has no wildcards."""
 
     def metrics(self, wildcards: Any) -> list[Path]:
         """Return the metrics of the scored runs."""
-        return [self._results.metrics(scored) for scored in self._scored(wildcards)]
+        return [self._results.metrics(scored) for scored in self._scored_runs(wildcards)]
 
     def problems(self, wildcards: Any) -> list[Path]:
-        """Return the problems of importing answers and ratings of the scored runs."""
-        scored, imported = self._scored(wildcards), self._plan.imports.models
+        """Return the files with the problems of imported answers and ratings."""
+        scored, imported = self._scored_runs(wildcards), self._plan.imports.models
         answers = [ScoredRun(scored_run.run) for scored_run in scored if scored_run.run.model in imported]
         ratings = [scored_run for scored_run in scored if scored_run.judge in imported]
         return [self._results.import_problems(scored_run) for scored_run in (*answers, *ratings)]
 
     def published_values(self, wildcards: Any) -> list[Path]:
         """Return the files of published values."""
-        benchmarks = [wildcards.benchmark] if hasattr(wildcards, "benchmark") else self._plan.overview
+        benchmarks = [wildcards.benchmark] if hasattr(wildcards, "benchmark") else self._plan.overview_specs
         return [published_path(benchmark) for benchmark in benchmarks] if self._plan.config.suite.show_published else []
 
     def statistics(self, wildcards: Any) -> list[Path]:
-        """Return the statistics of the data if they, or chance levels computed from them, are shown and available."""
-        parts = self._plan.table_parts(wildcards.benchmark, self._name(wildcards))
-        is_needed = any(self._plan.shows_data(wildcards.benchmark, spec) for _, spec in parts)
+        """Return the data statistics, if the table or figure shows them or a chance level computed from them."""
+        parts = self._plan.table_parts(wildcards.benchmark, self._table_or_figure(wildcards))
+        is_needed = any(self._plan.needs_statistics(wildcards.benchmark, spec) for _, spec in parts)
         return [self._results.statistics(wildcards.benchmark)] if is_needed else []
 
     def category(self, wildcards: Any) -> str:
-        """Return the title of a benchmark as a category of Snakemake's report."""
+        """Return the category in Snakemake's report: the title of the benchmark."""
         return self._plan.config.benchmarks[wildcards.benchmark].title
 
     def caption(self, wildcards: Any) -> str:
         """Return the caption of a table or figure for Snakemake's report."""
-        spec = self._spec(wildcards)
+        spec = self._get_spec(wildcards)
         return self.make_caption(f"{spec.title}. {spec.caption}")
 
     def make_caption(self, body: str) -> str:
         """Return a caption that begins with the suite's notice.
 
-        Snakemake parses captions as reStructuredText, so punctuation is escaped.
+        Punctuation is escaped, because Snakemake parses captions as reStructuredText.
         """
         text = " ".join(f"{self._plan.config.suite.notice} {body}".split())
         return re.sub(r"[!-/:-@\[-`{-~]", r"\\\g<0>", text)
 
-    def _name(self, wildcards: Any) -> str:
+    def _table_or_figure(self, wildcards: Any) -> str:
         return str(getattr(wildcards, "table", "") or getattr(wildcards, "figure", ""))
 
-    def _spec(self, wildcards: Any) -> TableSpec | Figure:
-        kind = self._plan.figure if hasattr(wildcards, "figure") else self._plan.table
-        return kind(wildcards.benchmark, self._name(wildcards))
+    def _get_spec(self, wildcards: Any) -> TableSpec | Figure:
+        get_spec = self._plan.get_figure if hasattr(wildcards, "figure") else self._plan.get_table
+        return get_spec(wildcards.benchmark, self._table_or_figure(wildcards))
 
-    def _scored(self, wildcards: Any) -> Sequence[ScoredRun]:
-        name = self._name(wildcards)
+    def _scored_runs(self, wildcards: Any) -> Sequence[ScoredRun]:
+        name = self._table_or_figure(wildcards)
         return self._plan.table_scored_runs(wildcards.benchmark, name) if name else self._plan.overview_scored_runs()
 
 
 class TableRules(TableInputs):
     """Settings and input functions of tables.smk."""
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
-        """Yield the settings of the stages of tables.smk by name."""
-        config, overview_specs, key = self._plan.config, self._plan.overview, settings_name
-        for benchmark, table, spec in self._plan.tables():
-            table_settings = table_key(self._plan, runs, benchmark, table, spec)
-            yield key("tables", benchmark, table), runs.add_versions("table", table_settings, benchmark)
+    def stage_keys(self, run_keys: RunKeys) -> Iterator[tuple[str, Key]]:
+        """Yield the key of each stage of tables.smk, with its name."""
+        config, overview_specs, key = self._plan.config, self._plan.overview_specs, settings_name
+        for benchmark, table, spec in self._plan.list_tables():
+            table_settings = make_table_key(self._plan, benchmark, table, spec)
+            yield key("tables", benchmark, table), run_keys.add_versions("table", table_settings, benchmark)
         if overview_specs:
             overview = OverviewKey(
                 suite=config.name,
                 confidence=config.main.confidence,
-                parts=tuple(table_key(self._plan, runs, name, OVERVIEW, spec) for name, spec in overview_specs.items()),
+                parts=tuple(make_table_key(self._plan, name, OVERVIEW, spec) for name, spec in overview_specs.items()),
                 default_conditions={name: main for name in overview_specs if (main := config.tables[name].overview)},
                 gpus={line.model: config.models[line.model].gpus for line in config.suite.overview_lines()},
             )
-            yield key("tables", OVERVIEW), runs.add_versions("overview", overview, *overview_specs)
-        if pairs := judge_pairs(self._plan):
+            yield key("tables", OVERVIEW), run_keys.add_versions("overview", overview, *overview_specs)
+        if pairs := list_judge_pairs(self._plan):
             agreement = AgreementKey(
                 suite=config.name,
                 suite_title=config.suite.title,
@@ -163,7 +163,7 @@ class TableRules(TableInputs):
                 ),
                 judges={judge: config.models[judge].label for pair in pairs for judge in pair.judges},
             )
-            yield key("tables", JUDGES), runs.add_versions("agreement", agreement)
+            yield key("tables", JUDGES), run_keys.add_versions("agreement", agreement)
         if config.suite.show_published:
             titles = [
                 TableTitle(
@@ -172,7 +172,7 @@ class TableRules(TableInputs):
                     number=f"Table {table.removeprefix('table')}",
                     title=spec.title,
                 )
-                for benchmark, table, spec in self._plan.tables()
+                for benchmark, table, spec in self._plan.list_tables()
             ]
             reproduction = ReproductionKey(
                 suite=config.name,
@@ -181,7 +181,9 @@ class TableRules(TableInputs):
                 confidence=config.main.confidence,
                 titles=tuple(titles),
                 paper_judges={
-                    f"{benchmark}/{table}": spec.judge for benchmark, table, spec in self._plan.tables() if spec.judge
+                    f"{benchmark}/{table}": spec.judge
+                    for benchmark, table, spec in self._plan.list_tables()
+                    if spec.judge
                 },
                 judges={judge: config.models[judge].label for judge in sorted(self._plan.judges())},
                 conditions={run.name: tuple(self._conditions(run)) for run in self._plan.runs()},
@@ -190,10 +192,10 @@ class TableRules(TableInputs):
                 },
                 margins={name: dict(entry.margins) for name, entry in config.benchmarks.items() if entry.margins},
             )
-            yield key("reproduction"), runs.add_versions("reproduction", reproduction)
+            yield key("reproduction"), run_keys.add_versions("reproduction", reproduction)
 
     def _conditions(self, run: Run) -> Iterator[str]:
-        """Yield the conditions of a run in which papers may differ from it."""
+        """Yield the conditions of a run that may differ from those of a paper."""
         yield f"protocol {run.protocol}"
         yield f"frames {run.sampling}"
         model = self._plan.config.models[run.model]
@@ -213,25 +215,25 @@ class TableRules(TableInputs):
             yield f"quantised: {quantised}"
 
     def output_files(self) -> list[Path]:
-        """Return the files for readers: every table of a paper, the overview, and the verdicts of the reproduction."""
+        """Return the outputs for readers: all tables, the overview, and the verdicts of the reproduction."""
         tables = [
             collected_table_file(table, kind) for table in self._plan.benchmarks_by_table() for kind in READABLE_FORMATS
         ]
-        overview = [overview_file(kind) for kind in READABLE_FORMATS if self._plan.overview]
-        verdicts = [reproduction_file("md")] if self._plan.config.suite.show_published else []
-        return [*tables, *overview, *verdicts]
+        overview = [overview_file(kind) for kind in READABLE_FORMATS if self._plan.overview_specs]
+        reproduction = [reproduction_file("md")] if self._plan.config.suite.show_published else []
+        return [*tables, *overview, *reproduction]
 
     def table_files(self, kind: str = "csv") -> list[Path]:
         """Return every table of the suite in one format."""
-        return [table_file(benchmark, table, kind) for benchmark, table, _ in self._plan.tables()]
+        return [table_file(benchmark, table, kind) for benchmark, table, _ in self._plan.list_tables()]
 
     def latex_files(self) -> list[Path]:
         """Return every table of the suite, and the overview, as LaTeX."""
-        overview = [overview_file("tex")] if self._plan.overview else []
+        overview = [overview_file("tex")] if self._plan.overview_specs else []
         return [*self.table_files("tex"), *overview]
 
     def parts(self, wildcards: Any) -> list[Path]:
-        """Return the tables of one number, or raise a UserError if no paper of the suite has one."""
+        """Return all papers' tables with one number, or raise a UserError if no paper of the suite has such a table."""
         benchmarks_by_table = self._plan.benchmarks_by_table()
         if wildcards.table not in benchmarks_by_table:
             names = ", ".join(f"{name} ({', '.join(benchmarks)})" for name, benchmarks in benchmarks_by_table.items())
@@ -245,30 +247,30 @@ class TableRules(TableInputs):
         ]
 
     def timings(self, wildcards: Any) -> list[Path]:
-        """Return the timings of runs that are not imported."""
-        runs = sorted({scored.run for scored in self._scored(wildcards)})
+        """Return the timings of all runs except imported ones."""
+        runs = sorted({scored.run for scored in self._scored_runs(wildcards)})
         return [self._results.timings(run) for run in runs if run.model not in self._plan.imports.models]
 
     def labels(self, wildcards: Any) -> dict[str, str]:
         """Return the labels of a table in Snakemake's report."""
-        return {"what": f"Table {wildcards.table.removeprefix('table')}", "title": self._spec(wildcards).title}
+        return {"what": f"Table {wildcards.table.removeprefix('table')}", "title": self._get_spec(wildcards).title}
 
     def compared_items(self, wildcards: Any) -> list[Path]:
-        """Return the items of all runs that pairs of judges compare."""
-        return sorted({self._results.items(scored.run.benchmark) for scored in compared_runs(self._plan)})
+        """Return the items of all runs on which pairs of judges are compared."""
+        return sorted({self._results.items(scored.run.benchmark) for scored in list_compared_runs(self._plan)})
 
     def compared_verdicts(self, wildcards: Any) -> list[Path]:
-        """Return the verdicts of all runs that pairs of judges compare."""
-        return [self._results.verdicts(scored.run, scored.judge) for scored in compared_runs(self._plan)]
+        """Return the verdicts of all runs on which pairs of judges are compared."""
+        return [self._results.verdicts(scored.run, scored.judge) for scored in list_compared_runs(self._plan)]
 
 
 class FigureRules(TableInputs):
     """Settings and input functions of figures.smk."""
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
-        """Yield the settings of the stages of figures.smk by name."""
+    def stage_keys(self, run_keys: RunKeys) -> Iterator[tuple[str, Key]]:
+        """Yield the key of each stage of figures.smk, with its name."""
         config, suite, captions = self._plan.config, self._plan.config.suite, dict[str, str]()
-        for benchmark, figure, spec in self._plan.figures():
+        for benchmark, figure, spec in self._plan.list_figures():
             parts = self._plan.table_parts(benchmark, figure)
             key = FigureKey(
                 suite=config.name,
@@ -277,48 +279,52 @@ class FigureRules(TableInputs):
                 benchmark_title=config.benchmarks[benchmark].title,
                 figure=figure,
                 spec=spec,
-                parts=tuple(table_key(self._plan, runs, benchmark, table, part) for table, part in parts),
+                parts=tuple(make_table_key(self._plan, benchmark, table, part) for table, part in parts),
                 show_published=suite.show_published,
-                published_sha256=self._plan.optional_digest(
+                published_sha256=self._plan.compute_optional_digest(
                     published_path(benchmark) if suite.show_published else None
                 ),
             )
             captions[f"{benchmark}/{figure}"] = key.full_caption
-            yield settings_name("figures", benchmark, figure), runs.add_versions("figure", key, benchmark)
-        yield "tables_pdf", runs.add_versions("tables_pdf", PdfKey())
-        yield "suite_pdf", runs.add_versions("tables_pdf", PdfKey(captions=captions))
+            yield settings_name("figures", benchmark, figure), run_keys.add_versions("figure", key, benchmark)
+        yield "tables_pdf", run_keys.add_versions("tables_pdf", PdfKey())
+        yield "suite_pdf", run_keys.add_versions("tables_pdf", PdfKey(captions=captions))
 
     def figure_files(self, kind: str = "png") -> list[Path]:
         """Return every figure of the suite in one format."""
-        return [figure_file(benchmark, figure, kind) for benchmark, figure, _ in self._plan.figures()]
+        return [figure_file(benchmark, figure, kind) for benchmark, figure, _ in self._plan.list_figures()]
 
     def verdicts(self, wildcards: Any) -> list[Path]:
         """Return the verdicts of the runs that a scatter plot shows."""
-        scored_runs = self._scored(wildcards) if isinstance(self._spec(wildcards), Scatter) else []
+        scored_runs = self._scored_runs(wildcards) if isinstance(self._get_spec(wildcards), Scatter) else []
         return [self._results.verdicts(scored.run, scored.judge or "robust") for scored in scored_runs]
 
     def items(self, wildcards: Any) -> list[Path]:
-        """Return the items if the figure is a scatter plot of runs, or counts items that are available."""
-        spec, benchmark = self._spec(wildcards), wildcards.benchmark
-        is_counted = isinstance(spec, Distribution) and spec.made is None and self._plan.has_data(benchmark)
-        is_shown = isinstance(spec, Scatter) and self._scored(wildcards)
+        """Return the items, if the figure is a scatter plot of runs or shows the distribution of available items."""
+        spec, benchmark = self._get_spec(wildcards), wildcards.benchmark
+        is_counted = (
+            isinstance(spec, Distribution)
+            and spec.construction_statistics is None
+            and self._plan.has_release(benchmark)
+        )
+        is_shown = isinstance(spec, Scatter) and self._scored_runs(wildcards)
         return [self._results.items(benchmark)] if is_counted or is_shown else []
 
     def clip_metadata(self, wildcards: Any) -> list[Path]:
         """Return the clip metadata if the figure shows its distribution."""
-        spec, benchmark = self._spec(wildcards), wildcards.benchmark
+        spec, benchmark = self._get_spec(wildcards), wildcards.benchmark
         is_needed = isinstance(spec, Distribution) and spec.measurement is not None
         return [self._results.clip_metadata(benchmark)] if is_needed and benchmark in self._plan.data_benchmarks else []
 
     def construction_statistics(self, wildcards: Any) -> list[Path]:
         """Return the construction's counts if the figure shows them and the suite constructs the benchmark."""
-        spec, benchmark = self._spec(wildcards), wildcards.benchmark
+        spec, benchmark = self._get_spec(wildcards), wildcards.benchmark
         is_constructed = self._plan.config.suite.benchmarks[benchmark].construction is not None
-        is_needed = is_constructed and isinstance(spec, Distribution) and spec.made is not None
+        is_needed = is_constructed and isinstance(spec, Distribution) and spec.construction_statistics is not None
         return [self._results.construction(benchmark, "statistics.parquet")] if is_needed else []
 
     def labels(self, wildcards: Any) -> dict[str, str]:
         """Return the labels of a figure in Snakemake's report."""
         number = wildcards.figure.removeprefix("fig")
         label = f"Figure {number}" if number.isdecimal() else "Our analysis"
-        return {"what": label, "title": self._spec(wildcards).title}
+        return {"what": label, "title": self._get_spec(wildcards).title}

@@ -1,4 +1,4 @@
-"""Serve temporal.smk: temporal profiles, which measure whether a model uses temporal order."""
+"""Keys and input functions for temporal.smk: temporal profiles, which measure whether a model uses temporal order."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ from reprise.plan.targets import TEMPORAL_FORMATS
 from reprise.tables.published import PublishedTable, published_path
 from reprise.temporal.profile import TemporalProfileKey, TemporalProfilesKey
 
-# Number of frames -> the condition that corresponds to a published value with so many frames.
+# Number of frames of a published value -> the corresponding condition.
 ABLATION_BY_FRAMES = {0: NONE, 1: MIDDLE}
 
 
@@ -28,48 +28,49 @@ class TemporalRules(RuleInputs):
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        self.models = any_of_pattern(plan.temporal)  # wildcard pattern of models with a temporal profile
+        self.models = any_of_pattern(plan.temporal_profiles)  # wildcard pattern of models with a temporal profile
 
-    def keys(self, runs: RunKeys) -> Iterator[tuple[str, Key]]:
-        """Yield the settings of the stages of temporal.smk by name."""
-        if not self._plan.temporal:
+    def stage_keys(self, run_keys: RunKeys) -> Iterator[tuple[str, Key]]:
+        """Yield the key of each stage of temporal.smk, with its name."""
+        if not self._plan.temporal_profiles:
             return
         config, key = self._plan.config, settings_name
         suite_fields = {"suite": config.name, "notice": config.suite.notice, "level": config.main.confidence}
-        for slug, conditions_by_benchmark in self._plan.temporal.items():
-            benchmarks = [self._benchmark(slug, name) for name in conditions_by_benchmark]
+        for slug, conditions_by_benchmark in self._plan.temporal_profiles.items():
+            benchmarks = [self._benchmark_fields(slug, name) for name in conditions_by_benchmark]
             model_fields = {"model": slug, "title": config.models[slug].label, "benchmarks": benchmarks}
             profile = TemporalProfileKey.model_validate(suite_fields | model_fields)
-            yield key("temporal", slug), runs.add_versions("temporal_profile", profile, *conditions_by_benchmark)
-        combined = TemporalProfilesKey.model_validate(suite_fields | {"models": tuple(self._plan.temporal)})
-        yield key("temporal_profiles"), runs.add_versions("temporal_profiles", combined)
+            yield key("temporal", slug), run_keys.add_versions("temporal_profile", profile, *conditions_by_benchmark)
+        combined = TemporalProfilesKey.model_validate(suite_fields | {"models": tuple(self._plan.temporal_profiles)})
+        yield key("temporal_profiles"), run_keys.add_versions("temporal_profiles", combined)
 
-    def _benchmark(self, slug: str, name: str) -> dict[str, Any]:
+    def _benchmark_fields(self, slug: str, name: str) -> dict[str, Any]:
         """Return the fields of a benchmark in a model's temporal profile."""
         plan, config = self._plan, self._plan.config
         tables = config.tables[name]
-        main = tables.overview
-        assert main is not None
-        column = main.columns[-1]
-        row = next(row for row in plan.overview[name].rows() if row.model == slug)
+        assert tables.overview is not None
+        column = tables.overview.columns[-1]
+        row = next(row for row in plan.overview_specs[name].rows() if row.model == slug)
         assert row.protocol is not None and row.sampling is not None
         score, title = (
-            plan.overview[name].list_metrics(column)[-1],
+            plan.overview_specs[name].list_metrics(column)[-1],
             tables.abbreviations.get(column.title, column.title),
         )
         is_counted = load_scores(name).CHANCE.get(score, 0.0) is None  # The chance level is computed from the data.
-        conditions = plan.temporal[slug][name]
+        conditions = plan.temporal_profiles[slug][name]
         return dict(
             name=name,
             title=config.benchmarks[name].title,
             protocol=row.protocol,
             form=config.benchmarks[name].protocols[row.protocol].form,
             sampling=row.sampling,
+            frames=count_frames(config.main.samplings[row.sampling]),
             score=score,
             group=column.group or "",
             score_title=title[:1].upper() + title[1:],
             decimals=column.decimals,
             items=plan.results.items(name),
+            clips=plan.results.items(name).with_name("clips.parquet"),
             statistics=plan.results.statistics(name) if is_counted else None,
             runs={
                 condition: scored.run.name for condition, scored in conditions.items() if isinstance(scored, ScoredRun)
@@ -81,43 +82,48 @@ class TemporalRules(RuleInputs):
                 for condition, scored in conditions.items()
             },
             missing={condition: reason for condition, reason in conditions.items() if isinstance(reason, str)},
-            published=tuple(self._published(name, row, column)),
+            published=tuple(self._published_values(name, row, column)),
         )
 
-    def _published(self, name: str, planned_row: Row, column: Column) -> Iterator[dict[str, Any]]:
-        """Yield the paper's values of this model and score with the same frames, with no frames and with one frame."""
+    def _published_values(self, name: str, planned_row: Row, column: Column) -> Iterator[dict[str, Any]]:
+        """Yield the paper's values of this model and metric, for those conditions for which the paper has a row."""
         config = self._plan.config
         if not config.suite.show_published:
             return
         metric = (column.metrics or [""])[-1]
         for table, spec in config.tables[name].tables.items():
-            printed = PublishedTable(published_path(name), table)
+            published_table = PublishedTable(published_path(name), table)
             for row in spec.rows():
                 if row.model != planned_row.model or row.sampling is None:
                     continue
                 is_planned = (row.protocol, row.sampling) == (planned_row.protocol, planned_row.sampling)
-                frames = count_frames(config.main.samplings[row.sampling])
-                condition = PLANNED if is_planned else None if frames is None else ABLATION_BY_FRAMES.get(frames)
-                cell = printed.get(row.published or row.label, row.frames, column.group or "", metric)
-                if condition and cell:
+                frame_count = count_frames(config.main.samplings[row.sampling])
+                ablation = None if frame_count is None else ABLATION_BY_FRAMES.get(frame_count)
+                condition = PLANNED if is_planned else ablation
+                published_number = published_table.get(
+                    row.published or row.label, row.frames, column.group or "", metric
+                )
+                if condition and published_number:
                     source = f"{config.benchmarks[name].title}, Table {table.removeprefix('table')}: {row.label}"
-                    yield {"condition": condition, "value": cell.value, "source": source}
+                    yield {"condition": condition, "value": published_number.value, "source": source}
 
     def files(self) -> list[Path]:
         """Return the temporal profiles of all models in each format."""
-        names = [*self._plan.temporal, ALL] if self._plan.temporal else []
+        names = [*self._plan.temporal_profiles, ALL] if self._plan.temporal_profiles else []
         return [temporal_file(name, kind) for name in names for kind in TEMPORAL_FORMATS]
 
     def profile_inputs(self, wildcards: Any) -> list[Path]:
         """Return the inputs of one model's temporal profile."""
-        benchmarks = [self._benchmark(wildcards.model, name) for name in self._plan.temporal[wildcards.model]]
+        benchmarks = [
+            self._benchmark_fields(wildcards.model, name) for name in self._plan.temporal_profiles[wildcards.model]
+        ]
         paths = [
             path
             for fields in benchmarks
-            for path in (*fields["conditions"].values(), fields["items"], fields["statistics"])
+            for path in (*fields["conditions"].values(), fields["items"], fields["clips"], fields["statistics"])
         ]
         return list(dict.fromkeys(path for path in paths if path is not None))
 
     def temporal_profiles(self, wildcards: Any) -> list[Path]:
         """Return the temporal profiles as JSON."""
-        return [temporal_file(slug, "json") for slug in self._plan.temporal]
+        return [temporal_file(slug, "json") for slug in self._plan.temporal_profiles]

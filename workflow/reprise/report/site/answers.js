@@ -9,7 +9,7 @@ reprise.answers = (() => {
 
   /** Create the element of a run's answers. While it is closed, its summary shows the verdict and a preview. */
   function show({ run, letter, answers, requests, columns, metric, item, open }) {
-    const text = answers.map((answer) => answer.text || withoutText(answer)).join(" | ");
+    const text = answers.map((answer) => answer.text || describeWithoutText(answer)).join(" | ");
     const preview = text.length > MAX_PREVIEW ? `${text.slice(0, MAX_PREVIEW)}...` : text;
     const summary = make("summary", {}, outcome.badge(outcome.describe(columns, metric, item)), " ",
       letter ? make("span", { class: "letter" }, letter) : null, makeText("strong", run.label),
@@ -20,7 +20,7 @@ reprise.answers = (() => {
   }
 
   /** Describe an answer without text: its failure, the extracted option, or its scores. */
-  function withoutText({ extractions, scores, error }) {
+  function describeWithoutText({ extractions, scores, error }) {
     const extraction = Object.values(extractions || {})[0];
     return error || (extraction && extraction.value) || (scores || []).map(formatNumber).join(", ");
   }
@@ -80,7 +80,7 @@ reprise.answers = (() => {
     if (failed || unparsed) {
       return [failed ? "failed, nothing to extract" : "unparsed", reply ? makeText("pre", reply) : ""];
     }
-    const isRated = columns.rating || (request.ask === "write" && score !== undefined);
+    const isRated = columns.rating || (request.request_type === "write" && score !== undefined);
     const verdict = isRated ? "" : right ? ", right" : ", wrong";
     const number = score === undefined ? "" : columns.rating ? `, rated ${formatNumber(score)}` : `, score ${formatNumber(score)}`;
     const source = rule ? `, extracted by: ${rule}` : "";

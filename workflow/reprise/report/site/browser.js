@@ -1,11 +1,11 @@
 "use strict";
 
-/* The page. Every change of its state is a new address; the page shows what the address selects in the data. */
+/* The page of the item browser. Its address contains its state, and the page shows the data that the address selects. */
 reprise.browser = (() => {
   const { count, countNoun } = reprise.dom;
   const itemCount = document.getElementById("item-count");
   const errorLine = document.getElementById("error");
-  let latest = 0;
+  let latest = 0; // number of the latest call of `show`; earlier calls stop
   let cachedList = {};
 
   /** Load the benchmark, runs, metric and item that a state selects. */
@@ -41,7 +41,7 @@ reprise.browser = (() => {
     return runs.reduce((best, run) => (best && countAlike(best) >= countAlike(run) ? best : run), null);
   }
 
-  /** If an address names nothing but a benchmark, go to its initial state. Return whether it did. */
+  /** Go to the initial state of a benchmark if the address names nothing else. Return whether the page went there. */
   async function openInitialState({ b, ...others }) {
     const { benchmarks } = await reprise.load("catalog");
     const { initial_state: initial = {} } = findNamed(benchmarks, b) || (!b && benchmarks[0]) || {};
@@ -52,14 +52,14 @@ reprise.browser = (() => {
     return isNeeded;
   }
 
-  /** Tell tests from groups: links of table cells name both by `group`, and "all" is no filter. */
+  /** Separate tests from groups, because links of table cells name both by `group`. The group "all" is no filter. */
   function normalize(state, { name, tasks, groups }) {
     const group = state.group === "all" ? "" : state.group;
     const isTask = !groups.includes(group) && tasks.includes(group);
     return { ...state, b: name, group: isTask ? "" : group, task: isTask ? group : state.task };
   }
 
-  /** Return the view with its filtered items; the lists are reused if only another item is opened. */
+  /** Return the view with its filtered items. The lists are cached until a filter changes. */
   function applyFilters(view) {
     const { b, task, group, q, show: kind } = view.state;
     const key = JSON.stringify([b, task, group, q, kind, view.run && view.run.name, view.other && view.other.name, view.metric]);
@@ -93,14 +93,14 @@ reprise.browser = (() => {
 
   async function show() {
     latest += 1;
-    const turn = latest;
+    const callNumber = latest;
     const requested = reprise.hash.state();
     try {
       if (await openInitialState(requested)) {
         return;
       }
       const view = applyFilters(await loadView(requested));
-      if (turn !== latest) {
+      if (callNumber !== latest) {
         return;
       }
       showHeader(view);
@@ -111,7 +111,7 @@ reprise.browser = (() => {
       reprise.comparison.show(view);
       await reprise.item.show(view);
       await reprise.grid.show(view);
-      document.body.dataset.shown = turn;
+      document.body.dataset.shown = callNumber;
     } catch (error) {
       showError(error.message);
       throw error;

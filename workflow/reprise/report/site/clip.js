@@ -8,12 +8,12 @@ reprise.clip = (() => {
   function show(clip) {
     const caption = makeText("figcaption", [clip.id, length(clip)].filter(Boolean).join(": "));
     if (!clip.media) {
-      return { element: make("figure", { class: "clip" }, absent(clip), caption), video: null };
+      return { element: make("figure", { class: "clip" }, describeMissing(clip), caption), video: null };
     }
     const video = make("video", { controls: true, preload: "metadata", playsinline: true, src: clip.media });
     video.setAttribute("aria-label", `Clip ${clip.id}`);
     const element = make("figure", { class: "clip" }, video, caption);
-    video.addEventListener("error", () => video.replaceWith(unplayable(clip)), { once: true });
+    video.addEventListener("error", () => video.replaceWith(describeUnplayable(clip)), { once: true });
     video.addEventListener("loadedmetadata", () => makeSeekable(video).catch(() => undefined), { once: true });
     return { element, video };
   }
@@ -23,12 +23,12 @@ reprise.clip = (() => {
     return parts.filter(Boolean).join(", ");
   }
 
-  function absent({ status, message }) {
+  function describeMissing({ status, message }) {
     return make("div", { class: "absent", role: "note" }, make("strong", {}, "The clip is missing: "), makeText("span", status),
       message ? makeText("p", message) : null);
   }
 
-  function unplayable({ media }) {
+  function describeUnplayable({ media }) {
     const REASONS = "The file does not exist, or this browser cannot play it. ";
     const hint = location.protocol === "file:" ? "" : "A web server must also serve the store, or the report must contain copies of the clips (`report_clips: copy`). ";
     return make("div", { class: "absent", role: "note" }, make("strong", {}, "The clip cannot be played. "), REASONS, hint,

@@ -1,11 +1,11 @@
 "use strict";
 
-/* The comparison of two models on the items that pass the filters of test, group and words. */
+/* The comparison of two runs on the items that pass the filters of test, group and search. */
 reprise.comparison = (() => {
   const { make, count, countNoun } = reprise.dom;
   const container = document.getElementById("comparison");
 
-  /** Show the comparison; hide it if no second model is chosen. */
+  /** Show the comparison, or hide it if no second run is chosen. */
   function show(view) {
     const { columns, otherColumns, metric, run, other } = view;
     container.hidden = !(columns && otherColumns);
@@ -13,7 +13,7 @@ reprise.comparison = (() => {
       return;
     }
     const counts = reprise.filter.compare(view.candidates, view);
-    const same = metric === reprise.outcome.RATING ? ["both with the best rating", "the same lower rating"] : ["both right", "both wrong"];
+    const tieLabels = metric === reprise.outcome.RATING ? ["both with the best rating", "the same lower rating"] : ["both right", "both wrong"];
     const names = make("p", {}, "A: ", ...describeRun(run), ". B: ", ...describeRun(other), ". ");
     container.replaceChildren(make("div", { class: "who" }, names, reprise.settingsDiff.create(view)));
     if (view.headline) {
@@ -27,8 +27,8 @@ reprise.comparison = (() => {
     const numbers = [
       link("better", `A better: ${count(counts.better)}`, view),
       link("worse", `B better: ${count(counts.worse)}`, view),
-      make("span", {}, `${same[0]}: ${count(counts.right)}`),
-      make("span", {}, `${same[1]}: ${count(counts.rest)}`),
+      make("span", {}, `${tieLabels[0]}: ${count(counts.right)}`),
+      make("span", {}, `${tieLabels[1]}: ${count(counts.bothLower)}`),
       link("disagree", `verdicts differ: ${count(counts.better + counts.worse)}`, view),
       make("span", {}, describeDifference(counts)),
     ];
@@ -63,7 +63,7 @@ reprise.comparison = (() => {
 
   /** Create a bar of the counts, which the text below repeats. */
   function bar(counts) {
-    const parts = ["better", "right", "rest", "worse"].map((name) => {
+    const parts = ["better", "right", "bothLower", "worse"].map((name) => {
       const part = make("span", { class: name });
       part.style.flexGrow = counts[name];
       return part;

@@ -7,18 +7,18 @@ reprise.controls = (() => {
   const form = document.getElementById("filters");
   const control = (name) => form.elements.namedItem(name);
 
-  /** Fill a select with choices {value, text, under, disabled}. The selected choice stays enabled. */
+  /** Fill a select with choices {value, text, groupLabel, disabled}. The selected choice stays enabled. */
   function fill(name, choices, selected) {
     const options = [];
     let group = null;
-    for (const { value, text, under, disabled } of choices) {
+    for (const { value, text, groupLabel, disabled } of choices) {
       const option = make("option", { value, disabled: disabled && value !== selected }, text);
-      if (!under) {
+      if (!groupLabel) {
         options.push(option);
         continue;
       }
-      if (!group || group.label !== under) {
-        group = make("optgroup", { label: under });
+      if (!group || group.label !== groupLabel) {
+        group = make("optgroup", { label: groupLabel });
         options.push(group);
       }
       group.append(option);
@@ -29,11 +29,11 @@ reprise.controls = (() => {
 
   const nameChoices = (names, titles = {}) => names.map((name) => ({ value: name, text: titles[name] || name }));
 
-  function runChoices(runs, leading) {
+  function runChoices(runs, firstChoices) {
     const choices = runs.map(({ name, label, protocol, sampling }) => ({
-      value: name, text: `${label} (${protocol}, ${sampling})`, under: protocol,
+      value: name, text: `${label} (${protocol}, ${sampling})`, groupLabel: protocol,
     }));
-    return [...leading, ...choices];
+    return [...firstChoices, ...choices];
   }
 
   /** Show the state of a view. */

@@ -8,7 +8,7 @@ reprise.filter = (() => {
     disagree: { label: "models disagree", needs: "other", test: ({ a, b }) => (item) => countsForBoth(a, b, item) && a(item) !== b(item) },
     better: { label: "only the model right", rated: "the model better", needs: "other", test: ({ a, b }) => (item) => countsForBoth(a, b, item) && a(item) > b(item) },
     worse: { label: "only the other right", rated: "the other better", needs: "other", test: ({ a, b }) => (item) => countsForBoth(a, b, item) && a(item) < b(item) },
-    temporal: { label: "right only with time", needs: "temporal", test: ({ temporal }) => (item) => temporal[item] === "1" },
+    temporal: { label: "right only in the planned order", needs: "temporal", test: ({ temporal }) => (item) => temporal[item] === "1" },
     extractors: { label: "extractors disagree", needs: "run", test: ({ runs }) => (item) => runs.some((run) => run.extractors_differ[item] === "1") },
     failed: { label: "failed", needs: "run", test: ({ runs }) => (item) => runs.some((run) => run.state[item] === "f") },
     unparsed: { label: "unparsed", needs: "run", test: ({ runs }) => (item) => runs.some((run) => run.state[item] === "u") },
@@ -85,8 +85,8 @@ reprise.filter = (() => {
     const better = both.filter((item) => a(item) > b(item)).length;
     const worse = both.filter((item) => a(item) < b(item)).length;
     const right = both.filter((item) => a(item) === b(item) && a(item) === best(a)).length;
-    const rest = both.length - better - worse - right;
-    return { total: both.length, better, worse, right, rest, ...testDifference(both, index, columns, a, b) };
+    const bothLower = both.length - better - worse - right;
+    return { total: both.length, better, worse, right, bothLower, ...testDifference(both, index, columns, a, b) };
   }
 
   /** Return the mean difference of two runs, as a share of the best value, and its p-value. A sample of several items counts once. */

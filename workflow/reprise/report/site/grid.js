@@ -22,7 +22,7 @@ reprise.grid = (() => {
     }
     if (listedItems !== next.order) {
       listedItems = next.order;
-      titles();
+      updateColumns();
       await table.setData(next.order.map((index) => ({ index })));
     } else {
       [previous.item, next.item].forEach(redraw);
@@ -43,8 +43,8 @@ reprise.grid = (() => {
       columnDefaults: { headerSort: false, resizable: false },
       columns: [
         { title: "Item", field: "index", formatter: itemLink },
-        { title: "A", field: "a", formatter: (cell) => result(cell, "columns"), titleFormatter: () => labels.a, width: WIDTH },
-        { title: "B", field: "b", formatter: (cell) => result(cell, "otherColumns"), titleFormatter: () => labels.b, width: WIDTH },
+        { title: "A", field: "a", formatter: (cell) => resultBadge(cell, "columns"), titleFormatter: () => labels.a, width: WIDTH },
+        { title: "B", field: "b", formatter: (cell) => resultBadge(cell, "otherColumns"), titleFormatter: () => labels.b, width: WIDTH },
       ],
       rowFormatter: (row) => row.getElement().classList.toggle("current", row.getData().index === view.item),
     });
@@ -53,7 +53,8 @@ reprise.grid = (() => {
     container.querySelector(".tabulator-tableholder").removeAttribute("tabindex"); // the tab key stops at the link of the open item instead
   }
 
-  function titles() {
+  /** Show a column of results for each chosen run, with the label of the run as its tooltip. */
+  function updateColumns() {
     for (const [field, run] of [["a", view.run], ["b", view.other]]) {
       const column = table.getColumn(field);
       if (run) {
@@ -83,7 +84,7 @@ reprise.grid = (() => {
       make("span", { class: "where" }, makeText("span", benchmark.tasks[index.task[item]]), " · ", makeText("span", index.id[item])));
   }
 
-  function result(cell, name) {
+  function resultBadge(cell, name) {
     const columns = view[name];
     return columns ? reprise.outcome.badge(reprise.outcome.describe(columns, view.metric, cell.getData().index)) : "";
   }

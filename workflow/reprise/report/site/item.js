@@ -1,10 +1,10 @@
 "use strict";
 
-/* One item: its clip, the frames that models got, its texts with their differences, and every model's answers. */
+/* One item: its clip, the frames that models got, its texts with marked differences, and the answers of all runs. */
 reprise.item = (() => {
   const { make, makeText } = reprise.dom;
   const container = document.getElementById("item");
-  // Texts that are not variants of each other: a question contains its options, subtitles contain anything.
+  // Texts that are not compared with others: a question contains its options, and subtitles are no variants.
   const NOT_COMPARED = ["question", "subtitles"];
   let shownKey = null;
   let drawing = null;
@@ -61,8 +61,8 @@ reprise.item = (() => {
     const { element, video } = reprise.clip.show(clip);
     return [heading(index.id[item]), make("div", { class: "sides" },
       make("div", {}, element, ...playable(frames(view, loaded, video), video), details(view, loaded.data)),
-      make("div", {}, section("Texts", texts(loaded.data)), section("Answers", [chosen(view, loaded)]))),
-    others(view, loaded), section("Prompts", prompts(view, loaded))];
+      make("div", {}, section("Texts", texts(loaded.data)), section("Answers", [chosenAnswers(view, loaded)]))),
+    otherAnswers(view, loaded), section("Prompts", prompts(view, loaded))];
   }
 
   function section(title, children) {
@@ -146,7 +146,7 @@ reprise.item = (() => {
   }
 
   /** Place the answers of the chosen runs side by side. */
-  function chosen(view, { data }) {
+  function chosenAnswers(view, { data }) {
     const runs = [[view.run, view.columns, "A"], [view.other, view.otherColumns, "B"]].filter(([run]) => run);
     return make("div", { class: "chosen" }, ...runs.map(([run, columns, letter]) => (run.index in data.answers
       ? answersElement(run, columns, letter, view, data)
@@ -154,7 +154,7 @@ reprise.item = (() => {
   }
 
   /** Add the closed answers of all other runs. Their long columns are loaded when this section becomes visible. */
-  function others(view, { data }) {
+  function otherAnswers(view, { data }) {
     const runs = view.benchmark.runs.filter((run) => run.index in data.answers && run !== view.run && run !== view.other);
     const element = section("Answers of other runs", []);
     const fill = () => Promise.all(runs.map(({ index }) => reprise.load(`${view.benchmark.name}/runs/${index}`))).then(
@@ -185,9 +185,9 @@ reprise.item = (() => {
     return requests.length ? requests.map(prompt) : [make("p", {}, "The chosen runs have no prompt about this item.")];
   }
 
-  function prompt({ protocol, role, ask, system, prompt: text, options = [], expected }) {
+  function prompt({ protocol, role, request_type: requestType, system, prompt: text, options = [], expected }) {
     const rows = [["System", system], ["Prompt", text], ["Options", options.join(" | ")], ["Expected", expected]];
-    return make("details", { class: "prompt" }, make("summary", {}, `${protocol}: ${role} (${ask})`),
+    return make("details", { class: "prompt" }, make("summary", {}, `${protocol}: ${role} (${requestType})`),
       ...rows.filter(([, content]) => content).flatMap(([name, content]) => [make("h4", {}, name), makeText("pre", content)]));
   }
 

@@ -18,16 +18,16 @@ reprise.paired = (() => {
     const sizes = differences.map(Math.abs).filter(Boolean);
     const total = sizes.reduce((sum, size) => sum + size, 0);
     let [probabilities, next] = [new Float64Array(2 * total + 1), new Float64Array(2 * total + 1)]; // from -total to total
-    let reach = 0;
+    let largestSum = 0;
     probabilities[total] = 1;
     for (const size of sizes) {
       next.fill(0);
-      for (let position = total - reach; position <= total + reach; position += 1) {
+      for (let position = total - largestSum; position <= total + largestSum; position += 1) {
         next[position - size] += probabilities[position] / 2;
         next[position + size] += probabilities[position] / 2;
       }
       [probabilities, next] = [next, probabilities];
-      reach += size;
+      largestSum += size;
     }
     const observed = Math.abs(differences.reduce((sum, difference) => sum + difference, 0));
     const tail = probabilities.filter((_, position) => Math.abs(position - total) >= observed);

@@ -4,7 +4,7 @@
 reprise.settingsDiff = (() => {
   const { make, count } = reprise.dom;
 
-  const FIRST = ["sampling", "settings", "frames", "prompt", "form", "ask", "max_tokens", "dtype", "attention", "extractor", "model", "versions"];
+  const FIRST = ["sampling", "settings", "frames", "prompt", "form", "request_type", "max_tokens", "dtype", "attention", "extractor", "model", "versions"];
   const MAX_INDICES = 16;
   const [KNOWN, UNKNOWN, NONE] = ["known", "unknown", "(none)"];
 

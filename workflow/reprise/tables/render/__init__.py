@@ -1,7 +1,7 @@
 """Render one table object as LaTeX, Markdown and HTML.
 
-Build a `Table`, mark the best numbers with `mark_best`, then `render` it in each of `FORMATS` and join the results of
-several papers with `combine_tables`.
+Build a `Table`, mark the best numbers with `mark_best`, and `render` the table in each of `FORMATS`. `combine_tables`
+joins the rendered tables of several papers.
 """
 
 from collections.abc import Callable, Mapping, Sequence

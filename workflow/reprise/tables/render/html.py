@@ -1,4 +1,4 @@
-"""Render tables as small HTML pages that need no network and no script."""
+"""Render tables as small HTML pages without scripts or external files."""
 
 import html
 import re
@@ -36,7 +36,7 @@ def render_page(title: str, content: str) -> str:
 
 
 def extract_content(page: str) -> str:
-    """Return the content of a page's `main` element; text is escaped, so its tags occur once."""
+    """Return the content of a page's `main` element. Its tags occur only once, because all text is escaped."""
     return page.partition(MAIN_START)[2].partition(MAIN_END)[0]
 
 
@@ -103,7 +103,7 @@ def render_section(table: Table) -> str:
 
 
 def _render_line(line: FormattedLine, *, name: str, hanging: bool = False) -> str:
-    """Return a line as HTML; with `hanging`, marks at its end take no width, so digits stay aligned."""
+    """Return a line as HTML. With `hanging`, marks at the end take no width, which keeps digits aligned."""
     text = "".join(_render_element(element, name) for element in line)
     if hanging and line and isinstance(line[-1], Superscripts):
         prefix, start, marks = text.rpartition("<sup>")
@@ -112,7 +112,7 @@ def _render_line(line: FormattedLine, *, name: str, hanging: bool = False) -> st
 
 
 def _render_element(element: TextElement, name: str) -> str:
-    """Return an element as HTML; the letter of a footnote links to its text."""
+    """Return an element as HTML. The letter of a footnote links to the footnote."""
     if isinstance(element, Superscripts):
         symbols = [
             f'<a href="#{name}-note-{symbol}">{symbol}</a>' if symbol.isascii() and symbol.isalpha() else escape(symbol)

@@ -1,6 +1,6 @@
-"""Render tables as LaTeX fragments: floats that are scaled down to the line width and need the packages `PACKAGES`.
+"""Render tables as LaTeX fragments: floats that are scaled down to the line width.
 
-Text is escaped to ASCII that compiles with the class `article` and prints the same characters.
+The fragments need the packages in `PACKAGES`. Text is escaped to ASCII, and prints the same characters.
 """
 
 import re
@@ -23,7 +23,7 @@ from reprise.tables.render.layout import (
 from reprise.tables.render.table import Table, collect_numbers
 
 PACKAGES = ("booktabs", "graphicx", "pdflscape")
-# Documents with the package color or xcolor print grey; in others only the symbol beside the number marks it.
+# Documents without the package color or xcolor print no grey. There, only the symbol beside the number marks it.
 GREY_FALLBACK = r"\providecommand{\textcolor}[3][]{#3}"
 MAX_INLINE_COLUMNS = 3  # tables with more columns have comparisons below their numbers, not beside them
 MAX_PORTRAIT_COLUMNS = 8  # tables with more columns are printed in landscape
@@ -34,7 +34,7 @@ FIT_WIDTH = r"\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\usebox0}\else\useb
 FIT_HEIGHT = r"\ifdim\dimexpr\ht1+\dp1>.8%s\resizebox*{!}{.8%s}{\usebox1}\else\usebox1\fi"
 TablePart = list[tuple[LayoutSection, LayoutRow]]  # the rows on one page, each with its section
 
-# LaTeX parses brackets and stars as options of a preceding `\\`, and turns quotes and hyphens into ligatures.
+# LaTeX reads brackets and stars after `\\` as its options, and turns quotes and hyphens into ligatures.
 SIGNS = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -79,7 +79,7 @@ SIGNS = {
     "ı": r"\i{}",
 }
 
-# Some text symbols are here too, because every TeX has outline fonts for their mathematical forms.
+# Some of these are text symbols. Their mathematical forms have outline fonts in every TeX installation.
 MATH = {
     "†": r"\dagger",
     "‡": r"\ddagger",
@@ -145,7 +145,7 @@ COMMANDS = {**SIGNS, **{sign: f"${name}$" for sign, name in MATH.items()}}
 
 
 def render(table: Table) -> str:
-    """Return the whole fragment: a float for each page, with the remarks in the last one."""
+    """Return the fragment of a table: a float for each page. The last float has the remarks."""
     layout = compute_layout(table, stacked=table.has_comparison and len(table.columns) > MAX_INLINE_COLUMNS)
     is_landscape = len(table.columns) > MAX_PORTRAIT_COLUMNS
     notice = rf"\textbf{{{escape(table.notice)}}} " if table.notice else ""
@@ -209,7 +209,7 @@ def _tabular(table: Table, layout: Layout, part: TablePart) -> Iterator[str]:
 
 
 def _column_gap(cells: Iterable[FormattedLine]) -> str:
-    """Return the space after a column for the marks that hang over its edge."""
+    """Return extra space after a column, if marks hang over its edge."""
     mark_count = max(
         (len(line[-1].symbols) for line in cells if line and isinstance(line[-1], Superscripts)), default=0
     )
@@ -224,7 +224,7 @@ def _header(header: TextSpan | IndexedName, align: str) -> str:
 
 
 def _remarks(table: Table, layout: Layout) -> list[str]:
-    """Return warnings, legend, footnotes and notes in small print under the table, a paragraph each."""
+    """Return the small print under the table: a paragraph each of warnings, legend, footnotes and notes."""
     groups = [
         [rf"\textbf{{{escape(warning)}}}" for warning in table.warnings],
         [_render_line(line) for line in layout.legend],
@@ -236,7 +236,7 @@ def _remarks(table: Table, layout: Layout) -> list[str]:
 
 
 def _render_line(line: FormattedLine, *, hanging: bool = False) -> str:
-    """Return a line as LaTeX; with `hanging`, marks at its end take no width, so digits stay aligned."""
+    """Return a line as LaTeX. With `hanging`, marks at the end take no width, which keeps digits aligned."""
     source = [_render_element(element) for element in line]
     if hanging and line and isinstance(line[-1], Superscripts):
         source[-1] = rf"\rlap{{{source[-1]}}}"
@@ -259,7 +259,7 @@ def _render_element(element: TextElement) -> str:
 def escape(text: str) -> str:
     """Return text for the body of a LaTeX document; characters without a LaTeX form become code points: [U+4E2D]."""
     composed = unicodedata.normalize("NFC", BLANKS.sub(" ", text))
-    # Braces keep LaTeX from setting neighbouring hyphens as one dash.
+    # Braces between hyphens keep LaTeX from joining them to one dash.
     return "{}".join("".join(map(_render_sign, part)) for part in re.split("(?<=[-–—])(?=[-–—])", composed))
 
 
@@ -270,7 +270,7 @@ def comment(text: str) -> str:
 
 
 def _render_sign(sign: str) -> str:
-    """Return one character as LaTeX; a letter with one accent uses the command of that accent."""
+    """Return one character as LaTeX. A letter with one accent becomes the command of this accent."""
     if sign in COMMANDS or sign.isascii():
         return COMMANDS.get(sign, sign)
     base, *accents = list(unicodedata.normalize("NFD", sign))

@@ -17,7 +17,7 @@ LATEX_MISSING = (
     "or Ubuntu: `apt-get install texlive-latex-recommended`. The other formats do not need LaTeX."
 )
 FRAGMENT_MARKER = "Reprise table: "
-# Each figure gets a page and keeps its size, over the margins if necessary; only one larger than the page is scaled.
+# Each figure has its own page. It keeps its size, even over the margins; only figures larger than a page are scaled.
 FIGURE = r"""\newcommand{\reprisefigure}[2]{\begin{figure}[p]%
   \sbox0{\includegraphics{#1}}%
   \ifdim\wd0>7.3in\sbox0{\includegraphics[width=7.3in]{#1}}\fi
@@ -36,7 +36,7 @@ def has_latex() -> bool:
 
 
 def build_document(fragments: Mapping[str, str]) -> str:
-    """Return a document with each fragment on its own pages; the log records the start of each."""
+    """Return a document with each fragment on its own pages. The log records where each fragment starts."""
     pages = [
         rf"\typeout{{{FRAGMENT_MARKER}{name}}}" + f"\n{source}" + r"\clearpage" for name, source in fragments.items()
     ]
@@ -46,12 +46,12 @@ def build_document(fragments: Mapping[str, str]) -> str:
 
 
 def build_figure(file: str, caption: str) -> str:
-    """Return a fragment with a figure from a file beside the document."""
+    """Return a fragment with a figure. The file is in the folder of the document."""
     return rf"\reprisefigure{{{file}}}{{{escape(truncate(caption, MAX_CAPTION))}}}" + "\n"
 
 
 def compile_pdf(source: str, folder: Path) -> tuple[Path, str]:
-    """Compile a document in a folder that has only its figures; return the path of the PDF, and the log."""
+    """Compile a document in the folder with its figures. Return the path of the PDF, and the log."""
     if not has_latex():
         raise UserError(LATEX_MISSING)
     (folder / "tables.tex").write_text(source, encoding="ascii")
@@ -68,7 +68,7 @@ def compile_pdf(source: str, folder: Path) -> tuple[Path, str]:
 
 
 def find_oversized(log: str) -> Iterator[tuple[str, float, str]]:
-    """Yield the tables that visibly exceed their pages, the excess in points, and its direction: wide or high."""
+    """Yield each table that is visibly too large for its page, the excess in points, and `wide` or `high`."""
     table = "?"
     for line in log.splitlines():
         if line.startswith(FRAGMENT_MARKER):

@@ -21,7 +21,7 @@ from reprise.tables.render.table import (
     format_value,
 )
 
-# Control characters and whitespace. Renderers replace them by a blank, because each text must be on one line.
+# Control characters and whitespace. Renderers replace them with a blank, because each text must fit on one line.
 BLANKS = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]+")
 HEADER_WIDTH = 9  # characters; a longer header of a column is wrapped between words
 NUMBER_SEPARATOR = " / "  # between the numbers of a cell
@@ -77,7 +77,7 @@ class LayoutRow:
     label: FormattedLine
     cells: tuple[FormattedLine, ...]
     comparison_rows: tuple["LayoutRow", ...] = ()
-    """A row of published values and one of differences, if comparisons are below the numbers."""
+    """A row of published values and a row of differences, if comparisons are below the numbers."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Layout:
 
 
 def parse_heading(text: str) -> TextSpan | IndexedName:
-    """Return a header or a row's label as text, or as a name with an index if written so, as in `s_t` or `M^3`."""
+    """Parse a header or a row's label: a name with an index or exponent, such as `s_t` or `M^3`, or plain text."""
     match = re.fullmatch(r"([A-Za-z]+)([_^])([A-Za-z0-9])", text)
     return IndexedName(match[1], match[3], is_exponent=match[2] == "^") if match else TextSpan(text)
 
@@ -124,36 +124,36 @@ def compute_layout(table: Table, *, stacked: bool = False) -> Layout:
 
 
 class _Rows:
-    """Lays out rows one after another, and gives each different footnote a letter in reading order."""
+    """Lay out rows, and give each different footnote a letter in reading order."""
 
     def __init__(self, table: Table, stacked: bool) -> None:
         self._table, self._stacked = table, stacked
         self.letters: dict[str, str] = {}
 
     def lay_out_row(self, row: TableRow) -> LayoutRow:
-        """Lay out one row; a state that all its numbers share is marked once, at the label."""
+        """Lay out one row. A state that all numbers share is marked once, at the label."""
         states = {number.state for number in collect_numbers(row)}
-        shared = states.pop() if len(states) == 1 else None
-        # An underscore in a label is part of a name, not the mark of an index.
+        shared_state = states.pop() if len(states) == 1 else None
+        # An underscore in a label belongs to a name, such as a model's. It marks no index.
         name = parse_heading(row.label) if "^" in row.label else TextSpan(row.label)
-        label = (name, *self._marks(row.notes, _state_symbol(shared)))
-        cells = tuple(self._cell(cell, shared) for cell in row.cells)
+        label = (name, *self._marks(row.notes, _state_symbol(shared_state)))
+        cells = tuple(self._cell(cell, shared_state) for cell in row.cells)
         return LayoutRow(
             label, cells, tuple(_comparison_rows(row)) if self._table.has_comparison and self._stacked else ()
         )
 
-    def _cell(self, cell: Cell | TextCell, shared: State | None) -> FormattedLine:
+    def _cell(self, cell: Cell | TextCell, shared_state: State | None) -> FormattedLine:
         if isinstance(cell, TextCell):
             return (TextSpan(cell.text),)
-        # Several missing values print one dash.
-        is_gap = all(number.value is None and not number.notes for number in cell.numbers)
+        # A cell whose values are all missing prints one dash.
+        is_empty = all(number.value is None and not number.notes for number in cell.numbers)
         line: list[TextElement] = []
-        for number in cell.numbers[:1] if is_gap else cell.numbers:
-            line += [*([TextSpan(NUMBER_SEPARATOR)] if line else []), *self._number(number, shared)]
+        for number in cell.numbers[:1] if is_empty else cell.numbers:
+            line += [*([TextSpan(NUMBER_SEPARATOR)] if line else []), *self._number(number, shared_state)]
         return tuple(line)
 
-    def _number(self, number: TableNumber, shared: State | None) -> Iterator[TextElement]:
-        """Yield a number, its marks and, if comparisons are beside it, the paper's value and the difference."""
+    def _number(self, number: TableNumber, shared_state: State | None) -> Iterator[TextElement]:
+        """Yield a number, its marks and interval, and its comparison unless comparisons are stacked."""
         is_best_bold, has_value = self._table.bold == "best", number.value is not None
         if has_value:
             bold, underlined = (
@@ -164,7 +164,7 @@ class _Rows:
             yield TextSpan(text, bold, underlined, italic=italic, grey=number.is_greyed, link=number.link)
         else:
             yield TextSpan(EN_DASH)
-        state = "" if number.state == shared else _state_symbol(number.state)
+        state = "" if number.state == shared_state else _state_symbol(number.state)
         significant = "*" if number.is_significant and is_best_bold else ""
         yield from self._marks(number.notes, state, significant, GREY_SYMBOL if number.is_greyed else "")
         if number.interval and has_value:
@@ -174,7 +174,7 @@ class _Rows:
             yield from (TextSpan(" "), TextSpan(f"({', '.join(texts)})", small=True))
 
     def _marks(self, notes: Iterable[str], *symbols: str) -> FormattedLine:
-        """Return superscript symbols, then the letters of footnotes in their order; nothing if there are neither."""
+        """Return the superscript symbols and the letters of footnotes, if there are any."""
         letters = {self.letters.setdefault(note, _footnote_letter(len(self.letters))) for note in notes}
         marks = (*filter(None, symbols), *sorted(letters, key=lambda letter: (len(letter), letter)))
         return (Superscripts(marks),) if marks else ()
@@ -186,12 +186,12 @@ def _state_symbol(state: State | None) -> str:
 
 def _footnote_letter(index: int) -> str:
     """Return the letters of a footnote: 0 -> a, 25 -> z, 26 -> aa."""
-    rest, last = divmod(index, len(ascii_lowercase))
-    return (_footnote_letter(rest - 1) if rest else "") + ascii_lowercase[last]
+    quotient, remainder = divmod(index, len(ascii_lowercase))
+    return (_footnote_letter(quotient - 1) if quotient else "") + ascii_lowercase[remainder]
 
 
 def _comparison_rows(row: TableRow) -> Iterator[LayoutRow]:
-    """Yield a row of published values and one of differences, if a number of the row has them."""
+    """Yield a row of published values and a row of differences, if any number of the row has them."""
     comparisons = [
         [format_comparison(number) for number in cell.numbers] if isinstance(cell, Cell) else [] for cell in row.cells
     ]
@@ -207,12 +207,15 @@ def _comparison_rows(row: TableRow) -> Iterator[LayoutRow]:
 
 
 def _legend(table: Table, stacked: bool) -> Iterator[tuple[bool, FormattedLine]]:
-    """Yield each line of the legend, with whether its style or symbol occurs in this table."""
+    """Yield each line of the legend, and whether the table uses the style or symbol that the line explains."""
     numbers = [number for row in table.rows() for number in collect_numbers(row)]
-    valued = [number for number in numbers if number.value is not None]
+    numbers_with_value = [number for number in numbers if number.value is not None]
     states = {number.state for number in numbers}
-    has_best, has_second = any(number.is_best for number in valued), any(number.is_second_best for number in valued)
-    has_significant, is_best_bold = any(number.is_significant for number in valued), table.bold == "best"
+    has_best, has_second = (
+        any(number.is_best for number in numbers_with_value),
+        any(number.is_second_best for number in numbers_with_value),
+    )
+    has_significant, is_best_bold = any(number.is_significant for number in numbers_with_value), table.bold == "best"
     references = ["references"] if any(row.is_reference for row in table.rows()) else []
     exceptions = " and ".join(references + (["incomplete numbers"] if "incomplete" in states else []))
     rank_text = f"best of its group of rows{f' (without {exceptions})' if exceptions else ''}."
@@ -224,12 +227,15 @@ def _legend(table: Table, stacked: bool) -> Iterator[tuple[bool, FormattedLine]]
     for state, (sign, meaning) in STATE_SYMBOLS.items():
         yield state in states, (Superscripts((sign,)), TextSpan(f"{NO_BREAK}{meaning}"))
     grey = f"{NO_BREAK}Grey: too few frames to answer the question; not compared with other rows."
-    yield any(number.is_greyed for number in valued), (Superscripts((GREY_SYMBOL,)), TextSpan(grey))
-    yield len(valued) < len(numbers), (TextSpan(f"{EN_DASH}: no value."),)
+    yield any(number.is_greyed for number in numbers_with_value), (Superscripts((GREY_SYMBOL,)), TextSpan(grey))
+    yield len(numbers_with_value) < len(numbers), (TextSpan(f"{EN_DASH}: no value."),)
     place = "Below the numbers" if stacked else "In parentheses"
     comparison_text = f"{place}: published value, and difference (ours {MINUS} published)."
     yield table.has_comparison and any(map(format_comparison, numbers)), (TextSpan(comparison_text),)
-    yield any(number.interval for number in valued), (TextSpan("Range in parentheses: interval of the number."),)
+    yield (
+        any(number.interval for number in numbers_with_value),
+        (TextSpan("Range in parentheses: interval of the number."),),
+    )
     abbreviations = _abbreviations(table)
     ends = ["; "] * (len(abbreviations) - 1) + ["."]
     explanations = (
@@ -240,7 +246,7 @@ def _legend(table: Table, stacked: bool) -> Iterator[tuple[bool, FormattedLine]]
 
 
 def _abbreviations(table: Table) -> list[str]:
-    """Return the abbreviations that occur in a table, in reading order; the longest match counts."""
+    """Return the abbreviations that occur in a table, in reading order. Longer abbreviations take precedence."""
     texts = [table.stub]
     for group in table.groups:
         texts += [group.header, *(column.header for column in group.columns)]

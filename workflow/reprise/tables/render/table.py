@@ -1,4 +1,4 @@
-"""Define the content of a table in any format: numbers with their marks, rows in sections, columns in groups."""
+"""Define the content of a table, independent of the format: numbers with marks, sections of rows, groups of columns."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,20 +17,20 @@ MINUS = "\N{MINUS SIGN}"
 
 @dataclass(frozen=True)
 class TableNumber:
-    """One number of a cell, unrounded, with everything that is printed with it."""
+    """One number of a cell, unrounded, with its marks, notes and comparison."""
 
     value: float | None  # None prints an en dash
     decimals: int = 1
     signed: bool = False
-    state: State = "reproduced"  # its source; for `published` the value itself is the paper's
+    state: State = "reproduced"  # source of the value; `published` is the paper's number
     is_best: bool = False
     is_second_best: bool = False
     is_significant: bool = False
     is_greyed: bool = False  # printed in grey, because the sampling has too few frames for the metric
-    published: float | None = None  # the paper's value, shown next to the value in a table of comparison
-    notes: tuple[str, ...] = ()  # texts of its footnotes; equal texts share one letter
+    published: float | None = None  # the paper's number, for a comparison with the value
+    notes: tuple[str, ...] = ()  # texts of footnotes; equal texts share one letter
     interval: tuple[float, float] | None = None
-    link: str = ""  # address of its lineage, to which HTML links
+    link: str = ""  # address of the number's items, for HTML
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class ColumnGroup:
-    """Neighbouring columns under one spanning header; without a header, columns that stand alone."""
+    """Neighbouring columns under one spanning header, or without a header."""
 
     columns: tuple[TableColumn, ...]
     header: str = ""
@@ -75,7 +75,7 @@ class TableSection:
 
     rows: tuple[TableRow, ...]
     title: str = ""
-    marks_best: bool = True  # whether its best number is marked, in a table that marks best numbers
+    marks_best: bool = True  # whether the best number of each column is marked
 
 
 @dataclass(frozen=True)
@@ -83,18 +83,18 @@ class Table:
     title: str
     caption: str
     label: str  # name for references, such as `tab:velociti-table3`
-    stub: str
+    stub: str  # header of the row labels
     groups: tuple[ColumnGroup, ...]
     sections: tuple[TableSection, ...]
     notes: tuple[str, ...] = ()  # remarks under the table that belong to no single cell
     warnings: tuple[str, ...] = ()  # reasons not to trust numbers of the table, before all other remarks
     provenance: tuple[str, ...] = ()
     notice: str = ""  # a warning before the caption: toy numbers, a synthetic release
-    has_comparison: bool = False  # show `reproduced (published, difference)` if the published value is known
+    has_comparison: bool = False  # whether numbers are shown as `reproduced (published, difference)`
     bold: Literal["best", "significant"] = "best"
     """The meaning of bold print; if it is `significant`, the best number is underlined instead."""
     significance: str = "significant"  # the definition of a significant number, for the legend
-    origin: str = ""  # the place where the paper prints it, such as `VELOCITI, Table 3`
+    origin: str = ""  # where the paper prints the table, such as `VELOCITI, Table 3`
     abbreviations: Mapping[str, str] = field(default_factory=dict)
     """Abbreviation -> its meaning; the legend explains those in headers and labels."""
 
@@ -123,7 +123,7 @@ def collect_numbers(row: TableRow) -> tuple[TableNumber, ...]:
 
 
 def format_value(value: float | None, decimals: int, *, signed: bool = False) -> str:
-    """Return a rounded number with a real minus sign, never a negative zero; an en dash for None, NaN for no number."""
+    """Return a rounded number, never a negative zero. None becomes an en dash; NaN and infinity become `NaN`."""
     if value is None:
         return EN_DASH
     if not math.isfinite(value):
@@ -133,7 +133,7 @@ def format_value(value: float | None, decimals: int, *, signed: bool = False) ->
 
 
 def format_comparison(number: TableNumber) -> tuple[str, str] | None:
-    """Return the published value and the difference of the printed values; None if either is missing."""
+    """Return the published value and the difference of the printed values, or None if either value is missing."""
     if number.value is None or number.published is None or number.state == "published":
         return None
     difference = round(number.value, number.decimals) - round(number.published, number.decimals)
@@ -141,38 +141,44 @@ def format_comparison(number: TableNumber) -> tuple[str, str] | None:
     return published, format_value(difference, number.decimals, signed=True)
 
 
-def mark_best(table: Table, column: int, better: BestRule = "highest") -> Table:
+def mark_best(table: Table, column: int, best_rule: BestRule = "highest") -> Table:
     """Return a copy with the best and second best number of a column marked in each section.
 
-    Printed values compete, including published ones, so no row has a better number than the marked one. Equal printed
-    values get the same mark. Reference rows, incomplete numbers and grey numbers do not compete. Of several numbers in
-    a cell, the first competes.
+    Values are compared as printed, and equal values get the same mark. Published values take part. Reference rows,
+    incomplete numbers and grey numbers do not. Of several numbers in a cell, only the first takes part.
     """
-    sections = (_mark_section(section, column, better) if section.marks_best else section for section in table.sections)
+    sections = (
+        _mark_section(section, column, best_rule) if section.marks_best else section for section in table.sections
+    )
     return replace(table, sections=tuple(sections))
 
 
-def _mark_section(section: TableSection, column: int, better: BestRule) -> TableSection:
-    """Return a section with its best numbers marked; the last of a ranking is neither best nor second best."""
-    competing = [_competing_value(row, column, better) for row in section.rows]
-    ranking = sorted({value for value in competing if value is not None}, reverse=better == "highest")
+def _mark_section(section: TableSection, column: int, best_rule: BestRule) -> TableSection:
+    """Return a section with its best numbers marked. The lowest rank is never marked, not even as second best."""
+    competing_values = [_competing_value(row, column, best_rule) for row in section.rows]
+    ranking = sorted({value for value in competing_values if value is not None}, reverse=best_rule == "highest")
     best, second, *_ = [*ranking[:-1], None, None]
     rows = list(section.rows)
-    for index, (row, value) in enumerate(zip(section.rows, competing, strict=True)):
+    for index, (row, value) in enumerate(zip(section.rows, competing_values, strict=True)):
         cell = row.cells[column]
         # A best score of zero is not marked.
-        if isinstance(cell, Cell) and value is not None and value in (best, second) and (value or better != "highest"):
-            first, *remaining = cell.numbers
-            marked = Cell((replace(first, is_best=value == best, is_second_best=value == second), *remaining))
+        if (
+            isinstance(cell, Cell)
+            and value is not None
+            and value in (best, second)
+            and (value or best_rule != "highest")
+        ):
+            first, *others = cell.numbers
+            marked = Cell((replace(first, is_best=value == best, is_second_best=value == second), *others))
             rows[index] = replace(row, cells=(*row.cells[:column], marked, *row.cells[column + 1 :]))
     return replace(section, rows=tuple(rows))
 
 
-def _competing_value(row: TableRow, column: int, better: BestRule) -> float | None:
-    """Return the printed value that competes, or None; for a bias, its distance from zero."""
+def _competing_value(row: TableRow, column: int, best_rule: BestRule) -> float | None:
+    """Return the printed value for the ranking of a column, or None. A bias is ranked by its distance from zero."""
     cell = row.cells[column]
     number = cell.numbers[0] if isinstance(cell, Cell) and cell.numbers else TableNumber(None)
     if number.value is None or row.is_reference or number.is_greyed or number.state == "incomplete":
         return None
     value = round(number.value, number.decimals)
-    return abs(value) if better == "nearest_zero" else value
+    return abs(value) if best_rule == "nearest_zero" else value

@@ -1,4 +1,4 @@
-"""Render tables for terminals of any width: columns that do not fit continue below, with the row labels."""
+"""Render tables for terminals of any width. Columns that do not fit continue below, with repeated row labels."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ TITLE, WARNING = "bold cyan", "bold red"
 
 @dataclass(frozen=True)
 class TerminalStyle:
-    """The style of text elements: the terminal's styles, or plain characters if the text is written to a file."""
+    """Style of text elements: the terminal's styles, or plain characters if the output is a file."""
 
     is_styled: bool = False
     is_coloured: bool = False
@@ -64,12 +64,12 @@ def wrap_text(text: str, width: int) -> list[str]:
 
 
 def _superscript(symbol: str) -> str:
-    """Return a superscript; the letter q gets a caret, because no superscript of it exists in fonts."""
+    """Return a symbol as superscript. The letter q gets a caret instead, because Unicode has no superscript q."""
     return f"^{symbol}" if "q" in symbol else symbol.translate(SUPERSCRIPTS)
 
 
 def render(table: Table, width: int, style: TerminalStyle) -> str:
-    """Return the whole table; comparisons are beside their numbers if all columns fit, else below them."""
+    """Return the table as text. Comparisons are beside their numbers if all columns fit, or else below them."""
     buffer = StringIO()
     console = Console(
         file=buffer, width=max(width, MIN_WIDTH), force_terminal=style.is_styled, no_color=not style.is_coloured,
@@ -94,76 +94,84 @@ def render(table: Table, width: int, style: TerminalStyle) -> str:
     return "".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines())
 
 
-def _rows(section: LayoutSection) -> list[LayoutRow]:
-    return [row for first in section.rows for row in (first, *first.comparison_rows)]
+def _flatten_rows(section: LayoutSection) -> list[LayoutRow]:
+    return [row for main_row in section.rows for row in (main_row, *main_row.comparison_rows)]
 
 
 class _Columns:
-    """The columns of a table, and their division into blocks that fit a width."""
+    """Columns of a table, which are divided into blocks that fit a width."""
 
     def __init__(self, table: Table, layout: Layout, style: TerminalStyle) -> None:
         self._table, self._sections, self._style = table, layout.sections, style
         self._headers = [style.format_line((header,)) for header in layout.headers]
         self._stub = Text(clean_text(table.stub))
-        rows = [row for section in layout.sections for row in _rows(section)]
-        cells = zip(*([style.format_line(cell).cell_len for cell in row.cells] for row in rows), strict=True)
-        words = [max(map(len, wrap_header(header.plain))) for header in self._headers]
-        self._widths = [max(pair) for pair in zip(words, map(max, cells), strict=True)] if rows else words
-        self._label = max([self._stub.cell_len, *(style.format_line(row.label).cell_len for row in rows)])
-        self.width = self._label + sum(GAP + width for width in self._widths)
+        rows = [row for section in layout.sections for row in _flatten_rows(section)]
+        cell_widths = zip(*([style.format_line(cell).cell_len for cell in row.cells] for row in rows), strict=True)
+        header_widths = [max(map(len, wrap_header(header.plain))) for header in self._headers]
+        self._widths = (
+            [max(pair) for pair in zip(header_widths, map(max, cell_widths), strict=True)] if rows else header_widths
+        )
+        self._label_width = max([self._stub.cell_len, *(style.format_line(row.label).cell_len for row in rows)])
+        self.width = self._label_width + sum(GAP + width for width in self._widths)
 
     def blocks(self, width: int) -> Iterator[Text | Grid]:
         """Yield the columns in as many blocks as the width requires, of about equal width."""
-        label = self._label if self.width <= width else min(self._label, round(MAX_LABEL_SHARE * width))
-        room = width - label
-        blocks = self._columns_within(room)
-        # The narrowest width that needs no further block gives blocks of about equal width.
-        while len(narrower := self._columns_within(room := room - 1)) == len(blocks) and room > 0:
-            blocks = narrower
+        label_width = (
+            self._label_width if self.width <= width else min(self._label_width, round(MAX_LABEL_SHARE * width))
+        )
+        available_width = width - label_width
+        blocks = self._divide_columns(available_width)
+        # Reduce the width as long as the number of blocks stays the same. The blocks then have about equal widths.
+        while available_width > 1:
+            available_width -= 1
+            narrower_blocks = self._divide_columns(available_width)
+            if len(narrower_blocks) > len(blocks):
+                break
+            blocks = narrower_blocks
         for columns in blocks:
-            spanning = self._spanning_headers(label, columns)
+            spanning = self._spanning_headers(label_width, columns)
             if spanning.plain.strip():
                 yield spanning
-            yield self._grid(label, columns, [(self._stub, self._headers)])
-            yield Text("─" * min(width, label + sum(GAP + self._widths[index] for index in columns)))
+            yield self._grid(label_width, columns, [(self._stub, self._headers)])
+            yield Text("─" * min(width, label_width + sum(GAP + self._widths[index] for index in columns)))
             for section in self._sections:
                 if section.title:
                     yield Text(clean_text(section.title), TITLE)
                 rows = [
                     (self._style.format_line(row.label), [*map(self._style.format_line, row.cells)])
-                    for row in _rows(section)
+                    for row in _flatten_rows(section)
                 ]
-                yield self._grid(label, columns, rows)
+                yield self._grid(label_width, columns, rows)
             yield Text()
 
-    def _columns_within(self, room: int) -> list[range]:
+    def _divide_columns(self, available_width: int) -> list[range]:
         starts, line_width = [0], 0
         for index, width in enumerate(self._widths):
-            if index > starts[-1] and line_width + GAP + width > room:
+            if index > starts[-1] and line_width + GAP + width > available_width:
                 starts.append(index)
                 line_width = 0
             line_width += GAP + width
         return [range(start, end) for start, end in pairwise([*starts, len(self._widths)])]
 
-    def _grid(self, label: int, columns: range, rows: Iterable[tuple[Text, list[Text]]]) -> Grid:
-        """Return rows of a block; if a label has several lines, the cells are in its last line."""
+    def _grid(self, label_width: int, columns: range, rows: Iterable[tuple[Text, list[Text]]]) -> Grid:
+        """Return the rows of a block as a grid. If a label has several lines, the cells align with its last line."""
         grid = Grid.grid(padding=(0, GAP, 0, 0))
-        grid.add_column(width=label, vertical="bottom")
+        grid.add_column(width=label_width, vertical="bottom")
         for index in columns:
             grid.add_column(width=self._widths[index], justify=self._table.columns[index].align, vertical="bottom")
         for name, cells in rows:
             grid.add_row(name, *cells[columns.start : columns.stop])
         return grid
 
-    def _spanning_headers(self, label: int, columns: range) -> Text:
-        """Return the headers over several columns, each above those of its columns that are in this block."""
-        line, first = " " * label, 0
+    def _spanning_headers(self, label_width: int, columns: range) -> Text:
+        """Return the line of spanning headers. Each header is above those of its columns that are in this block."""
+        line, first_column = " " * label_width, 0
         for group in self._table.groups:
-            members = [index for index in range(first, first + len(group.columns)) if index in columns]
-            first += len(group.columns)
+            members = [index for index in range(first_column, first_column + len(group.columns)) if index in columns]
+            first_column += len(group.columns)
             if members:
-                room = sum(GAP + self._widths[index] for index in members) - GAP
+                span_width = sum(GAP + self._widths[index] for index in members) - GAP
                 text = Text(clean_text(group.header))
-                text.truncate(room, overflow="ellipsis")
-                line += " " * GAP + text.plain.center(room)
+                text.truncate(span_width, overflow="ellipsis")
+                line += " " * GAP + text.plain.center(span_width)
         return Text(line)

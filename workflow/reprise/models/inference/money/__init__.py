@@ -1,1 +1,1 @@
-"""Cost and speed of requests to a vendor: prices, budgets, the ledger of spending, and rate limits that jobs share."""
+"""Control the cost and rate of requests to vendors: prices, budgets, the spending ledger and shared rate limits."""

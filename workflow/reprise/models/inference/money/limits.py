@@ -1,6 +1,6 @@
-"""A provider's rate limits, which all jobs of a machine share, and the tokens that some vendors count for an image.
+"""Apply a provider's rate limits to all jobs of a store together, and estimate the tokens of images.
 
-Limits are requests and tokens per minute, and the number of concurrent requests.
+A provider may limit requests per minute, tokens per minute and concurrent requests.
 """
 
 import json
@@ -15,11 +15,11 @@ from typing import NamedTuple
 from filelock import FileLock, Timeout
 from pydantic import Field
 
-from reprise.core.locks import locked
+from reprise.core.locks import file_lock
 from reprise.core.settings import Settings
 
 MINUTE_S = 60.0
-# One burst may use the quota of this many seconds. It is short because vendors count in windows shorter than a minute.
+# A burst may use the quota of this many seconds, because vendors count in windows shorter than a minute.
 BURST_S = 5.0
 
 
@@ -33,20 +33,19 @@ class ProviderLimits(Settings):
     requests_per_minute: int | None = Field(None, ge=1)
     """Maximum number of requests per minute."""
     tokens_per_minute: int | None = Field(None, ge=1)
-    """Maximum number of prompt and answer tokens per minute. A request counts with its maximum until its reply arrives,
-    then with its actual usage."""
+    """Maximum prompt and answer tokens per minute. A request counts with its maximum until its reply arrives."""
 
 
 class RateLimiter:
-    """A rate limiter (token bucket) for one job; its state is a small file that all jobs share.
+    """A token-bucket rate limiter, whose state is a small file that all jobs share.
 
-    The operating system releases the lock of that file when its process ends.
+    The operating system releases the lock on the file when its process ends.
     """
 
     def __init__(self, folder: Path, limits: ProviderLimits, host: str) -> None:
         self._concurrency = limits.concurrency or 0
         per_minute = {"requests": limits.requests_per_minute, "tokens": limits.tokens_per_minute}
-        self._buckets = {name: limit for name, limit in per_minute.items() if limit is not None}
+        self._limit_by_bucket = {name: limit for name, limit in per_minute.items() if limit is not None}
         self._folder = folder / re.sub(r"[^A-Za-z0-9._-]", "_", limits.shared or host)
 
     def try_acquire(self, tokens: int) -> float:
@@ -54,24 +53,24 @@ class RateLimiter:
         with self._state() as state:
             now, amounts = time.time(), {"requests": 1, "tokens": tokens}
             elapsed_s, levels = max(0.0, now - state.get("time", 0.0)), dict[str, float]()
-            for name, limit in self._buckets.items():  # Each bucket refills at the rate of its limit.
+            for name, limit in self._limit_by_bucket.items():  # Each bucket refills at the rate of its limit.
                 capacity = max(0.0, limit * BURST_S / MINUTE_S - 1)
                 levels[name] = min(capacity, state.get(name, capacity) + elapsed_s * limit / MINUTE_S)
-            # A level is negative after a request that was larger than the level of its bucket.
-            waits = [-level * MINUTE_S / self._buckets[name] for name, level in levels.items()]
+            # A request that exceeds the level of its bucket makes the level negative.
+            waits = [-level * MINUTE_S / self._limit_by_bucket[name] for name, level in levels.items()]
             wait = max(0.0, state.get("held_until", 0.0) - now, *waits)
             if wait == 0:
                 state.update({name: level - amounts[name] for name, level in levels.items()}, time=now)
             return wait
 
     def refund(self, tokens: int) -> None:
-        """Return to the quota tokens that a request did not use."""
-        if "tokens" in self._buckets and tokens:
+        """Add tokens that a request did not use to the quota again."""
+        if "tokens" in self._limit_by_bucket and tokens:
             with self._state() as state:
                 state["tokens"] = state.get("tokens", 0.0) + tokens
 
     def pause(self, seconds: float) -> None:
-        """Stop all jobs from sending for this time, because the server asks to wait."""
+        """Stop all jobs from sending for some seconds, because the server told a client to wait."""
         with self._state() as state:
             state["held_until"] = max(state.get("held_until", 0.0), time.time() + seconds)
 
@@ -81,8 +80,8 @@ class RateLimiter:
         The operating system releases the lock when its process ends.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
-        for number in range(self._concurrency):
-            lock = FileLock(self._folder / f"{number}.lock", fallback_to_soft=False, thread_local=False)
+        for slot_number in range(self._concurrency):
+            lock = FileLock(self._folder / f"{slot_number}.lock", fallback_to_soft=False, thread_local=False)
             with suppress(Timeout):
                 lock.acquire(blocking=False)
                 return lock
@@ -90,12 +89,12 @@ class RateLimiter:
 
     @contextmanager
     def _state(self) -> Iterator[dict[str, float]]:
-        """Yield the shared state, to change while no other job can.
+        """Yield the shared state for changes, while other jobs are locked out.
 
-        A file that was truncated by a kill counts as empty, so that the full quota is available again.
+        If a kill truncated the file, start from an empty state, which is the full quota.
         """
         path = self._folder / "state.json"
-        with locked(path.with_suffix(".lock")):
+        with file_lock(path.with_suffix(".lock")):
             state: dict[str, float] = {}
             with suppress(FileNotFoundError, ValueError):
                 state = {str(name): float(level) for name, level in json.loads(path.read_text()).items()}
@@ -107,9 +106,9 @@ class RateLimiter:
 
 
 class FrameShape(NamedTuple):
-    """The number and size of a clip's frames as they are sent."""
+    """The number of a clip's frames and their size in pixels, as they are sent."""
 
-    frames: int
+    frame_count: int
     width: int
     height: int
 
@@ -119,15 +118,16 @@ ImageTokenFormula = Callable[[int, int], int]
 
 
 def count_anthropic_tokens(width: int, height: int) -> int:
-    """Return the tokens that Anthropic counts for an image, without its downscaling, which would only lower them."""
+    """Return the tokens that Anthropic counts for an image, an upper bound because downscaling is ignored."""
     # platform.claude.com/docs/en/build-with-claude/vision, read 2026-11
     return ceil(width / 28) * ceil(height / 28)
 
 
-def bound_gemini_tokens(width: int, height: int) -> int:
-    """Return the most tokens that a Gemini model counts for an image.
+def estimate_max_gemini_tokens(width: int, height: int) -> int:
+    """Return the maximum number of tokens that a Gemini model counts for an image.
 
-    Gemini 3 counts a fixed number, earlier models 258 for each tile of two thirds of the shorter side.
+    Gemini 3 counts a fixed number. Earlier models count 258 for each square tile, whose side is two thirds of the
+    image's shorter side.
     """
     # docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding, read 2026-11
     tile = max(1, int(min(width, height) / 1.5))

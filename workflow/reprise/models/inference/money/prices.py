@@ -1,8 +1,8 @@
-"""Prices of a vendor's models, budgets, and the ledger of a store's spending.
+"""Compute the cost of requests from vendors' prices, and record a store's spending in a ledger.
 
-The most that a request may cost is written to the ledger before it is sent, its actual cost afterwards. A request that
-was in flight when its job was killed counts with the most that it may have cost, since its actual cost is unknown. This
-module imports no SDK, so that the configuration can import it.
+Before a request is sent, its maximum cost is written to the ledger; afterwards, its actual cost. If a job is killed,
+its requests in flight count with their maximum cost, because their actual cost is unknown. The configuration imports
+this module, so it imports no SDK.
 """
 
 import os
@@ -16,9 +16,9 @@ from pydantic import Field
 
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, parse_line
-from reprise.core.locks import locked
+from reprise.core.locks import file_lock
 from reprise.core.settings import Day, Settings
-from reprise.core.store import append_line
+from reprise.core.store import append_lines
 
 TOKENS_PER_PRICE = 1_000_000
 MAX_COUNT = 2**31 - 1  # The responses table has 32-bit counts of tokens and frames.
@@ -27,15 +27,16 @@ ROUNDING_TOLERANCE = 1e-9
 
 
 class TokenUsage(NamedTuple):
-    """Token usage of a request."""
+    """Numbers of tokens that a request uses."""
 
     input: int
     output: int
     cached: int = 0
-    """input tokens that came from the vendor's prompt cache, part of `input`"""
+    """input tokens from the vendor's prompt cache, which are included in `input`"""
 
     @property
     def total(self) -> int:
+        """Return the number of input and output tokens."""
         return self.input + self.output
 
 
@@ -47,7 +48,7 @@ class Price(Settings):
     output: float = Field(ge=0)
     """Price of answer tokens, including those of thoughts."""
     cached: float | None = Field(None, ge=0)
-    """Price of prompt tokens that the vendor reports as cached; by default the price of `input`."""
+    """Price of cached prompt tokens; by default that of `input`."""
     per: Literal["1M tokens"] = "1M tokens"
     """Number of tokens that the prices are for."""
     date: Day
@@ -56,14 +57,15 @@ class Price(Settings):
     """Page with the price list."""
 
     def compute_usd(self, usage: TokenUsage) -> float:
-        cached = self.input if self.cached is None else self.cached
+        """Return the cost of a request in US dollars."""
+        cached_price = self.input if self.cached is None else self.cached
         return (
-            (usage.input - usage.cached) * self.input + usage.cached * cached + usage.output * self.output
+            (usage.input - usage.cached) * self.input + usage.cached * cached_price + usage.output * self.output
         ) / TOKENS_PER_PRICE
 
 
 class Budget(NamedTuple):
-    """The most that all jobs of a store may ever spend; nothing by default."""
+    """The maximum total spending of all jobs of a store; nothing by default."""
 
     usd: float = 0.0
     """for models whose price is known"""
@@ -72,12 +74,12 @@ class Budget(NamedTuple):
 
     @classmethod
     def from_numbers(cls, numbers: Sequence[float]) -> "Budget":
-        """Return the budget of the workflow's pair of dollars and tokens; no budget if the sequence is empty."""
+        """Return the budget for a pair of dollars and tokens; no budget if the sequence is empty."""
         usd, tokens = numbers or (0.0, 0.0)
         return cls(usd, int(tokens))
 
     def permits(self, price: Price | None) -> bool:
-        """Return whether a model with this price may be queried at all."""
+        """Return whether the budget allows any query of a model with this price."""
         return (self.tokens if price is None else self.usd) > 0
 
 
@@ -86,24 +88,24 @@ NO_BUDGET = Budget()
 
 @dataclass(frozen=True)
 class Account:
-    """The account by which a run's requests are paid."""
+    """The account that pays the requests of a run."""
 
-    store: Path
+    store_folder: Path
     name: str
     """name of the run in the ledger"""
     price: Price | None = None
     budget: Budget = NO_BUDGET
     is_paid: bool = True
-    """false where the job starts the server itself, even if that server has a key"""
+    """False if the job starts the server itself, even if that server has a key"""
 
 
 def get_budget_setting(price: Price | None) -> str:
-    """Return the name of the setting that must be above 0 for a model with this price."""
+    """Return the name of the budget setting that applies to a model with this price."""
     return "budget_tokens" if price is None else "budget_usd"
 
 
 class Spending(NamedTuple):
-    """The total spending, including the most that requests in flight may cost."""
+    """The total spending, including the maximum cost of requests in flight."""
 
     usd: float = 0.0
     tokens: int = 0
@@ -111,73 +113,81 @@ class Spending(NamedTuple):
 
 
 class RequestCost(NamedTuple):
-    """The cost of one request: dollars, or tokens where its model's price is unknown."""
+    """The cost of one request: dollars, or tokens if its model's price is unknown."""
 
     usd: float | None
     tokens: int
 
     @classmethod
     def from_usage(cls, usage: TokenUsage, price: Price | None) -> "RequestCost":
+        """Return the cost of a request with this token usage."""
         return cls(None if price is None else price.compute_usd(usage), usage.total)
 
-    def add_to(self, spent: Spending, sign: int = 1) -> Spending:
+    def add_to(self, spending: Spending, sign: int = 1) -> Spending:
+        """Return the spending plus this cost, or minus this cost if `sign` is -1."""
         if self.usd is None:
-            return Spending(spent.usd, spent.tokens + sign * self.tokens)
-        return Spending(spent.usd + sign * self.usd, spent.tokens)
+            return Spending(spending.usd, spending.tokens + sign * self.tokens)
+        return Spending(spending.usd + sign * self.usd, spending.tokens)
 
 
 class Ledger:
     """The spending of all jobs and suites of a store, in one append-only file."""
 
-    def __init__(self, store: Path) -> None:
-        self.path = store / "spent.jsonl"
-        self._lock = store / "locks" / "spent.lock"
+    def __init__(self, store_folder: Path) -> None:
+        self.path = store_folder / "spent.jsonl"
+        self._lock = store_folder / "locks" / "spent.lock"
         self._inode, self._offset = -1, 0
-        self._spent = Spending()
-        self._reserved: dict[str, RequestCost] = {}
+        self._spending = Spending()
+        self._reserved_costs: dict[str, RequestCost] = {}
 
-    def spent(self) -> Spending:
-        """Return the spending of all jobs so far; read only what was appended since the last call."""
+    def read_spending(self) -> Spending:
+        """Return the spending of all jobs so far; read only the lines appended since the last call."""
         if not self.path.is_file():
-            return self._spent
+            return self._spending
         with self.path.open("rb") as stream:
             inode = os.fstat(stream.fileno()).st_ino
-            if inode != self._inode:  # A repair, which drops damaged lines, writes a new file.
-                self._inode, self._offset, self._spent, self._reserved = inode, 0, Spending(), {}
+            if inode != self._inode:  # A repair writes a new file without the damaged lines.
+                self._inode, self._offset, self._spending, self._reserved_costs = inode, 0, Spending(), {}
             stream.seek(self._offset)
             content = stream.read()
         complete_lines = content[: content.rfind(b"\n") + 1]  # A kill may have truncated the last line.
         for line in complete_lines.splitlines():
             try:
-                kind, name, usd, tokens, *_ = cast(list[Any], parse_line(line))
+                kind, reservation_id, usd, tokens, *_ = cast(list[Any], parse_line(line))
             except ValueError as error:
                 raise UserError(
                     f"{self.path}: a line is damaged: {error}. Run `python -m reprise store --repair`, which drops "
                     "damaged lines; their amounts then no longer count as spent. Then run the same command again."
                 ) from error
-            entry = RequestCost(usd, tokens)
+            cost = RequestCost(usd, tokens)
             if kind == "reserved":
-                self._reserved[str(name)] = entry
-            elif name in self._reserved:
-                self._spent = self._reserved.pop(str(name)).add_to(self._spent, -1)
-            self._spent = entry.add_to(self._spent)
+                self._reserved_costs[str(reservation_id)] = cost
+            elif reservation_id in self._reserved_costs:
+                self._spending = self._reserved_costs.pop(str(reservation_id)).add_to(self._spending, -1)
+            self._spending = cost.add_to(self._spending)
         self._offset += len(complete_lines)
-        return self._spent
+        return self._spending
 
-    def reserve(self, account: str, max_cost: RequestCost, budget: Budget) -> str:
-        """Reserve the most that a request may cost; return the reservation's name, or "" if the budget is too small."""
-        with locked(self._lock):
-            total = max_cost.add_to(self.spent())
-            if total.tokens > budget.tokens if max_cost.usd is None else total.usd > budget.usd + ROUNDING_TOLERANCE:
+    def reserve(self, run: str, max_cost: RequestCost, budget: Budget) -> str:
+        """Reserve the maximum cost of a request; return the reservation's id, or "" if the budget is too small."""
+        with file_lock(self._lock):
+            total = max_cost.add_to(self.read_spending())
+            if max_cost.usd is None:
+                is_over_budget = total.tokens > budget.tokens
+            else:
+                is_over_budget = total.usd > budget.usd + ROUNDING_TOLERANCE
+            if is_over_budget:
                 return ""
-            name = uuid4().hex
-            self._append("reserved", name, max_cost, account, to_disk=True)
-            return name
+            reservation_id = uuid4().hex
+            self._append("reserved", reservation_id, max_cost, run, to_disk=True)
+            return reservation_id
 
-    def settle(self, name: str, cost: RequestCost) -> None:
-        """Replace a reservation by the actual cost; a line lost in a power cut leaves the larger, reserved amount."""
-        with locked(self._lock):
-            self._append("settled", name, cost, to_disk=False)
+    def settle(self, reservation_id: str, cost: RequestCost) -> None:
+        """Replace a reservation by the actual cost; if a power cut loses the line, the larger reservation counts."""
+        with file_lock(self._lock):
+            self._append("settled", reservation_id, cost, to_disk=False)
 
-    def _append(self, kind: str, name: str, entry: RequestCost, *details: str, to_disk: bool) -> None:
-        append_line(self.path, canonical_json([kind, name, entry.usd, entry.tokens, *details]), to_disk=to_disk)
+    def _append(self, kind: str, reservation_id: str, cost: RequestCost, *details: str, to_disk: bool) -> None:
+        append_lines(
+            self.path, canonical_json([kind, reservation_id, cost.usd, cost.tokens, *details]), should_sync=to_disk
+        )

@@ -1,1 +1,1 @@
-"""Baselines that answer in place of a model: known scores, word-matching judges and a template writer."""
+"""Baselines that replace a model: answerers with known scores, judges that match words, and a template writer."""

@@ -1,8 +1,7 @@
-"""A judge without a model: it names the last option letter in an answer. Deterministic and local.
+"""Extract an option without a model: the last option letter in a response.
 
-It replaces the language model that extracts a letter from reasoning. It does not interpret words, so the "A" of
-"A man ..." counts as option A: enough to show that extraction by a judge works, but never comparable with a published
-number.
+This judge replaces a language model in tests. It does not interpret words: the "A" of "A man ..." counts as option A.
+Its results are therefore not comparable with published numbers.
 """
 
 import re
@@ -15,7 +14,7 @@ RESPONSE = re.compile(r"^===== (?P<text>.*) =====$", re.DOTALL | re.MULTILINE)
 
 
 class LastLetter:
-    """Reply with the last option that stands alone in the response that the prompt quotes, or with an empty text."""
+    """Reply with the last option that is a separate word of the quoted response; empty if there is none."""
 
     def __init__(self, spec: ModelSpec) -> None:
         del spec  # nothing to load
@@ -29,4 +28,5 @@ class LastLetter:
                     "start of a line and ' =====' at the end of one. Use it as a judge with such a prompt."
                 )
             options = "|".join(map(re.escape, request.options))
-            yield Answer(text=next(iter(re.findall(rf"\b(?:{options})\b", response["text"])[::-1]), ""))
+            matches = re.findall(rf"\b(?:{options})\b", response["text"])
+            yield Answer(text=matches[-1] if matches else "")

@@ -1,4 +1,4 @@
-"""Baselines with scores known in closed form, which test the pipeline and replace models in a rehearsal."""
+"""Answer without a model: baselines whose scores are known, for tests and rehearsals."""
 
 import hashlib
 import json
@@ -12,8 +12,9 @@ from reprise.models.settings import ConstantSettings, RandomSettings
 OUTPUT_MARKER = "<<<output>>>"
 
 
-def _certain(request: Request, option: str) -> Answer:
-    if request.ask in ("score", "similarity"):
+def _answer_with(request: Request, option: str) -> Answer:
+    """Return an answer that chooses an option with certainty."""
+    if request.request_type in ("score", "similarity"):
         return Answer(scores=tuple(float(candidate == option) for candidate in request.options))
     return Answer(text=option)
 
@@ -26,70 +27,74 @@ class OracleBaseline:
 
     def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
-            yield _certain(request, request.expected)
+            yield _answer_with(request, request.expected)
 
 
 class ConstantBaseline:
-    """Answer with the option at one fixed index, such as always Yes; open questions get a fixed sentence."""
+    """Answer with the option at a fixed index, such as always Yes, and open questions with a fixed sentence."""
 
     def __init__(self, spec: ModelSpec) -> None:
         settings = ConstantSettings.model_validate(spec.settings)
-        self._index, self._text = settings.option, settings.text
+        self._index, self._draw_text = settings.option, settings.text
 
     def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
-            if not request.options and self._text:
-                yield Answer(text=self._text)
+            if not request.options and self._draw_text:
+                yield Answer(text=self._draw_text)
                 continue
             if not 0 <= self._index < len(request.options):
                 raise UserError(
                     f"{request.request_id}: settings.option of the constant baseline is {self._index}, but the options "
                     f"are {list(request.options)}. Set it to a valid index, from 0."
                 )
-            yield _certain(request, request.options[self._index])
+            yield _answer_with(request, request.options[self._index])
 
 
 class RandomBaseline:
-    """Draw an independent uniform score per option, from the seed and the question alone.
+    """Draw a uniform score per option, from the seed and the question only.
 
-    An open question is answered by one of the texts in the settings. If the expected answer is a JSON object, the
+    The answer to an open question is one of the texts in the settings. If the expected answer is a JSON object, the
     answer is an object with the same keys.
     """
 
     def __init__(self, spec: ModelSpec) -> None:
         settings = RandomSettings.model_validate(spec.settings)
-        self._seed, self._texts = settings.seed, settings.texts or [""]
+        self._seed, self._candidate_texts = settings.seed, settings.texts or [""]
 
     def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
             if not request.options:
-                keys, question = _keys(request.expected), (clip.clip_id, request.prompt)
+                expected_keys, question_seed = _parse_keys(request.expected), (clip.clip_id, request.prompt)
                 text = (
-                    self._text(*question)
-                    if keys is None
-                    else json.dumps({key: self._text(*question, key) for key in keys})
+                    self._draw_text(*question_seed)
+                    if expected_keys is None
+                    else json.dumps({key: self._draw_text(*question_seed, key) for key in expected_keys})
                 )
                 yield Answer(text=text)
                 continue
-            draws = tuple(self._uniform(clip.clip_id, request.prompt, option) for option in request.options)
-            if request.ask == "score":
-                yield Answer(scores=tuple(draw / sum(draws) for draw in draws))
-            elif request.ask == "similarity":
-                yield Answer(scores=draws)
+            uniform_scores = tuple(
+                self._draw_uniform(clip.clip_id, request.prompt, option) for option in request.options
+            )
+            if request.request_type == "score":
+                yield Answer(scores=tuple(score / sum(uniform_scores) for score in uniform_scores))
+            elif request.request_type == "similarity":
+                yield Answer(scores=uniform_scores)
             else:
-                choice = max(zip(draws, request.options, strict=True))[1]
+                choice = max(zip(uniform_scores, request.options, strict=True))[1]
                 needs_marker = OUTPUT_MARKER in request.system or OUTPUT_MARKER in request.prompt
                 yield Answer(text=f"{OUTPUT_MARKER}{choice}<<</output>>>" if needs_marker else choice)
 
-    def _text(self, *question: str) -> str:
-        return self._texts[int(self._uniform(*question) * len(self._texts)) % len(self._texts)]
+    def _draw_text(self, *seed_parts: str) -> str:
+        return self._candidate_texts[
+            int(self._draw_uniform(*seed_parts) * len(self._candidate_texts)) % len(self._candidate_texts)
+        ]
 
-    def _uniform(self, *question: str) -> float:
-        digest = hashlib.sha256("\n".join((str(self._seed), *question)).encode()).digest()
+    def _draw_uniform(self, *seed_parts: str) -> float:
+        digest = hashlib.sha256("\n".join((str(self._seed), *seed_parts)).encode()).digest()
         return (int.from_bytes(digest[:7]) + 1) / 2**56
 
 
-def _keys(expected: str) -> list[str] | None:
+def _parse_keys(expected: str) -> list[str] | None:
     """Return the keys of a JSON object; None for any other text."""
     try:
         value = json.loads(expected) if expected.startswith("{") else None

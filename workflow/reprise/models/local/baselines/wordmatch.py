@@ -1,7 +1,7 @@
-"""A judge without a model: it rates an answer by the words that it shares with the reference. Deterministic and local.
+"""Rate answers without a model, by the words that an answer shares with the reference.
 
-It replaces a language model where none can run. It knows no synonyms and no negation, so its ratings measure wording
-only: enough to show that judging works, but never comparable with a published rating.
+This judge makes tests possible where no language model can run. It ignores synonyms and negation, so its ratings are
+not comparable with published ratings.
 """
 
 import re
@@ -20,7 +20,7 @@ ANSWER_PAIR = re.compile(
 
 
 class WordMatch:
-    """Reply with round(highest rating x overlap), halves up; the overlap is the F1 or the recall of the words."""
+    """Reply with the maximum rating times the overlap, rounded; the overlap is the F1 or the recall of the words."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._measure = WordMatchSettings.model_validate(spec.settings).measure
@@ -33,20 +33,21 @@ class WordMatch:
                     f"{request.request_id}: wordmatch needs a judge's prompt with the lines 'Groundtruth answer:' and "
                     "'Candidate answer:'. Use it as a judge with such a prompt."
                 )
-            shared = compute_overlap(texts["reference"], texts["candidate"], self._measure)
-            highest = int(request.options[-1]) if request.options else 3
-            yield Answer(text=str(int(highest * shared + 0.5)))
+            overlap = compute_overlap(texts["reference"], texts["candidate"], self._measure)
+            max_rating = int(request.options[-1]) if request.options else 3
+            yield Answer(text=str(int(max_rating * overlap + 0.5)))
 
 
 def compute_overlap(reference: str, candidate: str, measure: str) -> float:
-    """Return the share of common words, counted with their multiplicity; articles and punctuation do not count."""
+    """Return the overlap of two texts as F1 or recall of their words, without articles and punctuation."""
     reference_words, candidate_words = count_words(reference), count_words(candidate)
-    common = (reference_words & candidate_words).total()
-    if common == 0:
+    common_count = (reference_words & candidate_words).total()
+    if common_count == 0:
         return float(not reference_words and not candidate_words)
-    recall, precision = common / reference_words.total(), common / candidate_words.total()
+    recall, precision = common_count / reference_words.total(), common_count / candidate_words.total()
     return recall if measure == "recall" else 2 * recall * precision / (recall + precision)
 
 
 def count_words(text: str) -> Counter[str]:
+    """Count the words of a text, without articles."""
     return Counter(word for word in WORD.findall(text.lower()) if word not in STOP_WORDS)

@@ -1,7 +1,7 @@
-"""Serve a model runner with OpenAI's chat completions API, calling a function of its file per request.
+"""Serve a model runner with OpenAI's chat completions API; each request calls a function of the runner's file.
 
-Run as a file by the Python of the runner's environment, version 3.8 or later; needs the standard library, numpy and
-Pillow. The model is loaded and called in the main thread, one request at a time.
+The Python of the runner's environment, version 3.8 or later, runs this file, which needs only numpy and Pillow. The
+main thread loads and calls the model, one request at a time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KEY_VARIABLE = "REPRISE_RUNNER_API_KEY"
 EXIT_START_FAILED, EXIT_TIMED_OUT = 1, 3
 # The log probability that vLLM writes for a probability of 0.
 ZERO_LOGPROB = -9999.0
-# A copy of standard error, which stays open even if the runner closes its own outputs.
+# A copy of standard error, which stays open even if the runner closes its outputs.
 LOG_FD = os.dup(2)
 
 
@@ -61,51 +61,54 @@ class ModelRunner:
         self._cached_frames: tuple[str, Any] = ("", np.zeros((0, 0, 0, 3), np.uint8))
 
     def get_option_token(self, option: str) -> int:
-        """Return the number that stands for an option in requests for scores."""
+        """Return the token number that represents an option in requests for scores."""
         if option not in self._options:
             self._options.append(option)
         return self._options.index(option)
 
     def answer(self, body: dict[str, Any]) -> dict[str, Any]:
-        prompt, frames, times = self._parse(body)
+        """Return the choice of a chat completion for the body of a request."""
+        prompt, frames, times = self._parse_request(body)
         if self._has_similarity:
             similarity = self.module.similarity(frames, times, prompt)
             if similarity is None or not math.isfinite(similarity):
                 raise InvalidOutputError(f"`similarity` returned {similarity}, not a finite number")
-            return _choice(repr(float(similarity)), None)
+            return _build_choice(repr(float(similarity)), None)
         if "logprob_token_ids" in body:
             tokens = body["logprob_token_ids"]
-            scores = self._scores(frames, times, prompt, [self._options[token] for token in tokens])
+            scores = self._compute_scores(frames, times, prompt, [self._options[token] for token in tokens])
             top_logprobs = [
                 {"token": f"token_id:{token}", "logprob": math.log(score) if score > 0 else ZERO_LOGPROB}
                 for token, score in zip(tokens, scores)  # noqa: B905  # `strict` needs Python 3.10
             ]
-            return _choice("", {"content": [{"token": "", "logprob": 0.0, "top_logprobs": top_logprobs}]})
+            return _build_choice("", {"content": [{"token": "", "logprob": 0.0, "top_logprobs": top_logprobs}]})
         text = self.module.answer(frames, times, prompt, int(body["max_tokens"]))
         if not isinstance(text, str):
             raise InvalidOutputError(f"`answer` returned {text!r:.60}, not a string")
         text.encode()
-        return _choice(text, None)
+        return _build_choice(text, None)
 
-    def _scores(self, frames: Any, times: FrameTimes, prompt: str, options: list[str]) -> list[float]:
+    def _compute_scores(self, frames: Any, times: FrameTimes, prompt: str, options: list[str]) -> list[float]:
         scores = self.module.scores(frames, times, prompt, options)
         try:
-            numbers = [float(score) for score in scores]
+            probabilities = [float(score) for score in scores]
         except (TypeError, ValueError):
-            numbers = []
-        if len(numbers) != len(options) or not all(0 <= number <= 1 for number in numbers):
+            probabilities = []
+        if len(probabilities) != len(options) or not all(0 <= number <= 1 for number in probabilities):
             raise InvalidOutputError(
                 f"`scores` returned {scores}, not a probability for each of {len(options)} options"
             )
-        return numbers
+        return probabilities
 
-    def _parse(self, body: dict[str, Any]) -> tuple[str, Any, FrameTimes]:
-        """Return the prompt with the system message before it, the frames and their times."""
+    def _parse_request(self, body: dict[str, Any]) -> tuple[str, Any, FrameTimes]:
+        """Return the prompt, which begins with the system message, the frames and their times."""
         *system_messages, user_message = body["messages"]
         content: Any = user_message["content"]
         times = FrameTimes()
         parts: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-        text = " ".join(part["text"] for part in parts if part["type"] == "text")  # the runner puts the frames first
+        text = " ".join(
+            part["text"] for part in parts if part["type"] == "text"
+        )  # the runner puts the frames before the prompt
         prompt = "\n".join([*(message["content"] for message in system_messages), text])
         urls = [part["video_url"]["url"] for part in parts if part["type"] == "video_url"]
         if not urls:
@@ -113,14 +116,14 @@ class ModelRunner:
         video = body["media_io_kwargs"]["video"]
         times.extend(index / video["fps"] for index in video["frames_indices"])
         times.duration = video["duration"]
-        return prompt, self._frames(urls[0]), times
+        return prompt, self._decode_frames(urls[0]), times
 
-    def _frames(self, url: str) -> Any:
+    def _decode_frames(self, url: str) -> Any:
         """Decode frames of shape (n, height, width, 3); consecutive requests about one clip share an array."""
         if self._cached_frames[0] != url:
             images = [base64.b64decode(image) for image in url.split("base64,", 1)[1].split(",")]
             frames = np.stack([np.asarray(Image.open(io.BytesIO(image)).convert("RGB")) for image in images])
-            frames.flags.writeable = False  # the next request gets the same array
+            frames.flags.writeable = False  # later requests get the same array
             self._cached_frames = url, frames
         return self._cached_frames[1]
 
@@ -148,7 +151,7 @@ class Handler(BaseHTTPRequestHandler):
             self._send(404, {"error": {"message": f"there is no endpoint {self.path}"}})
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing, because the run's own log has the requests."""
+        """Log nothing, because the run's log contains the requests."""
 
     def _is_authorized(self) -> bool:
         if hmac.compare_digest(self.headers.get("Authorization", "").encode(), f"Bearer {self.server.key}".encode()):
@@ -169,11 +172,11 @@ class RunnerServer(ThreadingHTTPServer):
     """HTTP server that passes requests on to the main thread."""
 
     daemon_threads = True
-    # Each request uses its own connection, so the queue must hold as many as a job may send concurrently.
+    # Each request uses a new connection, so the queue must be as long as the concurrency of any job.
     request_queue_size = 1024
 
     def __init__(self, port: int, name: str, runner: ModelRunner, timeout_s: float) -> None:
-        self.name, self.runner, self._seconds = name, runner, timeout_s
+        self.name, self.runner, self._timeout_s = name, runner, timeout_s
         self.key = os.environ.pop(KEY_VARIABLE)
         self._requests: queue.Queue[tuple[dict[str, Any], queue.Queue[Any]]] = queue.Queue()
         super().__init__(("127.0.0.1", port), Handler, bind_and_activate=False)
@@ -191,42 +194,44 @@ class RunnerServer(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
         while True:
             body, reply = self._requests.get()
-            timer = threading.Timer(self._seconds, self._time_out)
+            timer = threading.Timer(self._timeout_s, self._abort_on_timeout)
             timer.daemon = True
             timer.start()
-            reply.put(self._reply(body))
+            reply.put(self._compute_reply(body))
             timer.cancel()
 
-    def _reply(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def _compute_reply(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         try:
             choice = self.runner.answer(body)
         except BaseException as error:  # a library may raise SystemExit
             log_traceback()
-            return 422, {"error": {"type": "runner", "code": _failure_code(error), "message": _describe(error)}}
+            return 422, {
+                "error": {"type": "runner", "code": _classify_failure(error), "message": _describe_error(error)}
+            }
         return 200, {"model": self.name, "choices": [choice]}
 
-    def _time_out(self) -> None:
-        """End the process after a request that takes too long."""
+    def _abort_on_timeout(self) -> None:
+        """End the process because a request takes too long."""
         faulthandler.dump_traceback(LOG_FD)
-        exit_with_message(f"{self.runner.path}: no answer after {self._seconds:g} s. If it needs longer, set "
+        exit_with_message(f"{self.runner.path}: no answer after {self._timeout_s:g} s. If it needs longer, set "
             "`served_by.answer_minutes` in the model's file", EXIT_TIMED_OUT)  # fmt: skip
 
 
-def _choice(text: str, logprobs: dict[str, Any] | None) -> dict[str, Any]:
+def _build_choice(text: str, logprobs: dict[str, Any] | None) -> dict[str, Any]:
     return {"message": {"role": "assistant", "content": text}, "finish_reason": "stop", "logprobs": logprobs}
 
 
-def _failure_code(error: BaseException) -> str:
-    """Return the workflow's name for a failure."""
+def _classify_failure(error: BaseException) -> str:
+    """Return the name of the failure's reason in `inference/reasons.py`."""
     if isinstance(error, InvalidOutputError):
         return "malformed"
     if isinstance(error, UnicodeEncodeError):
         return "bad_text"
-    is_memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
-    return "out_of_memory" if is_memory else "failed"
+    is_memory_error = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    return "out_of_memory" if is_memory_error else "failed"
 
 
-def _describe(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     """Return the class and message of an error, or only the message of an `InvalidOutputError`."""
     description = "".join(traceback.format_exception_only(type(error), error)).strip()
     return str(error) if isinstance(error, InvalidOutputError) else description
@@ -238,7 +243,7 @@ def log_traceback() -> None:
 
 
 def exit_with_message(message: str, code: int) -> None:
-    """Log a message as the last line and exit at once, whatever still runs in this process."""
+    """Log a message as the last line and exit at once, even if other threads are running."""
     os.write(LOG_FD, f"\n{message}\n".encode(errors="replace"))
     os._exit(code)
 
@@ -256,7 +261,7 @@ def main() -> None:
         runner.module.load(args.model, args.device)
     except BaseException as error:
         log_traceback()
-        exit_with_message(f"{args.runner}: {_describe(error)}", EXIT_START_FAILED)
+        exit_with_message(f"{args.runner}: {_describe_error(error)}", EXIT_START_FAILED)
     server.process_requests()
 
 

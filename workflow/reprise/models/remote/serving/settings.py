@@ -1,6 +1,6 @@
-"""`served_by:` of a model's file, its part of a run's key, and the command line and environment of the engine.
+"""Define `served_by:` of a model's file and build the engine's command line, environment and part of a run's key.
 
-Imports no engine.
+This module imports no engine.
 """
 
 import ast
@@ -30,9 +30,9 @@ RESERVED_ARGUMENTS = frozenset({
 })  # fmt: skip
 VARIABLE_NAME = re.compile(r"VLLM_[A-Z0-9_]+")
 RESERVED_VARIABLES = frozenset({"VLLM_API_KEY", "VLLM_HOST_IP", "VLLM_PORT"})
-# Engines that need no further settings, so that their name may replace the whole group.
+# Engines without required settings: `served_by:` may be just their name.
 NAME_ONLY_ENGINES = ("vllm",)
-# Settings that exist for one engine only.
+# Settings that only one engine supports.
 VLLM_SETTINGS = ("tensor_parallel", "max_model_len", "quantised", "max_frames", "gpu_memory", "arguments", "variables")
 RUNNER_SETTINGS = ("runner", "runner_files", "answer_minutes")
 
@@ -41,38 +41,33 @@ class ServerSettings(Settings):
     """`served_by:` of a model's file: the server that a run's own job starts for its model and stops at the end."""
 
     engine: Literal["vllm", "runner"]
-    """Serving engine: `vllm`, or `runner` for a model runner, a Python file that loads the model and answers."""
+    """Serving engine: `vllm`, or `runner` for a model runner."""
     runner: str | None = None
-    """File of the model runner, such as `resources/runners/llava_video.py`. It defines `load(folder, device)`,
-    `answer(frames, times, prompt, max_tokens)` and, if the model supports scores, `scores(frames, times, prompt,
-    options)`; with `settings: {scores: similarity}`, it defines `load` and `similarity(frames, times, caption)`."""
+    """File of the model runner, such as `resources/runners/llava_video.py` (docs/howto/servers.md)."""
     runner_files: list[str] = Field([])
     """Further files of the model's repository that the model runner reads, such as `[pytorch_model.bin]` for pickled
-    weights. It must load these with `torch.load(..., weights_only=True)`, which does not run code in the file."""
+    weights, which it must load with `weights_only=True`."""
     environment: str = Field("serve", pattern=NAME)
-    """Environment of the server; `envs/<environment>.txt` pins its packages, and the workflow installs it once in the
-    store. Required for a model runner."""
+    """Environment of the server, whose packages `envs/<environment>.txt` pins. Required for a model runner."""
     answer_minutes: float = Field(10, gt=0)
-    """Maximum minutes that a model runner may take for one request; after that the job fails."""
+    """Maximum minutes of a model runner for one request; then the job fails."""
     tensor_parallel: int | None = Field(None, ge=1)
-    """Number of GPUs that the model is spread over; by default all `gpus` of the model."""
+    """GPUs that the model is spread over; by default all `gpus`."""
     max_model_len: int | None = Field(None, ge=1)
-    """Maximum number of tokens of prompt and answer; by default as many as fit in memory, up to the checkpoint's limit.
-    A longer request fails as `beyond_context`."""
+    """Maximum tokens of prompt and answer; by default as many as fit in memory. A longer request fails as
+    `beyond_context`."""
     quantised: Literal["awq", "bitsandbytes", "compressed-tensors", "fp8", "gptq", "mxfp4"] | None = None
     """Quantisation of the weights, if any, which tables report."""
     max_frames: int = Field(128, ge=1)
-    """Maximum number of frames that a request sends as images. A run with more is rejected before any request is
-    sent."""
+    """Maximum frames that a request sends as images. A run with more is rejected."""
     gpu_memory: float | None = Field(None, gt=0, le=1)
-    """Share of each GPU's memory that the engine uses; by default the engine's own."""
+    """Share of each GPU's memory; by default the engine's own."""
     arguments: list[str] = Field([])
-    """Further command-line arguments of the engine, such as `[--enforce-eager, --max-num-seqs, "16"]`. They are not
-    interpreted by a shell."""
+    """Further command-line arguments of the engine, such as `[--enforce-eager, --max-num-seqs, "16"]`."""
     variables: dict[str, str] = Field({})
     """Further environment variables of the engine, all named `VLLM_...`."""
     start_minutes: float = Field(30, gt=0)
-    """Maximum minutes until the server answers; after that the job fails."""
+    """Maximum minutes until the server answers; then the job fails."""
 
     @model_validator(mode="before")
     @classmethod
@@ -84,9 +79,13 @@ class ServerSettings(Settings):
         missing = [name for name in ("runner", "environment") if name not in self.model_fields_set]
         if self.engine == "runner" and missing:
             raise setting_error(f"engine 'runner' requires {' and '.join(missing)}.")
-        extra = sorted(self.model_fields_set & set(VLLM_SETTINGS if self.engine == "runner" else RUNNER_SETTINGS))
-        if extra:
-            raise setting_error(f"{', '.join(extra)}: engine '{self.engine}' has no such setting. Remove it.")
+        unsupported_settings = sorted(
+            self.model_fields_set & set(VLLM_SETTINGS if self.engine == "runner" else RUNNER_SETTINGS)
+        )
+        if unsupported_settings:
+            raise setting_error(
+                f"{', '.join(unsupported_settings)}: engine '{self.engine}' has no such setting. Remove it."
+            )
         return self
 
     @field_validator("runner")
@@ -128,7 +127,7 @@ class ServingKey(KeyPart):
 
     engine: str
     environment: str
-    """digest of its packages and repositories"""
+    """digest of the environment's packages and repositories"""
     arguments: tuple[str, ...]
     variables: dict[str, str]
     runner: str = Field("", exclude_if=not_)
@@ -136,25 +135,25 @@ class ServingKey(KeyPart):
 
 
 class LaunchSettings(KeyPart):
-    """The other settings that the job needs to start the server."""
+    """The settings of a server that do not affect answers, which the job needs to start the server."""
 
     environment: str
-    """its name"""
+    """name of the server's environment"""
     arguments: tuple[str, ...]
     start_minutes: float
     runner: str | None = Field(None, exclude_if=not_)
-    """its file"""
+    """path of the model runner"""
 
 
 # --- command line and environment of an engine ------------------------------------------------------------------------
 
 VLLM_COMMAND = ("-m", "vllm.entrypoints.openai.api_server")
-# `-I` keeps everything but the environment off `sys.path`; `-u` writes output to the log at once.
+# `-I` keeps all folders except those of the environment off `sys.path`; `-u` writes output to the log at once.
 RUNNER_COMMAND = ("-Iu", str(Path(__file__).with_name("runner_server.py")))
 HOST = "127.0.0.1"
 # These variables would make the engine's Python import packages of another environment.
 REMOVED_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
-# Weights are in the store, usage statistics stay off, and waiting threads must not occupy the CPU.
+# Threads must not occupy the CPU while they wait, weights come from the store, and usage statistics are off.
 FIXED_VARIABLES = {
     "OMP_WAIT_POLICY": "PASSIVE",
     "HF_HUB_OFFLINE": "1",
@@ -163,7 +162,7 @@ FIXED_VARIABLES = {
     "VLLM_DO_NOT_TRACK": "1",
     "DO_NOT_TRACK": "1",
 }
-# Folders for what engines keep for their next start, such as compiled kernels, by the variables that set their paths.
+# Environment variable -> cache folder whose path it sets, for example for compiled kernels.
 CACHE_FOLDERS = {
     "HOME": "home",
     "XDG_CACHE_HOME": "cache",
@@ -219,14 +218,14 @@ def build_serving_key(
 
 
 def build_launch_settings(server: ServerSettings, gpus: int) -> LaunchSettings:
-    """Return the settings of a server that affect no answer, such as the number of its GPUs."""
+    """Return the settings of a server that do not affect answers, such as its number of GPUs."""
     if server.runner is not None:
         arguments = ["--device", "cuda" if gpus else "cpu"]
         arguments += ["--runner", str(locate(server.runner)), "--answer-seconds", f"{60 * server.answer_minutes:g}"]
     else:
         arguments = ["--tensor-parallel-size", str(server.tensor_parallel or max(1, gpus))]
         arguments += ["--gpu-memory-utilization", f"{server.gpu_memory:g}"] if server.gpu_memory else []
-        # `auto` fits the context to the memory; many checkpoints allow more than a GPU holds, which no run needs.
+        # `auto` fits the context to the memory. Many checkpoints allow more than a GPU holds or a run needs.
         arguments += ["--max-model-len", "auto"] if server.max_model_len is None else []
         arguments += ["--host", HOST, "--disable-uvicorn-access-log"]
     return LaunchSettings(
@@ -237,45 +236,49 @@ def build_launch_settings(server: ServerSettings, gpus: int) -> LaunchSettings:
     )
 
 
-def check_runner(file: str, scores: str | None) -> str:
+def check_runner(runner: str, scores: str | None) -> str:
     """Return the digest of a model runner; raise a UserError if its source lacks a required function."""
-    path = locate(file)
+    path = locate(runner)
     if not path.is_file():
         candidates = [str(candidate) for candidate in path.parent.glob("*.py")]
         raise UserError(
-            f"served_by.runner: no file '{file}'.{suggest_name(file, candidates)} Create it, or correct the path."
+            f"served_by.runner: no file '{runner}'.{suggest_name(runner, candidates)} Create it, or correct the path."
         )
     try:
-        defined = {
+        parameters_by_function = {
             node.name: node.args for node in ast.parse(path.read_bytes()).body if isinstance(node, ast.FunctionDef)
         }
     except (SyntaxError, ValueError) as error:
-        raise UserError(f"{file}: not valid Python: {error}. Correct it.") from None
+        raise UserError(f"{runner}: not valid Python: {error}. Correct it.") from None
     signatures = {name: SIGNATURES[name] for name in REQUIRED_FUNCTIONS[scores]}
     missing = [
         signature
         for name, signature in signatures.items()
-        if name not in defined or not _accepts(defined[name], signature.count(",") + 1)
+        if name not in parameters_by_function or not _accepts(parameters_by_function[name], signature.count(",") + 1)
     ]
     if missing:
         raise UserError(
-            f"{file}: does not define {', '.join(missing)}. Define these functions at the top level of the model "
+            f"{runner}: does not define {', '.join(missing)}. Define these functions at the top level of the model "
             "runner; if it has no `scores`, set `scores: null` in `settings` of the model's file."
         )
     return file_digest(path)
 
 
-def _accepts(arguments: ast.arguments, count: int) -> bool:
-    """Return whether a function with these parameters accepts so many positional arguments."""
-    total = len(arguments.posonlyargs) + len(arguments.args)
-    required = total - len(arguments.defaults)
-    return required <= count and (count <= total or arguments.vararg is not None) and None not in arguments.kw_defaults
+def _accepts(parameters: ast.arguments, argument_count: int) -> bool:
+    """Return whether a function with these parameters accepts this number of positional arguments."""
+    total = len(parameters.posonlyargs) + len(parameters.args)
+    required = total - len(parameters.defaults)
+    return (
+        required <= argument_count
+        and (argument_count <= total or parameters.vararg is not None)
+        and None not in parameters.kw_defaults
+    )
 
 
-def build_environment(serving: ServingKey, key: str, cache_folder: Path) -> Mapping[str, str]:
-    """Return the environment of a server: this one's without secrets and Python paths, plus the server's key.
+def build_environment(serving: ServingKey, api_key: str, cache_folder: Path) -> Mapping[str, str]:
+    """Return the environment variables of a server: those of this process without secrets, plus the server's key.
 
-    vLLM and its libraries keep their caches in `cache_folder` instead of the home directory.
+    The variables make vLLM and its libraries store their caches in `cache_folder` instead of the home directory.
     """
     cache_variables = (
         {name: str(cache_folder / folder) for name, folder in CACHE_FOLDERS.items()} if serving.engine == "vllm" else {}
@@ -289,5 +292,5 @@ def build_environment(serving: ServingKey, key: str, cache_folder: Path) -> Mapp
         | FIXED_VARIABLES
         | cache_variables
         | serving.variables
-        | {API_KEY_VARIABLES[serving.engine]: key}
+        | {API_KEY_VARIABLES[serving.engine]: api_key}
     )

@@ -2,6 +2,7 @@
 
 from reprise.core.files import read_provenance
 from reprise.core.store import read_lines
+from reprise.media.ablations import DESCRIPTIONS, NONE
 
 from tests.workflow.conftest import TABLES, Project, make_video
 
@@ -9,7 +10,7 @@ OVERVIEW = "results/tables/overview"
 OVERVIEW_SETTINGS = (
     "overview: {protocol: entail, sampling: fps1, columns: [{title: Strict, metrics: [strict], group: average}]}\n"
 )
-SAMPLINGS = ("none", "fps1.middle", "fps1.first", "fps1.shuffled", "fps1.reversed", "fps1.mismatched")
+SAMPLINGS = ("none", *(f"fps1.{ablation}" for ablation in DESCRIPTIONS if ablation != NONE))
 
 
 def with_overview(project: Project) -> None:

@@ -237,12 +237,12 @@ EACH_SIDE_NOTE = ", each side of the black span separately"
 ABLATION_EXAMPLES = [
     # The plan for a clip of 10 frames is 0, 3, 6, 9.
     (LINSPACE_4, 10, None, "middle", [(6, 6)], "the middle frame only"),
-    (LINSPACE_4, 10, None, "first", [(0, 0), (3, 0), (6, 0), (9, 0)], "the first frame at every timestamp"),
+    (LINSPACE_4, 10, None, "first_repeated", [(0, 0), (3, 0), (6, 0), (9, 0)], "the first frame at every timestamp"),
     (LINSPACE_4, 10, None, "reversed", [(0, 9), (3, 6), (6, 3), (9, 0)], "in reverse order"),
     (LINSPACE_4, 10, None, "mismatched", [(0, 0), (3, 3), (6, 6), (9, 9)], ""),  # the stage replaces the frames with those of another clip
     # The plan for 528 frames with black from 240 to 287 is 40, 120, 200 | 252, 276 | 328, 408, 488.
     (BLACK_AWARE_8, 528, BLACK, "middle", [(120, 120), (252, 252), (276, 276), (408, 408)], f"the middle frame only{EACH_SIDE_NOTE}"),
-    (BLACK_AWARE_8, 528, BLACK, "first", [(40, 40), (120, 40), (200, 40), (252, 252), (276, 276), (328, 328), (408, 328), (488, 328)], f"the first frame at every timestamp{EACH_SIDE_NOTE}"),
+    (BLACK_AWARE_8, 528, BLACK, "first_repeated", [(40, 40), (120, 40), (200, 40), (252, 252), (276, 276), (328, 328), (408, 328), (488, 328)], f"the first frame at every timestamp{EACH_SIDE_NOTE}"),
     (BLACK_AWARE_8, 528, BLACK, "reversed", [(40, 200), (120, 120), (200, 40), (252, 252), (276, 276), (328, 488), (408, 408), (488, 328)], f"in reverse order{EACH_SIDE_NOTE}"),
     # The plan is 0, 175 | no black frame | 351, 527.
     (LINSPACE_4, 528, BLACK, "reversed", [(0, 175), (175, 0), (351, 527), (527, 351)], f"in reverse order{EACH_SIDE_NOTE}"),

@@ -12,7 +12,7 @@ from tests.unit.report.world import CAPTION, OTHER_RUN, RUN, World, make_clip, m
 from tests.unit.rows import item_row, request_row, response_row, verdict_row
 
 CORRECT_SCORES, WRONG_SCORES, CLOSER_SCORES = (0.9, 0.1), (0.1, 0.9), (0.9, 0.4)
-SHUFFLED_RUN, TEXT_ONLY_RUN = "velociti/entail/fps1.shuffled/one", "velociti/entail/none/one"
+SHUFFLED_RUN, REVERSED_RUN = "velociti/entail/fps1.shuffled/one", "velociti/entail/fps1.reversed/one"
 
 
 def test_the_catalog_and_the_columns_of_a_run_are_written(world: World) -> None:
@@ -126,13 +126,13 @@ def test_long_lists_are_in_chunks_of_ten(world: World) -> None:
 
 
 def test_items_that_are_correct_only_with_the_planned_frames_come_first(world: World) -> None:
-    """All items are correct as planned, b also shuffled, and none without frames. The headline excludes c."""
+    """All items are correct as planned, b also shuffled, and none reversed. The headline excludes c."""
     world.runs = {
         RUN: make_run_tables(CORRECT_SCORES, CORRECT_SCORES, CORRECT_SCORES),
         SHUFFLED_RUN: make_run_tables(WRONG_SCORES, CORRECT_SCORES, WRONG_SCORES),
     }
-    world.runs[TEXT_ONLY_RUN] = make_run_tables(WRONG_SCORES, WRONG_SCORES, WRONG_SCORES)
-    world.ablations = {RUN: {"none": TEXT_ONLY_RUN, "shuffled": SHUFFLED_RUN}}
+    world.runs[REVERSED_RUN] = make_run_tables(WRONG_SCORES, WRONG_SCORES, WRONG_SCORES)
+    world.ablations = {RUN: {"reversed": REVERSED_RUN, "shuffled": SHUFFLED_RUN}}
     world.items[2]["task"] = "control"
     world.headline = HEADLINE | {"metric": "classic", "group": "average", "protocol": "entail", "sampling": "fps1"}
     world.build()
@@ -141,7 +141,7 @@ def test_items_that_are_correct_only_with_the_planned_frames_come_first(world: W
     state = world.data("catalog")["benchmarks"][0]["initial_state"]
     assert (state["run"], state["other"], state["show"], state["item"]) == (RUN, SHUFFLED_RUN, "temporal", "a")
     assert state["group"] == "average"
-    assert "VELOCITI: 1 item</a>, one right only with time" in world.files()["index.html"].decode()
+    assert "VELOCITI: 1 item</a>, one right only in the planned order" in world.files()["index.html"].decode()
 
 
 def test_scores_of_a_video_count_for_the_items_of_the_run() -> None:

@@ -5,31 +5,41 @@ from pathlib import Path
 import pytest
 from reprise.core.files import seal_text, write_text
 from reprise.core.paths import ALL, TEMPORAL
+from reprise.media.ablations import REVERSED, SHUFFLED
 from reprise.report.build import Pages
 from reprise.report.data import write_data
 from reprise.report.folder import ReportFolder
 from reprise.report.inputs import PROFILE_KINDS
 from reprise.report.keys import Headline
+from reprise.temporal.conditions import PLANNED
 from reprise.temporal.profile import (
-    NONE,
-    PLANNED,
-    SHUFFLED,
     BenchmarkProfile,
-    Change,
     ConditionResult,
+    PlannedDifference,
     ScoreEstimate,
     TemporalProfile,
     write_profile,
 )
+from reprise.temporal.rules import Outcome
 
-from tests.unit.report.test_data import CORRECT_SCORES, SHUFFLED_RUN, TEXT_ONLY_RUN, WRONG_SCORES
+from tests.unit.report.test_data import CORRECT_SCORES, REVERSED_RUN, SHUFFLED_RUN, WRONG_SCORES
 from tests.unit.report.world import RUN, World, make_run_tables, run_settings
 
-DECREASE = Change(value=-50.0, low=-90.0, high=-10.0, p=0.03, regressions=1, improvements=0)
+LOSS = PlannedDifference(value=50.0, low=10.0, high=90.0, p=0.03, outcome=Outcome.SHOWN, regressions=1, improvements=0)
+
+
+def make_condition(name: str, run: str, score: float, difference: PlannedDifference | None) -> ConditionResult:
+    estimate = ScoreEstimate(value=score, low=20.0, high=90.0)
+    shares = {"first_option_share": 40.0, "unparsed_share": 2.0, "failed_share": 1.0}
+    return ConditionResult(
+        condition=name, run=run, question_score=estimate, headline_score=estimate, difference=difference, **shares
+    )
+
+
 CONDITIONS = (
-    ConditionResult(condition=PLANNED, run=RUN, score=ScoreEstimate(value=66.7, low=20.0, high=90.0)),
-    ConditionResult(condition=SHUFFLED, run=SHUFFLED_RUN, score=ScoreEstimate(value=33.3), change=DECREASE),
-    ConditionResult(condition=NONE, run=TEXT_ONLY_RUN, score=ScoreEstimate(value=0.0), change=DECREASE),
+    make_condition(PLANNED, RUN, 66.7, None),
+    make_condition(SHUFFLED, SHUFFLED_RUN, 33.3, LOSS),
+    make_condition(REVERSED, REVERSED_RUN, 0.0, LOSS),
 )
 
 
@@ -42,12 +52,12 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         RUN: make_run_tables(CORRECT_SCORES, CORRECT_SCORES, WRONG_SCORES),
         SHUFFLED_RUN: make_run_tables(WRONG_SCORES, CORRECT_SCORES, WRONG_SCORES),
     }
-    world.runs[TEXT_ONLY_RUN] = make_run_tables(WRONG_SCORES, WRONG_SCORES, WRONG_SCORES)
-    world.ablations = {RUN: {"shuffled": SHUFFLED_RUN, "none": TEXT_ONLY_RUN}}
+    world.runs[REVERSED_RUN] = make_run_tables(WRONG_SCORES, WRONG_SCORES, WRONG_SCORES)
+    world.ablations = {RUN: {"shuffled": SHUFFLED_RUN, "reversed": REVERSED_RUN}}
     world.changes = {"temporal": ["one"], "notice": "Toy <numbers>."}
     benchmark = BenchmarkProfile(
         name="velociti", title="VELOCITI", protocol="entail", sampling="fps1", score="strict", score_title="Strict",
-        decimals=1, best=100, samples=3, excluded=0, clusters=2, conditions=CONDITIONS, only_as_planned=1, chance=25.0,
+        decimals=1, best=100, questions=3, excluded=0, clusters=2, conditions=CONDITIONS, chance=25.0,
     )  # fmt: skip
     profile = TemporalProfile(
         suite="small", notice="Toy <numbers>.", level=0.95, model="one", title="One", benchmarks=(benchmark,)
@@ -68,7 +78,7 @@ def test_numbers_of_a_profile_link_to_their_items_and_the_first_page_has_the_fig
     comparison = f"../items.html#b=velociti&run={run}&metric=strict&other={shuffled}&show=".replace("&", "&amp;")
     assert f'<a href="../items.html#b=velociti&amp;run={run}&amp;metric=strict">66.7</a>' in page
     assert f'<a href="{comparison}better">1</a>' in page and f'<a href="{comparison}worse">0</a>' in page
-    assert f'<a href="{comparison}temporal">1 of 3 right only with time</a>' in page
+    assert f'<a href="{comparison}temporal">items that are right only in the planned order</a>' in page
     assert page.count("Toy &lt;numbers&gt;.") == 1, "the page has the notice once"
     assert '<img src="temporal/all.svg"' in files["index.html"].decode()
     assert files["temporal/all.svg"] == b"all, svg" and files["temporal/one.items.csv"] == b"one, items.csv"

@@ -3,8 +3,10 @@
 import math
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from reprise.stats.intervals import clustered_estimate
 from reprise.tables.builder import TIDY_SCHEMA
 from reprise.tables.keys import ReproductionKey, TableTitle
 from reprise.tables.published import PublishedNumber
@@ -27,25 +29,45 @@ def compare(
     return compare_with_published(value, interval, PublishedNumber(published, options.pop("decimals", 1)), **options)
 
 
-def test_the_tolerance_allows_for_the_sampling_error_of_both_numbers() -> None:
-    # The published number is above: the upper half of the interval is 6, so sqrt(6² + 6²) = 8.485, plus 0.05 for rounding.
+def test_equivalence_needs_an_interval_within_the_margin() -> None:
+    """Half of the interval below is 5, and 6 above; times sqrt(2) it is 7.07 and 8.49. The print adds 0.05."""
     verdict = compare(60.0, INTERVAL, 67.9)
-    assert verdict.tolerance == pytest.approx(math.sqrt(72) + 0.05)
-    assert (verdict.difference, verdict.name) == (pytest.approx(-7.9), "agrees")
-    # The published number is below: the lower half is 5, so 7.071 + 0.05.
-    assert [compare(60.0, INTERVAL, published).name for published in (52.9, 52.8)] == ["agrees", "differs"]
-    assert [compare(100.0, (100.0, 100.0), published).name for published in (100.0, 99.9)] == ["agrees", "differs"]
-    for published, decimals, rounding_error in ((1.6, 1, 0.05), (1.6, 2, 0.005), (864, 0, 0.5), (0.32, 3, 0.0005)):
-        tolerance = compare(published, (published, published), published, decimals=decimals).tolerance
-        assert tolerance == pytest.approx(rounding_error), "half of the last printed digit"
+    assert verdict.uncertainty == pytest.approx(math.sqrt(72) + 0.05)
+    assert (verdict.difference, verdict.text) == (pytest.approx(-7.9), "too few to tell (±8.5)")
+    assert [compare(60.0, INTERVAL, published).name for published in (52.9, 52.8)] == ["too few to tell", "differs"]
+    narrow = (59.5, 60.5)  # sqrt(2) * 0.5 = 0.707; an equivalence test at 5 % uses 0.707 * 1.645 / 1.96 = 0.593
+    assert [compare(60.0, narrow, published).text for published in (60.0, 61.3, 61.5, 59.0)] == [
+        "within ±2", "within ±2", "differs", "within ±2",
+    ]  # fmt: skip
+    assert compare(60.0, narrow, 61.3, margin=1.0).name == "differs"
+    assert compare(60.0, INTERVAL, 67.9, level=0.9).uncertainty == pytest.approx(
+        1.96 / 1.645 * math.sqrt(72) + 0.05, rel=1e-3
+    )
 
 
-def test_a_number_without_an_interval_is_compared_only_if_it_is_exact_or_prints_alike() -> None:
-    assert compare(12.34, None, 12.3)[:2] == ("agrees", ""), "both print alike"
-    assert compare(12.36, None, 12.3)[:2] == ("not comparable", "no interval")
-    assert [compare(value, None, 356.0, is_exact=True).name for value in (356.0, 355.0)] == ["agrees", "differs"]
+def test_a_number_without_an_interval_is_compared_only_if_it_is_a_count() -> None:
+    assert compare(12.34, None, 12.3)[:2] == ("not comparable", "no interval")
+    assert [compare(ours, None, 356.0, is_exact=True, decimals=0).name for ours in (356.0, 355.0)] == [
+        "within margin",
+        "differs",
+    ]
     assert compare(None, None, 99.0)[:2] == ("not comparable", "no answer could be scored")
     assert compare(60.0, None, 99.0, obstacle="judged by another")[:2] == ("not comparable", "judged by another")
+
+
+def test_simulated_verdicts_are_rarely_wrong() -> None:
+    """Ours and the paper's are drawn on the same 500 pairs; a true difference of 5 points is no equivalence."""
+    generator = np.random.default_rng(0)
+    for clips, true_difference in ((500, 0.05), (20_000, 0.05), (500, 0.0), (20_000, 0.0), (40, 0.33)):
+        wrong = 0
+        for _ in range(400):
+            ours, papers = (generator.random(clips) < rate for rate in (0.5, 0.5 - true_difference))
+            estimate = clustered_estimate([(ours, np.ones(clips))], np.arange(clips), lambda shares: shares[:, 0])
+            assert estimate is not None
+            low, high = (100 * end for end in estimate.interval(0.95))
+            verdict = compare(100 * float(ours.mean()), (low, high), round(100 * float(papers.mean()), 1))
+            wrong += verdict.name == ("differs" if true_difference == 0 else "within margin")
+        assert wrong / 400 <= 0.065
 
 
 def make_tidy_row(**changes: Any) -> dict[str, Any]:
@@ -79,14 +101,27 @@ def test_a_number_by_another_judge_is_not_comparable() -> None:
         make_tidy_row(judge="q"), make_tidy_row(judge="g", row="B"), **options
     ).comparisons
     assert other_judge.verdict[:2] == ("not comparable", "judged by Qwen2-72B, in the paper by GPT-4-Turbo (1106)")
-    assert same_judge.verdict.name == "agrees"
+    assert same_judge.verdict.name == "too few to tell"
 
 
 def test_a_rating_is_compared_at_the_printed_precision() -> None:
-    rating = make_tidy_row(value=1.62, low=1.62, high=1.62, published=1.6, published_decimals=2)
-    reproduction = make_reproduction(rating, rating | {"row": "B", "published_decimals": 1})
-    assert [cell.verdict.name for cell in reproduction.comparisons] == ["differs", "agrees"]
-    assert "| 1.62 | 1.62 to 1.62 |  1.60 |      +0.02 | differs |" in render_tables(reproduction)
+    rating = make_tidy_row(metric="mean", value=1.66, low=1.66, high=1.66, published=1.6, published_decimals=2)
+    rows = rating, rating | {"row": "B", "value": 1.64, "low": 1.64, "high": 1.64}
+    reproduction = make_reproduction(*rows, margins={"b": {"mean": 0.06}})
+    assert [cell.verdict.text for cell in reproduction.comparisons] == ["differs", "within ±0.06"]
+    assert "| 1.66 | 1.66 to 1.66 |  1.60 |      +0.06 | differs" in render_tables(reproduction)
+
+
+def test_limited_runs_and_missing_clips_are_not_comparable() -> None:
+    precise = make_tidy_row(run="b/p/s/o", low=59.9, high=60.1, published=60.0)
+    rows = make_tidy_row(run="b/p/s/m"), make_tidy_row(run="b/p/s/n", missing=5), precise
+    reproduction = make_reproduction(*rows, obstacles={"b/p/s/m": ("only 40 items per benchmark (--limit)",)})
+    assert [cell.verdict.text for cell in reproduction.comparisons] == [
+        "not comparable: only 40 items per benchmark (--limit)",
+        "not comparable: 5 samples without a clip",
+        "within ±2",
+    ]
+    assert "Of the 1 verdicts" in render_tables(reproduction)
 
 
 def test_conditions_stand_next_to_the_verdict_in_the_csv_and_on_the_page() -> None:

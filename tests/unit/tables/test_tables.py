@@ -328,7 +328,7 @@ def test_a_column_can_be_a_run_and_its_groups_are_compared_with_all_items(build:
     values = {"all": 50.0, "object": 70.0, "action": 40.0, "spatial": 45.0}
     sections = [{"rows": [{"label": group, "group": group} for group in values]}]
     spec = {"compared_with": "all", "best": False, "columns": columns, "sections": sections}
-    rows = [metric(group, value, metric="text") for group, value in values.items()]
+    rows = [metric(group, value, metric="text", low=value - 8, high=value + 8) for group, value in values.items()]
     published_lines = ("vinoground,table5,all,,ov,text,51.0", "vinoground,table5,object,,gpt,text,52.5")
     builder = build_vinoground_table(build, spec, *rows, published_lines=published_lines)
     cells = parse_cells(builder)

@@ -74,9 +74,9 @@ def _choose_counterfactual(script: Script, number: int) -> Counterfactual:
 
 
 @cache
-def counterfactuals() -> dict[str, Counterfactual]:
-    """Return the counterfactual of each evaluation clip by clip id."""
-    clips = [entry for source in evaluation_sources() for entry in source.clips().items()]
+def counterfactuals(count: int = EVALUATION_SOURCES) -> dict[str, Counterfactual]:
+    """Return the counterfactual of each clip of the first evaluation sources by clip id."""
+    clips = [entry for source in evaluation_sources(count) for entry in source.clips().items()]
     return {clip: _choose_counterfactual(script, number) for number, (clip, script) in enumerate(clips)}
 
 

@@ -32,7 +32,7 @@ R = TypeVar("R")
 
 @dataclass(eq=False)
 class ApiFailure(Exception):
-    """An error of a vendor's SDK with its consequences: the error to raise, whether to retry, and whether it is billed."""
+    """An error of a vendor's SDK and its consequences: the error to raise, and whether to retry or to count costs."""
 
     error: Exception
     """error to raise for the request, or for the job"""

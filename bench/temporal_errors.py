@@ -26,7 +26,7 @@ from bench.temporal_worlds import (
 
 CLIPS = (40, 100, 500, 2000)
 BENCHMARKS = 4
-SIMULATIONS = 1000
+SIMULATIONS = 400
 MODELS_WITH_POWER = ("direction of motion", "order of two distant events")
 POWER_LOSS = 10.0
 """true loss in points of the power simulation, under each ablation with frames of the clip"""

@@ -13,7 +13,7 @@ from tests.workflow.conftest import Project
 BROWSER_LINK = re.compile(r'<a href="\.\./items\.html#[^"]+">(.*?)</a>')
 
 
-def test_numbers_equal_closed_forms_and_name_their_answers(small: Project) -> None:
+def test_baselines_have_their_exact_scores_and_cells_name_their_run_and_key(small: Project) -> None:
     table, choice = small.cells("velociti/table2"), small.cells("velociti/table5")
     assert [float(table[row, "Avg"]["value"]) for row in ("Oracle", "Always Yes", "Random")] == [100, 0, 25]
     assert [float(choice["Always A", column]["value"]) for column in ("A", "B", "Both")] == [100, 0, 0]
@@ -53,6 +53,7 @@ def test_figures_and_report_have_the_numbers_of_tables(small: Project) -> None:
     chunk = (folder / "data/velociti/items/0.js").read_text(encoding="utf-8")
     assert chunk.startswith('reprise.put("velociti/items/0", [{"texts":') and '"0":[{"role":"pos"' in chunk
     assert (folder / "figures/velociti/fig3.svg").is_file()
+    # Snakemake's own report shows the tables and figures too, with captions escaped and without a network.
     small.edit("config/tables/small.yaml", "caption: Strict.", "caption: Strict `*entailment*` | {{ x }} <b>_.")
     figure_file = "results/figures/velociti/own_strict.png"
     small.run_rules("all", figure_file)
@@ -89,8 +90,7 @@ def test_a_changed_setting_reruns_only_its_run_and_reverting_it_sends_no_request
 def test_changed_code_reruns_nothing_and_a_new_version_reruns_its_stage(small: Project) -> None:
     """Comments, renamed variables and moved functions cause no rerun."""
     small.edit("workflow/reprise/stages/metrics.py", "def main(\n", "# a remark\ndef main(\n")
-    log_line = 'log.info(f"{{frame.height}} {}")'.format
-    small.edit("workflow/reprise/stages/metrics.py", log_line("numbers"), log_line("values"))
+    small.edit("workflow/reprise/stages/metrics.py", "{metric_table.height} numbers", "{metric_table.height} values")
     files = "workflow/reprise/core/files.py"
     function_text = "def text_digest(text: str) -> str:\n    return hashlib.sha256(text.encode()).hexdigest()\n\n\n"
     small.edit(files, function_text, "")
@@ -120,7 +120,7 @@ def test_another_shard_count_does_not_repeat_unchanged_clips(small: Project) -> 
     small.edit("config/suites/small.yaml", "shards: 2", "shards: 3")
     small.run_rules("results/tables/velociti/table5.md")
     assert clips and all(path.stat().st_mtime_ns == time_ns for path, time_ns in clips.items())
-    shutil.rmtree(small.root / ".snakemake")
+    shutil.rmtree(small.root / ".snakemake")  # Without its records, Snakemake cannot see which results are out of date.
     output = small.run_failing("results/tables/velociti/table5.md")
     assert "results/small/sources/missing.md (settings of missing changed). Delete them" in output, (
         "the settings include the shard count"

@@ -23,6 +23,7 @@ between `requests` and `samples`."""
 
 
 def load_step(kind: str, step: str) -> Any:
+    """Return the function of a step; `kind` is the benchmark that is constructed, such as `velociti`."""
     return getattr(import_module(f"construction.{kind}.{MODULE_BY_STEP[step]}"), step)
 
 

@@ -61,7 +61,7 @@ class VinogroundRelease:
     def __init__(self, folder: Path, pair_count: int) -> None:
         majors, minors = ("object", "action", "viewpoint"), ("", "interaction", "cyclical;spatial;", "contextual")
         self.rows = [(str(i), majors[i % 3], minors[i % 4]) for i in range(pair_count)]
-        # Each half of a pair, and whether its answer is the first or the second letter.
+        # Each half of a pair, and the position of its answer in the letters: AB for `text`, BA for `video`.
         halves = [(f"{i}_{half}", (i + n) % 2) for i in range(pair_count) for n, half in enumerate(HALVES)]
         self.text, self.video = (
             [pair_entry(idx, letters[position]) for idx, position in halves] for letters in ("AB", "BA")
@@ -134,17 +134,20 @@ def velociti_release(
 
 
 def read_velociti_samples(folder: Path, samples_per_test: int) -> tuple[pl.DataFrame, list[tuple[str, str, str]]]:
-    """Return the items of a release with two samples of each event, and the test, video and event of each sample."""
+    """Return the items of a release, and the test, video and event of each sample.
+
+    Each test has four samples per video: two per event, or in `chrono` all four about the same pair of events.
+    """
     rows = [(test, f"v{n // 4}", '["Ev1", "Ev3"]' if test == "chrono" else f"Ev{n // 2 % 2 + 1}")
             for test in TESTS for n in range(samples_per_test)]  # fmt: skip
     lines = [(*row, f"{n} rises", f"{n} falls") for n, row in enumerate(rows)]
     return BenchmarkPipeline("velociti").annotations(velociti_release(folder, lines))[1], rows
 
 
-def write_csvs(
+def write_velociti_answers(
     folder: Path, rows: Sequence[tuple[str, ...]], columns: tuple[str, str], answers: Sequence[tuple[str, ...]]
 ) -> Path:
-    """Write a model's answers, a file for each test, and return their folder."""
+    """Write a model's answers to VELOCITI, a file for each test, and return their folder."""
     answers_folder = folder / "model"
     answers_folder.mkdir()
     for test in TESTS:

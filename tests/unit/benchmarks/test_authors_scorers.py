@@ -300,7 +300,7 @@ def test_velociti_on_random_mixtures(tmp_path: Path, kind: str, seed: int) -> No
         )
         for _ in rows
     ]
-    answers_folder = releases.write_csvs(tmp_path, rows, columns, answers)
+    answers_folder = releases.write_velociti_answers(tmp_path, rows, columns, answers)
     assert_equal(
         compute_own_scores("velociti", form, items, answers_folder, prompt), velociti_scorer(columns, answers_folder)
     )

@@ -224,7 +224,7 @@ def test_only_settings_that_affect_responses_change_the_key(project: Project) ->
     first = make_key("")
     assert make_key(", gpu_memory: 0.5, start_minutes: 90") == first
     assert make_key("", "settings: {frames: images, concurrency: 64}\n") == first
-    extra_lines = (
+    server_settings = (
         "max_model_len: 4096",
         "quantised: fp8",
         "arguments: [--enforce-eager]",

@@ -147,7 +147,9 @@ def import_velociti(folder: Path, edit: Edit = lambda lines: lines) -> Import:
     """Import three tests of eight samples, two per event, with different scores; `edit` changes the lines of one csv."""
     folder.mkdir(exist_ok=True)
     items, rows = releases.read_velociti_samples(folder, 8)
-    answers_folder = releases.write_csvs(folder, rows, SCORES, [(f"0.{n + 10}", "0.1") for n in range(len(rows))])
+    answers_folder = releases.write_velociti_answers(
+        folder, rows, SCORES, [(f"0.{n + 10}", "0.1") for n in range(len(rows))]
+    )
     path = answers_folder / "control.csv"
     path.write_text("".join(edit(path.read_text().splitlines(keepends=True))))
     return import_folder("velociti", "entail", items, answers_folder)
@@ -190,7 +192,7 @@ def test_an_unknown_row_and_an_invalid_score_are_named(tmp_path: Path) -> None:
 
 def test_a_file_with_the_subset_matches_requests_of_the_subset(tmp_path: Path) -> None:
     items, rows = releases.read_velociti_samples(tmp_path, 8)
-    answers_folder = releases.write_csvs(tmp_path, rows[::2], SCORES, [("0.9", "0.1")] * len(rows[::2]))
+    answers_folder = releases.write_velociti_answers(tmp_path, rows[::2], SCORES, [("0.9", "0.1")] * len(rows[::2]))
     requests = releases.build_request_table(
         "velociti", "entail", items.filter(pl.col("item_id").str.contains("/[24]$"))
     )

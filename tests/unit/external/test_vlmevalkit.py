@@ -69,7 +69,7 @@ OTHER_FRAMES = "another number of frames than the sampling's"
     (f"{FILE_PREFIX}_8frame_pack.xlsx", "packed", "packed.authors", 8, []),
     ("m.xlsx", "packed", "packed", 8, []),
 ])  # fmt: skip
-def test_deviations_in_file_names_are_named(
+def test_file_names_that_state_another_run_are_reported(
     tmp_path: Path, name: str, form: str, prompt: str, frames: int | None, expected: list[Any]
 ) -> None:
     requests = releases.build_request_table(
@@ -98,13 +98,13 @@ def write_prediction_table(path: Path, *rows: tuple[object, ...]) -> Path:
 def import_predictions(
     folder: Path, count: int, name: str, *rows: tuple[object, ...], form: str = "unpacked"
 ) -> Import:
-    """Write a table of predictions about `count` questions, two per video, and import it."""
+    """Import a table about `count` questions, two per video; without `rows`, the file exists already."""
     items, _ = releases.read_mmbench_questions(folder, count)
     path = write_prediction_table(folder / "m" / name, *rows) if rows else folder / "m" / name
     return import_folder("mmbench_video", form, items, path.parent, form)
 
 
-def judge_answers(folder: Path, count: int, table: pl.DataFrame, form: str = "unpacked") -> pl.DataFrame:
+def collect_rated_answers(folder: Path, count: int, table: pl.DataFrame, form: str = "unpacked") -> pl.DataFrame:
     """Return the answers that a judge rates."""
     items, _ = releases.read_mmbench_questions(folder, count)
     requests = releases.build_request_table("mmbench_video", form, items, form)
@@ -188,20 +188,20 @@ def test_predictions_of_a_video_are_packed_into_one_reply(tmp_path: Path) -> Non
     rows = [("index", "prediction"), (0, "a"), (1, "b"), (2, "c"), (3, "")]
     _, table = import_predictions(tmp_path, 6, "m.tsv", *rows, form="packed")
     assert table.select("text", "error").rows() == [('{"0": "a", "1": "b"}', ""), ('{"2": "c"}', ""), ("", "no_answer")]
-    for _, extractor_answers in judge_answers(tmp_path, 6, table, "packed").group_by("extractor"):
+    for _, extractor_answers in collect_rated_answers(tmp_path, 6, table, "packed").group_by("extractor"):
         assert extractor_answers["text"].to_list() == ["a", "b", "c", "", "", ""]
         assert extractor_answers["error"].to_list() == ["", "", "", "unreadable", "no_answer", "no_answer"]
 
 
-def extract_ratings(folder: Path, count: int, extractor: str, *cells: tuple[object, ...]) -> pl.DataFrame:
+def extract_ratings(folder: Path, count: int, extractor: str, *rows: tuple[object, ...]) -> pl.DataFrame:
     """Return the verdicts for a folder with one table of predictions, ratings or both."""
-    answers = judge_answers(folder, count, import_predictions(folder, count, "answers.xlsx", *cells)[1])
+    answers = collect_rated_answers(folder, count, import_predictions(folder, count, "answers.xlsx", *rows)[1])
     ratings = read_ratings(find_rating_files(folder / "m"), releases.read_mmbench_questions(folder, count)[0])
     return extract_judgements(answers, build_replies(answers, ratings, "judge"), extractor)
 
 
 def test_ratings_are_the_replies_of_a_judge(tmp_path: Path) -> None:
-    cells = [
+    rows = [
         ("index", "prediction", "score"),
         (0, "a", 3),
         (1, "b", 2.0),
@@ -209,11 +209,13 @@ def test_ratings_are_the_replies_of_a_judge(tmp_path: Path) -> None:
         (3, "d", "Score: 1"),
         (4, "", -1),
     ]
-    robust, authors = (extract_ratings(tmp_path, 6, extractor, *cells) for extractor in ("robust", "authors"))
+    robust, authors = (extract_ratings(tmp_path, 6, extractor, *rows) for extractor in ("robust", "authors"))
     assert robust["score"].to_list() == [3, 2, None, 1, None, None]
     assert robust["failed"].to_list() == [False] * 4 + [True, True]
     assert authors["score"].to_list() == [3, 2, None, None, None, None]
-    assert authors["failed"].to_list() == [False] * 6, "a blank prediction was never rated, so it leaves VALID"
+    assert authors["failed"].to_list() == [False] * 6, (
+        "a blank prediction was never rated, so the column VALID excludes it"
+    )
     ratings_only = ("index", "rating"), (0, 3), (1, 0)  # a rating counts without the rated text
     assert extract_ratings(tmp_path, 3, "robust", *ratings_only)["score"].to_list() == [3, 0, None]
     _, table = import_predictions(tmp_path, 3, "answers.xlsx", *ratings_only)
@@ -260,8 +262,7 @@ def test_a_rotation_is_identified_by_its_correct_letter(tmp_path: Path) -> None:
 
 
 def test_rows_are_checked_by_their_question(tmp_path: Path) -> None:
-    matching_row = (0, "v0", ' "q0" ', "right")  # the harness keeps other quotes
-
+    matching_row = (0, "v0", ' "q0" ', "right")  # quotes and spaces may differ from the release
     other_rows = (3, "v1", "Who?", "of no question"), (8, "v0", "Q3?", "of another video")
     imported, table = import_predictions(tmp_path, 4, NAME, COLUMNS, matching_row, *other_rows)
     assert table.select("text", "error").rows() == [("right", ""), *[("", "no_answer")] * 3]

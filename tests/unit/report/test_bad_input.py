@@ -107,7 +107,7 @@ def test_any_text_is_shown_in_the_report_and_runs_nothing(world: World, monkeypa
         response_row("d#neg", error="Timeout", message=text),
     ]
     world.runs[RUN] = (responses, verdicts, verdicts)
-    world.changes = {"suite_title": text[:300], "notice": text[:300]}
+    world.key_changes = {"suite_title": text[:300], "notice": text[:300]}
     world.metrics = [make_metric_row("all right") | {"note": text[:300]}]
     key = make_table_key(label=text[:300], caption=text[:300])
     world.settings = {"tables/velociti/table2": TableKey.model_validate(key)}

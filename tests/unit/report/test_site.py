@@ -49,7 +49,7 @@ def test_clips_are_copied_on_request(world: World) -> None:
     video = world.store / "clips/aa/aa.mp4"
     video.parent.mkdir(parents=True)
     video.write_bytes(b"video")
-    world.changes = {"clips": "copy"}
+    world.key_changes = {"clips": "copy"}
     world.build()
     assert world.data("velociti/clips/0")[0]["media"] == "media/aa.mp4"
     assert world.files()["media/aa.mp4"] == b"video"

@@ -54,7 +54,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     }
     world.runs[REVERSED_RUN] = make_run_tables(WRONG_SCORES, WRONG_SCORES, WRONG_SCORES)
     world.ablations = {RUN: {"shuffled": SHUFFLED_RUN, "reversed": REVERSED_RUN}}
-    world.changes = {"temporal": ["one"], "notice": "Toy <numbers>."}
+    world.key_changes = {"temporal": ["one"], "notice": "Toy <numbers>."}
     benchmark = BenchmarkProfile(
         name="velociti", title="VELOCITI", protocol="entail", sampling="fps1", score="strict", score_title="Strict",
         decimals=1, best=100, questions=3, excluded=0, clusters=2, conditions=CONDITIONS, chance=25.0,
@@ -77,12 +77,13 @@ def test_numbers_of_a_profile_link_to_their_items_and_the_first_page_has_the_fig
     run, shuffled = (name.replace("/", "%2F") for name in (RUN, SHUFFLED_RUN))
     comparison = f"../items.html#b=velociti&run={run}&metric=strict&other={shuffled}&show=".replace("&", "&amp;")
     assert f'<a href="../items.html#b=velociti&amp;run={run}&amp;metric=strict">66.7</a>' in page
+    # The planned run comes first in the comparison, so `better` shows the regressions, and `worse` the improvements.
     assert f'<a href="{comparison}better">1</a>' in page and f'<a href="{comparison}worse">0</a>' in page
     assert f'<a href="{comparison}temporal">items that are right only in the planned order</a>' in page
     assert page.count("Toy &lt;numbers&gt;.") == 1, "the page has the notice once"
     assert '<img src="temporal/all.svg"' in files["index.html"].decode()
     assert files["temporal/all.svg"] == b"all, svg" and files["temporal/one.items.csv"] == b"one, items.csv"
-    world.changes = {}
+    world.key_changes = {}
     world.build()
     assert not any(name.startswith("temporal/") for name in world.files()), "without profiles their files are removed"
     assert "temporal/" not in world.files()["index.html"].decode()

@@ -104,7 +104,7 @@ class World:
             RUN: (make_responses("a", 0.9, 0.4), make_verdicts("a", 0.9, 0.4), make_verdicts("a", 0.9, 0.4))
         }
         self.plans: list[Row] = [{"clip_id": "c1", "indices": [12, 36], "times_s": [0.5, 1.5], "note": ""}]
-        self.changes: dict[str, Any] = {}
+        self.key_changes: dict[str, Any] = {}
         self.metrics: list[Mapping[str, Any]] = []
         self.tables: tuple[ReportedTable, ...] = ()
         self.is_baseline, self.headline = False, None
@@ -146,7 +146,7 @@ class World:
         entry["headline"] = self.headline
         suite = {"suite": "small", "suite_title": "Small", "clips": "link", "shards": 1}
         options = {"show_published": False, "overview": False, "benchmarks": [entry | {"forms": {"entail": "entail"}}]}
-        return ReportKey.model_validate(suite | options | self.changes)
+        return ReportKey.model_validate(suite | options | self.key_changes)
 
     def _write_run(self, name: str) -> None:
         scored = ReportedRun(run=name, label="").scored

@@ -12,7 +12,8 @@ def test_worked_example() -> None:
     """Five clusters of one sample: four do not differ, one differs by 1.
 
     The mean is 0.2. The deviations from it, divided by 5, are four times -0.04 and once 0.16; their squares sum to
-    0.032, and the largest is 0.0256. With 1 - 1/5 clusters, the variance is 0.0576 / 0.8 = 0.072.
+    0.032, and the largest is 0.0256. It is added once more: 0.0576. The variance is this sum divided by 1 - 1/5, the
+    correction for five clusters: 0.0576 / 0.8 = 0.072.
     """
     estimate = estimate_difference([0, 0, 0, 0, 1], list("abcde"), ["all"] * 5)
     assert estimate == ClusterT(pytest.approx(0.2), pytest.approx(sqrt(0.072)), pytest.approx(4))

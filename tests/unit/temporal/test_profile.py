@@ -56,7 +56,9 @@ def test_worked_example(tmp_path: Path) -> None:
     assert ordered_only.expected == pytest.approx(10 / 8), "right once and wrong twice, by a coin"
     assert benchmark.tomato.multi_frame_gain == pytest.approx(100)  # 80 / 40 - 1
     assert benchmark.tomato.order_sensitivity == pytest.approx(100 / 3)  # 80 / 60 - 1
-    assert describe_benchmark(benchmark) == ["Too few clips to tell: 10 clusters; verdicts need 40."]
+    assert describe_benchmark(benchmark) == [
+        "Too few clips to tell: 10 clusters, worth 10 of equal size; verdicts need 40."
+    ]
     reason = "left out by the suite's `temporal_ablations`"
     assert benchmark.missing == dict.fromkeys(set(CONDITIONS) - set(EXAMPLE), reason)
 
@@ -203,7 +205,7 @@ SINGLE = ("first", "middle", "last", "first_repeated", "middle_repeated", "last_
         (("planned", "shuffled", "reversed", *SINGLE), "uses the video", "Not shown: better than its first, middle"),
         (("planned", "shuffled", "reversed", "last"), "uses the video", "against last frame."),
         (("planned", "shuffled", "reversed"), "better than its first, middle or last frame alone", "Uses the video: as"),
-        (("planned", "reversed"), "sensitive to unnatural motion; use of order not shown", "Sensitive to unnatural motion: as planned +30.0 ["),
+        (("planned", "reversed"), "lower with shuffled frames only; use of order not shown", "Lower with shuffled frames: as planned +30.0 ["),
         (("planned",), "sensitive to the order or position of frames", "points against frames shuffled."),
     ],
 )  # fmt: skip
@@ -258,7 +260,7 @@ def test_order_loss_is_the_smaller_loss(tmp_path: Path) -> None:
         tmp_path, lambda condition, number: number % 10 < {"shuffled": 5, "reversed": 7}.get(condition, 9)
     )
     (benchmark,) = build_profile(key)[0].benchmarks
-    loss = order_loss(benchmark)
+    loss = order_loss([benchmark])
     assert loss and loss.value == pytest.approx(20)
     without: BenchmarkProfile = benchmark.model_copy(update={"conditions": benchmark.conditions[:-2]})
-    assert order_loss(without) is None
+    assert order_loss([without]) is None

@@ -39,7 +39,7 @@ def test_models_see_frames_as_the_workflow_places_them() -> None:
 
 
 def answers(planned: float, others: float, clips: int, lost: float = 0.0) -> dict[str, ConditionAnswers]:
-    """Return answers of which these shares are right: the first clips."""
+    """Return answers of which these shares are right: the first clips. Lost answers are among the wrong ones."""
 
     def right(share: float) -> np.ndarray:
         return (np.arange(clips) < share * clips).astype(float)
@@ -59,8 +59,11 @@ def samples(clips: int) -> Samples:
         (0.8, 0.8, 200, 0.0, Outcome.NOT_SHOWN),
         (0.5, 0.8, 200, 0.0, Outcome.NOT_SHOWN),  # the planned score is lower
         (0.9, 0.1, 39, 0.0, Outcome.TOO_FEW),
-        (0.8, 0.5, 200, 0.051, Outcome.NOT_MEASURED),
-        (0.8, 0.5, 200, 0.05, Outcome.SHOWN),
+        (0.8, 0.5, 200, 0.05, Outcome.NOT_MEASURED),
+        (0.8, 0.5, 200, 0.049, Outcome.SHOWN),
+        (0.8, 0.76, 2000, 0.0, Outcome.SHOWN),
+        (0.8, 0.76, 2000, 0.045, Outcome.NOT_SHOWN),  # the lost answers can explain the difference
+        (0.55, 0.5, 60, 0.0, Outcome.TOO_FEW),  # a gain above 5 points is possible
     ],
 )
 def test_outcome_of_a_comparison(planned: float, others: float, clips: int, lost: float, outcome: Outcome) -> None:
@@ -76,7 +79,7 @@ def test_wide_intervals_are_too_few_clips() -> None:
 
 
 def comparison(p: float, outcome: Outcome = Outcome.SHOWN) -> Comparison:
-    return Comparison(outcome, 0.1, 0.01, 0.2, p)
+    return Comparison(outcome, 0.1, 0.01, 0.2, p, p)
 
 
 def test_a_rule_takes_the_largest_p_and_holm_corrects_over_benchmarks() -> None:
@@ -85,8 +88,8 @@ def test_a_rule_takes_the_largest_p_and_holm_corrects_over_benchmarks() -> None:
     assert first[Rule.VIDEO].p == 0.001 and first[Rule.ORDER].p == 0.011
     # Eight tests: 0.001 three times, then 0.011 with five left, then 0.04 with four left.
     assert first[Rule.VIDEO].adjusted_p == pytest.approx(0.008)
-    assert first[Rule.ORDER].adjusted_p == pytest.approx(0.055) and first[Rule.ORDER].outcome == Outcome.NOT_SHOWN
-    assert {result.outcome for result in second.values()} == {Outcome.NOT_SHOWN}, "0.04 is not enough for one of eight"
+    assert first[Rule.ORDER].adjusted_p == pytest.approx(0.055) and first[Rule.ORDER].outcome == Outcome.TOO_FEW
+    assert {result.outcome for result in second.values()} == {Outcome.TOO_FEW}, "0.04 is not enough for one of eight"
 
 
 @pytest.mark.parametrize(
@@ -119,3 +122,25 @@ def test_noisy_bag_of_frames_makes_no_false_claim_over_four_benchmarks() -> None
             for rule, result in rules.items()
         )
     assert false_claims / simulations <= 0.05
+
+
+def test_claims_are_withheld_if_text_only_scores_the_same() -> None:
+    """Altered frames may only distract a model that answers from the text."""
+    comparisons = dict.fromkeys(ABLATIONS, comparison(0.0001)) | {NONE: comparison(0.9, Outcome.NOT_SHOWN)}
+    (rules,) = apply_rules([comparisons], 0.95)
+    assert {result.outcome for result in rules.values()} == {Outcome.NOT_SHOWN}
+    comparisons[NONE] = comparison(0.0001, Outcome.NOT_MEASURED)
+    (rules,) = apply_rules([comparisons], 0.95)
+    assert rules[Rule.VIDEO].outcome == Outcome.NOT_MEASURED and rules[Rule.ORDER].outcome == Outcome.SHOWN
+
+
+def test_planned_refusals_are_not_measured() -> None:
+    conditions = answers(0.5, 0.8, 200)
+    conditions[PLANNED] = conditions[PLANNED]._replace(lost_share=0.3)
+    assert compare_conditions(conditions, samples(200), 0.95)[NONE].outcome == Outcome.NOT_MEASURED
+
+
+def test_one_heavy_cluster_is_too_few() -> None:
+    clusters = np.array(["heavy"] * 161 + [f"light{number}" for number in range(39)])
+    comparisons = compare_conditions(answers(0.9, 0.5, 200), Samples(np.full(200, "all"), clusters), 0.95)
+    assert comparisons[NONE].outcome == Outcome.TOO_FEW and comparisons[NONE].low is None

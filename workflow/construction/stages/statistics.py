@@ -23,8 +23,10 @@ def main(
     md: Out[Path],
     statistics: Out[Path],
 ) -> None:
-    kind, named_tables = settings.settings.kind, read_tables(settings.settings.kind, tables)
-    statistics_rows = load_step(kind, "statistics")(named_tables, settings.settings)
+    construction = settings.settings
+    kind = construction.kind  # the benchmark that is constructed
+    named_tables = read_tables(kind, tables)
+    statistics_rows = load_step(kind, "statistics")(named_tables, construction)
     filter_rows = filter_counts(named_tables, FILTERS[kind])
     write_table(build_table(statistics_rows, CONSTRUCTION_STATISTICS), statistics, CONSTRUCTION_STATISTICS)
     write_text(filters, as_csv(filter_rows, list(COUNTS)))
@@ -34,7 +36,7 @@ def main(
         name: "\n".join(f"| {' | '.join(map(_cell, row.values()))} |" for row in rows)
         for name, rows in (("statistics_rows", statistics_rows), ("filter_rows", filter_rows))
     }
-    write_text(md, PAGE.format(title=settings.title, notice=notice, kind=kind, **markdown_rows))
+    write_text(md, PAGE.format(title=settings.title, notice=notice, **markdown_rows))
     log.info(f"{len(statistics_rows)} statistics, {len(filter_rows)} filters")
 
 
@@ -53,7 +55,7 @@ PAGE = """\
 |---|---|---|---|---|
 {filter_rows}
 
-The rows of each step, with filter and reason, are in `<step>.parquet` of `{kind}`.
+The rows of each step, with filter and reason, are in `<step>.parquet` in the folder of this page.
 """
 
 

@@ -21,7 +21,7 @@ class FigureColumn(Settings):
     span: str | None = None
     """Panel of the column, in a figure with several panels."""
     published: PublishedAs | None = None
-    """Names in the csv file of published numbers; by default there are none."""
+    """Where the column is in the csv file of published numbers; by default it has no published numbers."""
 
 
 class Part(Settings):
@@ -34,7 +34,7 @@ class Part(Settings):
     rows: list[str] = Field([])
     """Labels of rows; by default all."""
     frames: list[str] = Field([])
-    """Printed numbers of frames of the rows; by default all."""
+    """Numbers of frames of the rows to show, as the paper prints them; by default all."""
     metrics: list[str] = Field([])
     """Metrics of the columns; by default all."""
     columns: list[FigureColumn] | None = Field(None, min_length=1)
@@ -162,11 +162,11 @@ class ConstructionCount(Settings):
     title: str
     """Label."""
     statistic: str
-    """Its value in column `statistic` of the construction's `statistics.csv`."""
+    """Its name in column `statistic` of the construction's `statistics.csv`."""
 
 
 class Distribution(FigureText):
-    """A histogram of the data: clips by a measurement, requests by group, or videos by task."""
+    """Counts of clips by a measurement, of items by group, or of the construction; by default of clips by task."""
 
     kind: Literal["distribution"]
     measurement: Literal["duration_s", "shots", "black_share"] | None = None
@@ -176,7 +176,7 @@ class Distribution(FigureText):
     closed: Literal["left", "right"] = "left"
     """Closed end of each bin: with `right`, 10 counts in the bin (9, 10]."""
     groups: list[CountedGroup] | None = None
-    """Count the requests of these groups."""
+    """Count the items of these groups."""
     construction_statistics: list[ConstructionCount] | None = Field(None, min_length=1)
     """Show these statistics of the benchmark's construction, one in each panel."""
     task: str | None = None

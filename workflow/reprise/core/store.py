@@ -1,4 +1,4 @@
-"""The store: a content-addressed, append-only folder that survives failed jobs and the deletion of `results/`."""
+"""The store: a folder of objects and append-only logs that survives failed jobs and the deletion of `results/`."""
 
 import errno
 import fcntl
@@ -193,9 +193,11 @@ class Store:
                 name_parts = re.match(r"reprise\.(.+?)\.([0-9]+)\.", path.name)
                 if name_parts is None:  # Any other file belongs to a user.
                     continue
-                # Processes of other machines are not visible here, so their files count as stale after a week.
-                is_old = time.time() - path.stat().st_mtime > 7 * 24 * 3600
-                if not pid_exists(int(name_parts[2])) if name_parts[1] == socket.gethostname() else is_old:
+                if name_parts[1] == socket.gethostname():
+                    is_stale = not pid_exists(int(name_parts[2]))
+                else:  # Processes of other machines are not visible here, so their files count as stale after a week.
+                    is_stale = time.time() - path.stat().st_mtime > 7 * 24 * 3600
+                if is_stale:
                     shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
     # Digests
@@ -250,9 +252,8 @@ class Store:
 
         The subtitles of a used video and the records of fetches (`.json`) are never unused.
         """
-        used_names = {
-            str(Path(name).with_suffix("")) for name in names if name
-        }  # A failed source or clip has no object.
+        # The name of a failed source or clip is empty, because it has no object.
+        used_names = {str(Path(name).with_suffix("")) for name in names if name}
         return [
             path
             for path in self.objects("sources", "clips")
@@ -272,7 +273,7 @@ class Store:
         return freed_bytes
 
     def repair_logs(self) -> Iterator[str]:
-        """Drop the damaged lines of all logs, and yield a message for each log.
+        """Drop the damaged lines of all logs, and yield a message for each log that had any.
 
         A damaged line of a response cache may have withdrawn a response, which must stay withdrawn. Therefore, the
         earlier lines of the same entry are dropped too.
@@ -313,9 +314,8 @@ def append_lines(path: Path, *lines: str, should_sync: bool = True) -> None:
         fcntl.flock(stream, fcntl.LOCK_EX)
         descriptor = stream.fileno()
         end_position = os.fstat(descriptor).st_size
-        if (
-            end_position and os.pread(descriptor, 1, end_position - 1) != b"\n"
-        ):  # A killed job left an incomplete last line.
+        # A killed job may have left an incomplete last line.
+        if end_position and os.pread(descriptor, 1, end_position - 1) != b"\n":
             with path.open("rb") as reader:
                 end_position = sum(len(line) for line in reader if line.endswith(b"\n"))
         stream.truncate(end_position)
@@ -379,12 +379,12 @@ def _cache_key(path: Path) -> tuple[object, ...]:
     return str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino
 
 
-def open_job_store(root: Path, setting: str) -> Store:
+def open_job_store(root: Path, scratch_setting: str) -> Store:
     """Open the store of a job with its folder for work in progress, and delete temporary files of killed jobs."""
-    if not setting:
+    if not scratch_setting:
         return Store(root)
     try:
-        folder = Path(expand_path(setting)) / f"reprise-{os.getuid()}"  # Each user has an own folder.
+        folder = Path(expand_path(scratch_setting)) / f"reprise-{os.getuid()}"  # Each user has a folder of their own.
     except UserError as error:
         raise UserError(
             f"scratch (config/config.yaml) on {socket.gethostname()}: {error} "

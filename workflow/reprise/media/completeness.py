@@ -70,7 +70,7 @@ def _find_end_of_gif(file: ContainerFile) -> int:
 
 def _count_palette_bytes(flags: bytes) -> int:
     """Return the number of bytes of a colour table."""
-    return 3 << (flags[0] & 7) + 1 if flags and flags[0] & 0x80 else 0
+    return 3 << ((flags[0] & 7) + 1) if flags and flags[0] & 0x80 else 0
 
 
 def _find_end_of_png(file: ContainerFile) -> int:
@@ -85,16 +85,17 @@ def _find_end_of_png(file: ContainerFile) -> int:
 
 
 def _find_end_of_jpeg(file: ContainerFile) -> int:
-    """Return the file size if an end marker follows the first scan, or more if it is missing.
+    """Return the file size if an end marker follows the start of the first scan, or more if there is no end marker.
 
-    Thumbnails in the metadata before the first scan have end markers of their own.
+    Thumbnails in the metadata before the first scan have end markers of their own. The size is also returned if a
+    marker before the scan is invalid: checking such a file is left to the decoder.
     """
     position = 2
     while (header := file.read(position, 4))[1:2] != b"\xda":
         if len(header) < 4:
             return position + 4
         if header[0] != 0xFF:
-            return file.size  # The decoder judges a file without a valid marker here.
+            return file.size
         # Any number of 0xff bytes may precede a marker.
         position += 1 if header[1] == 0xFF else 2 + int.from_bytes(header[2:])
     scan = file.read(position, file.size)

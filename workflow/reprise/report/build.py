@@ -110,8 +110,8 @@ class Pages:
         profile = load_profile(model, groups, self._folder) if model in self._key.temporal else None
         for part in profile["benchmarks"] if profile else ():
             benchmark_profile = part["profile"]
-            condition = (benchmark_profile.name, benchmark_profile.protocol, benchmark_profile.score)
-            self._profile_chances[condition] = benchmark_profile.chance
+            chance_key = (benchmark_profile.name, benchmark_profile.protocol, benchmark_profile.score)
+            self._profile_chances[chance_key] = benchmark_profile.chance
         self._page(model_page(model), "model", model=model, label=label, runs=runs, temporal=profile)
 
     def _page(self, name: str, template: str, **values: Any) -> None:
@@ -162,7 +162,8 @@ class Pages:
         headline = benchmark.headline
         if headline is None:
             return None
-        # The chance level depends on the answer format. Vinoground's tables print the level of similarity scores.
+        # The profile has the level of the headline's answer format. A table may print that of another format:
+        # Vinoground's tables print the level of similarity scores.
         profile_chance = self._profile_chances.get((benchmark.name, headline.protocol, headline.metric))
         if profile_chance is not None:
             return profile_chance

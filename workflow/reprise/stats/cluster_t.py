@@ -2,11 +2,11 @@
 
 The interval and the two-sided p-value come from the same statistic, so they always agree. One more cluster as extreme
 as the most extreme one is added to the variance. Without it, intervals are too narrow when few clusters differ, and
-have no width when none does (compare Agresti and Min 2005, who add discordant pairs). Below `MIN_CLUSTERS` clusters the
-approximation is not used.
+have no width when none does (compare Agresti and Min 2005, who add discordant pairs). Below `MIN_CLUSTERS` effective
+clusters the approximation is not used.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
@@ -26,6 +26,15 @@ class ClusterT:
     value: float
     standard_error: float
     freedom: float
+
+    @property
+    def effective_clusters(self) -> float:
+        """Return the number of clusters of equal weight that would determine the mean as well."""
+        return self.freedom + 1
+
+    def shifted(self, shift: float) -> "ClusterT":
+        """Return the estimate with a constant added to its value."""
+        return replace(self, value=self.value + shift)
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the ends of the confidence interval."""

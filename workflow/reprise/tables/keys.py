@@ -13,7 +13,6 @@ class SuiteKey(Key):
 
 
 class TableKey(SuiteKey):
-    confidence: float = 0.95
     benchmark: str
     benchmark_title: str
     paper: str
@@ -21,6 +20,7 @@ class TableKey(SuiteKey):
     show_published: bool
     published_sha256: str = ""
     spec: TableSpec
+    confidence: float = 0.95  # confidence level of the intervals; set if groups are compared by them
     forms: dict[str, str]  # protocol -> form of question
     frames_min: dict[str, dict[str, int]] = Field({})
     """protocol -> metric -> minimum number of frames with which its questions can be answered"""

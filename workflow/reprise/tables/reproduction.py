@@ -43,8 +43,9 @@ CAPTION = (
     "paper's answers are not available, so the numbers cannot be paired; the paper's number is assumed to be as "
     "uncertain as ours. Within margin: an equivalence test at 5 % excludes a difference above the margin. Differs: the "
     "95 % interval of the difference excludes 0. Too few to tell: neither; ± is half the length of that interval. A "
-    "count is within margin if it prints the same. Of the {decided} verdicts `within margin` and `differs` on scores, "
-    "at most about {wrong:.1f} are expected to be wrong by chance."
+    "count is within margin if it prints the same. Chance alone makes "
+    "at most about {wrong:.1f} of the {comparable} comparable scores `differs` although they are equal, or `within "
+    "margin` although they are not."
 )
 
 
@@ -95,7 +96,7 @@ def compare_with_published(
     if interval is None:
         return ReproductionVerdict("not comparable", "no interval", difference)
     low, high = interval
-    half_interval = value - low if difference > 0 else high - value
+    half_interval = max(value - low, high - value)
     sampling_error = math.sqrt(2) * half_interval * DIFFERENCE_QUANTILE / NormalDist().inv_cdf((1 + level) / 2)
     uncertainty = sampling_error + rounding
     if abs(difference) + EQUIVALENCE_RATIO * sampling_error + rounding <= margin:
@@ -200,13 +201,13 @@ class Reproduction:
                     rendered.TableNumber(count, 0) for count in (len(cells), *(counts[name] for name in VERDICT_NAMES))
                 )
                 rows.append((paper, rendered.TableRow(label, tuple(rendered.Cell((number,)) for number in numbers))))
-        decided = sum(
-            comparison.verdict.name in ("within margin", "differs") and comparison.row["source"] != "data"
+        comparable = sum(
+            comparison.verdict.name != "not comparable" and comparison.row["source"] != "data"
             for comparison in self.comparisons
         )
         return rendered.Table(
             title="Reproduction",
-            caption=CAPTION.format(decided=decided, wrong=ERROR_RATE * decided),
+            caption=CAPTION.format(comparable=comparable, wrong=ERROR_RATE * comparable),
             label="tab:reproduction",
             stub="Table",
             groups=(rendered.ColumnGroup(tuple(map(rendered.TableColumn, ("numbers", *VERDICT_NAMES)))),),

@@ -57,8 +57,10 @@ class Style(NamedTuple):
 def style_condition(result: ConditionResult, is_repeated: bool) -> Style:
     """Return a style: black as planned, coloured if lower, hollow if not shown to be lower, a cross if not measured."""
     marker = "s" if is_repeated else "o"
-    if result.difference is None:
+    if result.condition == PLANNED:
         return Style(INK, True, "D")
+    if result.difference is None:
+        return Style(EQUAL_COLOUR, False, marker)
     match result.difference.outcome:
         case Outcome.SHOWN:
             return Style(LOWER_COLOUR, True, marker)
@@ -171,7 +173,10 @@ def _draw_score(axes: Axes, result: ConditionResult, y: float, style: Style) -> 
 
 def _note(profiles: Sequence[TemporalProfile]) -> str:
     level = profiles[0].level if profiles else 0.95
-    return f"Lines: {100 * level:g} % intervals. Each axis has its own range."
+    return (
+        f"Lines: {100 * level:g} % intervals. Colour: each comparison by itself; the verdicts above the panels are "
+        "corrected. Each axis has its own range."
+    )
 
 
 def _note_empty(profiles: Sequence[TemporalProfile]) -> list[str]:

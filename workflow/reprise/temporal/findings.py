@@ -12,7 +12,7 @@ from reprise.temporal.rules import CONDITIONS_BY_RULE, Outcome, Rule
 
 NO_VIDEO_USE = "no evidence of video use"
 TOO_FEW = "too few clips to tell"
-UNNATURAL_MOTION = "sensitive to unnatural motion; use of order not shown"
+LOWER_IF_SHUFFLED = "lower with shuffled frames only; use of order not shown"
 CLAIMS = {
     Rule.VIDEO: "uses the video",
     Rule.SINGLE_FRAMES: "better than its first, middle or last frame alone",
@@ -28,10 +28,10 @@ class ConditionDifference(NamedTuple):
     difference: PlannedDifference
 
 
-def is_only_shuffling(benchmark: BenchmarkProfile) -> bool:
+def is_lower_only_if_shuffled(benchmark: BenchmarkProfile) -> bool:
     """Return whether shuffled frames lower the score, and reversed ones are not shown to."""
-    reversed_result = benchmark.condition(REVERSED)
-    difference = reversed_result.difference if reversed_result else None
+    result = benchmark.condition(REVERSED)
+    difference = result.difference if result else None
     return (
         benchmark.outcome(Rule.SHUFFLING) == Outcome.SHOWN
         and difference is not None
@@ -43,13 +43,15 @@ def summarize_benchmark(benchmark: BenchmarkProfile) -> str:
     """Return the strongest claim about a benchmark in a few words."""
     if not benchmark.questions:
         return "not run"
-    if benchmark.clusters < MIN_CLUSTERS:
+    if benchmark.effective_clusters < MIN_CLUSTERS:
         return TOO_FEW
     shown = [rule for rule in CLAIMS if benchmark.outcome(rule) == Outcome.SHOWN]
     if Rule.ORDER in shown:
         return CLAIMS[Rule.ORDER]
+    if is_lower_only_if_shuffled(benchmark):
+        return LOWER_IF_SHUFFLED
     if shown:
-        return UNNATURAL_MOTION if is_only_shuffling(benchmark) else CLAIMS[shown[-1]]
+        return CLAIMS[shown[-1]]
     return {
         Outcome.NOT_SHOWN: NO_VIDEO_USE,
         Outcome.NOT_MEASURED: "use of the video not measured",
@@ -61,12 +63,17 @@ def describe_benchmark(benchmark: BenchmarkProfile) -> list[str]:
     """Return one sentence per claim, with the comparison that decides it."""
     if not benchmark.questions:
         return ["Not run."]
-    if benchmark.clusters < MIN_CLUSTERS:
-        return [f"Too few clips to tell: {benchmark.clusters} clusters; verdicts need {MIN_CLUSTERS}."]
+    if benchmark.condition(PLANNED) is None:
+        return [f"Not tested: {CONDITION_TITLES[PLANNED]} was not run."]
+    if benchmark.effective_clusters < MIN_CLUSTERS:
+        return [
+            f"Too few clips to tell: {benchmark.clusters} clusters, worth {benchmark.effective_clusters:.0f} of equal "
+            f"size; verdicts need {MIN_CLUSTERS}."
+        ]
     sentences = [_describe_rule(benchmark, rule) for rule in CLAIMS]
-    if is_only_shuffling(benchmark) and benchmark.outcome(Rule.ORDER) != Outcome.SHOWN:
+    if is_lower_only_if_shuffled(benchmark):
         shuffled, reverse = (format_difference(benchmark, condition) for condition in (SHUFFLED, REVERSED))
-        sentences[-1] = f"Sensitive to unnatural motion: {shuffled}. Use of order not shown: {reverse}."
+        sentences[-1] = f"Lower with shuffled frames: {shuffled}. Use of order not shown: {reverse}."
     return sentences
 
 
@@ -78,22 +85,18 @@ def _describe_rule(benchmark: BenchmarkProfile, rule: Rule) -> str:
         return f"Not tested: {claim}. Not run: {', '.join(missing)}."
     if outcome == Outcome.NOT_MEASURED:
         return f"Not measured: {claim}. {_describe_lost(benchmark, differences)}"
-    # The comparison with the largest p-value decides.
-    decisive = max(differences, key=lambda entry: (entry.difference.value <= 0, entry.difference.p or 0.0))
-    if outcome == Outcome.SHOWN and rule == Rule.ORDER:
-        decisive = min(_differences(benchmark, REORDERED), key=lambda entry: entry.difference.value)
-    if outcome == Outcome.TOO_FEW:
-        decisive = next(entry for entry in differences if entry.difference.outcome == Outcome.TOO_FEW)
-    evidence = format_difference(benchmark, decisive.condition)
-    match outcome:
-        case Outcome.SHOWN:
-            return f"{claim[:1].upper()}{claim[1:]}: {evidence}."
-        case Outcome.TOO_FEW:
-            return f"Too few clips to tell: {claim}. The interval is wide: {evidence}."
-        case _:
-            is_corrected = all(entry.difference.outcome == Outcome.SHOWN for entry in differences)
-            correction = " Holm's correction for several tests removes the evidence." if is_corrected else ""
-            return f"Not shown: {claim}; {evidence}.{correction}"
+    if outcome == Outcome.SHOWN:
+        decisive = REORDERED if rule == Rule.ORDER else CONDITIONS_BY_RULE[rule]
+        closest = min(_differences(benchmark, decisive), key=lambda entry: entry.difference.value)
+        return f"{claim[:1].upper()}{claim[1:]}: {format_difference(benchmark, closest.condition)}."
+    opening = "Too few clips to tell" if outcome == Outcome.TOO_FEW else "Not shown"
+    undecided = [entry for entry in differences if entry.difference.outcome == outcome]
+    if undecided:
+        weakest = min(undecided, key=lambda entry: entry.difference.value)
+        return f"{opening}: {claim}; {format_difference(benchmark, weakest.condition)}."
+    if rule != Rule.VIDEO and benchmark.outcome(Rule.VIDEO) == outcome:
+        return f"{opening}: {claim}. The lower scores under other conditions count only if the model uses the video."
+    return f"{opening}: {claim}. Holm's correction for several tests removes the evidence."
 
 
 def _describe_lost(benchmark: BenchmarkProfile, differences: Sequence[ConditionDifference]) -> str:

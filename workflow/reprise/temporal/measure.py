@@ -94,7 +94,11 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
     is_rating = scoring.max_score != 100
     question_best = scoring.max_score
     conditions = list(verdicts) if questions.height else []
-    answers = {name: ConditionAnswers(questions[name].to_numpy(), lost_share(verdicts[name])) for name in conditions}
+    shared_verdicts = keep_shared_requests({name: entry.verdicts for name, entry in verdicts.items()})
+    answers = {
+        name: ConditionAnswers(questions[name].to_numpy(), lost_share(shared_verdicts[name], questions.height))
+        for name in conditions
+    }
     samples = Samples(questions["task"].to_numpy(), questions["cluster"].to_numpy())
     comparisons = compare_conditions(answers, samples, level) if PLANNED in answers else {}
     reason = "left out by the suite's `temporal_ablations`" if questions.height else "no sample"
@@ -110,7 +114,8 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
         question_chance=first.chance if first else None,
         questions=questions.height,
         excluded=excluded,
-        clusters=samples.cluster_count,
+        clusters=len(np.unique(samples.clusters)),
+        effective_clusters=samples.effective_clusters,
         conditions=tuple(
             ConditionResult(
                 condition=name,
@@ -118,7 +123,7 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
                 question_score=estimate_score(questions, name, question_best, level),
                 headline_score=estimate_score(headline, name, scoring.max_score, level),
                 difference=describe_difference(comparisons.get(name), answers, name, question_best),
-                **answer_shares(verdicts[name].verdicts),
+                **answer_shares(shared_verdicts[name]),
             )
             for name in conditions
         ),
@@ -202,10 +207,20 @@ def describe_difference(
     )
 
 
-def lost_share(condition: ConditionVerdicts) -> float:
-    """Return the share of unparsed and failed answers."""
-    rows = condition.verdicts
-    return float((rows["unparsed"] | rows["failed"]).sum()) / rows.height if rows.height else 0.0
+def keep_shared_requests(verdicts: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """Return the verdicts on the requests that every condition has."""
+    shared = None
+    for rows in verdicts.values():
+        keys = rows.select("item_id", "role")
+        shared = keys if shared is None else shared.join(keys, on=["item_id", "role"], how="semi")
+    if shared is None:
+        return {}
+    return {name: rows.join(shared, on=["item_id", "role"], how="semi") for name, rows in verdicts.items()}
+
+
+def lost_share(verdicts: pl.DataFrame, question_count: int) -> float:
+    """Return the largest share of questions that unparsed and failed answers can affect."""
+    return min(1.0, float((verdicts["unparsed"] | verdicts["failed"]).sum()) / max(1, question_count))
 
 
 def answer_shares(verdicts: pl.DataFrame) -> dict[str, float | None]:

@@ -19,6 +19,7 @@ from reprise.temporal.rules import Outcome
 from reprise.temporal.tables import build_ranking_table, build_tables
 
 CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+MAX_OPTION_SHIFT = 10.0  # percentage points
 LEGEND = (
     ("planned", "as planned"),
     ("lower", "lower than as planned"),
@@ -107,7 +108,8 @@ def _notes(benchmark: BenchmarkProfile) -> Iterator[str]:
             f"{expected}; {ordered.mirrored} score lower than both."
         )
     if benchmark.frames == 2:
-        yield "Clips have two frames: shuffled equals reversed, and middle equals last."
+        yield "With two frames, shuffled equals reversed, and middle equals last."
+    yield from _note_threshold_shifts(benchmark)
     published = [
         f"{CONDITION_TITLES[score.condition]} {format_value(score.value, benchmark.decimals)} ({score.source})"
         for score in benchmark.published
@@ -122,10 +124,30 @@ def _notes(benchmark: BenchmarkProfile) -> Iterator[str]:
         yield f"Not run: {missing}."
 
 
+def _note_threshold_shifts(benchmark: BenchmarkProfile) -> Iterator[str]:
+    """Name the conditions whose share of the first option differs much, if a shifted threshold can change the score."""
+    planned = benchmark.condition(PLANNED)
+    if benchmark.question_title != "accuracy per question" or planned is None or planned.first_option_share is None:
+        return
+    shifts = [
+        f"{CONDITION_TITLES[result.condition]} {result.first_option_share:.0f} %"
+        for result in benchmark.conditions
+        if result.first_option_share is not None
+        and abs(result.first_option_share - planned.first_option_share) > MAX_OPTION_SHIFT
+    ]
+    if shifts:
+        yield (
+            f"The share of Yes or A is {planned.first_option_share:.0f} % as planned, but {', '.join(shifts)}. These "
+            "differences may come from a shifted threshold."
+        )
+
+
 def condition_kind(result: ConditionResult) -> str:
     """Return the key of a condition's mark in `LEGEND`."""
-    if result.difference is None:
+    if result.condition == PLANNED:
         return "planned"
+    if result.difference is None:
+        return "equal"
     return {Outcome.SHOWN: "lower", Outcome.NOT_MEASURED: "unmeasured"}.get(result.difference.outcome, "equal")
 
 

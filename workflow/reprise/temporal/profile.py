@@ -33,7 +33,7 @@ class ConditionResult(KeyPart):
     question_score: ScoreEstimate
     headline_score: ScoreEstimate
     first_option_share: float | None = None  # percent of Yes, or of A, among parsed answers; None for other answers
-    unparsed_share: float  # percent of the answers
+    unparsed_share: float  # percent of the requests
     failed_share: float
     difference: PlannedDifference | None = None  # None for the planned condition, and where that was not run
 
@@ -89,6 +89,7 @@ class BenchmarkProfile(ScoreDefinition):
     questions: int  # questions that were asked under every condition; all scores per question are over these
     excluded: int  # questions that were not asked under every condition
     clusters: int
+    effective_clusters: float  # number of clusters of equal weight that would be worth as much
     conditions: tuple[ConditionResult, ...]
     missing: dict[str, str] = Field({})  # condition -> reason why it was not run
     published: tuple[PublishedScore, ...] = ()

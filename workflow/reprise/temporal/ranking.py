@@ -16,33 +16,49 @@ class RankedModel(NamedTuple):
     loss: ScoreEstimate | None
 
 
-def order_loss(benchmark: BenchmarkProfile) -> ScoreEstimate | None:
-    """Return the smaller of the losses from shuffled and from reversed frames, in percent of the best score.
+def order_loss(benchmarks: Sequence[BenchmarkProfile]) -> ScoreEstimate | None:
+    """Return the smaller of the mean losses from shuffled and from reversed frames, in percent of the best score.
 
     The interval of the smaller of two quantities runs from the smaller of the lower ends to the smaller of the upper
     ends. None if a condition is missing or was not measured.
     """
-    results = [benchmark.condition(condition) for condition in (SHUFFLED, REVERSED)]
-    differences = [result.difference for result in results if result and result.difference]
-    if len(differences) < len(results) or any(entry.outcome == Outcome.NOT_MEASURED for entry in differences):
+    losses = [_mean_loss(benchmarks, condition) for condition in (SHUFFLED, REVERSED)]
+    present = [loss for loss in losses if loss is not None]
+    if len(present) < len(losses):
         return None
-    scale = 100 / benchmark.question_best
-    lows, highs = (
-        [end for end in ends if end is not None]
-        for ends in zip(*((entry.low, entry.high) for entry in differences), strict=True)
-    )
-    has_interval = len(lows) == len(highs) == len(differences)
+    lows, highs = [loss.low for loss in present], [loss.high for loss in present]
     return ScoreEstimate(
-        value=scale * min(entry.value for entry in differences),
-        low=scale * min(lows) if has_interval else None,
-        high=scale * min(highs) if has_interval else None,
+        value=min(loss.value for loss in present),
+        low=None if None in lows else min(low for low in lows if low is not None),
+        high=None if None in highs else min(high for high in highs if high is not None),
     )
+
+
+def _mean_loss(benchmarks: Sequence[BenchmarkProfile], condition: str) -> ScoreEstimate | None:
+    """Return the mean loss under one condition. Errors of different benchmarks are assumed to be independent."""
+    differences = []
+    for benchmark in benchmarks:
+        result = benchmark.condition(condition)
+        if result is None or result.difference is None or result.difference.outcome == Outcome.NOT_MEASURED:
+            return None
+        scale = 100 / benchmark.question_best
+        difference = result.difference
+        ends = [None if end is None else scale * end for end in (difference.low, difference.high)]
+        differences.append(ScoreEstimate(value=scale * difference.value, low=ends[0], high=ends[1]))
+    if not differences:
+        return None
+    value = sum(difference.value for difference in differences) / len(differences)
+    if any(difference.low is None or difference.high is None for difference in differences):
+        return ScoreEstimate(value=value)
+    below = sqrt(sum((entry.value - entry.low) ** 2 for entry in differences if entry.low is not None))
+    above = sqrt(sum((entry.high - entry.value) ** 2 for entry in differences if entry.high is not None))
+    return ScoreEstimate(value=value, low=value - below / len(differences), high=value + above / len(differences))
 
 
 def rank_on_benchmark(profiles: Sequence[TemporalProfile], name: str) -> list[RankedModel]:
     """Rank the models that have a benchmark by their loss on it, the largest first."""
     ranked = [
-        RankedModel(profile, order_loss(benchmark))
+        RankedModel(profile, order_loss([benchmark]))
         for profile in profiles
         if (benchmark := profile.benchmark(name)) and benchmark.questions
     ]
@@ -55,28 +71,19 @@ def common_benchmarks(profiles: Sequence[TemporalProfile]) -> list[str]:
 
     def has_loss(profile: TemporalProfile, name: str) -> bool:
         benchmark = profile.benchmark(name)
-        return benchmark is not None and benchmark.questions > 0 and order_loss(benchmark) is not None
+        return benchmark is not None and benchmark.questions > 0 and order_loss([benchmark]) is not None
 
     return [name for name in names if all(has_loss(profile, name) for profile in profiles)]
 
 
 def rank_overall(profiles: Sequence[TemporalProfile]) -> list[RankedModel]:
-    """Rank the models by their mean loss over the benchmarks that all of them have."""
+    """Rank the models by their loss, averaged over the benchmarks that all of them have."""
     names = common_benchmarks(profiles)
-    return sorted((RankedModel(profile, _mean_loss(profile, names)) for profile in profiles), key=_rank)
-
-
-def _mean_loss(profile: TemporalProfile, names: Sequence[str]) -> ScoreEstimate | None:
-    """Return the mean loss. Benchmarks share no clip, so the distances of its ends combine like independent errors."""
-    losses = [loss for name in names if (benchmark := profile.benchmark(name)) and (loss := order_loss(benchmark))]
-    if not losses:
-        return None
-    value = sum(loss.value for loss in losses) / len(losses)
-    if any(loss.low is None or loss.high is None for loss in losses):
-        return ScoreEstimate(value=value)
-    below = sqrt(sum((loss.value - loss.low) ** 2 for loss in losses if loss.low is not None)) / len(losses)
-    above = sqrt(sum((loss.high - loss.value) ** 2 for loss in losses if loss.high is not None)) / len(losses)
-    return ScoreEstimate(value=value, low=value - below, high=value + above)
+    ranked = []
+    for profile in profiles:
+        benchmarks = [benchmark for name in names if (benchmark := profile.benchmark(name))]
+        ranked.append(RankedModel(profile, order_loss(benchmarks)))
+    return sorted(ranked, key=_rank)
 
 
 def _rank(model: RankedModel) -> tuple[bool, float, str]:

@@ -6,7 +6,7 @@ benchmarks.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -20,9 +20,10 @@ from reprise.stats.paired import adjust_holm
 from reprise.temporal.conditions import PLANNED, REORDERED, REPEATED_FRAMES, SINGLE_FRAMES, WITHOUT_VIDEO
 
 MARGIN = 0.05
-"""A difference up to this share of the best score is small: its interval must exclude larger ones on one side."""
-MAX_EXTRA_LOST = 0.05
-"""largest share of unparsed and failed answers that a condition may have more than the planned one"""
+"""A gain up to this share of the best score is small. "Not shown" requires an interval that excludes larger gains."""
+LOST_LIMIT = 0.05
+"""A comparison is not measured if the shares of lost answers differ by as much."""
+ROUNDING = 1e-9
 
 
 class Rule(StrEnum):
@@ -58,7 +59,7 @@ class ConditionAnswers(NamedTuple):
     values: FloatArray
     """from 0 to 1; unparsed and failed answers count as 0"""
     lost_share: float
-    """share of unparsed and failed answers"""
+    """share of questions with an unparsed or failed answer"""
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,12 @@ class Samples:
     clusters: NDArray[np.str_]
 
     @property
-    def cluster_count(self) -> int:
-        return len(np.unique(self.clusters))
+    def effective_clusters(self) -> float:
+        """Return the number of clusters of equal weight that would be worth as much; 0 without samples."""
+        estimate = (
+            estimate_difference(np.zeros(len(self.tests)), self.clusters, self.tests) if len(self.tests) else None
+        )
+        return estimate.effective_clusters if estimate else 0.0
 
 
 @dataclass(frozen=True)
@@ -82,16 +87,13 @@ class Comparison:
     low: float | None = None
     high: float | None = None
     p: float | None = None
+    p_higher: float = 1.0
+    """p-value of the claim that the planned score is higher by more than additional lost answers can explain"""
 
     @property
     def is_tested(self) -> bool:
         """Return whether the comparison has a valid p-value."""
         return self.p is not None and self.outcome != Outcome.NOT_MEASURED
-
-    @property
-    def p_higher(self) -> float:
-        """Return the p-value of the claim that the planned score is higher; 1 if it is not."""
-        return self.p if self.p is not None and self.value is not None and self.value > 0 else 1.0
 
 
 @dataclass(frozen=True)
@@ -119,16 +121,20 @@ def _compare(planned: ConditionAnswers, other: ConditionAnswers, samples: Sample
     estimate = estimate_difference(planned.values - other.values, samples.clusters, samples.tests)
     if estimate is None:
         return Comparison(Outcome.TOO_FEW, float(np.mean(planned.values) - np.mean(other.values)))
-    if samples.cluster_count < MIN_CLUSTERS:
+    if estimate.effective_clusters < MIN_CLUSTERS:
         return Comparison(Outcome.TOO_FEW, estimate.value)
-    low, high = estimate.interval(level)
-    if other.lost_share > planned.lost_share + MAX_EXTRA_LOST:
+    low, high = np.clip(estimate.interval(level), -1.0, 1.0).tolist()
+    # Additional lost answers count as wrong, so a difference that they can explain is no evidence.
+    additional_lost = other.lost_share - planned.lost_share
+    gain = estimate.shifted(-max(0.0, additional_lost))
+    p_higher = gain.p if gain.value > 0 else 1.0
+    if abs(additional_lost) >= LOST_LIMIT - ROUNDING:
         outcome = Outcome.NOT_MEASURED
-    elif estimate.value > 0 and estimate.p < 1 - level:
+    elif p_higher < 1 - level:
         outcome = Outcome.SHOWN
     else:
-        outcome = Outcome.TOO_FEW if low < -MARGIN and high > MARGIN else Outcome.NOT_SHOWN
-    return Comparison(outcome, estimate.value, low, high, estimate.p)
+        outcome = Outcome.TOO_FEW if high > MARGIN else Outcome.NOT_SHOWN
+    return Comparison(outcome, estimate.value, low, high, estimate.p, p_higher)
 
 
 def apply_rules(
@@ -147,13 +153,26 @@ def apply_rules(
                 ps[index, rule] = max(member.p_higher for member in members)
     adjusted_ps = dict(zip(ps, adjust_holm(list(ps.values())), strict=True))
     return [
-        {
-            rule: RuleResult(
-                Outcome.NOT_SHOWN if outcome == Outcome.SHOWN and adjusted_ps[index, rule] >= 1 - level else outcome,
-                ps.get((index, rule)),
-                adjusted_ps.get((index, rule)),
-            )
-            for rule, outcome in rules.items()
-        }
-        for index, rules in enumerate(outcomes)
+        _withhold_without_video(
+            {
+                rule: RuleResult(
+                    Outcome.TOO_FEW if outcome == Outcome.SHOWN and adjusted_ps[index, rule] >= 1 - level else outcome,
+                    ps.get((index, rule)),
+                    adjusted_ps.get((index, rule)),
+                )
+                for rule, outcome in outcome_by_rule.items()
+            }
+        )
+        for index, outcome_by_rule in enumerate(outcomes)
     ]
+
+
+def _withhold_without_video(results: dict[Rule, RuleResult]) -> dict[Rule, RuleResult]:
+    """Withhold all stronger claims if the model is not shown to use the video: other frames may only distract it."""
+    video = results[Rule.VIDEO].outcome
+    if video not in (Outcome.NOT_SHOWN, Outcome.TOO_FEW):
+        return results
+    return {
+        rule: replace(result, outcome=video) if result.outcome == Outcome.SHOWN else result
+        for rule, result in results.items()
+    }

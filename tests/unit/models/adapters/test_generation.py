@@ -27,7 +27,8 @@ from tests.unit.requests import NO_FRAMES, clip_frames, make_request, model_spec
 
 QUESTION, MAX_TOKENS = "the red circle slides left. who spins?", 12
 REQUEST = make_request(QUESTION, "write", max_tokens=MAX_TOKENS)
-# Settings that change the most likely token; the token ids are arbitrary ids that the checkpoints generate.
+# Settings that change the most likely token. `choose_setting` replaces the empty lists by tokens that a checkpoint
+# generates; the token ids 5 and 7 are arbitrary.
 KEPT_SETTINGS: dict[str, Any] = {
     "repetition_penalty": 40.0, "no_repeat_ngram_size": 1, "min_new_tokens": 8, "min_length": 70, "suppress_tokens": [],
     "begin_suppress_tokens": [], "bad_words_ids": [[]], "sequence_bias": [[[7], 40.0]], "forced_eos_token_id": 5,
@@ -63,7 +64,7 @@ class PlainModel(NamedTuple):
 @pytest.fixture(scope="module")
 def llava(tmp_path_factory: pytest.TempPathFactory, video: Path) -> PlainModel:
     folder = tiny.llava(tmp_path_factory.mktemp("llava") / "m")
-    clip = replace(clip_frames(video, (3, 17, 30)), question_count=2)
+    clip = replace(clip_frames(video, (3, 17, 30)), question_count=2)  # The shared engine needs a second question.
     processor = AutoProcessor.from_pretrained(folder)
     frames = read_frames(video, clip.indices)
     inputs = dict(processor(text=[rendered(QUESTION)], videos=[frames], return_tensors="pt"))
@@ -99,7 +100,10 @@ def copy_with_settings(
 
 
 def choose_setting(name: str, plain: PlainModel) -> dict[str, Any]:
-    """Return a setting about tokens that this checkpoint generates; a minimum length also gets an earlier end token."""
+    """Return a setting by its name, about tokens that this checkpoint generates.
+
+    A minimum length comes with an end token that the checkpoint generates before it.
+    """
     first_tokens = plain.model.generate(**plain.inputs, max_new_tokens=3, do_sample=False)[0][-3:].tolist()
     token_settings = {"suppress_tokens": first_tokens[:1], "begin_suppress_tokens": first_tokens[:1], "bad_words_ids": [first_tokens[:2]], "eos_token_id": first_tokens[2]}  # fmt: skip
     end_token = {"eos_token_id": first_tokens[2]} if name.startswith("min") else {}
@@ -122,7 +126,7 @@ def test_settings_that_change_the_likeliest_token_apply_in_every_engine(
         settings = choose_setting(name, plain)
         expected = plain.generate(**settings)
         assert set(query_engines(plain, copy_with_settings(plain, tmp_path / f"{index}", settings))) == {expected}
-        assert index or expected != plain.generate(), "the setting changes the text"
+        assert index or expected != plain.generate(), "the setting changes the video model's text"
 
 
 @pytest.mark.parametrize("in_config", [False, True])

@@ -1,8 +1,8 @@
 """Connect a job to a resident model, which stays loaded in a separate process (`model_process.py`).
 
 The first job that needs a model starts the process; later jobs of the same Snakemake connect to it. Only one job at a
-time can use the process, because it must hold the lock of a file beside the process's socket. The process ends when its
-Snakemake ends, after a minute without a job, or when another model needs its GPUs.
+time can use the process, because a job must hold the lock of a file beside the process's socket. The process ends when
+its Snakemake ends, after a minute without a job, or when another model needs its GPUs.
 """
 
 import os
@@ -134,20 +134,20 @@ class ResidentServer:
     def __init__(self, owner: Owner, load_request: LoadRequest) -> None:
         self._owner, self._load_request = owner, load_request
         self._stack = ExitStack()
-        self._connection_copy: ResidentCopy | None = None
+        self._process: ResidentCopy | None = None
 
     def start(self) -> dict[str, Any]:
         """Start the server or connect to a running one; return the adapter's settings for its address and key."""
-        (self._connection_copy,) = self._stack.enter_context(resident_model(self._owner, self._load_request))
-        (settings,) = self._connection_copy.run_task(START_SERVER)
+        (self._process,) = self._stack.enter_context(resident_model(self._owner, self._load_request))
+        (settings,) = self._process.run_task(START_SERVER)
         os.environ[settings["key"]] = settings.pop("secret")
         return dict(settings)
 
     def check_running(self, *, is_connection_lost: bool) -> None:
         """Raise a MachineError if the server has ended."""
         try:
-            if self._connection_copy is not None:
-                list(self._connection_copy.run_task(CHECK_SERVER, is_connection_lost))
+            if self._process is not None:
+                list(self._process.run_task(CHECK_SERVER, is_connection_lost))
         except WorkerDiedError as error:
             raise MachineError(
                 f"the process that runs the server {error}. Answers so far are kept. Run the same command again."
@@ -261,10 +261,10 @@ def remove_socket(socket_path: Path) -> None:
 
 
 def end_idle_process(owner: Owner | None = None) -> bool:
-    """End the GPU process that has been idle for the longest time; return False if all are in use.
+    """End the GPU process that has been idle for the longest time; return False if none can be ended.
 
-    Processes of any other Snakemake than `owner` are not ended in their first seconds of idleness, because their next
-    job may be about to start.
+    A process of another Snakemake than `owner` is not ended in its first seconds of idleness, because its next job may
+    be about to start.
     """
     own_prefix = f"gpu-{owner.pid}-" if owner else None
     grace_start = time.time() - FOREIGN_IDLE_GRACE_S

@@ -10,7 +10,7 @@ from reprise.config.temporal import PLANNED
 from reprise.core.names import any_of_pattern
 from reprise.core.paths import ALL, ScoredRun, settings_name, temporal_file
 from reprise.core.settings import Key
-from reprise.media.ablations import MIDDLE, NONE
+from reprise.media.ablations import NONE
 from reprise.media.sampling import count_frames
 from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
@@ -20,7 +20,7 @@ from reprise.tables.published import PublishedTable, published_path
 from reprise.temporal.profile import TemporalProfileKey, TemporalProfilesKey
 
 # Number of frames of a published value -> the corresponding condition.
-ABLATION_BY_FRAMES = {0: NONE, 1: MIDDLE}
+ABLATION_BY_FRAMES = {0: NONE}
 
 
 class TemporalRules(RuleInputs):

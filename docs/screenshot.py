@@ -1,6 +1,9 @@
-"""Take the README's pictures of the demo's report and of its temporal profile.
+"""Take the README's pictures of the demo's report and of temporal profiles.
 
 Run `python docs/screenshot.py` after `make demo`. It needs Debian's `chromium`.
+
+The demo has too few clips for temporal profiles. Their picture comes from another suite: run
+`snakemake results/temporal/all.html --cores 2 --config suite=temporal`, then `python docs/screenshot.py --profiles`.
 
 Another page or folder: `python docs/screenshot.py --report results/report --page tables/velociti.html --out x.png`.
 """
@@ -19,7 +22,7 @@ from reprise.core.errors import UserError, run_command
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The first page, and the first item of the item browser.
 PICTURES = {"index.html": Path("docs/images/first-page.png"), "items.html": Path("docs/images/report.png")}
-PROFILE, PROFILE_PICTURE = Path("results/temporal/all.png"), Path("docs/images/temporal.png")
+PROFILES, PROFILES_PICTURE = Path("results/temporal/all.png"), Path("docs/images/temporal.png")
 WIDTH, HEIGHT = 1440, 900
 LARGEST = 200_000  # bytes of a committed picture
 COLOURS = (256, 128, 64, 32)
@@ -32,12 +35,14 @@ def main() -> None:
     parser.add_argument("--report", type=Path, default=Path("results/report"))
     parser.add_argument("--page")
     parser.add_argument("--out", type=Path, default=Path("page.png"))
+    parser.add_argument("--profiles", action="store_true", help="only copy the figure of temporal profiles")
     args = parser.parse_args()
+    if args.profiles:
+        shutil.copyfile(PROFILES, PROFILES_PICTURE)
+        return
     for page, out in ({args.page: args.out} if args.page else PICTURES).items():
         out.write_bytes(best_picture(args.report, page))
         print(f"{out}: {out.stat().st_size / 1000:.0f} kB")
-    if not args.page:
-        shutil.copyfile(PROFILE, PROFILE_PICTURE)
 
 
 def best_picture(report: Path, page: str) -> bytes:

@@ -14,8 +14,9 @@ from tests.cluster.slurm import Slurm, run_slurm, running_slurm, wait_until
 from tests.cluster.suite import MODEL_WITH_TWO_RUNS, Local, OnSlurm, cluster_suite
 from tests.faults.runs import Outcome, Run
 
-SHORT_FORM = ("fails", "cancelled")
-WHOLE_FORM = (*SHORT_FORM, "killed", "slow", "lost")
+# Models of the suite, each named after what happens to its job.
+SHORT_FORM_MODELS = ("fails", "cancelled")
+WHOLE_FORM_MODELS = (*SHORT_FORM_MODELS, "killed", "slow", "lost")
 LONGEST_S = 600
 # The partitions of the Slurm that `tests/cluster/slurm.py` starts. It has no accounting.
 PARTITIONS = """\
@@ -24,18 +25,19 @@ partitions:
   short: {max_runtime: 60, max_mem_mb: 8000, max_threads: 8}
 """
 FORM = os.environ.get("CLUSTER", "short")
-NAMES = SHORT_FORM if FORM == "short" else WHOLE_FORM
+FAULTY_MODELS = SHORT_FORM_MODELS if FORM == "short" else WHOLE_FORM_MODELS
 # The test of two users needs an environment that other users can read.
 collect_ignore = ["test_users.py"] if FORM == "short" else []
 
 
 @dataclass(frozen=True)
 class FinishedRuns:
-    """The projects and outcomes of the two runs."""
+    """The projects of the local run and of the run through Slurm, and what the latter returned."""
 
     local: Local
     cluster: OnSlurm
     outcome: Outcome
+    """outcome of the run through Slurm"""
     second: Outcome
     """outcome of another snakemake that started in the same folder during the run"""
     allocation: str
@@ -47,7 +49,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Local:
     """Return the suite after a local run without faults."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CUDA_VISIBLE_DEVICES", "0")  # The models declare a GPU but do not use it.
-        project = Local(cluster_suite(tmp_path_factory.mktemp("here") / "project", NAMES).root)
+        project = Local(cluster_suite(tmp_path_factory.mktemp("here") / "project", FAULTY_MODELS).root)
         project.finish()
     return project
 
@@ -60,8 +62,8 @@ def slurm() -> Iterator[Slurm]:
 
 @pytest.fixture(scope="session")
 def fresh(slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) -> OnSlurm:
-    """Return the suite with this Slurm as its site, which has not been run."""
-    project = OnSlurm(cluster_suite(tmp_path_factory.mktemp("cluster") / "project", NAMES).root)
+    """Return the suite before its first run, with a profile for this Slurm."""
+    project = OnSlurm(cluster_suite(tmp_path_factory.mktemp("cluster") / "project", FAULTY_MODELS).root)
     project.write("profiles/slurm/partitions.yaml", PARTITIONS)
     project.edit("profiles/slurm/config.yaml", "slurm-status-command: sacct", "slurm-status-command: squeue")
     return project
@@ -70,7 +72,7 @@ def fresh(slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) -> OnSlurm:
 @pytest.fixture(scope="session")
 def finished(local: Local, slurm: Slurm, fresh: OnSlurm) -> FinishedRuns:
     """Return the suite after a run through Slurm with faults."""
-    for name in NAMES:
+    for name in FAULTY_MODELS:
         fresh.trouble(name, "fail" if name == "fails" else "hang")
     run = fresh.start()
     wait_until(lambda: fresh.reached("cancelled").is_file() or not run.is_running(), "a job hangs", LONGEST_S)
@@ -84,14 +86,14 @@ def finished(local: Local, slurm: Slurm, fresh: OnSlurm) -> FinishedRuns:
 
 
 def end_hanging_jobs(run: Run, project: OnSlurm, slurm: Slurm) -> None:
-    """End each job that hangs in its own way, until the run has ended."""
+    """End the hanging jobs, each in the way that its model is named after, until the run has ended."""
     end_by_name: dict[str, Callable[[str, str, str], object]] = {
         "cancelled": lambda process, job, node: run_slurm("scancel", job),
         "killed": lambda process, job, node: os.kill(int(process), 9),
         "slow": lambda process, job, node: None,  # The time limit ends the job.
         "lost": lambda process, job, node: slurm.lose(node, job),
     }
-    waiting = {name: end_by_name[name] for name in NAMES if name in end_by_name}
+    waiting = {name: end_by_name[name] for name in FAULTY_MODELS if name in end_by_name}
     end = time.monotonic() + LONGEST_S
     while run.is_running() and time.monotonic() < end:
         for name in [name for name in waiting if project.reached(name).is_file()]:

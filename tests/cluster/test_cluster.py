@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import NAMES, FinishedRuns
+from tests.cluster.conftest import FAULTY_MODELS, FinishedRuns
 from tests.cluster.slurm import Slurm, SlurmUnavailableError, check_no_other_slurm, run_slurm
 from tests.cluster.suite import MODEL_WITH_TWO_RUNS, RULE, SUBMITTED, submissions
 from tests.workflow.conftest import copy_project
@@ -47,7 +47,7 @@ def test_a_second_workflow_in_the_folder_is_refused(finished: FinishedRuns) -> N
     assert "Directory cannot be locked" in finished.second.output
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FAULTY_MODELS)
 def test_no_request_is_sent_twice(finished: FinishedRuns, name: str) -> None:
     assert not (finished.cluster.root / "trouble" / name).exists(), "the fault has not happened"
     cluster_requests, local_requests = (
@@ -63,7 +63,7 @@ def test_jobs_use_the_right_partition_and_restart_with_more_memory_after_a_failu
     submitted, restarted = submissions(finished.outcome)
     assert submitted - Counter(submitted.keys()) == restarted
     # Slurm itself restarts a job after the loss of its node.
-    assert restarted.total() == len([name for name in NAMES if name != "lost"])
+    assert restarted.total() == len([name for name in FAULTY_MODELS if name != "lost"])
     job_descriptions = [
         run_slurm("scontrol", "show", "job", job)
         for job in dict.fromkeys(allocations("fails", finished.outcome.output))
@@ -77,7 +77,7 @@ def test_jobs_use_the_right_partition_and_restart_with_more_memory_after_a_failu
     short_jobs = ("sources", "clips", "clip_metadata", "_judge")
     assert {partition for partition, job in partition_by_job if job.endswith(short_jobs)} == {"short"}
     is_accelerated = any(partition == "accel" and job.endswith("_infer") for partition, job in partition_by_job)
-    assert is_accelerated == ("killed" in NAMES or "lost" in NAMES)
+    assert is_accelerated == ("killed" in FAULTY_MODELS or "lost" in FAULTY_MODELS)
     # Rules that take only seconds run locally.
     construction_rules = {
         "construction_sources",

@@ -19,7 +19,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 
 def adapt_to_cpu():
-    """Keep the authors' model with SigLIP on the CPU, and disable flash-attention of the other tower."""
+    """Keep the authors' model with SigLIP on the CPU, and disable flash-attention of InternViT, the tower of VILA 40B."""
     keep_on_cpu()
     modeling_intern_vit.has_flash_attn = False
     prepare = builder.prepare_config_for_eval
@@ -53,17 +53,20 @@ def make(folder, tower=siglip, words=(), **options):
 
 def ask(folder, frames, asked, conv_mode="vicuna_v1"):
     mm_utils.opencv_extract_frames = lambda *words: [Image.fromarray(one) for one in frames]
-    opened = run_vila.load_pretrained_model("./", "VILA1.5", None)
-    run_vila.load_pretrained_model = lambda *words: opened
-    options = {"model_path": "./", "model_base": None, "video_file": __file__, "num_video_frames": len(frames)}
+    loaded = run_vila.load_pretrained_model("./", "VILA1.5", None)
+    tokenizer, model, *_ = loaded
+    run_vila.load_pretrained_model = lambda *words: loaded  # Load the model once for all questions.
+    video = __file__  # Any existing file: the authors check that it exists, but the frames replace its content.
+    options = {"model_path": "./", "model_base": None, "video_file": video, "num_video_frames": len(frames)}
     options |= {"conv_mode": conv_mode, "temperature": 0, "top_p": None, "num_beams": 1, "max_new_tokens": 12}
 
     def say(question):
         with redirect_stdout(io.StringIO()) as said:
             run_vila.eval_model(Namespace(**options, query=question))
+        # The authors print the answer after the shape of the frames, `torch.Size([...])`.
         return said.getvalue().split("])\n")[-1]
 
-    return answer_questions(opened[1].llm, opened[0], asked, say)
+    return answer_questions(model.llm, tokenizer, asked, say)
 
 
 adapt_to_cpu()

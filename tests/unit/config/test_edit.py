@@ -46,7 +46,7 @@ def test_only_the_item_changes(before: str, item: Any, after: str, tmp_path: Pat
         "run:\n  - model: new\n    benchmarks:\n    - a\n  - b\n",  # the old item has several lines
     ],
 )
-def test_a_change_that_needs_several_lines_is_rejected(before: str, tmp_path: Path) -> None:
+def test_an_unsupported_change_is_rejected(before: str, tmp_path: Path) -> None:
     file = tmp_path / "suite.yaml"
     file.write_text(before)
     with pytest.raises(UserError) as error:

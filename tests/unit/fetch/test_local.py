@@ -20,7 +20,7 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest, glob_files
 from reprise.core.store import Store
-from reprise.fetch.archives import group_parts, open_zip, read_videos
+from reprise.fetch.archives import group_parts, locate_videos, open_zip
 from reprise.fetch.local import create_archive_fetcher, create_folder_fetcher
 from reprise.fetch.outcome import Fetcher, FetchError
 from reprise.fetch.release_files import ReleaseFiles, add_release_files, build_source_id
@@ -235,7 +235,7 @@ def test_pickles_of_every_protocol_are_read(protocol: int, tmp_path: Path) -> No
         path.write_bytes(pickle.dumps(expected, protocol))
         content = path.read_bytes()
         assert {
-            name: content[span.start : span.start + span.length] for name, span in read_videos(path).items()
+            name: content[span.start : span.start + span.length] for name, span in locate_videos(path).items()
         } == expected
 
 
@@ -281,7 +281,7 @@ def test_a_pickle_with_anything_but_names_and_bytes_is_rejected(tmp_path: Path) 
     for content, status in REJECTED_PICKLES:
         (tmp_path / "a.pkl").write_bytes(content)
         with pytest.raises(FetchError) as caught:
-            read_videos(tmp_path / "a.pkl")
+            locate_videos(tmp_path / "a.pkl")
         assert caught.value.status == status, content[:50]
 
 

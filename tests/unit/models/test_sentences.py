@@ -36,7 +36,7 @@ def test_a_text_is_embedded_once_for_each_checkpoint_and_length(
     for digest, other_checkpoint in (
         ("other", embedding_checkpoint),
         ("digest", embedding_checkpoint._replace(max_tokens=5)),
-        ("digest", None),
+        ("digest", None),  # without a checkpoint: all-MiniLM-L6-v2
     ):
         with pytest.raises(TypeError):
             embed(TEXTS[:1], digest, store, other_checkpoint)
@@ -61,7 +61,7 @@ REFERENCE_SIMILARITIES = (
     ("The red circle slides left quickly.", "The blue star jumps high.", 0.307816625),
     ("The red circle slides left quickly.", "", 0.178808838),
     ("The blue star jumps high.", "The blue star jumps high.", 1.0),
-    # 400 words: the model reads the first 256 word pieces
+    # 380 words: the model reads the first 256 word pieces
     ("The red circle slides left quickly.", "A person closes the door of the fridge with his left hand while looking at the bowl of fruit. " * 20, 0.123347580),
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ from reprise.core.lineage import Lineages
 from reprise.core.paths import RESULTS, Results
 from reprise.core.provenance import Provenance, record_provenance
 from reprise.core.schemas import CLIP_MANIFEST, METRICS, REQUESTS, RESPONSES, write_table
-from reprise.report.lineage import MAX_FILES, MAX_LIST_LENGTH, Detail, StageLineages
+from reprise.report.lineage import MAX_FILES, MAX_LIST_CHARACTERS, Detail, StageLineages
 
 from tests.unit.report.world import make_clip
 
@@ -71,7 +71,7 @@ def test_prompts_are_complete_and_long_lists_are_truncated(results: Results) -> 
         and details["prompt.user"] == PROMPT
         and set(details) == {"prompt.user", "items"}
     )
-    assert len(details["items"]) < MAX_LIST_LENGTH + 30 and details["items"].endswith("... (4000 characters)")
+    assert len(details["items"]) < MAX_LIST_CHARACTERS + 30 and details["items"].endswith("... (4000 characters)")
 
 
 def test_digests_of_released_files_and_statuses_of_clips(results: Results) -> None:

@@ -1,4 +1,4 @@
-"""Intervals of effective rows, by hand and as the exact binomial interval of clusters of one row; and measures."""
+"""Test intervals against hand computations and, with one row per cluster, exact binomial ones; and test measures."""
 
 import random
 from collections.abc import Sequence
@@ -22,24 +22,24 @@ def interval_of(ratios: Sequence[tuple[ArrayLike, ArrayLike]], clusters: ArrayLi
 
 
 def rows_of(clusters: Sequence[str], sign: str) -> tuple[NDArray[np.float64], list[int]]:
-    """Which rows have the sign, and the clusters of all rows."""
-    names = [index for index, cluster in enumerate(clusters) for _ in cluster]
-    return np.array([float(row == sign) for row in "".join(clusters)]), names
+    """Return 1 for each row with the sign and 0 for others, and the cluster of each row."""
+    cluster_of_row = [index for index, cluster in enumerate(clusters) for _ in cluster]
+    return np.array([float(row == sign) for row in "".join(clusters)]), cluster_of_row
 
 
 def share(*clusters: str) -> BoundedMean:
     """The share of 1 in clusters that are written as `1101`."""
-    right, names = rows_of(clusters, "1")
-    found = clustered_estimate([(right, np.ones(len(names)))], names, take_first)
+    right, cluster_of_row = rows_of(clusters, "1")
+    found = clustered_estimate([(right, np.ones(len(right)))], cluster_of_row, take_first)
     assert isinstance(found, BoundedMean)
     return found
 
 
-def apart(*clusters: str) -> Difference:
+def difference(*clusters: str) -> Difference:
     """The share of + minus the share of - in clusters that are written as `+-0`."""
-    (ahead, names), (behind, _) = rows_of(clusters, "+"), rows_of(clusters, "-")
-    ones = np.ones(len(names))
-    found = clustered_estimate([(ahead, ones), (behind, ones)], names, subtract_second)
+    (ahead, cluster_of_row), (behind, _) = rows_of(clusters, "+"), rows_of(clusters, "-")
+    ones = np.ones(len(ahead))
+    found = clustered_estimate([(ahead, ones), (behind, ones)], cluster_of_row, subtract_second)
     assert isinstance(found, Difference)
     return found
 
@@ -61,10 +61,11 @@ def test_only_clusters_count_if_all_rows_are_right() -> None:
 
 
 def test_the_design_effect_by_hand() -> None:
-    # With two wrong rows more, 6 of 10 are right. Clusters have 2, 2, 1, 1, 0 where 1.2 each are expected:
-    # 0.64 + 0.64 + 0.04 + 0.04 + 1.44 = 2.8, against 10 x 0.6 x 0.4 = 2.4 of rows on their own.
+    # With one more cluster of two wrong rows, 6 of 10 rows are right. Clusters have 2, 2, 1, 1, 0 right rows, and 1.2
+    # are expected in each: 0.64 + 0.64 + 0.04 + 0.04 + 1.44 = 2.8, against 10 x 0.6 x 0.4 = 2.4 for independent rows.
     assert share("11", "11", "10", "01").independent_rows() == pytest.approx(8 / (2.8 / 2.4))
-    # For the other bound with two right rows more, 8 of 10: 2 x 0.16 + 2 x 0.36 + 0.16 = 1.2, against 1.6.
+    # For the upper bound, with one more cluster of two right rows, 8 of 10 are right, and 1.6 are expected in each
+    # cluster: 2 x 0.16 + 2 x 0.36 + 0.16 = 1.2, against 1.6. The number stays 8, because 1.2 is less.
     assert share("11", "11", "10", "01").complement().independent_rows() == pytest.approx(8)
     # Weights 3/4 and 1/4: one more cluster of (27 + 1) / 64 / (10 / 16) = 0.7, all wrong. Of 1.7, 0.75 is right.
     value = 0.75 / 1.7
@@ -81,20 +82,23 @@ def test_few_clusters_widen_by_students_t() -> None:
 
 def test_differences_by_hand() -> None:
     # 10 of 40 speak for the first: 0.1269 to 0.4120 by the exact interval; none for the second: up to 0.0881.
-    low, high = apart(*"+" * 10, *"0" * 30).interval(LEVEL)
+    low, high = difference(*"+" * 10, *"0" * 30).interval(LEVEL)
     assert low == pytest.approx(0.25 - np.hypot(0.25 - 0.1269, 0.0881), abs=1e-4)
     assert high == pytest.approx(0.4120, abs=1e-4)
     most = 1 - 0.025 ** (1 / 40)
-    assert apart(*"0" * 40).interval(LEVEL) == pytest.approx((-most, most)), "what always agrees may still differ"
+    assert difference(*"0" * 40).interval(LEVEL) == pytest.approx((-most, most)), (
+        "no observed difference does not prove that there is none"
+    )
     clusters = ["++-0", "+00", "-0", "0000", "+-"] * 4
-    low, high = apart(*clusters).interval(LEVEL)
-    swapped = apart(*("".join({"+": "-", "-": "+"}.get(row, row) for row in one) for one in clusters))
+    low, high = difference(*clusters).interval(LEVEL)
+    swapped = difference(*("".join({"+": "-", "-": "+"}.get(row, row) for row in one) for one in clusters))
     assert swapped.interval(LEVEL) == pytest.approx((-high, -low), abs=1e-9)
 
 
 def test_intervals_of_exclusive_shares_are_wider() -> None:
-    # Of independent rows, a + here is one - less there: MOVER adds this by the correlation, -1/3 of halves.
-    found = apart(*"+" * 25, *"-" * 25, *"0" * 50)
+    # A + row cannot be a - row too, so the shares are negatively correlated: by -1/3 for two shares of 1/4. MOVER adds
+    # this correlation.
+    found = difference(*"+" * 25, *"-" * 25, *"0" * 50)
     one, other = found.first.interval(LEVEL), found.second.interval(LEVEL)
     below, above = 0.25 - one.low, other.high - 0.25
     expected = np.sqrt(below**2 + above**2 + 2 / 3 * below * above)
@@ -112,8 +116,8 @@ def test_the_order_of_the_rows_does_not_change_one_bit() -> None:
     rows, videos = np.random.default_rng(0).integers(0, 2, (2, 3000)) * 1.0, np.arange(3000) % 170
 
     def intervals(order: NDArray[np.int64]) -> list[Interval]:
-        above, below = rows[:, order]
-        ratios = [(above * below, below), (above, np.ones_like(above))]
+        first, second = rows[:, order]
+        ratios = [(first * second, second), (first, np.ones_like(first))]
         return [interval_of(ratios, videos[order], function) for function in (take_first, subtract_second, average)]
 
     assert intervals(np.random.default_rng(1).permutation(3000)) == intervals(np.arange(3000))
@@ -155,7 +159,8 @@ def share_of(frame: pl.DataFrame, level: float = LEVEL, scale: float = 100) -> M
 @pytest.mark.parametrize(("least", "most", "scale"), [(0, 1, 100), (0, 3, 1), (-1, 1, 100)])
 def test_the_interval_is_on_the_scale_of_the_values(least: float, most: float, scale: float) -> None:
     frame = made_rows(2)
-    values = least + (most - least) * pl.Series([random.Random(3).randrange(4) / 3 for _ in range(frame.height)])
+    draw = random.Random(3)
+    values = least + (most - least) * pl.Series([draw.randrange(4) / 3 for _ in range(frame.height)])
     found = compute_measure(
         "m", "all", frame, [(values, unit_weights(frame))], LEVEL, scale=scale, limits=(least, most)
     )
@@ -173,8 +178,10 @@ def test_a_value_is_above_chance_exactly_if_its_one_sided_bound_is(seed: int, vi
     frame = made_rows(seed, videos=videos)
     bound, low = share_of(frame, 1 - 2 * ALPHA).low, share_of(frame).low
     assert bound is not None and low is not None
-    assert share_of(frame, 0.99).p_above(0.5) == share_of(frame, 0.8).p_above(0.5), "whatever the level of intervals"
-    assert share_of(frame).p_above(low / 100) < ALPHA, "an interval above chance has a star"  # type: ignore[operator]
+    assert share_of(frame, 0.99).p_above(0.5) == share_of(frame, 0.8).p_above(0.5), (
+        "the test does not depend on the level of intervals"
+    )
+    assert share_of(frame).p_above(low / 100) < ALPHA, "the test marks a number whose interval is above chance"  # type: ignore[operator]
     assert share_of(frame).p_above(bound / 100 + 1e-6) > ALPHA > share_of(frame).p_above(bound / 100 - 1e-6)  # type: ignore[operator]
 
 
@@ -186,9 +193,9 @@ def test_counts_and_values() -> None:
     assert (found.requested, found.scored, found.failed, found.unparsed) == (4, 2, 1, 1), (
         "what failed is not unparsed too"
     )
-    bias = [(frame["right"], unit_weights(frame)), (~frame["right"], unit_weights(frame))]
-    apart = compute_measure("bias", "overall", frame, bias, LEVEL, subtract_second)
-    assert (apart.value, apart.p_above(0.5)) == (100 * (0.75 - 0.25), None), "a difference has no chance"
+    ratios = [(frame["right"], unit_weights(frame)), (~frame["right"], unit_weights(frame))]
+    bias = compute_measure("bias", "overall", frame, ratios, LEVEL, subtract_second)
+    assert (bias.value, bias.p_above(0.5)) == (100 * (0.75 - 0.25), None), "a difference has no chance level"
 
 
 @pytest.mark.parametrize("height", [0, 3])

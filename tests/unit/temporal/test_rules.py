@@ -59,6 +59,7 @@ def samples(clips: int) -> Samples:
         (0.8, 0.8, 200, 0.0, Outcome.NOT_SHOWN),
         (0.5, 0.8, 200, 0.0, Outcome.NOT_SHOWN),  # the planned score is lower
         (0.9, 0.1, 39, 0.0, Outcome.TOO_FEW),
+        (0.9, 0.1, 40, 0.0, Outcome.SHOWN),
         (0.8, 0.5, 200, 0.05, Outcome.NOT_MEASURED),
         (0.8, 0.5, 200, 0.049, Outcome.SHOWN),
         (0.8, 0.76, 2000, 0.0, Outcome.SHOWN),

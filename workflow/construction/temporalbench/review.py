@@ -22,7 +22,9 @@ from construction.temporalbench.making import CENTRAL, EVENTS, WORDS, kept_word_
 FITS, DOES_NOT_FIT, CANNOT_TELL = "fits", "does not fit", "cannot be told"
 OPTION_VERDICTS = (FITS, DOES_NOT_FIT, CANNOT_TELL)  # The order is fixed, so it does not reveal which option is true.
 CAPTION_TASK = "caption/"  # the prefix of tasks that ask annotators to describe a clip
-OTHER_NEGATIVES = 2  # An option set has N1(C), this number of other negatives of C, and as many negatives of N1(C).
+# In Table 4, C is a clip's caption and N1(C) the negative of C whose own negatives are options too. An option set has
+# C, N1(C), this number of other negatives of C, and as many negatives of N1(C).
+OTHER_NEGATIVES = 2
 # The last line is the authors' wording; the text before the captions is Reprise's.
 QUESTION_TEMPLATE = (
     "Which caption best describes this video?\nA. {}\nB. {}\n"
@@ -33,7 +35,7 @@ CAPTION_PROMPT = "Here are three captions of other videos.\n1. {}\n2. {}\n3. {}\
 Entry = dict[str, Any]
 
 
-def option_name(clip: str, text: str) -> str:
+def option_task_id(clip: str, text: str) -> str:
     """Return the task id of an option, which does not reveal whether the option is true."""
     return f"{clip}/{rank(0, text)[:10]}"
 
@@ -42,16 +44,15 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
     """Return the negatives with the verdicts on them and on their captions, and the open tasks."""
     by_clip = group_by_key(kept_rows(tables["samples"]).iter_rows(named=True), lambda row: row["clip"])
     tasks = [  # The options of a clip are adjacent, in random order.
-        Task(option_name(clip, text), OPTION_VERDICTS, {"video": clip, "option": text})
+        Task(option_task_id(clip, text), OPTION_VERDICTS, {"video": clip, "option": text})
         for clip, clip_rows in by_clip.items()
         for text in sorted(
             {clip_rows[0]["caption"], *(row["negative"] for row in clip_rows)},
             key=lambda text: rank(settings.seed, clip, text),
         )
     ]
-    caption_task_ids = {
-        f"{CAPTION_TASK}{clip}" for clip in tables["pool"]["clip"]
-    }  # Verdicts on these tasks are no problem.
+    # Verdicts on captioning tasks are left out, because `count_votes` would report their tasks as unknown.
+    caption_task_ids = {f"{CAPTION_TASK}{clip}" for clip in tables["pool"]["clip"]}
     votes = count_votes(
         tasks, [verdict for verdict in read_verdicts(verdicts) if verdict.task_id not in caption_task_ids]
     )
@@ -63,16 +64,16 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
     for row in tables["samples"].iter_rows(named=True):
         outcome: Row = {"votes": 0, "in_favour": 0}
         if not row["filter"]:
-            caption = caption_decisions[option_name(row["clip"], row["caption"])]
-            outcome = {**negative_decisions[option_name(row["clip"], row["negative"])]}
+            caption = caption_decisions[option_task_id(row["clip"], row["caption"])]
+            outcome = {**negative_decisions[option_task_id(row["clip"], row["negative"])]}
             if caption["filter"]:
                 outcome |= {"filter": f"caption_{caption['filter']}", "why": f"its caption: {caption['why']}"}
         rows.append(row | outcome)
     # Clips with no caption or several need exactly one, which annotators add to an annotation file.
-    clips_without_caption = tables["pool"].filter(pl.col("filter").is_in(["no_caption", "two_captions"]))
+    clips_to_describe = tables["pool"].filter(pl.col("filter").is_in(["no_caption", "two_captions"]))
     caption_tasks = [
         Task(f"{CAPTION_TASK}{clip}", ("described",), {"video": clip, "option": caption})
-        for clip, caption in clips_without_caption.select("clip", "caption").iter_rows()
+        for clip, caption in clips_to_describe.select("clip", "caption").iter_rows()
     ]
     open_tasks = task_rows([*tasks, *caption_tasks], votes, settings.review.votes)
     return ReviewResult(
@@ -84,19 +85,19 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
 
 
 def with_option_sets(rows: Sequence[Row]) -> list[Row]:
-    """Choose N1(C) of each clip; drop the negatives of negatives outside the clip's option set."""
+    """Choose N1(C) of each clip; drop the negatives of its other negatives, which no option set needs."""
     drop_by_sample: dict[str, Row] = {}
     for clip_rows in group_by_key(rows, lambda row: row["clip"]).values():
         central_rows = [row for row in clip_rows if row["level"] == CENTRAL and not row["filter"]]
-        originals = {row["of"] for row in clip_rows if row["level"] == CENTRAL}
+        texts_with_negatives = {row["of"] for row in clip_rows if row["level"] == CENTRAL}
         word_negatives = sorted(
             (row for row in clip_rows if row["level"] == WORDS), key=lambda row: str(row["sample_id"])
         )
-        # For each negative that has negatives, in the order of the tries: the reason why it cannot be N1(C), if any.
+        # For each negative that has negatives of its own: why it cannot be N1(C), or "". The first usable is chosen.
         reasons = {
             row["negative"]: _option_set_problem(row["negative"], clip_rows, central_rows)
             for row in word_negatives
-            if row["negative"] in originals
+            if row["negative"] in texts_with_negatives
         }
         chosen_negative = next((negative for negative, reason in reasons.items() if not reason), None)
         for row in central_rows:
@@ -114,6 +115,7 @@ def _option_set_problem(candidate: str, clip_rows: Sequence[Row], central_rows: 
     word_negatives = [row["negative"] for row in kept_word_negatives(clip_rows)]
     count = sum(row["of"] == candidate for row in central_rows)
     if candidate not in word_negatives:
+        # A repeated or unusable line with the same text was dropped too, but is not the reason.
         reasons = [
             row["filter"] for row in clip_rows if row["negative"] == candidate and row["filter"] not in NEGATIVE_FILTERS
         ]
@@ -128,15 +130,15 @@ def option_sets(rows: Sequence[Row]) -> Iterator[tuple[Row, list[str]]]:
     for clip_rows in group_by_key((row for row in rows if not row["filter"]), lambda row: row["clip"]).values():
         central_rows = [row for row in clip_rows if row["level"] == CENTRAL]
         if central_rows:
-            first_negative = central_rows[0]["of"]
+            chosen_negative = central_rows[0]["of"]
             other_negatives = [
-                row["negative"] for row in kept_word_negatives(clip_rows) if row["negative"] != first_negative
+                row["negative"] for row in kept_word_negatives(clip_rows) if row["negative"] != chosen_negative
             ][:OTHER_NEGATIVES]
             yield (
                 central_rows[0],
                 [
                     central_rows[0]["caption"],
-                    first_negative,
+                    chosen_negative,
                     *other_negatives,
                     *(row["negative"] for row in central_rows),
                 ],
@@ -175,6 +177,7 @@ def long_videos(reviewed: pl.DataFrame, settings: TemporalBenchSettings) -> list
         if len(clip_parts) < 2:
             continue
         captions = [part[0]["caption"] for part in clip_parts]
+        # sample id -> index of the clip in the long video, and a negative of this clip's caption
         negative_by_sample = {
             row["sample_id"]: (index, row["negative"]) for index, part in enumerate(clip_parts) for row in part
         }
@@ -300,11 +303,12 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
     by_writer = [statistic_row("writer models", "all", 3, len(writers), note)]
     caption_negatives = tables["samples"].filter(pl.col("level") != CENTRAL)
     tables_by_stage = {"as written": caption_negatives, "in review": kept_rows(caption_negatives), "released": released}
-    for stage_name, table in tables_by_stage.items() if len(writers) > 1 else ():
-        counts = Counter(table["writer"])
-        by_writer += [
-            statistic_row(f"negatives of captions {stage_name}", writer, None, counts[writer]) for writer in writers
-        ]
+    if len(writers) > 1:
+        for stage_name, table in tables_by_stage.items():
+            counts = Counter(table["writer"])
+            by_writer += [
+                statistic_row(f"negatives of captions {stage_name}", writer, None, counts[writer]) for writer in writers
+            ]
     return [
         statistic_row("source data sets", "all", 7, videos["dataset"].n_unique()),
         *_table1(videos),
@@ -356,21 +360,22 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
 
 
 def _table1(videos: pl.DataFrame) -> list[Row]:
-    rows, means = [], dict[str, list[float | None]](zip(MEAN_WORDS, ([], []), strict=True))
-    for name, (clips, *papers) in TABLE1.items():
+    rows = []
+    means: dict[str, list[float | None]] = {measure: [] for measure in MEAN_WORDS}
+    for name, (clips, *paper_means) in TABLE1.items():
         dataset_videos = videos.filter(dataset=name)
         rows.append(statistic_row("videos (Table 1)", name, clips, dataset_videos.height))
-        for (measure, group_means), paper, column in zip(
-            means.items(), papers, ("description", "caption"), strict=True
+        for (measure, dataset_means), paper_mean, column in zip(
+            means.items(), paper_means, ("description", "caption"), strict=True
         ):
-            group_means.append(_mean(len(text.split()) for text in dataset_videos[column]))
-            rows.append(statistic_row(measure, name, paper, group_means[-1]))
+            dataset_means.append(_mean(len(text.split()) for text in dataset_videos[column]))
+            rows.append(statistic_row(measure, name, paper_mean, dataset_means[-1]))
     rows.append(statistic_row("videos (Table 1)", "all", PAPER_VIDEO_COUNT, videos.height))
     return [
         *rows,
         *(
-            statistic_row(measure, "all", MEAN_WORDS[measure], _mean(group_means), MEAN_NOTE)
-            for measure, group_means in means.items()
+            statistic_row(measure, "all", MEAN_WORDS[measure], _mean(dataset_means), MEAN_NOTE)
+            for measure, dataset_means in means.items()
         ),
     ]
 

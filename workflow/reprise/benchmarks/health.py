@@ -70,13 +70,13 @@ def compute_health_metrics(
     nonempty_answers = successful_answers.filter(pl.col("text").str.strip_chars() != "")
     yield _share_row(FAILED, group, answers["failed"])
     # Models refuse a prompt beyond the context; CLIP-like models truncate the caption instead.
-    is_truncated = (pl.col("request_type") == "similarity") & (pl.col("tokens_in") >= TEXT_ENCODER_TOKENS)
+    is_caption_truncated = (pl.col("request_type") == "similarity") & (pl.col("tokens_in") >= TEXT_ENCODER_TOKENS)
     yield _share_row(
         CONTEXT_EXCEEDED,
         group,
-        answers.select((pl.col("error") == BEYOND_CONTEXT) | is_truncated.fill_null(False)).to_series(),
+        answers.select((pl.col("error") == BEYOND_CONTEXT) | is_caption_truncated.fill_null(False)).to_series(),
     )
-    # A limit of one token truncates nothing. An answer with more tokens than the limit is not truncated by it.
+    # A limit of one token truncates nothing. A longer answer had another limit, that of its model's settings.
     is_thinking = pl.col("error") == STILL_THINKING
     token_limited_answers = answers.filter(is_thinking | ((pl.col("tokens_out") > 0) & (pl.col("max_tokens") > 1)))
     yield _share_row(
@@ -130,16 +130,17 @@ def _join_answers(
 ) -> pl.DataFrame:
     """Join each response with its request and with the answer extracted from it.
 
-    With verdicts, drop replies without a verdict: a judge replies for both extractors, and `verdicts` are of one.
+    With verdicts, drop replies without a verdict: `verdicts` are those of one extractor, and a judge also replies to
+    the requests of the other one.
     """
     request_columns = requests.select("request_id", "request_type", "options", "expected", "max_tokens")
     joined = responses.join(request_columns, on="request_id", how="left", maintain_order="left")
-    did_fail = pl.col("error").is_in(list(FAILURE_REASONS))
+    did_request_fail = pl.col("error").is_in(list(FAILURE_REASONS))
     if verdicts is None:
-        return joined.with_columns(failed=did_fail)
-    verdict_columns = verdicts.select("request_id", "value", "score", "unparsed", is_failed="failed")
+        return joined.with_columns(failed=did_request_fail)
+    verdict_columns = verdicts.select("request_id", "value", "score", "unparsed", is_verdict_failed="failed")
     rows = joined.join(verdict_columns, on="request_id", how="inner", maintain_order="left")
-    rows = rows.with_columns(failed=did_fail if group == REPLIES else pl.col("is_failed"))
+    rows = rows.with_columns(failed=did_request_fail if group == REPLIES else pl.col("is_verdict_failed"))
     return rows.with_columns(is_unparsed=pl.col("unparsed") & ~pl.col("failed"))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from reprise.core.files import canonical_json, text_digest, value_digest
 
 MAX_TEXT_LENGTH = 1000
-MAX_LENGTH = 9000
+MAX_LINE_LENGTH = 9000
 NAME, DIGEST = "name", "sha256"
 
 
@@ -19,7 +19,7 @@ def format_settings_line(name: str, content: Mapping[str, Any]) -> str:
     """
     shortened = {key: _without_long_texts(value) for key, value in content.items()}
     for key in sorted(shortened, key=lambda key: -len(canonical_json(shortened[key]))):
-        if len(canonical_json(shortened)) <= MAX_LENGTH:
+        if len(canonical_json(shortened)) <= MAX_LINE_LENGTH:
             break
         shortened[key] = f"sha256:{value_digest(content[key])[:16]}"
     digest_field = {} if shortened == content else {DIGEST: value_digest(content)}
@@ -35,7 +35,7 @@ def _without_long_texts(value: Any) -> Any:
 
 
 def parse_settings_line(text: str) -> dict[str, Any]:
-    """Return the settings in a line of `settings_text`, without their name."""
+    """Return the settings in a line of `format_settings_line`, without their name."""
     return {key: value for key, value in json.loads(text).items() if key != NAME}
 
 

@@ -27,9 +27,8 @@ from reprise.fetch.outcome import FetchError
 PART_NAME = re.compile(r"(?P<name>.+(?:\.zip\.|[._-]part[._-]?))(?P<number>[0-9]+|[a-z]{2})")
 # Exceptions of the standard library for a damaged or encrypted zip, or an unsupported compression.
 ZIP_ERRORS = (
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
-    *(EOFError, RuntimeError, ValueError, OverflowError),
-)
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, RuntimeError, ValueError, OverflowError,
+)  # fmt: skip
 # zipfile reads the whole list of members (the central directory), which is at the end of a zip.
 MAX_DIRECTORY_BYTES = 1 << 26
 
@@ -132,7 +131,7 @@ class Span(NamedTuple):
     length: int
 
 
-def read_videos(path: Path) -> dict[str, Span]:
+def locate_videos(path: Path) -> dict[str, Span]:
     """Return the position of each video in a pickle.
 
     Raises:
@@ -156,7 +155,7 @@ def read_videos(path: Path) -> dict[str, Span]:
 
 
 class _LazyFile(mmap):
-    """A file that returns reads longer than a name as views instead of copies."""
+    """A file whose reads of more than MAX_NAME_BYTES return views instead of copies."""
 
     def read(self, count: int | None = None) -> Any:
         start = self.tell()
@@ -169,6 +168,7 @@ class _LazyFile(mmap):
 def _dict_entries(pickle_file: _LazyFile, file_name: str) -> list[str | Span]:
     """Return the keys and values of the dict that a pickle describes, in turn."""
     dict_count, entries = 0, list[str | Span]()
+    # Each memo has the last entry at that time, or is empty for the dict, which comes before all entries.
     memo: dict[int, list[str | Span]] = {}
     for instruction_count, (opcode, raw_argument, _) in enumerate(pickletools.genops(pickle_file)):  # type: ignore[arg-type]
         if instruction_count == MAX_INSTRUCTIONS:

@@ -11,7 +11,7 @@ from reprise.core.errors import UserError
 from reprise.core.files import value_digest
 from reprise.core.plain import sanitize_line, summarize_list
 from reprise.core.store import Store
-from reprise.fetch.archives import ZIP_ERRORS, ArchiveFile, group_parts, open_zip, read_videos
+from reprise.fetch.archives import ZIP_ERRORS, ArchiveFile, group_parts, locate_videos, open_zip
 from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError, fill_safe_name, require_existing_file
 from reprise.fetch.retry import size_error
 from reprise.fetch.settings import Archive, Folder
@@ -154,7 +154,7 @@ class Members:
                 raise UserError(f"{path}: not a complete zip ({error}). {advice}") from error
         try:
             return [
-                Member(archive, name, span.length, span.start) for name, span in read_videos(archive.parts[0]).items()
+                Member(archive, name, span.length, span.start) for name, span in locate_videos(archive.parts[0]).items()
             ]
         except FetchError as error:
             self._failures.append(error)

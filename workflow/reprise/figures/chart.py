@@ -41,9 +41,10 @@ class LineSeries:
 
 @dataclass(frozen=True)
 class ChartRow:
-    """A row of a part, with the column and number of each of its cells."""
+    """A table row in one of the figure's parts, with the column and number of each of its cells."""
 
     label: str
+    """label of `row`, with a suffix if several rows of the figure have the same"""
     section: Section
     row: Row
     cells: tuple[tuple[Column, TableNumber], ...]
@@ -60,7 +61,7 @@ class ChartRow:
 
 
 def build_chart_rows(builders: Sequence[TableBuilder]) -> list[ChartRow]:
-    """Return the rows of all parts; rows with equal labels get a suffix."""
+    """Return the rows of all parts of a figure, one builder per part; rows with equal labels get a suffix."""
     chart_rows = []
     for builder in builders:
         rows = [(section, row) for section in builder.spec.sections for row in section.resolve()]
@@ -122,7 +123,7 @@ def build_bar_panel(chart_rows: Sequence[ChartRow], along: str) -> Panel:
     """
     numbers_by_row: dict[str, dict[str, TableNumber]] = {}
     for chart_row in chart_rows:
-        # Parts with the same rows add columns to one row; only rows with a common column need distinct labels.
+        # Rows of several parts that have the same label but no column in common are joined to one row.
         label = chart_row.row.label if _has_disjoint_columns(chart_row, chart_rows) else chart_row.label
         row_numbers = {
             name: number for name, number in _iter_named_numbers(chart_row, chart_rows) if number.value is not None
@@ -143,12 +144,15 @@ def build_bar_panel(chart_rows: Sequence[ChartRow], along: str) -> Panel:
 
 
 def list_rows_without_numbers(chart_rows: Sequence[ChartRow]) -> list[str]:
-    labels = {chart_row.row.label for chart_row in chart_rows if chart_row.has_numbers}
-    return list(dict.fromkeys(chart_row.label for chart_row in chart_rows if chart_row.row.label not in labels))
+    """Return the labels of rows without numbers, unless another row with the same label in its table has some."""
+    labels_with_numbers = {chart_row.row.label for chart_row in chart_rows if chart_row.has_numbers}
+    return list(
+        dict.fromkeys(chart_row.label for chart_row in chart_rows if chart_row.row.label not in labels_with_numbers)
+    )
 
 
 def find_columns_without_numbers(chart_rows: Sequence[ChartRow]) -> dict[str, bool]:
-    """Map each column without numbers to whether a number of the paper is lost in its extracted text."""
+    """Map each column without numbers to whether the text extracted from the paper lost one of its numbers."""
     cells_by_name = group_by_key(
         (cell for chart_row in chart_rows for cell in _iter_named_numbers(chart_row, chart_rows)), itemgetter(0)
     )
@@ -178,7 +182,11 @@ def _iter_named_numbers(chart_row: ChartRow, chart_rows: Sequence[ChartRow]) -> 
 def build_frame_lines(
     chart_rows: Sequence[ChartRow], frame_count_by_sampling: dict[str, int]
 ) -> Iterator[tuple[str, list[LineSeries]]]:
-    """Yield each column's title with its lines: one line per section that has a title, and per label of other rows."""
+    """Yield each column's title with its lines.
+
+    The rows of a section with a title form one line, and so do rows of other sections with the same label. A row of
+    chance, or one whose number of frames is unknown, is a horizontal line of its own.
+    """
     for index, (column, _) in enumerate(chart_rows[0].cells):
         line_by_name: dict[str, LineSeries] = {}
         for chart_row in chart_rows:
@@ -197,5 +205,6 @@ def build_frame_lines(
 
 
 def list_lines_without_numbers(chart_rows: Sequence[ChartRow]) -> list[str]:
-    lines = {chart_row.line_name for chart_row in chart_rows if chart_row.has_numbers}
-    return [name for name in dict.fromkeys(chart_row.line_name for chart_row in chart_rows) if name not in lines]
+    names_with_numbers = {chart_row.line_name for chart_row in chart_rows if chart_row.has_numbers}
+    names = dict.fromkeys(chart_row.line_name for chart_row in chart_rows)
+    return [name for name in names if name not in names_with_numbers]

@@ -12,7 +12,7 @@ from reprise.core.paths import MANIFEST_KINDS, Results
 from reprise.core.schemas import CLIP_MANIFEST, SOURCES, read_table
 from reprise.report.folder import display_text, flatten_settings, to_text
 
-MAX_LIST_LENGTH = 1000
+MAX_LIST_CHARACTERS = 1000  # of a list in the settings, as text
 MAX_FILES = 40  # maximum number of released files that are listed; the output of the stage lists all
 
 
@@ -25,7 +25,7 @@ class UsedSettings(NamedTuple):
     """Settings of one job, as recorded in the provenance of its outputs."""
 
     name: str
-    settings: list[Detail]  # long texts, such as prompts, as digests
+    settings: list[Detail]  # with dotted names, as `flatten_details` returns them
 
 
 class StageProvenance(NamedTuple):
@@ -72,30 +72,31 @@ class StageLineages:
 
 def flatten_details(content: Any) -> list[Detail]:
     """Return settings with dotted names. Long lists are truncated; texts are complete."""
-    return list(_settings(content))
+    return list(_iter_details(content))
 
 
-def _settings(content: Any) -> Iterator[Detail]:
+def _iter_details(content: Any) -> Iterator[Detail]:
+    """Yield the non-empty values of settings or of a record."""
     for name, value in flatten_settings(content):
         if value not in (None, "", [], {}):
             text = display_text(to_text(value))
-            if len(text) > MAX_LIST_LENGTH and not isinstance(value, str):
-                text = f"{text[:MAX_LIST_LENGTH]}... ({len(text)} characters)"
+            if len(text) > MAX_LIST_CHARACTERS and not isinstance(value, str):
+                text = f"{text[:MAX_LIST_CHARACTERS]}... ({len(text)} characters)"
             yield Detail(display_text(name), text)
 
 
-def _read_details(name: str, files: Sequence[Path]) -> list[Detail]:
+def _read_details(stage: str, files: Sequence[Path]) -> list[Detail]:
     """Describe the files of a stage: digests of released files, fetch records, or counts by status."""
-    if name in MANIFEST_KINDS and files:
-        schema = CLIP_MANIFEST if name == "clips" else SOURCES
+    if stage in MANIFEST_KINDS and files:
+        schema = CLIP_MANIFEST if stage == "clips" else SOURCES
         statuses: Counter[str] = Counter()
         for path in files:
-            statuses.update(read_table(path, schema, set(schema) - {"status"})["status"])
+            statuses.update(read_table(path, schema, skipped_columns=set(schema) - {"status"})["status"])
         return [Detail("status", ", ".join(f"{count} {status}" for status, count in statuses.most_common()))]
     details: list[Detail] = []
-    for path in files if name in ("weights", "serve_environment") else ():
-        details += _settings(read_json(verify_sealed_text(path)))
-    for path in files if name == "release" else ():
+    for path in files if stage in ("weights", "serve_environment") else ():
+        details += _iter_details(read_json(verify_sealed_text(path)))
+    for path in files if stage == "release" else ():
         content = read_json(verify_sealed_text(path))
         details += [Detail(display_text(file["path"]), f"sha256 {file['sha256']}") for file in content[:MAX_FILES]]
         details += [Detail("and", f"{len(content) - MAX_FILES} more files")] if content[MAX_FILES:] else []

@@ -46,7 +46,7 @@ class Links:
         Args:
             run: Name of the run and its judge, or `<benchmark>/data` for a data statistic.
             metric: Metric by which the browser shows the items.
-            group: Group of items, or a test.
+            group: Group of items, such as a task.
             show: Kind of items, such as `failed`.
             show_provenance: Whether the browser also opens the provenance of the number.
         """
@@ -82,7 +82,7 @@ class RenderedTable(NamedTuple):
 
 @dataclass(frozen=True)
 class LinkedTables:
-    """Build the tables of a suite with links."""
+    """Build a suite's tables, in which each number links to its items."""
 
     key: ReportKey
     results: Results
@@ -103,7 +103,7 @@ class LinkedTables:
         builder = OverviewBuilder(
             key,
             self._metrics(runs),
-            {name: self._published(name, main.table) for name, main in key.default_conditions.items()},
+            {name: self._published(name, default.table) for name, default in key.default_conditions.items()},
             self._problems,
             {run.name: read_table(self.results.timings(run), TIMINGS) for run in sorted(runs_with_timings)},
             self._link(""),

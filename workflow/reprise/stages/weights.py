@@ -18,7 +18,7 @@ def main(
     repo: str,
     revision: str,
     model: str,
-    code: str,
+    code: str,  # "fetched" if the model may run Python code of the repository, otherwise "left"
     files: list[str],
     store: Site[Store],
     out: Out[Path],
@@ -26,7 +26,7 @@ def main(
     patterns = get_file_patterns(code == "fetched", files)
     if revision == "unpinned":
         raise UserError(
-            f"config/models/{model}.yaml: revision: is 'unpinned', so these weights have no identity. "
+            f"config/models/{model}.yaml: revision: 'unpinned' does not determine which weights to fetch. "
             f"Run `python -m reprise pin {model}` with network access first."
         )
     folder = get_snapshot_folder(repo, revision, store)

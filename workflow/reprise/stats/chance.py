@@ -20,8 +20,9 @@ def chance_all_right(options_per_question: Sequence[Sequence[int]]) -> float | N
 def chance_all_above(pairs: Sequence[tuple[str, str]]) -> float:
     """Return the chance that every pair's first text gets a larger random score than its second.
 
-    A text has one score for all its pairs. Any of the texts still being compared is equally likely to have the largest
-    score.
+    A text has one score for all its pairs, and no two scores are equal. Each of the texts in open pairs is equally
+    likely to have the largest score. The text that has it must not be second in a pair; it decides the pairs in which
+    it is first, and the remaining pairs stay open.
     """
 
     @cache
@@ -29,8 +30,10 @@ def chance_all_above(pairs: Sequence[tuple[str, str]]) -> float:
         if not open_pairs:
             return Fraction(1)
         texts = {text for pair in open_pairs for text in pair}
-        largest = texts - {second for _, second in open_pairs}
-        terms = (probability(frozenset(pair for pair in open_pairs if pair[0] != text)) for text in sorted(largest))
+        possible_largest = texts - {second for _, second in open_pairs}
+        terms = (
+            probability(frozenset(pair for pair in open_pairs if pair[0] != text)) for text in sorted(possible_largest)
+        )
         return sum(terms, Fraction()) / len(texts)
 
     return float(probability(frozenset(pairs)))
@@ -43,9 +46,9 @@ def chance_pair_similarities() -> dict[str, float]:
     to its own caption; a video score needs each caption closer to its own video.
     """
     text, video = [], []
-    for match0, caption0_video1, caption1_video0, match1 in permutations(range(4)):
-        text.append(match0 > caption1_video0 and match1 > caption0_video1)
-        video.append(match0 > caption0_video1 and match1 > caption1_video0)
+    for caption0_video0, caption0_video1, caption1_video0, caption1_video1 in permutations(range(4)):
+        text.append(caption0_video0 > caption1_video0 and caption1_video1 > caption0_video1)
+        video.append(caption0_video0 > caption0_video1 and caption1_video1 > caption1_video0)
     group = [text_right and video_right for text_right, video_right in zip(text, video, strict=True)]
     scores = {"text": text, "video": video, "group": group}
     return {name: float(Fraction(sum(right), len(right))) for name, right in scores.items()}

@@ -30,7 +30,7 @@ class ClusterT:
     @property
     def effective_clusters(self) -> float:
         """Return the number of clusters of equal weight that would determine the mean as well."""
-        return self.freedom + 1
+        return round(self.freedom + 1, 6)  # 40 equal clusters are 40, whatever the rounding of their weights
 
     def shifted(self, shift: float) -> "ClusterT":
         """Return the estimate with a constant added to its value."""

@@ -1,9 +1,11 @@
 """Draw temporal profiles: the score under each condition, with its interval and chance.
 
-The figures have the width of a paper's column. Shape and fill repeat what colour says, so they stay readable in grey.
+The figure of one model is as wide as a paper's column, that of several models as wide as a page. Shape and fill repeat
+what colour says, so the figures stay readable in grey.
 """
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from matplotlib.artist import Artist
@@ -11,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from reprise.figures.canvas import FAINT_COLOUR, SMALL_SIZE, apply_style, create_canvas, wrap_label
+from reprise.figures.canvas import FAINT_COLOUR, SMALL_SIZE, WIDTHS, apply_style, create_canvas, wrap_label
 from reprise.media.ablations import (
     FIRST,
     FIRST_REPEATED,
@@ -30,7 +32,7 @@ from reprise.temporal.profile import BenchmarkProfile, ConditionResult, Temporal
 from reprise.temporal.rules import Outcome
 
 WIDTH = 3.3  # inches
-ROW_HEIGHT, PANEL_HEAD = 0.15, 0.62  # inches of a condition's row, and of the margins of a panel
+ROW_HEIGHT, PANEL_HEAD = 0.15, 0.68  # inches of a condition's row, and of the margins of a panel
 ROWS = {
     "text only": (NONE,),
     "mismatched clip": (MISMATCHED,),
@@ -76,48 +78,51 @@ def draw_profile(profile: TemporalProfile) -> Figure:
 
 
 def draw_profiles(profiles: Sequence[TemporalProfile]) -> Figure:
-    """Draw several models side by side: one column per model, one row of panels per benchmark."""
+    """Draw several models below each other: one row of panels per model, one column per benchmark."""
     return _draw(profiles, "Score per question")
+
+
+Panel = tuple[str, BenchmarkProfile] | None
+"""heading and benchmark; None leaves the place empty"""
 
 
 def _draw(profiles: Sequence[TemporalProfile], title: str) -> Figure:
     apply_style()
-    cells = _arrange(profiles)
-    rows = len(cells)
-    columns = max((len(row) for row in cells), default=1)
-    width = WIDTH if columns <= 2 else WIDTH * (0.35 + 0.33 * columns)
+    rows = _arrange(profiles)
+    column_count = max((len(row) for row in rows), default=1)
+    width = WIDTH if column_count <= 2 else WIDTHS["page"]
+    height = len(rows) * (PANEL_HEAD + ROW_HEIGHT * len(ROWS))
     notes = [_note(profiles), *_note_empty(profiles)]
     notice = profiles[0].notice if profiles else ""
-    height = rows * (PANEL_HEAD + ROW_HEIGHT * len(ROWS))
     page = create_canvas(width, max(0.4, height), title, notice, notes, _legend() if rows else ())
     if not rows:
         return page.figure
-    grid = page.body.subplots(rows, columns, squeeze=False, sharey=True)
-    for axes_row, cell_row in zip(grid, cells, strict=True):
-        for axes in axes_row[len(cell_row) :]:
-            axes.set_visible(False)
-        for axes, cell in zip(axes_row, cell_row, strict=False):
-            if cell is None:
+    grid = page.body.subplots(len(rows), column_count, squeeze=False, sharey=True)
+    for axes_row, panels in zip(grid, rows, strict=True):
+        for axes, panel in zip_longest(axes_row, panels):
+            if panel is None:
                 axes.set_visible(False)
             else:
-                heading, benchmark = cell
+                heading, benchmark = panel
                 _draw_panel(axes, benchmark, heading, _limits(benchmark.name, profiles))
     return page.figure
 
 
-def _arrange(profiles: Sequence[TemporalProfile]) -> list[list[tuple[str, BenchmarkProfile] | None]]:
-    """Return the panels row by row: two per row for one model, else a row per benchmark and a column per model."""
+def _arrange(profiles: Sequence[TemporalProfile]) -> list[list[Panel]]:
+    """Return the panels row by row: two per row for one model, else a row per model and a column per benchmark."""
     if len(profiles) == 1:
-        panels = [(entry.title, entry) for entry in profiles[0].benchmarks if entry.questions]
-        return [[*panels[start : start + 2]] for start in range(0, len(panels), 2)]
+        panels: list[Panel] = [(entry.title, entry) for entry in profiles[0].benchmarks if entry.questions]
+        return [panels[start : start + 2] for start in range(0, len(panels), 2)]
     names = dict.fromkeys(entry.name for profile in profiles for entry in profile.benchmarks if entry.questions)
-    rows: list[list[tuple[str, BenchmarkProfile] | None]] = []
-    for number, name in enumerate(names):
-        row: list[tuple[str, BenchmarkProfile] | None] = []
-        for profile in profiles:
+    rows = []
+    for profile in profiles if names else ():
+        row: list[Panel] = []
+        for name in names:
             benchmark = profile.benchmark(name)
-            model = wrap_label(profile.title, 22) + "\n" if number == 0 else ""
-            row.append((model + benchmark.title, benchmark) if benchmark and benchmark.questions else None)
+            # The name of the model stands above the row's first panel; the other headings leave that line empty.
+            model_line = "" if row else profile.title
+            heading = f"{model_line}\n{benchmark.title}" if benchmark else ""
+            row.append((heading, benchmark) if benchmark and benchmark.questions else None)
         rows.append(row)
     return rows
 

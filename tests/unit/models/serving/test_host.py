@@ -44,7 +44,7 @@ def test_a_server_answers_until_it_is_closed(root: Path) -> None:
     host.check_running(is_connection_lost=False)
     host.close()
     assert have_ended(read_process_ids(root / "pids")), "the end of the server also ends a worker that ignores signals"
-    host.close()
+    host.close()  # A second call does nothing.
     assert "ready" in (root / "logs" / "run.server.log").read_text()
 
 
@@ -67,7 +67,7 @@ def test_a_server_ends_with_a_job_that_is_killed_during_the_start(root: Path, si
         ("traceback", 1, r"vllm does not start: ValueError: There is no module or parameter named 'vision_tower\.embeddings' in Llava"),
         ("fails", 1, r"vllm does not start: loading the weights / RuntimeError: the weights are not of this class / the "
                      r"server ended with code 1\. See .*run\.server\.log; correct `served_by`, `gpus` or the weights"),
-        ("sleeps", 0.03, r"vllm does not answer as .toy@1. after 0\.03 minutes: loading the weights\. See .*; if it needs longer, raise "
+        ("sleeps", 0.03, r"vllm does not answer as 'toy@1' after 0\.03 minutes: loading the weights\. See .*; if it needs longer, raise "
                          r"`served_by\.start_minutes`"),
         ("another", 0.03, r"vllm does not answer as 'toy@1' after 0\.03 minutes"),
     ],

@@ -50,7 +50,7 @@ class WorkerDiedError(Exception):
 
 
 class ModelCopy(ABC):
-    """A copy of a model, or a worker for it, in another process."""
+    """A process that runs tasks: a copy of a model, or a worker that prepares clips for one."""
 
     @abstractmethod
     def run_task(self, *arguments: Any) -> Iterator[Any]:
@@ -144,8 +144,8 @@ class StderrRedirect:
         return _redirect_stderr, (DupFd(2),)
 
 
-def _redirect_stderr(log: Any) -> None:
-    handle = log.detach()
+def _redirect_stderr(duplicate: Any) -> None:
+    handle = duplicate.detach()
     os.dup2(handle, 2)
     os.close(handle)
 
@@ -154,7 +154,7 @@ def run_worker(
     connection: Connection,
     make_task_function: Callable[[], AbstractContextManager[TaskFunction]],
     environment: Mapping[str, str],
-    _log: object = None,
+    _redirect: object = None,  # takes effect when it is unpickled, before this call
 ) -> None:
     """Run the tasks of a worker until its job ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The job handles Ctrl-C and ends its workers.
@@ -216,9 +216,17 @@ def send_result(connection: Connection, result: Any) -> None:
     with os.fdopen(os.memfd_create("clip"), "wb") as stream:
         for array in arrays:
             stream.write(array)
-            stream.write(bytes(-len(array) % mmap.PAGESIZE or mmap.PAGESIZE))
+            stream.write(bytes(_count_padding(len(array))))
         stream.flush()
         send_handle(connection, stream.fileno(), None)
+
+
+def _count_padding(length: int) -> int:
+    """Return the bytes from an array's end to the next array, which starts on a new page.
+
+    There is always at least one byte, because a file with only empty arrays could not be mapped otherwise.
+    """
+    return mmap.PAGESIZE - length % mmap.PAGESIZE
 
 
 def _receive_result(connection: Connection) -> Any:
@@ -229,7 +237,7 @@ def _receive_result(connection: Connection) -> Any:
             view, offset = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)), 0
         for length in lengths:
             buffers.append(view[offset : offset + length])
-            offset += length + (-length % mmap.PAGESIZE or mmap.PAGESIZE)
+            offset += length + _count_padding(length)
     result = pickle.loads(content, buffers=buffers)  # noqa: S301  sent by a process of this job or of its user
     if isinstance(result, PreparedClip):
         result.size_bytes = sum(map(len, buffers))
@@ -273,15 +281,20 @@ def get_prepared_clip(result: PreparationResult) -> PreparedClip:
 @contextmanager
 def _create_preparation_function(import_string: str, spec: ModelSpec) -> Iterator[TaskFunction]:
     """Yield a task function that prepares clips; the first clip creates the preparer."""
-    create_preparer = cache(lambda: _limit_to_one_thread(import_object(import_string)(spec)))
+
+    @cache
+    def create_preparer() -> Preparer:
+        preparer: Preparer = import_object(import_string)(spec)
+        _limit_torch_to_one_thread()
+        return preparer
+
     yield lambda clip, requests: iter([prepare_clip(create_preparer, clip, requests)])
 
 
-def _limit_to_one_thread(preparer: Preparer) -> Preparer:
-    """Limit torch to one thread in this process; by default, each worker starts as many as the job has CPUs."""
+def _limit_torch_to_one_thread() -> None:
+    """Limit torch, if it is imported, to one thread; by default, each worker starts as many as the job has CPUs."""
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
-    return preparer
 
 
 class ClipPrefetcher(AbstractContextManager["ClipPrefetcher"]):
@@ -307,9 +320,12 @@ class ClipPrefetcher(AbstractContextManager["ClipPrefetcher"]):
         """Wait for the preparation of a clip for these requests; drop clips that were queued before this clip."""
         batch = PendingRequests(clip, tuple(requests))
         position = next((index for index, (queued, _) in enumerate(self._queue) if queued.covers(batch)), None)
-        for _ in range(position or 0):
-            self._queue.popleft()
-        future = self._threads.submit(self._prepare, batch) if position is None else self._queue.popleft()[1]
+        if position is None:
+            future = self._threads.submit(self._prepare, batch)
+        else:
+            for _ in range(position):
+                self._queue.popleft()
+            _, future = self._queue.popleft()
         result = future.result()
         self._fill()
         return result

@@ -96,7 +96,10 @@ class ChatTemplate:
 
 
 class ClipProcessor:
-    """Prepare clips, and questions about them, with the processor of a checkpoint."""
+    """Prepare clips, and questions about them, with the processor of a checkpoint.
+
+    A picture is one image in the processor's output: a frame, a part of a frame, or several frames merged into one.
+    """
 
     def __init__(self, spec: ModelSpec) -> None:
         self._settings = settings = TransformersSettings.model_validate(spec.settings)
@@ -104,8 +107,8 @@ class ClipProcessor:
         self._video_processor: Any = getattr(self.processor, "video_processor", None)
         self._template = ChatTemplate(self.processor, settings.template_arguments)
         self.opens_thought = has_open_thought(self._template.render("", ""))
-        self._placeholders = [
-            number for name in PLACEHOLDER_TOKEN_KEYS if isinstance(number := getattr(config, name, None), int)
+        self._placeholder_ids = [
+            token_id for name in PLACEHOLDER_TOKEN_KEYS if isinstance(token_id := getattr(config, name, None), int)
         ]
         self.context_length = get_context_length(config.get_text_config())
         if settings != TransformersSettings():  # raise a UserError early if the checkpoint does not support them
@@ -119,7 +122,9 @@ class ClipProcessor:
         """
         setting = self._settings.frames
         candidate_modes = [setting] if setting else list(PROCESSOR_PREFIXES)
-        for mode in candidate_modes if self._placeholders else ():
+        if not self._placeholder_ids:
+            candidate_modes = []
+        for mode in candidate_modes:
             prefix = PROCESSOR_PREFIXES[mode]
             visuals = [prefix] * (1 if mode == VIDEO else 2)
             token = getattr(self.processor, f"{prefix}_token", None)
@@ -161,9 +166,12 @@ class ClipProcessor:
             token_type_inputs=tuple(name for name in TOKEN_TYPE_INPUTS if name in output),
         )
         if self._is_separable:
-            tokens, names = self._tokenize(text, inputs), [name for name in output if name in self._question_inputs]
-            if sorted(tokens) == sorted(names) and all(torch.equal(tokens[name], output[name]) for name in names):
+            # Tokenizing the text without the frames must give what the processor gives for both.
+            tokens = self._tokenize(text, inputs)
+            expected = {name: value for name, value in output.items() if name in self._question_inputs}
+            if tokens.keys() == expected.keys() and all(torch.equal(tokens[name], expected[name]) for name in tokens):
                 return inputs
+        # The frames are kept, because each question is processed together with them.
         return replace(inputs, tensors={}, footage=footage)
 
     @cached_property
@@ -241,7 +249,7 @@ class ClipProcessor:
         """Check that the processor made as many pictures per frame as it makes of a single frame."""
         frame_count, frames_per_picture = len(footage.frames), self._frames_per_picture
         expected_count = -(-frame_count // frames_per_picture)
-        if self.frame_mode == IMAGES or get_picture_sizes(output) is not None:
+        if self.frame_mode == IMAGES or get_picture_sizes(output) is not None:  # A frame can be several pictures.
             one_frame_footage = footage._replace(frames=footage.frames[:1], frame_indices=footage.frame_indices[:1])
             expected_count *= count_pictures(self._process(self._render_text("", "", 1), one_frame_footage))
         picture_count = count_pictures(output)
@@ -261,11 +269,11 @@ class ClipProcessor:
 
     def find_clip_end(self, ids: Any) -> int:
         """Return the number of tokens up to and including the clip's last placeholder."""
-        positions = torch.isin(ids[0], torch.tensor(self._placeholders)).nonzero()
+        positions = torch.isin(ids[0], torch.tensor(self._placeholder_ids)).nonzero()
         return int(positions[-1]) + 1 if len(positions) else 0
 
     def _count_placeholders(self, ids: Any) -> int:
-        return int(torch.isin(ids, torch.tensor(self._placeholders)).sum())
+        return int(torch.isin(ids, torch.tensor(self._placeholder_ids)).sum())
 
     # --- a question ----------------------------------------------------------------------------------------------
 
@@ -316,14 +324,15 @@ class ClipProcessor:
         return {name: torch.as_tensor(value) for name, value in inputs.items()}
 
     def _special_tokens(self, text: str) -> dict[str, bool]:
-        """Return tokenizer options that prevent a second first token if the chat template has written one."""
+        """Return tokenizer options that prevent a second begin-of-text token if the chat template has written one."""
         bos_token = self.processor.tokenizer.bos_token
         return {"add_special_tokens": False} if bos_token and text.startswith(bos_token) else {}
 
 
 # --- pixels --------------------------------------------------------------------------------------------------------
 
-# Class of a video processor -> whether its minimum, and whether its maximum of pixels, applies to all frames together.
+# Class of a video processor -> (minimum, maximum): True if this pixel limit applies to all frames together, False if to
+# each frame.
 PIXEL_LIMIT_SCOPES = {
     "Qwen2VLVideoProcessor": (False, False),
     "VideoLlama3VideoProcessor": (False, True),
@@ -351,6 +360,7 @@ def build_size_arguments(settings: TransformersSettings, video_processor: Any, f
     min_pixels = settings.min_pixels and settings.min_pixels * (frame_count if is_min_total else 1)
     max_pixels = settings.max_pixels
     if settings.total_pixels is not None and max_pixels is not None and settings.min_pixels is not None:
+        # The formula of `qwen_vl_utils`, which counts two frames as one.
         max_pixels = int(max(min(max_pixels, settings.total_pixels / frame_count * 2), int(settings.min_pixels * 1.05)))
     max_pixels = max_pixels and max_pixels * (frame_count if is_max_total else 1)
     size = {

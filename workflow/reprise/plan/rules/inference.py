@@ -51,7 +51,10 @@ class InferenceRules(RuleInputs):
         return self._plan.config.models[getattr(wildcards, "judge", wildcards.model)]
 
     def threads(self, wildcards: Any) -> int:
-        """Return the number of CPUs for all copies of the model, up to the number of CPUs of the site's nodes."""
+        """Return the number of CPUs for all copies of the model, up to the number of CPUs of the site's nodes.
+
+        It is never below the number for one copy; `check_model_resources` reports a model that fits no node.
+        """
         model = self.model(wildcards)
         needed, limit = count_threads(model, count_copies(model)), self._site_limit("max_threads", model.gpus)
         return needed if limit is None else min(needed, max(limit, count_threads(model)))
@@ -63,17 +66,17 @@ class InferenceRules(RuleInputs):
     def priority(self, wildcards: Any) -> int:
         """Return the priority of a job. Jobs of one model have the same priority, because the model stays loaded.
 
-        Jobs with GPUs run before all other jobs, so no GPU is idle. Models on the CPU run after all other jobs, which
-        prepare their clips.
+        Jobs with GPUs run before all other jobs, so that no GPU is idle. Models on the CPU run after all other jobs,
+        because those prepare the clips.
         """
         position = self._position_by_model[getattr(wildcards, "judge", wildcards.model)]
         return position if self.model(wildcards).gpus else -position
 
     def memory_mb(self, wildcards: Any, attempt: int) -> int:
-        """Return the memory of a job. It grows with each attempt, up to the memory of the site's nodes.
+        """Return the memory of a job. It grows with each attempt, because the previous one may have run out of memory.
 
-        The previous attempt may have run out of memory. The job itself decides the number of copies, unless the model's
-        file sets the number of GPUs per copy.
+        The limit is the memory of the site's nodes, but at least the memory of one copy. The memory is that of one copy
+        if the model's file does not set the number of GPUs per copy: only the job then determines the number of copies.
         """
         model = self.model(wildcards)
         copies = count_copies(model) if model.gpus_per_copy else 1
@@ -86,11 +89,12 @@ class InferenceRules(RuleInputs):
         An interrupted job resumes, because its answers are in the response cache.
         """
         model = self.model(wildcards)
+        # Only jobs that answer or judge whole runs share an allocation (`group:` in the rules).
         is_shared = not hasattr(wildcards, "partition") and not hasattr(wildcards, "round")
         return self._limit_minutes(round(model.hours * 60) * attempt, model.gpus, is_shared=is_shared)
 
     def stage_minutes(self, wildcards: Any, attempt: int) -> int:
-        """Return the time of a job without a model in minutes."""
+        """Return the time, in minutes, of a job that queries no model."""
         return self._limit_minutes(240 * attempt, gpus=0)
 
     def _limit_minutes(self, minutes: int, gpus: int, *, is_shared: bool = False) -> int:
@@ -102,8 +106,8 @@ class InferenceRules(RuleInputs):
 
     def prerequisites(self, wildcards: Any) -> list[Path]:
         """Return the files that record the fetched weights and the server's environment, if the job needs them."""
-        model, slug = self.model(wildcards), getattr(wildcards, "judge", "")
-        weights = [self._results.weights(slug or wildcards.model)] if model.repo else []
+        model, slug = self.model(wildcards), getattr(wildcards, "judge", wildcards.model)
+        weights = [self._results.weights(slug)] if model.repo else []
         environment = [self._results.environment(model.served_by.environment)] if model.served_by else []
         return [*weights, *environment]
 
@@ -135,15 +139,18 @@ class InferenceRules(RuleInputs):
     def equivalent_answers(self, wildcards: Any) -> list[Path]:
         """Return the answers of another run with the same requests about the same items, if the suite has one.
 
-        This run takes the answers from the response cache. If both jobs ran at the same time, one would only wait.
+        As an input, that run goes first. The run of the wildcards then takes the answers from the response cache; at
+        the same time, one of the two jobs would only wait for the other.
         """
         run, protocols = run_from_wildcards(wildcards), self._plan.config.benchmarks[wildcards.benchmark].protocols
-        protocol, broader = protocols[run.protocol], protocols[run.protocol].responses_from
+        protocol, other_name = protocols[run.protocol], protocols[run.protocol].responses_from
         fields = ("items", "detail", "image_size")
-        if broader is None or any(getattr(protocols[broader], name) != getattr(protocol, name) for name in fields):
+        if other_name is None or any(
+            getattr(protocols[other_name], name) != getattr(protocol, name) for name in fields
+        ):
             return []
-        broader_run = replace(run, protocol=broader)
-        return [self._results.responses(broader_run)] if broader_run in self._plan.runs() else []
+        other_run = replace(run, protocol=other_name)
+        return [self._results.responses(other_run)] if other_run in self._plan.runs() else []
 
     def partitions(self, wildcards: Any) -> list[Path]:
         """Return the partitions of a run."""

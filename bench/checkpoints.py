@@ -50,7 +50,9 @@ class Size:
     pixels: int
     """maximum number of pixels of a frame for Qwen2-VL"""
     rope: tuple[int, int, int]
+    """sections of Qwen2-VL's rotary embedding for time, height and width"""
     std: float
+    """standard deviation of the random weights"""
 
 
 SMALL_SIZE = Size(

@@ -56,12 +56,13 @@ class WorldResult(NamedTuple):
 
 
 class SampleResult(NamedTuple):
-    """The results of one sample."""
+    """The results of one sample; a star marks a share as significantly above chance."""
 
     covers: bool
     right_starred: bool
     wrong_starred: bool
     right_by_item: bool
+    """whether the exact binomial test, which treats items as independent, finds too many right answers"""
     wrong_by_item: bool
     width: float
 
@@ -72,36 +73,38 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=SAMPLES, help="of each world")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    draws, seed = args.samples, args.seed
-    share_results = [measure_precisely(partial(measure_share, world, worlds.share), draws, seed) for world in grid()]
+    samples, seed = args.samples, args.seed
+    share_results = [measure_precisely(partial(measure_share, world, worlds.share), samples, seed) for world in grid()]
     clustered = grid(items=("10", "uneven", "half"), iccs=ICCS[1:-1])
     all_or_nothing_results = [
-        measure_precisely(partial(measure_share, world, worlds.all_or_nothing), draws, seed) for world in clustered
+        measure_precisely(partial(measure_share, world, worlds.all_or_nothing), samples, seed) for world in clustered
     ]
     selected_worlds = list(grid((3, 5, 20, 100), ("uneven", "half"), (0.5, 0.9, 0.97), (0.0, 0.3, 1.0)))
     results_by_measure = {
-        name: [measure_precisely(partial(measure_coverage, world, draw), draws // 2, seed) for world in selected_worlds]
+        name: [
+            measure_precisely(partial(measure_coverage, world, draw), samples // 2, seed) for world in selected_worlds
+        ]
         for name, draw in MEASURES.items()
     }
     paired_worlds = list(grid(items=PAIRED_ITEMS, rates=(0.5, 0.8, 0.97), iccs=(0.0, 0.3, 0.5)))
-    pair_results = [measure_precisely(partial(measure_pair, world, world), draws, seed) for world in paired_worlds]
+    pair_results = [measure_precisely(partial(measure_pair, world, world), samples, seed) for world in paired_worlds]
     unlike_results = [
-        measure_precisely(partial(measure_pair, world, world._replace(icc=0)), draws, seed)
+        measure_precisely(partial(measure_pair, world, world._replace(icc=0)), samples, seed)
         for world in paired_worlds
         if world.icc
     ]
     print(
         "\n\n".join(
-            page(draws, seed, share_results, all_or_nothing_results, results_by_measure, pair_results, unlike_results)
+            page(samples, seed, share_results, all_or_nothing_results, results_by_measure, pair_results, unlike_results)
         )
     )
 
 
-def measure_precisely(measure: Callable[[int, int], WorldResult], draws: int, seed: int) -> WorldResult:
+def measure_precisely(measure: Callable[[int, int], WorldResult], samples: int, seed: int) -> WorldResult:
     """Measure a world, and measure it again with more samples if a result is near its bound."""
-    result = measure(draws, seed)
+    result = measure(samples, seed)
     is_far = result.coverage > NEAR_COVERAGE_BOUND and result.false_stars < NEAR_ERROR_BOUND
-    return result if is_far else measure(PRECISE_FACTOR * draws, seed + 1)
+    return result if is_far else measure(PRECISE_FACTOR * samples, seed + 1)
 
 
 def grid(
@@ -110,18 +113,18 @@ def grid(
     rates: Iterable[float] = RATES,
     iccs: Iterable[float] = ICCS,
 ) -> Iterator[World]:
-    """Return every combination; with one item per cluster only a correlation of 0 is possible."""
+    """Return the worlds of all combinations; with one item per cluster only a correlation of 0 is possible."""
     combinations = (World(*values) for values in product(clusters, items, rates, iccs))
     return (world for world in combinations if world.items != "1" or world.icc == 0)
 
 
-def measure_share(world: World, draw: Draw, draws: int, seed: int = 0) -> WorldResult:
+def measure_share(world: World, draw: Draw, samples: int, seed: int = 0) -> WorldResult:
     """Measure the interval and the star of a share; samples that differ only in names of clusters are computed once."""
     generator, clusters = np.random.default_rng(seed), world.cluster_of_item()
     sizes = np.bincount(clusters)
     cache: dict[bytes, SampleResult] = {}
     results = []
-    for _ in range(draws):
+    for _ in range(samples):
         right = draw(world, generator).ratios[0][0]
         counts = np.bincount(clusters, weights=right)
         cache_key = counts[np.lexsort((counts, sizes))].tobytes()
@@ -129,6 +132,7 @@ def measure_share(world: World, draw: Draw, draws: int, seed: int = 0) -> WorldR
             cache[cache_key] = evaluate_sample(right, clusters, world.rate)
         results.append(cache[cache_key])
     coverage, *error_rates, width = np.mean(results, axis=0).tolist()
+    # The true variance of the share: each two items of a cluster are correlated by `icc`.
     variance = world.rate * (1 - world.rate) * (sizes + world.icc * sizes * (sizes - 1)).sum() / sizes.sum() ** 2
     relative_width = width / (2 * NormalDist().inv_cdf((1 + LEVEL) / 2) * variance**0.5)
     return WorldResult(world, 100 * coverage, 100 * max(error_rates[:2]), 100 * max(error_rates[2:]), relative_width)
@@ -145,11 +149,11 @@ def evaluate_sample(right: Numbers, clusters: NDArray[np.int64], rate: float) ->
     return SampleResult(low <= rate <= high, *starred, *(p is not None and p < ALPHA for p in by_item), high - low)
 
 
-def measure_coverage(world: World, draw: Draw, draws: int, seed: int = 0) -> WorldResult:
+def measure_coverage(world: World, draw: Draw, samples: int, seed: int = 0) -> WorldResult:
     """Measure the coverage of any measure's interval."""
     generator, true_value = np.random.default_rng(seed), worlds.truth(draw, world)
     outcomes = []
-    for _ in range(draws):
+    for _ in range(samples):
         estimate = clustered_estimate(*draw(world, generator))
         if estimate is not None:
             low, high = estimate.interval(LEVEL)
@@ -157,19 +161,20 @@ def measure_coverage(world: World, draw: Draw, draws: int, seed: int = 0) -> Wor
     return WorldResult(world, 100 * float(np.mean(outcomes)))
 
 
-def measure_pair(first: World, second: World, draws: int, seed: int = 0) -> WorldResult:
-    """Compare two models of the same rate: coverage of 0, and errors of `compare` and of McNemar's test."""
+def measure_pair(first: World, second: World, samples: int, seed: int = 0) -> WorldResult:
+    """Compare two models of the same rate: how often intervals cover 0, and errors of two tests.
+
+    The tests are that of `reprise compare`, and McNemar's test, which treats items as independent.
+    """
     generator, clusters = np.random.default_rng(seed), first.cluster_of_item()
     ones, results = np.ones(len(clusters)), []
-    for _ in range(draws):
+    for _ in range(samples):
         first_answers, second_answers = first.right(generator), second.right(generator)
         estimate = clustered_estimate([(first_answers, ones), (second_answers, ones)], clusters, subtract_second)
         assert estimate is not None
         low, high = estimate.interval(LEVEL)
-        first_wins, second_wins = (
-            int((first_answers > second_answers).sum()),
-            int((first_answers < second_answers).sum()),
-        )
+        first_wins = int((first_answers > second_answers).sum())
+        second_wins = int((first_answers < second_answers).sum())
         mcnemar_p = binomial_p(max(first_wins, second_wins), first_wins + second_wins, 0.5)
         is_different = sign_flip_p(first_answers - second_answers, clusters) <= ALPHA
         results.append((low <= 0 <= high, is_different, mcnemar_p is not None and 2 * mcnemar_p <= ALPHA))
@@ -186,7 +191,7 @@ def page(
     pairs: list[WorldResult],
     unlike: list[WorldResult],
 ) -> Iterator[str]:
-    """Yield the page's paragraphs."""
+    """Yield the page's paragraphs; `pairs` are two models that cluster alike, in `unlike` the second does not."""
     results = [
         *shares,
         *all_or_nothing,
@@ -204,8 +209,8 @@ def page(
     )
     yield (
         f"**In each of {len(results)} simulated worlds the 95 % interval covers the true value in at least "
-        f"{worst.coverage:.1f} %** (target: 93.5). In {conservative} worlds it is conservative: it covers in more than "
-        f"{CONSERVATIVE:g} %."
+        f"{worst.coverage:.1f} % of samples** (target: 93.5). In {conservative} worlds it is conservative: it covers "
+        f"in more than {CONSERVATIVE:g} %."
     )
     yield (
         f"Each number is a percentage of {samples} samples ({samples // 2} for other measures). A world with coverage "
@@ -215,15 +220,15 @@ def page(
         "such numbers exceeds its true value by two to three standard errors."
     )
     yield (
-        "The columns of the tables give the items of a cluster. *Uneven* clusters have 1, 2, 3, 5 and 14 items in "
-        "turn. With *half*, the first cluster has half of all items, and the others have 5 each."
+        "The columns of the tables give the number of items of a cluster. *Uneven* clusters have 1, 2, 3, 5 and 14 "
+        "items in turn. With *half*, the first cluster has half of all items, and the others have 5 each."
     )
     yield "## Coverage of a share"
     yield (
         f"Lowest and highest coverage over rates of {', '.join(map(str, RATES))} and intraclass correlations of 0 to "
         "1. Answers of a cluster are either beta-binomial, or all alike with the probability of the correlation."
     )
-    yield table(("clusters", *ITEMS), by_coverage([*shares, *all_or_nothing]))
+    yield table(("clusters", *ITEMS), coverage_rows([*shares, *all_or_nothing]))
     yield "## Stars if the true rate is chance"
     yield (
         f"Highest share of false stars (one-sided, alpha {ALPHA:g}) in the same worlds, for right or wrong answers. "
@@ -259,12 +264,17 @@ def measure_row(name: str, results: list[WorldResult]) -> tuple[str, ...]:
     return name, f"{min(result.coverage for result in results):.1f}", f"{conservative} of {len(results)}"
 
 
-def by_coverage(results: list[WorldResult]) -> Iterator[tuple[str, ...]]:
+def select_cell(results: list[WorldResult], clusters: int, items: str) -> list[WorldResult]:
+    """Return the results of a table's cell: of the worlds with a number of clusters and of items per cluster."""
+    return [result for result in results if (result.world.clusters, result.world.items) == (clusters, items)]
+
+
+def coverage_rows(results: list[WorldResult]) -> Iterator[tuple[str, ...]]:
     """Yield one row per number of clusters, with the lowest and highest coverage by items of a cluster."""
     for clusters in CLUSTERS:
         cells = []
         for items in ITEMS:
-            coverages = [result.coverage for result in results if result.world[:2] == (clusters, items)]
+            coverages = [result.coverage for result in select_cell(results, clusters, items)]
             cells.append(f"{min(coverages):.1f}–{max(coverages):.1f}")
         yield str(clusters), *cells
 
@@ -273,9 +283,11 @@ def error_rows(results: list[WorldResult]) -> Iterator[tuple[str, ...]]:
     """Yield one row per number of clusters, with the highest error rate by items of a cluster."""
     for clusters in CLUSTERS:
         cells = []
-        for items in dict.fromkeys(r.world.items for r in results):
-            cell = [r for r in results if r.world[:2] == (clusters, items)]
-            cells.append(f"{max(r.false_stars for r in cell):.1f} ({max(r.binomial_false_stars for r in cell):.1f})")
+        for items in dict.fromkeys(result.world.items for result in results):
+            cell = select_cell(results, clusters, items)
+            stars = max(result.false_stars for result in cell)
+            binomial_stars = max(result.binomial_false_stars for result in cell)
+            cells.append(f"{stars:.1f} ({binomial_stars:.1f})")
         yield str(clusters), *cells
 
 
@@ -283,9 +295,7 @@ def width_rows(results: list[WorldResult]) -> Iterator[tuple[str, ...]]:
     """Yield one row per number of clusters, with the median relative width by items of a cluster."""
     typical = [result for result in results if result.world.rate <= 0.9 and result.world.icc <= 0.3]
     for clusters in CLUSTERS:
-        widths = (
-            [result.relative_width for result in typical if result.world[:2] == (clusters, items)] for items in ITEMS
-        )
+        widths = ([result.relative_width for result in select_cell(typical, clusters, items)] for items in ITEMS)
         yield str(clusters), *(f"{median(values):.2f}" for values in widths)
 
 
@@ -295,9 +305,9 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["--:"] * len(head), *rows])
 
 
-def _error(draws: int) -> float:
+def _error(samples: int) -> float:
     """Return the standard error of a share of 95 per cent."""
-    return float(100 * (0.95 * 0.05 / draws) ** 0.5)
+    return float(100 * (0.95 * 0.05 / samples) ** 0.5)
 
 
 if __name__ == "__main__":

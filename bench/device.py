@@ -82,7 +82,7 @@ def ratios(folder: Path, cores: int = 2, clips: int = CLIPS) -> Iterator[Ratio]:
 
 
 def run(path: Path, spec: ModelSpec, kind: WorkKind, seconds: float, cores: int, clips: int) -> tuple[float, float]:
-    """Return the share of time in which the device works, and seconds per clip, from the first prepared clip on."""
+    """Return the share of time in which the device works, and the seconds per clip, after the first prepared clip."""
     requests = questions(kind.questions)
     clip_list = [clip_of(path, FRAMES, f"clip {number}") for number in range(clips + 1)]
     with ClipPrefetcher("reprise.models.local.clip_preparer:ClipPreparer", spec, cores) as worker_pool:

@@ -120,15 +120,16 @@ def run_ideal(adapter: TransformersAdapter, clip: ClipFrames, requests: list[Req
     }
     with torch.inference_mode():
         model(**{**model_inputs, **prefix_inputs}, logits_to_keep=1, use_cache=True)
-        embeddings = model.get_input_embeddings()(torch.tensor([sum(other_tokens, first_tokens)]))
+        all_tokens = sum(other_tokens, first_tokens)  # the tokens of all questions in one list
+        embeddings = model.get_input_embeddings()(torch.tensor([all_tokens]))
         return model.model.language_model(inputs_embeds=embeddings, use_cache=False)
 
 
 def question_tokens(processor: Any, prompts: list[str]) -> list[list[int]]:
     """Return the tokens of each prompt after the prefix that all prompts share."""
+    other_prompt = f"{PROMPT_START}1"  # Without it, a single prompt would share all of its tokens.
     texts = [
-        render_prompt(processor, prompt).rpartition(processor.video_token)[2]
-        for prompt in [*prompts, f"{PROMPT_START}1"]
+        render_prompt(processor, prompt).rpartition(processor.video_token)[2] for prompt in [*prompts, other_prompt]
     ]
     tokens = [list(ids) for ids in processor.tokenizer(texts, add_special_tokens=False)["input_ids"]]
     shared_length = len(commonprefix(tokens))  # noqa: RUF071  of tokens, not of paths

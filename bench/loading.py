@@ -1,4 +1,4 @@
-"""Benchmark the runs of one model that takes ten seconds to load against the time of one load and of their answers.
+"""Benchmark the runs of one model that takes ten seconds to load, against the time of one load and of all answers.
 
 `python -m bench.loading 28` takes a quarter of an hour for the 28 runs of a temporal profile, of thirty seconds each.
 """

@@ -65,7 +65,7 @@ def loop(adapter: Any, clip: Any, requests: Sequence[Any]) -> None:
     """Decode, prepare and run a clip for each question, with the model's own classes."""
     import numpy as np
 
-    from bench.engine import answer_by_hand
+    from bench.engine import answer_plainly
 
     for request in requests:
         with av.open(str(clip.path)) as container:
@@ -75,7 +75,7 @@ def loop(adapter: Any, clip: Any, requests: Sequence[Any]) -> None:
                 for index, frame in enumerate(container.decode(video=0))
                 if index in indices
             ]
-        answer_by_hand(adapter, np.stack(frames), request)
+        answer_plainly(adapter, np.stack(frames), request)
 
 
 def _run_plain_job(folder: Path) -> None:
@@ -148,10 +148,8 @@ def library_job(path: Path) -> None:
     )
     with TemporaryDirectory() as folder, create_lazy_model(key, Store(Path(folder)), THREADS) as model:
         store = Store(Path(folder))
-        cache, failures = (
-            ResponseCache(get_response_cache_path(store, key.key)),
-            Failures(get_failures_path(store, key.key), 3),
-        )
+        cache = ResponseCache(get_response_cache_path(store, key.key))
+        failures = Failures(get_failures_path(store, key.key), 3)
         rows, _ = run_inference(all_requests, model, cache, failures, key)
     assert len(rows) == CLIPS + SECOND_QUESTIONS and not any(row["error"] for row in rows)
 
@@ -170,7 +168,7 @@ def plain_job(path: Path) -> None:
 
 
 def _questions_per_clip() -> Sequence[tuple[int, int]]:
-    """Return the number of questions of each clip."""
+    """Return each clip's number, and the number of questions about it."""
     return [(number, 2 if number < SECOND_QUESTIONS else 1) for number in range(CLIPS)]
 
 

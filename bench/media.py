@@ -57,7 +57,7 @@ def _reading(clip: Path) -> Iterator[Ratio]:
     for name, indices in plans.items():
         calls: dict[str, Callable[[], object]] = {
             "plain": lambda: _plain_decode(clip),
-            # Frames one by one, as with seeking: the kernel would have to zero the pages of an array of all frames.
+            # Frames are read one by one, as by `_seek_each`: an array of all frames would first have to be zeroed.
             "full": lambda indices=indices: deque(iter_frames(clip, indices), maxlen=0),
             "small": lambda indices=indices: read_frames(clip, indices, SMALL_SIZE),
             "seek": lambda indices=indices: _seek_each(clip, indices),

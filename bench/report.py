@@ -38,17 +38,17 @@ def main() -> None:
         case [name] if name == KEY:
             return build_in(Path())
         case [folder]:
-            usage = build(Path(folder))
+            cost = build(Path(folder))
         case _:
             raise SystemExit("usage: python -m bench.report FOLDER")
-    print(f"{usage.seconds:.1f} CPU s, {usage.peak_mb:.0f} MB at most: {usage.workload}")
+    print(f"{cost.seconds:.1f} CPU s, {cost.peak_mb:.0f} MB at most: {cost.workload}")
 
 
 def ratios(folder: Path) -> Iterator[Ratio]:
     """Yield the cost of building the report."""
-    usage = build(folder / "report")
-    yield Ratio(f"CPU seconds of the report: {usage.workload}", usage.seconds, MAX_SECONDS)
-    yield Ratio("MB at most of building the report", usage.peak_mb, MAX_MB)
+    cost = build(folder / "report")
+    yield Ratio(f"CPU seconds of the report: {cost.workload}", cost.seconds, MAX_SECONDS)
+    yield Ratio("MB at most of building the report", cost.peak_mb, MAX_MB)
 
 
 def build(folder: Path, models: int = MODELS) -> StageCost:
@@ -128,29 +128,29 @@ def _write_data(folder: Path, benchmark: str, results: Results) -> Path:
 
 def _runs(folder: Path, workload: Workload, items: Path, results: Results, models: int) -> Iterator[ReportedRun]:
     """Yield runs whose tables the real stages have written; models with the same answer style share them."""
-    setting = ScoringSetup(folder, workload, items)
-    _link(setting.path("requests"), results.requests(workload.benchmark, workload.protocol))
+    setup = ScoringSetup(folder, workload, items)
+    _link(setup.path("requests"), results.requests(workload.benchmark, workload.protocol))
     for style in range(min(STYLES, models)):
-        for _ in setting.score(style):
+        for _ in setup.score(style):
             pass
         for model in range(style, models, STYLES):
             run = ReportedRun(
                 run=f"{workload.benchmark}/{workload.protocol}/{SAMPLING}/model-{model:02d}",
-                judge=JUDGE if setting.is_judged else "",
+                judge=JUDGE if setup.is_judged else "",
                 label=f"Model {model}",
             )
-            _link_run(run, setting, f"metrics{style}", results)
+            _link_run(run, setup, f"metrics{style}", results)
             yield run
 
 
-def _link_run(run: ReportedRun, setting: ScoringSetup, metrics: str, results: Results) -> None:
+def _link_run(run: ReportedRun, setup: ScoringSetup, metrics: str, results: Results) -> None:
     run_name: Run = run.scored.run
-    _link(setting.path("responses"), results.responses(run_name))
+    _link(setup.path("responses"), results.responses(run_name))
     for name, extractor in zip(("robust", "authors"), get_extractor_names(run), strict=True):
-        _link(setting.path(name), results.verdicts(run_name, extractor))
-    _link(setting.path(metrics), results.metrics(ScoredRun(run_name, run.judge)))
+        _link(setup.path(name), results.verdicts(run_name, extractor))
+    _link(setup.path(metrics), results.metrics(ScoredRun(run_name, run.judge)))
     if run.judge:
-        _link(setting.path("judge_responses"), results.judge_responses(run_name, run.judge))
+        _link(setup.path("judge_responses"), results.judge_responses(run_name, run.judge))
     write_table(pl.DataFrame(schema=TIMINGS), results.timings(run_name), TIMINGS)
 
 

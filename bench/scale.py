@@ -39,7 +39,7 @@ CLIPS = (10_000, 100_000)
 RUNS = (100, 300, 1000)
 SHARDS = 64
 MIB = 2**20
-Result = TypeVar("T")
+Result = TypeVar("Result")
 SUITE = """\
 title: Scale
 show_published: false
@@ -77,7 +77,10 @@ class Usage(NamedTuple):
 
 
 Part = Callable[[Path, int], Callable[[], object]]
-"""A function that writes the inputs of a part for a number of clips into a folder, and returns the part."""
+"""A function that writes the inputs of a part of the workflow, for a number of clips, into a folder.
+
+It returns the call to measure.
+"""
 
 
 def measure_part(prepare: Part, folder: Path, count: int) -> Usage:
@@ -260,8 +263,8 @@ def main() -> None:
         for count in CLIPS:
             folder = Path(name, f"clips{count}")
             folder.mkdir()
-            for part, work in PARTS.items():
-                print_usage(count, "clips", part, call_in_new_process(measure_part, work, folder, count))
+            for part, prepare in PARTS.items():
+                print_usage(count, "clips", part, call_in_new_process(measure_part, prepare, folder, count))
         for runs in RUNS:
             for part, usage in measure_runs(Path(name, f"runs{runs}"), runs):
                 print_usage(runs, "runs", part, usage)

@@ -28,7 +28,7 @@ from reprise.models.keys import AnswersKey, RunKey
 from bench import intervals, synthetic
 from bench.rounds import Ratio
 
-MODELS, SAMPLE = 40, 20
+MODELS, SAMPLE = 40, 20  # models that the command scores by default, and that `ratios` scores
 # The bound is a multiple of Python's start time, which scales with the speed of the machine.
 MAX_STARTS, BUDGET_MB = 1.75, 2000.0
 # One thread per job, as Snakemake sets it. Python may write bytecode, as by default.
@@ -79,10 +79,8 @@ def main() -> None:
         costs = list(scoring(Path(folder), models))
     for stage, protocol in Counter((cost.stage, cost.workload) for cost in costs):
         stage_costs = [cost for cost in costs if (cost.stage, cost.workload) == (stage, protocol)]
-        mean, peak = (
-            sum(cost.seconds for cost in stage_costs) / len(stage_costs),
-            max(cost.peak_mb for cost in stage_costs),
-        )
+        mean = sum(cost.seconds for cost in stage_costs) / len(stage_costs)
+        peak = max(cost.peak_mb for cost in stage_costs)
         print(f"{mean:8.3f} CPU s a run, {peak:5.0f} MB   {stage} {protocol}")
     print(f"{sum(cost.seconds for cost in costs):8.1f} CPU s, {max(cost.peak_mb for cost in costs):.0f} MB at most")
 
@@ -106,9 +104,9 @@ def scoring(folder: Path, models: int) -> Iterator[StageCost]:
     for workload in WORKLOADS:
         if workload.benchmark not in items:
             items[workload.benchmark] = _items(folder, workload.benchmark)
-        setting = ScoringSetup(folder, workload, items[workload.benchmark])
+        setup = ScoringSetup(folder, workload, items[workload.benchmark])
         for model in range(models):
-            yield from setting.score(model)
+            yield from setup.score(model)
 
 
 def _items(folder: Path, benchmark: str) -> Path:
@@ -157,16 +155,16 @@ class ScoringSetup:
     def path(self, name: str) -> Path:
         return self.folder / f"{name}.parquet"
 
-    def _text(self, name: str) -> str:
+    def _format_settings(self, name: str) -> str:
         # `format_settings_line` would replace long prompts by digests.
         return canonical_json({"name": name, **self._settings[name].model_dump(mode="json")})
 
     def score(self, model: int) -> Iterator[StageCost]:
         """Yield the cost of the rules' commands on one model's answers."""
         write_table(self.workload.answers(self.requests, model, "answers"), self.path("responses"), RESPONSES)
-        metrics_options = (
-            f"run_settings item_table authors robust requests responses{' judge_requests judge' * self.is_judged}"
-        )
+        metrics_options = "run_settings item_table authors robust requests responses"
+        if self.is_judged:
+            metrics_options += " judge_requests judge"
         replies = {"replies": "judge_responses"} if self.is_judged else {}
         metrics = self._command("metrics", metrics_options, metrics=f"metrics{model}", **replies)
         if self.is_judged:
@@ -184,9 +182,9 @@ class ScoringSetup:
     def _command(self, stage: str, options: str, **files: str) -> list[str]:
         """Return a stage's command. The value of an option is the table of the same name unless it is overridden."""
         overrides = {
-            "settings": self._text(stage),
-            "run_settings": self._text("run"),
-            "judge_settings": self._text("judge"),
+            "settings": self._format_settings(stage),
+            "run_settings": self._format_settings("run"),
+            "judge_settings": self._format_settings("judge"),
             "item_table": str(self.items),
             "judge": "judge",
         }

@@ -27,9 +27,9 @@ from bench.temporal_worlds import (
 CLIPS = (40, 100, 500, 2000)
 BENCHMARKS = 4
 SIMULATIONS = 400
-MODELS_WITH_POWER = ("direction of motion", "order of two distant events")
+POWER_MODELS = ("direction of motion", "order of two distant events")
 POWER_LOSS = 10.0
-"""true loss in points of the power simulation, under each ablation with frames of the clip"""
+"""true loss in points of the power simulation, under the ablation of the clip's own frames with the smallest loss"""
 
 
 class Rates(NamedTuple):
@@ -84,8 +84,8 @@ def write_page(simulations: int, seed: int) -> Iterator[str]:
     )
     yield "## False claims"
     yield (
-        f"Percentage of {simulations} profiles with any false claim on any benchmark. The simulation error of 5 % is "
-        f"±{error:.1f}."
+        f"Percentage of {simulations} profiles with any false claim on any benchmark. The simulation error of a rate "
+        f"of 5 % is ±{error:.1f} points. The second column names the rules whose claims are true of the model."
     )
     yield table(
         ("model", "true claims", *(f"{clips} clips" for clips in CLIPS)),
@@ -117,10 +117,11 @@ def write_page(simulations: int, seed: int) -> Iterator[str]:
 
 
 def _power_section(simulations: int, seed: int, shuffles: Frames) -> Iterator[str]:
-    models = [model for model in MODELS if model.title in MODELS_WITH_POWER]
+    models = [model for model in MODELS if model.title in POWER_MODELS]
     rows = []
     for model in models:
         full = measure_losses(model.answer, 1.0, shuffles, np.random.default_rng(seed))
+        # The smallest loss is proportional to the share of questions on which the model uses its ability.
         share = POWER_LOSS / 100 / min(full.losses.values())
         losses = measure_losses(model.answer, share, shuffles, np.random.default_rng(seed))
         powers = (

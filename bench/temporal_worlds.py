@@ -145,12 +145,14 @@ def bag_that_fails_on_jumps(frames: Frames, world: World, rng: np.random.Generat
 
 
 def direction_of_motion(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
-    own = frames < FOREIGN
-    steps = np.where(own[:, 1:] & own[:, :-1], np.sign(np.diff(frames, axis=1)), 0).sum(axis=1)
+    """Answer right if most steps between the clip's own frames go forward, and wrong if most go back."""
+    is_own = frames < FOREIGN
+    steps = np.where(is_own[:, 1:] & is_own[:, :-1], np.sign(np.diff(frames, axis=1)), 0).sum(axis=1)
     return _answer(steps > 2, world, rng, steps < -2)
 
 
 def order_of_events(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Answer right if both events are shown in their order, and wrong if they are shown in the opposite order."""
     first, second = _position(frames, world.first_event), _position(frames, world.second_event)
     has_both = (first >= 0) & (second >= 0)
     return _answer(has_both & (first < second), world, rng, has_both & (first > second))

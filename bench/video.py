@@ -68,8 +68,10 @@ ORIENTATIONS = {
     "transposed": (0, 1, 1, 0), "anti-transposed": (0, -1, -1, 0),
 }  # fmt: skip
 ROTATIONS = tuple(ORIENTATIONS)[:4]
+UPRIGHT = ROTATIONS[:1]
 PIXEL_SHAPES = ("1/1", "64/45", "8/9")
-RATES = ("24", "25", "30000/1001", "10", "60", "variable")
+CONSTANT_RATES = ("24", "25", "30000/1001", "10", "60")
+RATES = (*CONSTANT_RATES, "variable")
 STARTS = ("at 0", "late", "after the sound", "within an edit list")
 # Frame sizes change in WebRTC recordings and inserted advertisements. ffmpeg's MPEG-2 decoder loses a frame there, so
 # such a file is refused.
@@ -93,19 +95,28 @@ def draw(generator: Random) -> Case:
     container = generator.choice(tuple(CONTAINERS))
     codec = generator.choice(CONTAINERS[container])
     has_edit_lists = container in ("mp4", "mov")
-    # Matroska stores rotations; only newer versions of ffmpeg read mirrored orientations from it.
-    orientations = (
-        tuple(ORIENTATIONS) if has_edit_lists else ROTATIONS if container == "mkv" and codec != "VP8" else ROTATIONS[:1]
-    )
-    rates = RATES[:3] if codec == "MPEG-2" else RATES if container not in ("avi", "flv") else RATES[:-1]
     changes_size = codec in SIZE_CHANGING_CODECS and container != "avi" and generator.random() < 0.25
-    starts = STARTS if has_edit_lists and not changes_size else STARTS[:3] if container != "avi" else STARTS[:1]
+    orientations = UPRIGHT
+    if has_edit_lists:
+        orientations = tuple(ORIENTATIONS)
+    elif container == "mkv" and codec != "VP8":
+        orientations = ROTATIONS  # Only newer versions of ffmpeg read mirrored orientations from Matroska.
+    rates = RATES
+    if codec == "MPEG-2":
+        rates = RATES[:3]
+    elif container in ("avi", "flv") or changes_size:
+        rates = CONSTANT_RATES
+    starts = STARTS
+    if container == "avi":
+        starts = STARTS[:1]
+    elif not has_edit_lists or changes_size:
+        starts = STARTS[:3]  # all but an edit list
     return Case(
         container,
         codec,
         generator.choice(orientations),
         generator.choice(PIXEL_SHAPES),
-        generator.choice(rates[:-1] if changes_size and "variable" in rates else rates),
+        generator.choice(rates),
         generator.choice(starts),
         changes_size,
     )
@@ -116,7 +127,8 @@ def draw_covering_cases(seed: int) -> list[Case]:
     generator = Random(seed)  # noqa: S311, no secret
     covered: set[tuple[str, object]] = set()
     cases: list[Case] = []
-    target_count = len(CONTAINERS) + len(CODECS) + len(ORIENTATIONS) + len(PIXEL_SHAPES) + len(RATES) + len(STARTS) + 2
+    all_values = (CONTAINERS, CODECS, ORIENTATIONS, PIXEL_SHAPES, RATES, STARTS, (False, True))
+    target_count = sum(map(len, all_values))
     while len(covered) < target_count:
         case = draw(generator)
         values = set(case._asdict().items())
@@ -163,7 +175,7 @@ def _encode(case: Case, path: Path, size: tuple[int, int]) -> Path:
     frames = round(SECONDS * int(numerator) / int(denominator or 1))
     filters = f"setsar={case.pixel_shape}"
     if is_variable:
-        filters += ",select='not(mod(n,3))+lt(n,9)'"
+        filters += ",select='not(mod(n,3))+lt(n,9)'"  # the first nine frames, then every third
     command = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", rate, "-i", "-"]
     command += ["-vf", filters, "-pix_fmt", "yuv420p", "-fps_mode", "passthrough", *CODECS[case.codec], str(path)]
     _run(*command, content=pictures(frames, size).tobytes())
@@ -252,7 +264,7 @@ def _reading(case: Case, path: Path, index: PacketIndex, frames: Images, referen
         if delay > 0.0015:
             yield f"a time differs from ffmpeg's by {delay:.4f} s"
         if abs(index.start_offset_s - (times[0] - reference.start_s)) > 0.0015:
-            yield f"lead_s is {index.start_offset_s:.4f}, ffmpeg's {times[0] - reference.start_s:.4f}"
+            yield f"start_offset_s is {index.start_offset_s:.4f}, ffmpeg's {times[0] - reference.start_s:.4f}"
     elif index.fps != float(index.rate) or abs(index.fps - _rate(case)) > 0.001 * index.fps:
         yield f"{index.fps} frames a second, expected {_rate(case)}"
     sample = sorted({0, len(frames) // 3, len(frames) // 2, len(frames) - 1})
@@ -283,21 +295,24 @@ def _trimming(case: Case, path: Path, index: PacketIndex, frames: Images, target
 
 
 def _joining(case: Case, path: Path, index: PacketIndex, frames: Images, target: Path) -> Iterator[str]:
-    joint = concatenate(path, path, target, ENCODE, Concat(black_s=0.5))
-    joined = read_frames(target, range(joint.frame_count))
-    if not all(is_black(np.asarray(frame.mean(axis=-1), np.uint8)) for frame in joined[slice(*joint.black_span)]):
-        yield f"frames {joint.black_span} of a concatenation are not black"
-    for name, part in (("first", joined[: joint.first_frame_count]), ("second", joined[joint.black_span[1] :])):
+    plan = concatenate(path, path, target, ENCODE, Concat(black_s=0.5))
+    joined = read_frames(target, range(plan.frame_count))
+    if not all(is_black(np.asarray(frame.mean(axis=-1), np.uint8)) for frame in joined[slice(*plan.black_span)]):
+        yield f"frames {plan.black_span} of a concatenation are not black"
+    for name, part in (("first", joined[: plan.first_frame_count]), ("second", joined[plan.black_span[1] :])):
         # A time midway between two frames of the concatenation may be rounded to either.
-        differences = [_mean_differences(frames[_resampled(index, joint, shift)], part) for shift in (-0.05, 0.0, 0.05)]
+        differences = [_mean_differences(frames[_resampled(index, plan, shift)], part) for shift in (-0.05, 0.0, 0.05)]
         if (largest := np.min(differences, axis=0).max()) > MAX_LOSSY_DIFFERENCE:
             yield f"a frame of the {name} part differs from the video's by {largest:.1f}"
 
 
-def _resampled(index: PacketIndex, joint: ConcatenationPlan, shift: float) -> npt.NDArray[np.int64]:
-    """Return the numbers of the frames of a part that a concatenation shows at its own rate."""
-    slots = np.floor(np.array(index.times) * float(joint.rate) + 0.5 + shift)
-    return np.maximum(np.searchsorted(slots, np.arange(joint.first_frame_count), side="right") - 1, 0)
+def _resampled(index: PacketIndex, plan: ConcatenationPlan, shift: float) -> npt.NDArray[np.int64]:
+    """Return the numbers of the frames of a part that a concatenation shows at its own rate.
+
+    `shift` moves the boundary at which a time is rounded up, in frames of the concatenation.
+    """
+    slots = np.floor(np.array(index.times) * float(plan.rate) + 0.5 + shift)
+    return np.maximum(np.searchsorted(slots, np.arange(plan.first_frame_count), side="right") - 1, 0)
 
 
 def _mean_differences(frames: Images, references: Images) -> npt.NDArray[np.float64]:
@@ -320,4 +335,5 @@ def main(minutes: float = 5.0, seed: int = 0) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*(float(word) if place == 0 else int(word) for place, word in enumerate(sys.argv[1:3]))))
+    minutes_and_seed = [kind(word) for kind, word in zip((float, int), sys.argv[1:3], strict=False)]
+    sys.exit(main(*minutes_and_seed))

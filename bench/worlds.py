@@ -107,7 +107,7 @@ def bias(world: World, generator: np.random.Generator) -> Sample:
 
 
 def average_bias(world: World, generator: np.random.Generator) -> Sample:
-    """Sample the mean of seven such differences."""
+    """Sample the mean over seven tests of the differences of `bias`."""
     test, clusters, rates = _tests(world, generator, world.rate)
     first_order, second_order = bernoulli(generator, rates), bernoulli(generator, rates - 0.2 * rates)
     masks = [(test == number) * 1.0 for number in range(TEST_COUNT)]
@@ -120,7 +120,7 @@ def corpus_score(world: World, generator: np.random.Generator) -> Sample:
     clusters = world.cluster_of_item()
     words, reference_words = (10 + generator.poisson(expected_extra, len(clusters)) for expected_extra in (20, 22))
     rates = world.rates(generator)[clusters]
-    grams = [words - order for order in range(4)]
+    grams = [words - order for order in range(4)]  # A text of n words has n - 1 pairs of adjacent words, and so on.
     orders = [(generator.binomial(count, rates ** (1 + order)), count) for order, count in enumerate(grams)]
     columns = [(numerator * 1.0, denominator * 1.0) for numerator, denominator in [*orders, (words, reference_words)]]
     return Sample(columns, clusters, bleu(4))

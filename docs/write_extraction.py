@@ -38,9 +38,9 @@ several options are named or the named one is denied, the answer counts as wrong
    - a label beside another option's text (`A. <text of B>`);
    - a denied option ("not A", "A is incorrect", "contradicts A"); with two options, a denial names the other one;
    - questions, conditions ("if ..., A"), "Person A", and descriptions ("caption A shows ...").
-3. **Match rows.** The last match of a row "the last match counts" takes precedence. Otherwise, all matches of the rows "all
-   matches must agree" must name one option. Otherwise, the other rows are tried in turn. If matches name different
-   options, nothing is extracted.
+3. **Match rows.** The tables below state when a row counts. If a row "the last match counts" matches, its last match
+   decides. Otherwise, if rows "all matches must agree" match, all their matches must name the same option. Otherwise, the
+   remaining rows are tried in turn. If matches name different options, nothing is extracted.
 
 A "Yes" that is taken back ("Yes, but ...") or only partly right is unparsed. Bounds ("at most 1"), ranges, fractions and
 counts in a sentence ("2 dogs") are no ratings.
@@ -144,7 +144,7 @@ POLICY_TEXTS = {
 def _section(title: str, rows: Sequence[Rule], groups: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield f"## {title}"
     yield ""
-    yield "| row | | such as |"
+    yield "| row | when it counts | example |"
     yield "|---|---|---|"
     for name in dict.fromkeys(row.name for row in rows):
         policy = next(row.match_policy for row in rows if row.name == name)

@@ -21,7 +21,8 @@ Written by `make reference` from the paper suite's tables. Rows of other models 
 random checkpoints of the same classes with plain transformers ([which
 classes](inference.md#classes-that-were-tried)), and [model
 runners](../howto/servers.md#a-model-runner-that-the-job-starts) with their authors' demonstrations. vLLM was tested
-with a toy checkpoint of another class. A model of 2 or 4 GPUs uses as many of them as hold it ([how](models.md#gpus)).
+with a toy checkpoint of another class. A copy of a model takes the fewest of its GPUs that hold it
+([how](models.md#gpus)).
 """
 
 

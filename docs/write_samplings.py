@@ -93,7 +93,7 @@ def _example(samplings: Mapping[str, Mapping[str, Any]]) -> str:
 
 def transforms_table(root: Path) -> Iterator[str]:
     """Yield the table of transforms."""
-    yield "| transform | shows | of samplings with |"
+    yield "| transform | frames | for samplings with |"
     yield "|---|---|---|"
     for name, transform in load(root).main.transforms.items():
         if isinstance(transform, GridTransform):

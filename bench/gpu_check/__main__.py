@@ -1,6 +1,6 @@
 """`make gpu-check`: run all checks, print one line per risk, write a JSON file, end with a status.
 
-0: no line failed. 1: a line failed. 2: no check could run. docs/howto/first-gpu-day.md explains each line.
+Status 0: no line failed. 1: a line failed. 2: no check could run. docs/howto/first-gpu-day.md explains each line.
 """
 
 import argparse

@@ -43,10 +43,8 @@ def engines(session: Session) -> Iterator[Line]:
         yield _compare_engines(f"engines, {frames} frames", plain, shared, dtype)
     repeats = [(answers[engine, frames, 0], answers[engine, frames, 1])
                for engine in ("plain", "shared") for frames in FRAMES]  # fmt: skip
-    difference, text_differences = (
-        max(first.largest_difference(second) for first, second in repeats),
-        sum(first.count_text_differences(second) for first, second in repeats),
-    )
+    difference = max(first.largest_difference(second) for first, second in repeats)
+    text_differences = sum(first.count_text_differences(second) for first, second in repeats)
     reason = "the same requests got different responses the second time" if difference or text_differences else ""
     yield line_with_reason("repeatability", reason, largest_difference=difference, other_texts=text_differences)
 
@@ -54,9 +52,7 @@ def engines(session: Session) -> Iterator[Line]:
 def _compare_engines(name: str, plain: ClipAnswers, shared: ClipAnswers, dtype: str) -> Line:
     """Compare both engines; texts must be equal only in float32, because half precision may flip close tokens."""
     difference, text_differences = shared.largest_difference(plain), shared.count_text_differences(plain)
-    reason = (
-        f"shared and plain scores differ by more than {TOLERANCE[dtype]}" if not difference <= TOLERANCE[dtype] else ""
-    )
+    reason = "" if difference <= TOLERANCE[dtype] else f"shared and plain scores differ by more than {TOLERANCE[dtype]}"
     if dtype == "float32" and text_differences:
         reason = f"{text_differences} texts differ"
     return line_with_reason(

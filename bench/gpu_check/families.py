@@ -1,4 +1,4 @@
-"""Write checkpoints with random weights, in the shapes of the four families of most models in the tables."""
+"""Write checkpoints with random weights, in the shapes of the families of most models in the tables."""
 
 import shutil
 from collections.abc import Callable
@@ -41,7 +41,8 @@ from bench.gpu_check.outcome import NotTriedError, Session
 
 # Language model layers of a checkpoint with the widths of a real one; the vision tower keeps all of its layers.
 LAYERS_KEPT = 4
-SHARD, SPARE = "4GB", 1.2
+# Maximum size of a file of weights, and the free disk space that a checkpoint needs relative to its size.
+MAX_FILE_SIZE, FREE_SPACE_FACTOR = "4GB", 1.2
 # GPU memory for the weights and the activations of clips.
 WHOLE_BYTES = 20_000_000_000
 # The 7B model gets a name as if it came from the hub.
@@ -205,11 +206,11 @@ def checkpoint(session: Session, family: str, *, is_whole: bool = False, is_tiny
     dtype = torch.float32 if session.is_cpu else torch.bfloat16
     model = random_model(config, session.device, dtype)
     size, free = sum(parameter.nbytes for parameter in model.parameters()), shutil.disk_usage(folder.parent).free
-    if free < SPARE * size:
+    if free < FREE_SPACE_FACTOR * size:
         raise NotTriedError(
             f"{folder.parent} has {free / 1e9:.0f} GB free, but the checkpoint takes {size / 1e9:.0f}: see --folder"
         )
-    model.save_pretrained(scratch, max_shard_size=SHARD)
+    model.save_pretrained(scratch, max_shard_size=MAX_FILE_SIZE)
     processor.save_pretrained(scratch)
     del model
     with suppress(OSError):  # another check wrote the same checkpoint at the same time

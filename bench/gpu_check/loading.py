@@ -58,14 +58,17 @@ def load(session: Session) -> Iterator[Line]:
     yield _lock(session, store)
     start = time.monotonic()
     weights = resolve_weights_folder(None, MODEL, store)
-    seconds, size = time.monotonic() - start, sum(path.stat().st_size for path in list_weight_files(folder))
+    hash_s = time.monotonic() - start
+    size = sum(path.stat().st_size for path in list_weight_files(folder))
     if weights != folder:
         raise FailedError(f"{weights} is not {folder}")
-    yield passed("hash", seconds=seconds, GB=size / 1e9, GB_a_second=size / 1e9 / seconds, seconds_to_record=record_s)
-    clip, key, start = clip_of(video(session), 8), key_of(session, gpus=session.gpus, model=MODEL), time.monotonic()
+    yield passed("hash", seconds=hash_s, GB=size / 1e9, GB_a_second=size / 1e9 / hash_s, seconds_to_record=record_s)
+    clip, key = clip_of(video(session), 8), key_of(session, gpus=session.gpus, model=MODEL)
+    start = time.monotonic()
     with LazyModel(key, store, 2, 0, weights, clips=[clip]) as model:
         shares_of(list(model.answers(WITHOUT_FRAMES, questions(1))), WITHOUT_FRAMES)
-        load_s, start = time.monotonic() - start, time.monotonic()
+        load_s = time.monotonic() - start
+        start = time.monotonic()
         shares_of(list(model.answers(clip, questions(4))), clip)
         first_clip_s = time.monotonic() - start
     measured = {

@@ -23,7 +23,7 @@ class FailedError(Exception):
 
 
 class Line(NamedTuple):
-    """The result of one risk."""
+    """The printed result of a check on one risk."""
 
     name: str
     status: str

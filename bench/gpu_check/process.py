@@ -1,4 +1,7 @@
-"""Run one check in its own process: `python -m bench.gpu_check.process <order as JSON>`. Its lines go to a file."""
+"""Run one check in its own process: `python -m bench.gpu_check.process <order>`. Its lines go to a file.
+
+The order is JSON: the fields of the check and of the session, and `output`, the file for the lines.
+"""
 
 import importlib
 import importlib.util
@@ -12,7 +15,7 @@ from typing import Any
 from bench.gpu_check.outcome import FAILED, NOT_TRIED, FailedError, Line, NotTriedError, Session
 
 
-def missing_package(name: str) -> bool:
+def is_package_missing(name: str) -> bool:
     """Return whether Python finds no module of this name."""
     try:
         return importlib.util.find_spec(name) is None
@@ -25,7 +28,7 @@ def _missing_cause(error: BaseException | None) -> str:
     while error is not None:
         if isinstance(error, ModuleNotFoundError) and error.name:
             package = error.name.partition(".")[0]
-            return package if missing_package(package) else ""
+            return package if is_package_missing(package) else ""
         error = error.__cause__
     return ""
 

@@ -13,12 +13,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bench.gpu_check.outcome import FAILED, NOT_TRIED, Check, Line, Session
-from bench.gpu_check.process import missing_package
+from bench.gpu_check.process import is_package_missing
 
 ROOT = Path(__file__).parents[2]
 MIN_SECONDS = 5.0
 DEADLINE_PASSED = "no result after"
-"""beginning of the ending of a check that passed its deadline"""
+"""how the description of a check that passed its deadline begins"""
 
 
 def run_all(checks: Sequence[Check], session: Session, *, seconds: float, jobs: int = 1) -> Iterator[list[Line]]:
@@ -35,7 +35,7 @@ def run_all(checks: Sequence[Check], session: Session, *, seconds: float, jobs: 
 def run(check: Check, session: Session, end: float) -> list[Line]:
     if session.is_cpu and check.only_gpu:
         return [Line(name, NOT_TRIED, reason=check.only_gpu) for name in check.lines]
-    missing = [name for name in check.packages if missing_package(name)]
+    missing = [name for name in check.packages if is_package_missing(name)]
     if missing:
         reason = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
         return [Line(name, NOT_TRIED, reason=reason) for name in check.lines]

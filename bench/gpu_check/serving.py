@@ -21,7 +21,7 @@ from reprise.models.remote.serving.host import ServerProcess
 from reprise.models.remote.serving.settings import ServerSettings, build_launch_settings, build_serving_key
 
 from bench.gpu_check.outcome import Line, NotTriedError, Session, line_with_reason
-from bench.gpu_check.process import missing_package
+from bench.gpu_check.process import is_package_missing
 
 NAME, FRAMES, MINUTES = "gpu/check@random", 8, 4
 # Eager mode avoids minutes of compilation. On a CPU vLLM needs an explicit size of its cache.
@@ -78,7 +78,7 @@ def _store(session: Session, environment: str) -> Store:
     for root in (session.store, Path(".cache/serve").resolve()):
         if is_installed(get_environment_folder(get_pins_path(environment), Store(root))):
             return Store(root)
-    if missing_package("vllm"):
+    if is_package_missing("vllm"):
         raise NotTriedError("vllm is missing: neither in the store nor beside torch")
     store = Store(session.folder / "serving")
     folder = get_environment_folder(get_pins_path(environment), store)

@@ -42,7 +42,7 @@ def _require_two_devices(session: Session) -> None:
 
 
 def spread(session: Session, family: str) -> Iterator[Line]:
-    """Give each device less memory than the model needs, and compare its answers with those of one device."""
+    """Spread a model over two devices, the first of which cannot hold all of it; compare with one device."""
     _require_two_devices(session)
     folder, clip = checkpoint(session, family), clip_of(video(session), 8)
     spec = spec_of(session, folder)
@@ -50,18 +50,15 @@ def spread(session: Session, family: str) -> Iterator[Line]:
         expected = answer_clip(adapter, clip)
     estimate = estimate_memory(folder, spec.dtype, None)
     reserve = estimate.compute_reserve(COPIES)
-    devices_allowed: tuple[int | str, ...] = ("cpu", "disk") if session.is_cpu else (0, 1)
-    memory = dict(
-        zip(
-            devices_allowed,
-            (reserve + int(FIRST_DEVICE_SHARE * estimate.weight_bytes), reserve + 2 * estimate.weight_bytes),
-            strict=True,
-        )
-    )
+    first_device, second_device = ("cpu", "disk") if session.is_cpu else (0, 1)
+    memory: dict[int | str, int] = {
+        first_device: reserve + int(FIRST_DEVICE_SHARE * estimate.weight_bytes),
+        second_device: reserve + 2 * estimate.weight_bytes,
+    }
     with adapter_of(replace(spec, free_bytes_by_device=memory)) as adapter:
         devices = {str(device) for device in adapter.model.hf_device_map.values()}
         answers = answer_clip(adapter, clip)
-    if len(devices) != len(devices_allowed):
+    if len(devices) != len(memory):
         raise FailedError(f"the model is only on {', '.join(devices)}")
     difference = answers.largest_difference(expected)
     reason = "" if difference <= TOLERANCE[spec.dtype] else "its responses differ from those on one device"
@@ -76,11 +73,8 @@ def spread(session: Session, family: str) -> Iterator[Line]:
 def copies(session: Session) -> Iterator[Line]:
     """Run copies of a model in two processes, and compare their answers with those of one model."""
     _require_two_devices(session)
-    folder, clip, requests = (
-        checkpoint(session, "LLaVA-OneVision"),
-        clip_of(video(session), 8),
-        tuple(questions(QUESTIONS)),
-    )
+    folder, clip = checkpoint(session, "LLaVA-OneVision"), clip_of(video(session), 8)
+    requests = tuple(questions(QUESTIONS))
     store = Store(session.folder / "store")
     with ExitStack() as stack:
         workers = list(_copies(session, folder, clip, store, stack))

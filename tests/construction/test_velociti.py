@@ -208,7 +208,11 @@ SEARCH = SubsetSearch(per_test=4, tolerance=0, seed=3)
 
 def test_a_subset_is_as_hard_as_the_whole() -> None:
     subset = search("chrono", CORRECT_BY_ITEM, SEARCH)
-    assert (subset.samples, subset.strict, subset.subset_strict) == (8, 50, 50) and 1 <= subset.tries <= SEARCH.tries
+    assert (subset.sample_count, subset.strict, subset.subset_strict) == (
+        8,
+        50,
+        50,
+    ) and 1 <= subset.tries <= SEARCH.tries
     assert len(subset.item_ids) == 4 and sum(CORRECT_BY_ITEM[item_id] for item_id in subset.item_ids) == 2
     row = {"test_name": "chrono", "samples": 8, "strict": "50.00", "subset": 4, "subset_strict": "50.00"}
     assert score_rows([subset]) == [row | {"tries": subset.tries}]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import polars as pl
 import pytest
 from synthetic.toyworld.captions import caption
-from synthetic.toyworld.sources import load_source_script
+from synthetic.toyworld.sources import find_source
 
 from tests.unit.models.adapters import tiny_video
 from tests.workflow.conftest import COMMIT, ROOT, Project, copy_of, copy_project, printed_text
@@ -144,7 +144,7 @@ def test_the_example_benchmark_is_short_correct_and_passes_ruff(tmp_path: Path) 
     lines = sum(len(text.splitlines()) for text in BENCHMARK.files.values()) + added
     assert len(BENCHMARK.files) <= 6 and lines <= 150 and len(BENCHMARK.changes) == 1, lines
     for row in csv.DictReader(BENCHMARK.files["resources/toyqa/toyqa.csv"].splitlines()):
-        script = load_source_script(row["video"]).parts[0].script
+        script = find_source(row["video"]).parts[0].script
         assert (row["answer"] == "Yes") == (row["statement"] in {caption(*deed) for deed in script.deeds}), row
     for path, text in BENCHMARK.files.items():
         if path.endswith(".py"):

@@ -1,4 +1,4 @@
-"""Checks of a suite's constructions against other files, and the unfiltered benchmarks of the static filter."""
+"""Checks of a suite's constructions against other files, and the unfiltered benchmarks that static filters need."""
 
 from dataclasses import replace
 from typing import Any
@@ -44,14 +44,15 @@ def static_filters(configuration: Configuration) -> dict[str, StaticFilter]:
 
 
 def complete(configuration: Configuration) -> Configuration:
-    """Add an unfiltered copy of each benchmark with a static filter: in no table, with the filter's runs."""
+    """Add an unfiltered copy of each benchmark with a static filter.
+
+    The runs of the copy are those that the filter reads. No table shows the copy.
+    """
     suite, entries = configuration.suite, dict(configuration.suite.benchmarks)
     benchmarks, tables = dict(configuration.benchmarks), dict(configuration.tables)
     for name, static_filter in static_filters(configuration).items():
-        unfiltered, cleared_keys = (
-            f"{name}{UNFILTERED}",
-            dict.fromkeys(("construction", "figures", "ratings", "subset")),
-        )
+        unfiltered = f"{name}{UNFILTERED}"
+        cleared_keys = dict.fromkeys(("construction", "figures", "ratings", "subset"))  # set to None
         changes: dict[str, Any] = {**cleared_keys, "extra_runs": static_filter.runs(), "annotators": {}}
         entries[unfiltered] = suite.benchmarks[name].model_copy(update=changes)
         benchmarks[unfiltered] = configuration.benchmarks[name]
@@ -98,18 +99,20 @@ def _check_static(checks: NameChecks, benchmark: str, static_filter: StaticFilte
         notes.add(*checks.run_problems(run, benchmark))
     protocol_spec = spec.protocols.get(static_filter.protocol) if spec else None
     if spec and protocol_spec and protocol_spec.judge is None:
-        with_judge = [key for key, protocol in spec.protocols.items() if protocol.judge is not None]
-        notes.at_key(".protocol").add(f"'{static_filter.protocol}' has no judge. Allowed: {', '.join(with_judge)}.")
+        judged_protocols = [key for key, protocol in spec.protocols.items() if protocol.judge is not None]
+        notes.at_key(".protocol").add(
+            f"'{static_filter.protocol}' has no judge. Allowed: {', '.join(judged_protocols)}."
+        )
     if not (checks.configuration.suite.judges if entry.judges is None else entry.judges):
         notes.add("no judge rates the answers. Name a judge in `judges:` of the suite or of the benchmark.")
-    main, samplings = checks.configuration.main, checks.configuration.main.samplings
-    random_frames = [
-        key for key, rule in samplings.items() if rule["rule"] == "random_one" and not main.is_transformed(key)
+    main = checks.configuration.main
+    random_frame_samplings = [
+        key for key, rule in main.samplings.items() if rule["rule"] == "random_one" and not main.is_transformed(key)
     ]
     for sampling in static_filter.samplings:
-        if sampling in samplings and sampling not in random_frames:
+        if sampling in main.samplings and sampling not in random_frame_samplings:
             notes.at_key(".samplings").add(
-                f"'{sampling}' does not select one random frame. Allowed: {', '.join(random_frames)}."
+                f"'{sampling}' does not select one random frame. Allowed: {', '.join(random_frame_samplings)}."
             )
 
 

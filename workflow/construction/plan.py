@@ -82,8 +82,8 @@ def writer_run(benchmark: str, round_number: int | str, writer: str) -> Run:
     return Run(benchmark, WRITING_PROTOCOL, f"round{round_number}", writer)
 
 
-def get_local_writers(plan: Plan, benchmark: str, settings: WrittenConstruction) -> list[str]:
-    """Return the writers of a benchmark's texts; raise an error if `run:` does not select one of them."""
+def get_selected_writers(plan: Plan, benchmark: str, settings: WrittenConstruction) -> list[str]:
+    """Return the writers of a benchmark's texts; raise an error if `run:` does not select all of them."""
     writers = writers_of(settings)
     for writer in writers:
         if writer not in plan.selected_models:
@@ -128,7 +128,7 @@ class Package(SidePackage):
             name: entry.subset_search for name, entry in entries if entry.subset_search is not None
         }
         self._static_filters = static_filters(plan.config)
-        self._check_files = {
+        self._manual_check_files = {
             name: glob_files(static_filter.verdicts or "") for name, static_filter in self._static_filters.items()
         }
         self._video_sets = {
@@ -138,10 +138,8 @@ class Package(SidePackage):
         }
         # Each of these attributes is a wildcard pattern. The patterns match all constructed benchmarks, those with a
         # static filter, those with measured clips, those with a subset search, and the names of the other video sets.
-        self.constructed, self.with_static_filter = (
-            any_of_pattern(self._constructed),
-            any_of_pattern(self._static_filters),
-        )
+        self.constructed = any_of_pattern(self._constructed)
+        self.with_static_filter = any_of_pattern(self._static_filters)
         self.measured = any_of_pattern(
             name for name, construction in constructions if construction.kind in MEASURED_BENCHMARKS
         )
@@ -165,14 +163,12 @@ class Package(SidePackage):
                 versioned_key = run_keys.add_versions(f"construction_{step}", drop_unused_settings(step, key))
                 yield settings_name("construction", benchmark, step), versioned_key
         for benchmark, video_sets in self._video_sets.items():
-            digests, fields = (
-                self._plan.compute_digests(video_sets.files().values()),
-                video_sets.model_dump(exclude={"folder"}),
-            )
+            digests = self._plan.compute_digests(video_sets.files().values())
+            fields = video_sets.model_dump(exclude={"folder"})  # The paths of the digests contain the folder.
             draw = DrawKey(**fields, seed=self._constructed[benchmark].seed, files=digests)
             yield settings_name("construction", benchmark, "draw"), run_keys.add_versions("construction_draw", draw)
         for benchmark, settings in self._written.items():
-            for writer in get_local_writers(self._plan, benchmark, settings):
+            for writer in get_selected_writers(self._plan, benchmark, settings):
                 yield writer_settings(run_keys, benchmark, settings, writer)
         for benchmark, search in self._subset_searches.items():
             file = settings_name("construction", benchmark, "subset")
@@ -201,7 +197,7 @@ class Package(SidePackage):
             steps["guidelines"] = StepKey(settings=construction)
         if benchmark in self._static_filters:
             steps["static"] = ReviewKey(
-                settings=construction, verdicts=plan.compute_digests(self._check_files[benchmark])
+                settings=construction, verdicts=plan.compute_digests(self._manual_check_files[benchmark])
             )
         return steps
 
@@ -252,13 +248,13 @@ class Package(SidePackage):
         selected = (job for job in self.model_jobs() if job.scored_run.run.benchmark in benchmarks)
         rounds = group_by_key(selected, lambda job: (job.scored_run.run.benchmark, job.scored_run.run.model))
         for jobs in rounds.values():
-            for remaining, job in zip(reversed(range(len(jobs))), jobs, strict=True):
+            for round_number, job in enumerate(jobs, start=1):
                 pending = _round_state(states, job)
                 if pending.reasons:
                     *reasons, last = pending.reasons
-                    yield pending._replace(
-                        reasons=(*reasons, f"{last}, and at most {remaining} rounds after it" if remaining else last)
-                    )
+                    if later_rounds := len(jobs) - round_number:
+                        last = f"{last}, and at most {later_rounds} rounds after it"
+                    yield pending._replace(reasons=(*reasons, last))
                     break
 
     def summarize_outcome(self, targets: Sequence[str]) -> Iterator[str]:
@@ -269,10 +265,15 @@ class Package(SidePackage):
                 targets and not any(Path(target).is_relative_to(pool.parent) for target in targets)
             ):
                 continue
-            filters = Counter(pl.read_parquet(pool, columns=["filter"])["filter"])
-            rows, kept_count = filters.total(), filters.pop("", 0)
-            dropped = f" ({', '.join(f'{count} {name}' for name, count in filters.most_common())})" if filters else ""
-            yield f"Construction of {benchmark}: {kept_count} of {rows} rows kept before texts are written{dropped}"
+            filters = pl.read_parquet(pool, columns=["filter"])["filter"]
+            drop_counts = Counter(filters)
+            kept_count = drop_counts.pop("", 0)  # Kept rows have an empty filter.
+            drop_list = ", ".join(f"{count} {name}" for name, count in drop_counts.most_common())
+            dropped = f" ({drop_list})" if drop_list else ""
+            yield (
+                f"Construction of {benchmark}: {kept_count} of {len(filters)} rows kept before texts are "
+                f"written{dropped}"
+            )
 
     def retry_replies(self, wildcards: Any) -> str:
         """Return a parameter that changes if failed requests of a round are worth another try."""
@@ -285,7 +286,10 @@ class Package(SidePackage):
         return {answers.job.scored_run: answers for answers in find_failed_answers(self._plan)}
 
     def earlier_replies(self, wildcards: Any) -> list[Path]:
-        """Return the replies of earlier rounds: those of all writers for `writer:`, else the writer's own."""
+        """Return the replies of earlier rounds that a writer's requests depend on.
+
+        The main `writer:` depends on the replies of all writers, other writers on their own replies.
+        """
         settings = self._written[wildcards.benchmark]
         writers = writers_of(settings) if wildcards.model == settings.writer else [wildcards.model]
         return self._replies(wildcards.benchmark, writers, int(wildcards.round) - 1)
@@ -331,7 +335,7 @@ class Package(SidePackage):
         return [self._results.verdicts(run, self._plan.find_judge(run)) for run in runs]
 
     def manual_check_files(self, wildcards: Any) -> list[Path]:
-        return self._check_files[wildcards.benchmark]
+        return self._manual_check_files[wildcards.benchmark]
 
     def sampled_sets(self, wildcards: Any) -> list[Path]:
         video_sets = self._video_sets.get(wildcards.benchmark)

@@ -41,6 +41,7 @@ def read_replies(paths: Iterable[Path]) -> list[pl.DataFrame]:
 
 
 def write_tables(kind: str, rows: Mapping[str, list[Row]], paths: Iterable[Path]) -> dict[str, pl.DataFrame]:
+    """Write the rows of each table to the path with the table's name, and return the tables by name."""
     schemas = SCHEMAS[kind]
     tables = {path: build_table(rows[path.stem], schemas[path.stem]) for path in paths}
     for path, table in tables.items():

@@ -21,23 +21,26 @@ class ReviewResult(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """Return the columns of the csv file with the tasks."""
         return ("task_id", "digest", *self.shown_columns, "choices", "judged_by", "reviewer", "verdict")
 
 
 def decide(tasks: Sequence[Task], votes: Votes, settings: ReviewSettings) -> dict[str, Row]:
-    """Return the decision on each task: its numbers of votes and of votes in favour, and the filter that drops it."""
+    """Return the decision on each task: the numbers of votes and of votes in favour, and the filter that drops it."""
     decisions = {}
     for task in tasks:
-        verdicts = votes.by_task.get(task.task_id, {})
-        in_favour = sum(verdict == task.choices[0] for verdict in verdicts.values())
-        verdict = KEPT
-        if len(verdicts) < settings.votes:
+        verdict_by_person = votes.by_task.get(task.task_id, {})
+        vote_count = len(verdict_by_person)
+        accepting_verdict = task.choices[0]
+        in_favour = sum(verdict == accepting_verdict for verdict in verdict_by_person.values())
+        filter_columns = KEPT
+        if vote_count < settings.votes:
             if settings.undecided == "drop":
-                verdict = {"filter": "not_reviewed", "why": f"judged by {len(verdicts)} of {settings.votes}"}
-        elif 2 * in_favour <= len(verdicts):
-            verdict_list = ", ".join(f"{person}: {verdict}" for person, verdict in sorted(verdicts.items()))
-            verdict = {"filter": "refused", "why": verdict_list}
-        decisions[task.task_id] = {"votes": len(verdicts), "in_favour": in_favour, **verdict}
+                filter_columns = {"filter": "not_reviewed", "why": f"judged by {vote_count} of {settings.votes}"}
+        elif 2 * in_favour <= vote_count:  # no majority in favour
+            verdict_list = ", ".join(f"{person}: {verdict}" for person, verdict in sorted(verdict_by_person.items()))
+            filter_columns = {"filter": "refused", "why": verdict_list}
+        decisions[task.task_id] = {"votes": vote_count, "in_favour": in_favour, **filter_columns}
     return decisions
 
 
@@ -51,19 +54,22 @@ def apply_decisions(samples: pl.DataFrame, decisions: Mapping[str, Row]) -> list
 
 def task_rows(tasks: Sequence[Task], votes: Votes, needed_votes: int) -> list[Row]:
     """Return the rows of annotators' tasks, those that need more verdicts first, with long lists of choices cut."""
-    rows = [
-        {
+    open_rows: list[Row] = []
+    complete_rows: list[Row] = []
+    for task in tasks:
+        reviewers = sorted(votes.by_task.get(task.task_id, {}))
+        listed_choices = list(task.choices[:MAX_LISTED_CHOICES])
+        if len(task.choices) > MAX_LISTED_CHOICES:
+            listed_choices.append("...")
+        row = {
             "task_id": task.task_id,
             "digest": task.digest,
             **task.texts,
-            "choices": " | ".join(
-                [*task.choices[:MAX_LISTED_CHOICES], *(["..."] if len(task.choices) > MAX_LISTED_CHOICES else [])]
-            ),
-            "options": task.choices,
-            "judged_by": ", ".join(sorted(votes.by_task.get(task.task_id, {}))),
+            "choices": " | ".join(listed_choices),
+            "options": task.choices,  # all choices, for Label Studio
+            "judged_by": ", ".join(reviewers),
             "reviewer": "",
             "verdict": "",
         }
-        for task in tasks
-    ]
-    return sorted(rows, key=lambda row: len(votes.by_task.get(row["task_id"], {})) >= needed_votes)
+        (complete_rows if len(reviewers) >= needed_votes else open_rows).append(row)
+    return [*open_rows, *complete_rows]

@@ -68,7 +68,7 @@ class BaseConstruction(Settings):
 
     @field_validator("files")
     @classmethod
-    def _stay_inside(cls, files: list[str]) -> list[str]:
+    def _stay_in_folder(cls, files: list[str]) -> list[str]:
         for pattern in files or [""]:
             if problem := find_pattern_problem(pattern):
                 raise setting_error(problem)
@@ -194,7 +194,7 @@ class TemporalBenchSettings(WrittenConstruction):
 
     @field_validator("other_writers")
     @classmethod
-    def _are_others(cls, writers: list[str], info: ValidationInfo) -> list[str]:
+    def _are_distinct(cls, writers: list[str], info: ValidationInfo) -> list[str]:
         for index, writer in enumerate(writers):
             if writer in (info.data.get("writer"), *writers[:index]):
                 raise setting_error(f"'{writer}' is named twice. Name each writer once.")

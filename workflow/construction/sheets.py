@@ -26,19 +26,20 @@ def excerpt(text: str) -> str:
     return escape_invisible(truncate(text, MAX_EXCERPT_CHARS))
 
 
-def parse_cell(text: str | None) -> float | None:
+def parse_number_cell(text: str | None) -> float | None:
+    """Return the number in a cell, or None if the cell has none."""
     return parse_number(text or "")
 
 
 class SheetRow(NamedTuple):
-    location: str
-    cells: dict[str, str]
+    location: str  # file and row, for error messages
+    cells: dict[str, str]  # column -> text
 
     def span(self, start: str, end: str) -> tuple[float, float]:
         """Return two times of a video in seconds and check that the first is before the second."""
         times = []
         for column in (start, end):
-            time = parse_cell(self.cells[column])
+            time = parse_number_cell(self.cells[column])
             if time is None or time < 0:
                 raise self.cell_error(column, "seconds from the start of the video, such as 4 or 12.5")
             times.append(time)
@@ -67,12 +68,15 @@ def read_sheet(path: Path, needed: Sequence[str], optional: Sequence[str]) -> It
     rows = (cells for _, cells in read_csv_lines(path))
     header = [name.strip() for name in next(rows, [])]
     allowed = (*needed, *optional)
-    listed = f"Needed: {', '.join(needed)}. Optional: {', '.join(optional) or 'none'}."
-    for name in (*needed, *header):
+    column_list = f"Needed: {', '.join(needed)}. Optional: {', '.join(optional) or 'none'}."
+    for name in needed:
         if name not in header:
-            raise UserError(f"{path}: column '{name}' is missing. Found: {', '.join(header) or 'nothing'}. {listed}")
+            raise UserError(
+                f"{path}: column '{name}' is missing. Found: {', '.join(header) or 'nothing'}. {column_list}"
+            )
+    for name in header:
         if name not in allowed:
-            raise UserError(f"{path}: unknown column '{name}'.{suggest_name(name, allowed)} {listed}")
+            raise UserError(f"{path}: unknown column '{name}'.{suggest_name(name, allowed)} {column_list}")
     row_number = 0
     for row_number, cells in enumerate(rows, start=1):
         row = SheetRow(

@@ -40,7 +40,7 @@ WRITTEN_TEXT: Columns = {
 }
 
 VOTES = pl.Schema({
-    "task_id": pl.String,  # a task that is not a sample, such as a single caption
+    "task_id": pl.String,  # a sample, or another task such as a single caption
     "verdict": pl.String,
 })  # fmt: skip
 
@@ -48,6 +48,7 @@ COUNTS = pl.Schema({
     "step": pl.String, "filter": pl.String, "entered": pl.Int64, "dropped": pl.Int64, "left": pl.Int64,
 })  # fmt: skip
 
+# The tables of every benchmark. Some benchmarks have another schema of `written`.
 SHARED = {"texts": pl.Schema(TEXT), "written": with_filter_columns(WRITTEN_TEXT), "votes": VOTES}
 NO_CANDIDATES = with_filter_columns({"sample_id": pl.String})  # no candidates exist before the writer replies
 
@@ -122,7 +123,9 @@ CLIPS = with_filter_columns({
 })  # fmt: skip
 
 NEGATIVE: Columns = {
-    "sample_id": pl.String,  # <clip>/<level>/<digest of the negative>; central/<clip>/<digest of N1(C)>/<place>
+    # <clip>/<level>/<digest of the negative>; for a negative of a negative, central/<clip>/<digest of the contradicted
+    # negative>/<number of the line in the reply>
+    "sample_id": pl.String,
     "clip": pl.String,
     "dataset": pl.String,
     "video": pl.String,

@@ -21,7 +21,7 @@ CODE_FENCE = re.compile(r"^```\w*\n(.*?)\n?```$", re.DOTALL)
 QUOTES = ('""', "“”", "„“", "„”", "”“", "””", "‟”", "«»", "»«", "‹›", "「」", "『』", "''", "‘’", "‚‘", "`´", "``")
 """The opening and closing quotes that may surround a text."""
 MAX_EXCERPT_CHARS = 80
-PROMPT_START_CHARS = 60
+PROMPT_START_CHARS = 60  # a reply that contains this many characters from the start of the prompt repeats the prompt
 LIST_LINE = re.compile(r"^[^\S\n]*(?:\d+[^\S\n]*[.):]|[-*•])\s*(\S.*)$", re.MULTILINE)
 FEEDBACK = "\n\nYour last reply was:\n{reply}\n\nIt cannot be used ({problem}: {why}). Write it again."
 FAILED = "failed"
@@ -36,15 +36,16 @@ class UnusableReplyError(Exception):
 class ParsedReply(NamedTuple):
     """A parsed reply: the text, or the name of its problem and the reason."""
 
-    reply: str = ""
+    reply: str = ""  # the raw reply
     text: str = ""
-    target: str = ""
+    target: str = ""  # the writer's replacement of the verb or the manner, if requested
     problem: str = ""
     why: str = ""
 
 
 ReplyParser = Callable[[Row, str, str, Mapping[str, str]], tuple[str, str]]
-"""A parser: (row of the text, reply, prompt, written text by id) -> (text of the reply, replaced verb or manner)."""
+"""A parser: (row of the text, reply, prompt, written text by id) -> (text of the reply, replacement of the verb or
+manner)."""
 
 
 class Rounds:
@@ -53,20 +54,25 @@ class Rounds:
     def __init__(
         self, texts: Sequence[Row], replies: Iterable[pl.DataFrame], prompts: Mapping[str, Prompt], parse: ReplyParser
     ) -> None:
+        # a dictionary per round: text id -> row of the reply
         self._replies = [{row["item_id"]: row for row in table.iter_rows(named=True)} for table in replies]
         self._texts, self._prompts, self._parse = texts, prompts, parse
         self.text_by_id: dict[str, str] = {}
         self._parsed_replies: dict[str, list[ParsedReply]] = {}
-        # Parse the texts that another text must not repeat first, because the parser of the other text needs them.
+        # A text with `instead_of` must not repeat the text with this id, so it is parsed after the others.
         for text in sorted(texts, key=lambda text: bool(text["instead_of"])):
-            parsed = self._parsed_replies[text["text_id"]] = list(self._parse_replies(text))
+            parsed = list(self._parse_replies(text))
+            self._parsed_replies[text["text_id"]] = parsed
             if parsed and not parsed[-1].problem:
                 self.text_by_id[text["text_id"]] = parsed[-1].text
 
     def _parse_replies(self, text: Row) -> Iterator[ParsedReply]:
         """Yield the parsed replies for a text up to the first usable or failed one."""
         prompt = self._prompts[text["kind"]]
-        for row in (replies[text["text_id"]] for replies in self._replies if text["text_id"] in replies):
+        for replies in self._replies:
+            row = replies.get(text["text_id"])
+            if row is None:
+                continue
             if row["error"]:
                 yield ParsedReply(row["text"], problem=FAILED, why=f"{row['error']}: {row['message']}")
                 return
@@ -84,7 +90,8 @@ class Rounds:
         rows = []
         for text in self._texts:
             text_id = text["text_id"]
-            last = next(reversed(self._parsed_replies[text_id]), None)
+            parsed = self._parsed_replies[text_id]
+            last = parsed[-1] if parsed else None
             if last and last.problem in ("", FAILED):
                 continue
             values = {entry["name"]: entry["text"] for entry in text["values"]}
@@ -113,6 +120,7 @@ class Rounds:
 
 
 def writing_request(item_id: str, round_number: int, system: str, prompt: str, max_tokens: int) -> Row:
+    """Return a request to a writer. It has no clip, and the number of the round is its role."""
     return {
         "request_id": item_id, "item_id": item_id, "clip_id": item_id, "role": str(round_number),
         "request_type": "write",
@@ -124,9 +132,10 @@ def writing_request(item_id: str, round_number: int, system: str, prompt: str, m
 
 
 def parse_parts(reply: str, labels: Sequence[str], prompt: str) -> dict[str, str]:
-    """Return the text of each label: after it on its line, as in `Fluent Caption: ...`, or from a JSON object's key."""
+    """Return the text of each label, from a line such as `Fluent Caption: ...` or from a JSON object with this key."""
     text = unwrap_reply(reply, prompt)
     is_json = text.startswith("{")
+    # The JSON object is a list of pairs, in which a repeated key is visible.
     json_pairs = [(str(key).strip().lower(), content) for key, content in _parse_json(text, list)] if is_json else []
     parts = {}
     for label in labels:

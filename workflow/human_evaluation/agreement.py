@@ -22,8 +22,10 @@ def compute_alpha(
         level: Level of measurement.
     """
     counts = np.array([[votes.get(value, 0) for value in values] for votes in vote_counts], dtype=np.int64)
+    # Alpha compares the answers to the same question, so only questions with two or more answers count.
     paired_counts = counts[counts.sum(axis=1) > 1] if counts.size else counts
-    if (paired_counts.sum(axis=0) > 0).sum() < 2:
+    distinct_value_count = (paired_counts.sum(axis=0) > 0).sum()
+    if distinct_value_count < 2:
         return None
     domain = list(values) if level == "nominal" else [float(value) for value in values]
     return float(krippendorff.alpha(value_counts=paired_counts, value_domain=domain, level_of_measurement=level))

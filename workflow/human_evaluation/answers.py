@@ -15,7 +15,7 @@ from reprise.core.tabular import read_user_rows, require_columns
 from reprise.external.answers import ImportProblem, write_problems
 from reprise.extraction.extractors import SCALE_BY_MAX_RATING
 
-from human_evaluation.draws import rank, shuffled
+from human_evaluation.draws import seeded_digest, shuffled
 from human_evaluation.keys import AnswerFiles
 from human_evaluation.settings import AnswerDesign, SurveyDesign
 from human_evaluation.surveys import QualificationTest, build_question_tasks, load_qualification
@@ -32,7 +32,7 @@ from human_evaluation.tasks import (
 
 # Reasons why a question has no answer, or why a row does not count. `count_votes` has further reasons.
 TOO_FEW, TIE = "too_few_annotators", "tie"
-WROTE_CAPTIONS = "wrote_captions"
+WROTE_CAPTIONS = "wrote_captions"  # of annotators in `excluded_annotators:`
 NAMES_DIFFER = "If they answered under other names, list those names or numbers instead"
 
 
@@ -71,18 +71,19 @@ def read_group_answers(
 ) -> tuple[list[Task], CountedAnswers]:
     """Return the tasks of a group in the order of the requests, and the counted answers from all its files."""
     tasks, qualification = build_question_tasks(scope, requests), load_qualification(scope, design)
-    verdicts, excluded_names = read_verdicts(map(Path, files.answers)), set[str]()
+    verdicts = read_verdicts(map(Path, files.answers))
+    excluded_names: set[str] = set()
     for path in map(Path, files.excluded_annotators):
         reviewers = require_columns(read_user_rows(path), ("reviewer",), path)["reviewer"].drop_nulls()
         excluded_names |= {normalize_name(str(name)) for name in reviewers}
     reject_edited_files(files.digests())
-    votes = count_answers(tasks, verdicts, design, qualification, excluded_names - {""})
-    if votes.is_exclusion_unmatched:
+    counted = count_answers(tasks, verdicts, design, qualification, excluded_names - {""})
+    if counted.is_exclusion_unmatched:
         log.warning(
-            f"None of the {votes.excluded_names} names in `excluded_annotators:` is among the annotators. "
+            f"None of the {counted.excluded_names} names in `excluded_annotators:` is among the annotators. "
             f"{NAMES_DIFFER}."
         )
-    return tasks, votes
+    return tasks, counted
 
 
 def count_answers(
@@ -115,7 +116,7 @@ def count_answers(
         for annotator, verdict in verdict_by_annotator.items()
         if verdict == qualification.right_answers[task]
     )
-    refusal_by_number = dict[str, tuple[str, str]]()  # annotator -> reason and its description
+    refusal_by_number: dict[str, tuple[str, str]] = {}  # annotator -> name of the reason, and its description
     min_right_count = design.qualification.right if design.qualification else 0
     for name, number in number_by_name.items():
         if name in excluded_annotators:
@@ -150,15 +151,16 @@ def aggregate_answers(tasks: Sequence[Task], votes: Votes, design: AnswerDesign)
     answer_by_task = {}
     for task in tasks:
         task_votes = votes.by_task.get(task.task_id, {})
-        counts, error = Counter(task_votes.values()), ""
-        options = [option for option in task.choices if counts[option] == max(counts.values(), default=0)]
+        counts = Counter(task_votes.values())
+        most_frequent = [option for option in task.choices if counts[option] == max(counts.values(), default=0)]
+        error = ""
         if len(task_votes) < design.workers:
             error = TOO_FEW
-        elif len(options) > 1 and design.ties == "wrong":
+        elif len(most_frequent) > 1 and design.ties == "wrong":
             error = TIE
         elif design.ties == "draw":
-            options = sorted(options, key=lambda option: rank(design.seed, task.task_id, option))
-        answer_by_task[task.task_id] = AggregatedAnswer("" if error else options[0], error)
+            most_frequent = sorted(most_frequent, key=lambda option: seeded_digest(design.seed, task.task_id, option))
+        answer_by_task[task.task_id] = AggregatedAnswer("" if error else most_frequent[0], error)
     return answer_by_task
 
 
@@ -188,12 +190,16 @@ def build_rating_requests(
         answer_by_item = {
             row["item_id"]: row for row in table.filter(extractor=EXTRACTOR, error="").iter_rows(named=True)
         }
-        if not {tuple(row["replies"]) for row in answer_by_item.values()} <= set(SCALE_BY_MAX_RATING.values()):
+        # The column `replies` has the replies that the judge may give: the ratings of a scale, or options.
+        judge_replies = {tuple(row["replies"]) for row in answer_by_item.values()}
+        if not judge_replies <= set(SCALE_BY_MAX_RATING.values()):
             raise UserError(
                 f"{run}: its answers are choices, which have no rating. "
                 "Name runs of a protocol whose answers are rated."
             )
-        for item in (item for item in sampled_items if item.item_id in answer_by_item):
+        for item in sampled_items:
+            if item.item_id not in answer_by_item:
+                continue
             texts = {
                 "Question": item.texts["question"],
                 "Groundtruth answer": item.answer,

@@ -53,10 +53,11 @@ class Groups:
             for benchmark, entry in config.suite.benchmarks.items()
             for name, design in entry.annotators.items()
         ]
+        # A group that answers questions has exactly one run; groups that rate answers are not in this mapping.
         self.group_by_run = {group.runs[0]: group for group in self.groups if not group.is_rating}
 
     def find_rating_group(self, run: Run) -> Group | None:
-        """Return the first group that has rated a run, or None if no group has files with ratings of the run."""
+        """Return the first group that rates a run and has files with ratings, or None."""
         groups = (group for group in self.groups if group.is_rating and run in group.runs)
         return next((group for group in groups if self.find_answer_files(group).answers), None)
 

@@ -1,6 +1,6 @@
 # Human evaluation: surveys for groups of annotators, their answers as a run, and statistics of their answers. The rule
 # judged_metrics compares judges with the ratings of annotators. Only suites with `annotators:` include these rules.
-# HUMAN_EVALUATION has their input functions. SURVEY is the start of a command of this package.
+# HUMAN_EVALUATION has their input functions. SURVEY begins the command of each stage of this package.
 HUMAN_EVALUATION = SUITE.packages["human_evaluation"]
 SURVEY = SUITE.stage_command("human_evaluation")
 

@@ -15,7 +15,7 @@ from reprise.media.settings import Encode
 def write_slide_show(source: Path, indices: Sequence[int], seconds: float, target: Path, settings: Encode) -> None:
     """Write the frames of a clip as a video that lasts `seconds`."""
     frames = read_frames(source, indices)
-    height, width = (size // 2 * 2 for size in frames.shape[1:3])
+    height, width = (size // 2 * 2 for size in frames.shape[1:3])  # `yuv420p` needs even sizes.
     rate = Fraction(len(indices) / seconds).limit_denominator(1000)
     with av.open(str(target), "w", format="mp4", options={"movflags": "+faststart"}) as container:
         stream = container.add_stream(

@@ -24,7 +24,7 @@ UNDEFINED_AGREEMENT = "undefined: no question has two answers, or all answers ar
 ALL_ANSWERS_COUNT = "more than needed; all answers count"
 WORKER_COLUMNS = ("worker", "counts", "qualification_right", "answers", "with_most", "right")
 RATER_COLUMNS = ("worker", "counts", "qualification_right", "answers", "mean")
-Lines = list[tuple[str, float | None, str]]
+Lines = list[tuple[str, float | None, str]]  # name of the statistic, measured value, note
 
 
 class StatisticRow(NamedTuple):
@@ -38,10 +38,11 @@ def answer_statistics(
     benchmark: str,
     tasks: Sequence[Task],
     counted: CountedAnswers,
-    replies: Mapping[str, AggregatedAnswer],
+    answer_by_task: Mapping[str, AggregatedAnswer],
     design: AnswerDesign,
 ) -> list[StatisticRow]:
-    errors = Counter(reply.error for reply in replies.values())
+    """Return the numbers of questions, surveys, annotators and answers, and the annotators' agreement."""
+    errors = Counter(answer.error for answer in answer_by_task.values())
     surveys = assign_surveys([task.task_id for task in tasks], design.surveys, design.per_survey)
     counts = [len(votes) for votes in counted.votes.by_task.values()]
     lines: Lines = [
@@ -92,9 +93,9 @@ def _mean(values: Sequence[float]) -> float | None:
 
 def _annotator_counts(counted: CountedAnswers, verb: str) -> Lines:
     accepted = sum(not worker.refusal_reason for worker in counted.annotators)
-    note = f"of {counted.excluded_names} in `excluded_annotators:`" + (
-        f". {NAMES_DIFFER}" if counted.is_exclusion_unmatched else ""
-    )
+    note = f"of {counted.excluded_names} in `excluded_annotators:`"
+    if counted.is_exclusion_unmatched:
+        note += f". {NAMES_DIFFER}"
     return [
         ("annotators", len(counted.annotators), ""),
         (f"annotators who may {verb}", accepted, "of the annotators above"),
@@ -114,29 +115,30 @@ def agreement(
 
 
 def worker_rows(
-    counted: CountedAnswers, replies: Mapping[str, AggregatedAnswer], expected: Mapping[str, str]
+    counted: CountedAnswers, answer_by_task: Mapping[str, AggregatedAnswer], expected: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Return a row per annotator: how many answers agree with the most frequent answer, and how many are right."""
     return [
-        annotator
+        row
         | {
-            "with_most": sum(replies[task].option == option for task, option in votes.items()),
+            "with_most": sum(answer_by_task[task].option == option for task, option in votes.items()),
             "right": sum(expected[task] == option for task, option in votes.items()),
         }
-        for annotator, votes in _annotators_and_answers(counted)
+        for row, votes in _annotators_and_answers(counted)
     ]
 
 
 def rater_rows(counted: CountedAnswers) -> list[dict[str, Any]]:
     """Return a row per annotator: how many answers the annotator rated, and the mean of the ratings that count."""
     rows = []
-    for annotator, votes in _annotators_and_answers(counted):
+    for row, votes in _annotators_and_answers(counted):
         mean = _mean(list(map(int, votes.values())))
-        rows.append(annotator | {"mean": "" if mean is None else mean})
+        rows.append(row | {"mean": "" if mean is None else mean})
     return rows
 
 
 def _annotators_and_answers(counted: CountedAnswers) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
+    """Yield a row per annotator, and the annotator's answers that count, by task."""
     for number, right_count, refusal_reason, answer_count in sorted(counted.annotators):
         votes = {
             task: answers[str(number)] for task, answers in counted.votes.by_task.items() if str(number) in answers

@@ -29,25 +29,25 @@ COLUMNS = (
 
 class QualificationTest(NamedTuple):
     tasks: list[Task]
-    right_answers: Mapping[str, str]
-    videos: Mapping[str, Path]
+    right_answers: Mapping[str, str]  # task id -> option
+    videos: Mapping[str, Path]  # task id -> video
 
 
 NO_QUALIFICATION = QualificationTest([], {}, {})
 
 
 def task_id(scope: str, *names: str) -> str:
-    """Return the opaque name of a task. The name depends on the group and its sampling."""
+    """Return the opaque name of a task. The scope is the group and its sampling."""
     return opaque_name("\n".join((scope, *names)), 16)
 
 
 def build_question_tasks(scope: str, requests: pl.DataFrame) -> list[Task]:
     """Return one task per request, in the order of the requests. The options are the choices."""
     tasks = []
-    for name, options, clip, prompt in requests.select("request_id", "options", "clip_id", "prompt").iter_rows():
+    for request_id, options, clip, prompt in requests.select("request_id", "options", "clip_id", "prompt").iter_rows():
         if not options:
-            raise UserError(f"{name}: has no options that annotators can choose. Name a protocol with options.")
-        tasks.append(_task(task_id(scope, name), tuple(options), clip, prompt))
+            raise UserError(f"{request_id}: has no options that annotators can choose. Name a protocol with options.")
+        tasks.append(_task(task_id(scope, request_id), tuple(options), clip, prompt))
     return tasks
 
 
@@ -56,6 +56,7 @@ def _task(name: str, options: tuple[str, ...], clip: str, question: str) -> Task
 
 
 def load_qualification(scope: str, design: SurveyDesign) -> QualificationTest:
+    """Return the qualification of a group, which is empty if the design has none."""
     if design.qualification is None:
         return NO_QUALIFICATION
     path, min_right_count = design.qualification.questions, design.qualification.right
@@ -96,7 +97,10 @@ def read_qualification(scope: str, path: Path) -> QualificationTest:
 
 
 def assign_surveys(names: Sequence[str], count: int | None, size: int | None) -> dict[str, int]:
-    """Return the number of the survey of each name: `count` surveys of equal size, or surveys of `size` names."""
+    """Return the number of the survey of each name: `count` surveys of equal size, or surveys of `size` names.
+
+    Without `count` and `size`, all names are in one survey.
+    """
     return {name: (position // size if size else position % (count or 1)) + 1 for position, name in enumerate(names)}
 
 
@@ -123,8 +127,8 @@ def build_survey_rows(
 ) -> list[dict[str, Any]]:
     """Return the rows of all surveys, the qualification first, with questions in random order.
 
-    A question whose video is missing gets a survey first and is dropped then. Otherwise, the surveys of other questions
-    would change if the video is added later.
+    Surveys are assigned before questions without a video are dropped. Otherwise, a video that is added later would
+    change the surveys of other questions.
     """
     task_by_id = {task.task_id: task for task in tasks}
     survey_by_task = assign_surveys(shuffled(list(task_by_id), design.seed), design.surveys, design.per_survey)
@@ -136,17 +140,17 @@ def build_survey_rows(
     ]
 
 
-def _row(survey: str, task: Task, design: SurveyDesign, clip: SurveyVideo | None) -> dict[str, Any]:
-    video, sound, root = "", "", Path(design.videos).resolve()
-    if clip:
-        path, sound = clip.path.resolve(), "yes" if clip.has_sound else "no"
+def _row(survey: str, task: Task, design: SurveyDesign, video: SurveyVideo | None) -> dict[str, Any]:
+    relative_path, sound = "", ""
+    if video:
+        path, root = video.path.resolve(), Path(design.videos).resolve()
         if not path.is_relative_to(root):
             raise UserError(
-                f"{clip.path}: is not inside {root}, the folder of `videos:`. Name a folder that contains the video."
+                f"{video.path}: is not inside {root}, the folder of `videos:`. Name a folder that contains the video."
             )
-        video = path.relative_to(root).as_posix()
+        relative_path, sound = path.relative_to(root).as_posix(), "yes" if video.has_sound else "no"
     return {
-        "survey": survey, "task_id": task.task_id, "digest": task.digest, "video": video, "sound": sound,
+        "survey": survey, "task_id": task.task_id, "digest": task.digest, "video": relative_path, "sound": sound,
         "question": task.texts["question"], "choices": task.texts["choices"], "reviewer": "", "verdict": "",
     }  # fmt: skip
 

@@ -118,7 +118,8 @@ def count_votes(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
     spelling_by_name: dict[str, str] = {}
     problems = []
     for verdict in verdicts:
-        task, problem = task_by_id.get(verdict.task_id), ("", "")
+        task = task_by_id.get(verdict.task_id)
+        problem: tuple[str, str] | None = None
         if task is None:
             message = f"unknown task '{verdict.task_id}', from another project or from older candidates"
             problem = ("foreign_task", message)
@@ -128,15 +129,16 @@ def count_votes(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
             problem = ("no_reviewer", f"{verdict.task_id} has no reviewer")
         elif verdict.verdict not in task.choices:
             problem = ("unknown_verdict", f"'{verdict.verdict}'; allowed: {', '.join(task.choices)}")
+        # A person is named by the first spelling of the name.
         person = spelling_by_name.setdefault(normalize_name(verdict.reviewer), verdict.reviewer)
         earlier_verdict = by_task[verdict.task_id].get(person)
-        if not problem[0] and earlier_verdict not in (None, verdict.verdict):
+        if problem is None and earlier_verdict not in (None, verdict.verdict):
             contradictions.add((verdict.task_id, person))
             problem = (
                 "two_verdicts",
                 f"'{verdict.reviewer}' gave '{earlier_verdict}' and '{verdict.verdict}' for {verdict.task_id}",
             )
-        if problem[0]:
+        if problem:
             problems.append(RowProblem(verdict.location, *problem))
         else:
             by_task[verdict.task_id][person] = verdict.verdict
@@ -189,10 +191,11 @@ def label_studio_task(row: Mapping[str, Any], video: str, choices: Sequence[str]
     return {**texts, "video_url": address, "options": [{"value": choice} for choice in choices]}
 
 
-def label_studio_template(title: str, texts: Sequence[str]) -> str:
-    """Return the labelling interface of a Label Studio project: the video, these columns as texts, and the choices."""
+def label_studio_template(title: str, text_columns: Sequence[str]) -> str:
+    """Return the labelling interface of a Label Studio project: the video, the columns' texts, and the choices."""
     fields = [
-        f'  <Header value={quoteattr(name)}/>\n  <Text name={quoteattr(name)} value="${name}"/>' for name in texts
+        f'  <Header value={quoteattr(name)}/>\n  <Text name={quoteattr(name)} value="${name}"/>'
+        for name in text_columns
     ]
     return "\n".join(
         [
@@ -200,7 +203,7 @@ def label_studio_template(title: str, texts: Sequence[str]) -> str:
             f"  <Header value={quoteattr(title)}/>",
             '  <Video name="video" value="$video_url"/>',
             *fields,
-            f'  <Choices name="{VERDICT}" toName={quoteattr(texts[0])} choice="single" showInLine="true"',
+            f'  <Choices name="{VERDICT}" toName={quoteattr(text_columns[0])} choice="single" showInLine="true"',
             '    value="$options" required="true"/>',
             "</View>",
             "",
@@ -226,8 +229,7 @@ def read_exported_rows(path: Path) -> list[dict[str, str]]:
             if choices_by_field and VERDICT not in choices_by_field:
                 raise UserError(
                     f"{path}: an annotation has the fields {', '.join(map(escape_invisible, choices_by_field))}, "
-                    "but not "
-                    f"'{VERDICT}'. Create the project with the tasks' `template.xml`, then export it again."
+                    f"but not '{VERDICT}'. Create the project with the tasks' `template.xml`, then export it again."
                 )
             rows.append({
                 "task_id": str(task.data.get("task_id", "")),

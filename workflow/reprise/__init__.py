@@ -17,13 +17,13 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 def results(table: str, folder: str | Path = ".") -> "pl.DataFrame":
     """Return the numbers of an existing table, such as `velociti/table2` or `overview` (docs/howto/notebook.md)."""
-    from reprise.commands import answers as tables
+    from reprise.commands import answers as data_frames
 
-    return tables.results(table, folder)
+    return data_frames.results(table, folder)
 
 
 def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> "pl.DataFrame":
     """Return the answers of a run, one per row (docs/howto/notebook.md)."""
-    from reprise.commands import answers as tables
+    from reprise.commands import answers as data_frames
 
-    return tables.answers(run, suite, folder)
+    return data_frames.answers(run, suite, folder)

@@ -80,7 +80,7 @@ def compare(
         str,
         Argument(
             metavar="OTHER_RUN",
-            help="run of the same benchmark and form; <folder>:<run> for a run of another clone",
+            help="run of the same benchmark and kind of protocol (`form:`); <folder>:<run> for a run of another clone",
             autocompletion=completion.complete_runs,
         ),
     ],
@@ -106,10 +106,10 @@ def static(
             autocompletion=completion.complete_models,
         ),
     ] = None,
-    least: Annotated[float, Option(metavar="RATING", help="minimal mean rating of a static question")] = 2.5,
+    least: Annotated[float, Option(metavar="RATING", help="minimal mean rating of such a question")] = 2.5,
     suite: SuiteOption = None,
 ) -> None:
-    """List the questions that a single random frame answers."""
+    """List the questions of MMBench-Video that models answer from a single random frame."""
     from reprise.commands.answers import list_static
 
     list_static(runs, judge, least, suite)
@@ -121,7 +121,7 @@ def export(
     to: Annotated[Path, Option(metavar="DIR", help="folder to write to")],
     suite: SuiteOption = None,
 ) -> None:
-    """Write a run's answers in its authors' file formats."""
+    """Write a run's answers in the file formats of the benchmark's authors."""
     from reprise.commands.answers import export_run
 
     export_run(run, to, suite)
@@ -132,7 +132,7 @@ ModelArgument = Annotated[
     Argument(metavar="MODEL", help="<owner>/<name> on the Hugging Face hub, a folder of weights, or a model's name"),
 ]
 BenchmarksOption = Annotated[
-    str | None, Option(metavar="NAMES", help="such as vinoground,velociti; all with an overview when omitted")
+    str | None, Option(metavar="NAMES", help="such as vinoground,velociti; all benchmarks of the overview when omitted")
 ]
 FramesOption = Annotated[
     str | None, Option(metavar="FRAMES", help="number of frames, or a sampling; that of the benchmark when omitted")
@@ -268,7 +268,7 @@ def incomplete(
     ] = None,
     suite: SuiteOption = None,
 ) -> None:
-    """List the cells of finished tables without a number."""
+    """List the cells without a number in finished tables."""
     from reprise.commands.runs import list_incomplete
 
     list_incomplete(tables or [], suite)
@@ -316,7 +316,7 @@ def store(
     used_by: Annotated[
         list[Path] | None,
         Option(
-            metavar="FOLDER", help="working directory that uses the store; the files that its results/ names are kept"
+            metavar="FOLDER", help="other working directory that uses the store; files named in its results/ are kept"
         ),
     ] = None,
     yes: Annotated[bool, Option("--yes", help="delete without confirmation; needs --used-by")] = False,

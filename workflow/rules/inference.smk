@@ -44,6 +44,7 @@ rule infer:
         frames="<suite>/frames/{benchmark}/{sampling}.parquet",
         manifests=SUITE.media.clip_manifests,
         prerequisites=SUITE.inference.prerequisites,
+        # Another run with the same requests goes first, because this run takes its answers from the response cache.
         equivalent_answers=SUITE.inference.equivalent_answers,
     output:
         responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 from reprise.core.plain import summarize_list
 
+UNCOUNTED_RULES = ("all", "total")  # the rule `all`, and Snakemake's total
 MAX_LISTED_NAMES, MAX_LISTED_MODELS, MAX_LISTED_CAUSES = 4, 8, 5
 NOT_COMPUTED = "not computed yet"
 CHANGED_SETTINGS = "changed settings"
-REASONS = {  # prefix of Snakemake's reason -> reason in the summary; the first match counts
+REASONS = {  # text in Snakemake's reason -> reason in the summary; the first match counts
     "Forced execution": "requested by --force, --forcerun or --forceall",
     "Incomplete output files": "incomplete output of a killed job",
     "Missing output files": NOT_COMPUTED,
@@ -25,7 +26,7 @@ REASONS = {  # prefix of Snakemake's reason -> reason in the summary; the first 
 
 def count_jobs(stats: Mapping[str, int]) -> dict[str, int]:
     """Return the number of jobs by rule, without `all` and Snakemake's total."""
-    return {rule: count for rule, count in stats.items() if rule not in ("all", "total")}
+    return {rule: count for rule, count in stats.items() if rule not in UNCOUNTED_RULES}
 
 
 def format_wildcards(wildcards: Mapping[str, str]) -> str:
@@ -55,7 +56,7 @@ class DryRunSummary:
         # Evaluate the resources and the command of one job per rule, because an error in them must end the dry run.
         job_by_rule = {job.rule.name: job for job in jobs}
         _ = [(job.resources, job.shellcmd) for job in job_by_rule.values()]
-        self._jobs = [_planned_job(job, graph.reason(job)) for job in jobs if count_jobs({job.rule.name: 1})]
+        self._jobs = [_planned_job(job, graph.reason(job)) for job in jobs if job.rule.name not in UNCOUNTED_RULES]
 
     def format_text(self, width: int) -> str:
         if not self._jobs:
@@ -103,8 +104,9 @@ class DryRunSummary:
 
     def _cause_lines(self) -> Iterator[str]:
         jobs_by_change: dict[str, list[str]] = defaultdict(list)
-        for job in self._jobs:
-            for change in _describe_changes(job) if job.reason != NOT_COMPUTED else ():
+        recomputed_jobs = [job for job in self._jobs if job.reason != NOT_COMPUTED]
+        for job in recomputed_jobs:
+            for change in _describe_changes(job):
                 jobs_by_change[change].append(f"{job.rule} {format_wildcards(job.wildcards)}".rstrip())
         entries = [
             f"  {change}\n    affects: {', '.join(summarize_list(jobs, 1))}" for change, jobs in jobs_by_change.items()
@@ -115,7 +117,7 @@ class DryRunSummary:
 
 def _planned_job(job: Any, reason: Any) -> PlannedJob:
     reason_text, files = str(reason), sorted(map(str, reason.updated_input))
-    category = next((label for prefix, label in REASONS.items() if prefix in reason_text), reason_text)
+    category = next((label for text, label in REASONS.items() if text in reason_text), reason_text)
     settings = [value for value in job.params if isinstance(value, str) and value.startswith("{")]
     queries_model = "loaded_model" in job.rule.resources  # true for `infer` and the rules derived from it
     return PlannedJob(job.rule.name, job.wildcards_dict, category, files, job.output, settings, queries_model)
@@ -133,14 +135,12 @@ def _describe_changes(job: PlannedJob) -> Iterator[str]:
         provenances = [
             read_provenance(Path(output)) or Provenance() for output in job.outputs if Path(output).is_file()
         ]
-        changes = [
-            change.text
-            for text in job.settings
-            for provenance in provenances
-            if (old_settings := provenance.settings.get(parse_settings_name(text))) is not None
-            for change in find_changes(
-                parse_settings_line(format_settings_line(parse_settings_name(text), old_settings)),
-                parse_settings_line(text),
-            )
-        ]
+        changes: list[str] = []
+        for text in job.settings:
+            name = parse_settings_name(text)
+            for provenance in provenances:
+                if (old_settings := provenance.settings.get(name)) is not None:
+                    # The line shortens long values to digests, as in the rule's params.
+                    old_content = parse_settings_line(format_settings_line(name, old_settings))
+                    changes += [change.text for change in find_changes(old_content, parse_settings_line(text))]
         yield from dict.fromkeys(changes) or [CHANGED_SETTINGS]

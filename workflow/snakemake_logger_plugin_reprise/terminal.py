@@ -106,7 +106,8 @@ class Terminal:
     def read_dry_run(self, workflow: Any, record: LogRecord) -> bool:
         """Summarise a dry run when Snakemake logs the number of jobs, and silence Snakemake's own list of jobs.
 
-        With checkpoints, Snakemake's list stays, because it shows which jobs the checkpoints may add.
+        With checkpoints, Snakemake's list stays, because it shows which jobs the checkpoints may add. This method is a
+        filter of the logger, and returns True to let every record pass.
         """
         if vars(record).get("event") is LogEvent.RUN_INFO:
             self._dry_run_summary = self._dry_run_summary or DryRunSummary(workflow.dag)
@@ -271,7 +272,8 @@ def _config_error(arguments: Sequence[str]) -> str:
     """Return the message for words without `=` after `--config`. Snakemake takes all words up to the next option."""
     option_words = dropwhile(lambda word: word not in ("--config", "-C"), arguments)
     config_words = list(takewhile(lambda word: not word.startswith("-"), islice(option_words, 1, None)))
-    targets, settings = ([word for word in config_words if ("=" in word) is is_setting] for is_setting in (False, True))
+    targets = [word for word in config_words if "=" not in word]
+    settings = [word for word in config_words if "=" in word]
     if not targets:
         return (
             f"Error: --config: {' '.join(config_words)} is not a setting. "

@@ -40,11 +40,11 @@ def _parse_clip_id(video: str) -> tuple[str, str, str]:
 def collection() -> list[Row]:
     """Return the rows of collected videos: some that meet the criteria, four that do not, and a duplicate."""
     seconds = str(SOURCE_SLOTS * SLOT_SECONDS)
-    valid_rows = [
-        dict(zip(VIDEO_COLUMNS, (video, source, CATEGORIES[number % 2], seconds, start, end), strict=True))
-        for number, video in enumerate(islice(select_videos(), VIDEOS))
-        for source, start, end in [_parse_clip_id(video)]
-    ]
+    valid_rows = []
+    for number, video in enumerate(islice(select_videos(), VIDEOS)):
+        source, start, end = _parse_clip_id(video)
+        cells = (video, source, CATEGORIES[number % len(CATEGORIES)], seconds, start, end)
+        valid_rows.append(dict(zip(VIDEO_COLUMNS, cells, strict=True)))
     invalid_rows = [
         ("toy-short", "toy-short", "Animation", "12", "0", "12"),
         ("toy-long", "toy-long", "Animation", "900", "10", "410"),
@@ -57,10 +57,10 @@ def collection() -> list[Row]:
 def questions() -> dict[str, list[Row]]:
     """Return the questions of each annotator: correct ones of all available abilities, then mistakes of each kind."""
     questions_by_annotator: dict[str, list[Row]] = {person: [] for person in PEOPLE}
-    for number, (_, video, _, question, answer, abilities, _) in enumerate(
-        build_rows()[: VIDEOS * QUESTIONS_PER_VIDEO]
-    ):
-        person = PEOPLE[number // QUESTIONS_PER_VIDEO % 2]
+    for number, released_row in enumerate(build_rows()[: VIDEOS * QUESTIONS_PER_VIDEO]):
+        _, video, _, question, answer, abilities, _ = released_row  # in the order of the columns of the release
+        video_number = number // QUESTIONS_PER_VIDEO
+        person = PEOPLE[video_number % len(PEOPLE)]
         questions_by_annotator[person].append(
             _row(video, question, answer, "; ".join(ast.literal_eval(abilities)), person)
         )
@@ -68,6 +68,7 @@ def questions() -> dict[str, list[Row]]:
     template, other_template = first[0], second[0]
     videos_with_counting = {row["video"] for row in (*first, *second) if row["question"] == COUNTING_QUESTION}
     row_without_counting = next(row for row in first if row["video"] not in videos_with_counting)
+    # Two timestamps, a short question, an unknown ability, no ability, no answer, an unknown video, a dropped video.
     questions_by_annotator[PEOPLE[0]] += [
         template | {"question": "Who acts at 0:04 in the video?"},
         template | {"question": "What happens at the 3rd second?"},
@@ -78,6 +79,7 @@ def questions() -> dict[str, list[Row]]:
         template | {"video": "toy-nowhere"},
         template | {"video": "toy-short"},
     ]
+    # A duplicate, a wrong answer, a wrong ability, no annotator, a span beyond the clip, and a span without an end.
     questions_by_annotator[PEOPLE[1]] += [
         template | {"annotator": PEOPLE[1]},
         row_without_counting | {"question": COUNTING_QUESTION, "answer": "9 shapes appear.",
@@ -102,9 +104,9 @@ def find_true_answers(video: str) -> Mapping[str, tuple[str, frozenset[str]]]:
     answer_by_question = {}
     for maker, abilities in MAKERS:
         for seed in range(SAMPLES_PER_KIND):
-            question = maker(script, Dice(seed))
-            if question:
-                answer_by_question[question[0]] = (question[1], frozenset(abilities))
+            if question_and_answer := maker(script, Dice(seed)):
+                question, answer = question_and_answer
+                answer_by_question[question] = (answer, frozenset(abilities))
     return answer_by_question
 
 

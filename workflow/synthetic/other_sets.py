@@ -19,7 +19,8 @@ from synthetic.toyworld.render import write_video
 from synthetic.toyworld.script import Script
 
 OPEN_SETS, LETTER_SET = ("toy-own", "toy-five"), "toy-letters"
-VIDEOS, OPTIONS = 2, 4
+SETS = (*OPEN_SETS, LETTER_SET)
+VIDEOS, OPTIONS = 2, 4  # per set, and per question with options
 SEED = 11
 SAMPLES = 8
 """Number of questions that are sampled per clip."""
@@ -28,19 +29,17 @@ Row = Sequence[str]
 
 def write_sets(folder: Path) -> None:
     """Write each set's questions, and its videos in a folder of the same name."""
-    for number, name in enumerate((*OPEN_SETS, LETTER_SET)):
-        set_clips = scripts()[number * VIDEOS : (number + 1) * VIDEOS]
+    for name in SETS:
         (folder / name).mkdir(parents=True, exist_ok=True)
-        for video, script in set_clips:
+        for video, script in _set_scripts(name):
             write_video(script, folder / name / f"{video}.mp4")
         write_text(folder / f"{name}.csv", manifest(name))
 
 
 def manifest(name: str) -> str:
     """Return the csv file of a set's questions."""
-    position = (*OPEN_SETS, LETTER_SET).index(name)
-    set_clips = scripts()[position * VIDEOS : (position + 1) * VIDEOS]
-    rows = [row for entry in set_clips for row in (_with_letters(*entry) if name == LETTER_SET else _open(*entry))]
+    make_questions = _letter_questions if name == LETTER_SET else _open_questions
+    rows = [row for video, script in _set_scripts(name) for row in make_questions(video, script)]
     buffer = io.StringIO()
     letters = SET_OPTION_LETTERS[:OPTIONS] if name == LETTER_SET else ()
     csv.writer(buffer, lineterminator="\n").writerows([(*COLUMNS, *letters), *rows])
@@ -53,14 +52,21 @@ def scripts() -> list[tuple[str, Script]]:
     return [(video, script) for video, script in last_clips if attribute(script, Dice(SEED, 0))]
 
 
-def _open(video: str, script: Script) -> Iterator[Row]:
+def _set_scripts(name: str) -> list[tuple[str, Script]]:
+    """Return the videos of a set with their scripts. No two sets have the same video."""
+    position = SETS.index(name)
+    return scripts()[position * VIDEOS : (position + 1) * VIDEOS]
+
+
+def _open_questions(video: str, script: Script) -> Iterator[Row]:
+    """Yield questions with free-form answers."""
     for number, (maker, _) in enumerate(SET_MAKERS):
         pair = maker(script, Dice(SEED, number))
         if pair:
             yield f"{video}.mp4", *pair
 
 
-def _with_letters(video: str, script: Script) -> Iterator[Row]:
+def _letter_questions(video: str, script: Script) -> Iterator[Row]:
     """Yield questions about an agent's colour with the right answer and other agents' colours as options."""
     answer_by_question = {
         pair[0]: pair[1] for number in range(SAMPLES) if (pair := attribute(script, Dice(SEED, number)))

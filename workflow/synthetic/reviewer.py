@@ -30,8 +30,8 @@ COREFERENCE = re.compile(r"The (?:person|thing) (?:who|that) (?:is )?(.+) is als
 CHRONOLOGY = re.compile(r"First, (.+)\. Then, (.+)\.")
 CAPTION = re.compile(r"[Tt]he (\w+ \w+) (.+?)\.?")
 BACKGROUND = re.compile(r"the background is (\w+ \w+)")
-CLIP = re.compile(r".+/(.+)\.short-(\d+)-(\d+)")
-VIDEO = re.compile(r"(.+)_(\d+)_(\d+)")
+CLIP = re.compile(r".+/(.+)\.short-(\d+)-(\d+)")  # a clip's id in TemporalBench
+VIDEO = re.compile(r"(.+)_(\d+)_(\d+)")  # a video's id in VATEX
 ROLE = re.compile(r"'([^']+)': '([^']*)'")
 
 
@@ -44,6 +44,7 @@ def scripts() -> dict[str, Script]:
 
 @cache
 def _deed_by_phrase() -> dict[str, tuple[str, str]]:
+    """Return the action and its strength by phrase. TemporalBench has other phrases of blinks, with their number."""
     deed_by_phrase = {
         format_phrase(*deed): deed
         for deed in product(ACTION_NAMES, STRENGTHS)
@@ -59,6 +60,7 @@ def _find_agents(phrase: str, script: Script) -> set[str]:
 
 
 def _occurrences(sentence: str, script: Script) -> Sequence[Figure | Scene]:
+    """Return the scenes or the events of which a sentence is true."""
     if background := BACKGROUND.fullmatch(sentence):
         return [scene for scene in script.scenes if f"{SURFACES[scene.pattern]} {scene.tone}" == background[1]]
     match = CAPTION.fullmatch(sentence)
@@ -89,10 +91,10 @@ def verdict(task: Mapping[str, str]) -> str:
     if not task["negative"]:
         return _classify_caption(task["positive"], task["event"])
     script = scripts()[task["video"]]
-    is_positive, is_negative = is_true(task["positive"], script), not is_true(task["negative"], script)
-    if is_positive and is_negative:
-        return FIT
-    return NEGATIVE_WRONG if is_positive else POSITIVE_WRONG if is_negative else BOTH_WRONG
+    is_positive_true, is_negative_false = is_true(task["positive"], script), not is_true(task["negative"], script)
+    if is_positive_true:
+        return FIT if is_negative_false else NEGATIVE_WRONG
+    return POSITIVE_WRONG if is_negative_false else BOTH_WRONG
 
 
 def _verdict_on_option(task: Mapping[str, str]) -> str:

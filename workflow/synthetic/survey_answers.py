@@ -27,19 +27,21 @@ def answers(
     surveys: list[dict[str, str]], right_answers: Mapping[str, str], annotator_count: int
 ) -> Iterator[dict[str, str]]:
     """Yield all answers. Several annotators each answer all surveys. With one annotator, each survey has its own."""
-    numbers = [int(number) for number in dict.fromkeys(row["survey"] for row in surveys) if number != QUALIFICATION]
-    for worker in numbers if annotator_count == 1 else range(1, annotator_count + 1):
+    survey_names = dict.fromkeys(row["survey"] for row in surveys if row["survey"] != QUALIFICATION)
+    has_annotator_per_survey = annotator_count == 1
+    workers = list(map(int, survey_names)) if has_annotator_per_survey else range(1, annotator_count + 1)
+    for worker in workers:
         random = Random(f"{SEED} {worker}")
+        is_careless = worker == CARELESS_ANNOTATOR and not has_annotator_per_survey
         for row in surveys:
-            if annotator_count == 1 and row["survey"] not in (QUALIFICATION, str(worker)):
+            if has_annotator_per_survey and row["survey"] not in (QUALIFICATION, str(worker)):
                 continue
-            is_careful = (annotator_count == 1 or worker != CARELESS_ANNOTATOR) and (
-                row["survey"] == QUALIFICATION or random.random() >= ERROR_RATE
-            )
+            # Careful annotators err only in the surveys. The careless one is always wrong.
+            is_right = not is_careless and (row["survey"] == QUALIFICATION or random.random() >= ERROR_RATE)
             options = row["choices"].split(OPTION_SEPARATOR)
             right_answer = right_answers[row["task_id"]]
             wrong_options = [option for option in options if option != right_answer]
-            answer = right_answer if is_careful else random.choice(wrong_options)
+            answer = right_answer if is_right else random.choice(wrong_options)
             yield {
                 "task_id": row["task_id"],
                 "digest": row["digest"],

@@ -42,7 +42,7 @@ def draw_joined(script: Script, dice: Dice) -> Joined:
 def which_caption(sample: Sample) -> list[Segment]:
     """Ask TemporalBench's question about a caption and one of its negatives."""
     script, dice = sample.setting.script, sample.dice
-    first, second = temporalbench.statement(script, dice)
+    first, second = temporalbench.sample_events(script, dice)
     negative = dice.pick(temporalbench.negatives(first, second, script, dice, training=True))
     question = temporalbench.question(temporalbench.caption((first.deed, second.deed)), negative.text, dice)
     return [Segment(question["question"], question["GT"])]
@@ -52,7 +52,7 @@ def which_captions(sample: Sample) -> list[Segment]:
     """Ask TemporalBench's question about a long video: the captions of its clips in a row, one of them false."""
     dice, moments = sample.dice, []
     for script in sample.row:
-        first, second = temporalbench.statement(script, dice)
+        first, second = temporalbench.sample_events(script, dice)
         negatives = temporalbench.negatives(first, second, script, dice, training=True)
         moments.append((temporalbench.caption((first.deed, second.deed)), negatives))
     position = dice.below(len(moments))
@@ -66,7 +66,7 @@ def central_caption(sample: Sample) -> list[Segment]:
     """Ask for the caption among three of its negatives: the one that resembles the others, which needs no video."""
     dice, script = sample.dice, sample.setting.script
     while True:
-        first, second = temporalbench.statement(script, dice)
+        first, second = temporalbench.sample_events(script, dice)
         positive = temporalbench.caption((first.deed, second.deed))
         negatives = temporalbench.negatives(first, second, script, dice, training=True)
         texts = build_set_captions(positive, [negative.text for negative in negatives])

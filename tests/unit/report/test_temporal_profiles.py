@@ -57,7 +57,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     world.key_changes = {"temporal": ["one"], "notice": "Toy <numbers>."}
     benchmark = BenchmarkProfile(
         name="velociti", title="VELOCITI", protocol="entail", sampling="fps1", score="strict", score_title="Strict",
-        decimals=1, best=100, questions=3, excluded=0, clusters=2, conditions=CONDITIONS, chance=25.0,
+        decimals=1, best=100, questions=3, excluded=0, clusters=2, effective_clusters=2, conditions=CONDITIONS, chance=25.0,
     )  # fmt: skip
     profile = TemporalProfile(
         suite="small", notice="Toy <numbers>.", level=0.95, model="one", title="One", benchmarks=(benchmark,)

@@ -15,10 +15,10 @@ from reprise.core.files import text_digest
 from reprise.core.plain import unescape_cell
 from reprise.core.tabular import format_cell, read_user_rows, require_columns
 
-from construction.filters import KEPT, Row, RowFilter, Rows, apply_filters, drop_repeated, kept_rows
+from construction.filters import Row, RowFilter, Rows, apply_filters, drop_repeated, kept_rows
 from construction.mmbench_video.timestamps import find_timestamp
 from construction.settings import MmbenchVideoSettings
-from construction.sheets import SOURCE_NAME, has_control_characters, parse_cell
+from construction.sheets import SOURCE_NAME, has_control_characters, parse_number_cell
 
 COLLECTION = "collection.csv"
 SPAN = ("start_s", "end_s")
@@ -35,7 +35,7 @@ def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Row
             "Put it into the folder of `annotations:` of `construction:`."
         )
     videos = [
-        row | {name: parse_cell(row[name]) for name in NUMBER_COLUMNS}
+        row | {name: parse_number_cell(row[name]) for name in NUMBER_COLUMNS}
         for row in _read_rows(files[COLLECTION], VIDEO_COLUMNS)
     ]
     categories, max_clip_s = settings.categories, settings.longest_s
@@ -57,10 +57,11 @@ def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Row
         ),
     }
     pool = apply_filters(videos, video_filters)
-    video_by_name = {row["video"]: row for row in reversed(pool)}
+    video_by_name = {row["video"]: row for row in reversed(pool)}  # Of rows with the same name, the first remains.
+    question_files = {name: path for name, path in files.items() if name != COLLECTION}
     rows = []
-    for name, path in sorted(files.items()):
-        for row_number, row in enumerate(_read_rows(path, COLUMNS) if name != COLLECTION else (), start=1):
+    for name, path in sorted(question_files.items()):
+        for row_number, row in enumerate(_read_rows(path, COLUMNS), start=1):
             index = index_of(row["video"], row["question"], row["answer"])
             rows.append(row | {
                 "dimensions": [leaf.strip() for leaf in row["dimensions"].split(";") if leaf.strip()],
@@ -69,7 +70,7 @@ def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Row
             })  # fmt: skip
     question_filters: dict[str, RowFilter] = {
         "unknown_video": lambda row: _unknown_name_problem("video", row["video"], video_by_name),
-        "video_dropped": lambda row: ": ".join(filter(None, (video_by_name[row["video"]][name] for name in KEPT))),
+        "video_dropped": lambda row: _drop_reason(video_by_name[row["video"]]),
         "empty": lambda row: next((f"no {name}" for name in ("question", "answer") if not row[name]), ""),
         "unprintable": lambda row: (
             "control characters"
@@ -88,7 +89,7 @@ def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Row
         ),
     }
     filtered_rows = [
-        row | {name: parse_cell(row[name]) for name in SPAN} for row in apply_filters(rows, question_filters)
+        row | {name: parse_number_cell(row[name]) for name in SPAN} for row in apply_filters(rows, question_filters)
     ]
     return {"pool": pool, "texts": [], "candidates": filtered_rows}
 
@@ -105,12 +106,17 @@ def index_of(*texts: str) -> str:
     return str(int(text_digest("\n".join(texts))[:12], 16))
 
 
+def _drop_reason(video: Row) -> str:
+    """Return the filter that dropped a video and the reason; empty for a kept video."""
+    return f"{video['filter']}: {video['why']}" if video["filter"] else ""
+
+
 def _question_span_problem(row: Mapping[str, Any], video: Row) -> str:
     """Return the problem of the span that an annotator gives for a question; empty if it is valid or absent."""
     stated = [name for name in SPAN if row[name]]
     if len(stated) == 1:
         return f"only {stated[0]} is stated"
-    start, end = (parse_cell(row[name]) for name in SPAN)
+    start, end = (parse_number_cell(row[name]) for name in SPAN)
     if start is None or end is None:
         return f"'{row['start_s']}' or '{row['end_s']}' is not a number" if stated else ""
     return _span_problem(start, end, video["end_s"] - video["start_s"])
@@ -182,11 +188,12 @@ def samples(
     prompts: Mapping[str, Prompt],
     settings: MmbenchVideoSettings,
 ) -> Rows:
-    """Filter the annotated questions by the guidelines, and add warnings for reviewers to the others."""
+    """Add warnings for reviewers to the annotated questions, and drop questions that violate the guidelines."""
     rows = []
     for row in kept_rows(tables["candidates"]).to_dicts():
-        closed_type = QUESTION_TYPE_BY_FIRST_WORD.get(re.split(r"\W", row["question"].lower(), maxsplit=1)[0])
-        warnings = [f"a question of the type '{closed_type}'"] if closed_type else []
+        first_word = re.split(r"\W", row["question"].lower(), maxsplit=1)[0]
+        yes_no_type = QUESTION_TYPE_BY_FIRST_WORD.get(first_word)
+        warnings = [f"a question of the type '{yes_no_type}'"] if yes_no_type else []
         warnings += ["an answer of one word"] if len(row["answer"].split()) == 1 else []
         rows.append(row | {"warnings": warnings})
 

@@ -18,14 +18,14 @@ from construction.settings import MmbenchVideoSettings
 QUESTION_VERDICTS = (
     "correct", "answer is wrong", "ability is wrong", "breaks a guideline", "cannot be told from the video",
 )  # fmt: skip
-FRAME_VERDICTS = ("needs the video", "one frame is enough")
+FRAME_VERDICTS = ("needs the video", "one frame is enough")  # A vote in favour of a question is the first one.
 SHOWN_COLUMNS = ("video", "question", "answer", "dimensions")
 
 
-def _shown_texts(row: Row, *columns: str) -> dict[str, str]:
-    return {
-        name: "; ".join(row[name]) if isinstance(row[name], list) else row[name] for name in (*SHOWN_COLUMNS, *columns)
-    }
+def _shown_texts(row: Row, *extra_columns: str) -> dict[str, str]:
+    """Return the texts of a question that annotators see; lists are joined."""
+    columns = (*SHOWN_COLUMNS, *extra_columns)
+    return {name: "; ".join(row[name]) if isinstance(row[name], list) else row[name] for name in columns}
 
 
 def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: MmbenchVideoSettings) -> ReviewResult:
@@ -71,31 +71,33 @@ def static(
     ]
     rows = sorted(rows, key=lambda row: (-(row["mean"] or 0.0), row["sample_id"]))
     tasks = [Task(f"static/{row['sample_id']}", FRAME_VERDICTS, _shown_texts(row)) for row in rows]
-    votes, needed_votes, threshold = (
-        count_votes(tasks, read_verdicts(check_files)),
-        settings.review.votes,
-        settings.static.least,
-    )
+    votes = count_votes(tasks, read_verdicts(check_files))
+    needed_votes, threshold = settings.review.votes, settings.static.least
     rating_texts, decisions = {}, []
     for task, row in zip(tasks, rows, strict=True):
-        mean, *rating_cells = ("-" if rating is None else f"{rating:g}" for rating in (row["mean"], *row["ratings"]))
-        rating_texts[task.task_id] = {"mean": mean, "ratings": " ".join(rating_cells)}
+        rating_cells = " ".join(map(_rating_cell, row["ratings"]))
+        rating_texts[task.task_id] = {"mean": _rating_cell(row["mean"]), "ratings": rating_cells}
         verdicts = votes.by_task.get(task.task_id, {})
         in_favour = sum(verdict == FRAME_VERDICTS[0] for verdict in verdicts.values())
         against = len(verdicts) - in_favour
-        # With enough votes the majority decides, otherwise the ratings decide. A question without ratings is kept.
-        is_static, is_decided = row["mean"] is not None and row["mean"] >= threshold, len(verdicts) >= needed_votes
-        verdict = KEPT
-        if is_static and not (is_decided and in_favour > against):
-            verdict = {"filter": "static", "why": f"mean rating {row['mean']:g} on one frame, {threshold:g} or more"}
-        elif is_decided and against > in_favour:
-            verdict = {
-                "filter": "static_by_hand",
-                "why": f"{against} of {len(verdicts)} annotators find one frame enough",
-            }
-        decisions.append(row | {"votes": len(verdicts), "in_favour": in_favour} | verdict)
+        # With enough votes the majority decides. Otherwise, or in a tie, the ratings decide, and a question without
+        # ratings is kept.
+        is_rated_static = row["mean"] is not None and row["mean"] >= threshold
+        has_enough_votes = len(verdicts) >= needed_votes
+        filter_columns = KEPT
+        if is_rated_static and not (has_enough_votes and in_favour > against):
+            why = f"mean rating {row['mean']:g} on one frame, {threshold:g} or more"
+            filter_columns = {"filter": "static", "why": why}
+        elif has_enough_votes and against > in_favour:
+            why = f"{against} of {len(verdicts)} annotators find one frame enough"
+            filter_columns = {"filter": "static_by_hand", "why": why}
+        decisions.append(row | {"votes": len(verdicts), "in_favour": in_favour} | filter_columns)
     task_list = [task | rating_texts[task["task_id"]] for task in task_rows(tasks, votes, needed_votes)]
     return ReviewResult(decisions, [], task_list, ("mean", "ratings", *SHOWN_COLUMNS), votes.problems)
+
+
+def _rating_cell(rating: float | None) -> str:
+    return "-" if rating is None else f"{rating:g}"
 
 
 def release(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) -> dict[str, str]:
@@ -108,8 +110,8 @@ def release(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) 
     return {"MMBench-Video.tsv": as_csv(rows, COLUMNS, "\t")}
 
 
-SHOTS = "counted on the videos: Table 1 of the benchmark"
-IN_FIGURE = "shown in a figure of the paper"
+SHOTS_NOTE = "counted on the videos: Table 1 of the benchmark"
+FIGURE_NOTE = "shown in a figure of the paper"
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) -> list[Row]:
@@ -119,10 +121,10 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSetting
     videos = kept_rows(tables["pool"]).join(released, on="video", how="semi")
     lengths = (videos["end_s"] - videos["start_s"]).to_list()
     dimensions = released["dimensions"].to_list()
-    leaves = Counter(leaf for labels in dimensions for leaf in labels)
-    groups = Counter(name for labels in dimensions for name in {L2_BY_LEAF[leaf] for leaf in labels})
-    kinds = Counter(map(classify_question, released["question"].to_list()))
-    l2 = [name for half in L1_GROUPS.values() for name in half]
+    leaf_counts = Counter(leaf for leaves in dimensions for leaf in leaves)
+    ability_counts = Counter(name for leaves in dimensions for name in {L2_BY_LEAF[leaf] for leaf in leaves})
+    type_counts = Counter(map(classify_question, released["question"].to_list()))
+    abilities = [name for l1_group in L1_GROUPS.values() for name in l1_group]
     words = {name: [len(text.split()) for text in released[name].to_list()] for name in ("question", "answer")}
     return [
         statistic_row("videos collected", "all", None, tables["pool"].height, "not stated in the paper"),
@@ -134,20 +136,23 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSetting
         ),
         statistic_row("duration of a clip (s)", "longest", 360, max(lengths, default=None)),
         statistic_row("duration of all clips (h)", "all", 28, sum(lengths) / 3600),
-        statistic_row("shots of a clip", "mean", 32.6, None, SHOTS),
-        statistic_row("shots of a clip", "standard deviation", 33.5, None, SHOTS),
-        statistic_row("shots of a clip", "most", 210, None, SHOTS),
+        statistic_row("shots of a clip", "mean", 32.6, None, SHOTS_NOTE),
+        statistic_row("shots of a clip", "standard deviation", 33.5, None, SHOTS_NOTE),
+        statistic_row("shots of a clip", "most", 210, None, SHOTS_NOTE),
         statistic_row("questions written", "all", None, tables["candidates"].height, "rows of the annotators"),
         statistic_row(
             "questions cross-validated", "all", None, kept_rows(tables["reviewed"]).height, "before the static filter"
         ),
         statistic_row("static questions removed", "all", 246, removed),
         statistic_row("questions", "all", 1998, released.height),
-        statistic_row("leaf abilities", "all", 26, len(leaves)),
-        *(statistic_row("questions of an ability (level 2)", name, None, groups[name], IN_FIGURE) for name in l2),
-        *(statistic_row("questions of a leaf", leaf, None, leaves[leaf], IN_FIGURE) for leaf in L2_BY_LEAF),
+        statistic_row("leaf abilities", "all", 26, len(leaf_counts)),
         *(
-            statistic_row("questions of a type", kind, None, kinds[kind], IN_FIGURE)
+            statistic_row("questions of an ability (level 2)", name, None, ability_counts[name], FIGURE_NOTE)
+            for name in abilities
+        ),
+        *(statistic_row("questions of a leaf", leaf, None, leaf_counts[leaf], FIGURE_NOTE) for leaf in L2_BY_LEAF),
+        *(
+            statistic_row("questions of a type", kind, None, type_counts[kind], FIGURE_NOTE)
             for kind in (*QUESTION_TYPES, OTHER_TYPE)
         ),
         *_mean_and_deviation_rows("words of a question", 10.9, 4.1, words["question"]),

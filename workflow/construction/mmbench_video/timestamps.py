@@ -24,6 +24,7 @@ CONTENT_EVENTS = (
 CHANGES = "(?:improve|reduce|decrease|increase|drop|fall|rise|go|shorten|cut|change)"
 SIGNS = r"(?:clock|watch|timer|display|screen|scoreboard|stopwatch|phone|sign|ticket|counter|alarm|microwave|oven)"
 
+# Phrases with a time that is no video timestamp. They are removed before the search for timestamps.
 NO_TIMES = re.compile(
     "|".join((
         # a time of day
@@ -45,6 +46,7 @@ NO_TIMES = re.compile(
     )),
     re.IGNORECASE,
 )  # fmt: skip
+# Video timestamps.
 TIMES = re.compile(
     "|".join((
         r"\d{1,2}:[0-5]\d:[0-5]\d",

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import polars as pl
-from human_evaluation.draws import rank
+from human_evaluation.draws import seeded_digest
 from reprise.benchmarks.mmbench_video.taxonomy import RESERVED_GROUPS
 from reprise.benchmarks.mmbench_video.video_sets import COLUMNS, SCORING_COLUMN, read_video_set
 from reprise.core.errors import UserError
@@ -32,13 +32,11 @@ def draw_questions(path: Path, count: int, scoring: str, seed: int) -> pl.DataFr
         raise UserError(
             f"{path}: column '{SCORING_COLUMN}' is reserved: the suite states how a set is scored. Rename the column."
         )
-    read_video_set(
-        rows.with_columns(pl.lit(scoring).alias(SCORING_COLUMN)), path, RESERVED_GROUPS
-    )  # raises an error for invalid questions
+    # The evaluation's reader raises an error for invalid questions.
+    read_video_set(rows.with_columns(pl.lit(scoring).alias(SCORING_COLUMN)), path, RESERVED_GROUPS)
     texts = rows.select(COLUMNS).cast(pl.String).fill_null("")
-    numbered = texts.with_columns(
-        number=pl.int_range(1, pl.len() + 1).over(COLUMNS)
-    )  # numbers equal questions to tell them apart
-    ranks = [rank(seed, path.stem, *map(str, row)) for row in numbered.iter_rows()]
-    ordered = rows.with_columns(pl.Series("rank", ranks, dtype=pl.String)).sort("rank").drop("rank")
+    # Equal questions are numbered, so their digests differ.
+    numbered = texts.with_columns(number=pl.int_range(1, pl.len() + 1).over(COLUMNS))
+    sort_keys = [seeded_digest(seed, path.stem, *map(str, row)) for row in numbered.iter_rows()]
+    ordered = rows.with_columns(pl.Series("rank", sort_keys, dtype=pl.String)).sort("rank").drop("rank")
     return ordered.head(count).with_columns(pl.lit(scoring).alias(SCORING_COLUMN))

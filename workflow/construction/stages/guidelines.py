@@ -15,7 +15,7 @@ from construction.settings import MmbenchVideoSettings
 def main(settings: StepKey, tables: In[list[Path]], guidelines: Out[Path], tasks: Out[Path]) -> None:
     construction = settings.settings
     assert isinstance(construction, MmbenchVideoSettings), "only MMBench-Video has questions written by annotators"
-    page, rows = guidelines_of(construction, read_tables(construction.kind, tables)["pool"])
+    page, sheet = guidelines_of(construction, read_tables(construction.kind, tables)["pool"])
     write_text(guidelines, page)
-    write_text(tasks, rows)
+    write_text(tasks, sheet)
     log.info(f"{tasks}: annotators fill in this file as {guidelines} describes")

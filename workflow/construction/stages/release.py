@@ -30,7 +30,8 @@ def main(settings: StepKey, tables: In[list[Path]], sets: In[list[Path]], out: O
         files.append({"name": name, "path": str(path), "sha256": file_digest(path)})
     for path in sets:  # The videos of a set stay in the folder of the whole set.
         assert isinstance(construction, MmbenchVideoSettings) and construction.other_sets is not None
-        videos, digest = str(Path(construction.other_sets.folder) / path.stem), file_digest(verify_sealed_text(path))
+        videos = str(Path(construction.other_sets.folder) / path.stem)
+        digest = file_digest(verify_sealed_text(path))
         files.append({"name": f"sets/{path.name}", "path": str(path), "sha256": digest, VIDEOS: videos})
     write_sealed_text(out, json.dumps(files, indent=1) + "\n")
     log.info(f"{len(files)} files in {out.parent}")

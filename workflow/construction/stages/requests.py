@@ -1,6 +1,6 @@
-"""Stage `construction_requests`: write a writer's requests of one round, based on the replies of earlier rounds.
+"""Stage `construction_requests`: write the requests to a writer in one round, based on the replies of earlier rounds.
 
-A writer is a model run over these requests, with the same adapters, response cache, keys and budget as any other.
+A writer answers these requests like any model, with the same adapters, response cache, keys and budget.
 """
 
 from pathlib import Path
@@ -22,9 +22,10 @@ def main(
     out: Out[Path],
 ) -> None:
     named_tables, reply_tables = read_tables(settings.settings.kind, tables), read_replies(replies)
-    writer = {"writer": model} if isinstance(settings.settings, TemporalBenchSettings) else {}
+    # Only TemporalBench has several writers, whose requests differ.
+    writer_option = {"writer": model} if isinstance(settings.settings, TemporalBenchSettings) else {}
     rows = load_step(settings.settings.kind, "requests")(
-        named_tables, reply_tables, settings.prompts, settings.settings, **writer
+        named_tables, reply_tables, settings.prompts, settings.settings, **writer_option
     )
     write_table(build_table(rows, REQUESTS), out, REQUESTS)
     log.info(f"round {len(reply_tables) + 1}: {len(rows)} requests")

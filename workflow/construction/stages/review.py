@@ -30,12 +30,13 @@ def main(
     reject_edited_files(settings.verdicts)
     write_text(tasks, as_sheet(review.tasks, review.columns))
     video_path = settings.settings.review.videos
-    videos = [video_path.replace("{video}", row["video"]) if row.get("video") else "" for row in review.tasks]
-    write_text(
-        json, as_json([label_studio_task(*pair, pair[0]["options"]) for pair in zip(review.tasks, videos, strict=True)])
-    )
-    texts = [name for name in review.shown_columns if name != "video"]
-    write_text(form, label_studio_template("Watch the video, read the texts, then choose.", texts))
+    label_studio_tasks = []
+    for row in review.tasks:
+        video = video_path.replace("{video}", row["video"]) if row.get("video") else ""
+        label_studio_tasks.append(label_studio_task(row, video, row["options"]))
+    write_text(json, as_json(label_studio_tasks))
+    text_columns = [name for name in review.shown_columns if name != "video"]
+    write_text(form, label_studio_template("Watch the video, read the texts, then choose.", text_columns))
     write_text(problems, as_sheet([problem._asdict() for problem in review.problems], RowProblem._fields))
     reviewed = write_tables(settings.settings.kind, review._asdict(), out)["reviewed"]
     log_problems(review.problems, problems)

@@ -11,20 +11,19 @@ from reprise.core.schemas import ITEMS, VERDICTS, read_table
 from reprise.stages.command import In, Out
 
 from construction.keys import SubsetKey
-from construction.velociti.subset import is_correct_by_sample, score_rows, search, subset_rows
+from construction.velociti.subset import find_correct_samples, score_rows, search, subset_rows
 
 
 def main(
     settings: SubsetKey, item_table: In[Path], verdicts: In[Path], score_table: Out[Path], rows: Out[Path]
 ) -> None:
-    construction = settings.settings
     items = read_table(item_table, ITEMS)
-    samples = is_correct_by_sample(items, read_table(verdicts, VERDICTS))
-    if not samples:
+    correctness_by_test = find_correct_samples(items, read_table(verdicts, VERDICTS))
+    if not correctness_by_test:
         raise UserError(
             f"{verdicts}: no sample has answers about both captions. Name a protocol with requests for both captions."
         )
-    subsets = [search(test, is_correct, construction) for test, is_correct in samples.items()]
+    subsets = [search(test, is_correct, settings.settings) for test, is_correct in correctness_by_test.items()]
     scores = score_rows(subsets)
     write_text(score_table, as_csv(scores, list(scores[0])))
     write_text(rows, as_csv(subset_rows(items, subsets), LIST_COLUMNS))

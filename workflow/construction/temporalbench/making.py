@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from human_evaluation.draws import rank
+from human_evaluation.draws import seeded_digest
 from reprise.benchmarks.annotations import AnnotatedClip, group_by_key
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
@@ -35,43 +35,40 @@ LONGEST_CAPTION = 2000  # characters; captions of the paper have about 250
 # These columns are Reprise's own, because the authors' annotation format is not published.
 NEEDED_COLUMNS = ("dataset", "split", "video", "start", "end", "description", "caption")
 REFINED_COLUMN = "refined"  # the corrected caption; the column may be missing
-TEXT_COLUMNS = (
-    "split",
-    "description",
-    "caption",
-    REFINED_COLUMN,
-)  # the columns whose texts are collected over all rows of a clip
+# The columns whose texts are collected over all rows of a clip.
+TEXT_COLUMNS = ("split", "description", "caption", REFINED_COLUMN)
 WORDS, EVENTS, CATEGORY = "words", "events", "category"
 """The names of the prompts. The first one also requests negatives of negatives."""
 
 
-class AnnotatedRows(NamedTuple):
+class ClipAnnotations(NamedTuple):
     """A clip with all its annotations."""
 
     dataset: str
     video: str
     start_s: float | None
     end_s: float | None
-    texts: Mapping[str, list[str]]  # column -> the different texts in all rows of the clip
+    texts: Mapping[str, list[str]]  # column -> its distinct texts in all rows of the clip
 
     @property
     def clip(self) -> AnnotatedClip:
-        """Return the clip as the evaluation names and trims it, without sound."""
+        """Return the clip with the id and the span that it has in the evaluation."""
         cluster, start, end = f"{self.dataset}/{self.video}", self.start_s or 0.0, self.end_s or 0.0
-        return AnnotatedClip(
-            f"{cluster}.short-{format_seconds(start)}-{format_seconds(end)}", cluster, "trim", self.video, start, end
-        )
+        clip_id = f"{cluster}.short-{format_seconds(start)}-{format_seconds(end)}"
+        return AnnotatedClip(clip_id, cluster, "trim", self.video, start, end)
 
 
 def clips(files: Mapping[str, Path], settings: TemporalBenchSettings) -> list[AnnotatedClip]:
+    """Return the clips to fetch and measure, without those that are dropped before measurement."""
     annotations = read_clips(files)
-    pairs = zip(annotations, annotated_rows(annotations, settings), strict=True)
-    return list({annotation.clip.clip_id: annotation.clip for annotation, row in pairs if not row["filter"]}.values())
+    rows = build_clip_rows(annotations, settings)
+    kept_clips = [annotation.clip for annotation, row in zip(annotations, rows, strict=True) if not row["filter"]]
+    return list({clip.clip_id: clip for clip in kept_clips}.values())
 
 
-def read_clips(files: Mapping[str, Path]) -> list[AnnotatedRows]:
+def read_clips(files: Mapping[str, Path]) -> list[ClipAnnotations]:
     """Read the clips of all files, and merge the rows of each clip: captions may be in separate files."""
-    clips: dict[tuple[Any, ...], AnnotatedRows] = {}
+    annotations_by_clip: dict[tuple[Any, ...], ClipAnnotations] = {}
     for path in files.values():
         table = read_user_rows(path)
         require_columns(table, NEEDED_COLUMNS, path)
@@ -80,34 +77,34 @@ def read_clips(files: Mapping[str, Path]) -> list[AnnotatedRows]:
             cells = {name: format_cell(row.get(name), location) for name, location in cell_locations.items()}
             start, end = (_seconds(cells[name], cell_locations[name]) for name in ("start", "end"))
             clip_key = (cells["dataset"], VIDEO_EXTENSION.sub("", cells["video"]), start, end)
-            collected_texts = clips.setdefault(
-                clip_key, AnnotatedRows(*clip_key, {key: [] for key in TEXT_COLUMNS})
-            ).texts
-            for key, texts in collected_texts.items():
-                if cells[key] and cells[key] not in texts:
-                    texts.append(cells[key])
-    if not clips:
+            new_annotations = ClipAnnotations(*clip_key, {column: [] for column in TEXT_COLUMNS})
+            annotations = annotations_by_clip.setdefault(clip_key, new_annotations)
+            for column, texts in annotations.texts.items():
+                if cells[column] and cells[column] not in texts:
+                    texts.append(cells[column])
+    if not annotations_by_clip:
         raise UserError(f"annotations of TemporalBench: no clips in {', '.join(sorted(files)) or 'no file'}.")
-    return list(clips.values())
+    return list(annotations_by_clip.values())
 
 
-def _seconds(text: str, cell_name: str) -> float | None:
+def _seconds(text: str, cell_location: str) -> float | None:
+    """Return the time in a cell, or None for an empty cell."""
     number = parse_number(text)
     if text and (number is None or number < 0):
-        raise UserError(f"{cell_name}: should be a number of seconds, found '{text}'.")
+        raise UserError(f"{cell_location}: should be a number of seconds, found '{text}'.")
     return number
 
 
-def annotated_rows(annotations: Sequence[AnnotatedRows], settings: TemporalBenchSettings) -> list[Row]:
+def build_clip_rows(annotations: Sequence[ClipAnnotations], settings: TemporalBenchSettings) -> list[Row]:
     """Return a row per clip, with the filter that drops it before clips are measured, if any."""
     rows, longest_s = [], settings.longest_s
     for annotation in annotations:
         refined, is_described = annotation.texts[REFINED_COLUMN], annotation.dataset in settings.described
         rows.append({
             "clip": annotation.clip.clip_id, "dataset": annotation.dataset,
-            "split": "".join(annotation.texts["split"][:1]), "video": annotation.video,
+            "split": next(iter(annotation.texts["split"]), ""), "video": annotation.video,
             "start_s": annotation.start_s, "end_s": annotation.end_s,
-            "description": "".join(annotation.texts["description"][:1]),
+            "description": next(iter(annotation.texts["description"]), ""),
             "captions": annotation.texts["description"] if is_described else refined or annotation.texts["caption"],
             "is_refined": bool(refined) and not is_described, "seconds": None, "shots": None, "motion": None,
         })  # fmt: skip
@@ -138,7 +135,7 @@ def annotated_rows(annotations: Sequence[AnnotatedRows], settings: TemporalBench
 def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, clip_metadata: pl.DataFrame) -> Rows:
     """Return all annotated clips, dropped ones with their reason, and the texts to request for the kept clips."""
     metadata_by_clip = {row["clip_id"]: row for row in clip_metadata.iter_rows(named=True)}
-    rows = annotated_rows(read_clips(files), settings)
+    rows = build_clip_rows(read_clips(files), settings)
     remaining_clips = [row["clip"] for row in rows if not row["filter"]]
     if remaining_clips and not any(clip in metadata_by_clip for clip in remaining_clips):
         raise UserError(
@@ -146,19 +143,14 @@ def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, clip_
             f"example '{remaining_clips[0]}'. `python -m reprise missing` lists the reasons; correct `route:` or the "
             "file names."
         )
-    columns = {"seconds": "duration_s", "shots": "shots", "motion": "motion"}
-    rows = [
-        row
-        | {
-            name: metadata_by_clip[row["clip"]][column]
-            for name, column in columns.items()
-            if row["clip"] in metadata_by_clip
-        }
-        for row in rows
-    ]
-    max_transitions, missing = settings.transitions, "see `python -m reprise missing`"
+    measurements_by_clip = {
+        clip: {"seconds": metadata["duration_s"], "shots": metadata["shots"], "motion": metadata["motion"]}
+        for clip, metadata in metadata_by_clip.items()
+    }
+    rows = [row | measurements_by_clip.get(row["clip"], {}) for row in rows]
+    max_transitions = settings.transitions
     clip_filters: dict[str, RowFilter] = {
-        "not_available": lambda row: "" if row["clip"] in metadata_by_clip else missing,
+        "not_available": lambda row: "" if row["clip"] in metadata_by_clip else "see `python -m reprise missing`",
         "static": lambda row: (
             f"optical flow of {row['motion']:.3f} %" if metadata_by_clip[row["clip"]]["is_static"] else ""
         ),
@@ -179,17 +171,18 @@ def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, clip_
         ),
     }
     rows = apply_filters(rows, caption_filters)
-    counts = {WORDS: settings.word_negatives, EVENTS: settings.event_negatives}
+    requested_counts = {WORDS: settings.word_negatives, EVENTS: settings.event_negatives}
     texts = [
         text_row(f"{kind}/{row['clip']}", kind, row["clip"], caption=row["captions"][0], count=str(count))
         for row in rows
         if not row["filter"]
-        for kind, count in counts.items()
+        for kind, count in requested_counts.items()
     ]
     return {"pool": [row | {"caption": " / ".join(row["captions"])} for row in rows], "texts": texts, "candidates": []}
 
 
 def text_row(text_id: str, kind: str, clip: str, **values: str) -> Row:
+    """Return a row of the table `texts`: a text to be written, with the values of its prompt's placeholders."""
     return {
         "text_id": text_id, "kind": kind, "video": clip, "agent": "", "known": [], "instead_of": "",
         "values": [{"name": name, "text": text} for name, text in values.items()],
@@ -200,24 +193,24 @@ CENTRAL = "central"  # the level of negatives of a negative
 CENTRAL_COUNT = 2  # the number of negatives of a negative (section 3.3)
 EVENT_ORDER = "Event Order"
 WORD_CATEGORIES = tuple(name for name in CATEGORIES if name != EVENT_ORDER)
-LINE_PREFIX = re.compile(
-    r"^\s*(?:Caption:|\d+\.)\s*", re.IGNORECASE
-)  # the prefix of a caption or a negative in a prompt
+# The prefix of a caption or a negative in a prompt.
+LINE_PREFIX = re.compile(r"^\s*(?:Caption:|\d+\.)\s*", re.IGNORECASE)
 NEGATIVE_COLUMNS = ("sample_id", "clip", "level", "writer", "caption", "of", "negative", "category", "filter", "why")
 
 
 def plain(text: str) -> str:
+    """Return the words of a text in lower case, without punctuation."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
 def examples(prompts: Mapping[str, Prompt]) -> frozenset[str]:
-    """Return the example texts of both prompts; a writer that copies one has not written a negative."""
+    """Return the example texts of both prompts. A writer that copies an example has not written a negative."""
     return frozenset(
         plain(LINE_PREFIX.sub("", line)) for name in (WORDS, EVENTS) for line in prompts[name].user.splitlines()
     )
 
 
-NegativeList = tuple[str, str, int, list[str]]  # level, writer, requested number of negatives, and its lines
+NegativeList = tuple[str, str, int, list[str]]  # level, writer, requested number of negatives, and lines of the reply
 
 
 def negative_rows(
@@ -225,23 +218,23 @@ def negative_rows(
 ) -> list[Row]:
     """Return a row per line of the lists; filters mark the unusable lines and repeated lines."""
     rows: list[Row] = []
-    name_counts: Counter[str] = Counter()
+    id_counts: Counter[str] = Counter()
     for level, writer, requested_count, lines in lists:
         for line_number, text in enumerate(lines, start=1):
-            sample_id = f"{clip}/{level}/{rank(0, text)[:10]}"
-            name_counts[sample_id] += 1
+            sample_id = f"{clip}/{level}/{seeded_digest(0, text)[:10]}"
+            id_counts[sample_id] += 1
             rows.append({
-                "sample_id": sample_id if name_counts[sample_id] == 1 else f"{sample_id}/{name_counts[sample_id]}",
+                "sample_id": sample_id if id_counts[sample_id] == 1 else f"{sample_id}/{id_counts[sample_id]}",
                 "clip": clip, "level": level,
                 "writer": writer, "caption": caption, "negative": text, "place": line_number, "most": requested_count,
             })  # fmt: skip
-    # The examples are valid negatives of the prompt's own caption.
-    examples_of_others = () if plain(caption) in prompt_examples else prompt_examples
+    # If the caption is that of the prompt's example, the example's negatives are valid negatives of it.
+    copied_examples = () if plain(caption) in prompt_examples else prompt_examples
     filters: dict[str, RowFilter] = {
         "more_than_asked": lambda row: f"more than {row['most']}" if row["place"] > row["most"] else "",
         "no_words": lambda row: "" if plain(row["negative"]) else "it has no words",
         "unchanged": lambda row: "the caption itself" if plain(row["negative"]) == plain(caption) else "",
-        "in_prompt": lambda row: "an example of the prompt" if plain(row["negative"]) in examples_of_others else "",
+        "in_prompt": lambda row: "an example of the prompt" if plain(row["negative"]) in copied_examples else "",
         "duplicate": drop_repeated(lambda row: plain(row["negative"]), "the same as an earlier negative"),
     }
     return apply_filters(rows, filters)
@@ -264,7 +257,7 @@ def parse_category(reply: str, prompt: str) -> str:
 
 
 class Conversation:
-    """All rounds so far: each writer's negatives, then the requests to `writer:` about the usable ones."""
+    """All rounds so far: each writer's negatives, then follow-up texts by `writer:` about the usable negatives."""
 
     def __init__(
         self,
@@ -274,7 +267,8 @@ class Conversation:
         settings: TemporalBenchSettings,
     ) -> None:
         prompt_examples, writers = examples(prompts), writers_of(settings)
-        replies = {name: [table.filter(writer=name) for table in reply_tables] for name in writers}
+        # writer -> the writer's replies, a table per round
+        replies = {writer: [table.filter(writer=writer) for table in reply_tables] for writer in writers}
 
         def parse(text: Row, reply: str, prompt: str, written: Mapping[str, str]) -> tuple[str, str]:
             kind = text["kind"]
@@ -284,23 +278,26 @@ class Conversation:
             level = CENTRAL if text["text_id"].startswith(f"{CENTRAL}/") else kind
             lists = [(level, "", int(values["count"]), parse_list(reply, prompt))]
             rows = negative_rows(text["video"], values["caption"], lists, prompt_examples)
-            # For a caption of one event, the prompt requests the unchanged caption.
+            # For a caption of one event, the prompt requests the unchanged caption, so a reply without negatives is
+            # usable.
             is_one_event = kind == EVENTS and [row["filter"] for row in rows] == ["unchanged"]
             if all(row["filter"] for row in rows) and not is_one_event:
                 raise UnusableReplyError(rows[0]["filter"], rows[0]["why"])
-            return reply, ""
+            return reply, ""  # The text is the whole list, which is parsed again below.
 
-        negative_rounds = {name: Rounds(tables["texts"].to_dicts(), replies[name], prompts, parse) for name in writers}
-        counts = {WORDS: settings.word_negatives, EVENTS: settings.event_negatives}
+        negative_rounds = {
+            writer: Rounds(tables["texts"].to_dicts(), replies[writer], prompts, parse) for writer in writers
+        }
+        requested_counts = {WORDS: settings.word_negatives, EVENTS: settings.event_negatives}
         self.negatives: list[Row] = []
         category_texts: list[Row] = []
         central_texts: list[Row] = []
-        for row in tables["texts"].filter(kind=WORDS).iter_rows(named=True):
+        for row in tables["texts"].filter(kind=WORDS).iter_rows(named=True):  # one text of this kind per clip
             clip, caption = row["video"], next(entry["text"] for entry in row["values"] if entry["name"] == "caption")
             lists = [
-                (kind, name, count, parse_list(rounds.text_by_id[f"{kind}/{clip}"], ""))
-                for kind, count in counts.items()
-                for name, rounds in negative_rounds.items()
+                (kind, writer, count, parse_list(rounds.text_by_id[f"{kind}/{clip}"], ""))
+                for kind, count in requested_counts.items()
+                for writer, rounds in negative_rounds.items()
                 if f"{kind}/{clip}" in rounds.text_by_id
             ]
             negatives = negative_rows(clip, caption, lists, prompt_examples)
@@ -316,26 +313,27 @@ class Conversation:
                 for negative in negatives
                 if negative["level"] == WORDS and not negative["filter"]
             ]
+            contradicted_texts = [negative["negative"] for negative in kept_word_negatives(negatives)]
             central_texts += [
                 text_row(central_text_id(clip, text), WORDS, clip, caption=text, count=str(CENTRAL_COUNT))
-                for text in [negative["negative"] for negative in kept_word_negatives(negatives)][
-                    : settings.central_tries
-                ]
+                for text in contradicted_texts[: settings.central_tries]
             ]
+        # Only `writer:` writes follow-up texts: categories, and negatives of negatives.
         follow_up_rounds = Rounds([*category_texts, *central_texts], replies[settings.writer], prompts, parse)
-        self.rounds = {name: [rounds] for name, rounds in negative_rounds.items()}
+        self.rounds = {writer: [rounds] for writer, rounds in negative_rounds.items()}
         self.rounds[settings.writer].append(follow_up_rounds)
         self.follow_up_texts = follow_up_rounds.text_by_id
         self.written = [
-            row | {"writer": name}
-            for name, writer_rounds in self.rounds.items()
+            row | {"writer": writer}
+            for writer, writer_rounds in self.rounds.items()
             for rounds in writer_rounds
             for row in rounds.table_rows()
         ]
 
 
 def central_text_id(clip: str, negative: str) -> str:
-    return f"{CENTRAL}/{clip}/{rank(0, negative)[:10]}"
+    """Return the id of the text with the negatives of a negative."""
+    return f"{CENTRAL}/{clip}/{seeded_digest(0, negative)[:10]}"
 
 
 def requests(
@@ -352,33 +350,31 @@ def requests(
 def samples(
     tables: Tables, replies: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: TemporalBenchSettings
 ) -> Rows:
-    """Return the negatives with their categories, and negatives of some negatives; dropped rows keep their reason."""
+    """Return the writers' texts, the negatives with their categories, and negatives of some negatives.
+
+    Dropped rows keep their reason.
+    """
     conversation, prompt_examples = Conversation(tables, replies, prompts, settings), examples(prompts)
-    clips = {row["clip"]: row for row in kept_rows(tables["pool"]).iter_rows(named=True)}
+    pool_row_by_clip = {row["clip"]: row for row in kept_rows(tables["pool"]).iter_rows(named=True)}
     rows = []
     for row in conversation.negatives:
-        category = (
-            EVENT_ORDER
-            if row["level"] == EVENTS
-            else conversation.follow_up_texts.get(f"{CATEGORY}/{row['sample_id']}", "")
-        )
+        written_category = conversation.follow_up_texts.get(f"{CATEGORY}/{row['sample_id']}", "")
+        category = EVENT_ORDER if row["level"] == EVENTS else written_category
         rows.append(row | {"category": category, "of": row["caption"]})
     # A negative of a negative must not repeat the caption or another negative of the clip.
     forbidden_reasons = {(row["clip"], plain(row["negative"])): "another negative of the caption" for row in rows}
     central_rows: list[Row] = []
     for clip, clip_rows in group_by_key(rows, lambda row: row["clip"]).items():
-        caption = clips[clip]["caption"]
+        caption = pool_row_by_clip[clip]["caption"]
         forbidden_reasons[clip, plain(caption)] = "the original caption"
         for negative in (row["negative"] for row in kept_word_negatives(clip_rows)):
             text_id = central_text_id(clip, negative)
-            lines = (
-                parse_list(conversation.follow_up_texts[text_id], "") if text_id in conversation.follow_up_texts else []
-            )
+            written_list = conversation.follow_up_texts.get(text_id)
+            lines = [] if written_list is None else parse_list(written_list, "")
+            negative_list = (CENTRAL, settings.writer, CENTRAL_COUNT, lines)
             central_rows += [
                 row | {"sample_id": f"{text_id}/{row['place']}", "caption": caption, "of": negative, "category": ""}
-                for row in negative_rows(
-                    clip, negative, [(CENTRAL, settings.writer, CENTRAL_COUNT, lines)], prompt_examples
-                )
+                for row in negative_rows(clip, negative, [negative_list], prompt_examples)
             ]
     rows += apply_filters(
         central_rows, {"caption_again": lambda row: forbidden_reasons.get((row["clip"], plain(row["negative"])), "")}
@@ -392,7 +388,7 @@ def samples(
     filtered = apply_filters(rows, {"not_labelled": not_labelled})
     sample_rows = [
         {name: row[name] for name in NEGATIVE_COLUMNS}
-        | {name: clips[row["clip"]][name] for name in ("dataset", "video", "start_s", "end_s")}
+        | {name: pool_row_by_clip[row["clip"]][name] for name in ("dataset", "video", "start_s", "end_s")}
         for row in filtered
     ]
     return {"written": conversation.written, "samples": sample_rows}

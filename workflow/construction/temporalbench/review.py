@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from human_evaluation.draws import rank, shuffled
+from human_evaluation.draws import seeded_digest, shuffled
 from human_evaluation.tasks import Task, as_json, count_votes, read_verdicts
 from reprise.benchmarks.annotations import group_by_key
 from reprise.benchmarks.temporalbench.option_sets import CAPTION_NAMES
@@ -37,20 +37,18 @@ Entry = dict[str, Any]
 
 def option_task_id(clip: str, text: str) -> str:
     """Return the task id of an option, which does not reveal whether the option is true."""
-    return f"{clip}/{rank(0, text)[:10]}"
+    return f"{clip}/{seeded_digest(0, text)[:10]}"
 
 
 def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: TemporalBenchSettings) -> ReviewResult:
     """Return the negatives with the verdicts on them and on their captions, and the open tasks."""
     by_clip = group_by_key(kept_rows(tables["samples"]).iter_rows(named=True), lambda row: row["clip"])
-    tasks = [  # The options of a clip are adjacent, in random order.
-        Task(option_task_id(clip, text), OPTION_VERDICTS, {"video": clip, "option": text})
-        for clip, clip_rows in by_clip.items()
-        for text in sorted(
-            {clip_rows[0]["caption"], *(row["negative"] for row in clip_rows)},
-            key=lambda text: rank(settings.seed, clip, text),
-        )
-    ]
+    tasks = []  # The options of a clip are adjacent, in random order.
+    for clip, clip_rows in by_clip.items():
+        options = {clip_rows[0]["caption"], *(row["negative"] for row in clip_rows)}
+        sort_key_by_option = {text: seeded_digest(settings.seed, clip, text) for text in options}
+        for text in sorted(options, key=sort_key_by_option.__getitem__):
+            tasks.append(Task(option_task_id(clip, text), OPTION_VERDICTS, {"video": clip, "option": text}))
     # Verdicts on captioning tasks are left out, because `count_votes` would report their tasks as unknown.
     caption_task_ids = {f"{CAPTION_TASK}{clip}" for clip in tables["pool"]["clip"]}
     votes = count_votes(
@@ -64,10 +62,13 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
     for row in tables["samples"].iter_rows(named=True):
         outcome: Row = {"votes": 0, "in_favour": 0}
         if not row["filter"]:
-            caption = caption_decisions[option_task_id(row["clip"], row["caption"])]
-            outcome = {**negative_decisions[option_task_id(row["clip"], row["negative"])]}
-            if caption["filter"]:
-                outcome |= {"filter": f"caption_{caption['filter']}", "why": f"its caption: {caption['why']}"}
+            caption_decision = caption_decisions[option_task_id(row["clip"], row["caption"])]
+            outcome = dict(negative_decisions[option_task_id(row["clip"], row["negative"])])
+            if caption_decision["filter"]:
+                outcome |= {
+                    "filter": f"caption_{caption_decision['filter']}",
+                    "why": f"its caption: {caption_decision['why']}",
+                }
         rows.append(row | outcome)
     # Clips with no caption or several need exactly one, which annotators add to an annotation file.
     clips_to_describe = tables["pool"].filter(pl.col("filter").is_in(["no_caption", "two_captions"]))
@@ -85,7 +86,7 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
 
 
 def with_option_sets(rows: Sequence[Row]) -> list[Row]:
-    """Choose N1(C) of each clip; drop the negatives of its other negatives, which no option set needs."""
+    """Choose N1(C) of each clip. Drop the negatives of the clip's other negatives, which no option set needs."""
     drop_by_sample: dict[str, Row] = {}
     for clip_rows in group_by_key(rows, lambda row: row["clip"]).values():
         central_rows = [row for row in clip_rows if row["level"] == CENTRAL and not row["filter"]]
@@ -93,7 +94,7 @@ def with_option_sets(rows: Sequence[Row]) -> list[Row]:
         word_negatives = sorted(
             (row for row in clip_rows if row["level"] == WORDS), key=lambda row: str(row["sample_id"])
         )
-        # For each negative that has negatives of its own: why it cannot be N1(C), or "". The first usable is chosen.
+        # Negative that has negatives of its own -> why it cannot be N1(C), or "". N1(C) is the first usable negative.
         reasons = {
             row["negative"]: _option_set_problem(row["negative"], clip_rows, central_rows)
             for row in word_negatives
@@ -112,8 +113,8 @@ def with_option_sets(rows: Sequence[Row]) -> list[Row]:
 
 
 def _option_set_problem(candidate: str, clip_rows: Sequence[Row], central_rows: Sequence[Row]) -> str:
+    """Return why a negative cannot be N1(C) of an option set, or an empty text if it can."""
     word_negatives = [row["negative"] for row in kept_word_negatives(clip_rows)]
-    count = sum(row["of"] == candidate for row in central_rows)
     if candidate not in word_negatives:
         # A repeated or unusable line with the same text was dropped too, but is not the reason.
         reasons = [
@@ -122,6 +123,7 @@ def _option_set_problem(candidate: str, clip_rows: Sequence[Row], central_rows: 
         return f"N1(C) was dropped: {', '.join(dict.fromkeys(reasons))}"
     if len(word_negatives) <= OTHER_NEGATIVES:
         return f"{len(word_negatives)} negatives of the caption are left, {OTHER_NEGATIVES + 1} are needed"
+    count = sum(row["of"] == candidate for row in central_rows)
     return "" if count >= OTHER_NEGATIVES else f"{count} negatives of N1(C) are left, {OTHER_NEGATIVES} are needed"
 
 
@@ -168,32 +170,26 @@ def long_videos(reviewed: pl.DataFrame, settings: TemporalBenchSettings) -> list
     for source, video_rows in sorted(group_by_key(rows, lambda row: (row["dataset"], row["video"])).items()):
         by_clip = group_by_key(video_rows, lambda row: row["clip"])
         sampled_clips = shuffled(by_clip, settings.seed)[: settings.long_clips]
-        clip_parts: list[list[Row]] = []
-        for part_rows in sorted(
-            (by_clip[key] for key in by_clip if key in sampled_clips), key=lambda part_rows: part_rows[0]["start_s"]
-        ):
-            if not clip_parts or part_rows[0]["start_s"] >= clip_parts[-1][0]["end_s"]:  # Skip overlapping clips.
-                clip_parts.append(part_rows)
-        if len(clip_parts) < 2:
+        sampled_rows = [clip_rows for clip, clip_rows in by_clip.items() if clip in sampled_clips]
+        parts: list[list[Row]] = []  # the rows of each clip of the long video; all rows of a clip have the same span
+        for clip_rows in sorted(sampled_rows, key=lambda clip_rows: clip_rows[0]["start_s"]):
+            if not parts or clip_rows[0]["start_s"] >= parts[-1][0]["end_s"]:  # Skip overlapping clips.
+                parts.append(clip_rows)
+        if len(parts) < 2:
             continue
-        captions = [part[0]["caption"] for part in clip_parts]
+        captions = [part[0]["caption"] for part in parts]
         # sample id -> index of the clip in the long video, and a negative of this clip's caption
         negative_by_sample = {
-            row["sample_id"]: (index, row["negative"]) for index, part in enumerate(clip_parts) for row in part
+            row["sample_id"]: (index, row["negative"]) for index, part in enumerate(parts) for row in part
         }
-        chosen_samples = sorted(negative_by_sample, key=lambda sample: rank(settings.seed, *source, sample))[
-            : settings.long_negatives
-        ]
-        negatives = [
-            " ".join([*captions[:index], negative, *captions[index + 1 :]])
-            for index, negative in (negative_by_sample[sample] for sample in chosen_samples)
-        ]
-        start, end, parts = (
-            clip_parts[0][0]["start_s"],
-            clip_parts[-1][0]["end_s"],
-            tuple(part[0]["clip"] for part in clip_parts),
-        )
-        videos.append(LongVideo(*source, start, end, parts, " ".join(captions), tuple(negatives)))
+        sample_order = sorted(negative_by_sample, key=lambda sample: seeded_digest(settings.seed, *source, sample))
+        negatives = []
+        for sample in sample_order[: settings.long_negatives]:
+            index, negative = negative_by_sample[sample]
+            negatives.append(" ".join([*captions[:index], negative, *captions[index + 1 :]]))
+        start_s, end_s = parts[0][0]["start_s"], parts[-1][0]["end_s"]
+        clips = tuple(part[0]["clip"] for part in parts)
+        videos.append(LongVideo(*source, start_s, end_s, clips, " ".join(captions), tuple(negatives)))
     return videos
 
 
@@ -211,18 +207,22 @@ def release(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettings)
         for number, row in enumerate(clip_rows)
     ]
     long = [
-        _entry(video_file_name("long_video", *video[:4]), number, video.dataset, (video.caption, negative))
+        _entry(long_video_name(video), number, video.dataset, (video.caption, negative))
         for video in long_videos(tables["reviewed"], settings)
         for number, negative in enumerate(video.negatives)
     ]
     central = [
-        dict.fromkeys(("idx", "video_name"), short_video_name(row)) | dict(zip(CAPTION_NAMES, texts, strict=True))
+        {
+            "idx": short_video_name(row),
+            "video_name": short_video_name(row),
+            **dict(zip(CAPTION_NAMES, texts, strict=True)),
+        }
         for row, texts in option_sets(rows)
     ]
     return {
         "temporalbench_short_qa.json": as_json(assign_letters(short, settings.seed)),
         "temporalbench_long_qa.json": as_json(assign_letters(long, settings.seed)),
-        "temporalbench_short_caption.json": as_json(list(_captions(by_clip, settings))),
+        "temporalbench_short_caption.json": as_json(list(_caption_entries(by_clip, settings))),
         "temporalbench_central.json": as_json(central),
     }
 
@@ -236,7 +236,12 @@ def short_video_name(row: Mapping[str, Any]) -> str:
     return video_file_name("short_video", row["dataset"], row["video"], row["start_s"], row["end_s"])
 
 
+def long_video_name(video: LongVideo) -> str:
+    return video_file_name("long_video", video.dataset, video.video, video.start_s, video.end_s)
+
+
 def _entry(name: str, number: int, dataset: str, captions: tuple[str, str]) -> Entry:
+    """Return a question without its text. The first caption is the true one."""
     return {"idx": f"{name}_{number}", "video_name": name, "dataset": dataset, "captions": captions}
 
 
@@ -252,12 +257,13 @@ def assign_letters(entries: Iterable[Entry], seed: int) -> list[Entry]:
     return questions
 
 
-def _captions(by_clip: Mapping[str, Sequence[Row]], settings: TemporalBenchSettings) -> Iterator[Entry]:
+def _caption_entries(by_clip: Mapping[str, Sequence[Row]], settings: TemporalBenchSettings) -> Iterator[Entry]:
     """Yield a captioning prompt for each clip with a human caption, with captions of three other videos as examples."""
     row_by_clip = {clip: rows[0] for clip, rows in by_clip.items() if rows[0]["dataset"] not in settings.described}
     for clip, row in row_by_clip.items():
         other_clips = sorted(
-            (key for key in row_by_clip if key != clip), key=lambda other_clip: rank(settings.seed, clip, other_clip)
+            (key for key in row_by_clip if key != clip),
+            key=lambda other_clip: seeded_digest(settings.seed, clip, other_clip),
         )
         if len(other_clips) >= EXAMPLE_COUNT:
             name, captions = short_video_name(row), [row_by_clip[key]["caption"] for key in other_clips[:EXAMPLE_COUNT]]
@@ -290,10 +296,12 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
     pool = kept_rows(tables["pool"])
     released = kept_rows(tables["reviewed"]).filter(pl.col("level") != CENTRAL)
     videos = pool.join(released, on="clip", how="semi")
-    questions = released.group_by("clip", maintain_order=True).len()["len"].to_list()
+    question_counts = released.group_by("clip", maintain_order=True).len()["len"].to_list()
     categories = Counter(released["category"])
-    written = tables["samples"].group_by("level", "clip", "writer").len()
-    max_counts = {level: max(map(float, written.filter(level=level)["len"]), default=None) for level in (WORDS, EVENTS)}
+    list_lengths = tables["samples"].group_by("level", "clip", "writer").len()
+    max_counts = {
+        level: max(map(float, list_lengths.filter(level=level)["len"]), default=None) for level in (WORDS, EVENTS)
+    }
     long_video_list = long_videos(tables["reviewed"], settings)
     long_video_counts = Counter(video.dataset for video in long_video_list)
     option_set_count = len(list(option_sets(tables["reviewed"].to_dicts())))
@@ -327,14 +335,14 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
             "questions of a video",
             "all",
             None,
-            _mean(questions),
+            _mean(question_counts),
             f"not a number of the paper; its totals give {PAPER_QUESTION_COUNT / PAPER_VIDEO_COUNT:.2f}",
         ),
         statistic_row(
             "chance that all questions of a video are right, %",
             "all",
             9.4,
-            _mean(100 * 0.5**count for count in questions),
+            _mean(100 * 0.5**count for count in question_counts),  # Each question has two options.
         ),
         statistic_row("data sets of long videos", "all", len(LONG_DATASETS), len(long_video_counts)),
         *(
@@ -360,6 +368,7 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
 
 
 def _table1(videos: pl.DataFrame) -> list[Row]:
+    """Return the statistics of Table 1: numbers of videos and mean lengths of texts per data set and overall."""
     rows = []
     means: dict[str, list[float | None]] = {measure: [] for measure in MEAN_WORDS}
     for name, (clips, *paper_means) in TABLE1.items():

@@ -55,6 +55,7 @@ class Event(NamedTuple):
     @property
     def agent(self) -> str:
         """Return the text of Arg0, or an empty text."""
+        # The role's name may have an addition, as in `Arg0 (agent)`.
         return next((text for role, text in self.roles.items() if role.split()[0] == AGENT), "")
 
     @property
@@ -97,7 +98,10 @@ VIDEOS, ANNOTATIONS = TypeAdapter(list[str]), TypeAdapter(list[VidsituAnnotation
 
 
 def read_events(files: Mapping[str, Path], split: str) -> tuple[list[str], list[Event]]:
-    """Return the videos of a split in its order, and all events. Csv files have no split, so all videos count."""
+    """Return the videos of a split in the order of its file, and all events.
+
+    Csv files have no split, so all their videos are used.
+    """
     if files and all(path.suffix == ".csv" for path in files.values()):
         events = _read_csv_events(files.values())
         return list(dict.fromkeys(event.video for event in events)), events
@@ -108,11 +112,12 @@ def read_events(files: Mapping[str, Path], split: str) -> tuple[list[str], list[
 def _read_csv_events(paths: Iterable[Path]) -> list[Event]:
     """Read the events of csv files, and number them within each video by start time; equal events share a number."""
     rows: list[Row] = []
-    for row in (row for path in paths for row in read_sheet(path, NEEDED_COLUMNS, OPTIONAL_COLUMNS)):
-        start, end = row.span("start", "end")
-        roles = {role: row.cells[column] for column, role in ROLE_BY_COLUMN.items() if row.cells.get(column)}
-        fields = {"verb": row.cells["verb"], "roles": roles, "start_s": start, "end_s": end}
-        rows.append({"video": row.video("video"), "annotation": 0, "verb_id": "", **fields})
+    for path in paths:
+        for row in read_sheet(path, NEEDED_COLUMNS, OPTIONAL_COLUMNS):
+            start, end = row.span("start", "end")
+            roles = {role: row.cells[column] for column, role in ROLE_BY_COLUMN.items() if row.cells.get(column)}
+            fields = {"verb": row.cells["verb"], "roles": roles, "start_s": start, "end_s": end}
+            rows.append({"video": row.video("video"), "annotation": 0, "verb_id": "", **fields})
     events = []
     for video_rows in group_by_key(rows, itemgetter("video")).values():
         distinct_events: list[Row] = []
@@ -135,9 +140,11 @@ def _vidsitu_events(annotations: list[VidsituAnnotation]) -> Iterator[Event]:
                 f"found {len(videos)}: '{', '.join(videos)}'. Correct the entry or remove it."
             )
         for name, event in events.items():
-            start_s, roles = EVENT_SECONDS * (int(name[-1]) - 1), {}
-            for role, text in event.roles.items():  # In the prompts, `AMnr (manner)` is `ArgM (manner)`.
+            start_s = EVENT_SECONDS * (int(name[-1]) - 1)  # `Ev1` starts at 0 s.
+            roles = {}
+            for role, text in event.roles.items():
                 role_name = SCENE if role.startswith("AScn") else role
+                # In the prompts, `AMnr (manner)` is `ArgM (manner)`.
                 if match := ABBREVIATED_ROLE.match(role):
                     role_name = f"ArgM ({match['words'] or ROLE_WORD_BY_ABBREVIATION[match['short']]})"
                 if text:
@@ -161,9 +168,9 @@ def _read_file(files: Mapping[str, Path], name: str, adapter: TypeAdapter[T]) ->
     except ValidationError as error:
         reject_other_encoding(matches[0])
         first_error = error.errors()[0]
-        entry, field = (*first_error["loc"][:1], 0)[0], format_location(first_error["loc"][1:])
+        entry, *field_location = first_error["loc"] or (0,)  # An error about the whole file has no location.
         raise UserError(
-            f"{matches[0]}: entry {int(entry) + 1}: {field}: {first_error['msg']}, "
+            f"{matches[0]}: entry {int(entry) + 1}: {format_location(tuple(field_location))}: {first_error['msg']}, "
             f"found '{excerpt(str(first_error['input']))}'. Correct the entry, remove it, or fetch the file again."
         ) from error
 
@@ -190,7 +197,10 @@ EventsByVideo = Mapping[str, Sequence[Event]]
 
 
 def possible_start_times(events_by_video: EventsByVideo, video: str, agent: str, action: str) -> list[float]:
-    """Return the start times of an action in a video by anyone who may be the agent, in any annotation."""
+    """Return the start times of an action in a video by the agent, or by anyone who may be the agent.
+
+    All annotations of the video count, so an event with several annotations occurs several times.
+    """
     matches = [
         event
         for event in events_by_video[video]

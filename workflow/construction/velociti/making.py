@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from human_evaluation.draws import rank, shuffled
+from human_evaluation.draws import seeded_digest, shuffled
 from reprise.benchmarks.annotations import group_by_key
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.velociti.taxonomy import CONTROL
@@ -37,7 +37,7 @@ from construction.velociti.events import (
 )
 from construction.writing import Rounds, UnusableReplyError, parse_parts
 
-DUPLICATE_COLUMNS = ("video", "annotation", "event", "start_s", "end_s", "verb", "roles")
+DUPLICATE_COLUMNS = ("video", "annotation", "event", "start_s", "end_s", "verb", "roles")  # equal in duplicate events
 MAX_TEXT_CHARS = 300  # characters of a verb or a role, far more than VidSitu's longest
 CAPTION_PROMPT = "caption"
 
@@ -64,7 +64,7 @@ def add_text(dictionary: RoleDictionary, texts: dict[str, Row]) -> str:
     role_texts = {"Verb": dictionary.event.verb, **dictionary.event.roles}
     # This is the format of Figs. 10 to 12.
     dictionary_text = "{" + ",\n".join(f"'{name}': '{entry}'" for name, entry in role_texts.items()) + "}"
-    text_id = f"{dictionary.prompt}/{rank(0, dictionary_text, *dictionary.excluded_texts)[:16]}"
+    text_id = f"{dictionary.prompt}/{seeded_digest(0, dictionary_text, *dictionary.excluded_texts)[:16]}"
     replaced_role = "Verb" if dictionary.prompt != "action_manner" else MANNER
     values = {"srl": dictionary_text, "source": f"'{replaced_role}': '{role_texts[replaced_role]}'"}
     row = {
@@ -81,7 +81,7 @@ def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Rows:
     """Return the events, texts to be written and candidates; dropped rows keep their reason."""
     split_videos, events = read_events(files, settings.split)
     annotated_videos = [video for video in split_videos if any(event.video == video for event in events)]
-    sampled = set(shuffled(annotated_videos, settings.seed)[: settings.videos])
+    sampled_videos = set(shuffled(annotated_videos, settings.seed)[: settings.videos])
     pool = [
         {
             **event._asdict(),
@@ -90,25 +90,27 @@ def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Rows:
         }
         for event in events
     ]
-    pool = apply_filters(pool, _event_filters(set(split_videos), sampled, settings))
-    usable = [event for event, row in zip(events, pool, strict=True) if not row["filter"]]
-    unique = [event for event, row in zip(events, pool, strict=True) if row["filter"] != "duplicate"]
-    events_by_video = group_by_key(unique, attrgetter("video"))
+    pool = apply_filters(pool, _event_filters(set(split_videos), sampled_videos, settings))
+    usable_events = [event for event, row in zip(events, pool, strict=True) if not row["filter"]]
+    # Dropped events other than duplicates stay in this list, because no negative caption may be true of them.
+    unique_events = [event for event, row in zip(events, pool, strict=True) if row["filter"] != "duplicate"]
+    events_by_video = group_by_key(unique_events, attrgetter("video"))
     texts: dict[str, Row] = {}
     candidate_by_id: dict[str, Row] = {}  # equal candidates have the same id
     for test, make_drafts in DRAFT_MAKER_BY_TEST.items():
-        for draft in make_drafts(usable, events_by_video, settings.seed):
-            # A `coref` sample names its second event twice, as in the authors' release.
-            names = [event.event for event in draft.events] + [draft.events[-1].event] * (test == "coref")
+        for draft in make_drafts(usable_events, events_by_video, settings.seed):
+            event_names = [event.event for event in draft.events]
+            if test == "coref":  # In the authors' release, these samples name their second event twice.
+                event_names.append(draft.events[-1].event)
             positive = [add_text(RoleDictionary(event), texts) for event in draft.events]
             negative = [add_text(dictionary, texts) for dictionary in draft.negative]
-            video, digest = draft.events[0].video, rank(0, *positive, "against", *negative)[:10]
-            sample_id = f"{test}/{video}/{'-'.join(names)}/{digest}"
+            video, digest = draft.events[0].video, seeded_digest(0, *positive, "against", *negative)[:10]
+            sample_id = f"{test}/{video}/{'-'.join(event_names)}/{digest}"
             candidate_by_id[sample_id] = {
                 "sample_id": sample_id,
                 "test": test,
                 "video": video,
-                "event": names[0] if len(names) == 1 else json.dumps(names, separators=(",", ":")),
+                "event": event_names[0] if len(event_names) == 1 else json.dumps(event_names, separators=(",", ":")),
                 "positive": positive,
                 "negative": negative,
                 "filter": "may_be_true" if draft.why else "",
@@ -125,21 +127,21 @@ def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Rows:
     }
 
 
-def _event_filters(split_videos: set[str], sampled: set[str], settings: VelocitiSettings) -> Mapping[str, RowFilter]:
+def _event_filters(
+    split_videos: set[str], sampled_videos: set[str], settings: VelocitiSettings
+) -> Mapping[str, RowFilter]:
     excluded_verbs = {verb.lower() for verb in settings.excluded_verbs}
 
     def too_long(row: Mapping[str, Any]) -> str:  # Long inputs would cost money.
         texts = {"verb": row["verb"]} | {role["name"]: role["text"] for role in row["roles"]}
-        long_role = next((name for name, text in texts.items() if len(text) > MAX_TEXT_CHARS), "")
-        return (
-            f"{long_role[:MAX_TEXT_CHARS]}: {len(texts[long_role])} characters, more than {MAX_TEXT_CHARS}"
-            if long_role
-            else ""
-        )
+        for name, text in texts.items():
+            if len(text) > MAX_TEXT_CHARS:
+                return f"{name[:MAX_TEXT_CHARS]}: {len(text)} characters, more than {MAX_TEXT_CHARS}"
+        return ""
 
     return {
         "other_split": lambda row: "" if row["video"] in split_videos else f"not in split '{settings.split}'",
-        "other_video": lambda row: "" if row["video"] in sampled else "not among the sampled videos",
+        "other_video": lambda row: "" if row["video"] in sampled_videos else "not among the sampled videos",
         "other_annotation": lambda row: f"annotation {row['annotation']}" if row["annotation"] else "",
         "no_verb": lambda row: "" if row["verb"] else "the event has no verb",
         "no_agent": lambda row: "" if row["agent"] else "the event has no Arg0",
@@ -155,8 +157,11 @@ def _event_filters(split_videos: set[str], sampled: set[str], settings: Velociti
 
 
 def control(events: Sequence[Event], events_by_video: EventsByVideo, seed: int) -> Iterator[Draft]:
-    """Use the true caption of another video as negative, each once. Hence captions alone do not reveal the answer."""
-    ordered = sorted(events, key=lambda event: rank(seed, event.video, event.event))
+    """Use the true caption of another video as negative.
+
+    Each caption is a negative once, so the captions alone do not reveal the answer.
+    """
+    ordered = sorted(events, key=lambda event: seeded_digest(seed, event.video, event.event))
     remaining = list(ordered)
     for event in ordered:
         usable_places = (
@@ -167,7 +172,7 @@ def control(events: Sequence[Event], events_by_video: EventsByVideo, seed: int) 
         )
         index = next(usable_places, None)
         why = "" if index is not None else "no remaining caption of another video is false for this one"
-        other_event = event if index is None else remaining.pop(index)
+        other_event = event if index is None else remaining.pop(index)  # A draft with a reason is dropped.
         yield Draft((event,), [RoleDictionary(other_event)], why)
 
 
@@ -180,11 +185,12 @@ def agent_random(events: Sequence[Event], events_by_video: EventsByVideo, seed: 
         ]
         # The names in these roles are the agents and the objects of their actions.
         names = [text for role, text in role_texts if re.match(r"Arg\d", role)]
-        absent = [agent for agent in agents if not any(may_be_same(agent, name) for name in names)]
-        absent = sorted(absent, key=lambda name: rank(seed, event.video, event.event, name))[:1]
-        negative = [RoleDictionary(event.with_agent(agent), event) for agent in absent]
-        why = "" if absent else "every agent of the data set may be in this video"
-        yield Draft((event,), negative, why)
+        absent_agents = [agent for agent in agents if not any(may_be_same(agent, name) for name in names)]
+        if absent_agents:
+            agent = min(absent_agents, key=lambda name: seeded_digest(seed, event.video, event.event, name))
+            yield Draft((event,), [RoleDictionary(event.with_agent(agent), event)])
+        else:
+            yield Draft((event,), [], "every agent of the data set may be in this video")
 
 
 def agent_bind(events: Sequence[Event], events_by_video: EventsByVideo, seed: int) -> Iterator[Draft]:
@@ -204,7 +210,10 @@ def action_bind(events: Sequence[Event], events_by_video: EventsByVideo, seed: i
 
 
 def _agent_conflict(agent: str, event: Event, events_by_video: EventsByVideo) -> str:
-    """Return why an agent cannot replace the agent of an event: it may do the same, or it has another role there."""
+    """Return why an agent cannot replace the agent of an event, or an empty text if it can.
+
+    The agent may do the same in the video, or has another role in the event.
+    """
     if possible_start_times(events_by_video, event.video, agent, event.action):
         return f"{agent}: may also do this"
     other_role_texts = [text for role, text in event.roles.items() if not role.startswith("Arg0")]
@@ -232,14 +241,14 @@ def coref(events: Sequence[Event], events_by_video: EventsByVideo, seed: int) ->
             if not possible_start_times(events_by_video, first.video, first.agent, candidate.action)
             and not possible_start_times(events_by_video, first.video, candidate.agent, first.action)
         ]
-        negative_events = sorted(
-            negative_events,
-            key=lambda other_event: rank(seed, other_event.video, first.event, second.event, other_event.event),
-        )[:1]
-        if other_events:
-            why = "" if negative_events else f"every action of another agent may be one of {first.agent}"
-            negative = [RoleDictionary(first), *map(RoleDictionary, negative_events)] if negative_events else []
-            yield Draft((first, second), negative, why)
+        if negative_events:
+            negative_event = min(
+                negative_events,
+                key=lambda event: seeded_digest(seed, event.video, first.event, second.event, event.event),
+            )
+            yield Draft((first, second), [RoleDictionary(first), RoleDictionary(negative_event)])
+        elif other_events:
+            yield Draft((first, second), [], f"every action of another agent may be one of {first.agent}")
 
 
 def action_adv(events: Sequence[Event], events_by_video: EventsByVideo, seed: int) -> Iterator[Draft]:
@@ -250,21 +259,17 @@ def action_adv(events: Sequence[Event], events_by_video: EventsByVideo, seed: in
 
 
 def action_manner(events: Sequence[Event], events_by_video: EventsByVideo, seed: int) -> Iterator[Draft]:
+    """Let the writer replace the manner by a different one."""
     for event in events:
         if manner := event.roles.get(MANNER):
-            same_event = [
+            annotations_of_event = [
                 annotated_event
                 for annotated_event in events_by_video[event.video]
                 if (annotated_event.event, annotated_event.action) == (event.event, event.action)
+                and may_be_same(annotated_event.agent or event.agent, event.agent)
             ]
-            annotations = [
-                annotated_event
-                for annotated_event in same_event
-                if may_be_same(annotated_event.agent or event.agent, event.agent)
-            ]
-            is_repeated = len(possible_start_times(events_by_video, event.video, event.agent, event.action)) > len(
-                annotations
-            )
+            start_times = possible_start_times(events_by_video, event.video, event.agent, event.action)
+            is_repeated = len(start_times) > len(annotations_of_event)
             why = f"{event.agent} may do this twice, and once in the other manner" if is_repeated else ""
             yield Draft((event,), [RoleDictionary(event, event, "action_manner", (manner,))], why)
 
@@ -280,6 +285,7 @@ def chrono(events: Sequence[Event], events_by_video: EventsByVideo, seed: int) -
 
 
 def _pairs(events: Sequence[Event]) -> Iterator[tuple[Event, Event]]:
+    """Yield all pairs of events of the same video, in both orders."""
     for video_events in group_by_key(events, attrgetter("video")).values():
         yield from permutations(video_events, 2)
 
@@ -290,8 +296,8 @@ DRAFT_MAKER_BY_TEST: Mapping[str, Callable[[Sequence[Event], EventsByVideo, int]
 }  # fmt: skip
 
 
-FLUENT, TARGET = "Fluent Caption", "Target"
-CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
+FLUENT, TARGET = "Fluent Caption", "Target"  # the labels of the parts of a reply
+CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")  # a capitalised word within a sentence, such as a name
 
 
 def requests(
@@ -302,10 +308,11 @@ def requests(
 
 def build_rounds(tables: Tables, replies: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt]) -> Rounds:
     """Return all rounds so far, with the texts of the kept candidates and the replies."""
-    used = kept_rows(tables["candidates"]).select(
+    used_ids = kept_rows(tables["candidates"]).select(
         pl.concat_list("positive", "negative").explode().unique().alias("text_id")
     )
-    texts = tables["texts"].join(used, on="text_id", how="semi", maintain_order="left").to_dicts()
+    texts = tables["texts"].join(used_ids, on="text_id", how="semi", maintain_order="left").to_dicts()
+    # Agents of one word, such as `man`, may be in any caption.
     agents = {name for name in map(normalize_name, tables["texts"]["agent"].unique()) if " " in name}
 
     def parse(text: Row, reply: str, prompt: str, written: Mapping[str, str]) -> tuple[str, str]:
@@ -317,15 +324,23 @@ def build_rounds(tables: Tables, replies: Sequence[pl.DataFrame], prompts: Mappi
     return Rounds(texts, replies, prompts, parse)
 
 
-def check_caption(text: Row, caption: str, target: str, true: str, agents: set[str]) -> None:
-    """Refuse a caption that the dictionary does not support; `agents` are all agents of the data."""
+def check_caption(text: Row, caption: str, target: str, true_caption: str, agents: set[str]) -> None:
+    """Raise an error for a caption that the dictionary does not support.
+
+    Args:
+        text: Row of the text.
+        caption: Caption in the reply.
+        target: The writer's replacement of the verb or the manner, if requested.
+        true_caption: Caption that this caption must not repeat, if any.
+        agents: Agents of the whole data set that a caption may not add.
+    """
     missing = sorted(name_words(text["agent"]) - set(re.findall(r"[^\s,.;:!?\"]+", caption.lower())))
     if missing:
         raise UnusableReplyError("no_agent", f"'{missing[0]}' of the agent '{text['agent']}' is not in '{caption}'")
     dictionary = text["values"][0]["text"].lower()
-    spaced = f" {' '.join(re.findall(r'[a-z0-9]+', caption.lower()))} "
+    spaced_caption = f" {' '.join(re.findall(r'[a-z0-9]+', caption.lower()))} "  # spaces around each word
     foreign_names = [
-        name for name in sorted(agents) if name not in normalize_name(dictionary) and f" {name} " in spaced
+        name for name in sorted(agents) if name not in normalize_name(dictionary) and f" {name} " in spaced_caption
     ]
     foreign_names += [name for name in CAPITALISED.findall(caption) if name.lower() not in dictionary]
     if foreign_names:
@@ -335,7 +350,7 @@ def check_caption(text: Row, caption: str, target: str, true: str, agents: set[s
         raise UnusableReplyError("target_in_video", f"'{target}' is '{same_verbs[0]}', which happens in the video")
     if text["kind"] == "action_manner" and normalize(target) in map(normalize, text["known"]):
         raise UnusableReplyError("target_unchanged", f"'{target}' is the manner that it should replace")
-    if normalize(caption) == normalize(true):
+    if normalize(caption) == normalize(true_caption):
         raise UnusableReplyError("unchanged", f"'{caption}' is the true caption")
 
 
@@ -349,29 +364,31 @@ def stems(text: str) -> set[str]:
     for word in re.findall(r"[a-z]+", text.lower()):
         variants = {word, *(word.removesuffix(ending) for ending in ("ing", "ed", "es", "s", "d"))}
         word_stems |= {stem.removesuffix("e") for stem in variants if len(stem) > 2}
-        word_stems |= {
-            stem[:-1] for stem in variants if len(stem) > 3 and stem[-1] == stem[-2]
-        }  # `spinning` becomes `spin`
+        # `spinning` becomes `spin`.
+        word_stems |= {stem[:-1] for stem in variants if len(stem) > 3 and stem[-1] == stem[-2]}
     return word_stems
 
 
 def samples(
     tables: Tables, replies: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: VelocitiSettings
 ) -> Rows:
+    """Return the writer's texts, and the candidates with captions; dropped rows keep their reason."""
     rounds = build_rounds(tables, replies, prompts)
     written = rounds.table_rows()
-    problem_of = {row["text_id"]: f"{row['filter']}: {row['why']}" for row in written if row["filter"]}
-    agents = dict(tables["texts"].select("text_id", "agent").iter_rows())
+    problem_by_text = {row["text_id"]: f"{row['filter']}: {row['why']}" for row in written if row["filter"]}
+    agent_by_text = dict(tables["texts"].select("text_id", "agent").iter_rows())
     rows: list[Row] = []
     for candidate in kept_rows(tables["candidates"]).iter_rows(named=True):
         row = {name: candidate[name] for name in ("sample_id", "test", "video", "event")}
-        sides = {side: candidate[side] for side in ("positive", "negative")}
-        problems = [problem_of[name] for names in sides.values() for name in names if name in problem_of]
+        text_ids = (*candidate["positive"], *candidate["negative"])
+        problems = [problem_by_text[text_id] for text_id in text_ids if text_id in problem_by_text]
         if problems:
-            rows.append({**row, **dict.fromkeys(sides, ""), "filter": "not_written", "why": problems[0]})
+            rows.append(row | {"positive": "", "negative": "", "filter": "not_written", "why": problems[0]})
         else:
-            texts = {side: [(rounds.text_by_id[name], agents[name]) for name in names] for side, names in sides.items()}
-            rows.append(row | {side: _caption(row["test"], pairs) for side, pairs in texts.items()})
+            for side in ("positive", "negative"):
+                texts = [(rounds.text_by_id[text_id], agent_by_text[text_id]) for text_id in candidate[side]]
+                row[side] = _caption(row["test"], texts)
+            rows.append(row)
     true_captions = {(row["video"], normalize(row["positive"])) for row in rows if row["positive"]}
     first_ids: dict[tuple[str, ...], str] = {}
 
@@ -380,10 +397,8 @@ def samples(
         sample_id = first_ids.setdefault(captions_key, row["sample_id"])
         return "" if sample_id == row["sample_id"] else f"the same captions as {sample_id}"
 
-    no_predicate_reason, true_reason = (
-        "a caption does not state what its agent does",
-        "is a true caption of another sample",
-    )
+    no_predicate_reason = "a caption does not state what its agent does"
+    true_reason = "is a true caption of another sample"
     filters: dict[str, RowFilter] = {
         "no_reference": lambda row: "" if row["positive"] and row["negative"] else no_predicate_reason,
         "same_captions": lambda row: (
@@ -398,7 +413,10 @@ def samples(
 
 
 def _caption(test: str, texts: Sequence[tuple[str, str]]) -> str:
-    """Combine texts to the caption of a test; return an empty caption if a text does not say what its agent does."""
+    """Combine texts, each with its agent, to the caption of a test.
+
+    A caption is empty if a text does not say what its agent does.
+    """
     if test == "chrono":  # the format of the released samples
         earlier, later = (text if text.endswith(".") else f"{text}." for text, _ in texts)
         return f"First, {earlier} Then, {later}"
@@ -411,6 +429,7 @@ def _caption(test: str, texts: Sequence[tuple[str, str]]) -> str:
 def predicate(caption: str, agent: str) -> str:
     """Return the part of a caption after its agent, or an empty text if the agent is not in it."""
     agent_words = [re.escape(word) for word in normalize_name(agent).split()]
+    # The caption may add one word between two words of the agent.
     pattern = r"\b" + r"\W+(?:\w+\W+)?".join(agent_words) + r"\b\s*,?\s*"
     match = re.search(pattern, caption, re.IGNORECASE) if agent_words else None
     return caption[match.end() :].strip().rstrip(".").strip() if match else ""

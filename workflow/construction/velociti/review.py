@@ -92,31 +92,25 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -
         statistic_row("captions judged", choice, PAPER_CAPTION_VERDICTS[choice], verdict_counts[choice], note)
         for choice in CAPTION_VERDICTS
     ]
-    good_count, judged_count = (
-        verdict_counts["positive"] + verdict_counts["neutral"],
-        sum(verdict_counts[choice] for choice in CAPTION_VERDICTS),
-    )
-    rows.append(
-        statistic_row(
-            "captions judged", "positive or neutral, %", 99.2, 100 * good_count / judged_count if judged_count else None
-        )
-    )
+    good_count = verdict_counts["positive"] + verdict_counts["neutral"]
+    judged_count = sum(verdict_counts[choice] for choice in CAPTION_VERDICTS)
+    good_share = 100 * good_count / judged_count if judged_count else None
+    rows.append(statistic_row("captions judged", "positive or neutral, %", 99.2, good_share))
     rows.append(statistic_row("captions judged", "all", 380, judged_count, "verdicts"))
     # Fig. 14 counts verbs and agents per video, roles per event, and events per agent in its video.
     event_rows = kept_rows(tables["pool"]).join(released, on="video", how="semi", maintain_order="left").to_dicts()
     by_video = group_by_key(event_rows, lambda row: row["video"]).values()
-    verbs, agents = (
+    verb_counts, agent_counts = (
         [len({normalize_name(row[column]) for row in video_rows}) for video_rows in by_video]
         for column in ("verb_id", "agent")
     )
-    roles = [
-        len(row["roles"]) for row in event_rows
-    ]  # The verb is no role: the paper's examples are agent, patient and manner.
+    # The verb is no role: the paper's examples of roles are agent, patient and manner.
+    role_counts = [len(row["roles"]) for row in event_rows]
     event_counts = Counter((row["video"], normalize_name(row["agent"])) for row in event_rows)
     distributions = (
-        ("unique verbs of a video (Fig. 14a)", verbs, 4, 87.0),
-        ("unique agents of a video (Fig. 14b)", agents, 2, 85.0),
-        ("roles of an event (Fig. 14c)", roles, 4, 70.0),
+        ("unique verbs of a video (Fig. 14a)", verb_counts, 4, 87.0),
+        ("unique agents of a video (Fig. 14b)", agent_counts, 2, 85.0),
+        ("roles of an event (Fig. 14c)", role_counts, 4, 70.0),
         ("events of an agent in its video (Fig. 14d)", list(event_counts.values()), 2, 72.0),
     )
     for measure, values, minimum, paper_share in distributions:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
-from human_evaluation.draws import rank
+from human_evaluation.draws import seeded_digest
 from reprise.benchmarks.velociti.subsets import captions_digest
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.core.errors import UserError
@@ -16,22 +16,22 @@ from reprise.core.errors import UserError
 from construction.filters import Row
 from construction.settings import SubsetSearch
 
-ROLES = ("pos", "neg")
+ROLES = ("pos", "neg")  # the roles of the requests about both captions of a sample
 
 
 class Subset(NamedTuple):
     """The subset of one test, with the strict scores (in percent) on all samples and on the subset."""
 
     test: str
-    samples: int
+    sample_count: int  # all samples of the test
     strict: float
-    item_ids: list[str]
+    item_ids: list[str]  # the samples of the subset
     subset_strict: float
     tries: int
 
 
-def is_correct_by_sample(items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, dict[str, bool]]:
-    """Return test -> sample -> whether both captions are judged correctly, for samples with two verdicts."""
+def find_correct_samples(items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, dict[str, bool]]:
+    """Return test -> sample -> whether the model is right about both captions, for samples with two verdicts."""
     judged = verdicts.filter(pl.col("role").is_in(ROLES)).group_by("item_id").agg(pl.col("right").all(), pl.len())
     rows = items.join(judged.filter(pl.col("len") == len(ROLES)), on="item_id", how="inner")
     by_test = {test: dict(rows.filter(task=test).select("item_id", "right").iter_rows()) for test in (CONTROL, *TESTS)}
@@ -49,9 +49,8 @@ def search(test: str, is_correct: Mapping[str, bool], settings: SubsetSearch) ->
         return Subset(test, len(is_correct), strict, sorted(is_correct), strict, 0)
     closest = Subset(test, len(is_correct), strict, [], float("inf"), 0)
     for try_number in range(1, settings.tries + 1):
-        item_ids = sorted(
-            sorted(is_correct, key=lambda item: rank(settings.seed, str(try_number), item))[: settings.per_test]
-        )
+        sort_keys = {item: seeded_digest(settings.seed, str(try_number), item) for item in is_correct}
+        item_ids = sorted(sorted(is_correct, key=sort_keys.__getitem__)[: settings.per_test])
         score = percent(item_ids)
         if abs(score - strict) < abs(closest.subset_strict - strict):
             closest = Subset(test, len(is_correct), strict, item_ids, score, try_number)
@@ -69,7 +68,7 @@ def subset_rows(items: pl.DataFrame, subsets: Sequence[Subset]) -> list[Row]:
     rows = []
     for item in items.filter(pl.col("item_id").is_in(selected_ids)).iter_rows(named=True):
         texts = {entry["name"]: entry["text"] for entry in item["texts"]}
-        events = item["item_id"].split("/")[-2].split("-")
+        events = item["item_id"].split("/")[-2].split("-")  # The id ends with `<events>/<digest>`.
         rows.append({
             "test_name": item["task"],
             "video_id": item["cluster"],
@@ -83,7 +82,7 @@ def score_rows(subsets: Sequence[Subset]) -> list[Row]:
     return [
         {
             "test_name": subset.test,
-            "samples": subset.samples,
+            "samples": subset.sample_count,
             "strict": f"{subset.strict:.2f}",
             "subset": len(subset.item_ids),
             "subset_strict": f"{subset.subset_strict:.2f}",

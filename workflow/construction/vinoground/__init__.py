@@ -1,1 +1,1 @@
-"""Vinoground from captions by a language model and videos with captions: section 3 and appendix E of the paper."""
+"""Construction of Vinoground from a language model's captions and captioned videos (section 3 and appendix E)."""

@@ -1,4 +1,4 @@
-"""Vinoground's caption pairs, the conversation that writes them, and the retrieval of videos for each caption."""
+"""Vinoground's steps up to the samples: the pool of captions, written caption pairs, and videos for each caption."""
 
 import re
 from collections import Counter
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from human_evaluation.draws import rank
+from human_evaluation.draws import seeded_digest
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.vinoground.taxonomy import HALVES
 from reprise.core.errors import UserError
@@ -16,15 +16,15 @@ from reprise.core.tabular import read_user_rows
 
 from construction.filters import KEPT, Row, RowFilter, Rows, apply_filters, drop_repeated, kept_rows
 from construction.settings import VinogroundSettings
-from construction.sheets import SOURCE_NAME, has_control_characters, parse_cell
-from construction.sheets import SheetRow as SheetRow
+from construction.sheets import SOURCE_NAME, SheetRow, has_control_characters, parse_number_cell
 from construction.vinoground.retrieval import TextEncoder, build_word_encoder, find_nearest, words
 from construction.writing import REFUSALS, excerpt, writing_request
 
-MAX_CAPTION_CHARS = 1000  # characters
+MAX_CAPTION_CHARS = 1000
 
 
 def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Rows:
+    """Return the pool of captions. Nothing else is a candidate before the writer replies."""
     rows = [row for path in files.values() for row in _read_captions(path, settings)]
     if not rows:
         raise UserError(
@@ -63,10 +63,9 @@ def _read_captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:
     for row_number, row in enumerate(table.iter_rows(named=True), start=1):
         location, cell = f"{path}: row {row_number}", row[columns.captions]
         captions = cell if isinstance(cell, list) else [cell]
-        texts = [
-            " ".join((caption or "").split()) for caption in captions if caption is None or isinstance(caption, str)
-        ]
-        if len(texts) < len(captions) or any(map(has_control_characters, texts)):
+        has_other_types = any(caption is not None and not isinstance(caption, str) for caption in captions)
+        texts = [] if has_other_types else [" ".join((caption or "").split()) for caption in captions]
+        if has_other_types or any(map(has_control_characters, texts)):
             raise UserError(
                 f"{location}: column '{columns.captions}': expected a text, or a list of texts, without control "
                 "characters. Correct the row or `columns:`."
@@ -78,8 +77,8 @@ def _read_captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:
 def _parse_video(location: str, row: Mapping[str, Any], settings: VinogroundSettings) -> Row:
     """Return the video, source and span that a row names.
 
-    With `span:`, parse them from the id; the source is empty if the id does not match. Without it, the row names a file
-    and perhaps a span of it.
+    With the setting `span:`, parse the source and the span from the video's id; the source is empty if the id does not
+    match. If `span:` is null, the row names a file, and perhaps a span of the file.
     """
     columns, start, end = settings.columns, None, None
     if settings.span is None:
@@ -91,7 +90,7 @@ def _parse_video(location: str, row: Mapping[str, Any], settings: VinogroundSett
     else:
         video, source = str(row[columns.video]), ""
         match = re.fullmatch(settings.span, video)
-        start_value, end_value = (parse_cell(match[name] if match else None) for name in ("start", "end"))
+        start_value, end_value = (parse_number_cell(match[name] if match else None) for name in ("start", "end"))
         is_span = start_value is not None and end_value is not None and 0 <= start_value < end_value
         if match is not None and is_span and SOURCE_NAME.fullmatch(match["video"] or ""):
             source, start, end = match["video"], start_value, end_value
@@ -117,10 +116,11 @@ def requests(
     is_failed = any(row["filter"] == "failed" for row in rows)
     if is_failed or sum(not row["filter"] for row in rows) >= settings.pairs:
         return []
-    messages = [
-        part for table in reply_tables for text in table["text"] for part in (text, prompts[FOLLOW_UP_PROMPT].user)
-    ]
-    number, prompt = len(reply_tables) + 1, "\n\n".join([prompts[FIRST_PROMPT].user, *messages])
+    messages = [prompts[FIRST_PROMPT].user]
+    for table in reply_tables:
+        for reply in table["text"]:
+            messages += [reply, prompts[FOLLOW_UP_PROMPT].user]
+    number, prompt = len(reply_tables) + 1, "\n\n".join(messages)
     return [writing_request(f"pairs/round{number}", number, prompts[FIRST_PROMPT].system, prompt, settings.max_tokens)]
 
 
@@ -128,7 +128,7 @@ def parse_pairs(
     reply_tables: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: VinogroundSettings
 ) -> list[Row]:
     """Return a row per pair of each reply; dropped pairs keep their reason. A reply without pairs is a dropped row."""
-    remaining_slots = iter(range(settings.pairs))
+    remaining_slots = iter(range(settings.pairs))  # Each kept pair takes a slot; further pairs are dropped.
 
     def pair_words(row: Mapping[str, Any]) -> frozenset[tuple[str, ...]]:  # independent of the order of the captions
         return frozenset(tuple(words(row[side])) for side in SIDE_BY_HALF.values())
@@ -151,13 +151,12 @@ def parse_pairs(
         "duplicate": drop_repeated(pair_words, "the same pair as an earlier one"),
         "enough": lambda row: f"more than {settings.pairs} pairs" if next(remaining_slots, None) is None else "",
     }
-    return apply_filters(
-        (row for round_number, replies in enumerate(reply_tables, 1) for row in _round_pairs(round_number, replies)),
-        filters,
-    )
+    rows = [row for round_number, replies in enumerate(reply_tables, 1) for row in _round_pairs(round_number, replies)]
+    return apply_filters(rows, filters)
 
 
 def _round_pairs(round_number: int, replies: pl.DataFrame) -> Iterator[Row]:
+    """Yield the pairs in the replies of a round, and a dropped row for each reply without pairs."""
     empty_pair = {"pair": "", "round": round_number, "positive": "", "negative": ""}
     for reply in replies.iter_rows(named=True):
         text = reply["text"]
@@ -171,7 +170,7 @@ def _round_pairs(round_number: int, replies: pl.DataFrame) -> Iterator[Row]:
             yield {**empty_pair, "filter": "no_pair", "why": f'nothing like "..." vs "..." in: {excerpt(text)}'}
         for pair in matches:
             positive, negative = (" ".join(caption.split()) for caption in pair)
-            pair_id = rank(0, *sorted((positive, negative)))[:12]
+            pair_id = seeded_digest(0, *sorted((positive, negative)))[:12]
             yield {"pair": pair_id, "round": round_number, "positive": positive, "negative": negative}
 
 

@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-WIDTH = 2048
+WIDTH = 2048  # the length of a vector
 QUERIES_PER_BLOCK = 256  # A limit of queries per matrix product limits memory.
 Matrix = NDArray[np.float32]
 TextEncoder = Callable[[Sequence[str]], Matrix]  # an encoder, which returns a unit vector per text
@@ -44,6 +44,7 @@ def build_word_encoder(pool: Sequence[str]) -> TextEncoder:
         matrix = np.zeros((len(texts), WIDTH), np.float32)
         for vector, text in zip(matrix, texts, strict=True):
             for term, count in count_terms(text).items():
+                # The inverse document frequency is smoothed, so terms that are not in the pool have a weight too.
                 vector[hash_term(term)] += count * np.log((1 + len(pool)) / (1 + frequencies[term]) + 1)
             vector /= float(np.linalg.norm(vector)) or 1.0
         return matrix

@@ -17,10 +17,12 @@ from construction.review import ReviewResult, apply_decisions, decide, task_rows
 from construction.settings import VinogroundSettings
 
 VIDEO_VERDICTS = ("shows it", "does not show it", "is ambiguous")
-_MINORS = list(chain.from_iterable(combinations(MINOR_CATEGORIES, count) for count in range(len(MINOR_CATEGORIES) + 1)))
-CATEGORIES = tuple(";".join((major, *minors)) for major in MAJOR_CATEGORIES for minors in _MINORS)
+_MINOR_SUBSETS = list(
+    chain.from_iterable(combinations(MINOR_CATEGORIES, count) for count in range(len(MINOR_CATEGORIES) + 1))
+)
+CATEGORIES = tuple(";".join((major, *minors)) for major in MAJOR_CATEGORIES for minors in _MINOR_SUBSETS)
 SHOWN_COLUMNS = ("text", "video", "caption")
-COLUMNS = (
+COLUMNS = (  # the columns of the released table
     "index",
     "major",
     "minor",
@@ -39,7 +41,7 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: V
         for name, positive, negative in kept_rows(tables["written"]).select("pair", "positive", "negative").iter_rows()
     ]
     all_verdicts = read_verdicts(verdicts)
-    # Ignore verdicts on searches that are no longer needed.
+    # Verdicts on searches are counted below. Those on searches that are no longer needed are no problem.
     search_task_ids = {_search_task_id(pair, half) for pair in tables["written"]["pair"].unique() for half in HALVES}
     votes = count_votes(
         [*video_tasks, *pair_tasks], [verdict for verdict in all_verdicts if verdict.task_id not in search_task_ids]
@@ -49,11 +51,11 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: V
     for task in pair_tasks:
         ranking = Counter(votes.by_task.get(task.task_id, {}).values()).most_common(2)
         is_agreed = sum(count for _, count in ranking) >= needed and (len(ranking) < 2 or ranking[0][1] > ranking[1][1])
-        categories[task.task_id.partition("/")[2]] = ranking[0][0] if is_agreed else ""
+        categories[task.task_id.removeprefix("category/")] = ranking[0][0] if is_agreed else ""
     rows = apply_decisions(tables["samples"], decide(video_tasks, votes, settings.review))
     reviewed = _keep_best_videos([row | {"category": categories[row["pair"]]} for row in rows])
     # A caption needs a new search if all its retrieved videos have been reviewed and none shows it.
-    undecided = {
+    captions_without_search = {
         _search_task_id(row["pair"], row["half"])
         for row in reviewed
         if row["filter"] not in ("refused", "same_video", "shows_both")
@@ -62,7 +64,7 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: V
     searches = [
         Task(name, ("searched",), {"text": text, "video": "", "caption": ""})
         for name, text in text_by_search.items()
-        if name not in undecided
+        if name not in captions_without_search
     ]
     search_ids = {task.task_id for task in searches}
     search_votes = count_votes(searches, [verdict for verdict in all_verdicts if verdict.task_id in search_ids])
@@ -86,10 +88,8 @@ def _keep_best_videos(rows: list[Row]) -> list[Row]:
     best_sample: dict[tuple[str, str], str] = {}
     for row in sorted((row for row in rows if not row["filter"]), key=lambda row: row["rank"]):
         best_sample.setdefault((row["pair"], row["half"]), row["sample_id"])
-    lower_rank_reason, no_counterpart_reason = (
-        "a video with a more similar caption also shows it",
-        "no video shows the other caption",
-    )
+    lower_rank_reason = "a video with a more similar caption also shows it"
+    no_counterpart_reason = "no video shows the other caption"
     filters: dict[str, RowFilter] = {
         "lower_rank": lambda row: (
             lower_rank_reason if best_sample[row["pair"], row["half"]] != row["sample_id"] else ""
@@ -132,20 +132,23 @@ def build_questions(pairs: Mapping[str, Mapping[str, Row]], seed: int) -> tuple[
     """Return two questions of each kind per pair. In half of the pairs, the positive caption or segment comes first."""
     # The index of a pair depends only on its texts: annotators' answers stay valid if other pairs come or go.
     texts, videos = [], []
+    # Two seeds choose both halves independently.
     caption_first, segment_first = (set(shuffled(pairs, seed + kind)[: len(pairs) // 2]) for kind in (0, 1))
     for pair_id, pair in pairs.items():
         index, captions = int(pair_id, 16), [pair[half]["text"].removesuffix(".") for half in HALVES]
         caption_a, caption_b = captions if pair_id in caption_first else captions[::-1]
         for half, caption in zip(HALVES, captions, strict=True):
-            is_first = half == "pos"
+            is_positive = half == "pos"
+            is_caption_a = is_positive == (pair_id in caption_first)
+            is_segment_a = is_positive == (pair_id in segment_first)
             texts.append({
                 "idx": f"{index}_{half}", "video_name": f"vinoground_videos/{index}_{half}.mp4",
                 "question": TEXT_QUESTION.format(a=caption_a, b=caption_b),
-                "GT": "BA"[is_first == (pair_id in caption_first)],
+                "GT": "A" if is_caption_a else "B",
             })  # fmt: skip
             videos.append({
                 "idx": f"{index}_{half}", "video_name": f"vinoground_videos_concated/{index}.mp4",
-                "question": VIDEO_QUESTION.format(caption=caption), "GT": "BA"[is_first == (pair_id in segment_first)],
+                "question": VIDEO_QUESTION.format(caption=caption), "GT": "A" if is_segment_a else "B",
             })  # fmt: skip
     return texts, videos
 

@@ -51,7 +51,8 @@ def main(
     csv: Out[Path],
     form: Out[Path],
 ) -> None:
-    request_table, test = read_table(requests, REQUESTS), load_qualification(settings.scope, settings.design)
+    request_table = read_table(requests, REQUESTS)
+    qualification = load_qualification(settings.scope, settings.design)
     clips = read_available_clips(manifests)
     clips = clips.filter(pl.col("clip_id").is_in(request_table["clip_id"].to_list()))
     plans = dict(read_table(frames[0], FRAME_PLAN).select("clip_id", "indices").iter_rows()) if frames else {}
@@ -66,16 +67,16 @@ def main(
                 videos[clip["clip_id"]] = SurveyVideo(slide_show, has_sound=False)
             else:
                 videos[clip["clip_id"]] = SurveyVideo(path, has_sound(path))
-    videos |= qualification_videos(test, ", ".join(settings.files.qualification))
+    videos |= qualification_videos(qualification, ", ".join(settings.files.qualification))
     tasks = build_question_tasks(settings.scope, request_table)
-    rows = build_survey_rows(tasks, test, settings.design, videos)
+    rows = build_survey_rows(tasks, qualification, settings.design, videos)
     write_sealed_text(csv, as_sheet(rows, COLUMNS))
     write_text(form, label_studio_template(_instructions(settings, request_table), ("question",)))
     survey_count = len({row["survey"] for row in rows} - {QUALIFICATION})
-    question_count = len(rows) - len(test.tasks)
+    question_count = len(rows) - len(qualification.tasks)
     silent_count = sum(row["sound"] == "no" for row in rows)
     log.info(
-        f"{question_count} questions in {survey_count} surveys, {len(test.tasks)} of a qualification; "
+        f"{question_count} questions in {survey_count} surveys, {len(qualification.tasks)} of a qualification; "
         f"{len(tasks) - question_count} left out because their clip is missing; {silent_count} with a silent video"
     )
 
@@ -84,10 +85,11 @@ def _instructions(key: SurveysKey, requests: pl.DataFrame) -> str:
     """Return the instructions for annotators. Raise a UserError if the runs that they rate have different scales."""
     if not isinstance(key.design, RatingDesign):
         return "Watch the video, then answer."
-    scales = sorted(requests["options"].list.last().unique()) or ["3"]
-    if len(scales) > 1:
+    # The options are the ratings, from 0 to the highest one. Without requests, any scale would do.
+    highest_ratings = sorted(requests["options"].list.last().unique()) or ["3"]
+    if len(highest_ratings) > 1:
         raise UserError(
-            f"{key.scope}: its runs have different rating scales, up to {' and '.join(scales)}. Put them into separate "
-            "groups."
+            f"{key.scope}: its runs have different rating scales, up to {' and '.join(highest_ratings)}. Put them into "
+            "separate groups."
         )
-    return RATING_INSTRUCTIONS.format(highest=scales[0], between=BETWEEN[scales[0]])
+    return RATING_INSTRUCTIONS.format(highest=highest_ratings[0], between=BETWEEN[highest_ratings[0]])

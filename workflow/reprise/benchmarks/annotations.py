@@ -30,6 +30,7 @@ class AnnotatedClip(NamedTuple):
     """`whole`: a file; `trim`: a span of a source; `segment`: a long span; `concat`: two clips with black between them;
     `images`: still images"""
     source_id: str = ""
+    """source video or file; empty if the clip is made from its `parts`"""
     start_s: float | None = None
     end_s: float | None = None
     parts: Sequence[str] = ()
@@ -152,7 +153,7 @@ MAX_QUOTED_FLAWS = 5
 
 
 class Flaws:
-    """Errors in a release, stored by entry for the items that are built from it; each is also logged at once."""
+    """Errors in a release, stored by entry for the items that are built from the entry; each is also logged at once."""
 
     def __init__(self) -> None:
         self._flaws_by_entry: dict[str, list[str]] = defaultdict(list)
@@ -205,7 +206,7 @@ def list_flaws(items: pl.DataFrame) -> list[str]:
 
 
 def build_flaw_metric_rows(items: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return one metric row that counts the flawed entries and quotes the first ones; an empty list without flaws."""
+    """Return a list with one metric row, which counts the flawed entries and quotes the first; empty without flaws."""
     flaws = list_flaws(items)
     if not flaws:
         return []

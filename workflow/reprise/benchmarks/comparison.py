@@ -17,6 +17,7 @@ class MetricComparison(NamedTuple):
 
     metric: str
     task: str
+    """name of the task; `all`, or `average of <number>` for a mean over tasks"""
     comparison: PairedComparison
 
     @property
@@ -45,7 +46,6 @@ def compare_headline(
     metric = scoring.headline_metric
     if metric not in first_outcomes or metric not in second_outcomes:
         return None
-    tasks = first_outcomes[metric]["task"].unique()
     if scoring.averaged_tasks:
         is_averaged = pl.col("task").is_in(scoring.averaged_tasks)
         first_averaged, second_averaged = (
@@ -53,15 +53,11 @@ def compare_headline(
         )
         task_by_item = dict(first_averaged.select("item_id", "task").iter_rows())
         comparison = _compare_outcomes(first_averaged, second_averaged, level, task_by_item)
+        task = f"average of {len(scoring.averaged_tasks)}"
     else:
         comparison = _compare_outcomes(first_outcomes[metric], second_outcomes[metric], level)
-    task = (
-        f"average of {len(scoring.averaged_tasks)}"
-        if scoring.averaged_tasks
-        else tasks[0]
-        if len(tasks) == 1
-        else "all"
-    )
+        tasks = first_outcomes[metric]["task"].unique()
+        task = tasks[0] if len(tasks) == 1 else "all"
     return MetricComparison(metric, task, comparison) if comparison else None
 
 

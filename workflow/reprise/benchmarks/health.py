@@ -7,6 +7,7 @@ import polars as pl
 
 from reprise.models.inference.reasons import FAILURE_REASONS
 
+# Names of metrics, as in the tables of results; some are shorter than the terms used here.
 HEALTH_PREFIX = "health_"
 OPTION, RIGHT_OPTION = f"{HEALTH_PREFIX}option", f"{HEALTH_PREFIX}right_option"
 MOST_FREQUENT_TEXT, DEGENERATE, SPREAD = f"{HEALTH_PREFIX}alike", f"{HEALTH_PREFIX}degenerate", f"{HEALTH_PREFIX}spread"
@@ -76,7 +77,8 @@ def compute_health_metrics(
         group,
         answers.select((pl.col("error") == BEYOND_CONTEXT) | is_caption_truncated.fill_null(False)).to_series(),
     )
-    # A limit of one token truncates nothing. A longer answer had another limit, that of its model's settings.
+    # A limit of one token truncates nothing. An answer with more tokens than `max_tokens` is not counted, because its
+    # limit was another one, in the model's settings.
     is_thinking = pl.col("error") == STILL_THINKING
     token_limited_answers = answers.filter(is_thinking | ((pl.col("tokens_out") > 0) & (pl.col("max_tokens") > 1)))
     yield _share_row(
@@ -130,8 +132,8 @@ def _join_answers(
 ) -> pl.DataFrame:
     """Join each response with its request and with the answer extracted from it.
 
-    With verdicts, drop replies without a verdict: `verdicts` are those of one extractor, and a judge also replies to
-    the requests of the other one.
+    With verdicts, replies without a verdict are dropped: `verdicts` are those of one extractor, and a judge may also
+    reply to requests about the answers of the other extractor.
     """
     request_columns = requests.select("request_id", "request_type", "options", "expected", "max_tokens")
     joined = responses.join(request_columns, on="request_id", how="left", maintain_order="left")
@@ -207,7 +209,8 @@ def _describe_problem(
     """Return the problem that a health metric shows, or an empty text if it looks healthy."""
     metric, value, count = row["metric"], row["value"], row["requested"]
     answer_kind, _, option = row["group"].partition(GROUP_SEPARATOR)
-    if value is None or (count < MIN_ANSWERS and not (metric == FAILED and value == 100)):
+    has_all_failed = metric == FAILED and value == 100
+    if value is None or (count < MIN_ANSWERS and not has_all_failed):
         return ""
     if metric == SPREAD:
         return f"its {count} scores are all equal" if value < MIN_SPREAD else ""

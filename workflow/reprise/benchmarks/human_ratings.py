@@ -77,4 +77,4 @@ def measure_judge_error(
     error = compute_measure(
         "mae", "overall", rows, [(errors * weights, weights)], level, scale=1, limits=(0, max_rating)
     )
-    return [replace(error, missing=0)]
+    return [replace(error, missing=0)]  # Items without a human rating are not missing.

@@ -10,6 +10,7 @@ from reprise.core.settings import Key
 from reprise.extraction.keys import Pattern
 
 DEFAULT_TEXT_CHARS_MAX = 200_000
+# A field with `exclude_if=not_` is in the key only if it is set.
 
 
 class BenchmarkKey(Key):
@@ -38,6 +39,7 @@ class RequestsKey(BenchmarkKey):
     request_type: str
     max_tokens: int
     items: str | None = None
+    """group of items that the protocol queries; all items if null"""
     prompt: Prompt
     text_chars_max: int = DEFAULT_TEXT_CHARS_MAX
 
@@ -60,6 +62,7 @@ class MetricsKey(BenchmarkKey):
 
     form: str
     items: str | None = None
+    """group of items that the protocol queries; all items if null"""
     level: float
     """confidence level of the intervals"""
     is_sample: bool = Field(False, exclude_if=not_)

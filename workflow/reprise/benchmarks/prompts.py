@@ -27,7 +27,8 @@ class Prompt:
 def load_prompts(path: Path) -> dict[str, Prompt]:
     """Read a YAML file of prompts and check its entries."""
     raw = load_yaml(path)
-    for name, entry in raw.items() if isinstance(raw, dict) else [("whole file", raw)]:
+    entries = raw if isinstance(raw, dict) else {"whole file": raw}
+    for name, entry in entries.items():
         if not isinstance(entry, dict) or "user" not in entry or not entry.keys() <= {"source", "system", "user"}:
             content = sorted(map(str, entry)) if isinstance(entry, dict) else repr(entry)
             raise UserError(f"{path}: {name}: found {content}, expected user, and optionally system and source.")
@@ -38,7 +39,7 @@ def load_prompts(path: Path) -> dict[str, Prompt]:
             raise UserError(
                 f"{path}: {name}: {{frames}} may occur once in `user` and not in `system`. Remove the others."
             )
-    return {name: Prompt(entry.get("system", ""), entry["user"]) for name, entry in raw.items()}
+    return {name: Prompt(entry.get("system", ""), entry["user"]) for name, entry in entries.items()}
 
 
 def fill_template(template: str, values: Mapping[str, str]) -> str:
@@ -56,6 +57,6 @@ def fill_frame_count(text: str, frame_count: int) -> str:
 
 
 def split_at_frames(text: str) -> tuple[str, str]:
-    """Return the text before the frames' marker, and the whole text without the marker."""
+    """Return the text before the frames' marker (empty if there is none), and the whole text without the marker."""
     lead, marker, tail = text.partition(FRAMES_MARKER)
     return (lead, lead + tail) if marker else ("", text)

@@ -31,6 +31,7 @@ class PerItemForm:
 
     build_questions: Callable[[Item], Iterable[Question]]
     is_eligible: Callable[[Item], bool] | None = None
+    """whether questions are built about an item; if None, about every item"""
 
     def iter_questions(self, items: Sequence[Item]) -> Iterator[tuple[str, Item, Question]]:
         """Yield subject id, item and question for each question about the items."""
@@ -44,6 +45,7 @@ class PerClipForm:
 
     build_question: Callable[[Sequence[Item]], Question]
     is_eligible: Callable[[Item], bool] | None = None
+    """whether the question is also about this item; if None, it is about every item of the clip"""
 
     def iter_questions(self, items: Sequence[Item]) -> Iterator[tuple[str, Item, Question]]:
         """Yield clip id, first item and question for each clip of the items."""
@@ -101,7 +103,7 @@ class FreeFormAnswer(NamedTuple):
 
 
 AnswerSelector: TypeAlias = Callable[[pl.DataFrame, pl.DataFrame, str], list[FreeFormAnswer]]
-"""Items, responses (with their clip ids) and an extraction rule -> one answer per item."""
+"""Items, responses (with their clip ids) and the name of an extractor -> one answer per item."""
 
 
 def select_all_answers(items: pl.DataFrame, responses: pl.DataFrame, extractor: str) -> list[FreeFormAnswer]:

@@ -36,9 +36,10 @@ class RunAnswers(NamedTuple):
 
 
 class QuestionScores(NamedTuple):
-    """The score of each single question.
+    """The score of each single question, for temporal profiles.
 
-    It has no threshold where answers have scores, and no set of questions that must all be right.
+    Unlike some metrics, it compares scores with each other instead of with a threshold, and does not need several
+    questions to be right together.
     """
 
     title: str
@@ -66,7 +67,7 @@ class Scoring:
     max_score: float = 100
     """score if `right` is 1 for every sample"""
     chance: Mapping[str, float] = field(default_factory=dict)
-    """metric -> score of random answers to this form, in percent, if it differs from CHANCE"""
+    """metric -> score of random answers to this form, in percent, if it differs from the benchmark's CHANCE"""
 
 
 def filter_group(items: pl.DataFrame, group: str, group_filters: GroupFilters) -> pl.DataFrame:
@@ -137,7 +138,7 @@ class AnalysisGroups:
 
 
 def find_range_group(number: float | None, ranges: Sequence[Range]) -> Iterator[str]:
-    """Yield the group of the range that contains a number; nothing if the number is None."""
+    """Yield the group of the range that contains a number; nothing if no range does, or if the number is None."""
     if number is not None:
         yield from (range_.group for range_ in ranges if range_.lower < number <= range_.upper)
 

@@ -13,19 +13,22 @@ def sample_clusters(items: pl.DataFrame, clips: pl.DataFrame, cluster_count: int
     """Return the ids of `cluster_count` clusters, sampled evenly over the strata.
 
     The clusters of each stratum get evenly spaced positions from 0 to 1 in a pseudo-random order, and the clusters with
-    the lowest positions are selected. A larger sample therefore contains every smaller one.
+    the lowest positions are selected. A larger sample therefore contains every smaller one. Each stratum has
+    its own pseudo-random offset, because otherwise a small sample would have one cluster of each stratum.
     """
     clusters_by_stratum = defaultdict[Stratum, list[str]](list)
     rows = items.select("clip_id", "task", "groups").join(clips.select("clip_id", "cluster"), on="clip_id")
     for cluster, tasks, item_groups in rows.group_by("cluster", maintain_order=True).agg("task", "groups").iter_rows():
         shared_groups = set.intersection(*map(set, item_groups))
         clusters_by_stratum[tuple(sorted(set(tasks))), tuple(sorted(shared_groups))].append(cluster)
+    # Equal positions are ordered by the name of the cluster.
     positions = {
         cluster: ((rank + _hash_fraction(str(stratum))) / len(clusters), cluster)
         for stratum, clusters in clusters_by_stratum.items()
         for rank, cluster in enumerate(sorted(clusters, key=_hash_fraction))
     }
-    return sorted(sorted(positions, key=positions.__getitem__)[:cluster_count])
+    clusters_by_position = sorted(positions, key=positions.__getitem__)
+    return sorted(clusters_by_position[:cluster_count])
 
 
 def _hash_fraction(name: str) -> float:

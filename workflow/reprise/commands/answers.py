@@ -116,7 +116,7 @@ def export_run(query: str, folder: Path, suite: str | None = None) -> None:
         .with_columns(pl.col("error").fill_null("missing"))
     )
     frames = count_frames(plan.config.main.samplings[run.sampling])
-    name = run.model if frames is None else f"{run.model}-frame{frames}"
+    name = run.model if frames is None else f"{run.model}-frame{frames}"  # Name of the answerer in the files.
     for path in writers[protocol.form](folder, name, items, answered_requests):
         print(path)
 

@@ -31,7 +31,7 @@ MB = 10**6
 
 
 def check_model(slug: str, questions: int, suite: str | None) -> None:
-    """Query a model with a few of the suite's requests and print a summary.
+    """Query a model with about `questions` requests of the suite, with and without frames, and print a summary.
 
     Raises:
         UserError: The model cannot be checked; or all requests of a run fail, its answers do not depend on the clip,
@@ -89,8 +89,8 @@ def _require_frames_setting(plan: Plan, slug: str, model: Model) -> None:
     except UserError as error:
         from reprise.models.local.checks import detect_frame_mode
 
-        folder, code = _find_weights(plan, slug, model), model.trust_remote_code
-        mode = detect_frame_mode(ModelSpec(folder, "cpu", 1, model.dtype, model.attention, code, {}))
+        folder, trust_remote_code = _find_weights(plan, slug, model), model.trust_remote_code
+        mode = detect_frame_mode(ModelSpec(folder, "cpu", 1, model.dtype, model.attention, trust_remote_code, {}))
         raise UserError(
             f"config/models/{slug}.yaml: settings.frames: missing. The processor and the chat template of this "
             f"checkpoint take {'a video' if mode == 'video' else 'images'}: write `settings: {{frames: {mode}}}`."
@@ -105,8 +105,8 @@ def _collect_notes(plan: Plan, slug: str, model: Model) -> Iterable[str]:
     """
     from reprise.models.local.checks import collect_notes, find_incompatibilities
 
-    folder, code = _find_weights(plan, slug, model), model.trust_remote_code
-    spec = ModelSpec(folder, "cpu", 1, model.dtype, model.attention, code, model.settings, has_frames=True)
+    folder, trust_remote_code = _find_weights(plan, slug, model), model.trust_remote_code
+    spec = ModelSpec(folder, "cpu", 1, model.dtype, model.attention, trust_remote_code, model.settings, has_frames=True)
     if problems := list(find_incompatibilities(model.adapter, spec)):
         raise UserError(f"{slug}: " + " ".join(problems))
     return collect_notes(spec)
@@ -117,12 +117,13 @@ def _request_type(plan: Plan, run: Run) -> str:
 
 
 def is_checkable_model(model: Model) -> bool:
-    """Return whether a model can be checked: it receives frames and costs no money."""
+    """Return whether a model can be checked: it receives frames, costs no money, and scores or chooses options."""
     adapter = ADAPTERS[model.adapter]
-    is_model = model.has_weights or (adapter.is_remote and not adapter.is_paid(model.settings))
+    # A baseline has neither weights nor a server.
+    is_free_model = model.has_weights or (adapter.is_remote and not adapter.is_paid(model.settings))
     return (
         adapter.frame_support == "optional"
-        and is_model
+        and is_free_model
         and not {*CHECKABLE_REQUEST_TYPES}.isdisjoint(adapter.get_request_types(model.settings))
     )
 
@@ -135,7 +136,10 @@ def is_checkable_run(plan: Plan, run: Run) -> bool:
 
 
 def _find_runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
-    """Return one run with existing data for each request type of the model; the model's own runs take precedence."""
+    """Return one run with existing data for each request type of the model; the model's own runs take precedence.
+
+    If a run belongs to another model, this model is asked its requests.
+    """
     supported = ADAPTERS[model.adapter].get_request_types(model.settings)
     candidates = [run for run in plan.runs() if _request_type(plan, run) in supported and is_checkable_run(plan, run)]
     runs_by_type: dict[str, Run] = {}
@@ -155,6 +159,7 @@ def _find_runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
 
 
 def _sample_requests(plan: Plan, run: Run, questions: int) -> list[PendingRequests]:
+    """Return about `questions` requests of a run, distributed over at most 12 of its clips."""
     batches = [batch for batch in load_clip_requests(plan, run) if batch.clip.indices]
     if len(batches) < 2:
         raise UserError(
@@ -177,28 +182,28 @@ def _find_weights(plan: Plan, slug: str, model: Model) -> Path:
 
 @contextmanager
 def _load_model(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
-    """Yield the adapter of a model, which is loaded in this process or served by a new or running server."""
+    """Yield the adapter of a model, which is loaded in this process or served by a server: a new or the user's own."""
     folder, settings = _find_weights(plan, slug, model) if model.has_weights else None, model.settings
     with ExitStack() as stack:
         for lock in take_gpus(model.gpus, plan.store.root / "locks", slug, find_torch_build(model), end_idle_process):
             stack.callback(lock.release)  # The GPUs stay locked while the model is in use.
-        serving, hosting, _, server_settings = build_model_server(model, identify_weights(slug, model, plan.store))
-        if serving is not None and hosting is not None and folder is not None:
+        server = build_model_server(model, identify_weights(slug, model, plan.store))
+        if server.serving is not None and server.launch_settings is not None and folder is not None:
             log = plan.results.log("check", slug).with_suffix(".server.log")
             host = ServerProcess(
-                serving,
-                hosting,
+                server.serving,
+                server.launch_settings,
                 weights_folder=folder,
-                model_name=server_settings["model"],
+                model_name=server.adapter_settings["model"],
                 store=plan.store,
                 log_file=log,
             )
             stack.callback(host.close)
-            settings = settings | server_settings | host.start()
-        device, code = "cuda" if model.gpus else "cpu", model.trust_remote_code
-        spec = ModelSpec(folder, device, model.threads, model.dtype, model.attention, code, settings)
+            settings = settings | server.adapter_settings | host.start()
+        device, trust_remote_code = "cuda" if model.gpus else "cpu", model.trust_remote_code
+        spec = ModelSpec(folder, device, model.threads, model.dtype, model.attention, trust_remote_code, settings)
         if ADAPTERS[model.adapter].is_remote:
-            # Checked servers cost no money, although a server that this command starts has an API key.
+            # A checked server costs no money, even with an API key, as one that this command starts has.
             spec = replace(spec, account=Account(plan.store.root, slug, None, NO_BUDGET, is_paid=False))
         yield import_object(ADAPTERS[model.adapter].import_string)(spec)
 
@@ -223,6 +228,7 @@ def _format_memory(model: Model) -> Iterator[str]:
         for number in range(torch.cuda.device_count()):
             peak, total = torch.cuda.max_memory_allocated(number), torch.cuda.get_device_properties(number).total_memory
             yield f"memory of GPU {number}: {peak / MB:.0f} MB at most, of {total / MB:.0f} MB"
+    # `ru_maxrss` is in bytes on macOS and in KiB on Linux.
     main_memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / MB
     is_enough = "enough" if main_memory <= model.memory_mb else "too little: set it to more"
     yield f"main memory: {main_memory:.0f} MB at most; `memory_mb: {model.memory_mb}` is {is_enough}"

@@ -24,8 +24,8 @@ from reprise.plan.name_matching import match_names
 from reprise.plan.runs import Plan
 from reprise.stats.paired import adjust_holm
 
-MAX_LISTED, MAX_INDICES = 8, 16
-MIN_P = 0.0001
+MAX_LISTED, MAX_INDICES = 8, 16  # Numbers of listed samples or clips, and of listed frames of a clip.
+MIN_P = 0.0001  # Smallest p-value that four decimals can show.
 
 TABLE_HEADER = (
     "| metric | test | samples | videos | difference | {percent:g} % interval | {p} |\n"
@@ -36,14 +36,14 @@ TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 class Conditions(NamedTuple):
-    """Conditions under which a run's answers were produced; empty if unknown, as for imported answers."""
+    """Conditions under which a run's answers were produced; unknown ones, as of imported answers, are empty."""
 
     settings: Mapping[str, Any]  # settings of the run key and the answer extraction, and the released files
     frames: Mapping[str, tuple[int, ...]]  # clip -> planned frame indices
     clips: Mapping[str, str]  # clip -> digest of its file
     prompts: Mapping[str, str]  # request -> digest of the prompt that was sent
     requested_clips: frozenset[str]  # clips of the items with a request
-    unknown_settings: frozenset[str] = frozenset()  # unknown settings, including frames and clips
+    unknown_settings: frozenset[str] = frozenset()  # names of unknown settings, and of unknown `frames` and `clips`
 
     @classmethod
     def from_run(cls, plan: Plan, run: Run) -> "Conditions":
@@ -58,6 +58,9 @@ class Conditions(NamedTuple):
         verdict_settings = [
             content for name, content in verdict_provenance.settings.items() if name.startswith("verdicts/")
         ]
+        extractor_settings: dict[str, Any] = {"name": extractor}
+        for content in verdict_settings:
+            extractor_settings |= content
         release, frames = results.release(run.benchmark), results.frames(run.benchmark, run.sampling)
         files = read_json(verify_sealed_text(release)) if release.is_file() else []
         plans = read_table(frames, FRAME_PLAN) if frames.is_file() else pl.DataFrame(schema=FRAME_PLAN)
@@ -65,7 +68,7 @@ class Conditions(NamedTuple):
         conditions = cls(
             settings={
                 **{name: value for name, value in key.items() if name != "benchmark"},
-                "extractor": {"name": extractor, **{name: entry[name] for entry in verdict_settings for name in entry}},
+                "extractor": extractor_settings,
                 "released": {file["name"]: file["sha256"] for file in files},
             },
             frames={clip: tuple(indices) for clip, indices in plans.select("clip_id", "indices").iter_rows()},
@@ -80,20 +83,20 @@ class Conditions(NamedTuple):
         return conditions.as_imported() if run.model in plan.imports.models else conditions
 
     def as_imported(self) -> "Conditions":
-        """Return the conditions of imported answers, of which frames, clips and a model's settings are unknown."""
+        """Return these conditions for imported answers, of which frames, clips and the model's settings are unknown."""
         unknown_settings = {"frames", "clips", *(ModelAnswersKey.model_fields.keys() - self.settings.keys())}
         return self._replace(frames={}, clips={}, unknown_settings=frozenset(unknown_settings))
 
 
 class ComparedRun(NamedTuple):
-    """Run with its conditions and its outcomes by metric."""
+    """Run with its conditions and its outcomes by metric: for each item, the share that counts as right."""
 
     name: str
     benchmark: str
     form: str
     conditions: Conditions
     outcomes: Mapping[str, pl.DataFrame]
-    level: float
+    level: float  # confidence level of intervals
 
     @classmethod
     def load(cls, query: str, suite: str | None) -> "ComparedRun":
@@ -129,7 +132,8 @@ def match_pair(first: str, second: str, names: Sequence[str]) -> tuple[str, str]
         return first, second
     is_unambiguous = len(first_runs) == len(second_runs) == 1
     pairs = [(a, b) for a in first_runs for b in second_runs if a != b or is_unambiguous]
-    # Prefer equal protocol and sampling, then variants of one protocol. The caller rejects all other pairs.
+    # Prefer pairs with equal protocol and sampling (all but the last part of the names), then variants of one protocol
+    # (`mmbench` and `mmbench.letter` of one benchmark). The caller rejects other pairs if they are not comparable.
     run_properties = (lambda run: run.rpartition("/")[0], lambda run: re.split("[./]", run)[:2])
     similar_pairs = ([(a, b) for a, b in pairs if get(a) == get(b)] for get in run_properties)
     matches = next(filter(None, similar_pairs), pairs[:1])
@@ -200,7 +204,10 @@ def format_rows(rows: Sequence[MetricComparison], p_values: Sequence[float]) -> 
 def list_item_differences(
     metric: str, first: tuple[str, pl.DataFrame], second: tuple[str, pl.DataFrame]
 ) -> Iterator[str]:
-    """Yield the samples on which each run is better, and the numbers of samples if they differ."""
+    """Yield the samples on which each run is better by a metric, and first their numbers if the runs' samples differ.
+
+    Each run is given as its name and its outcomes.
+    """
     (first_name, first_outcomes), (second_name, second_outcomes) = first, second
     if set(first_outcomes["item_id"]) != set(second_outcomes["item_id"]):
         yield f"{metric}: {first_outcomes.height} samples of {first_name}, {second_outcomes.height} of {second_name}"
@@ -220,7 +227,10 @@ def list_item_differences(
 
 
 def list_differences(names: tuple[str, str], first: Conditions, second: Conditions) -> Iterator[str]:
-    """Yield at least one line per condition that differs: frames and prompt, other settings, clips."""
+    """Yield at least one line per condition that differs: frames and prompt, other settings, clips.
+
+    `names` are the names of the two runs.
+    """
     for name in ("frames", "prompt", "clips"):  # conditions without a short value
         first_value, second_value = (
             UNKNOWN if name in conditions.unknown_settings else "known" for conditions in (first, second)
@@ -253,6 +263,7 @@ def list_differences(names: tuple[str, str], first: Conditions, second: Conditio
         kind = change.name.partition(".")[0]
         first_value = UNKNOWN if kind in first.unknown_settings else change.before
         yield f"- {change.name}: {first_value} | {UNKNOWN if kind in second.unknown_settings else change.after}"
+    # A clip that only the first run was asked about is missing in the second run, and the reverse.
     for name, clips in (
         (names[1], first.requested_clips - second.requested_clips),
         (names[0], second.requested_clips - first.requested_clips),
@@ -275,7 +286,10 @@ def word_diff(old_text: str, new_text: str) -> str:
         removed, added = "".join(old_words[first:last]), "".join(new_words[start:end])
         if tag == "equal":
             chunks.append(removed)
-        else:
-            chunks += [f"[-{removed}-]"] * bool(removed) + [f"{{+{added}+}}"] * bool(added)
+            continue
+        if removed:
+            chunks.append(f"[-{removed}-]")
+        if added:
+            chunks.append(f"{{+{added}+}}")
     lines = "".join(chunks).splitlines()
     return " \N{DOWNWARDS ARROW WITH CORNER LEFTWARDS} ".join(map(sanitize_line, lines)) or NO_VALUE

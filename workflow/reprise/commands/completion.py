@@ -1,4 +1,7 @@
-"""Complete command arguments in the shell, quickly, because only the names of files are read."""
+"""Complete command arguments in the shell from the names of files, which is fast.
+
+Only the name of the configured suite is read from a file.
+"""
 
 import re
 from collections.abc import Callable
@@ -12,6 +15,8 @@ CONFIG = Path("config")
 
 
 def _create_completer(*folders: str) -> Callable[[str], list[str]]:
+    """Return a function that completes the names of the files in these folders of `config/`."""
+
     def complete(incomplete: str) -> list[str]:
         paths = (
             path for root in working_folders() for folder in folders for path in (root / CONFIG / folder).glob("*.yaml")
@@ -40,6 +45,7 @@ def complete_tables(ctx: Context, incomplete: str) -> list[str]:
 
 
 def _get_suite(ctx: Context) -> str:
+    """Return the suite of option `--suite`, or the configured one; an empty text if neither is found."""
     if suite := ctx.params.get("suite"):
         return str(suite)
     path = locate(CONFIG / "config.yaml")

@@ -46,7 +46,8 @@ from reprise.tables.keys import OverviewKey
 
 FILE_HEADER = "# yaml-language-server: $schema=../schemas/model.schema.json\n# Written by `reprise eval`.\n"
 
-# Weights are loaded into main memory before a GPU. `memory_mb` is 1.5 times their size, rounded up to full steps.
+# Weights are loaded into main memory before they are copied to a GPU. A new model gets a `memory_mb` of 1.5 times their
+# size, rounded up to full steps.
 MB, MEMORY_STEP_MB, MEMORY_MIN_MB, MEMORY_FACTOR = 10**6, 1000, 2000, 1.5
 
 
@@ -74,13 +75,14 @@ class EvaluationOptions(NamedTuple):
     command: Literal["eval", "temporal"] = "eval"
 
     def target(self, slug: str) -> str:
+        """Return the file that snakemake makes for a model."""
         return str(temporal_file(slug, "md") if self.command == "temporal" else overview_file("md"))
 
 
 def evaluate_model(options: EvaluationOptions) -> None:
-    """Configure a model, print the plan of its evaluation and run it.
+    """Configure a model, print the runs and jobs of its evaluation, and execute them after a confirmation.
 
-    Without a confirmation, the configuration files are restored.
+    Without the confirmation, or after an error before it, the configuration files are restored.
     """
     command, suite = options.command, options.suite
     plan = load_plan(suite)
@@ -102,6 +104,7 @@ def evaluate_model(options: EvaluationOptions) -> None:
     is_confirmed = False
 
     def run_snakemake(*arguments: str) -> None:
+        """Run Snakemake for the suite with the GPUs of the model; `plan` is the latest one when it is called."""
         gpus = plan.config.models[slug].gpus
         resources = ["--resources", f"gpu={gpus}"] if gpus else []
         # By default, Snakemake looks for a Snakefile at these two paths.
@@ -161,10 +164,11 @@ def _execute(
     suite: str | None,
     run_snakemake: Callable[..., None],
 ) -> None:
+    """Check the model with a few requests if runs of it have no responses yet, run it, and show its results."""
     model = plan.config.models[slug]
     pending = [run for run in runs if is_checkable_run(plan, run) and not plan.results.responses(run).is_file()]
     runs_to_check = pending if is_checkable_model(model) else []
-    if runs_to_check:  # Check a few requests before the full run.
+    if runs_to_check:  # The check reads existing data and weights.
         data_files = dict.fromkeys(path for run in runs_to_check for path in list_inference_inputs(plan, run))
         weights = [plan.results.weights(slug)] if model.repo else []
         run_snakemake(*map(str, [*data_files, *weights]))
@@ -193,6 +197,7 @@ def _execute(
 
 
 def _select_benchmarks(plan: Plan, options: EvaluationOptions) -> list[str]:
+    """Return the benchmarks of `--benchmarks`, by default all benchmarks of the overview."""
     supported = [name for name, tables in plan.config.tables.items() if tables.overview is not None]
     names = options.benchmarks.split(",") if options.benchmarks else supported
     reject_unknown("benchmark", names, supported, "--benchmarks")
@@ -204,7 +209,10 @@ def _select_benchmarks(plan: Plan, options: EvaluationOptions) -> list[str]:
 
 
 def _find_sampling(plan: Plan, benchmark: str, frames: str) -> str:
-    """Return the sampling with a number of frames and the rule of the benchmark's other models."""
+    """Return the sampling of `--frames`: its name, or a number of frames for the rule of the benchmark's other models.
+
+    If this rule does not select a fixed number of frames, rule `linspace` takes its place.
+    """
     samplings, overview = plan.config.main.samplings, plan.config.tables[benchmark].overview
     if frames in samplings:
         return frames
@@ -239,6 +247,11 @@ def _add_to_suite(
 
 
 def _list_runs(plan: Plan, slug: str, benchmarks: Sequence[str], command: str) -> list[Run]:
+    """Return the model's run of each benchmark in the overview.
+
+    Raises:
+        UserError: A run cannot run, for example because its judge is not selected.
+    """
     runs = []
     for benchmark in benchmarks:
         row = next(row for row in plan.overview_specs[benchmark].rows() if row.model == slug)
@@ -286,7 +299,7 @@ def prepare_model(options: EvaluationOptions, slug: str, models: Mapping[str, Mo
     is_served, gpu_count = options.engine == "vllm", _choose_gpu_count(options, file)
     content, sizes = _describe_model(options, file, gpu_count)
     model = Model.model_validate(content)
-    frame_modes: list[str] = []
+    frame_modes: list[str] = []  # How a served model takes frames: one entry, once its folder is checked.
 
     def check_folder(model: Model, folder: Path) -> list[str]:
         differences = find_folder_differences(model, folder)
@@ -326,7 +339,7 @@ def _choose_gpu_count(options: EvaluationOptions, file: Path) -> int:
         )
     if driver_error:
         log.warning(f"{file}: gpus: 0, since nvidia-smi lists no GPU: {driver_error}")
-    if find_executor([]) is None:
+    if find_executor([]) is None:  # Jobs run on this machine.
         try:
             check_build(read_torch_build(ENVIRONMENT) if is_served else read_installed_build(), gpu_count)
         except UserError as error:
@@ -347,7 +360,7 @@ def _check_existing_model(options: EvaluationOptions, slug: str, file: Path, mod
             f"{file}: its engine is not {options.engine}. Leave --engine out, or name the model's repository or "
             f"folder ({model.repo or model.checkpoint or 'it has no weights'}), which gets a new file."
         )
-    if find_executor([]) is None:
+    if find_executor([]) is None:  # Jobs run on this machine.
         check_model_gpus(slug, model)
     if options.gpus not in (None, model.gpus):
         raise UserError(f"{file}: gpus: is {model.gpus}. Change it in the file, or leave --gpus out.")
@@ -356,6 +369,7 @@ def _check_existing_model(options: EvaluationOptions, slug: str, file: Path, mod
 
 
 def _get_engine(model: Model) -> str:
+    """Return the engine of a model as in `--engine`: that of its server, or its adapter."""
     return model.served_by.engine if model.served_by else model.adapter
 
 

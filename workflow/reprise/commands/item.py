@@ -118,7 +118,7 @@ class ItemView:
             yield (f"  {metadata['duration_s']:.2f} s, {metadata['frames']} frames, {metadata['fps']:.2f} fps, {size}")
         if frames is None:
             return
-        max_shown = max(frames_shown.to_list(), default=0)
+        max_shown = max(frames_shown.to_list(), default=0)  # Requests that failed show no frames.
         frame_summary = f"as {max_shown} picture" if frames["grid"] else f"{max_shown}"
         yield f"Frames {self._run.sampling}: {len(frames['indices'])} in the plan, {frame_summary} sent to the model"
         yield from _format_fields(("note", frames["note"]))
@@ -158,6 +158,7 @@ class ItemView:
         """Yield a judge's replies about the item's answers, for each extractor."""
         path = self._results.judge_responses(self._run, judge)
         for extractor in EXTRACTORS:
+            # The file of a judge's verdicts has an extractor in its name only if the extractor is not `robust`.
             verdicts = self._read_verdicts(judge if extractor == "robust" else f"{judge}.{extractor}")
             for verdict in verdicts.filter(item_id=item).iter_rows(named=True):
                 yield f"Judge {judge}, about the answer of extractor {extractor}"
@@ -166,6 +167,7 @@ class ItemView:
                 yield f"  extracted: {self._describe(verdict)}"
 
     def _outcome_name(self, verdict: RowDict) -> str:
+        """Return `failed`, `unparsed`, `right`, `wrong`, or `rated` for an answer with a judge's rating."""
         if verdict["failed"]:
             return "failed"
         if verdict["unparsed"]:
@@ -175,6 +177,7 @@ class ItemView:
         return "right" if verdict["right"] else "wrong"
 
     def _describe(self, verdict: RowDict) -> str:
+        """Return a verdict as text: extracted value, outcome, score and extraction rule."""
         value = f"{sanitize_line(verdict['value'])!r}: " if verdict["value"] else ""
         rule = (
             f", extracted by: {verdict['extracted_by']}"
@@ -205,5 +208,5 @@ def _format_fields(*fields: tuple[str, str]) -> Iterator[str]:
     """Yield the lines of nonempty, untrusted texts with their names; long texts are truncated."""
     for name, text in fields:
         suffix = f"... ({len(text)} characters)" if len(text) > MAX_CHARS else ""
-        if text:
+        if text:  # The first cut bounds the work of `sanitize`, which may remove characters.
             yield from format_field(sanitize_line(name), f"{sanitize(text[: 2 * MAX_CHARS])[:MAX_CHARS]}{suffix}", "  ")

@@ -37,7 +37,7 @@ from reprise.plan.states import PendingJob
 from reprise.stages.clip_requests import gather_text_requests
 from reprise.stages.infer import build_timing_row
 
-SHORT_ANSWER_TOKENS = 32  # tokens of an answer that names an option
+SHORT_ANSWER_TOKENS = 32  # maximum tokens of an answer that names an option
 
 
 class JobEstimate(NamedTuple):
@@ -114,7 +114,10 @@ class JobEstimator:
         return JobEstimate(pending_job, pending, n_answered)
 
     def _frames_by_rule(self, job: ModelJob, clips: pl.Series) -> float | None:
-        """Return the total number of frames that a sampling selects; None if it depends on unknown clip lengths."""
+        """Return the total number of frames that the job's sampling selects of the clips, a grid as one frame.
+
+        The result is None if the number depends on clip lengths that are unknown.
+        """
         run = job.scored_run.run
         rule = self._plan.config.main.samplings[run.sampling]
         count = count_pictures(rule)
@@ -130,7 +133,11 @@ class JobEstimator:
     # Times of earlier inference
 
     def find_timings(self, job: ModelJob) -> dict[EstimateSource, list[RunTiming]]:
-        """Return the timings from which the time of a job can be estimated, by the origin of the timings."""
+        """Return the timings from which the time of a job can be estimated, by their origin.
+
+        `itself` is the job, `benchmark` other jobs of its model on its benchmark with the same type of requests, and
+        `model` all other jobs of its model. Only jobs with answers of similar length count.
+        """
         timing = self._cache_timing(job) or self._timings.get(job.scored_run)
         timings: dict[EstimateSource, list[RunTiming]] = {
             "itself": [timing] if timing else [],
@@ -150,7 +157,7 @@ class JobEstimator:
     def _request_class(self, job: ModelJob) -> tuple[str, str]:
         """Return the request type and the class of answer lengths of a job, which dominate the time per request."""
         run = job.scored_run.run
-        if job.title:
+        if job.title:  # A side package's job; its protocol is the kind of job, not a protocol of the benchmark.
             return run.protocol, run.protocol
         protocol = self._plan.config.benchmarks[run.benchmark].protocols[run.protocol]
         if job.scored_run.judge:
@@ -161,6 +168,7 @@ class JobEstimator:
         return protocol.request_type, "short" if is_short else f"{protocol.max_tokens} tokens"
 
     def _table_timing(self, job: ModelJob) -> RunTiming | None:
+        """Return the timing of a finished job from its tables."""
         timings = _read_table(job.responses_path.with_suffix(".timings.parquet"), TIMINGS)
         answers = _read_table(job.responses_path, RESPONSES)
         if timings is None or answers is None:
@@ -168,14 +176,14 @@ class JobEstimator:
         return self._summarize(job, timings, answers.filter(error="")["tokens_in"].to_list())
 
     def _cache_timing(self, job: ModelJob) -> RunTiming | None:
-        """Return the times of the cached responses of an interrupted run."""
+        """Return the timing of the cached responses of a job, which may be interrupted."""
         cache, batches = self._get_cache(job), self._get_batches(job)
         if not len(cache) or batches is None:
             return None
         rows, tokens = [], []
         for batch in batches:
             answers = [answer for entry in batch.entry_ids if (answer := cache.get(entry)) is not None]
-            rows.append(build_timing_row(batch, 0, cache) | {"requests": len(answers)})
+            rows.append(build_timing_row(batch, sent_count=0, response_cache=cache) | {"requests": len(answers)})
             tokens += [answer.tokens_in for answer in answers]
         return self._summarize(job, pl.DataFrame(rows, schema=TIMINGS), tokens)
 

@@ -31,7 +31,10 @@ REVISION_LINE = re.compile(r"^(revision:[ ]*)unpinned\b", re.MULTILINE)
 
 
 def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> None:
-    """Pin the named models and suites, or all of them; `unchecked` skips the checks of the repositories."""
+    """Pin the named models and suites, or all of them; `unchecked` skips the checks of the repositories.
+
+    Files are written to the working directory `root`, even if they were read from the workflow's folder.
+    """
     files = {
         path.stem: path.relative_to(place)
         for place in working_folders(root)
@@ -51,7 +54,10 @@ def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> N
 
 
 def _pin_file(file: Path, root: Path, unchecked: bool) -> list[str]:
-    """Pin the revisions in one file; if a repository differs from the configuration, return only the differences."""
+    """Pin the revisions in one file.
+
+    If a repository differs from the configuration, the file stays unchanged and the differences are returned.
+    """
     path = locate(file, root)
     text = path.read_text(encoding="utf-8")
     is_model = path.parent.name == "models"
@@ -62,7 +68,7 @@ def _pin_file(file: Path, root: Path, unchecked: bool) -> list[str]:
         assert model.repo is not None
         revision = resolve_commit(model.repo, "model", path)
         pinned, differences = REVISION_LINE.sub(rf"\g<1>{revision}", text), []
-        if not unchecked:
+        if not unchecked:  # Write the size of the weights on the line below the revision.
             sizes = fetch_sizes("model", model.repo, revision)
             differences = list(find_model_differences(path, model, revision, sizes))
             pinned = re.sub(r"^weights_bytes:.*\n", "", pinned, flags=re.MULTILINE)

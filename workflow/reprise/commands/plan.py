@@ -30,7 +30,7 @@ SOURCE_MARKS: Mapping[EstimateSource, tuple[str, str]] = {
     "benchmark": ("~", "~ from a run of its model on this benchmark"),
     "model": ("~~", "~~ from another run of its model"),
 }
-TIME_UNITS = ((3600, "h"), (60, "min"), (1, "s"))
+TIME_UNITS = ((3600, "h"), (60, "min"), (1, "s"))  # A unit is used from 1.5 of it on: 80 min stay minutes.
 NUMBERS_FORMAT = "{:>8}{:>9}{:>7}{:>7}{:>9}{:>10}"
 
 
@@ -48,7 +48,7 @@ def estimate_jobs(plan: Plan, targets: Sequence[str]) -> tuple[PendingJobs, list
     states = RunStates(plan, settings)
     pending_jobs = find_pending_jobs(plan, states, scored_runs)
     benchmarks = set(plan.config.benchmarks)
-    if targets:  # Count only the benchmarks of the targets.
+    if targets:  # A side package's jobs count only for the benchmarks of the targets.
         target_parts = {part for target in targets for part in target.split("/")}
         benchmarks &= target_parts | {scored.run.benchmark for scored in scored_runs}
     package_jobs = [job for package in plan.packages.values() for job in package.pending_jobs(states, benchmarks)]
@@ -65,9 +65,11 @@ def select_scored_runs(plan: Plan, targets: Sequence[str]) -> list[ScoredRun]:
 
 
 def _match_scored_runs(plan: Plan, target: str) -> Iterable[ScoredRun]:
+    """Return the scored runs of one target: a result file, a table, or a run."""
     if target.startswith(f"{RESULTS}/"):
         check_targets(plan, [target])
         requested = find_target_runs(plan, [target])
+        # A target such as a file of responses requests a run without its judges; the judged runs then count as well.
         matches = [scored for scored in plan.scored_runs() if scored in requested or ScoredRun(scored.run) in requested]
         return [*matches, *(scored for scored in list_compared_runs(plan) if scored in requested)]
     tables = match_tables(plan, target)
@@ -136,9 +138,9 @@ def _format_runs(plan: Plan, estimates: Sequence[JobEstimate], width: int, *, sh
         group: sum(estimate.request_count or 0 for estimate in members) for group, members in groups.items()
     }
     entries = []
-    for slug, reasons in sorted(
-        groups, key=lambda group: (needs_by_model[group[0]] is None, -request_counts[group], group)
-    ):
+    # A group is a pair of a model and reasons.
+    ordered_groups = sorted(groups, key=lambda group: (needs_by_model[group[0]] is None, -request_counts[group], group))
+    for slug, reasons in ordered_groups:
         heading = wrap_text(f"{slug}: {'; '.join(reasons)}. {needs_by_model[slug] or 'It has no weights.'}", width)
         first_run, *other_runs = (_format_run(estimate, width) for estimate in groups[slug, reasons])
         entries += [[*heading, *first_run], *other_runs]
@@ -169,23 +171,27 @@ def _describe_needs(plan: Plan, slug: str) -> str | None:
 
 
 def _format_run(estimate: JobEstimate, width: int) -> list[str]:
-    """Return the lines of a run; the heading names its model, and the line of a judge names the judged run."""
+    """Return a run as a line, or as two lines if it is too wide.
+
+    The heading above it names the run's model or, for a judged run, the judge.
+    """
     pending = (
         UNKNOWN
         if estimate.request_count is None
         else f"{'≤' if estimate.is_upper_bound else ''}{estimate.request_count:,}"
     )
+    rate = time = UNKNOWN
+    if estimate.time is not None:
+        time = f"{SOURCE_MARKS[estimate.time.source][0]}{format_duration(estimate.time.seconds)}"
+        if estimate.request_count and estimate.time.seconds:
+            rate = _format_rate(estimate.request_count / estimate.time.seconds)
     numbers = NUMBERS_FORMAT.format(
         f"{'*' if estimate.pending_job.has_stale_inputs else ''}{pending}",
         f"{estimate.n_answered:,}",
         format_count(estimate.frame_count),
         format_count(estimate.prompt_tokens),
-        _format_rate(estimate.request_count / estimate.time.seconds)
-        if estimate.request_count and estimate.time and estimate.time.seconds
-        else UNKNOWN,
-        UNKNOWN
-        if estimate.time is None
-        else f"{SOURCE_MARKS[estimate.time.source][0]}{format_duration(estimate.time.seconds)}",
+        rate,
+        time,
     )
     name = (
         f"of {estimate.scored_run.run.name}"
@@ -211,6 +217,7 @@ def _format_totals(plan: Plan, estimates: Sequence[JobEstimate]) -> Iterator[str
         sums.append(f"{noun} {format_known_sum(text, len(known_counts), len(counts))}")
     yield f"Total: {'; '.join(sums)}."
     for title, is_on_gpus in (("GPU time", True), ("Time without a GPU", False)):
+        # GPU time is the time of a run times its GPUs.
         group = [
             (estimate.time, max(1, count))
             for estimate, count in zip(estimates, gpu_counts, strict=True)
@@ -228,7 +235,7 @@ def _format_totals(plan: Plan, estimates: Sequence[JobEstimate]) -> Iterator[str
 
 
 def format_known_sum(text: str, n_known: int, total: int) -> str:
-    """Return a sum with the number of runs whose value is unknown."""
+    """Return the text of a sum over `n_known` of `total` runs, with the number of runs whose value is unknown."""
     if n_known == total:
         return text
     return f"at least {text} (unknown of {total - n_known} of {total} runs)" if n_known else UNKNOWN
@@ -325,6 +332,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_count(count: float | None) -> str:
+    """Return a count with a suffix, such as `1.5k` or `150k`; `?` if it is unknown."""
     if count is None:
         return UNKNOWN
     for unit_size, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):

@@ -70,7 +70,7 @@ def list_runs(suite: str | None) -> None:
     if counts["done"] < len(states):
         print("\nWhy a run is not done: python -m reprise why <run>")
     for failures in find_failed_answers(plan):
-        if failures.job.title:
+        if failures.job.title:  # The job belongs to a side package, not to one of the runs above.
             print(f"\n{failures.job.title}: {failures.failed_rows.height} of {failures.answer_count} failed")
             print("\n".join(_format_failures(failures)))
 
@@ -88,6 +88,7 @@ def explain_run(query: str, suite: str | None) -> None:
 
 
 def _format_state(plan: Plan, state: RunState, suite: str | None) -> Iterator[str]:
+    """Yield the state of a run, the reasons for it, and the call that computes the run."""
     yield f"{state.scored_run.name}: {STATE_LABELS[state.name]}"
     for path, message in dict(state.job_failures).items():
         yield f"{path} ends with:"
@@ -99,7 +100,9 @@ def _format_state(plan: Plan, state: RunState, suite: str | None) -> Iterator[st
             yield f"The response cache holds {n_cached} of its answers; they are not requested again."
         if has_running_snakemake(Path()):
             yield "snakemake is running in this folder, or was killed here."
-    for name, change in {change.name: change for _, change in state.settings_changes if change.texts}.items():
+    # A change may affect several stages; it is printed once.
+    changes = {change.name: change for _, change in state.settings_changes if change.texts}
+    for name, change in changes.items():
         stages = dict.fromkeys(step.stage for step, step_change in state.settings_changes if step_change.name == name)
         yield f"Settings changed: {', '.join(stages)} ({name}):"
         yield from (f"  {text}" for text in summarize_list(change.texts, 8))
@@ -150,7 +153,7 @@ def list_missing(suite: str | None, show_all: bool) -> None:
 
 
 def _format_missing(plan: Plan, benchmark: str, limit: int | None) -> Iterator[str]:
-    """Yield the missing sources, clips and items of a benchmark; nothing before its videos are fetched."""
+    """Yield the missing sources, clips and items of a benchmark, as far as its videos were fetched."""
     sources = read_manifests(plan, "sources", benchmark).unique("source_id", maintain_order=True)
     clips = read_manifests(plan, "clips", benchmark).unique("clip_id", maintain_order=True)
     attempts = getattr(plan.config.suite.benchmarks[benchmark].route, "attempts", 1)
@@ -193,7 +196,7 @@ def _format_missing_items(plan: Plan, benchmark: str, missing_clips: pl.Series, 
 
 
 class MissingCell(NamedTuple):
-    """A table cell, or one metric of a cell, without a number."""
+    """One metric of a table cell without a number."""
 
     table: str
     section: str
@@ -206,13 +209,14 @@ class MissingCell(NamedTuple):
 def list_incomplete(names: Collection[str], suite: str | None) -> None:
     """Print the cells without a number, by table and row."""
     missing_cells = incomplete_cells(load_plan(suite), TABLES, names)
-    rows = group_by_key(missing_cells, lambda gap: ": ".join(filter(None, (gap.table, gap.section, gap.row))))
-    print(
-        "\n".join(
-            f"{row}: {', '.join(f'{gap.column} ({gap.metric})' for gap in row_gaps)}" for row, row_gaps in rows.items()
-        )
+    cells_by_row = group_by_key(
+        missing_cells, lambda cell: ": ".join(filter(None, (cell.table, cell.section, cell.row)))
     )
-    print(f"{len(missing_cells)} numbers are missing in {len({gap.table for gap in missing_cells})} tables")
+    lines = (
+        f"{row}: {', '.join(f'{cell.column} ({cell.metric})' for cell in cells)}" for row, cells in cells_by_row.items()
+    )
+    print("\n".join(lines))
+    print(f"{len(missing_cells)} numbers are missing in {len({cell.table for cell in missing_cells})} tables")
 
 
 def incomplete_cells(plan: Plan, folder: Path, names: Collection[str] = ()) -> list[MissingCell]:
@@ -241,7 +245,10 @@ def _list_cells(name: str, spec: TableSpec) -> Iterator[MissingCell]:
 
 
 def _count_filled_cells(path: Path, suite: str) -> Counter[MissingCell]:
-    """Count the cells of a table with a number, without comparisons with published numbers."""
+    """Count the cells with a number in the csv file of a table, by the fields of `MissingCell`.
+
+    Numbers under the convention of the authors, which only serve comparisons with published numbers, do not count.
+    """
     with verify_sealed_text(require_file(path, "incomplete")).open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     foreign_suites = {row["suite"] for row in rows} - {suite}
@@ -260,8 +267,12 @@ def _count_filled_cells(path: Path, suite: str) -> Counter[MissingCell]:
 
 
 def retry_failures(patterns: Sequence[str], suite: str | None = None) -> None:
-    """Let the next run retry failures; patterns with a slash select the answers of runs, others the reasons."""
-    runs, reasons = ([pattern for pattern in patterns if ("/" in pattern) == is_run] for is_run in (True, False))
+    """Let the next run retry failures; patterns with a slash name runs, whose answers are retried, others name reasons.
+
+    Without a run, failed sources and clips are retried too.
+    """
+    runs = [pattern for pattern in patterns if "/" in pattern]
+    reasons = [pattern for pattern in patterns if "/" not in pattern]
     reject_unknown("reason", reasons, REASON_MEANINGS, "retry")
     plan = load_plan(suite)
     failures = find_failed_answers(plan)
@@ -269,20 +280,17 @@ def retry_failures(patterns: Sequence[str], suite: str | None = None) -> None:
         names = [job.scored_run.name for job in iter_suite_jobs(plan)]
         run_names = {name for pattern in runs for name in _find_matching_runs(plan, pattern, names)}
         failures = [entry for entry in failures if entry.job.scored_run.name in run_names]
-    answer_count = sum(
-        entry.retry(reasons) for entry in {id(entry.failure_log): entry.failure_log for entry in failures}.values()
-    )
+    failure_logs = {id(entry.failure_log): entry.failure_log for entry in failures}  # Jobs of one key share a log.
+    answer_count = sum(failure_log.retry(reasons) for failure_log in failure_logs.values())
     source_count, clip_count = 0, 0
     if not runs:
-        source_count, clip_count = (
-            forget_failures(plan.store, reasons),
-            _retry_shards(plan, list(reasons or REASON_MEANINGS)),
-        )
+        source_count = forget_failures(plan.store, reasons)
+        clip_count = _retry_shards(plan, list(reasons or REASON_MEANINGS))
     print(f"Failures to retry: {source_count} sources, {clip_count} clips, {answer_count} answers. Run snakemake now.")
 
 
 def _find_matching_runs(plan: Plan, pattern: str, names: Sequence[str]) -> list[str]:
-    """Return the names of the runs that match a pattern of `retry`, including their judged runs."""
+    """Return the names of the runs that match a pattern of `retry`, and of the same runs with a judge."""
     matches = [name for name in names if fnmatchcase(name, pattern) or fnmatchcase(name, f"{pattern}/*")]
     if not matches and "*" in pattern:
         raise UserError(

@@ -37,7 +37,7 @@ def format_snakemake_call(target: Path, suite: str | None) -> str:
 
 
 def has_running_snakemake(folder: Path) -> bool:
-    """Return whether Snakemake is running in a folder or was killed there."""
+    """Return whether Snakemake is running in a folder, or was killed there and left its lock."""
     locks = folder / ".snakemake/locks"
     return locks.is_dir() and any(locks.iterdir())
 
@@ -98,7 +98,8 @@ def format_choices(calls: Sequence[str]) -> str:
 def format_field(name: str, text: str, indent: str) -> Iterator[str]:
     """Yield the lines of a named text.
 
-    The lines of a longer text follow below its name with a mark; otherwise one of them might look like another field.
+    If the text has several lines, they follow below the name, each with a mark; otherwise one of them might look like
+    another field.
     """
     lines = text.splitlines() or [""]
     if len(lines) == 1:
@@ -112,7 +113,7 @@ def format_failures(failures: pl.DataFrame, retries: Counter[str], limit: int | 
     """Yield the failures grouped by reason, the most frequent reason first.
 
     Args:
-        failed: Failures with the columns `reason`, `name` and `message`.
+        failures: Rows with the columns `reason`, `name` and `message`.
         retries: Number of failures of each reason that the next run retries.
         limit: Number of failures of a reason that are listed; None lists all.
     """

@@ -1,4 +1,4 @@
-"""Commands `show` and `trace`: render tables from the current numbers, and print the lineage of a cell."""
+"""Commands `show` and `trace`: print tables of the results that exist now, and the lineage of a cell."""
 
 import os
 import shlex
@@ -55,6 +55,7 @@ def show_tables(query: str, suite: str | None) -> None:
 
 
 def table_name(query: str) -> str:
+    """Return the name of a table in a query, which may be the path of its file: `results/tables/<name>.md`."""
     name = query.removeprefix("results/tables/")
     return name.rpartition(".")[0] if Path(name).suffix else name
 
@@ -72,6 +73,7 @@ def select_tables(plan: Plan, query: str) -> list[tuple[str, str]]:
 
 
 def match_tables(plan: Plan, query: str) -> list[tuple[str, str]]:
+    """Return (benchmark, table) of each match; an empty list without a match."""
     names = {f"{benchmark}/{table}": (benchmark, table) for benchmark, table, _ in plan.list_tables()}
     return [names[name] for name in match_names(table_name(query), names)]
 
@@ -108,13 +110,18 @@ def make_overview_builder(plan: Plan, key: OverviewKey) -> OverviewBuilder:
 
 
 def _read_problems(plan: Plan, scored: Sequence[ScoredRun]) -> dict[str, Counter[str]]:
+    """Return the problems of imported predictions that scored runs use, counted by run."""
+    # Both the ratings of a judged run and the run's own answers may be imported.
     files = [
-        plan.results.import_problems(name) for scored_run in scored for name in {scored_run, ScoredRun(scored_run.run)}
+        plan.results.import_problems(entry)
+        for scored_run in scored
+        for entry in {scored_run, ScoredRun(scored_run.run)}
     ]
     return read_problems(filter(Path.is_file, files), plan.results)
 
 
 def _format_notes(scored: Sequence[ScoredRun], target: Path, states: RunStates, suite: str | None) -> Iterator[str]:
+    """Yield the runs of a table, how many of them are not done, and how to compute these; `target` is its file."""
     if scored:
         yield f"Runs (`reprise item <run>` lists wrong answers): {format_list([run.name for run in scored])}."
     unfinished = [state for state in map(states.compute_state, scored) if state.name != "done"]
@@ -122,12 +129,12 @@ def _format_notes(scored: Sequence[ScoredRun], target: Path, states: RunStates, 
         counts = ", ".join(
             f"{count} {name}" for name, count in sorted(Counter(state.name for state in unfinished).items())
         )
-        # Snakemake does not make a missing input of an existing file.
-        is_kept = target.is_file() and any(state.name == "missing" for state in unfinished)
+        # Snakemake does not make a missing input of an existing file, so its call for the table would not help.
+        has_no_effect = target.is_file() and any(state.name == "missing" for state in unfinished)
         call = f"; `{format_snakemake_call(target, suite)}` computes them"
         yield (
             f"Of its {len(scored)} runs: {counts}, such as {unfinished[0].scored_run.name}. `python -m reprise why "
-            f"<run>` gives the reason{' and the call that computes it' if is_kept else call}."
+            f"<run>` gives the reason{' and the call that computes it' if has_no_effect else call}."
         )
 
 
@@ -135,7 +142,7 @@ def _format_notes(scored: Sequence[ScoredRun], target: Path, states: RunStates, 
 
 
 def trace_cell(query: str, row: str, column: str, suite: str | None) -> None:
-    """Print the numbers of a cell and their lineage."""
+    """Print the numbers of the cell in a row and a column, and their lineage."""
     plan = load_plan(suite)
     tables = select_tables(plan, query)
     if len(tables) > 1:
@@ -155,7 +162,13 @@ def trace_cell(query: str, row: str, column: str, suite: str | None) -> None:
 
 
 def find_by_name(kind: str, query: str, entries: Mapping[str, T]) -> T:
-    """Return the entry whose name equals the query, begins with the query, or contains all words of the query."""
+    """Return the entry whose name equals the query, is the query with frames or a run after it, or has all its words.
+
+    Case does not matter. The first of these criteria that any entry meets decides.
+
+    Raises:
+        UserError: No entry or several entries match.
+    """
     folded = query.casefold()
     criteria = (
         lambda name: name == folded,
@@ -206,6 +219,7 @@ def _format_lineage(plan: Plan, builder: TableBuilder, row: Row, column: Column)
 
 
 def format_cell(cell: Mapping[str, Any]) -> str:
+    """Return the value of a number with its interval and counts."""
     names = ("requested", "scored", "failed", "unparsed", "missing")
     counts = ", ".join(f"{cell[name]} {name}" for name in names if cell.get(name) is not None)
     value = "none" if cell["value"] is None else f"{cell['value']:.4f}"

@@ -47,11 +47,11 @@ def manage_store(*, prune: bool, repair: bool, used_by: Sequence[Path] = (), yes
 
 
 def _resolve_users(store: Store, used_by: Sequence[Path], *, must_be_named: bool) -> list[Path]:
-    """Return the working directories that use a store.
+    """Return the working directories that use a store: this one and those of `--used-by`.
 
     Raises:
-        UserError: Snakemake runs in one of them, or `--used-by` is missing. The option is required if the store is
-            outside the working directory, or if files are deleted without confirmation.
+        UserError: Snakemake runs in one of them, one has no results, or `--used-by` is missing. The option is required
+            if the store is outside this working directory, or with `must_be_named` (deletion without confirmation).
     """
     working_directory = Path().resolve()
     if not used_by and (must_be_named or not store.root.resolve().is_relative_to(working_directory)):
@@ -94,14 +94,13 @@ def _prune(store: Store, users: Sequence[Path], is_confirmed: bool) -> None:
         if not is_confirmed and not typer.confirm("Delete them?"):
             print("Nothing was deleted.")
             return
-    still_unused = (
-        set(_find_unused(store, users)) if unused else set()
-    )  # A job may have started since the list was made.
+    # A job may have started since the list was made.
+    still_unused = set(_find_unused(store, users)) if unused else set()
     print(f"{store.delete(path for path in unused if path in still_unused) / 1e6:.1f} MB freed")
 
 
 def _find_unused(store: Store, users: Sequence[Path]) -> list[Path]:
-    """Return the videos and clips that no manifest in these working directories names."""
+    """Return the videos and clips of a store that no manifest in these working directories names."""
     results = [suite_results for folder in users for suite_results in Results.list_all(folder / RESULTS)]
     manifests = [
         (path, MANIFEST_SCHEMAS[stage])
@@ -125,15 +124,12 @@ def copy_subtitles(benchmark: str, suite: str | None = None) -> None:
             "receives the subtitles; its files then count as files of the release."
         )
     folder, copied_count, edited_names = Path(extras) / "subtitles", 0, []
-    for source_id, video in (
-        read_manifests(plan, "sources", benchmark).filter(status="ok").select("source_id", "object").rows()
-    ):
+    sources = read_manifests(plan, "sources", benchmark).filter(status="ok")
+    for source_id, video in sources.select("source_id", "object").rows():
         subtitles = (plan.store.root / video).with_suffix(".vtt")
         if subtitles.is_file():
-            subtitle_text, target = (
-                subtitles.read_text(encoding="utf-8"),
-                folder / fill_safe_name("{source_id}.vtt", source_id),
-            )
+            subtitle_text = subtitles.read_text(encoding="utf-8")
+            target = folder / fill_safe_name("{source_id}.vtt", source_id)
             # The user may have corrected the copy, so a different file is not overwritten.
             if target.is_file() and target.read_bytes() != subtitle_text.encode():
                 edited_names.append(target.name)

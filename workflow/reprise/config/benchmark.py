@@ -22,10 +22,10 @@ class Protocol(Settings):
     max_tokens: int = Field(1, ge=1)
     """Maximum length of a response in tokens."""
     extraction: Literal["plain", "output_block", "first_character", "options", "robust", "text"] = "plain"
-    """`plain`: the whole response names an option; `output_block`: the last `<<<output>>>` block does;
-    `first_character`: extractor `authors` takes the first character; `options`: letter or option text, `authors` with
-    VLMEvalKit's exact matching; `robust`: both extractors use `robust`, because the authors used a judge; `text`:
-    compare the whole response with the expected text."""
+    """How an option is extracted. `plain`: the whole response names it; `output_block`: the last `<<<output>>>` block
+    does; `first_character`: extractor `authors` takes the first character; `options`: the response contains the letter
+    or the text of an option, which `authors` matches exactly, as VLMEvalKit does; `robust`: extractor `authors` is
+    `robust` too, because the authors used a judge; `text`: the whole response is compared with the expected text."""
     compare_with: Literal["all-MiniLM-L6-v2"] | None = None
     """Embedding model that compares free-form responses with the expected text."""
     detail: Literal["low", "high", "auto"] | None = None
@@ -40,7 +40,7 @@ class Protocol(Settings):
     patterns: list[Pattern] = Field([])
     """Extraction patterns, tried first by `robust` (docs/reference/extraction.md)."""
     judge: str | None = None
-    """Name of the prompt for a judge."""
+    """Name of the prompt for a judge; without it, no judge is asked."""
     judge_scope: Literal["all", "unparsed"] = "all"
     """Responses that a judge maps to an option: `all`, or only those that `robust` leaves `unparsed`."""
     max_rating: Literal[3, 5] = 3

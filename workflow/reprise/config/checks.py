@@ -45,19 +45,19 @@ def _check_overview(
     name_checks: NameChecks, part: Overview, benchmark: str, notes: ProblemNotes, suite_notes: ProblemNotes
 ) -> None:
     """Check a benchmark's part of the overview, and whether the models of the suite can answer it."""
+    # The columns are checked as those of a table, which needs a row.
     spec = TableSpec(title="", caption="", columns=part.columns, sections=[Section(rows=[Row(label="-")])])
     _check_columns(name_checks, spec, benchmark, notes.at_key("overview"))
     protocols = name_checks.configuration.benchmarks[benchmark].protocols
     notes.at_key("overview.protocol").check_names("protocol", [part.protocol], protocols)
     notes.at_key("overview.sampling").add(*name_checks.sampling_problems([part.sampling]))
     overview = name_checks.configuration.get_overview(benchmark) if part.protocol in protocols else None
-    for row in overview.rows() if overview else ():
-        reasons = (
-            _cell_problems(name_checks, row, part.columns[0], benchmark)
-            if row.model in name_checks.configuration.models
-            else []
-        )
-        suite_notes.at_key(f"overview: '{row.model}'").add(*(f"{benchmark}: {reason}" for reason in reasons))
+    if overview is None:
+        return
+    for row in overview.rows():
+        if row.model in name_checks.configuration.models:
+            reasons = _cell_problems(name_checks, row, part.columns[0], benchmark)
+            suite_notes.at_key(f"overview: '{row.model}'").add(*(f"{benchmark}: {reason}" for reason in reasons))
 
 
 def _check_rows(name_checks: NameChecks, spec: TableSpec, benchmark: str, notes: ProblemNotes) -> None:
@@ -69,6 +69,7 @@ def _check_rows(name_checks: NameChecks, spec: TableSpec, benchmark: str, notes:
 
 
 def _cell_problems(name_checks: NameChecks, row: Row, column: Column, benchmark: str) -> list[str]:
+    """Return the problems of the runs that a cell shows; none if it shows no run."""
     cell = row.for_column(column)
     if cell.model is None or row.dataset or row.chance:
         return []
@@ -98,11 +99,8 @@ def _check_benchmark(name_checks: NameChecks, name: str, notes: ProblemNotes) ->
     if name not in benchmark_names():
         notes.check_names("benchmark", [name], benchmark_names())
         return
-    benchmark, forms, judged_forms = (
-        name_checks.configuration.benchmarks[name],
-        load_scores(name).SCORES,
-        load_answers(name),
-    )
+    benchmark = name_checks.configuration.benchmarks[name]
+    forms, judged_forms = load_scores(name).SCORES, load_answers(name)
     prompts = load_prompts(locate(benchmark.prompts, name_checks.root))
     for key, protocol in benchmark.protocols.items():
         protocol_notes = notes.at_key(f"protocols.{key}")
@@ -129,6 +127,7 @@ def _check_benchmark(name_checks: NameChecks, name: str, notes: ProblemNotes) ->
             advice = f"Forms that can be judged: {', '.join(judged_forms) or 'none'}."
             protocol_notes.at_key(".judge").add(f"responses to form '{protocol.form}' cannot be judged. {advice}")
         if protocol.responses_from is not None:
+            # Of an unknown protocol only the name is noted, so no other protocol is compared.
             referenced = benchmark.protocols.get(protocol.responses_from, protocol)
             differing_fields = [
                 field
@@ -155,9 +154,8 @@ def _check_figures(name_checks: NameChecks, figures: Figures, benchmark: str, no
         figure_notes = notes.at_key(f"figures.{name}")
         figure_notes.at_key(".table").check_names("table", figure.tables(), tables)
         if isinstance(figure, Distribution):
-            groups = [entry.group for entry in (*(figure.groups or ()), *figure.extra_panels)] + list(
-                filter(None, [figure.group])
-            )
+            groups = [entry.group for entry in (*(figure.groups or ()), *figure.extra_panels)]
+            groups += [figure.group] if figure.group else []
             figure_notes.at_key(".groups").check_names("group", groups, name_checks.groups(benchmark))
             continue
         for part in figure.of:
@@ -190,10 +188,11 @@ def _check_part(name_checks: NameChecks, part: Part, spec: TableSpec, benchmark:
 
 
 def _check_imports(name_checks: NameChecks, slug: str, suite_notes: ProblemNotes) -> None:
-    """Note invalid runs of imported predictions, and folders outside the model's own folder."""
+    """Note invalid names of runs with imported predictions or ratings, and folders outside the model's own folder."""
     config = name_checks.configuration
     settings = config.get_import_settings(slug)
     prefix = slug if slug in config.external_models else "settings"
+    # `runs:` names <benchmark>/<protocol>/<sampling>; `ratings:` also names the model that is rated.
     for key, runs, parts in (("runs", settings.runs, 3), ("ratings", settings.ratings, 4)):
         notes = suite_notes.for_file(config.model_file(slug)).at_key(f"{prefix}.{key}")
         for run, folder in runs.items():
@@ -210,15 +209,19 @@ def _check_imports(name_checks: NameChecks, slug: str, suite_notes: ProblemNotes
 
 
 def _run_problems(name_checks: NameChecks, names: list[str], parts: int) -> Iterator[str]:
-    """Yield the problems of a run's name, whose last part may be a judge."""
+    """Yield the problems of a run's name; `names` are its parts, of which there should be `parts`."""
     if len(names) != parts:
         yield f"should have the form {'/'.join(RUN_NAME.split('/')[:parts])}."
         return
-    benchmark, protocol, sampling, *judges = names
+    benchmark, protocol, sampling, *rated_models = names
     spec = name_checks.configuration.benchmarks.get(benchmark)  # It is None if the suite does not have the benchmark.
     protocol_problems = find_unknown_name("protocol", protocol, spec.protocols) if spec else []
-    yield from (*protocol_problems, *name_checks.sampling_problems([sampling]), *name_checks.model_problems(judges))
+    yield from (
+        *protocol_problems,
+        *name_checks.sampling_problems([sampling]),
+        *name_checks.model_problems(rated_models),
+    )
     if not has_importer(benchmark) or (spec and not protocol_problems):
         yield from find_form_problems(benchmark, spec.protocols[protocol].form if spec else "")
-    if judges and has_importer(benchmark) and load_rating_importer(benchmark) is None:
+    if rated_models and has_importer(benchmark) and load_rating_importer(benchmark) is None:
         yield f"benchmark '{benchmark}' has no ratings by a judge."

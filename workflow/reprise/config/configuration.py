@@ -75,6 +75,7 @@ class Configuration:
         if settings is None or overview is None or not lines:
             return None
         title, columns = settings.title, overview.columns
+        # The benchmark's title is above its columns, or in the header of its only column.
         span_columns = [column.model_copy(update={"span": title}) for column in columns]
         prefixed_columns = [column.model_copy(update={"title": f"{title} {column.title}"}) for column in columns]
         return TableSpec(
@@ -89,7 +90,7 @@ class Configuration:
     def _overview_row(self, line: OverviewLine, benchmark: str, overview: Overview) -> Row:
         """Return the row of a line; the row has no model if the line omits the benchmark.
 
-        If the main table has several rows of the model, the one closest to the overview's settings is used.
+        If the paper's main table has several rows of the model, the one closest to the overview's settings is used.
         """
         label = self.models[line.model].label if line.model in self.models else line.model
         if line.benchmarks is not None and benchmark not in line.benchmarks:

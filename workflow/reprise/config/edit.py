@@ -22,10 +22,11 @@ def copy_to_working_folder(file: str) -> Path:
 
 
 def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool]) -> None:
-    """Replace the first matching item of a top-level list in a file, or append the item to the list.
+    """Replace the first item of a top-level list in a file for which `is_replaced`, or append the item to the list.
 
     Raises:
-        UserError: The change would affect more than one line; the file stays unchanged.
+        UserError: The edited text would not parse to the expected content, as with unusual YAML; the file stays
+            unchanged.
     """
     old_content, text = load_yaml(file), file.read_text(encoding="utf-8")
     items = list(old_content.get(key) or [])
@@ -33,7 +34,8 @@ def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool]
     new_items = [*items[:index], item, *items[index + 1 :]]
     if new_items == items:
         return
-    line, new_content = dump_yaml([item], is_inline=True).strip()[1:-1], None
+    line = dump_yaml([item], is_inline=True).strip()[1:-1]  # The item without the brackets of the list.
+    new_content = None
     write_text(file, _replace_item(text, key, index, line))
     with suppress(UserError):
         new_content = load_yaml(file)
@@ -43,7 +45,7 @@ def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool]
 
 
 def _replace_item(text: str, key: str, index: int, item: str) -> str:
-    """Return the text of a file with an item at this index of a list."""
+    """Return the text of a file with an item at this index of a list; at the index after the last, it is appended."""
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     assert isinstance(root, yaml.MappingNode)
     nodes = {name.value: value for name, value in root.value}
@@ -51,13 +53,14 @@ def _replace_item(text: str, key: str, index: int, item: str) -> str:
         return f"{text.rstrip()}\n\n{key}:\n  - {item}\n"
     node = nodes[key]
     if not isinstance(node, yaml.SequenceNode):
-        return text
+        return text  # `put_item` notices that the text is unchanged.
     if index < len(node.value):
         entry = node.value[index]
         return text[: entry.start_mark.index] + item + text[entry.end_mark.index :]
     if node.flow_style:
         end = node.end_mark.index - 1
         return f"{text[:end]}{', ' if node.value else ''}{item}{text[end:]}"
+    # The new item follows the line of the last item, which may end with a comment.
     end = len(text[: node.value[-1].end_mark.index].rstrip())
     line, newline, remainder = text[end:].partition("\n")
     return f"{text[:end]}{line}\n{' ' * node.start_mark.column}- {item}{newline}{remainder}"

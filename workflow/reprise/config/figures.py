@@ -162,7 +162,7 @@ class ConstructionCount(Settings):
     title: str
     """Label."""
     statistic: str
-    """Its name in column `statistic` of the construction's `statistics.csv`."""
+    """Name of the statistic in column `statistic` of the construction's `statistics.csv`."""
 
 
 class Distribution(FigureText):

@@ -44,6 +44,7 @@ class _ConfigFiles:
         self.problems = ProblemCollector()
 
     def read_file(self, kind: type[T], file: str) -> T | None:
+        """Return the content of a file; if it is invalid, note its problems and return None."""
         path, content = locate(file, self.root), None
         try:
             content = self._load_content(path)
@@ -61,6 +62,7 @@ class _ConfigFiles:
         except UserError as error:
             message = str(error).replace(f"{self.root}/", "")
             is_syntax = ": not valid YAML: " in message and "duplicate key" not in message
+            # The message already names the file, the line and the reason.
             self.problems.add(f"{message} {YAML_HINT}" if is_syntax else message, "", "")
             raise
 
@@ -70,8 +72,13 @@ class _ConfigFiles:
         self.problems.add(file, f"{line}{format_location(location)}" if location else "", message)
 
     def read_main(self, overrides: Mapping[str, Any], source: str) -> Main | None:
+        """Return the main settings, merged from the workflow's file, the working directory's file and the overrides.
+
+        If they are invalid, note the problems and return None. `source` names the overrides.
+        """
         paths = [path for folder in working_folders(self.root) if (path := folder / MAIN).is_file()]
         try:
+            # Name in messages, path and settings of each layer; a later layer overrides an earlier one.
             layers: list[tuple[str, Path | None, Any]] = [(MAIN, path, self._load_content(path)) for path in paths]
         except UserError:
             return None
@@ -86,8 +93,10 @@ class _ConfigFiles:
             return Main.model_validate(merged_content)
         except ValidationError as error:
             for location, message in describe_errors(error, merged_content):
+                # The last layer that has the key set it. A missing key is reported for the first layer.
                 origins = [layer for layer in layers if location and location[0] in layer[2]]
-                self._add_problem(*(origins or layers[:1])[-1][:2], location, message)
+                file, origin, _ = origins[-1] if origins else layers[0]
+                self._add_problem(file, origin, location, message)
             return None
 
     def list_names(self, folder: str) -> list[str]:

@@ -23,7 +23,7 @@ def _check_rule(rule: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rule_schema() -> dict[str, Any]:
-    """Return the JSON schema of sampling rules, with the parameters of each rule."""
+    """Return the JSON schema of a sampling: one alternative for each rule, with the rule's parameters."""
     parameter_schemas = {
         "frames": {"type": "integer", "minimum": 1, "description": "Number of frames."},
         "fps": {"type": "number", "exclusiveMinimum": 0, "description": "Frames per second."},
@@ -115,6 +115,7 @@ class Main(Settings):
             for name, rule in base_rules.items():
                 with suppress(UserError):
                     all_rules[f"{name}.{transform}"] = sampling.add_transform(rule, settings.model_dump())
+        # Under the name of a transformed sampling, only the rule that is added here is allowed.
         for name, rule in samplings.items():
             if all_rules.get(name) != rule or (name in base_rules and "transform" in rule):
                 raise setting_error(
@@ -159,5 +160,6 @@ class Main(Settings):
 
 
 def _is_transformed(name: str, samplings: Mapping[str, Any], transforms: Mapping[str, Any]) -> bool:
+    """Return whether a name is `<sampling>.<transform>` with a known sampling and a known transform."""
     base, _, transform = name.rpartition(".")
     return base in samplings and transform in transforms

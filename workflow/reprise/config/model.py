@@ -15,13 +15,15 @@ from reprise.models.inference.partitions import MAX_PARTITIONS
 from reprise.models.remote.serving.settings import ServerSettings
 from reprise.models.settings import ImportSettings
 
-# Settings of models with weights only.
+# Settings that only models with weights have.
 WEIGHT_SETTINGS = (
     "checkpoint", "repo", "revision", "weights_bytes", "dtype", "attention", "trust_remote_code", "gpus_per_copy",
 )  # fmt: skip
-# Settings that a job sets when it starts the model's server, and defaults of such a server.
+# Settings that a job sets when it starts the model's server.
 JOB_SETTINGS = ("url", "model", "server", "served_as", "key", "version")
+# Values that required settings have until the job sets them, and the default for `scores` of such a server.
 JOB_SERVER_DEFAULTS = {"url": "http://127.0.0.1/v1", "model": "(by the job)", "scores": "logprob_token_ids"}
+# Settings that a job also sets if the server is a model runner.
 RUNNER_ONLY_SETTINGS = ("frames", "check_frames", "timeout_s", "option_tokens")
 RUNNER_CONCURRENCY = 2  # Concurrent requests to a model runner: one is answered while the other is queued.
 
@@ -51,15 +53,16 @@ class Model(Settings):
     weights_bytes: int | None = Field(None, ge=0)
     """Size of the weights, written by `reprise pin` for `reprise plan`."""
     gpus: int = Field(0, ge=0)
-    """GPUs of its job. Copies of the model use those that the first one does not need."""
+    """GPUs of the model's job. If one copy of the model needs fewer, further copies use the others."""
     gpus_per_copy: int | None = Field(None, ge=1)
-    """GPUs of one copy of the model, a divisor of `gpus`; by default as few as hold the model and the largest clip."""
+    """GPUs of one copy of the model, a divisor of `gpus`; by default the fewest that hold the model and the largest
+    clip."""
     memory_mb: int = Field(2000, ge=100)
     """Main memory in MB; with `gpus_per_copy`, that of each copy."""
     threads: int = Field(1, ge=1)
     """CPU threads; on GPUs at least 8 for each copy, to prepare clips."""
     hours: float = Field(8.0, gt=0)
-    """Time limit of its job on a cluster; a job that reaches it is resubmitted with more time and resumes."""
+    """Time limit of the model's job on a cluster; a job that reaches it is resubmitted with more time and resumes."""
     partitions: int = Field(1, ge=1, le=MAX_PARTITIONS)
     """Partitions of each run, one job for each. Changing it repeats no requests."""
     reference: bool = False
@@ -80,8 +83,8 @@ class Model(Settings):
     served_until: ServedUntil | None = None
     """Retirement by its vendor; later runs print a warning."""
     price: Price | None = None
-    """Token prices of the vendor. A model with a price runs within `budget_usd:` of the suite, others within
-    `budget_tokens:`."""
+    """Token prices of the vendor. A model with a price runs within `budget_usd:` of the suite, a model behind an API
+    without a price within `budget_tokens:`."""
 
     @field_validator("adapter")
     @classmethod
@@ -109,6 +112,8 @@ class Model(Settings):
         defaults: dict[str, Any] = {"max_images": served.max_frames} if settings.get("frames") != "video" else {}
         defaults |= {"frames": None, "frames_once": True}  # The user must choose how frames are sent.
         if served.runner is not None:
+            # A runner answers one request at a time, so a request waits for the others. With one more period, the
+            # runner's own limit of `answer_minutes` ends the job before the client gives up.
             seconds = 60 * served.answer_minutes * (settings.get("concurrency", RUNNER_CONCURRENCY) + 1)
             defaults = {
                 "frames": "video",
@@ -140,6 +145,7 @@ class Model(Settings):
             )
         if self.adapter == "contrastive" and (self.gpus_per_copy or 1) > 1:
             raise setting_error("gpus_per_copy: a model of adapter 'contrastive' uses one GPU. Use 1, or remove it.")
+        # Settings without an effect on this model.
         unused_settings = [
             *(["attention", "gpus_per_copy"] if self.served_by else ()),  # The server chooses them.
             *(["dtype"] if has_runner else ()),  # The model runner chooses it.

@@ -28,7 +28,7 @@ class NameChecks(NamedTuple):
         return [reason for name in names for reason in self.configuration.main.sampling_problems(name)]
 
     def writing_problems(self, names: Collection[str], task: str) -> list[str]:
-        """Return the problems of models that must generate text for a task, such as `judge`."""
+        """Return the problems of models that must generate text; `task` is a verb after "cannot", such as `judge`."""
         reasons = self.model_problems(names)
         for name, model in self.configuration.models.items():
             outputs = ADAPTERS[model.adapter].get_request_types(model.settings)
@@ -48,6 +48,7 @@ class NameChecks(NamedTuple):
     def run_problems(self, run: str, benchmark: str) -> list[str]:
         """Return the problems of a run: unknown names, or a model that cannot answer the protocol."""
         protocol, sampling, name = run.split("/")
+        # Each is None if its file is missing or unreadable.
         spec, model = self.configuration.benchmarks.get(benchmark), self.configuration.models.get(name)
         reasons = [
             *self.model_problems([name]),
@@ -61,7 +62,7 @@ class NameChecks(NamedTuple):
             return find_form_problems(benchmark, protocol_spec.form)
         outputs = adapter.get_request_types(model.settings)
         if protocol_spec.request_type not in outputs:
-            head = next(
+            override = next(
                 (
                     value
                     for value, kinds in adapter.request_type_overrides.items()
@@ -69,7 +70,11 @@ class NameChecks(NamedTuple):
                 ),
                 None,
             )
-            hint = f" If the model supports it, set `settings: {{{adapter.override_setting}: {head}}}`." if head else ""
+            hint = (
+                f" If the model supports it, set `settings: {{{adapter.override_setting}: {override}}}`."
+                if override
+                else ""
+            )
             reasons.append(
                 f"the protocol requests '{protocol_spec.request_type}', but adapter '{model.adapter}' supports only "
                 f"{', '.join(outputs)}.{hint}"

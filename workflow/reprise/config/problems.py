@@ -52,14 +52,14 @@ class ProblemCollector:
 
 
 class ProblemNotes(NamedTuple):
-    """Location in a file at which problems are noted."""
+    """Notes of problems at one location of a file, in a collector that all locations and files share."""
 
     problems: ProblemCollector
     file: str
     location: str = ""
 
     def at_key(self, suffix: str) -> "ProblemNotes":
-        """Return notes for a location inside this one."""
+        """Return notes for this location followed by a suffix, such as `.key` or `: row 'x'`."""
         return self._replace(location=f"{self.location}{suffix}")
 
     def for_file(self, file: str) -> "ProblemNotes":

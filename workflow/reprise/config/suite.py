@@ -43,7 +43,7 @@ class SubsetDraw(Settings):
 
 
 def _get_subset_tag(entry: Any) -> str:
-    """Return the tag of an entry of `subset:`: a published list, or a random sample."""
+    """Return the tag of the value of `subset:`: `(list)` for a published list, `(draw)` for a random sample."""
     return "(list)" if isinstance(entry, SubsetFile) or (isinstance(entry, dict) and "file" in entry) else "(draw)"
 
 
@@ -81,7 +81,8 @@ class SuiteBenchmark(Settings):
     annotators: dict[Slug, Annotated[Any, TypeOf("annotators", "Design")]] = Field({})
     """Groups of annotators for human evaluation."""
     subset_search: Annotated[Any, TypeOf("subset_search", "SubsetSearch")] | None = None
-    """VELOCITI: search for a list for `subset:`, `construction/velociti/subset/<model>.csv`."""
+    """VELOCITI: search for a subset and write it to `results/<suite>/construction/velociti/subset/<model>.csv`, a file
+    for `subset:`."""
     subset: Subset | None = None
     """Items of protocols with `items: subset`: a published list, or a random sample."""
 
@@ -136,15 +137,15 @@ class Suite(Settings):
     skip: list[Slug] = Field([])
     """Models to exclude from `run:`."""
     judges: list[Slug] = Field([])
-    """Judges of free-form responses, also selected by `run:`; tables show the first."""
+    """Judges of free-form responses, which `run:` must select too; tables show the ratings of the first."""
     overview: list[Line] = Field([])
     """Models of the overview (`results/tables/overview.*`), one line each."""
     temporal: list[Slug] = Field([])
-    """Models of the overview with a temporal profile (docs/reference/temporal.md), or `all`."""
+    """Models of the overview that get a temporal profile (docs/reference/temporal.md), or `all`."""
     temporal_ablations: list[TemporalAblation] = Field([*get_args(TemporalAblation)], min_length=1)
-    """Temporal ablations of the profiles. A rule whose ablations are not all run has no verdict."""
+    """Temporal ablations of the profiles. A verdict is omitted if its rule needs an ablation that is not listed."""
     baseline: Slug | None = None
-    """Baseline that replaces every other model and judge, seeded by the model's name."""
+    """Baseline that replaces every other model and judge, each with a seed from the name of the replaced model."""
     budget_usd: float = Field(0, ge=0)
     """Maximum total cost in US dollars of models with a `price:`, over all suites of this store."""
     budget_tokens: int = Field(0, ge=0)

@@ -8,6 +8,7 @@ from reprise.config.side_packages import list_packages, load_module
 from reprise.core.errors import describe_choices
 from reprise.models.adapters import ADAPTERS, ALL_REQUEST_TYPES
 
+# Terms of `run:` besides the names of models and `gpus: N`.
 TERMS = ("local", "none", "all")
 
 

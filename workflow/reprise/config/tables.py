@@ -90,7 +90,8 @@ class Row(RowSettings):
     judges: list[Slug] = Field([])
     """Judges in order of preference, instead of those of the suite."""
     wording: Slug | None = None
-    """Variant of the columns' protocols: with `letter`, a column of `mmbench` shows `mmbench.letter`."""
+    """Variant of the columns' protocols: with `letter`, a column with protocol `mmbench` shows protocol
+    `mmbench.letter`."""
 
     def for_column(self, column: Column) -> "Row":
         """Return the row with the overrides of a column."""
@@ -115,6 +116,7 @@ class Section(RowSettings):
     def resolve(self) -> list[Row]:
         """Return the rows with the section's settings as defaults."""
         shared = {name: getattr(self, name) for name in RowSettings.model_fields}
+        # A row leaves a field to its section if the field is None, or False for `dataset`.
         return [
             row.model_copy(
                 update={name: value for name, value in shared.items() if getattr(row, name) in (None, False)}
@@ -191,8 +193,8 @@ class Overview(Settings):
     """A benchmark's part of the overview: its main metrics and their runs."""
 
     table: TableName | None = None
-    """The paper's main table. Its models use their rows there (those nearest to `protocol` and `sampling`), with
-    published values."""
+    """The paper's main table. The overview takes the rows of its models from there, with published values; of several
+    rows of a model the one nearest to `protocol` and `sampling`."""
     protocol: Slug
     """Protocol of all other models."""
     sampling: Slug

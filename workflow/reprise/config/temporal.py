@@ -18,16 +18,20 @@ Conditions = dict[str, Row | str]
 def temporal_rows(config: Configuration) -> dict[str, dict[str, Conditions]]:
     """Return the rows that each model's temporal profile needs, by model and benchmark."""
     profiles: dict[str, dict[str, Conditions]] = {}
-    overview = {name: spec for name in config.tables if (spec := config.get_overview(name))}
-    lines = [line.model for line in config.suite.overview_lines()]
-    for slug in (model for model in lines if model in config.suite.temporal or ALL in config.suite.temporal):
-        rows = {name: row for name, spec in overview.items() for row in spec.rows() if row.model == slug}
+    overview_specs = {name: spec for name in config.tables if (spec := config.get_overview(name))}
+    slugs = [line.model for line in config.suite.overview_lines()]
+    if ALL not in config.suite.temporal:
+        slugs = [slug for slug in slugs if slug in config.suite.temporal]
+    for slug in slugs:
+        rows = {name: row for name, spec in overview_specs.items() for row in spec.rows() if row.model == slug}
+        # A model that receives no frames in any benchmark has no profile.
         if any(config.main.samplings[str(row.sampling)] != NO_FRAMES_RULE for row in rows.values()):
             profiles[slug] = {name: _conditions(config, name, row) for name, row in rows.items()}
     return profiles
 
 
 def _conditions(config: Configuration, benchmark: str, row: Row) -> Conditions:
+    """Return the conditions of a row of the overview: the row as planned, and under each ablation."""
     checks, conditions = NameChecks(config, (), Path()), dict[str, Row | str]({PLANNED: row})
     for ablation in config.suite.temporal_ablations:
         sampling = config.main.transformed_name(str(row.sampling), ablation)

@@ -36,6 +36,7 @@ class BoundedReader:
             raise TooLargeError(self._limit)
 
     def decompress(self) -> bytes:
+        """Return the collected content, decompressed if it is compressed."""
         compressed = bytes(self._content)
         if not self._is_compressed or not compressed:
             return compressed
@@ -43,11 +44,13 @@ class BoundedReader:
         try:
             while compressed:  # A gzip stream may have several members.
                 decompressor = zlib.decompressobj(_window_bits(compressed))
+                # One byte above the limit is enough to detect that the content is too large.
                 content += decompressor.decompress(compressed, self._limit + 1 - len(content))
                 if len(content) > self._limit:
                     raise TooLargeError(self._limit, " when it is decompressed")
                 if not decompressor.eof:
                     raise DecompressionError("a truncated compressed reply")
+                # Bytes after the stream that are no further member are ignored.
                 compressed = decompressor.unused_data if decompressor.unused_data.startswith(GZIP) else b""
         except zlib.error as error:
             raise DecompressionError(f"a compressed reply that cannot be decompressed: {error}") from error
@@ -56,5 +59,7 @@ class BoundedReader:
 
 def _window_bits(compressed: bytes) -> int:
     """Return zlib's argument for the format: gzip, zlib, or the raw stream that some servers send as `deflate`."""
+    # By RFC 1950, the low half of a zlib stream's first byte is the method; its first two bytes are a multiple of 31.
     is_zlib = compressed[0] & 0x0F == zlib.DEFLATED and int.from_bytes(compressed[:2]) % 31 == 0
+    # 32 detects gzip and zlib; a negative number stands for a raw stream.
     return zlib.MAX_WBITS | 32 if is_zlib or compressed.startswith(GZIP) else -zlib.MAX_WBITS

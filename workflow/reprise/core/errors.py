@@ -35,7 +35,7 @@ REMEDIES = {
     errno.EACCES: PERMISSION_REMEDY,
     errno.EPERM: PERMISSION_REMEDY,
 }
-# ffmpeg also reports these errors for damaged files, and its Python binding reports EIO for damaged files.
+# ffmpeg and its Python binding (PyAV) also report these errors for damaged files; PyAV reports EIO for them, too.
 AMBIGUOUS_ERRNOS = {errno.EPERM, errno.EAGAIN}
 # Python decodes each byte of a file name that is not UTF-8 to one of these characters.
 SURROGATE = re.compile("[\udc80-\udcff]")
@@ -43,7 +43,7 @@ ERRNO_IN_MESSAGE = re.compile(r"\(os error (\d+)\)")
 
 
 class UserError(Exception):
-    """A mistake that the user can correct; the command prints its message without a traceback."""
+    """A problem that the user can solve, usually a mistake; the command prints its message without a traceback."""
 
 
 class MachineError(UserError):
@@ -51,7 +51,10 @@ class MachineError(UserError):
 
 
 def raise_if_machine_fault(error: BaseException, store: Path | None = None) -> None:
-    """Raise a MachineError if this machine caused an error, and not the file that was read or written."""
+    """Raise a MachineError if this machine caused an error, and not the file that was read or written.
+
+    For `store` see `describe_machine_fault`.
+    """
     message = describe_machine_fault(error, store)
     if message is not None:
         raise MachineError(message) from error
@@ -118,7 +121,7 @@ def convert_machine_errors() -> Iterator[None]:
             raise MachineError(message) from error
         raise
     except UnicodeEncodeError as error:
-        if name := _find_undecodable_name(error):
+        if name := _find_non_utf8_name(error):
             raise UserError(f"{name}: the name of this file or folder is not UTF-8. Rename it.") from error
         raise
 
@@ -164,10 +167,14 @@ def describe_machine_fault(error: BaseException, store: Path | None = None) -> s
     return None
 
 
-def _find_undecodable_name(error: UnicodeEncodeError) -> str | None:
-    r"""Return the name that Python cannot encode, with its invalid bytes as `\xe9`; None for another cause."""
+def _find_non_utf8_name(error: UnicodeEncodeError) -> str | None:
+    r"""Return the file name that is not UTF-8 and caused an error, with its invalid bytes as `\xe9`.
+
+    The result is None if the text that could not be encoded contains no such name.
+    """
     if not SURROGATE.match(error.object, error.start):
         return None
+    # The text may be a message or a line of JSON; the name extends to the quotes or line ends around the surrogate.
     head, tail = (re.split(r'["\'\n]', part) for part in (error.object[: error.start], error.object[error.start :]))
     return utf8_or_escaped(head[-1] + tail[0])
 
@@ -179,18 +186,21 @@ def utf8_or_escaped(name: str) -> str:
 
 def _describe_blocked_path(error: OSError) -> str | None:
     """Return what blocks the path of an error, such as a broken link, with a remedy; None if nothing blocks it."""
-    path, error_number = get_error_path(error), _error_number(error)
-    for link in () if path is None else (path, *path.parents):
+    path = get_error_path(error)
+    if path is None:
+        return None
+    for link in (path, *path.parents):
         if link.is_symlink() and not link.exists():
             problem = f"{link}: a link to {link.readlink()}, which does not exist"
             return _with_remedy(problem, "mount or restore its target, or remove the link")
-    if path is None or error_number not in (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP):
+    error_number = _error_number(error)
+    if error_number not in (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP):
         return None
     return _with_remedy(f"{path}: {os.strerror(error_number)}", "move or rename what is at this path")
 
 
 def get_error_path(error: OSError) -> Path | None:
-    """Return the path in an error, the target if there are two; None without a path or for a file descriptor."""
+    """Return the path in an error, the target's if it has two; None if it has no path or only a file descriptor."""
     name = error.filename2 or error.filename
     return Path(os.fsdecode(name)) if isinstance(name, str | bytes) else None
 
@@ -219,7 +229,10 @@ def add_path_to_errors(path: Path) -> Iterator[None]:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, its causes, and the errors in its attributes."""
+    """Yield an error, its causes, and the errors in its attributes.
+
+    `URLError` of the standard library has its cause in `reason`, and `DownloadError` of yt-dlp in `exc_info`.
+    """
     unvisited: list[object] = [error]
     visited_ids: set[int] = set()
     while unvisited:
@@ -236,7 +249,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _error_number(error: OSError) -> int:
-    """Return the errno of an error; libraries in Rust give the errno only in their message."""
+    """Return the errno of an error, 0 if unknown; libraries in Rust give the errno only in their message."""
     match = ERRNO_IN_MESSAGE.search(str(error))
     return error.errno or (int(match[1]) if match else 0)
 

@@ -114,7 +114,7 @@ def table_metadata(path: Path) -> str:
 
 
 def insert_checksum(content: bytes) -> bytes:
-    """Return the bytes of a table with the checksum of all other bytes in place of the placeholder."""
+    """Return the bytes of a table with the checksum of all other bytes instead of the placeholder or old checksum."""
     head, marker, tail = content.rpartition(CHECKSUM_MARKER)
     digest = hashlib.sha256(head + marker + CHECKSUM_PLACEHOLDER + tail[CHECKSUM_DIGITS:]).hexdigest()
     return head + marker + digest.encode() + tail[CHECKSUM_DIGITS:]
@@ -126,7 +126,7 @@ def has_valid_checksum(content: bytes) -> bool:
 
 
 def read_provenance(path: Path) -> Provenance | None:
-    """Return the provenance recorded in a file, or None if there is none."""
+    """Return the provenance recorded in a table or in the seal of a text file (`seal_text`); None if there is none."""
     if path.suffix != ".parquet":
         seal = read_record(_seal_path(path))
         return _provenance(seal.get("made")) if isinstance(seal, dict) else None
@@ -134,6 +134,7 @@ def read_provenance(path: Path) -> Provenance | None:
         stream.seek(max(0, os.fstat(stream.fileno()).st_size - FOOTER_BYTES))
         _, marker, metadata = stream.read().rpartition(CHECKSUM_MARKER)
     try:
+        # The provenance follows the checksum and a blank (`table_metadata`); other metadata may follow the provenance.
         content, _ = json.JSONDecoder().raw_decode(metadata[CHECKSUM_DIGITS + 1 :].decode(errors="replace"))
     except ValueError:
         return None
@@ -147,7 +148,7 @@ def _provenance(content: Any) -> Provenance | None:
         return None
 
 
-# Lines
+# Lines of JSON, each with its checksum
 
 
 def append_checksum(text: str) -> str:
@@ -170,7 +171,7 @@ def parse_line(line: bytes) -> Any:
         raise ValueError("nested too deeply") from error
 
 
-# Records
+# Records: files with one such line
 
 
 def write_record(path: Path, value: Any) -> None:
@@ -190,12 +191,13 @@ def read_record(path: Path) -> Any:
 
 
 def write_sealed_text(path: Path, text: str) -> None:
+    """Write a text file atomically, and then its seal."""
     write_text(path, text)
     seal_text(path)
 
 
 def seal_text(path: Path) -> None:
-    """Write the checksum and the provenance of a text file into a hidden file next to it."""
+    """Seal a text file: write its checksum and its provenance into a hidden file next to it."""
     write_record(_seal_path(path), {"sha256": file_digest(path), "made": build_provenance_record(path)})
 
 

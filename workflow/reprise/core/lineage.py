@@ -24,7 +24,7 @@ class Lineages:
     """Tracer of the lineages of results in a folder; each provenance is read once."""
 
     def __init__(self, root: Path = Path()) -> None:
-        """Set the working directory; the paths in the provenances are relative to it."""
+        """Set the working directory `root`; the paths in the provenances are relative to it."""
         self._root = root
         self._provenances: dict[Path, Provenance | None] = {}
 
@@ -44,7 +44,7 @@ class Lineages:
         if provenance is None or not provenance.stage:
             return
         for name in provenance.inputs:
-            source = Path(name)
+            source = Path(name)  # Inputs outside results/, such as configuration files, have no provenance.
             if source not in visited and source.parts[:1] == RESULTS.parts:
                 yield from self._steps(source, visited)
         yield LineageStep(path, provenance)

@@ -24,10 +24,12 @@ class _LibraryHandler(logging.StreamHandler[TextIO]):
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """Skip messages of this library, for which `log` has a handler of its own."""
         return record.name.partition(".")[0] != log.name
 
 
 def log_to_stderr() -> None:
+    """Write messages of this library and of others to standard error, without secrets."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_SafeFormatter("%(message)s"))
     log.handlers = [handler]
@@ -40,26 +42,30 @@ def log_to_stderr() -> None:
     ]
 
 
+# Beginnings of lines in the log of a failed job.
 ERROR, TRACEBACK = "Error: ", "Traceback (most recent call last):"
-TAIL_BYTES = 8192
+TAIL_BYTES = 8192  # Number of bytes at the end of a log that are read.
 
 
 class Progress(NamedTuple):
+    """Progress of an inference job, which logs it as text and from whose log it is read again."""
+
     done: int
     total: int
-    rate: float
+    rate: float  # requests per second
     seconds_left: float
 
     def __str__(self) -> str:
         return f"{self.done} of {self.total} requests, {self.rate:.1f} a second, about {self.seconds_left:.0f} s left"
 
 
+# Pattern of the text of a `Progress`.
 PROGRESS = re.compile(r"^(\d+) of (\d+) requests, ([\d.]+) a second, about (\d+) s left$", re.MULTILINE)
 
 
-def read_last_progress(log: Path) -> Progress | None:
+def read_last_progress(log_file: Path) -> Progress | None:
     """Return the latest progress in the log of a job; None if the log has none yet."""
-    matches = PROGRESS.findall(read_tail(log))
+    matches = PROGRESS.findall(read_tail(log_file))
     return (
         Progress(int(matches[-1][0]), int(matches[-1][1]), float(matches[-1][2]), float(matches[-1][3]))
         if matches
@@ -67,18 +73,22 @@ def read_last_progress(log: Path) -> Progress | None:
     )
 
 
-def read_tail(log: Path) -> str:
+def read_tail(log_file: Path) -> str:
+    """Return the end of a log; an empty text if the log cannot be read."""
     try:
-        with log.open("rb") as stream:
-            stream.seek(max(0, log.stat().st_size - TAIL_BYTES))
+        with log_file.open("rb") as stream:
+            stream.seek(max(0, log_file.stat().st_size - TAIL_BYTES))
             return stream.read().decode(errors="replace")
     except OSError:
         return ""
 
 
-def find_last_error(log: Path) -> str:
-    """Return the error at the end of a log; empty if there is none, as for a killed job."""
-    lines = read_tail(log).splitlines()
+def find_last_error(log_file: Path) -> str:
+    """Return the error at the end of a log, of a traceback only the last line; empty if there is none.
+
+    The log of a killed job, for example, has no error.
+    """
+    lines = read_tail(log_file).splitlines()
     for line_index in range(len(lines) - 1, -1, -1):
         if lines[line_index].startswith(ERROR):
             return "\n".join(lines[line_index:])

@@ -1,6 +1,6 @@
-"""Patterns of names in the configuration with their descriptions, and texts of numbers in names.
+"""Patterns of names in the configuration with their descriptions, numbers in names, and the shard of a name.
 
-A name that matches is safe as a part of a path and as an argument of a shell command.
+A name that matches `SLUG` is safe as a part of a path and as an argument of a shell command.
 """
 
 import re
@@ -12,13 +12,15 @@ SLUG = r"[a-z0-9][a-z0-9._-]*"
 SLUG_DESCRIPTION = "lower-case letters, digits, '.', '_' and '-', first a letter or a digit"
 
 NAME = f"^{SLUG}$"
+# A run of a benchmark that is named elsewhere: protocol, sampling and model.
 RUN = f"^{SLUG}/{SLUG}/{SLUG}$"
 TABLE = r"^table[0-9]+$"
 FIGURE = r"^(fig[0-9]+|own_[a-z0-9_]+)$"
 REVISION = r"^([0-9a-f]{40}|unpinned)$"
 UNPINNED = "unpinned"
 
-UNFILTERED = "-unfiltered"  # Suffix of a benchmark's name before its static questions are dropped.
+# Suffix for the name of a constructed benchmark that still has its static questions, which a single frame answers.
+UNFILTERED = "-unfiltered"
 
 PHRASE = r"^\w[\w' -]*$"
 LINK = r"^https?://[^/@]*(/|$)"
@@ -35,6 +37,7 @@ PATTERN_DESCRIPTIONS = {
 
 
 def any_of_pattern(names: Iterable[str]) -> str:
+    """Return a pattern that matches exactly these names; without names it matches nothing."""
     return "|".join(map(re.escape, sorted(names))) or "(?!)"
 
 

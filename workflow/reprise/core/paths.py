@@ -18,17 +18,19 @@ TABLES = RESULTS / "tables"
 FIGURES = RESULTS / "figures"
 PDFS = TABLES / "tables.pdf", RESULTS / "suite.pdf"
 RUN_NAME = "<benchmark>/<protocol>/<sampling>/<model>"
+# Suffixes of the files with the problems of imported predictions and with the timings of a run.
 PROBLEMS = ".problems.csv"
 TIMINGS = ".timings.parquet"
 REPORT = RESULTS / "report"
 TEMPORAL = RESULTS / "temporal"
-ALL = "all"
+ALL = "all"  # Name of the temporal profile of all models.
 MAX_QUOTED_CHARS = 60
 OVERVIEW = "overview"
-JUDGES = "judges"
+JUDGES = "judges"  # Name of the table of the agreement of judges.
 REPRODUCTION = "reproduction"
 READABLE_FORMATS = ("tex", "md", "html")  # Formats of tables for humans.
 ManifestKind = Literal["sources", "clips"]
+MANIFEST_KINDS: tuple[ManifestKind, ...] = ("sources", "clips")
 
 
 def working_folders(root: Path = Path()) -> list[Path]:
@@ -120,7 +122,7 @@ class Run:
 
 @dataclass(frozen=True, order=True)
 class ScoredRun:
-    """A run with the judge whose verdicts are scored; without a judge, those of the answer extraction."""
+    """A run with the judge whose verdicts are scored; without a judge, those of the answer extraction are scored."""
 
     run: Run
     judge: str = ""
@@ -149,6 +151,7 @@ def reproduction_file(file_format: str) -> Path:
 
 
 def collected_table_file(table: str, file_format: str) -> Path:
+    """Return the file that collects the tables of all papers with this number; `table` is `table<N>`."""
     return TABLES / f"{table}.{file_format}"
 
 
@@ -157,6 +160,7 @@ def overview_file(file_format: str) -> Path:
 
 
 def agreement_file(file_format: str) -> Path:
+    """Return the file of the table of the agreement of judges."""
     return TABLES / f"{JUDGES}.{file_format}"
 
 
@@ -195,6 +199,7 @@ class Results:
         return self.folder.joinpath("logs", *names[:-1], f"{names[-1]}.log")
 
     def logs(self) -> Iterator[Path]:
+        """Yield the logs of the jobs, without those of the servers that jobs start."""
         return (path for path in sorted((self.folder / "logs").rglob("*.log")) if not path.name.endswith(".server.log"))
 
     # Data
@@ -211,15 +216,16 @@ class Results:
     def requests(self, benchmark: str, protocol: str) -> Path:
         return self.folder / "requests" / benchmark / f"{protocol}.parquet"
 
-    def manifest(self, stage: ManifestKind, benchmark: str, shard: int | str) -> Path:
-        return self.folder / stage / benchmark / f"{shard}.parquet"
+    def manifest(self, kind: ManifestKind, benchmark: str, shard: int | str) -> Path:
+        return self.folder / kind / benchmark / f"{shard}.parquet"
 
-    def existing_manifests(self, stage: ManifestKind) -> Iterator[tuple[str, int, Path]]:
+    def existing_manifests(self, kind: ManifestKind) -> Iterator[tuple[str, int, Path]]:
         """Yield benchmark, shard and file of each manifest that exists.
 
         A benchmark that is constructed from measured clips has two manifests for each shard.
         """
-        for pattern, depth in ((f"{stage}/*/*.parquet", 0), (f"construction/*/{stage}/*.parquet", 1)):
+        # The depth is the index in `path.parents` of the folder that has the name of the benchmark.
+        for pattern, depth in ((f"{kind}/*/*.parquet", 0), (f"construction/*/{kind}/*.parquet", 1)):
             for path in sorted(self.folder.glob(pattern)):
                 # Temporary files of running jobs have other names.
                 if path.stem.isdecimal() and path.stem.isascii():
@@ -268,7 +274,10 @@ class Results:
         return self.folder / "verdicts" / run.name / f"{extractor}.parquet"
 
     def get_run_name(self, path: Path) -> str:
-        """Return the name of the run, or scored run, of a file of timings, problems or verdicts."""
+        """Return the name of the run, or scored run, of a file of timings, problems or verdicts.
+
+        Verdicts without a judge are those of extractor `robust`.
+        """
         name = path.relative_to(self.folder).as_posix().partition("/")[2]
         for suffix in (PROBLEMS, TIMINGS, ".parquet"):
             name = name.removesuffix(suffix)
@@ -284,17 +293,18 @@ PROFILE_FILES = ("profile.yaml", "config.yaml")
 
 def parse_option_values(arguments: Sequence[str]) -> dict[str, str]:
     """Return the arguments of a call, each with the next argument; `--name=value` counts as two arguments."""
-    words = [
-        word for argument in arguments for word in (argument.split("=", 1) if argument.startswith("--") else [argument])
-    ]
+    words: list[str] = []
+    for argument in arguments:
+        words += argument.split("=", 1) if argument.startswith("--") else [argument]
     return dict(pairwise(words))
 
 
 def find_profile_file(arguments: Sequence[str]) -> Path | None:
+    """Return the file of the workflow profile that a call of Snakemake selects, or of the default one; None if missing.
+
+    As in Snakemake, a profile is a file, a folder, or the name of either in `profiles/`.
+    """
     profile = parse_option_values(arguments).get(PROFILE_OPTION, DEFAULT_PROFILE)
     candidates = [locate(profile), locate(PROFILES_FOLDER / profile)]
     files = [*candidates, *(folder / name for folder in candidates for name in PROFILE_FILES)]
     return next((path for path in files if path.is_file()), None)
-
-
-MANIFEST_KINDS: tuple[ManifestKind, ...] = ("sources", "clips")

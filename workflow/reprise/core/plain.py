@@ -5,6 +5,7 @@ import os
 import re
 from base64 import b64encode
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,6 +13,7 @@ MAX_CHARS = 2000
 REDACTED = "***"
 # Names of environment variables whose values are secrets.
 SECRET_NAMES = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|CREDENTIAL", re.IGNORECASE)
+# Patterns and replacements of secrets: passwords in URLs, header lines, bearer tokens, parameters of URLs, and tokens.
 SECRETS_IN_TEXT = (
     (re.compile(r"(://)[^/\s@'\"]+@"), rf"\1{REDACTED}@"),
     (
@@ -37,7 +39,8 @@ INVISIBLE = re.compile(
 CHARACTER_BREAK = (
     r"(?:\\*[\r\n][ \t]*|\\+[nr][ \t]*|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]|\x1b\[[0-9;]*m)*"
 )
-# A spreadsheet evaluates a cell that begins like this, unless it is a number.
+# A spreadsheet evaluates a cell that begins like this, unless it is a number. The pattern includes leading quotes: a
+# text such as `'=1` gets another quote, so that `unescape_cell` restores it.
 FORMULA = re.compile(r"'*[=+\-@\t]")
 QUOTE = "'"
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -82,6 +85,7 @@ def escape_cell(text: str) -> str:
 
 
 def unescape_cell(cell: str) -> str:
+    """Return the text of a cell that `escape_cell` returned."""
     return cell.removeprefix(QUOTE) if FORMULA.match(cell) else cell
 
 
@@ -98,11 +102,9 @@ def redact_user_secrets(text: str) -> str:
     secrets = [os.environ[name].strip() for name in os.environ if _is_secret(name)]
     # The token of a Hugging Face login is a secret too.
     home = os.environ.get("HF_HOME") or f"{os.environ.get('XDG_CACHE_HOME', '~/.cache')}/huggingface"
-    try:
+    with suppress(OSError, RuntimeError):  # There is no login, or this user has no home folder.
         path = Path(os.environ.get("HF_TOKEN_PATH") or f"{home}/token").expanduser()
         secrets.append(_read_token(path, path.stat().st_mtime_ns))
-    except (OSError, RuntimeError):
-        secrets.append("")  # There is no login, or this user has no home folder.
     # A shorter secret would match ordinary words.
     pattern = _secrets_pattern(tuple(sorted({value for value in secrets if len(value) >= 8}, key=len, reverse=True)))
     return pattern.sub(REDACTED, text) if pattern else text
@@ -136,6 +138,12 @@ def _secret_pattern(secret: str) -> str:
 
 
 def _character_pattern(character: str, backslashes: str) -> str:
+    """Return a pattern of a character in plain text, URLs, JSON and HTML, also if it is encoded several times.
+
+    Args:
+        character: The character of a secret.
+        backslashes: Pattern of the backslashes that may precede it, as in JSON within JSON.
+    """
     code = ord(character)
     in_url = "".join(f"%(?:25)*{byte:02x}" for byte in character.encode(errors="surrogateescape"))
     in_json = rf"\\{backslashes}(?:u{code:04x}|x{code:02x})"
@@ -145,7 +153,9 @@ def _character_pattern(character: str, backslashes: str) -> str:
 def _base64_spellings(secret: str) -> list[str]:
     """Return the parts of the secret's base64 text that do not depend on the bytes around the secret."""
     secret_bytes = secret.encode(errors="surrogateescape")
-    # The first and last base64 characters depend on the bytes beside the secret.
+    # The secret may begin at any of three positions in a group of 3 bytes, which becomes 4 characters of 6 bits each. A
+    # part begins with the first character after the bits of the `offset` bytes before the secret (division rounded up),
+    # and ends before a character that also has bits of the bytes after it (division rounded down).
     parts = [
         b64encode(bytes(offset) + secret_bytes)[-(-8 * offset // 6) : (offset + len(secret_bytes)) * 8 // 6].decode()
         for offset in range(3)
@@ -155,9 +165,6 @@ def _base64_spellings(secret: str) -> list[str]:
 
 def summarize_list(texts: Sequence[str], limit: int | None, more: str = "and {} more") -> list[str]:
     """Return the first `limit` texts, with the number of further texts at the end; all texts if `limit` is None."""
-    remaining_texts = texts[len(texts) if limit is None else limit :]
-    return (
-        [*texts[: len(texts) - len(remaining_texts)], more.format(len(remaining_texts))]
-        if remaining_texts
-        else list(texts)
-    )
+    if limit is None or len(texts) <= limit:
+        return list(texts)
+    return [*texts[:limit], more.format(len(texts) - limit)]

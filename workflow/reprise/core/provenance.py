@@ -16,7 +16,7 @@ class Provenance(NamedTuple):
     settings: Mapping[str, Mapping[str, Any]] = {}
     """name -> settings"""
     inputs: Mapping[str, str] = {}
-    """path -> digest of its content"""
+    """path -> digest of the file's content, truncated to `INPUT_DIGEST_DIGITS`"""
     retry: str = ""
     """an earlier result whose failures this job retries"""
     file: str = ""
@@ -39,7 +39,7 @@ def record_provenance(provenance: Provenance) -> Iterator[None]:
 
 def get_current_provenance() -> Provenance:
     """Return the provenance of the running job."""
-    return _current.get(Provenance())
+    return _current.get(Provenance())  # A new thread has no current provenance.
 
 
 def set_current_provenance(provenance: Provenance) -> None:

@@ -10,8 +10,9 @@ def parse_retry_after_s(header: str | None, reply_date: str | None = None) -> fl
     """Return the seconds to wait according to a `Retry-After` header: a number, or a date in any format of HTTP.
 
     Args:
-        value: The header's value.
-        sent: The reply's `Date` header. A date is counted from it, because the clock of this machine may be wrong.
+        header: The value of `Retry-After`.
+        reply_date: The reply's `Date` header. A date in `header` is compared with it, because the clock of this machine
+            may be wrong.
 
     Returns:
         The seconds, 0 for a date in the past; None if the header is missing or invalid.
@@ -29,10 +30,11 @@ def parse_retry_after_s(header: str | None, reply_date: str | None = None) -> fl
 
 
 def _timestamp(date: str) -> float | None:
+    """Return the Unix time of an HTTP date; None if it is invalid."""
     try:
         parsed_date = parsedate_to_datetime(date)
-        return (
-            parsed_date if parsed_date.tzinfo else parsed_date.replace(tzinfo=UTC)
-        ).timestamp()  # HTTP dates are in GMT.
+        if parsed_date.tzinfo is None:  # HTTP dates are in GMT.
+            parsed_date = parsed_date.replace(tzinfo=UTC)
+        return parsed_date.timestamp()
     except (ValueError, TypeError, IndexError, OverflowError):
         return None

@@ -34,9 +34,9 @@ ITEMS = _schema(
     task=pl.String,  # VELOCITI test, Vinoground score, TemporalBench split, ...
     texts=NAMED_TEXTS,  # caption texts, question, options, by role
     answer=pl.String,  # ground truth; empty where the protocol defines it
-    groups=pl.List(pl.String),  # sets of items that it belongs to: categories, data sets, a subset of a protocol
+    groups=pl.List(pl.String),  # names of sets with this item: categories, data sets, a subset of a protocol
     tags=NAMED_TEXTS,  # further attributes, such as the half of a pair
-    flaws=pl.List(pl.String),  # flaws of the entries of the release that it comes from
+    flaws=pl.List(pl.String),  # flaws of the entries of the release from which the item was made
 )
 
 SOURCES = _schema(
@@ -46,7 +46,7 @@ SOURCES = _schema(
     transient=pl.Boolean,  # a retry may succeed
     attempts=pl.Int32,
     object=pl.String,  # path under the store; empty unless ok
-    sha256=pl.String,
+    sha256=pl.String,  # digest of the object
     bytes=pl.Int64,
     message=pl.String,  # original message of a failure; empty unless it failed
 )
@@ -90,7 +90,7 @@ CLIP_METADATA = _schema(
 FRAME_PLAN = _schema(
     clip_id=pl.String,
     indices=pl.List(pl.Int32),  # in the order in which the model receives them
-    times_s=pl.List(pl.Float64),  # timestamps of the rule's frames, which the model receives
+    times_s=pl.List(pl.Float64),  # timestamps of the frames that the sampling selects; an ablation keeps them
     note=pl.String,  # why the frames differ from the rule's selection, and their transform; usually empty
     grid=pl.List(pl.Int32),  # rows and columns of the single picture that holds all frames; null: one picture per frame
     shown_clip=pl.String,  # the clip whose frames these are, if an ablation shows another clip; null: this clip
@@ -122,9 +122,10 @@ RESPONSES = _schema(
     tokens_out=pl.Int32,
     error=pl.String,  # error class; empty for an answer that every extractor accepts
     message=pl.String,  # message of the model or the server about a failure, on one line
-    key=pl.String,  # digest of the run's key
+    key=pl.String,  # digest of the run's key: the settings that shape its responses
 )
 
+# Answers of a run that a judge rates or maps to an option.
 ANSWERS = _schema(
     # Id of the judge's request about the answer: <item id>#<extractor>, or <item id>.<role>#<extractor>.
     request_id=pl.String,
@@ -188,7 +189,7 @@ METRICS = _schema(
     value=pl.Float64,  # null if there are no requests
     low=pl.Float64,
     high=pl.Float64,
-    p_chance=pl.Float64,  # one-sided, against chance, by the lower bound of the interval; null without a chance level
+    p_chance=pl.Float64,  # one-sided p-value against chance, by the interval's lower bound; null without chance level
     requested=pl.Int32,
     scored=pl.Int32,
     failed=pl.Int32,
@@ -213,7 +214,7 @@ def build_table(rows: Sequence[Mapping[str, Any]], schema: pl.Schema) -> pl.Data
     for name, dtype in schema.items():
         values: list[Any] = [row.get(name) for row in rows]
         if dtype == pl.List(pl.String):
-            index_of: dict[tuple[str, ...], int] = {}
+            index_of: dict[tuple[str, ...], int] = {}  # distinct list -> its index among the distinct lists
             indices = [index_of.setdefault(tuple(value), len(index_of)) for value in values]
             columns.append(pl.Series(name, list(map(list, index_of)), dtype=dtype).gather(indices))
         else:
@@ -233,7 +234,7 @@ def write_table(frame: pl.DataFrame, path: Path, schema: pl.Schema) -> None:
 
 
 def read_table(path: Path, schema: pl.Schema, skipped_columns: Collection[str] = ()) -> pl.DataFrame:
-    """Read the columns of a schema from a table.
+    """Read the columns of a schema from a table, except the skipped ones.
 
     Raises:
         UserError: The file is damaged, or a column is missing or has another type.

@@ -129,16 +129,17 @@ def format_location(location: Location) -> str:
 
 
 def _rewrite_errors(error: ValidationError, allowed_keys: Sequence[str]) -> list[InitErrorDetails]:
-    """Return all errors with plain messages; omit the missing key that a misspelt key stands for."""
+    """Return all errors with plain messages; omit the error of a missing key that a misspelt key stands for."""
     errors = error.errors()
     unknown_keys = [
         str(entry["loc"][0]) for entry in errors if entry["type"] == "extra_forbidden" and len(entry["loc"]) == 1
     ]
     intended_keys = {key for name in unknown_keys for key in get_close_matches(name, allowed_keys, n=1)}
-    duplicate_errors = [entry for entry in errors if entry["type"] == "missing" and entry["loc"][0] in intended_keys]
+    explained_errors = [entry for entry in errors if entry["type"] == "missing" and entry["loc"][0] in intended_keys]
     details = []
     for entry in errors:
-        if entry not in duplicate_errors:
+        if entry not in explained_errors:
+            # An unknown tag gets a place of its own in the location, as the known tag of a union's member has.
             tag = entry["ctx"]["discriminator"].strip("'()") if entry["type"] == "union_tag_invalid" else None
             location = entry["loc"] if tag is None else (*entry["loc"], tag)
             details.append(
@@ -192,7 +193,8 @@ def _hint(kind: str, value: Any) -> str:
 def _normalize_location(parts: Sequence[str | int], content: Any) -> Iterator[str | int]:
     """Yield the parts of a location that are in the content.
 
-    pydantic also adds the tag of a union's member, which is in parentheses here, and a marker for errors of a key.
+    pydantic also adds the tag of a union's member, which is in parentheses in this project, and the marker `[key]` for
+    errors of a key. A last part that is neither of them names a missing key, so it stays.
     """
     for number, part in enumerate(parts):
         is_inside = isinstance(content, Mapping) and part in content

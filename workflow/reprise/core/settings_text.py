@@ -14,7 +14,7 @@ NAME, DIGEST = "name", "sha256"
 def format_settings_line(name: str, content: Mapping[str, Any]) -> str:
     """Return settings and their name as one readable line of JSON.
 
-    Digests replace long texts and, if the line is still too long, its largest values. In this case the line also has
+    Digests replace long texts and, if the line is still too long, the largest values. A line with such digests also has
     `sha256`, the digest of all settings, and the job reads the values from the configuration again.
     """
     shortened = {key: _without_long_texts(value) for key, value in content.items()}

@@ -45,13 +45,14 @@ KINDS = (
 MARKER = "reprise-store.json"
 # Names of objects, and of the partial objects of a killed job: `<digest>.mp4`, `.<digest>.<process>.tmp.json`.
 OBJECT = re.compile(r"\.?(?P<digest>[0-9a-f]{64})(?:\.\w+)*")
-LOGS = "response_cache", "failures"
+LOGS = "response_cache", "failures"  # The kinds whose objects are append-only logs.
 HASHING_THREADS = 8  # The number of files that are hashed in parallel.
 LARGE_FILE_BYTES = 1 << 30  # Hashing a file of this size takes longer than a second.
 DIGESTS = "digests.jsonl"
-TOP_LEVEL_LOGS = DIGESTS, "spent.jsonl"
-# Position of the entry's 32 digits in a line of the response cache: `["<entry>",...`.
-ENTRY_SLICE = slice(2, 34)
+TOP_LEVEL_LOGS = DIGESTS, "spent.jsonl"  # Logs of file digests and of spent money.
+# Position of the entry's id (32 hexadecimal digits) in a line of the response cache: `["<id>",...`. The id stands for a
+# request.
+ID_SLICE = slice(2, 34)
 
 
 class ObjectRecord(NamedTuple):
@@ -123,13 +124,17 @@ class Store:
 
     @contextmanager
     def lock_exclusively(self, digest: str) -> Iterator[None]:
-        """Hold a lock that prevents other jobs from making the object of this digest."""
+        """Hold a lock that prevents other jobs from making the object of this digest.
+
+        Digests with the same first two digits share a lock.
+        """
         with file_lock(self.root / "locks" / f"making-{digest[:2]}.lock"):
             yield
 
     # Recorded objects
 
     def record_object(self, path: Path) -> ObjectRecord:
+        """Write the digest and the size of an object into a file next to it."""
         record = ObjectRecord(self.digest(path), path.stat().st_size)
         write_record(path.with_suffix(".json"), record._asdict())
         return record
@@ -188,7 +193,8 @@ class Store:
 
     def delete_stale_temporaries(self) -> None:
         """Delete the temporary files of killed jobs."""
-        for path in (path for folder in {self._staging, self._scratch} for path in folder.glob("*")):
+        paths = [path for folder in {self._staging, self._scratch} for path in folder.glob("*")]
+        for path in paths:
             with suppress(FileNotFoundError, PermissionError):
                 name_parts = re.match(r"reprise\.(.+?)\.([0-9]+)\.", path.name)
                 if name_parts is None:  # Any other file belongs to a user.
@@ -205,6 +211,7 @@ class Store:
     def digest(self, path: Path) -> str:
         """Return the sha256 of a file, from the cache (by path, size, mtime and inode) or from its content."""
         digests, cache_key = self._cached_digests(), _cache_key(path)
+        # Without the right to record digests, a command hashes the file again each time, so the wait is explained.
         if cache_key not in digests and self._is_read_only and path.stat().st_size >= LARGE_FILE_BYTES:
             log.info(
                 f"{path}: reading {path.stat().st_size / 1e9:.0f} GB for its digest, which no job or command has "
@@ -223,6 +230,7 @@ class Store:
     def _cached_digests(self) -> dict[tuple[object, ...], str]:
         if self._digests is None:  # A damaged line may be skipped, because its file can be hashed again.
             lines = read_lines(self.root / DIGESTS, skip_damaged=True)
+            # A line is the four parts of `_cache_key`, then the digest.
             self._digests = {tuple(row[:4]): str(row[4]) for row in lines}
         return self._digests
 
@@ -234,6 +242,7 @@ class Store:
             return dict(zip(files, threads.map(self.digest, files), strict=True))
 
     def folder_digest(self, folder: Path) -> str:
+        """Return the digest of the names and the contents of all files in a folder."""
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         digests = self.digests(files)
         return value_digest({str(path.relative_to(folder)): digests[path] for path in files})
@@ -276,10 +285,11 @@ class Store:
         """Drop the damaged lines of all logs, and yield a message for each log that had any.
 
         A damaged line of a response cache may have withdrawn a response, which must stay withdrawn. Therefore, the
-        earlier lines of the same entry are dropped too.
+        earlier lines about the same request are dropped too.
         """
         logs = [path for path in self.objects(*LOGS) if path.suffix == ".jsonl"]
-        for path in (*filter(Path.is_file, (self.root / name for name in TOP_LEVEL_LOGS)), *logs):
+        top_level_logs = [path for name in TOP_LEVEL_LOGS if (path := self.root / name).is_file()]
+        for path in (*top_level_logs, *logs):
             with path.open("rb") as stream:
                 lines = list(stream)
             intact_lines: dict[int, bytes] = {}
@@ -293,7 +303,7 @@ class Store:
                     intact_lines[line_number] = line
                 elif path in logs:
                     intact_lines = {
-                        position: text for position, text in intact_lines.items() if not _is_same_entry(text, line)
+                        position: text for position, text in intact_lines.items() if not _has_same_id(text, line)
                     }
             if len(intact_lines) < len(lines):
                 with atomic_path(path) as temporary:
@@ -308,7 +318,10 @@ class Store:
 
 
 def append_lines(path: Path, *lines: str, should_sync: bool = True) -> None:
-    """Append JSON lines with their checksums atomically, and sync them; concurrent jobs may append to one file."""
+    """Append JSON lines with their checksums atomically; concurrent jobs may append to one file.
+
+    With `should_sync`, the lines are on the disk when the function returns.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with add_path_to_errors(path), path.open("ab+", buffering=0) as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
@@ -353,7 +366,7 @@ def read_lines(path: Path, *, skip_damaged: bool = False) -> Iterator[list[objec
 
 
 def _parse_values(line: bytes) -> list[object]:
-    """Return the values of a line.
+    """Return the values of a line of a log.
 
     Raises:
         ValueError: The line is damaged; the message describes the damage.
@@ -364,17 +377,20 @@ def _parse_values(line: bytes) -> list[object]:
     return values
 
 
-def _is_same_entry(intact: bytes, damaged: bytes) -> bool:
-    """Return whether a damaged line belongs to the entry of an intact line, even if some of its digits are lost."""
-    entry = intact[ENTRY_SLICE]
+def _has_same_id(intact: bytes, damaged: bytes) -> bool:
+    """Return whether a damaged line is probably about the same request as an intact line.
+
+    It contains the id, or more than half of the digits at the place of the id are the same.
+    """
+    request_id = intact[ID_SLICE]
     matching_digits = sum(
-        digit == damaged_digit for digit, damaged_digit in zip(entry, damaged[ENTRY_SLICE], strict=False)
+        digit == damaged_digit for digit, damaged_digit in zip(request_id, damaged[ID_SLICE], strict=False)
     )
-    return entry in damaged or 2 * matching_digits > ENTRY_SLICE.stop - ENTRY_SLICE.start
+    return request_id in damaged or 2 * matching_digits > ID_SLICE.stop - ID_SLICE.start
 
 
 def _cache_key(path: Path) -> tuple[object, ...]:
-    """Return the key under which the digest of a file is cached."""
+    """Return the key under which the digest of a file is cached: its path, size, mtime and inode."""
     status = path.stat()
     return str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino
 

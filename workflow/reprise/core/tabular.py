@@ -3,7 +3,6 @@
 import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -73,7 +72,7 @@ def read_rows(path: Path) -> pl.DataFrame:
 def read_user_rows(path: Path) -> pl.DataFrame:
     """Return the rows of a handwritten table; errors in a csv file name the row."""
     if path.suffix.lower() in SEPARATORS:
-        for _ in read_csv_lines(path):
+        for _ in read_csv_lines(path):  # Reading the lines raises the errors that name a row.
             pass
     return read_rows(path)
 
@@ -113,6 +112,7 @@ def format_cell(cell: object, location: str) -> str:
 
 
 def read_csv_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """Return the rows of a csv file that must have exactly these columns."""
     names, *rows = [cells for _, cells in read_csv_lines(path)] or [[]]
     if names != list(columns):
         raise UserError(f"{path}: found columns {names}, expected {', '.join(columns)}.")
@@ -122,10 +122,10 @@ def read_csv_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
 def read_csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the columns of a csv file and then its nonblank rows, each with the number of its first line.
 
-    Errors name the row.
+    A row may extend over several lines. Errors name the number of the row.
     """
     separator = SEPARATORS.get(path.suffix.lower(), ",")
-    row_number, columns = 0, []
+    row_number, columns = 0, []  # Row 0 has the names of the columns.
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.reader(stream, delimiter=separator, strict=True)
@@ -165,19 +165,17 @@ def _reject_invalid_header(path: Path, columns: Sequence[str]) -> None:
 
 
 def write_csv(frame: pl.DataFrame, path: Path) -> None:
+    """Write a sealed csv file, whose texts a spreadsheet does not evaluate."""
     with atomic_path(path) as temporary:
         frame.with_columns(pl.col(pl.String).map_elements(escape_cell, return_dtype=pl.String)).write_csv(temporary)
     seal_text(path)
 
 
 def find_single_table(files: Sequence[Path], columns: Sequence[str]) -> Path:
-    """Return the only file of a release that is a table with these columns."""
+    """Return the only file of a release that is a table with these columns; a single table may have other columns."""
     tables = [path for path in files if path.suffix in {".parquet", ".csv", ".tsv", ".json", ".jsonl"}]
-    for path in list(tables) if len(tables) > 1 else []:
-        with suppress(UserError):  # A file that does not parse cannot be the table.
-            if set(columns) <= set(read_rows(path).columns):
-                continue
-        tables.remove(path)
+    if len(tables) > 1:
+        tables = [path for path in tables if _has_columns(path, columns)]
     if len(tables) != 1:
         names = ", ".join(path.name for path in files) or "nothing"
         raise UserError(
@@ -186,7 +184,15 @@ def find_single_table(files: Sequence[Path], columns: Sequence[str]) -> Path:
     return tables[0]
 
 
+def _has_columns(path: Path, columns: Sequence[str]) -> bool:
+    try:
+        return set(columns) <= set(read_rows(path).columns)
+    except UserError:  # A file that does not parse cannot be the table.
+        return False
+
+
 def require_columns(frame: pl.DataFrame, columns: Sequence[str], path: Path) -> pl.DataFrame:
+    """Return only these columns of the rows of a file; raise a UserError if one of them is missing."""
     missing_columns = [name for name in columns if name not in frame.columns]
     if missing_columns:
         raise UserError(

@@ -28,7 +28,7 @@ _STR, _BOOL, _NULL, _INT, _FLOAT, _MERGE = (
     f"tag:yaml.org,2002:{name}" for name in ("str", "bool", "null", "int", "float", "merge")
 )
 _KINDS = {_BOOL: "true or false", _NULL: "nothing", _INT: "a number", _FLOAT: "a number"}
-# Tag, pattern of its scalars, and the possible first characters of these.
+# Each tag with a pattern of its scalars and their possible first characters; an empty scalar has none.
 _SCALARS = (
     (_BOOL, r"yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF", "yYnNtTfFoO"),
     (_NULL, r"~|null|Null|NULL|", [*"~nN", ""]),
@@ -80,6 +80,7 @@ def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any
 def _construct_number(loader: _Loader, node: yaml.ScalarNode) -> int | float:
     """Return the number of a scalar; reject infinite numbers and integers of more than 64 bits."""
     text = str(loader.construct_scalar(node)).replace("_", "")
+    # `int` is slow for a very long text. As a float, such an integer is too large as well.
     number = int(text) if node.tag == _INT and len(text) <= MAX_NUMBER_CHARS else float(_python_spelling(text))
     if not math.isfinite(number) or (node.tag == _INT and abs(number) > MAX_INTEGER):
         raise _RejectedYamlError(
@@ -89,6 +90,7 @@ def _construct_number(loader: _Loader, node: yaml.ScalarNode) -> int | float:
 
 
 def _python_spelling(text: str) -> str:
+    """Return a number as Python writes it: `inf` and `nan` for `.inf` and `.NaN` of YAML."""
     return re.sub(r"\.(?=inf|nan)", "", text.lower())
 
 
@@ -165,6 +167,8 @@ def _check_events(text: str) -> None:
 
 
 class _Size(NamedTuple):
+    """Number of values in a node, including itself, and of levels of collections."""
+
     values: int
     levels: int
 
@@ -173,7 +177,7 @@ def _check_size(node: yaml.Node, path: Path, sizes: dict[int, _Size]) -> _Size:
     """Return the size of a node with expanded aliases; reject a node that contains itself or is too large."""
     line = f"{path}: line {node.start_mark.line + 1}"
     if id(node) not in sizes:
-        sizes[id(node)] = _Size(0, 0)
+        sizes[id(node)] = _Size(0, 0)  # The node is being measured; an alias to it would be inside itself.
         members = node.value if isinstance(node, yaml.CollectionNode) else []
         children = list(chain.from_iterable(members) if isinstance(node, yaml.MappingNode) else members)
         parts = [_check_size(child, path, sizes) for child in children]

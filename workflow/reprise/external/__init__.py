@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 IMPORTS_FOLDER = Path("resources/imports")
 
-# Error classes of imported answers. An extractor may accept one more (`extractors.ACCEPTED_ERROR_BY_EXTRACTOR`).
+# Values of `Answer.error` for imported answers. Two more values mark answers that only one of the extractors accepts
+# (`extractors.ACCEPTED_ERROR_BY_EXTRACTOR`).
 NO_ANSWER = "no_answer"
 NO_TEXT = "no_text"
 EXTERNAL_FAILURE = "failed_elsewhere"  # the text is the error message of another harness instead of an answer
@@ -37,7 +38,7 @@ class AnswerFiles:
     find: Callable[[Path, int | None], list[Path]]
     """Folder of a run and its number of frames per clip (None if unknown) -> the files of the run."""
     find_candidates: Callable[[Path], list[list[Path]]]
-    """Folder -> candidates for each file of a run, with any number of frames."""
+    """Folder -> for each file that a run needs, the files that may be it, whatever number of frames they state."""
     read: AnswerReader
     write: "AnswerWriter | None" = None
     find_settings_files: Callable[[Sequence[Path]], list[Path]] = lambda _: []
@@ -64,7 +65,7 @@ class RatingImporter(Protocol):
         """Return the file next to predictions with ratings by a judge of one of these names; empty if missing."""
 
     def read_ratings(self, files: Sequence[Path], items: "pl.DataFrame") -> "ImportedAnswers":
-        """Return the replies of a judge by item."""
+        """Return the ratings by item id, each as the text of a judge's reply."""
 
 
 def get_imports_folder(benchmark: str, slug: str) -> Path:

@@ -37,19 +37,25 @@ DIFFERENT_PROMPT = "different prompt"
 DIFFERENT_FRAMES = "another number of frames than the sampling's"
 
 ScoredPart: TypeAlias = Literal["character", "element", "text"]
-"""The part of a list of texts that a scorer compares: the first character of its first element, or the element."""
+"""What an authors' scorer compares if a response is a list of texts instead of a text. `character`: the first character
+of the first text, as for a response that is a text. `element`: the whole first text, although of a response that is a
+text only the first character. `text`: the whole first text, as for a response that is a text."""
 
 # A file of a few kB can be decompressed to gigabytes, and a single cell far from the first makes a large sheet.
 MAX_SHEET_BYTES, MAX_CELLS = 2**29, 5_000_000
 
 
 class FileLocation(NamedTuple):
+    """The position of an answer in a file of answers; `id` is the id that the file states."""
+
     file: Path
     line: int
     id: str
 
 
 class ImportProblem(NamedTuple):
+    """A row of the table of problems; `id` is an id or another detail, and `problem` a label such as `UNKNOWN_ID`."""
+
     file: str
     line: int | None
     id: str
@@ -61,6 +67,7 @@ class ImportedAnswers:
     """One answer per question; a second, different answer replaces the first and is marked as contradictory."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
+    """id of a request, or of an item if each has one question -> answer"""
     problems: list[ImportProblem] = field(default_factory=list)
 
     def add_problems(self, location: FileLocation, *problems: str) -> None:
@@ -68,13 +75,13 @@ class ImportedAnswers:
             ImportProblem(str(location.file), location.line, location.id, label) for label in problems if label
         ]
 
-    def add_answer(self, question: str, answer: Answer, location: FileLocation) -> None:
-        first = self.answers.setdefault(question, answer)
-        if first is answer:
+    def add_answer(self, question_id: str, answer: Answer, location: FileLocation) -> None:
+        first = self.answers.setdefault(question_id, answer)
+        if first is answer:  # It is the first answer to the question, and has just been stored.
             return
         self.add_problems(location, DUPLICATE_ANSWER if first == answer else CONFLICTING_ANSWER)
         if first != answer:
-            self.answers[question] = replace(answer, error=CONTRADICTORY)
+            self.answers[question_id] = replace(answer, error=CONTRADICTORY)
 
 
 def build_response_row(request: Mapping[str, Any], answer: Answer, key: str, frame_count: int = 0) -> dict[str, Any]:
@@ -118,7 +125,7 @@ def read_responses(
         path: File of answers.
         imported: Receives the answers and the problems of the file.
         requests: Requests by item id.
-        name: Pattern of the item ids, with `{}` in place of the `idx` of a line.
+        id_pattern: Pattern of the item ids, with `{}` in place of the `idx` of a line.
         scored_part: The part of a list of texts that the authors' scorer compares.
     """
     entries = read_entries(path, imported)
@@ -140,8 +147,8 @@ def read_responses(
 
 
 def read_entries(path: Path, imported: ImportedAnswers) -> list[tuple[int, dict[str, Any]]]:
-    """Return number and object of every line; skip broken lines, and record these or an empty file as problems."""
-    entries, n_problems = [], len(imported.problems)
+    """Return number and object of every line; broken lines are skipped. These, or an empty file, become problems."""
+    entries, earlier_problem_count = [], len(imported.problems)
     for line_number, line in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
         if not line.strip():
             continue
@@ -153,7 +160,7 @@ def read_entries(path: Path, imported: ImportedAnswers) -> list[tuple[int, dict[
             entries.append((line_number, entry))
         else:
             imported.add_problems(FileLocation(path, line_number, ""), BROKEN_LINE)
-    if not entries and len(imported.problems) == n_problems:
+    if not entries and len(imported.problems) == earlier_problem_count:
         imported.add_problems(FileLocation(path, 0, ""), EMPTY_FILE)
     return entries
 
@@ -161,8 +168,8 @@ def read_entries(path: Path, imported: ImportedAnswers) -> list[tuple[int, dict[
 def parse_response(response: object, scored_part: ScoredPart) -> tuple[Answer, str]:
     """Return a response as an answer, and its problem or an empty text.
 
-    A list with one text becomes this text. If the authors' scorer compares something else for the list than for its
-    text, the list stays as JSON. The extractor `authors` then treats it like their scorer: as a wrong answer.
+    A list becomes its first text. If the authors' scorer compares something else for the list than for this text, the
+    list stays as JSON, which the extractor `authors` counts as a wrong answer, as the scorer does.
     """
     if isinstance(response, str):
         return Answer(text=response), ""
@@ -179,12 +186,11 @@ def parse_response(response: object, scored_part: ScoredPart) -> tuple[Answer, s
 def write_responses(path: Path, answered_requests: pl.DataFrame, id_pattern: str) -> Path:
     """Write lines `{idx, response}` for the answers, except failed ones, to items whose ids have this pattern."""
     prefix, suffix = id_pattern.split("{}")
-    has_name = pl.col("item_id").str.starts_with(prefix) & pl.col("item_id").str.ends_with(suffix)
+    matches_pattern = pl.col("item_id").str.starts_with(prefix) & pl.col("item_id").str.ends_with(suffix)
+    answers = answered_requests.filter(matches_pattern, pl.col("error") == "").select("item_id", "text")
     lines = [
         json.dumps({"idx": item.removeprefix(prefix).removesuffix(suffix), "response": text}, ensure_ascii=False) + "\n"
-        for item, text in answered_requests.filter(has_name, pl.col("error") == "")
-        .select("item_id", "text")
-        .iter_rows()
+        for item, text in answers.iter_rows()
     ]
     write_text(path, "".join(lines))
     return path
@@ -194,12 +200,16 @@ def write_responses(path: Path, answered_requests: pl.DataFrame, id_pattern: str
 
 
 def select_by_frame_count(candidates: Sequence[Path], frame_count: int | None, folder: Path) -> list[Path]:
-    """Return the only candidate for a run with this number of frames, which a name may contain as `-frame<N>`."""
+    """Return the only candidate for a run with this number of frames, which a name may contain as `-frame<N>`.
+
+    Raises:
+        UserError: There are several candidates, or the only one has another number in its name.
+    """
     exact_matches = [path for path in candidates if frame_count is not None and parse_frame_count(path) == frame_count]
     if len(exact_matches) == 1:
         return exact_matches
-    is_named = any(parse_frame_count(path) is not None for path in candidates)
-    if len(candidates) > 1 or (is_named and frame_count is not None):
+    has_numbered_name = any(parse_frame_count(path) is not None for path in candidates)
+    if len(candidates) > 1 or (has_numbered_name and frame_count is not None):
         description = "a number of frames that depends on the clip" if frame_count is None else f"{frame_count} frames"
         names = ", ".join(path.name for path in candidates)
         raise UserError(
@@ -248,14 +258,14 @@ def read_sheet_rows(
         lines = _read_objects(path, value_column)
     else:
         lines = read_csv_lines(path)
-    columns = next(lines, (0, []))[1]
+    _, columns = next(lines, (0, []))
     if not columns:
         imported.add_problems(FileLocation(path, 0, ""), EMPTY_FILE)
         return (), []
-    matched_columns = next((choice for choice in column_sets if set(choice) <= set(columns)), None)
+    matched_columns = next((column_set for column_set in column_sets if set(column_set) <= set(columns)), None)
     if matched_columns is None:
         missing_column = next(name for name in column_sets[0] if name not in columns)
-        alternatives = "; or ".join(", ".join(choice) for choice in column_sets)
+        alternatives = "; or ".join(", ".join(column_set) for column_set in column_sets)
         raise UserError(
             f"{path}: column '{missing_column}' is missing. Found: {', '.join(columns)}. Needed: {alternatives}."
         )
@@ -292,7 +302,7 @@ def _read_sheet(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _read_objects(path: Path, value_column: str) -> Iterator[tuple[int, list[str]]]:
-    """Return a header line and the entries of a list of objects, or of an object `{index: value}`, with numbers."""
+    """Return a header and the entries of a list of objects, or of an object `{index: value}`, as numbered lines."""
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
         if isinstance(content, dict) and not any(isinstance(entry, dict) for entry in content.values()):
@@ -322,14 +332,19 @@ class QuestionMatcher:
     """Matcher of the rows of one file with the questions of a benchmark."""
 
     def __init__(self, items: pl.DataFrame) -> None:
-        self._texts = {item.item_id: normalize_words(item.texts.get("question", "")) for item in to_items(items)}
+        self._words_by_item = {
+            item.item_id: normalize_words(item.texts.get("question", "")) for item in to_items(items)
+        }
         self._rows: list[tuple[FileLocation, str]] = []
         self._matched = 0
 
     def match(self, location: FileLocation, question: str, imported: ImportedAnswers) -> bool:
-        """Return whether a row has the id and the question of an item; a mismatch is recorded as a problem."""
+        """Return whether a row has the id and the question of an item; a mismatch is recorded as a problem.
+
+        A row matches by its id alone if it has no question. Its question may also be a prompt that contains the item's.
+        """
         self._rows.append((location, question))
-        row_words, item_words = normalize_words(question), self._texts.get(location.id)
+        row_words, item_words = normalize_words(question), self._words_by_item.get(location.id)
         if item_words is not None and (not row_words or item_words in row_words):
             self._matched += 1
             return True
@@ -359,7 +374,7 @@ def normalize_words(text: str) -> str:
 
 
 def get_object(entry: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    """Return a nested object; an empty one if it is missing or not an object."""
+    """Return the nested object at a path of names; an empty one if it is missing or not an object."""
     for name in names:
         value = entry.get(name)
         entry = value if isinstance(value, dict) else {}

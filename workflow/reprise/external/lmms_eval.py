@@ -1,7 +1,7 @@
 """Sample logs of lmms-eval (`--log_samples`): their answers, and deviations of the harness's settings from this run.
 
-A line has a field for the metric, with the entry of the release, the prompt (`input`) and the scored answer
-(`filtered_resps`).
+A line has the prompt in the field `input`, the scored answer in `filtered_resps`, and the entry of the release in a
+field named after the metric.
 """
 
 import json
@@ -27,7 +27,7 @@ from reprise.external.answers import (
 )
 from reprise.models.base import Answer
 
-# Deviations from a run of Reprise; a table counts them by these labels.
+# Problems of logs, and deviations from this run; a table counts them by these labels.
 EMPTY_ANSWER = "empty answer, which lmms-eval also writes after an error"
 FEWER_TOKENS = "answers limited to fewer tokens than here"
 PARTIAL_RUN = "partial run (--limit)"
@@ -42,13 +42,17 @@ FRAMES_ARGUMENT = re.compile(
 )
 
 LineIdentifier = Callable[[Mapping[str, Any]], tuple[str, str]]
-"""A line -> the id of its item and its question."""
+"""A line -> the id of its item, and its question."""
 
 
 def find_settings_files(files: Sequence[Path]) -> list[Path]:
     """Return the files `<date>_results.json` that the harness writes next to the samples of the same run."""
-    dates = [(path, match["date"]) for path in files if (match := LOG_NAME.fullmatch(path.name)) and match["date"]]
-    return sorted({settings for path, date in dates if (settings := path.with_name(f"{date}_results.json")).is_file()})
+    settings_files = set()
+    for path in files:
+        match = LOG_NAME.fullmatch(path.name)
+        if match and match["date"]:
+            settings_files.add(path.with_name(f"{match['date']}_results.json"))
+    return sorted(path for path in settings_files if path.is_file())
 
 
 def read_log(
@@ -63,17 +67,18 @@ def read_log(
     requests_by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     questions = QuestionMatcher(items.filter(pl.col("item_id").is_in(requests_by_item.keys())))
     for line, entry in read_entries(path, imported):
-        item, question = identify(entry)
-        location = FileLocation(path, line, item)
+        item_id, question = identify(entry)
+        location = FileLocation(path, line, item_id)
         if not questions.match(location, question, imported):
             continue
         responses, prompt = entry.get("filtered_resps"), entry.get("input")
+        # The harness scores only the first of several responses.
         answer, problem = parse_response(responses[:1] if isinstance(responses, list) else responses, "text")
         if answer.text.startswith(FAILURE_PREFIXES):
             answer = Answer(error=EXTERNAL_FAILURE)
         elif not answer.error and not answer.text:
             problem = EMPTY_ANSWER
-        request = requests_by_item[item]
+        request = requests_by_item[item_id]
         is_different = isinstance(prompt, str) and normalize_text(prompt) != normalize_text(request["prompt"])
         imported.add_problems(location, problem, DIFFERENT_PROMPT if is_different else "")
         imported.add_answer(request["request_id"], answer, location)
@@ -85,7 +90,8 @@ def find_deviations(files: Sequence[Path], requests: pl.DataFrame, frame_count: 
     tasks = {match["task"] for path in files if (match := LOG_NAME.fullmatch(path.name))}
     max_tokens = int(requests["max_tokens"].max() or 0)  # type: ignore[arg-type]
     problems = []
-    for path in (path for path in files if path.suffix == ".json"):
+    settings_files = [path for path in files if path.suffix == ".json"]
+    for path in settings_files:
         try:
             settings = json.loads(path.read_text(encoding="utf-8"))
         except (ValueError, RecursionError):
@@ -94,17 +100,15 @@ def find_deviations(files: Sequence[Path], requests: pl.DataFrame, frame_count: 
             problems.append(ImportProblem(str(path), None, "", UNREADABLE_SETTINGS))
             continue
         run = get_object(settings, "config")
-        frame_arguments = FRAMES_ARGUMENT.findall(str(run.get("model_args")))  # an object, or `a=1,b=2`
+        # `model_args` is an object, or a text such as `a=1,b=2`.
+        frame_arguments = FRAMES_ARGUMENT.findall(str(run.get("model_args")))
         mismatches = [f"{name}={value}" for name, value in frame_arguments if frame_count and int(value) != frame_count]
         problems += [ImportProblem(str(path), None, mismatch, DIFFERENT_FRAMES) for mismatch in mismatches]
-        problems += [
-            ImportProblem(str(path), None, f"{task}: {limit}, here {max_tokens}", FEWER_TOKENS)
-            for task in sorted(tasks)
-            if isinstance(
-                limit := get_object(settings, "configs", task, "generation_kwargs").get("max_new_tokens"), int
-            )
-            and limit < max_tokens
-        ]
+        for task in sorted(tasks):
+            limit = get_object(settings, "configs", task, "generation_kwargs").get("max_new_tokens")
+            if isinstance(limit, int) and limit < max_tokens:
+                detail = f"{task}: {limit}, here {max_tokens}"
+                problems.append(ImportProblem(str(path), None, detail, FEWER_TOKENS))
         if run.get("limit") is not None:
             problems.append(ImportProblem(str(path), None, f"limit={run['limit']}", PARTIAL_RUN))
     return problems

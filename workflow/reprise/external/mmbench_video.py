@@ -50,8 +50,10 @@ PREDICTION_COLUMN_SETS = (("index", "prediction"), *RATING_COLUMN_SETS)
 # The harness writes this text in place of an answer if an API fails.
 FAILURE_TEXT = "Failed to obtain answer via API."
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+# A whole number with decimals, as in `7.0`: spreadsheets and pandas write ids and ratings in this way.
 WHOLE_NUMBER = re.compile(r"^(-?\d+)\.0+$")
-PACKING, FORM_BY_PACKING = re.compile(r"_(nopack|pack)(?=_|$)"), {"nopack": "unpacked", "pack": "packed"}
+PACKING = re.compile(r"_(nopack|pack)(?=_|$)")
+FORM_BY_PACKING = {"nopack": "unpacked", "pack": "packed"}
 FRAME_RATE = re.compile(r"_(\d+(?:\.\d+)?fps)(?=_|$)")
 # The harness has one prompt for packed questions; its system prompt begins with this sentence.
 PACKED_PROMPT = "You are an AI assistant responsible for answering questions about videos."
@@ -64,9 +66,9 @@ UNANSWERED = Answer(error=NO_ANSWER)
 def _find_files(form: str, folder: Path, frame_count: int | None) -> list[Path]:
     """Return the table of predictions, or else of ratings, with the run's number of frames."""
     [candidates] = _find_candidates(form, folder)
-    return _require_single(
-        filter_by_frame_count(candidates, frame_count) or select_by_frame_count(candidates, frame_count, folder), folder
-    )
+    # If all names have other numbers, `select_by_frame_count` accepts a single one if the run's number is unknown.
+    tables = filter_by_frame_count(candidates, frame_count) or select_by_frame_count(candidates, frame_count, folder)
+    return _require_single(tables, folder)
 
 
 def _find_candidates(form: str, folder: Path) -> list[list[Path]]:
@@ -95,7 +97,7 @@ def find_judge_ratings(predictions: Path, names: Sequence[str]) -> list[Path]:
 def _find_tables(form: str, folder: Path, *, is_rated: bool) -> list[Path]:
     """Return the tables whose names contain the form's data set, or else those whose names contain no data set.
 
-    The harness's files `..._rating.json` (means) and `..._result` (rewritten predictions) are skipped.
+    The harness's files `..._rating.json` (means), `..._result` (rewritten predictions) and `status` are skipped.
     """
     tables = [
         path
@@ -120,11 +122,8 @@ def _find_deviations(
     """Return the deviations from a run, according to the file names."""
     deviations = []
     for path in files:
-        packing, frame_rate, file_frame_count = (
-            PACKING.search(path.stem),
-            FRAME_RATE.search(path.stem),
-            parse_frame_count(path),
-        )
+        packing, frame_rate = PACKING.search(path.stem), FRAME_RATE.search(path.stem)
+        file_frame_count = parse_frame_count(path)
         if packing and form == "packed" and not requests["system"].str.contains(PACKED_PROMPT, literal=True).all():
             deviations.append((path, packing[1], DIFFERENT_PROMPT))
         if frame_rate and frame_count is not None:
@@ -138,26 +137,24 @@ def _find_deviations(
 
 
 def _read_unpacked(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    by_index = _read_answers_by_item(files, items)
+    by_item = _read_answers_by_item(files, items)
     request_items = requests.select("request_id", "item_id").iter_rows()
-    answers = {request: by_index.answers.get(item, UNANSWERED) for request, item in request_items}
-    return ImportedAnswers(answers, by_index.problems)
+    answers = {request: by_item.answers.get(item, UNANSWERED) for request, item in request_items}
+    return ImportedAnswers(answers, by_item.problems)
 
 
 def _read_packed(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    """Return one answer per video with the answers to all of its questions; it fails if all of these failed."""
-    by_index, items_by_clip = (
-        _read_answers_by_item(files, items),
-        dict(items.group_by("clip_id").agg("item_id").iter_rows()),
-    )
+    """Return one answer per video, made of the answers to its questions; it counts as failed if all of them failed."""
+    by_item = _read_answers_by_item(files, items)
+    items_by_clip = dict(items.group_by("clip_id").agg("item_id").iter_rows())
     answers = {}
     for request, clip in requests.select("request_id", "clip_id").iter_rows():
-        clip_answers = {item: by_index.answers.get(item, UNANSWERED) for item in items_by_clip.get(clip, ())}
+        clip_answers = {item: by_item.answers.get(item, UNANSWERED) for item in items_by_clip.get(clip, ())}
         texts = {item: answer.text for item, answer in clip_answers.items() if not answer.error}
         errors = {answer.error for answer in clip_answers.values()}
         failed_answer = Answer(error=errors.pop() if len(errors) == 1 else NO_ANSWER)
         answers[request] = Answer(text=json.dumps(texts, ensure_ascii=False)) if texts else failed_answer
-    return ImportedAnswers(answers, by_index.problems)
+    return ImportedAnswers(answers, by_item.problems)
 
 
 def _read_answers_by_item(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
@@ -177,16 +174,21 @@ def _parse_answer(cell: str) -> Answer:
 
 
 def _read_choices(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    """Return answers about images; the correct letter identifies the rotation, whatever its direction."""
+    """Return answers about images, by question and right letter.
+
+    The right letter differs between the rotations of a question's options. It therefore identifies the request, in
+    whichever direction the harness rotates.
+    """
     requests_by_key = {
         (row["item_id"].split("/")[1], row["expected"]): row["request_id"] for row in requests.iter_rows(named=True)
     }
     imported = ImportedAnswers()
     for path in files:
-        for row in read_sheet_rows(path, imported, CHOICE_COLUMNS, value_column="prediction")[1]:
+        _, rows = read_sheet_rows(path, imported, CHOICE_COLUMNS, value_column="prediction")
+        for row in rows:
             location = FileLocation(path, row.line, WHOLE_NUMBER.sub(r"\1", row.cells["index"].strip()))
-            first_index = str(int(location.id) % ROTATION_STEP) if location.id.isdigit() else location.id
-            request = requests_by_key.get((first_index, row.cells["answer"].strip()))
+            question_index = str(int(location.id) % ROTATION_STEP) if location.id.isdigit() else location.id
+            request = requests_by_key.get((question_index, row.cells["answer"].strip()))
             if request is None:
                 imported.add_problems(location, UNKNOWN_ID)
             else:
@@ -207,6 +209,7 @@ def _read_cells(
 ) -> Iterator[tuple[FileLocation, str, str]]:
     """Yield location (with the item's id), column and cell of every row that matches a question of the release."""
     for path in files:
+        # Each set of columns is the index and the column to read.
         columns, rows = read_sheet_rows(path, imported, *column_sets, value_column=column_sets[0][1])
         questions = QuestionMatcher(items)
         for row in rows:
@@ -235,10 +238,11 @@ def _write_choices(folder: Path, name: str, items: pl.DataFrame, answered_reques
     rows: list[Sequence[str]] = [("index", *IMAGE_OPTION_LETTERS, "answer", "prediction")]
     for row in answered_requests.iter_rows(named=True):
         index, rotation = row["item_id"].split("/")[1], int(row["role"].removeprefix("rotation"))
-        image_index = str(int(index) + ROTATION_STEP * rotation) if rotation else index
+        row_index = str(int(index) + ROTATION_STEP * rotation) if rotation else index
         options = [*row["option_texts"], *[""] * (len(IMAGE_OPTION_LETTERS) - len(row["option_texts"]))]
-        rows.append((image_index, *options, row["expected"], "" if row["error"] else row["text"]))
-    return [_write_sheet(folder / f"{name}_{answered_requests['item_id'][0].split('/')[0]}.xlsx", rows)]
+        rows.append((row_index, *options, row["expected"], "" if row["error"] else row["text"]))
+    data_set, _, _ = answered_requests["item_id"][0].partition("/")
+    return [_write_sheet(folder / f"{name}_{data_set}.xlsx", rows)]
 
 
 def _write_sheet(path: Path, rows: Sequence[Sequence[str]]) -> Path:

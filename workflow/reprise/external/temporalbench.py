@@ -23,7 +23,7 @@ from reprise.external.answers import (
 )
 
 # Form of question -> its marker in the authors' folder or file names; the last two markers are Reprise's.
-TASK_FILE_MARKERS = {
+MARKER_BY_FORM = {
     "short": "short_qa",
     "long": "long_qa",
     "caption": "short_caption",
@@ -33,13 +33,13 @@ TASK_FILE_MARKERS = {
 
 
 def _find_candidates(marker: str, folder: Path) -> list[list[Path]]:
-    """Return the files in the authors' folder of a task, or else those with its marker, or else with no marker."""
+    """Return the files in the authors' folder of a task, or else those with its marker, or else those without any."""
     task_folder = folder / f"temporalbench_{marker}"
     if task_folder.is_dir():
         return [sorted(task_folder.glob("*.jsonl"))]
     files = sorted(folder.glob("*.jsonl"))
     marked_files = [path for path in files if marker in path.name]
-    unmarked_files = [path for path in files if not any(name in path.name for name in TASK_FILE_MARKERS.values())]
+    unmarked_files = [path for path in files if not any(name in path.name for name in MARKER_BY_FORM.values())]
     return [marked_files or unmarked_files]
 
 
@@ -48,31 +48,31 @@ def _read(
 ) -> ImportedAnswers:
     imported = ImportedAnswers()
     by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
-    for path in (path for path in files if path.suffix == ".jsonl"):
+    answer_files = [path for path in files if path.suffix == ".jsonl"]  # Files `.json` are settings of lmms-eval.
+    for path in answer_files:
         if b'"filtered_resps"' in path.read_bytes():
             lmms_eval.read_log(path, imported, items, requests, "temporalbench", partial(_identify, task))
         else:
-            read_responses(path, imported, by_item, f"{task}/{{}}", scored_part)
+            read_responses(path, imported, by_item, task + "/{}", scored_part)
     return imported
 
 
 def _identify(task: str, entry: Mapping[str, Any]) -> tuple[str, str]:
-    """Return item id and question of a line, from the release's entry in the field of the metric."""
+    """Return item id and question of a line, from the entry of the release in its field `temporalbench_score`."""
     item = get_object(entry, "temporalbench_score", "item")
     return f"{task}/{get_text(item, 'idx')}", get_text(item, "question") or get_text(entry, "input")
 
 
 def _create_answer_files(form: str, task: str, scored_part: ScoredPart = "element") -> AnswerFiles:
-    """Return the answer files of a form; `scored_part` is the part of a response that the authors' scorer compares."""
-    marker = TASK_FILE_MARKERS[form]
+    """Return the answer files of a form, whose items have this task."""
+    marker = MARKER_BY_FORM[form]
 
     def find(folder: Path, frame_count: int | None) -> list[Path]:
         return select_by_frame_count(_find_candidates(marker, folder)[0], frame_count, folder)
 
     def write(folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame) -> list[Path]:
-        return [
-            write_responses(folder / f"temporalbench_{marker}" / f"{name}.jsonl", answered_requests, f"{task}/{{}}")
-        ]
+        path = folder / f"temporalbench_{marker}" / f"{name}.jsonl"
+        return [write_responses(path, answered_requests, task + "/{}")]
 
     return AnswerFiles(
         find,

@@ -20,6 +20,8 @@ from reprise.extraction.extractors import UNEXPECTED_PREDICTION
 from reprise.models.base import Answer
 
 ID_COLUMNS = ("test_name", "video_id", "event")
+# Pairs of columns: scores of the positive and the negative caption, answers about them (Yes or No), and answers to the
+# multiple choice with A and with B as the ground truth.
 SCORES, PREDICTIONS, CHOICES = ("pos_score", "neg_score"), ("pos_pred", "neg_pred"), ("gt_A", "gt_B")
 ROLE_BY_COLUMN = {
     "pos_score": "pos",
@@ -32,7 +34,7 @@ ROLE_BY_COLUMN = {
 
 
 ColumnPairs = Sequence[tuple[str, str]]
-"""Pairs of columns for the two answers about a sample; a pair with scores comes first."""
+"""Pairs of columns that a file may have for the two answers about a sample; a pair with scores comes first."""
 
 
 class SheetAnswers(NamedTuple):
@@ -86,13 +88,13 @@ def match_rows(
         for row in rows[event]:
             imported.add_problems(row.location, UNKNOWN_ID)
     events = [event for event in rows if event in released_samples]
-    mismatches_by_samples = [
-        [event for event in events if len(rows[event]) != len(sample_ids.get(event, ()))]
-        for sample_ids in (released_samples, run_samples)
-    ]
-    for sample_ids, mismatches in zip((released_samples, run_samples), mismatches_by_samples, strict=True):
+    # A file has rows for all samples of the release, or only for those of this run.
+    mismatches_by_samples = []
+    for sample_ids in (released_samples, run_samples):
+        mismatches = [event for event in events if len(rows[event]) != len(sample_ids.get(event, ()))]
         if not mismatches:
             return [pair for event in events for pair in zip(sample_ids[event], rows[event], strict=True)]
+        mismatches_by_samples.append(mismatches)
     event = min(mismatches_by_samples, key=len)[0]
     first = rows[event][0].location
     raise UserError(
@@ -111,7 +113,7 @@ def _parse_answer(
         if score is None:
             score = nan
             imported.add_problems(location._replace(id=f"{location.id} {column}"), NOT_A_NUMBER)
-        # A single option, such as the similarity of a text and a clip, has one score.
+        # A score is the probability of the first of two options (Yes), or the similarity, which is the only option.
         return Answer(scores=(score,) if len(request["options"]) == 1 else (score, 1 - score))
     if not cell.strip():
         return Answer(error=NO_ANSWER)
@@ -124,13 +126,14 @@ def _write(
 ) -> list[Path]:
     """Write one csv per test; a failed score is written as a blank cell, a failed text answer as `error`."""
     has_scores = answered_requests["scores"].list.len().fill_null(0).max() != 0
-    columns = pairs[0] if has_scores else pairs[-1]
+    columns = pairs[0] if has_scores else pairs[-1]  # The pair with scores is the first one.
     answers = {(row["item_id"], row["role"]): row for row in answered_requests.iter_rows(named=True)}
     paths = []
     for (test,), rows in items.group_by("task", maintain_order=True):
         lines = []
         for item_id in rows["item_id"]:
             _, video, event, _ = item_id.rsplit("/", 3)
+            # The ids of samples have a list of events as `Ev1-Ev2`, the authors' files as `["Ev1", "Ev2"]`.
             event_cell = "[" + ", ".join(f'"{part}"' for part in event.split("-")) + "]" if "-" in event else event
             cells = (_format_cell(column, answers[item_id, ROLE_BY_COLUMN[column]]) for column in columns)
             lines.append((test, video, event_cell, *cells))

@@ -1,6 +1,6 @@
 """Vinoground's answer files `textscore-response.jsonl` and `videoscore-response.jsonl`: `{idx, response}` per line.
 
-lmms-eval logs both kinds into one file; `vinoground_score` has the id and the kind of a line.
+lmms-eval logs the answers of both files into one; `vinoground_score` has the id and the task of a line.
 """
 
 import re
@@ -21,14 +21,16 @@ from reprise.external.answers import (
     write_responses,
 )
 
-FILE_NAMES = {"text": "textscore", "video": "videoscore"}
+KIND_BY_TASK = {"text": "textscore", "video": "videoscore"}
+"""task of items -> kind of the authors' files with answers about them"""
 LOG_NAME = re.compile(r".*samples_vinoground.*\.jsonl")
 
 
 def _find_files(folder: Path, frame_count: int | None) -> list[Path]:
     """Return one file of each kind; names of the authors' files contain the number of frames."""
     files = [path for group in _find_candidates(folder) for path in select_by_frame_count(group, frame_count, folder)]
-    if len({bool(LOG_NAME.fullmatch(path.name)) for path in files}) > 1:
+    is_log_flags = {bool(LOG_NAME.fullmatch(path.name)) for path in files}
+    if len(is_log_flags) > 1:
         names = ", ".join(path.name for path in files)
         raise UserError(f"{folder}: found {names}: answers in the authors' files and in a log. Keep one of the two.")
     return files
@@ -36,20 +38,21 @@ def _find_files(folder: Path, frame_count: int | None) -> list[Path]:
 
 def _find_candidates(folder: Path) -> list[list[Path]]:
     """Return the files of each kind and the logs of both kinds, for any number of frames."""
-    names = [*(re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl") for kind in FILE_NAMES.values()), LOG_NAME]
+    names = [*(re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl") for kind in KIND_BY_TASK.values()), LOG_NAME]
     return [[path for path in sorted(folder.iterdir()) if name.fullmatch(path.name)] for name in names]
 
 
 def _read(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    """Return the answers by kind and idx, such as `7_pos`."""
+    """Return the answers by task and idx, such as `7_pos`."""
     imported = ImportedAnswers()
     by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
-    for path in (path for path in files if path.suffix == ".jsonl"):
+    answer_files = [path for path in files if path.suffix == ".jsonl"]  # Files `.json` are settings of lmms-eval.
+    for path in answer_files:
         if LOG_NAME.fullmatch(path.name):
             lmms_eval.read_log(path, imported, items, requests, "vinoground", _identify)
         else:
-            task = next(task for task, kind in FILE_NAMES.items() if path.name.startswith(kind))
-            read_responses(path, imported, by_item, f"{{}}/{task}", "character")
+            task = next(task for task, kind in KIND_BY_TASK.items() if path.name.startswith(kind))
+            read_responses(path, imported, by_item, "{}/" + task, "character")
     return imported
 
 
@@ -60,8 +63,8 @@ def _identify(entry: Mapping[str, Any]) -> tuple[str, str]:
 
 def _write(folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame) -> list[Path]:
     return [
-        write_responses(folder / f"{kind}-response.jsonl", answered_requests, f"{{}}/{task}")
-        for task, kind in FILE_NAMES.items()
+        write_responses(folder / f"{kind}-response.jsonl", answered_requests, "{}/" + task)
+        for task, kind in KIND_BY_TASK.items()
     ]
 
 

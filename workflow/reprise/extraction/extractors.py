@@ -36,10 +36,11 @@ REFUSALS = (
 
 
 def _authors_extraction(value: str) -> Extraction:
+    """Return an extraction by the authors' rules; unparsed if the value is empty."""
     return Extraction(value, "authors") if value else UNPARSED
 
 
-def extract_by_authors(text: str, options: Sequence[str]) -> Extraction:
+def extract_as_velociti(text: str, options: Sequence[str]) -> Extraction:
     """Return the option that VELOCITI's scripts extract.
 
     The first word must be a bare letter. If the options are Yes and No, exactly one of them must be a substring.
@@ -88,7 +89,8 @@ def extract_answer(
         options: Names of the options, such as `A` and `B`.
         option_texts: Text of each option, if the options have texts.
         extractor: Name of the extractor, one of `EXTRACTORS`.
-        method: Extraction method of the protocol; `robust` if its authors used a judge.
+        method: Extraction method of the protocol (`extraction:` in its benchmark's file). `robust` means that the
+            authors used a judge, so both extractors are the same.
         extra_rules: Extraction rules of the protocol or the model, which `robust` tries first.
     """
     text = text or ""
@@ -96,7 +98,8 @@ def extract_answer(
         return Extraction(text, "whole text") if text.strip() else UNPARSED
     if method == "output_block":
         # The answer is inside the last `<<<output>>>` or `<output>` tags. A truncated chain of thought has no tags.
-        text = ["", *OUTPUT_BLOCK.findall(text)][-1].strip()
+        blocks = OUTPUT_BLOCK.findall(text)
+        text = blocks[-1].strip() if blocks else ""
     if extractor == "robust" or method == "robust":
         return extract_robust(text, options, option_texts, extra_rules)
     if method == "options":
@@ -104,7 +107,7 @@ def extract_answer(
     if method == "first_character":
         # Vinoground's and TemporalBench's scripts count a character that is no option as wrong, not as unparsed.
         return _authors_extraction(text[:1].upper())
-    return extract_by_authors(text, options)
+    return extract_as_velociti(text, options)
 
 
 # Ratings in a judge's reply. On the scale from 0 to 3, `authors` extracts them as the reference harness does. The scale
@@ -144,6 +147,7 @@ def extract_rating(reply: str | None, scale: Scale = DEFAULT_SCALE) -> Extractio
         if extraction.value in extraction_rules.NUMERALS
         else extraction.value
     )
+    # The rules of full and no marks extract the words `full` and `none`.
     rating = {"full": scale[-1], "none": "0"}.get(rating, rating)
     return Extraction(rating, extraction.rule) if rating in scale else UNPARSED
 

@@ -11,6 +11,7 @@ from reprise.extraction import rules as extraction_rules
 from reprise.extraction.rules import UNPARSED, Extraction, Rule
 
 YES_NO = {"yes", "no"}
+OPTION_LETTERS = frozenset("ABCDEF")
 # A longer answer is reduced to this many characters of its beginning and its end.
 HEAD_CHARS, TAIL_CHARS = 1_000, 4_000
 MIN_WORD_SIMILARITY = 88.0  # Two words count as the same from this similarity, in percent.
@@ -34,6 +35,7 @@ WORD_ENDING, DOUBLED_CONSONANT = re.compile(r"(?<=\w\w)(?:ing|ed|es|e|s)$"), re.
 def clean_answer(text: str | None) -> str:
     """Return an answer without chain of thought, markup, invented dialogue and the middle of a long text."""
     text_after_thought = THOUGHT_ENDS.split(text or "")[-1]
+    # Without an end tag, the thought was truncated, and only text before its start tag can be the answer.
     answer = THOUGHT_STARTS.split(text_after_thought)[0] if text_after_thought == text else text_after_thought
     answer = INVENTED_DIALOGUE.split(answer, maxsplit=1)[0]
     if len(answer) > HEAD_CHARS + TAIL_CHARS:
@@ -60,9 +62,8 @@ def extract_robust(
     extraction = resolve_hits(find_hits(answer, extra_rules)) if extra_rules else None
     if extraction is None and options_by_name.keys() == YES_NO:
         extraction = extract_yes_no(answer)
-    elif extraction is None and any(
-        option not in extraction_rules.ORDINALS and option not in "EF" for option in options
-    ):
+    elif extraction is None and not OPTION_LETTERS.issuperset(options):
+        # Options with other names have no rules: the whole answer must be the name of one.
         extraction = Extraction(answer.strip(" ."), "option's text")
     elif extraction is None and {_normalise(text) for text in option_texts} == YES_NO:
         extraction = _extract_yes_no_choice(answer, options, option_texts)
@@ -77,10 +78,10 @@ def extract_yes_no(answer: str) -> Extraction:
     if compile_pattern(extraction_rules.QUALIFIED_YES_NO).search(answer):
         return UNPARSED
     certain_text = remove_sentences(answer, extraction_rules.DOUBTFUL_SENTENCE)
-    text_by_rule = [
+    rules_with_texts = [
         (rule, certain_text if rule.name.startswith("judgement") else answer) for rule in extraction_rules.YES_NO_RULES
     ]
-    return resolve_hits(hit for rule, text in text_by_rule for hit in find_hits(text, (rule,))) or UNPARSED
+    return resolve_hits(hit for rule, text in rules_with_texts for hit in find_hits(text, (rule,))) or UNPARSED
 
 
 def _extract_yes_no_choice(answer: str, options: Sequence[str], option_texts: Sequence[str]) -> Extraction:
@@ -97,7 +98,8 @@ def extract_choice(answer: str, options: Sequence[str], option_texts: Sequence[s
     """Return the option that a cleaned answer chooses by its letter or its text."""
     extraction = resolve_hits(find_hits(mark_options(answer, options, option_texts), extraction_rules.CHOICE_RULES))
     if extraction is None and option_texts:
-        answer_words = _find_content_words(_remove_option_list(answer, options).split("\n", 1)[0])
+        first_line = _remove_option_list(answer, options).split("\n", 1)[0]
+        answer_words = _find_content_words(first_line)
         matches = [
             option
             for option, text in zip(options, option_texts, strict=True)
@@ -125,7 +127,7 @@ class Hit(NamedTuple):
 
 
 def find_hits(text: str, rules: Iterable[Rule]) -> Iterator[Hit]:
-    """Yield the hits of rules in a text; a rule without a group `option` extracts the name of its matching group."""
+    """Yield the hits of rules in a text. A value of one letter is in upper case, a longer one in lower case."""
     for rule in rules:
         for match in compile_pattern(rule.pattern).finditer(text):
             groups = match.groupdict()
@@ -137,8 +139,8 @@ def resolve_hits(hits: Iterable[Hit]) -> Extraction | None:
     """Return the extraction that the hits of all rules decide.
 
     The last hit of a rule with the policy `last` decides. Without such hits, all hits of rules with the policy
-    `agreeing` decide, else all hits of the first rule that has hits. The result is None without hits, and `UNPARSED` if
-    the deciding hits disagree.
+    `agreeing` decide, else all hits of the rules with the name of the first rule that has hits. The result is None
+    without hits, and `UNPARSED` if the deciding hits disagree.
     """
     all_hits = list(hits)
     final_hits = [hit for hit in all_hits if hit.rule.match_policy == "last"]
@@ -159,9 +161,12 @@ def resolve_hits(hits: Iterable[Hit]) -> Extraction | None:
 LIST_LINE = re.compile(
     r"^\W{0,3}(?:(?:Option|Caption|Sentence|Segment) )?\(?([A-F])(?:\)?[.:)]| [-–] |\W*$)[^\n]*$", re.M
 )
+# A line break between "The answer is:" and the last line, which has the answer.
 LAST_LINE = re.compile(r"\b(answer|choice|is) ?:?\n+(?=[^\n]+\Z)", re.I)
+# A label with the text of its option; a label or text with a weight or a verdict, as in "A: 80 %" or "B ✓".
 LISTED_OPTION = re.compile(r"«([A-F])»[.:)]? ?‹~?\1›")
 WEIGHED_OPTION = re.compile(r"[«‹]~?([A-F])[»›][.)]? ?(?:[:=<>✗✓❌✅✘✔]|[-–] )[^«‹\n]{0,80}")
+# Adjacent marks of the same option; a label with the text of another option; options that are named together.
 REPEATED_MARKS = re.compile(r"([«‹])~?([A-F*])([»›])(?:[\s:.,\"'()-]{0,4}[«‹]~?\2[»›])+")
 CONFLICTING_MARKS = re.compile(
     r"«([A-F])»[\s:.,\"'()-]{0,4}[‹«]~?(?!\1)[A-F][»›]"
@@ -171,8 +176,9 @@ JOINED_MARKS = re.compile(
     r"[«‹]~?[A-F][»›](?: ?(?:,|/|&|\+|,? ?\b(?:and|or|nor|versus|vs\.?)\b(?: also| the)?) ?[«‹]~?[A-F][»›]){1,5}"
 )
 ARTICLE = re.compile(r"\b(?:an?|the) $", re.I)
+# Characters before or after a number that is not an option's text, such as a part of a date or a list item's number.
 NUMBER_PREFIX, NUMBER_SUFFIX = re.compile(r"\d[.,/:-]$|-$"), re.compile(r"[.,/:-]\d|[.)] \w")
-CERTAIN_MARK = re.compile("‹([A-F])›")
+CERTAIN_MARK = re.compile("‹([A-F])›")  # of an option's text
 MARKS = re.compile(r"[«‹](~?[A-F*])[»›]")
 SEGMENT_NOUNS = "(?:video )?(?:segment|clip|video|part|half|one)(?: of the (?:video|clip))?"
 SENTENCE_ENDS = frozenset(("", *'.,;!\n")]'))
@@ -182,6 +188,7 @@ def mark_options(answer: str, options: Sequence[str], option_texts: Sequence[str
     """Replace the labels and texts of options in a cleaned answer by the marks that `rules.py` describes."""
     marked_answer = _remove_option_list(LAST_LINE.sub(r"\1: ", answer), options)
     normalised_texts = [text.translate(TYPOGRAPHY).strip().rstrip(".").lower() for text in option_texts]
+    # Longer texts come first, because they may contain shorter ones. Equal texts do not tell which option is meant.
     for option, text in sorted(zip(options, normalised_texts, strict=False), key=lambda pair: -len(pair[1])):
         marked_answer = _mark_text(marked_answer, option if normalised_texts.count(text) == 1 else "*", text)
     are_segments = bool(option_texts) and all("segment" in text.lower() for text in option_texts)
@@ -190,8 +197,8 @@ def mark_options(answer: str, options: Sequence[str], option_texts: Sequence[str
         # An answer such as "A man sits in the first segment. He stands in the second." only describes the segments.
         marked_answer = CERTAIN_MARK.sub(r"‹~\1›", marked_answer)
     marked_answer = compile_pattern(extraction_rules.LETTERED_NAMES).sub(r"\1", marked_answer)
-    for name in extraction_rules.NAMES:
-        marked_answer = re.sub(name, lambda match: f"«{match['o'].upper()}»", marked_answer)
+    for label_pattern in extraction_rules.NAMES:
+        marked_answer = re.sub(label_pattern, lambda match: f"«{match['o'].upper()}»", marked_answer)
     for list_pattern in (LISTED_OPTION, WEIGHED_OPTION):
         if len(set(list_pattern.findall(marked_answer))) > 1:
             marked_answer = list_pattern.sub(" ", marked_answer)
@@ -204,12 +211,14 @@ def mark_options(answer: str, options: Sequence[str], option_texts: Sequence[str
         lambda match: MARKS.sub("", match[0]), marked_answer
     )
     for denial in extraction_rules.DENIALS:
+        # The last but one character of a mark is the option's letter.
         marked_answer = compile_pattern(denial).sub(
             lambda match: match[0].replace(match["mark"], f"«-{match['mark'][-2]}»"), marked_answer
         )
     marked_answer = CONFLICTING_MARKS.sub("«*»", marked_answer)
     denied_options = set(re.findall("«-(.)»", marked_answer))
     if len(options) == 2 and len(denied_options) == 1:
+        # Who denies one of two options chooses the other one, so the denial becomes a mark of that option.
         remaining_option = next((option for option in options if option not in denied_options), "")
         return re.sub("«-.»", f"«-{remaining_option}»", marked_answer)
     return re.sub("«-.»", " ", marked_answer)
@@ -232,6 +241,7 @@ def _remove_option_list(answer: str, options: Sequence[str]) -> str:
 def _mark_text(answer: str, option: str, option_text: str) -> str:
     """Replace an option's text in an answer by marks; a single word is a certain mark only at the end of a sentence."""
     lowercase_answer = answer.lower()
+    # If lower case changes the length of the answer, positions in both spellings differ, so nothing is marked.
     if (len(option_text) < 2 and not option_text.isdigit()) or len(lowercase_answer) != len(answer):
         return answer
     fragments, copied_until, start = list[str](), 0, lowercase_answer.find(option_text)
@@ -260,7 +270,8 @@ def _mark_ordinals(marked_answer: str, are_segments: bool) -> str:
     """Mark options that an answer names by position: "the second caption", or "the second clip" for segments."""
     nouns = SEGMENT_NOUNS if are_segments else "option|caption|sentence|choice|statement|description|answer"
     for option, words in extraction_rules.ORDINALS.items():
-        pattern = rf"\b(?:the )?(?:{words}) (?:{nouns})\b|\b(?:{nouns}) {words[-1]}\b"
+        number = words[-1]  # The words end with the option's number, as in "second|2nd|latter|2".
+        pattern = rf"\b(?:the )?(?:{words}) (?:{nouns})\b|\b(?:{nouns}) {number}\b"
         if are_segments:
             pattern += rf"|\bthe (?:{words})(?=[.,;!]|$| and| or)"
         marked_answer = compile_pattern(pattern).sub(

@@ -5,7 +5,7 @@ The options in an answer to a choice among letters are first replaced by marks:
     «B»        the label of option B (`NAMES`)
     ‹B›        the text of option B
     «~B» ‹~B›  uncertain: inside a sentence, perhaps only its subject
-    «-B»       option B, denied by the answer (`DENIALS`)
+    «-B»       option B, denied by the answer (`DENIALS`); of two options, the one that remains after a denial
     «*»        several options together
 
 `CHOICE_RULES` are tried on the marked text, `YES_NO_RULES` and `RATING_RULES` on the cleaned text. Patterns ignore case.
@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 
 class Rule(NamedTuple):
-    """An extraction rule: the group `option` of its pattern, or a group named `yes` or `no`, is the extracted option."""
+    """An extraction rule. It extracts the group `option` of its pattern, or else the name of the group that matches."""
 
     name: str
     pattern: str
@@ -37,7 +37,7 @@ CUSTOM_RULE_SUFFIX = " (own row)"
 
 
 def custom_rule(name: str, pattern: str) -> Rule:
-    """Return an extraction rule of a protocol or a model; its name shows that it is not from the table."""
+    """Return an extraction rule of a protocol or a model; its name shows that it is not one of this module."""
     return Rule(name + CUSTOM_RULE_SUFFIX, pattern)
 
 
@@ -66,9 +66,10 @@ NAMES = (
     rf"(?<!\w')(?<![\w.«‹~-])(?<!N/)(?P<o>[B-F]|A(?! ?[a-z])|A(?= {WORDS_AFTER_A}\b))(?![\w&-]|'\w)",
     r"(?<=\b(?:is|or) )(?P<o>A)(?![\w'-])(?! [a-z]{2,} [a-z])",
 )
+# The last word of each option is its number.
 ORDINALS = {"A": "first|1st|former|1", "B": "second|2nd|latter|2", "C": "third|3rd|3", "D": "fourth|4th|4"}
 
-# Patterns of options that the answer denies.
+# Patterns of options that the answer denies; the group `mark` is the mark of the option.
 _NOT = (
     r"(?:\b(?:not|never|neither|nor|cannot|over|unlike|except|no way|instead of|rather than|opposed to|contradicts?|rul(?:e|es|ed|ing) out|"
     r"eliminat\w{1,4}|exclud\w{1,4}|reject\w{0,4})|n't)"
@@ -158,6 +159,7 @@ CHOICE_RULES = (
     Rule("stated", rf"{LABEL}\W{{0,2}}(?:because|since|due to)\b"),
     Rule("leading segment", r"\A\W{0,4}«~(?P<option>[A-F*])»:", "alone"),
     Rule("only label", r"«(?P<option>[A-F*])»", "alone"),
+    # A negation before a label extracts `denied`. That is no option, so it makes the answer unparsed.
     Rule("only label", rf"{_NEGATION}(?P<denied>«[A-F*]»)", "alone"),
     Rule("the other one is denied", r"«-(?P<option>[A-F])»", "alone"),
     Rule(
@@ -166,7 +168,7 @@ CHOICE_RULES = (
         "alone",
     ),
 )
-# Name of the last rule, which compares the words of answer and option in order, without stop words.
+# Name of the last rule, which has no pattern: it compares the words of answer and option in order, without stop words.
 NEAR_MATCH = "nearly option's text"
 STOP_WORDS = frozenset(
     [

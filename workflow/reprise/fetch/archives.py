@@ -55,7 +55,7 @@ def group_parts(files: Sequence[Path]) -> list[ArchiveFile]:
     split_parts: dict[tuple[Path, bool], list[Path]] = defaultdict(list)
     whole_archives = []
     for path in files:
-        if match := PART_NAME.fullmatch(path.name):
+        if match := PART_NAME.fullmatch(path.name):  # Numbered parts and lettered parts are two archives.
             split_parts[path.with_name(match["name"]), match["number"].isdigit()].append(path)
         else:
             whole_archives.append(ArchiveFile((path,)))
@@ -69,6 +69,7 @@ def open_zip(archive: ArchiveFile) -> Iterator[zipfile.ZipFile]:
         streams = [stack.enter_context(path.open("rb")) for path in archive.parts]
         stream = ConcatenatedStream(streams, [path.stat().st_size for path in archive.parts])
         zip_file = stack.enter_context(zipfile.ZipFile(stack.enter_context(_BoundedReader(stream, 1 << 20))))
+        # zipfile counts offsets from the list of members at the end, so a missing beginning makes them negative.
         if any(entry.header_offset < 0 for entry in zip_file.infolist()):
             raise zipfile.BadZipFile("shorter than its list of members states")
         yield zip_file
@@ -119,6 +120,7 @@ class ConcatenatedStream(io.RawIOBase):
         return len(content)
 
 
+# Limits of a pickle: its instructions, and the bytes of a name.
 MAX_INSTRUCTIONS = 400_000
 MAX_NAME_BYTES = 4096
 ALLOWED_CONTENT = "only a dict of str and bytes is allowed"
@@ -138,7 +140,7 @@ def locate_videos(path: Path) -> dict[str, Span]:
         FetchError: the file is not a pickle, is damaged, or has other content than a dict of str and bytes.
     """
     with path.open("rb") as stream:
-        if stream.read(1) != b"\x80":
+        if stream.read(1) != b"\x80":  # the instruction PROTO, with which a pickle begins since protocol 2
             raise FetchError("failed", f"{path.name}: neither a zip nor a pickle of protocol 2 or later")
         try:
             entries = _dict_entries(_LazyFile(stream.fileno(), 0, access=ACCESS_READ), path.name)
@@ -168,7 +170,8 @@ class _LazyFile(mmap):
 def _dict_entries(pickle_file: _LazyFile, file_name: str) -> list[str | Span]:
     """Return the keys and values of the dict that a pickle describes, in turn."""
     dict_count, entries = 0, list[str | Span]()
-    # Each memo has the last entry at that time, or is empty for the dict, which comes before all entries.
+    # Number of a memo -> the value that it stores, as a list: the last entry at that time. The list is empty if this is
+    # the dict, which comes before all entries.
     memo: dict[int, list[str | Span]] = {}
     for instruction_count, (opcode, raw_argument, _) in enumerate(pickletools.genops(pickle_file)):  # type: ignore[arg-type]
         if instruction_count == MAX_INSTRUCTIONS:
@@ -187,6 +190,7 @@ def _dict_entries(pickle_file: _LazyFile, file_name: str) -> list[str | Span]:
                     )
                 entries.append(argument)
             case "SHORT_BINBYTES" | "BINBYTES" | "BINBYTES8":
+                # genops() has just read the bytes, so they end at the current position.
                 entries.append(Span(pickle_file.tell() - len(argument), len(argument)))
             case "MEMOIZE":
                 memo[len(memo)] = entries[-1:]

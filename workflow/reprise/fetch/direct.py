@@ -27,6 +27,7 @@ from reprise.fetch.settings import Http
 
 # Limits of the explanation that a server sends with an error status: bytes to read, and characters to show.
 EXPLANATION_BYTES, EXPLANATION_CHARACTERS = 4096, 200
+# Groups: the first byte that the server sends, and the size of the whole file.
 CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-(?:[0-9]{1,18}/([0-9]{1,18}))?")
 
 
@@ -83,15 +84,14 @@ def download(url: str, target: Path, settings: Http, version: FileVersion) -> st
             if response.status != 206:
                 offset, content_range = 0, None  # The server sends the whole file.
             elif content_range is None or int(content_range[1]) != offset or not content_range[2]:
-                # The part starts elsewhere, or the total size is unknown. The next attempt starts from the beginning.
+                # The part starts elsewhere, or the file's size is unknown. The next attempt starts from the beginning.
                 target.unlink(missing_ok=True)
                 raise FetchError(
-                    "network",
-                    f"the server sent another part than requested, which starts at byte {offset} (HTTP 206)",
+                    "network", f"the server sent another part than the one requested, from byte {offset} on (HTTP 206)"
                 )
             length = response.headers.get("Content-Length", "")
             expected_bytes = offset + int(length) if re.fullmatch("[0-9]{1,18}", length) else None
-            if content_range:  # A part may be shorter than the requested range.
+            if content_range:  # A response may end before the requested range does, so use the size of the whole file.
                 expected_bytes = int(content_range[2])
             validators = {name: response.headers[name] for name in ("ETag", "Last-Modified") if response.headers[name]}
             if expected_bytes is not None:
@@ -136,9 +136,8 @@ def download(url: str, target: Path, settings: Http, version: FileVersion) -> st
 class _HttpOnlyRedirects(HTTPRedirectHandler):
     """Handler that follows redirects only to http and https links, never to a file on this machine."""
 
-    max_redirections = (
-        1_000_000  # redirect_request() enforces the limit, because urllib follows one redirect more than its limit.
-    )
+    # No limit for urllib, which follows one redirect more than its limit; redirect_request() enforces the setting.
+    max_redirections = 1_000_000
 
     def __init__(self, max_redirects: int) -> None:
         self._max_redirects = max_redirects
@@ -167,7 +166,7 @@ def _copy_response(response: HTTPResponse, write: Callable[[bytes], object], off
 
 
 def _check_content_type(response: HTTPResponse) -> None:
-    """Raise an error if a response is not a video, or is compressed although the request forbids compression."""
+    """Raise an error if a response is a page or a text, or is compressed although the request forbids compression."""
     content_type = response.headers.get("Content-Type", "")
     if content_type.lower().startswith(("text/", "application/json", "application/xml", "application/xhtml")):
         raise FetchError("wrong_type", f"the server sent {content_type}, not a video")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from glob import has_magic
 from pathlib import Path
@@ -127,10 +127,12 @@ def create_hub_fetcher(settings: Huggingface, store: Store) -> Fetcher:
 
 @dataclass
 class _Repository:
+    """A data set repository; its archives are downloaded when the first source is fetched."""
+
     settings: Huggingface
     store: Store
     _members: Members | None = None
-    _failure: FetchError | None = field(default=None)
+    _failure: FetchError | None = None  # why the archives could not be downloaded
 
     def fetch(self, source_id: str, folder: Path) -> FetchedFile:
         if not self.settings.files:
@@ -140,7 +142,7 @@ class _Repository:
             path.resolve().replace(target)
             path.unlink(missing_ok=True)
             return FetchedFile(target)
-        if self._failure is not None:  # Request the archives once, not again for each source.
+        if self._failure is not None:  # Do not request the archives again for each source.
             raise self._failure
         if self._members is None:
             try:
@@ -154,18 +156,21 @@ class _Repository:
         return self._members.fetch(source_id, folder)
 
     def estimate_bytes(self, source_ids: Sequence[str]) -> int:
-        """Return the total size according to the server, twice for archives, because their members are stored too."""
+        """Return the total size of the files to download according to the server.
+
+        Archives count twice, because their members are stored too.
+        """
+        # The path of an id with `..` may be unsafe, which is an error of this source only, when it is fetched.
         source_files = [
             fill_safe_name(self.settings.member, source_id) for source_id in source_ids if ".." not in source_id
         ]
         try:
             cache = self.store.root / "hub"
             snapshot = f"*/snapshots/{self.settings.revision}"
-            requested_files = [
-                name for name in self._list_archives() if not any(cache.glob(f"{snapshot}/{name}"))
-            ] or source_files
+            new_archives = [name for name in self._list_archives() if not any(cache.glob(f"{snapshot}/{name}"))]
+            # If all archives are cached, their members are looked up; the server has no such files, so they count 0.
             entries = HfApi().get_paths_info(
-                self.settings.repo, requested_files, revision=self.settings.revision, repo_type="dataset"
+                self.settings.repo, new_archives or source_files, revision=self.settings.revision, repo_type="dataset"
             )
         except (FetchError, HTTPError, OSError, ValueError):
             return self.settings.estimate_bytes(source_ids)
@@ -242,10 +247,8 @@ class _Repository:
 
 def _status_error(error: HfHubHTTPError, subject: str) -> FetchError:
     headers = error.response.headers
-    status, wait_s = (
-        classify_http_code(error.response.status_code),
-        parse_wait_s(headers.get("Retry-After"), headers.get("Date")),
-    )
+    status = classify_http_code(error.response.status_code)
+    wait_s = parse_wait_s(headers.get("Retry-After"), headers.get("Date"))
     return FetchError(status, f"{subject}: {_first_line(error)}", wait_s)
 
 

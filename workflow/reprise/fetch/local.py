@@ -17,11 +17,11 @@ from reprise.fetch.retry import size_error
 from reprise.fetch.settings import Archive, Folder
 
 VIDEO_SUFFIXES = {
-    *(".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg"),
-    *(".ts", ".mts", ".wmv", ".flv", ".3gp", ".ogv"),
-}
+    ".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg", ".ts", ".mts", ".wmv", ".flv", ".3gp", ".ogv",
+}  # fmt: skip
 CHUNK_BYTES = 1 << 20
-MAX_LISTED = 30
+MAX_LISTED = 30  # files that a message lists
+FICLONE = 0x40049409  # Linux's ioctl that lets two files share blocks until one of them changes
 
 
 def create_folder_fetcher(settings: Folder, store: Store) -> Fetcher:
@@ -127,14 +127,15 @@ class Members:
     def _find(self, source_id: str) -> Member:
         name = fill_safe_name(self.pattern, source_id)
         if self._member_by_name is None:
+            # If several archives have a member of this name, the first archive's is used.
             self._member_by_name = {
                 member.name: member for archive in reversed(self.archives) for member in self._list_members(archive)
             }
-        for candidate in (name, Path(name).stem):
+        for candidate in (name, Path(name).stem):  # Pickles may have names without a suffix.
             if candidate in self._member_by_name:
                 return self._member_by_name[candidate]
-        for error in self._failures:
-            raise error
+        if self._failures:  # The member may be in an archive that cannot be read.
+            raise self._failures[0]
         raise FetchError("missing", f"no member '{name}' in {', '.join(archive.name for archive in self.archives)}")
 
     def _list_members(self, archive: ArchiveFile) -> list[Member]:
@@ -181,8 +182,6 @@ def copy_file(source: Path, target: Path) -> None:
     """
     with source.open("rb") as source_stream, target.open("wb") as target_stream:
         try:
-            fcntl.ioctl(
-                target_stream, 0x40049409, source_stream.fileno()
-            )  # FICLONE shares blocks until one of the files changes.
-        except OSError:
+            fcntl.ioctl(target_stream, FICLONE, source_stream.fileno())
+        except OSError:  # The file system cannot share blocks.
             shutil.copyfileobj(source_stream, target_stream, CHUNK_BYTES)

@@ -25,6 +25,7 @@ TRANSIENT = {
     "disk_full": "no disk space in the store",
     "changed": "the file changed during the copy",
 }
+# Permanent failures, which are not attempted again.
 PERMANENT = {
     "removed": "removed by its uploader or by the site",
     "private": "private",
@@ -74,14 +75,14 @@ class FetchedFile:
 
 @dataclass(frozen=True)
 class Fetcher:
-    """The functions of a route, and the number of attempts."""
+    """The functions that fetch sources by a route."""
 
     identity: Callable[[str], Any]
     """Return the identity of a source; sources with the same identity are fetched only once."""
     fetch: Callable[[str, Path], FetchedFile]  # source id, empty folder for a new file -> the fetched file
     estimate_bytes: Callable[[Sequence[str]], int] = lambda _: 0  # source ids -> estimated total bytes
     attempts: int = 1  # maximum number of workflow runs that attempt a source after transient failures
-    is_remote: bool = False
+    is_remote: bool = False  # whether sources come from another machine
 
 
 def fill_safe_name(pattern: str, source_id: str) -> str:

@@ -22,7 +22,7 @@ class FetchRecord(BaseModel):
     identity: Any = Field(validation_alias=AliasChoices("identity", "asked_as"))  # `asked_as` in older stores
     status: str
     attempts: int
-    object: str = ""
+    object: str = ""  # path of the fetched file in the store
     sha256: str = ""
     bytes: int = 0
     message: str = ""
@@ -69,7 +69,7 @@ def find_retryable_manifests(manifests: Iterable[Path], attempts: int) -> list[P
 
 
 def forget_failures(store: Store, statuses: Iterable[str] = ()) -> int:
-    """Delete the records of failures, which the next run then retries, and return their number.
+    """Delete the records of failures, which the next run then retries, and damaged records; return their number.
 
     Args:
         store: The store with the records.
@@ -78,7 +78,7 @@ def forget_failures(store: Store, statuses: Iterable[str] = ()) -> int:
     selected_statuses = set(statuses)
     count = 0
     for path in store.objects("sources"):
-        if path.suffix != ".json" or path.name.endswith(".names.json"):
+        if path.suffix != ".json" or path.name.endswith(".names.json"):  # `.names.json`: lists in older stores
             continue
         record = _load_record(path)
         if record is None or (record.status != "ok" and (not selected_statuses or record.status in selected_statuses)):

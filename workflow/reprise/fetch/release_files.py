@@ -18,7 +18,9 @@ from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError, require_exis
 from reprise.media.errors import MediaError
 
 PREFIX = "release:"
-VIDEOS = "videos"  # key in a listing's entry: folder of an annotation file's videos, if not the default
+# The listing of a release has an entry for each file. This key of an entry names the folder of an annotation file's
+# videos; the default is the folder next to the file that has its name without the suffix.
+VIDEOS = "videos"
 # First bytes of an image file -> suffix, by which ffmpeg selects the decoder.
 IMAGE_SUFFIXES = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n": ".png", b"BM": ".bmp", b"RIFF": ".webp"}
 # A cell of at most this length names the row whose image it shares, as in the reference harness.
@@ -42,7 +44,7 @@ class ReleaseFiles:
     path_by_name: Mapping[str, Path]
     store: Store
     video_folder_by_name: Mapping[str, Path] = field(default_factory=dict)
-    """annotation file -> folder of its videos, if not the default"""
+    """annotation file -> folder of its videos, if the listing names one"""
     _images: dict[Path, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
@@ -76,13 +78,14 @@ class ReleaseFiles:
         return FetchedFile(self._find_video(source_id, file, name), is_external=True)
 
     def _find(self, source_id: str) -> tuple[Path, str]:
+        """Return the file of the release that an id names, and the row or the video in it."""
         file_name, _, name = source_id.removeprefix(PREFIX).partition("#")
         if file_name not in self.path_by_name:
             raise FetchError("missing", f"the release has no file '{file_name}'")
         return self.path_by_name[file_name], name
 
     def _find_video(self, source_id: str, annotations: Path, name: str) -> Path:
-        """Return the file of a video, in the listed folder or in the folder named like the annotation file."""
+        """Return the file of a video, in the folder that the listing names or in the one named like the annotations."""
         folder = self.video_folder_by_name.get(
             source_id.removeprefix(PREFIX).partition("#")[0], annotations.with_suffix("")
         )
@@ -91,7 +94,7 @@ class ReleaseFiles:
     def _read_cell(self, table: Path, index: str) -> str:
         """Return the image of a row as base64 text.
 
-        Clips only refer to rows with an image of their own.
+        The row has an image of its own: the ids of clips are made with `find_image_owner`.
         """
         if table not in self._images:
             rows = require_columns(read_rows(table), ("index", "image"), table).drop_nulls()

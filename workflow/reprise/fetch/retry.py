@@ -11,8 +11,9 @@ from reprise.fetch.outcome import FetchError
 from reprise.fetch.settings import NetworkRoute
 
 T = TypeVar("T")
-# Bot checks and captchas are not included, because another request makes them worse.
+# Statuses after which a call is repeated. Bot checks and captchas are not among them: another request makes them worse.
 RETRY_NOW = {"server_error", "network", "empty_download", "rate_limited", "forbidden_media"}
+MAX_BACKOFF_S = 120.0
 
 
 class _TimeIsUp(BaseException):
@@ -35,8 +36,8 @@ def call_with_retries(call: Callable[[], T], settings: NetworkRoute, never_retry
             if error.wait_s > settings.max_wait_s:
                 wait = f"the server requests a wait of {error.wait_s:.0f} s, above max_wait_s ({settings.max_wait_s:g})"
                 raise FetchError(error.status, f"{error.message}; {wait}") from error
-            time.sleep(max(error.wait_s, min(settings.backoff_s * 2**attempt, 120.0)))
-    return call()
+            time.sleep(max(error.wait_s, min(settings.backoff_s * 2**attempt, MAX_BACKOFF_S)))
+    return call()  # the last attempt, whose failure is raised
 
 
 @contextmanager
@@ -92,5 +93,8 @@ def classify_http_code(code: int) -> str:
 
 
 def parse_wait_s(header: str | None, sent: str | None = None) -> float:
-    """Return the seconds to wait that a server requests by `Retry-After`, relative to its `Date` if present, or 0."""
+    """Return the seconds to wait that a server requests by `Retry-After`, or 0.
+
+    If it names a time, the wait is from the server's `Date` (`sent`) to this time.
+    """
     return parse_retry_after_s(header, sent) or 0.0

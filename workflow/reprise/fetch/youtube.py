@@ -118,19 +118,20 @@ def download(url: str, folder: Path, settings: Youtube) -> FetchedFile:
     try:
         with yt_dlp.YoutubeDL(_options(folder, settings)) as client:
             info: dict[str, Any] | None = client.extract_info(url, download=True)
-    except DownloadError as error:  # If the message is unknown, use the class of the inner error.
+    except DownloadError as error:
         cause = error.exc_info[1] if error.exc_info else None
         status = "geo_blocked" if type(cause).__name__ == "GeoRestrictedError" else classify_message(str(error))
-        if status == "failed" and cause is not None:
+        if status == "failed" and cause is not None:  # The message is unknown, so classify the inner errors.
             status = classify_message(f"{type(cause).__name__}: {cause.__cause__!r}")
         raise FetchError(status, str(error)) from error
     except (YoutubeDLError, RequestError) as error:
         raise FetchError(classify_message(f"{type(error).__name__}: {error}"), str(error)) from error
     # After some failures, yt-dlp raises no error and returns no path.
     downloads = (info or {}).get("requested_downloads") or [{}]
-    path = Path(downloads[0].get("filepath") or folder / "nothing")
-    if not path.is_file():
+    file_path = downloads[0].get("filepath")
+    if not file_path or not Path(file_path).is_file():
         raise FetchError("failed", "yt-dlp reported no error, but wrote no file")
+    path = Path(file_path)
     if path.stat().st_size == 0:
         raise FetchError("empty_download", "0 bytes")
     subtitles = sorted(folder.glob("*.vtt"))

@@ -51,6 +51,7 @@ def bin_values(values: Sequence[float], step: float, *, is_right_closed: bool = 
     A range includes its lower end, or its upper end if `is_right_closed` is true.
     """
     ratios = [value / step for value in values]
+    # The tolerance keeps a value on a boundary in its range, although its ratio is rounded.
     bins = Counter(
         max(0, math.ceil(ratio - 1e-9) - 1) if is_right_closed else math.floor(ratio + 1e-9) for ratio in ratios
     )

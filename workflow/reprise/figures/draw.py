@@ -161,15 +161,13 @@ def _draw_numbers(
             canvas = _create_canvas(key, 3.9 * len(panels), legend, notes)
             plots.draw_radars(canvas, panels, spec.top)
         else:
-            gap_notes = [
-                f"Without any number{f' ({panel.title})' if panel.title else ''}: {', '.join(labels_without_numbers)}."
-                for panel in panels
-                if (
-                    labels_without_numbers := [
-                        tick for tick in panel.ticks if tick not in panel.list_ticks_with_numbers()
-                    ]
-                )
-            ]
+            gap_notes = []
+            for panel in panels:
+                ticks_with_numbers = panel.list_ticks_with_numbers()
+                empty_ticks = [tick for tick in panel.ticks if tick not in ticks_with_numbers]
+                if empty_ticks:
+                    subject = f" ({panel.title})" if panel.title else ""
+                    gap_notes.append(f"Without any number{subject}: {', '.join(empty_ticks)}.")
             canvas = _create_canvas(key, 2.6, legend, [*gap_notes, *notes])
             panels = [replace(panel, ticks=tuple(panel.list_ticks_with_numbers())) for panel in panels]
             plots.draw_lines(canvas, panels, spec.axis)

@@ -120,6 +120,7 @@ def draw_bars(canvas: Canvas, panel: Panel, axis: str) -> None:
 
 
 def line_style(index: int) -> dict[str, Any]:
+    """Return the style of a series; a colour that returns after a round of all colours has another dash."""
     return {
         "color": COLOURS[index % len(COLOURS)],
         "marker": MARKERS[index % len(MARKERS)],
@@ -144,6 +145,7 @@ def draw_lines(canvas: Canvas, panels: Sequence[Panel], axis: str) -> None:
             write_message(axes)
             continue
         for index, numbers in enumerate(panel.series.values()):
+            # The series are shifted sideways, so that their intervals do not cover each other.
             shift = 0.16 * (index / max(1, len(panel.series) - 1) - 0.5)
             points = {x + shift: numbers[tick] for x, tick in enumerate(panel.ticks) if tick in numbers}
             _draw_line(axes, points, line_style(index))
@@ -208,6 +210,7 @@ def draw_radars(canvas: Canvas, panels: Sequence[Panel], top: float) -> None:
     A missing number leaves a gap in a line. The rim of all panels is `top`, or the largest number if that is larger.
     """
     largest = max((number.value or 0.0 for number in collect_numbers(panels)), default=0.0)
+    # A larger number is rounded up to halves, because ratings have small scales.
     rim = max(top, math.ceil(2 * largest) / 2)
     for position, panel in enumerate(panels, start=1):
         axes = canvas.body.add_subplot(len(panels), 1, position, projection="polar")
@@ -221,11 +224,11 @@ def draw_radars(canvas: Canvas, panels: Sequence[Panel], top: float) -> None:
         axes.tick_params(axis="x", pad=7)
         for label, angle in zip(axes.get_xticklabels(), angles, strict=True):
             x_direction, y_direction = math.sin(angle), math.cos(angle)
-            label.set_horizontalalignment(
-                "center" if abs(x_direction) < 0.1 else "left" if x_direction > 0 else "right"
-            )
             # Labels grow away from the circle, because a second line would overlap the label of the next axis.
-            label.set_verticalalignment("center" if abs(y_direction) < 0.5 else "bottom" if y_direction > 0 else "top")
+            horizontal_side = "left" if x_direction > 0 else "right"
+            vertical_side = "bottom" if y_direction > 0 else "top"
+            label.set_horizontalalignment(horizontal_side if abs(x_direction) >= 0.1 else "center")
+            label.set_verticalalignment(vertical_side if abs(y_direction) >= 0.5 else "center")
         axes.set_ylim(0, rim)
         axes.tick_params(axis="y", labelsize=TEXT_SIZE - 1.5, labelcolor=FAINT_COLOUR)
         axes.set_title(panel.title, pad=14)

@@ -143,6 +143,7 @@ def draw_scatter(canvas: Canvas, clouds: Sequence[PointCloud], panels_per_row: i
 
 
 def _draw_cloud(axes: Axes, cloud: PointCloud) -> None:
+    # The triangle is the region in which the right caption scores higher, and the square that of strict answers.
     axes.add_patch(Polygon([(0, 0), (1, 0), (1, 1)], facecolor="#F0F0F0", edgecolor="none", zorder=0))
     axes.add_patch(Rectangle((0.5, 0), 0.5, 0.5, facecolor="#DCE9F2", edgecolor="none", zorder=0.1))
     axes.plot([0, 1], [0, 1], color=FAINT_COLOUR, linewidth=0.5)

@@ -59,8 +59,9 @@ def place_frames(
     if ablation not in DESCRIPTIONS or ablation in (NONE, MISMATCHED) or not indices:
         return [(position, position) for position in range(len(indices))], ""
     placement: Placement = []
+    # -1 before, 0 within and 1 after the black span of a concatenation; other clips are one part, -1
     sides = [-1 if black is None else (index >= black[1]) - (index < black[0]) for index in indices]
-    for side in (-1, 0, 1):  # before, within and after the black span of a concatenation
+    for side in (-1, 0, 1):
         positions = [position for position, frame_side in enumerate(sides) if frame_side == side]
         if side == 0:
             placement += [(position, position) for position in positions]
@@ -112,10 +113,12 @@ def assign_mismatched_clips(clips: Iterable[PlannedClip], seed: int) -> dict[str
             problem = "no other concatenation" if clip.is_concatenation else "no clip of another cluster"
             raise UserError(f"clip '{clip.clip_id}': {problem} can replace its frames.")
         count = len(clip.indices)
+        # Prefer a clip with the same number of frames, then one with more, then the one that lacks the fewest.
         mismatch = min(
             candidates,
             key=lambda candidate: (len(candidate.indices) != count, max(0, count - len(candidate.indices))),
         )
+        # Spread the needed frames evenly over those of the mismatched clip.
         mismatches[clip.clip_id] = mismatch._replace(
             indices=tuple(mismatch.indices[number * len(mismatch.indices) // count] for number in range(count))
         )

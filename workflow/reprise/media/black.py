@@ -44,17 +44,18 @@ def find_separating_span(path: Path, black_s: float, expected_start_s: float | N
     run if no start is given.
     """
     packet_index = read_packet_index(path)
-    boundaries = [*packet_index.times, packet_index.duration_s]
+    boundaries = [*packet_index.times, packet_index.duration_s]  # start of each frame, and end of the last
     runs = find_black_runs(path)
     runs_note = f"black frames at {', '.join(f'[{start}, {end})' for start, end in runs) or 'no place'}"
-    candidates = []
+    # Without an expected start, the two parts are assumed to have equal lengths.
+    assumed_start_s = (packet_index.duration_s - black_s) / 2 if expected_start_s is None else expected_start_s
+    candidates = []  # distance from the assumed start, and span
     for start, end in runs:
         if boundaries[end] - boundaries[start] < black_s - TOLERANCE_S:
             continue
-        assumed_start_s = (packet_index.duration_s - black_s) / 2 if expected_start_s is None else expected_start_s
-        closest_start_s = min(
-            max(assumed_start_s, boundaries[start]), max(boundaries[start], boundaries[end] - black_s)
-        )
+        # The start, within this run, of the `black_s` seconds that are closest to the assumed start.
+        last_start_s = max(boundaries[start], boundaries[end] - black_s)
+        closest_start_s = min(max(assumed_start_s, boundaries[start]), last_start_s)
         if expected_start_s is not None and boundaries[end] - boundaries[start] > black_s + TOLERANCE_S:
             start = bisect_left(boundaries, closest_start_s - 1e-4)
             end = bisect_left(boundaries, boundaries[start] + black_s - 1e-4)

@@ -51,18 +51,18 @@ def check_complete(path: Path) -> None:
 
 
 def _find_end_of_gif(file: ContainerFile) -> int:
-    position = 13 + _count_palette_bytes(file.read(10, 1))
+    position = 13 + _count_palette_bytes(file.read(10, 1))  # the header, the screen's size and flags, its colour table
     while position < file.size:
         kind = file.read(position, 1)
         if kind == b";":
             return position + 1
-        if kind == b"!":
+        if kind == b"!":  # an extension, with its label
             position += 2
-        elif kind == b",":
+        elif kind == b",":  # an image: its descriptor, colour table and code size
             position += 11 + _count_palette_bytes(file.read(position + 9, 1))
         else:
             raise BrokenStructureError(position, "block")
-        while (length := file.read(position, 1)) not in (b"\0", b""):
+        while (length := file.read(position, 1)) not in (b"\0", b""):  # data in blocks that state their lengths
             position += 1 + length[0]
         position += 1
     return max(position, file.size) + 1  # The trailer byte is missing.
@@ -78,7 +78,7 @@ def _find_end_of_png(file: ContainerFile) -> int:
     while kind != b"IEND":
         header = file.read(position, 8)
         if len(header) < 8:
-            return position + 12
+            return position + 12  # The smallest chunk has 12 bytes.
         kind = header[4:]
         position += 12 + int.from_bytes(header[:4])
     return position

@@ -70,7 +70,7 @@ def find_end_of_boxes(file: ContainerFile) -> int:
 
 def _find_end_of_segments(box: bytes, end: int) -> int:
     """Return the end of the segments that a segment index lists."""
-    cursor = 20  # size, name, version and flags, reference, time scale
+    cursor = 20  # Skip size, name, version and flags, reference id, and time scale.
     is_wide = box[8:9] != b"\0"
     offset = int.from_bytes(box[cursor + 8 : cursor + 16] if is_wide else box[cursor + 4 : cursor + 8])
     cursor += 16 if is_wide else 8
@@ -105,10 +105,11 @@ def _parse_element(content: bytes, start: int, position: int) -> _Element | None
     """Return the element at index `start` of `content`; `position` is its offset in the file."""
     if start >= len(content):
         return None
-    name_length = 9 - content[start].bit_length()
-    if name_length > SEGMENT_CHILD_ID_LENGTH:
+    # In the ids and sizes of Matroska, the leading zero bits of the first byte state how many bytes follow it.
+    id_length = 9 - content[start].bit_length()
+    if id_length > SEGMENT_CHILD_ID_LENGTH:
         raise BrokenStructureError(position, "element")
-    cursor = start + name_length
+    cursor = start + id_length
     if cursor >= len(content):
         return None
     size_length = 9 - content[cursor].bit_length()
@@ -118,14 +119,13 @@ def _parse_element(content: bytes, start: int, position: int) -> _Element | None
         return None
     unknown_size = (1 << 7 * size_length) - 1
     size = int.from_bytes(content[cursor : cursor + size_length]) & unknown_size
-    body = position + name_length + size_length
-    return _Element(
-        int.from_bytes(content[start:cursor]), name_length, body, None if size == unknown_size else body + size
-    )
+    body_start = position + id_length + size_length
+    end = None if size == unknown_size else body_start + size
+    return _Element(int.from_bytes(content[start:cursor]), id_length, body_start, end)
 
 
 def find_end_of_elements(file: ContainerFile) -> int:
-    """Return the end of the segments.
+    """Return the end of the first segment.
 
     Clusters are checked block by block, because a demuxer skips the blocks that it cannot read.
     """
@@ -141,7 +141,7 @@ def find_end_of_elements(file: ContainerFile) -> int:
         if element.end is None:
             raise BrokenStructureError(position, "segment")
         position = element.end
-    return position + 1  # There is no segment.
+    return position + 1  # There is no segment, so the file lacks bytes.
 
 
 def _find_end_of_children(file: ContainerFile, position: int, end: int) -> int:
@@ -166,11 +166,13 @@ def _find_end_of_children(file: ContainerFile, position: int, end: int) -> int:
     return position
 
 
-def _check_cluster(file: ContainerFile, position: int, end: int) -> None:
-    is_small = end - position <= MAX_BUFFERED_CLUSTER
-    content, offset = file.read(position, end - position) if is_small else b"", position
+def _check_cluster(file: ContainerFile, start: int, end: int) -> None:
+    """Raise an error unless a cluster consists of whole elements."""
+    is_small = end - start <= MAX_BUFFERED_CLUSTER
+    content = file.read(start, end - start) if is_small else b""
+    position = start
     while position < end:
-        element = _parse_element(content, position - offset, position) if is_small else _read_element(file, position)
+        element = _parse_element(content, position - start, position) if is_small else _read_element(file, position)
         if element is None or element.end is None or element.end > end:
             raise BrokenStructureError(position, "element of a cluster")
         position = element.end
@@ -194,7 +196,7 @@ def find_end_of_riff(file: ContainerFile) -> int:
             if kind == bytes(4) and file.is_zero_from(position):
                 raise BrokenStructureError(position, "chunk")
             if kind == b"LIST" and length in UNKNOWN_SIZES:
-                position += 12
+                position += 12  # Continue with the chunks within the list.
                 continue
             position += 8 + length + length % 2
             declared_end = max(declared_end, position - length % 2)
@@ -205,19 +207,22 @@ def find_end_of_riff(file: ContainerFile) -> int:
 
 # FLV
 
+AUDIO_TAG, VIDEO_TAG, METADATA_TAG = 8, 9, 18
+
 
 def find_end_of_tags(file: ContainerFile) -> int:
     """Return the end of the last tag, or the file size that the metadata state if it is larger."""
-    position = int.from_bytes(file.read(5, 4)) + 4
+    position = int.from_bytes(file.read(5, 4)) + 4  # Skip the header, and the size of a tag before the first: 0.
     declared_end = position
     while position < file.size:
         header = file.read(position, 11)
-        if header[0] & 0x1F not in (8, 9, 18):
+        kind = header[0] & 0x1F
+        if kind not in (AUDIO_TAG, VIDEO_TAG, METADATA_TAG):
             if file.is_zero_from(position):
                 raise BrokenStructureError(position, "tag")
             break  # ffmpeg searches for the next tag.
         length = int.from_bytes(header[1:4])
-        if header[0] & 0x1F == 18:
+        if kind == METADATA_TAG:
             declared_end = max(declared_end, _parse_stated_size(file.read(position + 11, length)))
         position += 11 + length
         declared_end = max(declared_end, position)
@@ -259,7 +264,7 @@ def find_end_of_pages(file: ContainerFile) -> int:
         if _compute_page_checksum(page) != page[22:26]:  # A demuxer would skip this page and its frames.
             raise BrokenStructureError(start, "whole page")
         is_open_by_stream[header[14:18]] = not header[5] & LAST_PAGE_FLAG
-    return file.size + any(is_open_by_stream.values())
+    return file.size + any(is_open_by_stream.values())  # A stream without its last page lacks at least one byte.
 
 
 def _compute_page_checksum(page: bytes) -> bytes:
@@ -299,7 +304,7 @@ def find_end_of_objects(file: ContainerFile) -> int:
 def _find_end_of_broadcast(file: ContainerFile, position: int) -> int:
     """Return the end of a data object of unknown length, whose packets have equal sizes."""
     properties = file.read(0, position).partition(ASF_PROPERTIES)[2]
-    packet_size = int.from_bytes(properties[76:80], "little")
+    packet_size = int.from_bytes(properties[76:80], "little")  # the minimum size, which equals the maximum
     if packet_size == 0:
         return file.size
     position += ASF_DATA_HEADER
@@ -342,17 +347,21 @@ def find_end_of_packs(file: ContainerFile) -> int:
 
 
 def find_end_of_transport(file: ContainerFile) -> int:
-    """Return the end of the last packet, aligned to the packets before it; a recording may lack earlier bytes."""
+    """Return the end of the last packet, which is found by the sync bytes at the end of the file.
+
+    Packets are not counted from the file's start, because a recording may lack bytes in the middle.
+    """
     window = min(file.size, 8192)
     start = file.size - window
     tail_bytes = file.read(start, window)
     zero_count = window - len(tail_bytes.rstrip(b"\0"))
-    if zero_count > max(TRANSPORT_PACKET_SIZES):  # A packet with its sync byte cannot hold so many.
+    if zero_count > max(TRANSPORT_PACKET_SIZES):  # Each packet has a sync byte, so these zeros are no packets.
         raise BrokenStructureError(file.size - zero_count, "packet")
     for size in TRANSPORT_PACKET_SIZES:
         for phase in range(size):
             sync_candidates = tail_bytes[phase::size]
             if len(sync_candidates) >= SYNC_COUNT and sync_candidates.endswith(bytes([SYNC_BYTE] * SYNC_COUNT)):
                 first_packet = start + phase - (size == 192) * 4  # A time stamp precedes each packet of a Blu-ray.
-                return first_packet + -(-(file.size - first_packet) // size) * size
+                packet_count = -(-(file.size - first_packet) // size)  # rounded up
+                return first_packet + packet_count * size
     return file.size

@@ -42,10 +42,11 @@ class Footage(NamedTuple):
 
 def read_footage(path: Path, indices: Sequence[int]) -> Footage:
     """Return the frames of a plan with their frame numbers at a constant rate."""
-    clip_index = read_packet_index(path)
-    frames, rate = read_frames(path, indices, packet_index=clip_index), float(clip_index.rate)
+    packet_index = read_packet_index(path)
+    frames = read_frames(path, indices, packet_index=packet_index)
+    rate = float(packet_index.rate)
     return Footage(
-        frames, tuple(round(clip_index.times[number] * rate) for number in indices), rate, clip_index.frame_count
+        frames, tuple(round(packet_index.times[number] * rate) for number in indices), rate, packet_index.frame_count
     )
 
 
@@ -126,7 +127,9 @@ def _decode_selected(
         except av.error.FFmpegError as error:
             log.debug(f"{path.name}: decoded from its start: {ffmpeg_message(error)}")
     remaining_numbers = frame_numbers[decoded_count:]
-    for number, frame in enumerate(_decode_all(path, threads)) if remaining_numbers else ():
+    if not remaining_numbers:
+        return
+    for number, frame in enumerate(_decode_all(path, threads)):
         if number == remaining_numbers[0]:
             yield number, frame
             remaining_numbers = remaining_numbers[1:]
@@ -149,13 +152,15 @@ def _decode_groups(
     with open_video(path) as (container, stream):
         stream.thread_count = threads
         stream.thread_type = "AUTO"
-        start_position, last_decoded = _find_decoding_start(packet_index, next_number), -1
+        start_position = _find_decoding_start(packet_index, next_number)
+        last_decoded = -1  # position of the last packet that was decoded
         for position, packet in enumerate(chain(demux(container, stream), [None])):
             if next_number is None:
                 return
             if packet is not None and position < start_position:
                 continue
-            if packet is not None and 0 <= last_decoded < position - 1:
+            has_skipped = 0 <= last_decoded < position - 1
+            if packet is not None and has_skipped:
                 stream.codec_context.flush_buffers()
             last_decoded = position
             if has_reference_marks:
@@ -169,7 +174,7 @@ def _decode_groups(
 
 
 def _find_decoding_start(packet_index: PacketIndex, frame_number: int | None) -> int:
-    """Return the position of the packet at which the decoding of a frame may begin."""
+    """Return the position of the last packet from which a frame can be decoded; 0 if there is no frame."""
     if frame_number is None:
         return 0
     return max(
@@ -179,18 +184,16 @@ def _find_decoding_start(packet_index: PacketIndex, frame_number: int | None) ->
 
 
 def count_decodable(path: Path, limits: Limits | None = None) -> int:
-    """Decode all frames, compare them with the packets, and return their number.
+    """Decode all frames, compare them with the packets, and return the number of frames.
 
-    Each frame is converted too, because a later step would fail for a file whose frames cannot be converted.
+    Each frame is also converted to an image, because later steps fail if a frame cannot be converted.
 
     Raises:
         MediaError: the file is damaged, or its frames differ from its packets in number or time.
     """
     packet_index = read_packet_index(path, limits)
-    count, conversion = (
-        0,
-        _Conversion(VideoReformatter(), (64, 64), "bgr24", Interpolation.BILINEAR, packet_index.orientation),
-    )
+    conversion = _Conversion(VideoReformatter(), (64, 64), "bgr24", Interpolation.BILINEAR, packet_index.orientation)
+    count = 0
     for count, frame in enumerate(_decode_all(path, threads=1, limits=limits), start=1):
         if count > packet_index.frame_count:
             raise MediaError("corrupt", f"{path.name}: more frames than the {packet_index.frame_count} packets")
@@ -226,7 +229,7 @@ def _check_frame_time(path: Path, packet_index: PacketIndex, frame_number: int, 
 
 
 class _Conversion(NamedTuple):
-    """Conversion of decoded frames into images."""
+    """Conversion of decoded frames into images; `orientation` is applied after the scaling to `size`."""
 
     reformatter: VideoReformatter
     size: Size

@@ -83,13 +83,14 @@ def find_frames_in_span(packet_index: PacketIndex, start_s: float, end_s: float,
     if not 0 <= start_s < end_s:
         raise MediaError("bad_range", f"[{start_s:g}, {end_s:g}) s")
     times = [packet_index.start_offset_s + frame_time for frame_time in packet_index.times]
-    first, last = (bisect_left(times, bound - 1e-4) for bound in (start_s, end_s))
+    # The tolerance is for frames at a bound, whose times are rounded.
+    first, stop = (bisect_left(times, bound - 1e-4) for bound in (start_s, end_s))
     length = packet_index.start_offset_s + packet_index.duration_s
     if end_s > length + overhang_s or start_s >= length:
         raise MediaError("out_of_range", f"[{start_s:g}, {end_s:g}) s in a video of {length:.2f} s")
-    if first == last:
+    if first == stop:
         raise MediaError("out_of_range", f"no frame begins in [{start_s:g}, {end_s:g}) s; choose a longer span")
-    return range(first, last)
+    return range(first, stop)
 
 
 def _keep_span(stream: Any, packet_index: PacketIndex, span: range) -> Any:
@@ -141,7 +142,7 @@ def plan_concatenation(first: Path, second: Path, concat: Concat) -> Concatenati
     rate = max(packet_index.rate for packet_index in packet_indexes)
     frame_counts = [max(1, round(packet_index.duration_s * rate)) for packet_index in packet_indexes]
     black_frame_count = max(1, round(concat.black_s * rate))
-    return ConcatenationPlan(
+    return ConcatenationPlan(  # with an even size, which x264 needs
         larger_video.width // 2 * 2,
         larger_video.height // 2 * 2,
         rate,
@@ -154,7 +155,7 @@ def plan_concatenation(first: Path, second: Path, concat: Concat) -> Concatenati
 def concatenate(first: Path, second: Path, target: Path, settings: Encode, concat: Concat) -> ConcatenationPlan:
     """Encode the first clip, a black span and the second clip as one video, verify it, and return its plan."""
     plan = plan_concatenation(first, second, concat)
-    duration_s = float((plan.black_frame_count + 1) / plan.rate)
+    duration_s = float((plan.black_frame_count + 1) / plan.rate)  # `trim` removes the additional frame.
     black_stream = lavfi_input(f"color=c=black:s={plan.width}x{plan.height}:r={plan.rate}:d={duration_s:.6f}").video
     black_stream = _with_common_colours(
         black_stream.filter("trim", end_frame=plan.black_frame_count).filter("setsar", 1).filter("settb", "AVTB")
@@ -177,8 +178,8 @@ def _prepare_part(path: Path, number: int, frame_count: int, plan: Concatenation
         packet_index,
         range(packet_index.frame_count),
     )
-    # Some versions of ffmpeg shorten or drop the last frame, so it is repeated up to the planned length. It is repeated
-    # only for its own duration: a part that lost frames stays too short, and the encoding then fails.
+    # Some versions of ffmpeg shorten or drop the last frame, so it is repeated up to the planned length. The repetition
+    # lasts only as long as that frame: a part that lost more frames stays too short, and the encoding then fails.
     last_frame_s = packet_index.duration_s - packet_index.times[-1] + 1 / plan.rate
     stream = stream.filter("tpad", stop_duration=f"{float(last_frame_s):.6f}", stop_mode="clone")
     stream = _restart_times(stream, packet_index).filter("fps", str(plan.rate)).filter("trim", end_frame=frame_count)
@@ -212,7 +213,10 @@ def encode_still_clip(images: Sequence[Path], target: Path, settings: Encode, im
 
 
 def _fit_into(stream: Any, width: int, height: int, divisor: int) -> Any:
-    """Fit a picture into a frame of this size, with black borders if the aspect ratios differ."""
+    """Fit a picture into a frame of this size, with black borders if the aspect ratios differ.
+
+    The scaled width and height are multiples of `divisor`.
+    """
     return (
         stream.filter(
             "scale", width, height, force_original_aspect_ratio="decrease", force_divisible_by=divisor, flags="bicubic"
@@ -224,7 +228,7 @@ def _fit_into(stream: Any, width: int, height: int, divisor: int) -> Any:
 
 
 def _encode_stream(stream: Any, target: Path, settings: Encode, expected_frame_count: int, **options: Any) -> None:
-    """Encode a stream of `frames` frames into `target`.
+    """Encode a stream of `expected_frame_count` frames into `target`.
 
     Raises:
         MediaError: `encode_failed`, with ffmpeg's own message, or with the number of frames if it is wrong.

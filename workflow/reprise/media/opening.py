@@ -1,7 +1,7 @@
 """Open media files safely: select the demuxer by a file's first bytes, and reject formats that are not listed.
 
 ffmpeg itself guesses a file's format from its content. A playlist (ffconcat, m3u8, mpd, sdp) would make it read other
-files of this machine, and any text would become a video of letters. All files are therefore opened by this module,
+files of this machine, and it would show any text as a video. All files are therefore opened by this module,
 which names the demuxer and allows it to open only this file.
 """
 
@@ -63,16 +63,19 @@ def find_demuxer(path: Path) -> str:
         raise MediaError("not_media", f"{path.name}: not a regular file")
     if status.st_size == 0:
         raise MediaError("empty", f"{path.name}: 0 bytes")
-    with path.open("rb") as stream:
-        head = stream.read(4096)
+    with path.open("rb") as file:
+        head = file.read(4096)
     for name, signatures in (VIDEO_SIGNATURES | PICTURE_SIGNATURES).items():
         is_match = any(head.startswith(signature, offset) for offset, signature in signatures)
-        if is_match and (name not in {"avi", "webp_pipe"} or head.startswith(b"RIFF")):
+        if name in {"avi", "webp_pipe"}:  # These formats share the container RIFF.
+            is_match &= head.startswith(b"RIFF")
+        if is_match:
             if _is_animated(name, head):
                 raise MediaError("not_media", f"{path.name}: an animated picture; convert it to GIF or MP4")
             return name
     for size in TRANSPORT_PACKET_SIZES:  # Search for sync bytes at this distance.
-        for start in range(min(size, max(0, len(head) - SYNC_COUNT * size))):
+        start_count = min(size, max(0, len(head) - SYNC_COUNT * size))  # All sync bytes must lie within `head`.
+        for start in range(start_count):
             if all(head[offset] == SYNC_BYTE for offset in range(start, start + SYNC_COUNT * size, size)):
                 return "mpegts"
     formats = ", ".join([*VIDEO_SIGNATURES, "mpegts", *(name.removesuffix("_pipe") for name in PICTURE_SIGNATURES)])
@@ -150,7 +153,10 @@ def ffmpeg_input(path: Path, number: int = 0, **options: Any) -> Any:
 
 
 def picture_input(path: Path, number: int = 0, **options: Any) -> Any:
-    """Return an input of an ffmpeg command that repeats a still image; ffmpeg takes its name literally."""
+    """Return an input of an ffmpeg command that repeats a still image.
+
+    Its demuxer takes the file's name literally; the usual one would read `%d` as the number of an image.
+    """
     check_is_picture(path)
     return ffmpeg_input(path, number, loop=1, **options)
 
@@ -189,6 +195,6 @@ def file_url(path: Path) -> str:
 
 def _build_restrictions(demuxer: str) -> dict[str, str]:
     """Return the options that restrict a demuxer to its own format and to local files."""
-    # A mov file may refer to other files with its samples. These options, ffmpeg's defaults, never open such files.
+    # The samples of a mov file may lie in other files. With these default options, ffmpeg never opens them.
     references = {"enable_drefs": "0", "use_absolute_path": "0"} if demuxer == "mov" else {}
     return {"format_whitelist": demuxer, "protocol_whitelist": "file", **references}

@@ -48,7 +48,9 @@ class Orientation(NamedTuple):
             stream = stream.filter("hflip")
         if self.rotation == 180:
             return stream.filter("hflip").filter("vflip")
-        return stream.filter("transpose", "clock" if self.rotation == 90 else "cclock") if self.rotation else stream
+        if self.is_sideways:
+            return stream.filter("transpose", "clock" if self.rotation == 90 else "cclock")
+        return stream
 
 
 UPRIGHT = Orientation()
@@ -94,9 +96,9 @@ def orientation_from_matrix(matrix: Sequence[int], name: str) -> Orientation:
     a, b, c, d = matrix[0], matrix[1], matrix[3], matrix[4]
     if not any((a, b, c, d)):  # Some cameras leave the matrix empty, and ffmpeg ignores it.
         return UPRIGHT
-    if max(abs(b), abs(c)) <= TOLERANCE * min(abs(a), abs(d)):
+    if max(abs(b), abs(c)) <= TOLERANCE * min(abs(a), abs(d)):  # upright or half a turn
         return Orientation(0 if d > 0 else 180, (a > 0) != (d > 0))
-    if max(abs(a), abs(d)) <= TOLERANCE * min(abs(b), abs(c)):
+    if max(abs(a), abs(d)) <= TOLERANCE * min(abs(b), abs(c)):  # a quarter turn
         return Orientation(90 if c < 0 else 270, (b > 0) == (c > 0))
     raise MediaError(
         "unsupported_rotation",
@@ -114,6 +116,6 @@ def reset_display_matrix(path: Path) -> None:
     with path.open("r+b") as file:
         track = file.read(HEADER_BYTES).index(b"tkhd") + 4
         file.seek(track)
-        is_long = file.read(1) == b"\1"  # The header has 64-bit times.
-        file.seek(track + (52 if is_long else 40))
+        has_64_bit_times = file.read(1) == b"\1"
+        file.seek(track + (52 if has_64_bit_times else 40))  # The matrix follows the times and volume.
         file.write(IDENTITY)

@@ -24,8 +24,9 @@ def demux(container: InputContainer, stream: VideoStream | None = None) -> Itera
 
     Theora repeats a frame with an empty packet, which a decoder would mistake for the end of the stream.
     """
+    streams = () if stream is None else (stream,)  # PyAV yields the packets of all streams if none is named.
     try:
-        for packet in container.demux() if stream is None else container.demux(stream):
+        for packet in container.demux(*streams):
             if packet.size:
                 yield packet
     except IndexError:
@@ -35,7 +36,7 @@ def demux(container: InputContainer, stream: VideoStream | None = None) -> Itera
 
 class _Packet(NamedTuple):
     tick: int | None  # presentation time
-    dts: int | None
+    dts: int | None  # decoding time
     is_displayed: bool
 
 
@@ -44,9 +45,9 @@ class Packets(NamedTuple):
 
     ticks: list[int]  # presentation times of the displayed frames
     packet_count: int  # all packets, including discarded ones
-    end_s: float  # end of the last stream in seconds
+    end_s: float  # when the stream that ends last ends, in seconds
     is_truncated: bool  # whether the last packet of a stream lacks bytes at the end of the file
-    is_timed: bool
+    is_timed: bool  # whether the packets state presentation times; otherwise `ticks` are derived
     last_duration_ticks: int  # of the last packet, or 0 if it is unknown
     first_frame: VideoFrame | None  # the first picture, whose orientation applies to all
     random_access_points: list[tuple[int, int]]  # positions and times of the packets at which decoding may begin
@@ -63,7 +64,7 @@ def read_packets(path: Path, container: InputContainer, stream: VideoStream, lim
     """
     packets: list[_Packet] = []
     random_access_points: list[tuple[int, int]] = []
-    has_begun = False
+    has_begun = False  # whether a keyframe was read; packets before the first keyframe cannot be decoded
     first_frame: VideoFrame | None = None
     end_ticks: dict[int, int] = {}
     is_cut_by_stream: dict[int, bool] = {}
@@ -103,7 +104,8 @@ def read_packets(path: Path, container: InputContainer, stream: VideoStream, lim
         ticks=ticks,
         packet_count=len(packets),
         end_s=end_s,
-        # In a complete file a stream that ends early, as before an advertisement, may end with a damaged packet.
+        # Only a stream that ends with the file counts: in a complete file, a stream that ends early (as before an
+        # advertisement) may end with a damaged packet.
         is_truncated=any(
             is_cut and end_s_by_stream.get(stream_index, 0.0) > end_s - 1
             for stream_index, is_cut in is_cut_by_stream.items()
@@ -164,6 +166,7 @@ def _find_ticks_by_decoding_order(decoding_times: list[int], first_frame: VideoF
     As in ffmpeg, a frame gets the time of the packet after which the decoder returns it. The remaining frames follow at
     the distance of the last two packets.
     """
+    # Packets that the decoder takes before it returns the first frame.
     delay = 0 if first_frame is None or first_frame.dts is None else bisect_left(decoding_times, first_frame.dts)
     step = decoding_times[-1] - decoding_times[-2] if len(decoding_times) > 1 else 1
     return decoding_times[delay:] + [decoding_times[-1] + (number + 1) * step for number in range(delay)]
@@ -190,7 +193,9 @@ KEYFRAME_CODECS = frozenset({
     "av1", "libdav1d", "mjpeg", "mpeg1video", "mpeg2video", "mpeg4", "png", "prores", "vp8", "vp9",
 })  # fmt: skip
 H264, HEVC = "h264", "hevc"
-IDR_UNIT_TYPE = 5
+# Types of the NAL units at which decoding may begin.
+H264_IDR_UNIT_TYPE = 5
+HEVC_RANDOM_ACCESS_UNIT_TYPES = range(16, 22)
 # Offset in the decoder configuration record of the field that states the size of the NAL units' length prefixes.
 LENGTH_SIZE_OFFSETS = {H264: 4, HEVC: 21}
 
@@ -210,12 +215,15 @@ def is_random_access(packet: "Packet[Any]", stream: VideoStream) -> bool:
         return False
     units = list(_nal_units(bytes(packet), bytes(stream.codec_context.extradata or b""), LENGTH_SIZE_OFFSETS[codec]))
     if codec == HEVC:
-        return any((unit[0] >> 1) & 0x3F in range(16, 22) for unit in units)
-    return any(unit[0] & 0x1F == IDR_UNIT_TYPE for unit in units)
+        return any((unit[0] >> 1) & 0x3F in HEVC_RANDOM_ACCESS_UNIT_TYPES for unit in units)
+    return any(unit[0] & 0x1F == H264_IDR_UNIT_TYPE for unit in units)
 
 
 def _nal_units(content: bytes, record: bytes, length_size_offset: int) -> Iterator[bytes]:
-    """Yield the NAL units of a packet, which follow either their lengths or start codes."""
+    """Yield the NAL units of a packet.
+
+    Each follows its length if the stream has a decoder configuration record, and a start code otherwise.
+    """
     if record[:1] != b"\1" or len(record) <= length_size_offset:
         yield from (unit for unit in content.split(b"\0\0\1")[1:] if unit)
         return
@@ -243,6 +251,7 @@ def is_displayed(packet: "Packet[Any]", stream: VideoStream) -> bool:
 
 def _vp9_frames(content: bytes) -> Iterator[bytes]:
     """Yield the frames of a packet: one, or those that an index at its end lists (VP9 bitstream, annex B)."""
+    # The index begins and ends with a marker: the bits 110, the bytes per size minus 1, the number of frames minus 1.
     marker = content[-1]
     count, width = (marker & 7) + 1, (marker >> 3 & 3) + 1
     index = content[-2 - count * width :]
@@ -250,7 +259,7 @@ def _vp9_frames(content: bytes) -> Iterator[bytes]:
         yield content
         return
     position = 0
-    for entry in range(1, 1 + count * width, width):
+    for entry in range(1, 1 + count * width, width):  # The frames' sizes stand between the two markers.
         size = int.from_bytes(index[entry : entry + width], "little")
         if size:
             yield content[position : position + size]
@@ -259,6 +268,7 @@ def _vp9_frames(content: bytes) -> Iterator[bytes]:
 
 def _is_vp9_frame_displayed(frame: bytes) -> bool:
     bits = f"{frame[0]:08b}{frame[1] if len(frame) > 1 else 0:08b}"[2:]  # Skip the frame marker.
-    start = 3 if bits.startswith("11") else 2  # Profile 3 has one more bit.
+    start = 3 if bits.startswith("11") else 2  # The profile takes two bits, and three if it is profile 3.
+    # The bit between the two flags is the frame's type.
     shows_earlier_frame, is_visible = bits[start], bits[start + 2]
     return "1" in (shows_earlier_frame, is_visible)

@@ -145,15 +145,15 @@ def _build_index(
     nominal_rate = Fraction(stream.average_rate or stream.guessed_rate or 1)
     times = tuple((tick - ticks[0]) * time_base.numerator / time_base.denominator for tick in ticks)
     frame_gaps_s = [next_time_s - time_s for time_s, next_time_s in pairwise(times)]
-    last_gap_s = (
+    typical_gap_s = (  # also the assumed length of the last frame
         median(frame_gaps_s)
         if frame_gaps_s
         else float(packets.last_duration_ticks * time_base) or float(1 / nominal_rate)
     )
     if frame_gaps_s and times[-1] == 0:
         raise MediaError("corrupt", f"{path.name}: all {len(times)} frames have the same time; convert it with ffmpeg")
-    fps = (len(times) - 1) / times[-1] if times[-1] > 0 else 1 / last_gap_s
-    duration_s = times[-1] + last_gap_s
+    fps = (len(times) - 1) / times[-1] if times[-1] > 0 else 1 / typical_gap_s
+    duration_s = times[-1] + typical_gap_s
     orientation = UPRIGHT if packets.first_frame is None else read_orientation(packets.first_frame, path.name)
     pixel_aspect = Fraction(stream.sample_aspect_ratio or 1)
     width, height = stream.codec_context.width, stream.codec_context.height
@@ -165,7 +165,8 @@ def _build_index(
         fps=fps,
         rate=nominal_rate if abs(nominal_rate - fps) < 0.001 * fps else Fraction(fps).limit_denominator(1001),
         # Gaps may differ by the rounding of a millisecond time base.
-        is_variable_rate=bool(frame_gaps_s) and max(frame_gaps_s) - min(frame_gaps_s) > max(0.0021, 0.05 * last_gap_s),
+        is_variable_rate=bool(frame_gaps_s)
+        and max(frame_gaps_s) - min(frame_gaps_s) > max(0.0021, 0.05 * typical_gap_s),
         width=height if orientation.is_sideways else width,
         height=width if orientation.is_sideways else height,
         orientation=orientation,

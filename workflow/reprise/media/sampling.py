@@ -3,6 +3,8 @@
 A rule follows its reference even if the reference repeats frames, or selects fewer or more frames than requested. The
 plan's note reports such deviations. Frame counts and times come from the clip's packet index. A rule may have a
 transform: an image grid, or a temporal ablation of its frames.
+
+In the docstrings of the rules, N is the number of frames of the clip, f its frame rate, and n the parameter `frames`.
 """
 
 import math
@@ -13,10 +15,11 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from reprise.core.errors import UserError, unknown_name_error
-from reprise.media.ablations import MIDDLE, MISMATCHED, NONE, Span, place_frames
+from reprise.media.ablations import FIRST, LAST, MIDDLE, MISMATCHED, NONE, Span, place_frames
 
 GRID = "grid"
 NO_FRAMES_RULE = {"rule": "none"}
+SINGLE_FRAME_KINDS = (FIRST, MIDDLE, LAST)
 
 
 class FramePlan(NamedTuple):
@@ -116,7 +119,7 @@ def stride_head(clip: SampledClip, frames: int) -> list[int]:
 
 
 def stride_thinned(clip: SampledClip, frames: int) -> Selection:
-    """range(0, N, N//n), its midpoints only beyond 64 frames: Vinoground's MiniCPM and Phi (up to 2n-1 frames)."""
+    """range(0, N, N//n), reduced to 64 midpoints if longer: Vinoground's MiniCPM and Phi (up to 2n-1 frames)."""
     if clip.frame_count < frames:
         return Selection([], "the reference's step is 0 for a clip this short: it loses the sample")
     indices = list(range(0, clip.frame_count, clip.frame_count // frames))
@@ -152,13 +155,13 @@ def velociti_clip(clip: SampledClip) -> list[int]:
 
 
 def second_capped(clip: SampledClip, frames: int) -> list[int]:
-    """range(0, N, round(f)), linspace only beyond n frames: LLaVA-NeXT's video demo, VLMEvalKit's LLaVA-OneVision."""
+    """range(0, N, round(f)), or linspace if longer than n: LLaVA-NeXT's video demo, VLMEvalKit's LLaVA-OneVision."""
     indices = fps_stride(clip, 1)
     return indices if len(indices) <= frames else linspace(clip, frames)
 
 
 def second_thinned(clip: SampledClip, frames: int) -> list[int]:
-    """range(0, N, round(f)), reduced by linspace beyond n frames: Chat-UniVi's loader."""
+    """range(0, N, round(f)), reduced by linspace if longer than n: Chat-UniVi's loader."""
     indices = fps_stride(clip, 1)
     if len(indices) <= frames:
         return indices
@@ -184,7 +187,7 @@ def qwen_fps(clip: SampledClip, fps: float) -> Selection:
 
 
 def qwen_capped(clip: SampledClip, frames: int) -> Selection:
-    """linspace over qwen_vl_utils' 2 fps frames, last one forced: lmms-eval's simple qwen2_vl and qwen2_5_vl."""
+    """linspace over qwen_vl_utils' 2 fps frames, with the last: lmms-eval's simple qwen2_vl and qwen2_5_vl."""
     sampled = qwen_fps(clip, 2)
     if not sampled.indices:
         return sampled
@@ -193,7 +196,7 @@ def qwen_capped(clip: SampledClip, frames: int) -> Selection:
 
 
 def black_aware(clip: SampledClip, frames: int) -> Selection:
-    """(n-1)//2 midpoints of each part and the rest of the black span: Vinoground section 4.2.
+    """(n-1)//2 midpoints of each part, and the remaining frames from the black span: Vinoground section 4.2.
 
     The paper's (n-1)/2 is whole for odd n only: even n gets a second black frame. Below 3 frames the rule is undefined
     (the paper greys these scores out) and linspace replaces it. A clip without a black span is sampled by linspace.
@@ -202,10 +205,17 @@ def black_aware(clip: SampledClip, frames: int) -> Selection:
         return Selection(linspace(clip, frames))
     if frames < 3:
         return Selection(linspace(clip, frames), "the black-aware rule is undefined below 3 frames: linspace")
-    start, end = clip.black
+    black_start, black_end = clip.black
     part_frames = (frames - 1) // 2
-    parts = [(0, start, part_frames), (start, end, frames - 2 * part_frames), (end, clip.frame_count, part_frames)]
-    return Selection([first + int((i + 0.5) * (last - first) / n) for first, last, n in parts for i in range(n)])
+    spans = (
+        (0, black_start, part_frames),
+        (black_start, black_end, frames - 2 * part_frames),
+        (black_end, clip.frame_count, part_frames),
+    )
+    indices: list[int] = []
+    for start, end, count in spans:
+        indices += [start + int((i + 0.5) * (end - start) / count) for i in range(count)]
+    return Selection(indices)
 
 
 def all_frames(clip: SampledClip) -> list[int]:
@@ -268,7 +278,7 @@ def describe_rule(rule: str) -> str:
 def plan_frames(
     rule: Mapping[str, Any], frame_count: int, times: Sequence[float], clip_id: str = "", black: Span | None = None
 ) -> FramePlan:
-    """Return the frames and timestamps that a named rule selects for a clip.
+    """Return the frames and timestamps that a rule selects for a clip.
 
     Args:
         rule: The rule with its parameters, and its transform if it has one.
@@ -290,17 +300,19 @@ def plan_frames(
     span_s = times[-1] - times[0]
     # The frame rate follows from the clip's times. A single frame lasts one second.
     fps = (frame_count - 1) / span_s if span_s > 0 else 1.0
-    selection, grid = _select(rule, SampledClip(frame_count, fps, clip_id, black)), get_grid_shape(rule)
-    placement, order_note = place_frames(rule.get("transform", {"show": ""}), selection.indices, clip_id, black)
-    requested, notes = rule.get("frames", len(selection.indices)), [selection.note]
+    selection = _select(rule, SampledClip(frame_count, fps, clip_id, black))
+    grid = get_grid_shape(rule)
+    placement, ablation_note = place_frames(rule.get("transform", {"show": ""}), selection.indices, clip_id, black)
+    notes = [selection.note]
+    requested = rule.get("frames", len(selection.indices))
     if len(selection.indices) != requested:
         notes.append(f"{len(selection.indices)} frames instead of {requested}")
     if any(earlier == later for earlier, later in pairwise(selection.indices)):
         notes.append(f"repeats frames: the clip has {frame_count}")
-    notes += [_grid_note(clip_id, selection, grid), order_note]
+    notes += [_grid_note(clip_id, selection, grid), ablation_note]
     return FramePlan(
-        tuple(selection.indices[frame] for _, frame in placement),
-        tuple(times[selection.indices[moment]] for moment, _ in placement),
+        tuple(selection.indices[frame_position] for _, frame_position in placement),
+        tuple(times[selection.indices[time_position]] for time_position, _ in placement),
         "; ".join(filter(None, notes)),
         grid,
     )
@@ -308,8 +320,8 @@ def plan_frames(
 
 def count_frames(rule: Mapping[str, Any]) -> int | None:
     """Return the number of frames that a rule selects for every clip, or None if it depends on the clip."""
-    if get_transform_kind(rule) == MIDDLE:
-        return None  # A concatenation keeps the middle frame of each part, and the black frames.
+    if get_transform_kind(rule) in SINGLE_FRAME_KINDS:
+        return None  # A concatenation keeps one frame of each part, and the black frames.
     if "frames" in rule:
         return int(rule["frames"])
     return {"none": 0, "random_one": 1}.get(str(rule["rule"]))
@@ -317,7 +329,7 @@ def count_frames(rule: Mapping[str, Any]) -> int | None:
 
 def count_pictures(rule: Mapping[str, Any]) -> int | None:
     """Return the approximate number of pictures of every clip; an image grid is one picture."""
-    return 1 if get_transform_kind(rule) in (GRID, MIDDLE) else count_frames(rule)
+    return 1 if get_transform_kind(rule) in (GRID, *SINGLE_FRAME_KINDS) else count_frames(rule)
 
 
 def add_transform(rule: Mapping[str, Any], transform: Mapping[str, Any]) -> dict[str, Any]:
@@ -410,5 +422,5 @@ def _grid_note(clip_id: str, selection: Selection, grid: tuple[int, int] | None)
 
 
 def _rounded_rate(clip: SampledClip) -> int:
-    """Return the frame rate rounded as the references do, but at least 1 to prevent a step of 0."""
+    """Return the frame rate rounded to a whole number as the references do, but at least 1 to prevent a step of 0."""
     return max(1, round(clip.fps))

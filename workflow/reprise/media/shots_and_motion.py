@@ -63,7 +63,7 @@ class MotionMeter:
     def __init__(self, settings: Motion) -> None:
         self._settings = settings
         self._previous: Grey | None = None
-        self._next_step = 0
+        self._next_step = 0  # the next moment to measure, in steps of 1/fps
         self._flows: list[float] = []
 
     def needs_frame(self, time_s: float) -> bool:

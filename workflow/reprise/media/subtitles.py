@@ -18,7 +18,7 @@ class Cue(NamedTuple):
 
 
 def read_vtt(path: Path) -> list[Cue]:
-    """Return the cues of a file; a line that is repeated from the cue before is dropped."""
+    """Return the cues of a file, without the lines that a cue repeats from the cue before it."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -49,7 +49,7 @@ def _parse_seconds(stamp: str) -> float:
 
 
 def format_as_prompt(cues: list[Cue]) -> str:
-    """Return the cues as the paper's prompt has them, or an empty string without cues.
+    """Return the cues in the format of MMBench-Video's prompt, or an empty string without cues.
 
     Each cue is a line `'0.0' - '2.5': text`, and braces enclose all lines.
     """

@@ -37,9 +37,11 @@ class AdapterInfo:
     request_types: tuple[str, ...] = ("score", "choose", "write")
     """request types that it supports"""
     is_import: bool = False
+    """whether predictions are imported from files"""
     request_type_overrides: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """value of the setting that `override_setting` names -> supported request types, instead of `request_types`"""
     override_setting: str = "head"
+    """name of the setting that selects an entry of `request_type_overrides`"""
     answer_neutral_settings: frozenset[str] = frozenset()
     """settings that do not affect answers and are not part of the response cache's key"""
     preparer: str = ""
@@ -58,7 +60,7 @@ class AdapterInfo:
         return self.request_type_overrides.get(str(settings.get(self.override_setting)), self.request_types)
 
     def is_paid(self, settings: Mapping[str, Any]) -> bool:
-        """Return whether a model with these settings charges for its answers."""
+        """Return whether a model with these settings charges for its answers, as is assumed if it needs an API key."""
         return self.is_remote and settings.get("key") is not None
 
     def should_upload_clips(self, settings: Mapping[str, Any]) -> bool:
@@ -77,6 +79,7 @@ class AdapterInfo:
 
 # Attention implementation -> the distributions that it needs besides torch.
 ATTENTION_PACKAGES = {"flash_attention_2": ("flash-attn", "kernels")}
+# Name of a setting, and name of both a value of the setting `scores` and a request type.
 OPTION_SHARE, SIMILARITY = "option_share", "similarity"
 ALL_REQUEST_TYPES = ("score", "choose", "write", "similarity")
 

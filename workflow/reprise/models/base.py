@@ -15,18 +15,22 @@ class Request:
     request_id: str
     item_id: str
     role: str
+    """name of the request within its item"""
     request_type: str
     system: str
     prompt: str
     options: tuple[str, ...]
     expected: str
+    """correct option; empty unless the adapter needs it (`AdapterInfo.needs_labels`)"""
     max_tokens: int
     lead: str = ""
     """beginning of the prompt, placed before the frames; adapters that always put frames first ignore it"""
 
     def split_prompt(self) -> tuple[str, str]:
-        """Return the texts before and after the frames."""
-        return self.lead, self.prompt[len(self.lead) :].removeprefix(" ") if self.lead else self.prompt
+        """Return the texts before and after the frames; without a lead, the whole prompt follows the frames."""
+        if not self.lead:
+            return "", self.prompt
+        return self.lead, self.prompt[len(self.lead) :].removeprefix(" ")
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class LargestClip(NamedTuple):
 
 @dataclass(frozen=True)
 class Answer:
-    """A model's answer: a text, a score per option, or an error class with a message."""
+    """A model's answer: a text, a score per option, or a failure's reason (`inference/reasons.py`) and message."""
 
     text: str = ""
     scores: tuple[float, ...] = ()
@@ -84,9 +88,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """The `model` part of a run's key, in the form that the adapter needs."""
+    """The settings of a model and of its run, in the form that the adapter needs."""
 
     folder: Path | None
+    """folder of the weights; None for a model without weights"""
     device: str
     threads: int
     dtype: str
@@ -164,7 +169,7 @@ class Preparer(Protocol):
 class Adapter(Protocol):
     """A model that answers all requests about one clip before the next clip.
 
-    If `answers` raises an error, the request in progress fails, and the remaining requests are sent again.
+    If `answers` raises an error for several requests, each of them is sent again alone.
     """
 
     def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
@@ -188,7 +193,7 @@ class PreparingAdapter(Adapter, Protocol):
         """Yield the answers about a prepared clip, in the order of the requests."""
 
 
-# --- models on servers ------------------------------------------------------------------------------------------------
+# --- pending requests and responses -----------------------------------------------------------------------------------
 
 
 def skip_verification() -> None:

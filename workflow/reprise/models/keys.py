@@ -33,13 +33,17 @@ class RunKey(KeyPart):
     model_config = ConfigDict(extra="ignore", frozen=True)
     run: str
     key: str
+    """digest of `answers`, which identifies the response cache"""
     answers: AnswersKey
     patterns: tuple[Pattern, ...] = Field((), exclude_if=not_)
     """extraction rules for this model only; they do not affect its answers"""
 
 
 class ModelAnswersKey(AnswersKey):
-    """All settings that affect the answers of a model that runs inference; its label, for example, is not one."""
+    """All settings that affect the answers of a model that runs inference, so not its label, for example.
+
+    `exclude_if` omits default values from the digest. A new field therefore does not change existing keys.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     model: dict[str, str]
@@ -51,11 +55,14 @@ class ModelAnswersKey(AnswersKey):
     prompt: dict[str, str]
     """templates of the system and user text"""
     form: str
+    """form of the question, such as `entail`"""
     # Digests call it `ask`: another name would change the key of every cached response.
     request_type: str = Field(serialization_alias="ask")
     max_tokens: int
     versions: dict[str, str]
+    """versions of the packages that affect answers"""
     serving: ServingKey | None = Field(None, exclude_if=not_)
+    """settings of the server that the job starts, if it starts one"""
 
 
 class ModelRunKey(RunKey):

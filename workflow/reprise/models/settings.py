@@ -1,6 +1,7 @@
 """Define the `settings:` of every adapter, without importing torch or an SDK.
 
-The configuration imports this module to validate model files.
+The configuration imports this module to validate model files. `exclude_if` omits a default value from the keys of
+runs, so that a new setting does not change existing keys.
 """
 
 from functools import partial

@@ -12,7 +12,11 @@ def has_open_thought(prompt: str) -> bool:
 
 
 def strip_thought(text: str, *, opens_thought: bool) -> str | None:
-    """Return the text after the thought, or the whole text if there is none; None if the thought did not end."""
+    """Return the text after the thought, or the whole text if there is none; None if the thought did not end.
+
+    Args:
+        opens_thought: Whether the prompt has opened a thought, so that the text begins inside it.
+    """
     if THOUGHT_END in text:
         return text.partition(THOUGHT_END)[2].lstrip()
     return None if opens_thought or OPEN_THOUGHT_PATTERN.match(text) else text

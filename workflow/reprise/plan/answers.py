@@ -55,6 +55,7 @@ class FailedAnswers(NamedTuple):
 
         For a judge, this is an upper bound, because all runs that it rates share one cache key.
         """
+        # For each reason, the smaller of the two counts.
         return self.count_by_reason & self.failure_log.count_retryable()
 
 

@@ -1,4 +1,4 @@
-"""Describe which settings changed since a result was produced. Most reruns have this reason."""
+"""Describe which settings changed since a result was produced, which is the reason for most reruns."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -93,7 +93,7 @@ def _shorten_values(before: Any, after: Any) -> tuple[str, str]:
         NO_VALUE if value is None else sanitize_line(value if isinstance(value, str) else canonical_json(value))
         for value in (before, after)
     ]
-    if all(text == NO_VALUE or re.fullmatch(r"[0-9a-f]{32,}", text) for text in texts):  # Both are digests.
+    if all(text == NO_VALUE or re.fullmatch(r"[0-9a-f]{32,}", text) for text in texts):  # Each is a digest or none.
         return texts[0][:12], texts[1][:12]
     character_pairs = enumerate(zip(*texts, strict=False))
     first_difference = next((index for index, (old, new) in character_pairs if old != new), min(map(len, texts)))

@@ -23,7 +23,7 @@ from reprise.plan.runs import Plan
 
 # Run that an estimate is based on: the same run, a run of its model on the same benchmark, or another run of its model.
 EstimateSource = Literal["itself", "benchmark", "model"]
-SOURCES_BY_RELIABILITY: Sequence[EstimateSource] = ("itself", "benchmark", "model")
+SOURCES_BY_RELIABILITY: Sequence[EstimateSource] = ("itself", "benchmark", "model")  # the most reliable first
 
 
 class Workload(NamedTuple):
@@ -98,10 +98,10 @@ def estimate_duration(
 
 
 def estimate_seconds(timing: RunTiming, workload: Workload) -> float | None:
-    """Return how long a workload takes at the speed of a measured run, or None if their frames are not comparable.
+    """Return how long a workload takes at the speed of a measured run, or None if the runs' frames are not comparable.
 
-    The work per clip grows with the number of frames. The work per request grows with it too, unless a clip is encoded
-    once for all its requests.
+    The work per clip grows with the number of frames. So does the work per request, unless a clip is encoded once for
+    all its requests.
     """
     frame_ratio = _frame_ratio(timing, workload)
     if frame_ratio is None or not timing.workload.request_count:
@@ -116,7 +116,8 @@ def estimate_seconds(timing: RunTiming, workload: Workload) -> float | None:
 def estimate_tokens(workload: Workload, measurements: Iterable[RunTiming]) -> float | None:
     """Return the estimated number of tokens of all prompts: the mean of the estimates from measured runs.
 
-    The estimate assumes that all tokens of a prompt grow with the number of frames, also those of its text.
+    The estimate assumes that the number of tokens is proportional to the number of frames, although a prompt also has
+    text.
     """
     if not workload.request_count:
         return 0.0
@@ -139,14 +140,14 @@ def _frame_ratio(timing: RunTiming, workload: Workload) -> float | None:
 MB = 10**6
 
 
+# --- weights ---------------------------------------------------------------------------------------------------------
+
+
 class WeightsSize(NamedTuple):
     """Sizes of a model's weights; None if unknown."""
 
     loaded_bytes: int | None  # memory on the device
     download_bytes: int | None  # bytes that are not fetched yet
-
-
-# --- weights ---------------------------------------------------------------------------------------------------------
 
 
 def measure_weights(model: Model, store: Store) -> WeightsSize | None:
@@ -190,6 +191,7 @@ def estimate_pending_data(plan: Plan, benchmark: str) -> dict[str, tuple[int, fl
     shards = [compute_shard(cluster, plan.config.suite.shards) for cluster in clips["cluster"]]
     clips = clips.with_columns(pl.Series("shard", shards, dtype=pl.Int64))
     pending_clips = clips.filter(~_has_manifest(plan, "sources", benchmark))
+    # A clip of images has its sources in `parts`; other clips have one source in `source_id`.
     image_ids = pending_clips.filter(kind="images")["parts"].explode()
     source_ids = (set(pending_clips["source_id"]) | set(image_ids)) - {"", None}
     uncut_clips = clips.filter(~_has_manifest(plan, "clips", benchmark), pl.col("kind") != "whole")

@@ -1,7 +1,7 @@
 """Find the files of a suite's imported predictions and ratings.
 
-The folder of a run's files follows from its name: `resources/imports/<benchmark>/<slug>/<protocol>/<sampling>/`, else
-`resources/imports/<benchmark>/<slug>/` itself, unless the model's `runs:` names another folder.
+The files of a run are in `resources/imports/<benchmark>/<slug>/<protocol>/<sampling>/`, or in the folder that all runs
+of the model share, `resources/imports/<benchmark>/<slug>/`. The model's `runs:` may name another folder.
 """
 
 from collections.abc import Iterable, Sequence
@@ -144,11 +144,12 @@ class ImportedFiles:
     def _check_single_run(self, path: Path, run: Run) -> None:
         """Raise a UserError if a file may also contain the answers of other runs of the same model."""
         folder = get_imports_folder(run.benchmark, run.model)
-        answers = (self._list_accepted_protocols(run)[-1], run.sampling)
+        # Runs with the same source protocol, the end of the chain of `responses_from`, share their answers.
+        source = (self._list_accepted_protocols(run)[-1], run.sampling)
         other_matches = [
             candidate
             for candidate in self._list_model_runs(run.benchmark, run.model)
-            if (self._list_accepted_protocols(candidate)[-1], candidate.sampling) != answers
+            if (self._list_accepted_protocols(candidate)[-1], candidate.sampling) != source
             and not self.find_run_folder_files(candidate)
             and parse_frame_count(path) in (None, self._count_frames(candidate))
             and any(path in alternatives for alternatives in self._answer_format(candidate).find_candidates(folder))

@@ -13,8 +13,8 @@ def match_names(query: str, names: Iterable[str]) -> list[str]:
     """Return the names that a query matches.
 
     Names have parts separated by `/`. If a name equals the query, it is the only match. Otherwise, a name with more
-    parts matches if it contains the query's parts in the same order. The query's parts are compared as equal parts,
-    then as prefixes, then as substrings, until a name matches.
+    parts than the query matches if it contains the query's parts in the same order. Parts are compared for equality. If
+    no name matches, a part of the query may be a prefix of a part of the name, and at last a substring.
     """
     sorted_names = sorted(names)
     if query in sorted_names:

@@ -55,7 +55,7 @@ def find_model_differences(
     sizes: FileSizes,
     check_folder: Callable[[Model, Path], Iterable[str]] | None = None,
 ) -> Iterator[str]:
-    """Yield the problems of a model's repository: what the model's file or its adapter needs and does not find.
+    """Yield how a model's repository differs from what the model's file and its adapter need.
 
     `check_folder` inspects the small files of the repository. The default is `find_folder_differences`.
     """
@@ -79,7 +79,7 @@ def find_model_differences(
 
 
 def find_folder_differences(model: Model, folder: Path) -> list[str]:
-    """Return the problems of a folder with a model's small files: what the adapter needs and does not find."""
+    """Return how a folder with a model's small files differs from what its adapter needs."""
     from reprise.models.local.checks import find_incompatibilities
 
     return list(find_incompatibilities(model.adapter, _make_model_spec(model, folder)))
@@ -87,9 +87,9 @@ def find_folder_differences(model: Model, folder: Path) -> list[str]:
 
 def detect_frame_mode(model: Model, folder: Path) -> str:
     """Return the form in which a model's processor and chat template take frames: `video` or `images`."""
-    from reprise.models.local.checks import detect_frame_mode
+    from reprise.models.local import checks
 
-    return detect_frame_mode(_make_model_spec(model, folder))
+    return checks.detect_frame_mode(_make_model_spec(model, folder))
 
 
 def _make_model_spec(model: Model, folder: Path) -> ModelSpec:
@@ -102,7 +102,7 @@ def _make_model_spec(model: Model, folder: Path) -> ModelSpec:
 def find_release_differences(
     file: Path, name: str, entry: SuiteBenchmark, benchmark: Benchmark, release: ReleaseHub, revision: str
 ) -> Iterator[str]:
-    """Yield the problems of a release: files and columns that the benchmark needs and does not find."""
+    """Yield how a release differs from what its benchmark needs, such as missing files and columns."""
     sizes = fetch_sizes("dataset", release.repo, revision)
     release_files = [file_name for file_name in sizes if _matches_any(file_name, benchmark.release_files)]
     if not release_files:

@@ -109,12 +109,12 @@ def check_frames_setting(slug: str, model: Model) -> None:
 
 
 NO_FRAMES = {"rule": "none"}
-NO_IMAGES: Mapping[str, Any] = {}
+NO_IMAGE_SETTINGS: Mapping[str, Any] = {}
 KeyT = TypeVar("KeyT", bound=Key)
 
 
 class RunKeys:
-    """Compute the keys of a plan's runs, and remember them."""
+    """Compute the keys of a plan's runs, each once."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self._config = plan, plan.config
@@ -147,10 +147,9 @@ class RunKeys:
     def run_key(self, run: Run) -> RunKey:
         """Return the key of a run."""
         if run not in self._key_by_run:
-            compute = (
-                self._make_imported_run_key if run.model in self._plan.imports.models else self._make_model_run_key
-            )
-            self._key_by_run[run] = compute(run)
+            is_imported = run.model in self._plan.imports.models
+            make_key = self._make_imported_run_key if is_imported else self._make_model_run_key
+            self._key_by_run[run] = make_key(run)
         return self._key_by_run[run]
 
     def _make_model_run_key(self, run: Run) -> RunKey:
@@ -183,7 +182,7 @@ class RunKeys:
         slug: str,
         prompt: dict[str, str],
         request: dict[str, Any],
-        images: Mapping[str, Any] = NO_IMAGES,
+        image_settings: Mapping[str, Any] = NO_IMAGE_SETTINGS,
     ) -> ModelRunKey:
         """Return the key of the requests to a model for one prompt.
 
@@ -192,10 +191,11 @@ class RunKeys:
             slug: Slug of the model.
             prompt: Texts of the prompt.
             request: Fields of `ModelAnswersKey` that describe the requests.
-            images: Settings of the adapter that the protocol determines.
+            image_settings: Settings of the adapter that the protocol determines.
         """
         model = self._config.models[slug]
         adapter = ADAPTERS[model.adapter]
+        # These settings affect how requests are sent, but not the answers, so they are not part of the cache key.
         serving_setting_names = adapter.answer_neutral_settings & model.settings.keys()
         if slug not in self._weights_by_model:
             self._weights_by_model[slug] = identify_weights(slug, model, self._plan.store)
@@ -207,7 +207,7 @@ class RunKeys:
             model=self._weights_by_model[slug],
             settings={key: value for key, value in model.settings.items() if key not in serving_setting_names}
             | server.adapter_settings
-            | dict(images),
+            | dict(image_settings),
             dtype=model.dtype,
             attention=model.attention,
             trust_remote_code=model.trust_remote_code,

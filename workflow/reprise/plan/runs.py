@@ -57,9 +57,8 @@ class Plan:
         self._judges_by_benchmark: dict[str, list[str]] = {}
         self._all_runs: list[Run] | None = None
         self._manifests: dict[tuple[ManifestKind, str], list[Path]] = {}
-        self._scored_runs_by_table: dict[
-            tuple[str, str], list[ScoredRun]
-        ] = {}  # (benchmark, table or figure) -> its scored runs
+        # (benchmark, table or figure) -> its scored runs
+        self._scored_runs_by_table: dict[tuple[str, str], list[ScoredRun]] = {}
 
     def _load_side_packages(self) -> "dict[str, SidePackage]":
         names = list_packages(self.config.suite.benchmarks.values())
@@ -71,12 +70,15 @@ class Plan:
         if slug in self.config.suite.skip or self._is_unsampled_import(slug) or is_over_budget:
             return False
         is_local = not model.is_remote and model.gpus == 0 and model.repo is None
-        return any(
-            not model.is_remote and model.gpus <= term.gpus
-            if isinstance(term, GpuLimit)
-            else term in (slug, "all") or (term == "local" and is_local)
-            for term in self.config.suite.run
-        )
+        accepted_names = {slug, "all", *(["local"] if is_local else [])}
+        for term in self.config.suite.run:
+            if isinstance(term, GpuLimit):
+                is_selected = not model.is_remote and model.gpus <= term.gpus
+            else:
+                is_selected = term in accepted_names
+            if is_selected:
+                return True
+        return False
 
     def _is_unsampled_import(self, slug: str) -> bool:
         """Return whether a model has imported predictions for all items, but the suite is a sample of the items."""
@@ -99,10 +101,8 @@ class Plan:
 
     def get_table(self, benchmark: str, table: str) -> TableSpec:
         """Return the specification of a table or of a part of the overview; raise a UserError without one."""
-        name, specs = (
-            f"{benchmark}/{table}",
-            {f"{slug}/{label}": spec for slug, label, spec in self.list_tables_and_overview()},
-        )
+        name = f"{benchmark}/{table}"
+        specs = {f"{slug}/{label}": spec for slug, label, spec in self.list_tables_and_overview()}
         reject_unknown("table", [name], specs, str(TABLES / name))
         return specs[name]
 
@@ -113,7 +113,8 @@ class Plan:
 
     def get_figure(self, benchmark: str, figure: str) -> Figure:
         """Return the specification of a figure, or raise a UserError if it does not exist."""
-        name, specs = f"{benchmark}/{figure}", {f"{slug}/{label}": spec for slug, label, spec in self.list_figures()}
+        name = f"{benchmark}/{figure}"
+        specs = {f"{slug}/{label}": spec for slug, label, spec in self.list_figures()}
         reject_unknown("figure", [name], specs, str(FIGURES / name))
         return specs[name]
 
@@ -158,9 +159,10 @@ class Plan:
         """Return whether a table shows data statistics or a chance level computed from data that are available."""
         if not self.has_release(benchmark):
             return False
-        chance = load_scores(benchmark).CHANCE
+        metrics = {metric for column in spec.columns for metric in spec.list_metrics(column)}
+        # `CHANCE` maps a metric to None if its chance level is computed from the data.
         is_chance_computed = any(
-            chance.get(metric, 0.0) is None for c in spec.columns for metric in spec.list_metrics(c)
+            metric in metrics and level is None for metric, level in load_scores(benchmark).CHANCE.items()
         )
         return any(row.dataset or (row.chance and is_chance_computed) for row in spec.rows())
 
@@ -293,12 +295,10 @@ class Plan:
             {scored for slug in slugs for scored in self._list_scored_conditions(self.temporal_profiles[slug])}
         )
 
-    def _list_scored_conditions(self, conditions: Mapping[str, Mapping[str, ScoredRun | str]]) -> list[ScoredRun]:
+    def _list_scored_conditions(self, profile: Mapping[str, Mapping[str, ScoredRun | str]]) -> list[ScoredRun]:
+        """Return the scored runs of a temporal profile, without the conditions that this site cannot produce."""
         return [
-            scored
-            for scored_by_condition in conditions.values()
-            for scored in scored_by_condition.values()
-            if isinstance(scored, ScoredRun)
+            scored for conditions in profile.values() for scored in conditions.values() if isinstance(scored, ScoredRun)
         ]
 
     def runs(self) -> list[Run]:
@@ -329,7 +329,7 @@ class Plan:
         return scored_runs | set(self.temporal_scored_runs(self.temporal_profiles))
 
     def planned_samplings(self, benchmark: str) -> list[str]:
-        """Return the samplings whose frames are planned: all without a transform, and others that a run uses."""
+        """Return the samplings whose frames are planned: those without a transform, and those that a run uses."""
         main, used_samplings = self.config.main, {run.sampling for run in self.runs() if run.benchmark == benchmark}
         return [name for name in main.samplings if name in used_samplings or not main.is_transformed(name)]
 

@@ -25,13 +25,14 @@ from reprise.plan.targets import find_target_runs, list_models
 
 TRIGGERS_OPTION, DEFAULT_TRIGGERS = "--rerun-triggers", ("code", "input", "mtime", "params", "software-env")
 EXECUTOR, PARTITION_CONFIG, GROUP_COMPONENTS = "executor", "slurm-partition-config", "group-components"
+# Options without jobs. The short option -n may be combined with other short options, as in -np.
 JOBLESS_OPTION = re.compile(r"--dry-?run|--unlock|-[pqF]*n[pqF]*")
 # Format of times in the output of `generate-slurm-partition-config`, such as 2-12:00:00.
 SLURM_TIME = re.compile(r"(?:(?P<days>\d+)-)?(?P<hours>\d+):(?P<minutes>\d\d):\d\d")
 
 
 def _parse_minutes(value: Any) -> Any:
-    """Convert a time limit in Slurm's format to minutes."""
+    """Convert a time limit in Slurm's format to minutes. A value that is no text is returned unchanged."""
     if not isinstance(value, str):
         return value
     time = SLURM_TIME.fullmatch(value)
@@ -63,6 +64,7 @@ class SlurmSite(Settings):
 
     partitions: dict[str, SlurmPartition] = Field(min_length=1)
     _runs_per_allocation: int = PrivateAttr(1)
+    """Maximum number of runs that share one job of Slurm."""
 
     def get_max_minutes(self, gpu_count: int, *, is_shared: bool) -> int | None:
         """Return the maximum time of a job in minutes, or None without a limit.
@@ -126,7 +128,8 @@ def _load_profile(arguments: Sequence[str]) -> dict[str, Any]:
 def find_rerun_triggers(arguments: Sequence[str]) -> Collection[str]:
     """Return the rerun triggers of a call to Snakemake, from its arguments, its profile or the defaults."""
     words = [word for argument in arguments for word in argument.split("=", 1)]
-    is_option = [word.startswith(TRIGGERS_OPTION[:9]) for word in words]  # Snakemake accepts abbreviated options.
+    # Snakemake accepts abbreviated options. `--rerun-t` is the shortest that means only this option.
+    is_option = [word.startswith("--rerun-t") for word in words]
     if any(is_option):
         return list(takewhile(lambda word: not word.startswith("-"), words[is_option.index(True) + 1 :]))
     triggers = _load_profile(arguments).get(TRIGGERS_OPTION.removeprefix("--"), DEFAULT_TRIGGERS)

@@ -37,6 +37,7 @@ def summarize_outcome(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
         for scored in find_target_runs(plan, targets)
         if plan.results.verdicts(scored.run, scored.judge or "robust").is_file()
     ]
+    # The empty counts make the sums 0 if no run is completed.
     counts_by_run = [AnswerCounts(), *(count_answers(plan.results, scored) for scored in completed_runs)]
     total, failed, unparsed, missing = map(sum, zip(*counts_by_run, strict=True))
     if total or missing:
@@ -47,7 +48,7 @@ def summarize_outcome(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
     table_names = plan.benchmarks_by_table()
     if targets:
         files = [*targets]
-    else:  # The line about tables replaces a list of all files.
+    else:  # If the suite has tables, one line about all tables replaces the list of files.
         files = [] if table_names else [file for file in list_outputs(plan) if file.endswith(".md")]
     existing_files = [file for file in files if Path(file).is_file()]
     if existing_files:
@@ -70,21 +71,16 @@ def count_answers(results: Results, scored_run: ScoredRun) -> AnswerCounts:
     failed, unparsed = (int(verdicts[name].sum()) for name in flags)
     responses_path = results.responses(scored_run.run)
     requests_path = results.requests(scored_run.run.benchmark, scored_run.run.protocol)
-    if not (
-        responses_path.is_file() and requests_path.is_file()
-    ):  # The user may have deleted them, because no job needs them once the verdicts exist.
+    # The user may have deleted these files, because no job needs them once the verdicts exist.
+    if not (responses_path.is_file() and requests_path.is_file()):
         return AnswerCounts(verdicts.height, failed, unparsed)
     total = read_table(responses_path, RESPONSES, RESPONSES.keys() - {"item_id"}).height
-    return AnswerCounts(
-        total,
-        failed,
-        unparsed,
-        read_table(requests_path, REQUESTS, REQUESTS.keys() - {"item_id"}).height - total,
-    )
+    request_count = read_table(requests_path, REQUESTS, REQUESTS.keys() - {"item_id"}).height
+    return AnswerCounts(total, failed, unparsed, missing=request_count - total)
 
 
 StateName = Literal["done", "stale", "missing", "failed"]
-ANSWERS, REPLIES = "answers", "replies of the judge"
+ANSWERS, REPLIES, METRICS = "answers", "replies of the judge", "metrics"  # names of a run's main results
 
 
 class RunState(NamedTuple):
@@ -95,10 +91,9 @@ class RunState(NamedTuple):
     counts: AnswerCounts
     missing_results: tuple[str, ...]  # names of missing results, in the order of the pipeline
     job_failures: tuple[tuple[Path, str], ...]  # log of each failed job, with its last message
-    settings_changes: tuple[
-        tuple[LineageStep, SettingsChange], ...
-    ]  # steps whose settings changed since they ran, with the changes
-    failed_answers: FailedAnswers | None
+    settings_changes: tuple[tuple[LineageStep, SettingsChange], ...]
+    """steps whose settings changed since they ran, with the changes"""
+    failed_answers: FailedAnswers | None  # of the judge, or else of the model; None if there are none
 
     @property
     def retry_count(self) -> int:
@@ -156,7 +151,8 @@ class RunStates:
 
     def _is_log_of(self, log: Path, scored: ScoredRun) -> bool:
         """Return whether a log belongs to a job of this run, because each part of its path names a part of the run."""
-        run, (_, *parts) = scored.run, log.relative_to(self._plan.results.folder / "logs").with_suffix("").parts
+        run = scored.run
+        _stage, *parts = log.relative_to(self._plan.results.folder / "logs").with_suffix("").parts
         models = [self._plan.config.models[slug] for slug in (run.model, scored.judge) if slug]
         run_parts = {
             *run.name.split("/"),
@@ -166,9 +162,6 @@ class RunStates:
         return bool(parts) and all(
             part in run_parts or part.isdecimal() or PARTITION_NAME.fullmatch(part) for part in parts
         )
-
-
-METRICS = "metrics"
 
 
 def list_main_results(plan: Plan, scored_run: ScoredRun) -> dict[str, Path]:
@@ -222,6 +215,7 @@ def find_pending_jobs(plan: Plan, states: RunStates, scored_runs: Iterable[Score
 def _find_jobs_of_run(plan: Plan, state: RunState, run_keys: RunKeys) -> Iterator[PendingJob]:
     """Yield the pending inference job of a run, and that of its judge."""
     run, judge = state.scored_run.run, state.scored_run.judge
+    # For each job: its run, the model that it queries, and the name of its result.
     queries = [(ScoredRun(run), run.model, ANSWERS)]
     if judge:
         queries.append((state.scored_run, judge, REPLIES))
@@ -262,6 +256,7 @@ def _find_reasons(state: RunState, job: ModelJob, result_name: str, stale_stages
 
 def describe_changes(change: SettingsChange) -> Iterator[str]:
     """Yield the first change of each category of settings."""
+    # The changes are reversed, because a later entry of a dict replaces an earlier one.
     first_change_by_category = {
         f"{SETTING_CATEGORIES.get(setting.name.partition('.')[0], 'settings')} changed": setting
         for setting in reversed(change.changes)

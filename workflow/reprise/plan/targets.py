@@ -79,7 +79,7 @@ def list_compared_runs(plan: Plan) -> list[ScoredRun]:
 TABLE_FORMATS = ("csv", "html", "md", "tex")
 FIGURE_FORMATS = ("csv", "pdf", "png", "svg")
 TEMPORAL_FORMATS = ("html", "md", "tex", "csv", "png", "svg", "pdf")
-# The name of a table, or the path of its file.
+# The name of a table, such as `velociti/table3`, or the path of its file.
 TABLE_TARGET = re.compile(rf"(?:\w+/)?{TABLE.strip('^$')}|(?:.*/)?tab\w*\.(?:csv|html|md|pdf|tex)")
 # Name or folder of an optional result -> the message for a suite that does not produce it.
 OPTIONAL_RESULTS = {
@@ -106,6 +106,7 @@ def check_profile(arguments: Sequence[str]) -> None:
 def parse_targets(arguments: Sequence[str]) -> list[str]:
     """Return the arguments of Snakemake that are targets: paths in `results/`, and names or paths of tables."""
     words = [argument.removeprefix("./") for argument in arguments]
+    # The value of `--report` is a file that Snakemake writes, not a target.
     return [
         word
         for previous_word, word in zip(["", *words], words, strict=False)
@@ -162,7 +163,8 @@ def _find_problems(plan: Plan, target: str, available_files: Collection[str]) ->
                 yield LATEX_MISSING
         case ["results", TABLES.name | FIGURES.name | REPORT.name, *_]:
             yield f"suite '{suite}' has no such file. {_explain_missing_file(plan, Path(target), available_files)}"
-        case ["results", TEMPORAL.name, file] if file != "health.csv":  # A suite may have the same name.
+        # `results/temporal/health.csv` is a result of the suite `temporal`, not of temporal profiles.
+        case ["results", TEMPORAL.name, file] if file != "health.csv":
             yield f"suite '{suite}' has no such file. {_explain_missing_file(plan, Path(target), available_files)}"
         case ["results", file] if file.partition(".")[0] == REPRODUCTION:
             yield f"suite '{suite}' has no such file. {_explain_missing_file(plan, Path(target), available_files)}"
@@ -177,6 +179,7 @@ def _find_problems(plan: Plan, target: str, available_files: Collection[str]) ->
         case ["results", _, "frames", "preview", benchmark, file] if benchmark in plan.config.benchmarks:
             samplings = [name for name in plan.config.main.samplings if file.endswith(f".{name}.png")]
             if samplings:
+                # The longest name, because a sampling's name may end like that of another sampling.
                 yield from _find_frames_problems(plan, benchmark, max(samplings, key=len))
         case ["results", _, "responses" | "verdicts" | "metrics", *names]:
             yield from _find_run_problems(plan, names)
@@ -224,7 +227,7 @@ def _find_frames_problems(plan: Plan, benchmark: str, sampling: str) -> Iterator
 
 def _find_run_problems(plan: Plan, names: Sequence[str]) -> Iterator[str]:
     config = plan.config
-    benchmark, protocol, sampling, model = [*names, *[""] * 4][:4]
+    benchmark, protocol, sampling, model = [*names, "", "", "", ""][:4]  # Missing parts are empty.
     yield from find_unknown_name("benchmark", benchmark, config.benchmarks)
     if benchmark in config.benchmarks:
         yield from find_unknown_name("protocol", protocol, config.benchmarks[benchmark].protocols)
@@ -238,9 +241,9 @@ def find_target_runs(plan: Plan, targets: Sequence[str]) -> set[ScoredRun]:
     runs = plan.scored_runs()
     if not targets:
         return set(runs)
-    files = list_outputs(plan)
-    matches = {scored for target in targets for scored in runs if f"/{scored.run.name}" in target}
-    return matches.union(*(files.get(target, ()) for target in targets))
+    scored_runs_by_file = list_outputs(plan)
+    runs_in_paths = {scored for target in targets for scored in runs if f"/{scored.run.name}" in target}
+    return runs_in_paths.union(*(scored_runs_by_file.get(target, ()) for target in targets))
 
 
 def list_models(scored_runs: Iterable[ScoredRun]) -> list[str]:

@@ -86,7 +86,7 @@ def _find_dependents(plan: Plan, outdated_paths: Collection[Path]) -> dict[Path,
 
 
 def _list_removal_patterns(paths: Iterable[Path]) -> list[str]:
-    """Return patterns for `rm -r`: the folders of the results, or files in folders with other kinds of results."""
+    """Return patterns for `rm -r`: the folder of each result, or all its files if the folder has other results."""
     mixed_folders = {RESULTS, TABLES}
     return sorted({f"{path.with_suffix('')}.*" if path.parent in mixed_folders else str(path.parent) for path in paths})
 
@@ -106,7 +106,7 @@ class _Differences:
     def __init__(self, plan: Plan, settings: Mapping[str, Settings], arguments: Sequence[str]) -> None:
         self._current_settings = CurrentSettings(settings)
         self._outputs = list_outputs(plan).keys()
-        self._plan, self._suite = plan, plan.results.folder
+        self._plan, self._suite_folder = plan, plan.results.folder
         self._has_params_trigger = "params" in find_rerun_triggers(arguments)
 
     @cached_property
@@ -135,15 +135,16 @@ class _Differences:
             if source.is_file() and source.stat().st_mtime <= modified and _digest(source) != digest:
                 return f"{name} changed"
         # Users may edit files in the suite's folder, such as sheets for reviewers.
-        return "edited" if not path.is_relative_to(self._suite) and is_edited(path) else ""
+        return "edited" if not path.is_relative_to(self._suite_folder) and is_edited(path) else ""
 
-    def _keeps_result(self, path: Path, text: str) -> bool:
-        """Return whether Snakemake would keep a result although its settings changed.
+    def _keeps_result(self, path: Path, settings_line: str) -> bool:
+        """Return whether Snakemake would keep a result although its current settings, in this line, are new.
 
-        This is the case if params do not trigger reruns, are not recorded, or have the new settings already.
+        Snakemake keeps the result if params do not trigger reruns, or if its record of the result has no params or
+        already has the current settings.
         """
         params = _read_snakemake_record(path).get("params")
-        return not self._has_params_trigger or params is None or repr(text) in params
+        return not self._has_params_trigger or params is None or repr(settings_line) in params
 
 
 def _read_snakemake_record(path: Path) -> Mapping[str, Any]:

@@ -1,4 +1,6 @@
-"""Versions of the code that computes results. If results change on purpose, raise one and note it in CHANGELOG.md.
+"""Versions of the code that computes results.
+
+If a stage's results change on purpose, raise the version of the stage and note the change in CHANGELOG.md.
 
 A version is a param of each job of its stage. Raising it reruns that stage; a refactoring alone reruns nothing.
 `tests/demo/test_versions.py` fails if the demo's numbers change without a raised version, and names that version.

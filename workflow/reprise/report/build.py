@@ -57,9 +57,8 @@ class Pages:
         self._links = Links(browser_data.summaries)
         self._tables = LinkedTables(key, results, self._links, settings)
         self._lineages = StageLineages(results)
-        self._cells_by_run: dict[str, list[dict[str, Any]]] = defaultdict(
-            list
-        )  # run -> the table cells that show its numbers
+        # run -> the table cells that show its numbers
+        self._cells_by_run: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._problems_by_run: dict[str, list[str]] = {}  # run -> the reasons why it looks broken
         self._rendered_tables: dict[str, dict[str, RenderedTable]] = {}
         self._figures: dict[str, dict[str, FigureKey]] = {}
@@ -95,6 +94,7 @@ class Pages:
             content = extract_content(verify_sealed_text(reproduction_file("html")).read_text(encoding="utf-8"))
             reproduction_csv = verify_sealed_text(reproduction_file("csv"))
             self._folder.copy(reproduction_csv, "reproduction.csv")
+            # The page shows the notice already.
             self._page("reproduction.html", "reproduction", content=re.sub(r'<p class="notice">.*?</p>\n', "", content))
             comparisons = list(compare_with_papers(reproduction_csv, key.benchmarks))
         self._write_first_page(run_by_model, comparisons)
@@ -108,8 +108,8 @@ class Pages:
         runs = {benchmark.title: (benchmark, model_runs) for benchmark, model_runs in runs_by_benchmark if model_runs}
         groups = {benchmark.name: benchmark.headline.group for benchmark, _ in runs_by_benchmark if benchmark.headline}
         profile = load_profile(model, groups, self._folder) if model in self._key.temporal else None
-        for part in profile["benchmarks"] if profile else ():
-            benchmark_profile = part["profile"]
+        benchmark_profiles = [entry["profile"] for entry in profile["benchmarks"]] if profile else []
+        for benchmark_profile in benchmark_profiles:
             chance_key = (benchmark_profile.name, benchmark_profile.protocol, benchmark_profile.score)
             self._profile_chances[chance_key] = benchmark_profile.chance
         self._page(model_page(model), "model", model=model, label=label, runs=runs, temporal=profile)
@@ -167,6 +167,7 @@ class Pages:
         profile_chance = self._profile_chances.get((benchmark.name, headline.protocol, headline.metric))
         if profile_chance is not None:
             return profile_chance
+        # The main table comes first.
         tables = sorted(self._rendered_tables[benchmark.name].items(), key=lambda entry: entry[0] != headline.table)
         rows = (row for _, table in tables for row in table.tidy_rows)
         headline_rows = (row for row in rows if (row["metric"], row["group"]) == (headline.metric, headline.group))
@@ -238,6 +239,7 @@ def parse_missing_list(text: str) -> list[dict[str, Any]]:
         tables: list[list[list[str]]] = []
         for is_table, block in groupby(all_lines, key=lambda line: line.startswith("|")):
             if is_table:
+                # Rows are `| cell | cell |`. The rule below the header starts with `|-`.
                 rows = [line[2:-2].split(" | ") for line in block if line.startswith("| ")]
                 tables.append([[html.unescape(cell) for cell in row] for row in rows])
             else:

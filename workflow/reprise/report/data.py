@@ -51,9 +51,8 @@ class BrowserData(NamedTuple):
 
     summaries: dict[str, RunSummary]  # run -> summary of its items
     highlights: dict[str, list[Highlight]]  # benchmark -> its highlights
-    paired_comparisons: dict[
-        tuple[str, str], PairedComparison
-    ]  # two runs -> the difference of the first and the second
+    paired_comparisons: dict[tuple[str, str], PairedComparison]
+    """two runs -> the difference of the first and the second"""
 
 
 def write_data(
@@ -63,6 +62,7 @@ def write_data(
     get_clip_address: ClipAddress,
     settings: Mapping[str, Settings],
 ) -> BrowserData:
+    """Write all data of the item browser; return those that the pages of the report show too."""
     browser_data = BrowserData({}, {}, {})
     writers = [BenchmarkWriter(benchmark, key, results, folder, settings) for benchmark in key.browsable_benchmarks()]
     catalog = {
@@ -105,7 +105,8 @@ class BenchmarkWriter:
 
     def write(self, get_clip_address: ClipAddress, browser_data: BrowserData) -> dict[str, Any]:
         """Write items, clips, answers and the columns of each run; return the entry of the catalog."""
-        benchmark, name, has_media = self._benchmark, self._name, self._write_items(get_clip_address)
+        benchmark, name = self._benchmark, self._name
+        has_media = self._write_items(get_clip_address)
         requests: dict[str, pl.DataFrame] = {}  # protocol -> requests
         answers_by_run: list[dict[int, str]] = []
         outcomes_by_run: list[dict[str, pl.DataFrame]] = []
@@ -116,6 +117,7 @@ class BenchmarkWriter:
             if protocol not in requests:
                 requests[protocol] = read_table(self._results.requests(name, protocol), REQUESTS)
             tables = self._read_run(run, index_by_item)
+            # Without requests, no item counts as missing: imported predictions do not need the clips of this site.
             run_requests = requests[protocol].head(0) if run.imported else requests[protocol]
             form, max_rating = benchmark.forms[protocol], benchmark.max_rating.get(protocol)
             run_columns = compute_columns(name, form, self._items.grouped, run_requests, tables, max_rating)
@@ -174,6 +176,7 @@ class BenchmarkWriter:
         for sampling in self._samplings:
             plan = read_table(self._results.frames(self._name, sampling), FRAME_PLAN)
             frames = list(self._clips.build_frames(plan))
+            # The indices are removed from the frames, because they have their own file.
             self._folder.put(f"{self._name}/indices/{sampling}", [clip_frames.pop("indices") for clip_frames in frames])
             self._write_list(f"frames/{sampling}", map(encode_json, frames))
         return [bool(clips[position]["media"]) for position in index["clip"]]

@@ -20,7 +20,7 @@ from reprise.tables.reproduction import REPRODUCTION_SCHEMA, VERDICT_NAMES
 MIN_PRINTED_P = 0.001
 NO_BREAK = "\N{NO-BREAK SPACE}"
 MAX_MODELS = 6  # models in a chart; the overview shows all models
-Columns = Mapping[str, Any]
+Columns = Mapping[str, Any]  # columns of a run, as `compute_columns` returns them
 PairedComparisons = Mapping[tuple[str, str], PairedComparison]
 """Two runs -> the difference of the first and the second by the headline metric, as a share of 1."""
 BrowserState = dict[str, str]  # names and values in the address of the item browser
@@ -121,6 +121,7 @@ def _summarize(entries: Sequence[RankingEntry], benchmark: ReportedBenchmark, co
     first, second, *_ = evaluated_entries
     decimals = benchmark.headline.decimals if benchmark.headline else 1
     text = f"{first.label} is {first.value - second.value:.{decimals}f} above {second.label}"
+    # The first three parts of a run's name are its benchmark, protocol and sampling.
     if first.run.split("/")[:3] != second.run.split("/")[:3]:
         return f"{text}, which was evaluated with another protocol or sampling."
     lead = comparisons.get((first.run, second.run))
@@ -168,17 +169,19 @@ class Highlight(NamedTuple):
 def mark_ordered_only(benchmark: ReportedBenchmark, columns: Mapping[str, dict[str, Any]]) -> None:
     """Mark in each run's columns the items that are right as planned and wrong both shuffled and reversed."""
     for run in benchmark.runs:
-        has_both = {SHUFFLED, REVERSED} <= run.ablations.keys()
-        ablations = [columns[run.ablations[name]] for name in (SHUFFLED, REVERSED)] if has_both else []
+        if not {SHUFFLED, REVERSED} <= run.ablations.keys():
+            continue
+        ablations = [columns[run.ablations[name]] for name in (SHUFFLED, REVERSED)]
         run_columns = columns[run.scored.name]
         metrics = run_columns["fixed"] if RATING not in run_columns else {RATING: run_columns[RATING]}
-        for metric, signs in metrics.items() if ablations else ():
+        for metric, signs in metrics.items():
             best = str(run_columns["max_rating"]) if metric == RATING else "1"
             ablation_signs = [
                 ablation["fixed"][metric] if metric != RATING else ablation[RATING] for ablation in ablations
             ]
             marks = (
-                sign == best and best not in ablated for sign, *ablated in zip(signs, *ablation_signs, strict=True)
+                sign == best and best not in ablated_signs
+                for sign, *ablated_signs in zip(signs, *ablation_signs, strict=True)
             )
             run_columns.setdefault("temporal", {})[metric] = "".join("1" if mark else "0" for mark in marks)
 
@@ -208,8 +211,10 @@ def select_best_two(
     ordered = sorted(
         _item_scores(benchmark, columns, is_member), key=lambda scores: sum(filter(None, scores.values)), reverse=True
     )
-    best_by_model = {scores.run.scored.run.model: scores for scores in reversed(ordered)}
-    return [scores for scores in ordered if best_by_model[scores.run.scored.run.model] is scores][:2]
+    best_by_model: dict[str, ItemScores] = {}
+    for scores in ordered:
+        best_by_model.setdefault(scores.run.scored.run.model, scores)
+    return list(best_by_model.values())[:2]
 
 
 def find_highlights(
@@ -259,13 +264,17 @@ def choose_initial_state(
 def _item_scores(
     benchmark: ReportedBenchmark, columns: Mapping[str, Columns], is_member: Sequence[bool]
 ) -> Iterator[ItemScores]:
-    """Yield the item scores of all runs that have one protocol and sampling.
+    """Yield the item scores of the runs with one protocol and sampling, without baselines.
 
-    The protocol and sampling of the headline are preferred, but those of several models precede those of one model.
+    These are the first protocol and sampling with runs of several models, or else the first with runs. Those of the
+    headline come first.
     """
-    first_by_run = {run.run: run for run in reversed(benchmark.runs) if not run.reference}
-    # Of a run with several judges, only the first judge counts.
-    candidates = [run for run in benchmark.runs if first_by_run.get(run.run) is run]
+    # A run with several judges counts once, with its first judge.
+    first_by_run: dict[str, ReportedRun] = {}
+    for run in benchmark.runs:
+        if not run.reference:
+            first_by_run.setdefault(run.run, run)
+    candidates = list(first_by_run.values())
     headline = benchmark.headline
     settings = [(headline.protocol, headline.sampling)] if headline else []
     settings += [(run.scored.run.protocol, run.scored.run.sampling) for run in candidates]
@@ -273,8 +282,9 @@ def _item_scores(
         [run for run in candidates if (run.scored.run.protocol, run.scored.run.sampling) == setting]
         for setting in settings
     ]
-    groups_of_models = (runs for runs in groups if len({run.scored.run.model for run in runs}) > 1)
-    for run in next(groups_of_models, next(filter(None, groups), [])):
+    groups_with_several_models = (runs for runs in groups if len({run.scored.run.model for run in runs}) > 1)
+    nonempty_groups = filter(None, groups)
+    for run in next(groups_with_several_models, next(nonempty_groups, [])):
         run_columns = columns[run.scored.name]
         names = [RATING] if RATING in run_columns else sorted(run_columns["fixed"])
         metric = headline.metric if headline and headline.metric in names else next(iter(names), "")

@@ -92,9 +92,8 @@ class ReportFolder:
 
         Other files at the top belong to the user and are kept.
         """
-        listing = self._root / report_files()[1].name
-        old_names = [name for name in _read_listing(listing) if "/" not in name]
-        old_pages = [self._root / name for name in old_names]
+        listing = self._root / report_files()[1].name  # The first file of the report is its first page.
+        old_pages = [self._root / name for name in _read_listing(listing) if "/" not in name]
         managed_paths = [path for name in MANAGED_FOLDERS for path in (self._root / name).rglob("*")]
         for path in (*old_pages, *managed_paths):
             if path.is_file() and path.relative_to(self._root).as_posix() not in self._digest_by_name:

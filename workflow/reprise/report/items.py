@@ -16,8 +16,8 @@ MAX_LABEL_CHARS = 120
 MAX_SEARCH_CHARS = 4000  # characters of an item that the search covers
 REQUEST_COLUMNS = ["item_id", "role"]
 ANSWER_COLUMNS = ("role", "text", "scores", "error", "message", "frames_shown", "tokens_in", "tokens_out")
-# The page does not repeat the rules `score` and `authors`, because it shows scores and extractors anyway.
-EXTRACTED_BY = pl.col("extracted_by").replace(["score", "authors"], "").alias("extracted_by")
+# The page does not show the rules `score` and `authors`, because it shows the scores and the extractor.
+EXTRACTION_RULE = pl.col("extracted_by").replace(["score", "authors"], "").alias("extracted_by")
 VERDICT_COLUMNS = ("value", "score", "right", "unparsed", "failed", "extracted_by", "reply")
 
 RequestsByProtocol = Mapping[str, Mapping[str, list[dict[str, Any]]]]  # protocol -> item -> its requests
@@ -38,10 +38,10 @@ class Items:
         expression_by_group = {name: pl.col("groups").list.contains(name) for name in names}
         expression_by_group |= dict(load_scores(benchmark).GROUPS)
         self.groups: dict[str, pl.Series] = {}  # group -> whether it contains each item
-        for name in [name for name in expression_by_group if name not in self.tasks]:
-            is_member = self.grouped.select("item_id", is_member=expression_by_group[name])["is_member"].fill_null(
-                False
-            )
+        for name, expression in expression_by_group.items():
+            if name in self.tasks:
+                continue
+            is_member = self.grouped.select("item_id", is_member=expression)["is_member"].fill_null(False)
             if is_member.any():
                 self.groups[name] = is_member
 
@@ -190,9 +190,10 @@ def encode_answers(index_by_item: Mapping[str, int], run: RunTables, judge: str)
             verdicts = verdicts.with_columns(reply=pl.lit(""))
         else:
             verdicts = verdicts.join(run.replies.select("request_id", reply="text"), on="request_id", how="left")
-        columns = verdicts.with_columns(EXTRACTED_BY).select(*REQUEST_COLUMNS, *VERDICT_COLUMNS)
+        columns = verdicts.with_columns(EXTRACTION_RULE).select(*REQUEST_COLUMNS, *VERDICT_COLUMNS)
         rows = rows.join(columns, on=REQUEST_COLUMNS, how="left", maintain_order="left", suffix=name)
     answers: dict[int, list[dict[str, Any]]] = {}
+    # The cells of a row are the item, the answer, the verdict by the robust extractor, and the authors' verdict.
     for item, role, text, scores, error, message, frames, tokens_in, tokens_out, *verdict_values in rows.iter_rows():
         robust, authors = (
             _make_extraction(verdict_values[start : start + len(VERDICT_COLUMNS)])

@@ -54,7 +54,7 @@ class Headline(KeyPart):
     group: str
     title: str
     decimals: int
-    table: str | None  # the table with the benchmark's chance level
+    table: str | None  # the paper's main table
     protocol: str
     sampling: str
 

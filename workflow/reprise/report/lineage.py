@@ -12,7 +12,7 @@ from reprise.core.paths import MANIFEST_KINDS, Results
 from reprise.core.schemas import CLIP_MANIFEST, SOURCES, read_table
 from reprise.report.folder import display_text, flatten_settings, to_text
 
-MAX_LIST_CHARACTERS = 1000  # of a list in the settings, as text
+MAX_LIST_CHARACTERS = 1000  # maximum number of characters of a list in the settings
 MAX_FILES = 40  # maximum number of released files that are listed; the output of the stage lists all
 
 
@@ -86,7 +86,7 @@ def _iter_details(content: Any) -> Iterator[Detail]:
 
 
 def _read_details(stage: str, files: Sequence[Path]) -> list[Detail]:
-    """Describe the files of a stage: digests of released files, fetch records, or counts by status."""
+    """Describe the files of some stages: counts by status, records of fetched files, or digests of released files."""
     if stage in MANIFEST_KINDS and files:
         schema = CLIP_MANIFEST if stage == "clips" else SOURCES
         statuses: Counter[str] = Counter()
@@ -94,10 +94,15 @@ def _read_details(stage: str, files: Sequence[Path]) -> list[Detail]:
             statuses.update(read_table(path, schema, skipped_columns=set(schema) - {"status"})["status"])
         return [Detail("status", ", ".join(f"{count} {status}" for status, count in statuses.most_common()))]
     details: list[Detail] = []
-    for path in files if stage in ("weights", "serve_environment") else ():
-        details += _iter_details(read_json(verify_sealed_text(path)))
-    for path in files if stage == "release" else ():
-        content = read_json(verify_sealed_text(path))
-        details += [Detail(display_text(file["path"]), f"sha256 {file['sha256']}") for file in content[:MAX_FILES]]
-        details += [Detail("and", f"{len(content) - MAX_FILES} more files")] if content[MAX_FILES:] else []
+    if stage in ("weights", "serve_environment"):
+        for path in files:
+            details += _iter_details(read_json(verify_sealed_text(path)))
+    elif stage == "release":
+        for path in files:
+            released_files = read_json(verify_sealed_text(path))
+            details += [
+                Detail(display_text(file["path"]), f"sha256 {file['sha256']}") for file in released_files[:MAX_FILES]
+            ]
+            if len(released_files) > MAX_FILES:
+                details.append(Detail("and", f"{len(released_files) - MAX_FILES} more files"))
     return details

@@ -1,4 +1,4 @@
-"""Look up the names that a paper's tables give to metrics and groups of items. Files have only their short names."""
+"""Look up the names that a paper's tables give to metrics and groups, which have only short names in files."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -108,11 +108,11 @@ def build_provenance(
     """Return the provenance of a run's numbers, for the item browser: numbers, table cells and stages."""
     numbers = [
         drop_empty_values(
-            {"metric": row["metric"], "group": display_text(row["group"])}
-            | {name: finite_or_none(row[name]) for name in ("value", "low", "high", "authors")}
-            | {name: row[name] for name in COUNTS}
+            {"metric": line.row["metric"], "group": display_text(line.row["group"])}
+            | {name: finite_or_none(line.row[name]) for name in ("value", "low", "high", "authors")}
+            | {name: line.row[name] for name in COUNTS}
         )
-        for _, row, _, _ in lines
+        for line in lines
     ]
     stage_objects = [
         {

@@ -58,7 +58,8 @@ def compute_columns(
     The column of a metric by the authors' convention is present only if it differs from the convention `fixed`.
     `max_rating` is the best rating, if a judge rates the answers.
     """
-    # An item is failed or unparsed if any of its answers is. An item with requests but no answer is missing.
+    # An item is failed or unparsed if any of its answers is. An item with requests but no answer is missing. The signs
+    # are m (missing), f (failed), u (unparsed) and a (answered).
     answer_states = run.robust.group_by("item_id").agg(pl.col("failed", "unparsed").any())
     states = requests.select(pl.col("item_id").unique()).join(answer_states, on="item_id", how="full", coalesce=True)
     failed_or_missing = pl.when(pl.col("failed").is_null()).then(pl.lit("m")).when("failed").then(pl.lit("f"))

@@ -50,6 +50,7 @@ def _link_benchmark(benchmark: BenchmarkProfile, group: str) -> dict[str, Any]:
     planned = benchmark.condition(PLANNED)
     run = planned.run if planned else ""
 
+    # Without the planned condition, the browser shows the condition alone. Otherwise it compares the condition with it.
     def link_to(condition: ConditionResult, show: str) -> str:
         state = {"b": benchmark.name, "group": group, "run": run or condition.run, "metric": benchmark.score}
         return browser_address(state | {"other": condition.run if run != condition.run else "", "show": show})
@@ -64,9 +65,9 @@ def _link_benchmark(benchmark: BenchmarkProfile, group: str) -> dict[str, Any]:
         }
         for condition in benchmark.conditions
     ]
-    shuffled, reverse = benchmark.condition(SHUFFLED), benchmark.condition(REVERSED)
+    shuffled, reversed_condition = benchmark.condition(SHUFFLED), benchmark.condition(REVERSED)
     return {
         "profile": benchmark,
         "conditions": conditions,
-        "ordered_only_link": link_to(shuffled, "temporal") if shuffled and reverse else "",
+        "ordered_only_link": link_to(shuffled, "temporal") if shuffled and reversed_condition else "",
     }

@@ -27,11 +27,9 @@ MetadataRow = dict[str, Any]
 
 def measure_video(path: Path, settings: ClipMetadataKey) -> MetadataRow:
     packet_index = read_packet_index(path)
-    shot_counter, motion_meter, black_frame_count = (
-        ShotCounter(settings.shots, packet_index.fps),
-        MotionMeter(settings.motion),
-        0,
-    )
+    shot_counter = ShotCounter(settings.shots, packet_index.fps)
+    motion_meter = MotionMeter(settings.motion)
+    black_frame_count = 0
     scale = min(1.0, ANALYSIS_WIDTH / packet_index.width)
     size = max(1, round(packet_index.width * scale)), max(1, round(packet_index.height * scale))
     for frame in iter_frames(path, size=size, pixels="bgr24", scaling="BILINEAR"):
@@ -41,6 +39,8 @@ def measure_video(path: Path, settings: ClipMetadataKey) -> MetadataRow:
         if motion_meter.needs_frame(frame.time_s):
             motion_meter.add(frame.time_s, grey)
     mean_flow, median_flow = motion_meter.summarize_flow()
+    # In a slide show few frames move, so its mean flow may be high although its median is 0.
+    is_static = mean_flow < settings.motion.static_below or median_flow == 0.0
     return {
         "duration_s": packet_index.duration_s,
         "frames": packet_index.frame_count,
@@ -58,8 +58,7 @@ def measure_video(path: Path, settings: ClipMetadataKey) -> MetadataRow:
         "shot_detector": describe_detector(settings.shots),
         "motion": mean_flow,
         "motion_median": median_flow,
-        "is_static": mean_flow < settings.motion.static_below
-        or median_flow == 0.0,  # A slide show moves in few of its frames.
+        "is_static": is_static,
         "black_share": black_frame_count / packet_index.frame_count,
     }
 

@@ -60,7 +60,7 @@ def gather_clip_requests(
         )
         requests_of_clip = tuple(_build_request(row, len(clip.indices), with_labels) for row in request_rows)
         digest = compute_frames_digest(shown_row["sha256"], clip.indices, clip.times_s, clip.grid)
-        if shown_row is not clip_row_by_id[clip_id]:
+        if shown_row is not clip_row_by_id[clip_id]:  # The digest also names the clip that the requests are about.
             digest = value_digest([clip_row_by_id[clip_id]["sha256"], digest])
         batches.append(ClipRequests(clip, digest, requests_of_clip, partial(verify_clip_file, store, shown_row)))
     return batches

@@ -136,7 +136,7 @@ def _detect_black_span(maker: ClipMaker, clip: ClipRow, path: Path) -> tuple[int
         read_packet_index(maker.verify_file(row)).duration_s if row and row["status"] == "ok" else None
         for row in part_rows
     )
-    if first_s is None and second_s is not None:
+    if first_s is None and second_s is not None:  # The first part is what the others leave of the concatenation.
         first_s = read_packet_index(path).duration_s - second_s - black_s
     return find_separating_span(path, black_s, first_s)
 

@@ -7,7 +7,8 @@ Its options are the parameters of `main` in the stage's module:
 `In` marks files that the stage reads and `Out` files that it writes. `Site` marks options that are the same for all
 jobs of a machine and affect no result; these options precede the name of the stage. Settings are JSON, as the rule's
 params show them (`core/settings_text.py`). Each file that a stage writes records its settings and the digests of its
-inputs.
+inputs. A stage need not use all parameters: some, such as `version: Key`, are only recorded. A list may be empty, such
+as `judge: list[str]` for a run without a judge.
 """
 
 import inspect
@@ -39,7 +40,7 @@ T = TypeVar("T")
 In = Annotated[T, "input"]
 Out = Annotated[T, "output"]
 Site = Annotated[T, "site"]
-RETRY = "retry"
+RETRY = "retry"  # option of all stages; its value is only recorded (`plan/retries.py`)
 
 
 def run(arguments: Sequence[str], module: str = "reprise.stages", prefix: str = "") -> None:

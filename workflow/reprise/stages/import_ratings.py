@@ -25,7 +25,8 @@ def main(
     importer = load_rating_importer(settings.answers.benchmark)
     assert importer is not None, "the configuration rejects ratings of a benchmark without an importer"
     imported = importer.read_ratings(files, read_table(item_table, ITEMS))
-    planned_digests = {name: digest for files in settings.answers.files.values() for name, digest in files.items()}
+    digest_groups = settings.answers.files.values()
+    planned_digests = {name: digest for digests in digest_groups for name, digest in digests.items()}
     reject_edited_files({str(path): planned_digests[str(path)] for path in files})
     table = build_replies(answer_table, imported, settings.key)
     unrated = answer_table.filter((pl.col("extractor") == "robust") & ~pl.col("item_id").is_in(list(imported.answers)))

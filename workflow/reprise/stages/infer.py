@@ -129,6 +129,10 @@ def build_timing_row(
         if (response := response_cache.get_response(entry)) is not None
     ]
     durations = [response.seconds for response in cached_responses if response.seconds is not None]
+    step_seconds: dict[str, float | None] = {}
+    for step in ("decode", "preprocess", "waiting", "encode"):  # These are done once per clip.
+        times = [response.step_seconds[step] for response in cached_responses if step in response.step_seconds]
+        step_seconds[step] = sum(times) if times else None
     usages = [response.answer.token_usage for response in cached_responses]
     return {
         "clip_id": clip_requests.clip.clip_id,
@@ -139,12 +143,5 @@ def build_timing_row(
         "tokens_in": sum(usage.input for usage in usages),
         "tokens_out": sum(usage.output for usage in usages),
         "usd": None if price is None else sum(map(price.compute_usd, usages)),
-        **{
-            name: sum(times)
-            if (
-                times := [response.step_seconds[name] for response in cached_responses if name in response.step_seconds]
-            )
-            else None
-            for name in ("decode", "preprocess", "waiting", "encode")  # These are done once per clip.
-        },
+        **step_seconds,
     }

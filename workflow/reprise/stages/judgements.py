@@ -63,8 +63,8 @@ def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, extractor: st
     extraction = Extraction(answer["value"], answer["extracted_by"])
     if not extraction.value and reply is not None and has_answer and not reply["error"]:
         extraction = extract_from_reply(reply["text"], answer["replies"], extractor)
-        # `extracted_by` is the judge if it decided an unparsed answer; else it also names the rule that parsed the
-        # reply.
+        # `extracted_by` names the judge, and also the rule that parsed the reply, unless the judge was asked about an
+        # unparsed answer.
         extraction = extraction._replace(rule=judge if answer["extracted_by"] else f"{judge}: {extraction.rule}")
     value = extraction.value
     return {

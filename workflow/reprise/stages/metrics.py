@@ -125,7 +125,7 @@ def count_extractor_differences(robust: pl.DataFrame, authors: pl.DataFrame) -> 
 
 
 def count_failed_answers(responses: Sequence[Path], group: str) -> Iterator[dict[str, Any]]:
-    """Yield a metric row with the number and the reasons of failed responses, unless none failed."""
+    """Yield a metric row with the number and the reasons of failed responses, for each table that has some."""
     for path in responses:
         answers = read_table(path, RESPONSES, skipped_columns=RESPONSES.keys() - {"error", "message"})
         failed_answers = answers.filter(pl.col("error").is_in(list(FAILURE_REASONS)))
@@ -167,7 +167,7 @@ def compute_metrics(
     convention: Convention,
 ) -> list[Measure]:
     """Return every metric of a form under one convention; `missing` counts a group's items without a request."""
-    # The clusters are ranked once, because every metric would sort their names.
+    # Numbers replace the names of clusters, because every metric sorts the clusters.
     ranked_items = items.with_columns(pl.col("cluster").rank("dense"))
     measures = scores.SCORES[form].compute_measures(RunAnswers(ranked_items, verdicts, convention), level)
     missing_items = items.join(verdicts, on="item_id", how="anti")

@@ -27,7 +27,10 @@ TEXT_COLOR, BACKGROUND = (30, 30, 30), 255
 
 
 def draw_contact_sheet(path: Path, plan: dict[str, Any], title: str) -> Image:
-    """Return a picture of the planned frames in order, each with its number and time, or of their image grid."""
+    """Return a picture of the planned frames in order, each with its number and time, or of their image grid.
+
+    The first two lines are the title, and the plan's note.
+    """
     packet_index = read_packet_index(path)
     size = TILE_WIDTH, max(1, round(TILE_WIDTH * packet_index.height / packet_index.width))
     pictures = read_frames(path, plan["indices"], size)

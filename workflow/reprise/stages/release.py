@@ -30,7 +30,8 @@ def main(settings: ReleaseKey, store: Site[Store], out: Out[Path]) -> None:
     if settings.extras is not None:
         files |= list_matching_files(Path(settings.extras.folder), settings.files)
     digests = {name: store.compute_digest(path) for name, path in files.items()}
-    for name, digest in (settings.folder_files | (settings.extras.files if settings.extras else {})).items():
+    planned_digests = settings.folder_files | (settings.extras.files if settings.extras else {})
+    for name, digest in planned_digests.items():
         if digests.get(name, digest) != digest:  # Planning detects only a new size, time or inode.
             raise UserError(
                 f"{files[name]}: its content changed since this job was planned: it was damaged on its disk or edited. "
@@ -42,8 +43,9 @@ def main(settings: ReleaseKey, store: Site[Store], out: Out[Path]) -> None:
 
 
 def locate_release(key: ReleaseKey, store: Store, results: Path) -> Path:
+    """Return the folder of a release's files; a plugin writes them to `results`, the folder of the stage's output."""
     if isinstance(key.release, ReleaseHub):
-        return _hub_folder(key.benchmark, key.release, key.files, store)
+        return _fetch_from_hub(key.benchmark, key.release, key.files, store)
     if isinstance(key.release, ReleaseFolder):
         folder = Path(key.release.path)
         if not folder.is_dir():
@@ -56,7 +58,7 @@ def locate_release(key: ReleaseKey, store: Store, results: Path) -> Path:
     return results
 
 
-def _hub_folder(benchmark: str, release: ReleaseHub, patterns: Sequence[str], store: Store) -> Path:
+def _fetch_from_hub(benchmark: str, release: ReleaseHub, patterns: Sequence[str], store: Store) -> Path:
     repo, revision = release.repo, release.revision
     if revision == "unpinned":
         raise UserError(
@@ -66,12 +68,12 @@ def _hub_folder(benchmark: str, release: ReleaseHub, patterns: Sequence[str], st
     from reprise.fetch.hub import fetch_snapshot  # Only releases on the hub need its client.
 
     folder = store.root / "release" / value_digest([repo, revision])[:16]
-    for name, digest in (read_record(folder.with_suffix(".json")) or {}).items():
+    digests_path = folder.with_suffix(".json")  # digests of the files when they were fetched
+    for name, digest in (read_record(digests_path) or {}).items():
         if (folder / name).is_file() and file_digest(folder / name) != digest:
             (folder / name).unlink()  # The hub's library compares only dates, and would keep a damaged file.
     fetch_snapshot(f"release of {benchmark}", "dataset", repo, revision, folder, patterns)
     write_record(
-        folder.with_suffix(".json"),
-        {name: file_digest(path) for name, path in list_matching_files(folder, patterns).items()},
+        digests_path, {name: file_digest(path) for name, path in list_matching_files(folder, patterns).items()}
     )
     return folder

@@ -28,7 +28,7 @@ from reprise.media.opening import check_picture
 from reprise.media.settings import DEFAULT_LIMITS, Limits
 from reprise.stages.command import In, Out, Site
 
-# A rerun checks sources with these statuses again, because the limits may have changed.
+# A rerun fetches sources with these statuses again, because the limits may have changed.
 LIMIT_STATUSES = {"too_large", "too_many_pixels", "too_long"}
 # A retry may repair a damaged download, but not a damaged local file.
 DAMAGE_STATUSES = {"truncated", "corrupt", "empty", "not_media", "no_frames"}
@@ -77,7 +77,10 @@ def fetch_shard(
 
 
 def fetch_source(source_id: str, fetcher: Fetcher, store: Store, limits: Limits = DEFAULT_LIMITS) -> FetchRecord:
-    """Return the final record of a source, or the record of a new attempt if there is none."""
+    """Return the final record of a source, or the record of a new attempt if there is none.
+
+    A source that is in the store is decoded again if the limits are stricter than when it was added.
+    """
     record = _find_final_record(source_id, fetcher, store)
     if record is None:
         identity = fetcher.identity(source_id)
@@ -88,7 +91,7 @@ def fetch_source(source_id: str, fetcher: Fetcher, store: Store, limits: Limits 
             )
     if record.status != "ok" or record.is_within(limits):
         return record
-    try:  # Limits may be stricter than before; the store keeps a rejected file for other runs.
+    try:  # If the file exceeds the limits now, the store keeps it for runs with other limits.
         check_decodes(store.verify_object(record.object, record.sha256, f"source {source_id}"), limits)
     except MediaError as error:
         raise_if_machine_fault(error, store.root)
@@ -99,6 +102,10 @@ def fetch_source(source_id: str, fetcher: Fetcher, store: Store, limits: Limits 
 
 
 def _attempt_fetch(source_id: str, identity: Any, fetcher: Fetcher, store: Store, limits: Limits) -> FetchRecord:
+    """Fetch a source into the store, and write and return the record of the attempt.
+
+    Its `identity` says what is fetched, such as the digest of a file or the address of a video.
+    """
     identity_digest = value_digest(identity)
     previous_record = read_record(store, identity_digest)
     previous_attempts = previous_record.attempts if previous_record and previous_record.status != "ok" else 0

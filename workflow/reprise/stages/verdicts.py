@@ -58,23 +58,22 @@ def extract_verdicts(
     """Return one row per response: the option that the extractor extracts, and whether it is the expected one."""
     options_table = requests.select("request_id", "options", "option_texts", "expected")
     joined = responses.join(options_table, on="request_id", how="left", maintain_order="left")
-    is_failed, is_text = (
-        ~pl.col("error").is_in(["", ACCEPTED_ERROR_BY_EXTRACTOR[extractor]]),
-        pl.col("scores").list.len() == 0,
-    )
+    is_failed = ~pl.col("error").is_in(["", ACCEPTED_ERROR_BY_EXTRACTOR[extractor]])
+    is_text = pl.col("scores").list.len() == 0
     rows = joined.with_row_index().filter(~is_failed & is_text).select("index", "text", "options", "option_texts")
     extractions = [
         extract_answer(text, options, option_texts, extractor, extraction_method, extra_rules)
         for _, text, options, option_texts in rows.iter_rows()
     ]
-    texts, rule_names = (
+    # An extraction is the option and the name of the rule; other rows than the extracted ones stay empty.
+    values, rule_names = (
         pl.repeat("", joined.height, eager=True).scatter(
             rows["index"], [extraction[part] for extraction in extractions]
         )
         for part in (0, 1)
     )
-    # Choose the option with more than half of the mass. A tie or a NaN score is undecided. A single option is always
-    # chosen.
+    # Choose the option with more than half of the sum of both scores. A tie or a NaN score is undecided. If there is a
+    # single option, it is always chosen.
     first_option, second_option = (pl.col("options").list.get(position, null_on_oob=True) for position in (0, 1))
     is_first_chosen = (pl.col("options").list.len() == 1) | (first_option_share_expr() > 0.5)
     chosen_by_score = (
@@ -87,7 +86,7 @@ def extract_verdicts(
     value = pl.col("value")
     score_rule = pl.when(chosen_by_score != "").then(pl.lit("score")).otherwise(pl.lit(""))
     return joined.with_columns(
-        value=pl.when(is_failed | is_text).then(texts).otherwise(chosen_by_score),
+        value=pl.when(is_failed | is_text).then(values).otherwise(chosen_by_score),
         extracted_by=pl.when(is_failed | is_text).then(rule_names).otherwise(score_rule),
     ).select(
         "request_id",
@@ -104,9 +103,9 @@ def extract_verdicts(
 
 
 def first_option_share_expr() -> pl.Expr:
-    """Return an expression for the first option's share of the mass of both options (VELOCITI's equation 1).
+    """Return an expression for the first option's share of the sum of both options' scores (VELOCITI's equation 1).
 
-    The share is null without mass or for NaN. A single option, such as `match` for a similarity, keeps its own score.
+    The share is null if the sum is 0 or NaN. A single option, such as `match` for a similarity, keeps its own score.
     """
     first, second = (pl.col("scores").list.get(position, null_on_oob=True) for position in (0, 1))
     is_alone = pl.col("options").list.len() == 1

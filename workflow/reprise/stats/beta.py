@@ -22,12 +22,12 @@ def beta_cdf(x: float, a: float, b: float) -> float:
     if x >= 1:
         return 1.0
     # The continued fraction converges fast below the mean; above the mean, the complementary tail does.
-    return _below(x, a, b) if x <= (a + 1) / (a + b + 2) else 1.0 - _below(1 - x, b, a)
+    return _lower_tail(x, a, b) if x <= (a + 1) / (a + b + 2) else 1.0 - _lower_tail(1 - x, b, a)
 
 
 def beta_quantile(p: float, a: float, b: float) -> float:
     """Return the value below which a beta variable lies with probability `p`, by Newton steps within a bracket."""
-    low, high, x = 0.0, 1.0, _start(p, a, b)
+    low, high, x = 0.0, 1.0, _guess_quantile(p, a, b)
     for _ in range(MAX_STEPS):
         error = beta_cdf(x, a, b) - p
         low, high = (low, x) if error > 0 else (x, high)
@@ -57,8 +57,11 @@ def binomial_p(successes: int, trials: int, chance: float, alternative: Alternat
     return 1.0 if successes == 0 else beta_cdf(chance, successes, trials - successes + 1)
 
 
-def _below(x: float, a: float, b: float) -> float:
-    """Return the distribution function where its continued fraction converges fast, by Lentz's method."""
+def _lower_tail(x: float, a: float, b: float) -> float:
+    """Return the probability of at most `x`, by a continued fraction that converges fast below the mean.
+
+    The names `c` and `d` are those of Lentz's method.
+    """
     c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1) or TINY)
     fraction, change, m = d, 0.0, 0
     while abs(change - 1) >= PRECISION:
@@ -78,7 +81,7 @@ def _log_power(x: float, a: float, b: float) -> float:
     return lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)
 
 
-def _start(p: float, a: float, b: float) -> float:
+def _guess_quantile(p: float, a: float, b: float) -> float:
     """Return a first guess of the quantile: Abramowitz and Stegun 26.5.22, or the mean where it is invalid."""
     mean = a / (a + b)
     if min(a, b) <= 1:

@@ -107,10 +107,12 @@ def ngram_orders(candidates: tuple[str, ...], references: tuple[str, ...]) -> li
 def _count_ngrams(text: Integers, gram: Integers, pairs: int) -> NgramOrder:
     """Count the n-grams of texts; the first `pairs` texts are the captions, the others are their references."""
     grams = int(gram.max(initial=0)) + 1
+    # A row is an n-gram of a text, and its number text * grams + gram identifies both.
     rows, times = np.unique(text * grams + gram, return_counts=True)
     captions = int(np.searchsorted(rows, pairs * grams))
     candidate_rows, reference_rows = rows[:captions], rows[captions:] - pairs * grams
     position = np.searchsorted(reference_rows, candidate_rows)
+    # The appended -1 matches no n-gram; it stands for a position after the last row.
     in_candidate = np.flatnonzero(np.append(reference_rows, -1)[position] == candidate_rows)
     return NgramOrder(
         NgramCounts(candidate_rows // grams, candidate_rows % grams, times[:captions]),
@@ -151,8 +153,9 @@ def cider(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
 
 
 def bleu_columns(candidates: Sequence[str], references: Sequence[str]) -> list[tuple[pl.Series, pl.Series]]:
-    """Return the sums of BLEU row by row: clipped matches over n-grams for each order, then both lengths.
+    """Return numerator and denominator of BLEU's ratios, row by row.
 
+    These are the clipped matches and the n-grams of each order, and finally the lengths of caption and reference.
     COCO's guards are spread over the rows, so that the sums over all rows are exactly COCO's.
     """
     pairs, rows = len(candidates), max(1, len(candidates))
@@ -178,7 +181,7 @@ def bleu(order: int) -> Callable[[Ratios], Ratios]:
 
     def combine(ratios: Ratios) -> Ratios:
         precision = np.prod(ratios[:, :order], axis=1) ** (1 / order)
-        brevity = np.exp(np.minimum(0.0, 1 - 1 / ratios[:, -1]))
+        brevity = np.exp(np.minimum(0.0, 1 - 1 / ratios[:, -1]))  # The last ratio is that of the lengths.
         return np.asarray(precision * brevity)
 
     return combine

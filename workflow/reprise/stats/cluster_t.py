@@ -16,7 +16,7 @@ from reprise.stats.beta import beta_cdf, student_quantile
 from reprise.stats.intervals import finite_column, sums_in_fixed_order
 
 MIN_CLUSTERS = 40
-ROUNDING = 1e-18  # a squared deviation that only rounding causes
+ROUNDING = 1e-18  # Squared deviations up to this size come from rounding only.
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class ClusterT:
 
     @property
     def effective_clusters(self) -> float:
-        """Return the number of clusters of equal weight that would determine the mean as well."""
+        """Return the number of clusters of equal weight that would determine the mean equally well."""
         return round(self.freedom + 1, 6)  # 40 equal clusters are 40, whatever the rounding of their weights
 
     def shifted(self, shift: float) -> "ClusterT":
@@ -54,7 +54,7 @@ def estimate_difference(differences: ArrayLike, clusters: ArrayLike, tests: Arra
     Args:
         differences: The first condition minus the second, sample by sample, from -1 to 1.
         clusters: The cluster of each sample.
-        tests: The test of each sample.
+        tests: The test of each sample, such as one of VELOCITI's seven; all tests count equally.
 
     Returns:
         The estimate, or None for fewer than two clusters, whose spread is unknown.
@@ -73,7 +73,7 @@ def estimate_difference(differences: ArrayLike, clusters: ArrayLike, tests: Arra
     concentration = float(cluster_weights @ cluster_weights)  # 1 / G for G clusters of equal weight
     squares = cluster_deviations**2
     largest = float(squares.max())
-    # Without any spread, the added cluster differs by the whole range of the values.
+    # Without any spread, the added cluster has average weight (1 / G), and its samples differ from the mean by 1.
     added = largest if largest > ROUNDING else concentration**2
     variance = (float(squares.sum()) + added) / (1 - concentration)
     return ClusterT(float(test_means.mean()), sqrt(variance), 1 / concentration - 1)

@@ -10,8 +10,8 @@ A design effect estimated from the data is too small exactly when the data look 
 mistakes share a cluster. Each bound therefore estimates it from the data and one more cluster. That cluster lies wholly
 beyond the bound: all wrong for the lower bound, all right for the upper one. It is as heavy as the clusters that
 determine the variance. Fay and Feuer (1997) similarly add one event to weighted counts. If all rows are right, the
-effective number of rows is the number of clusters. It never falls below that, because rows can do no worse than agree
-with their whole cluster.
+effective number of rows is the number of clusters. It is never less, because rows can do no worse than agree with
+their whole cluster.
 
 The interval of a difference combines the intervals of its two means (MOVER, Newcombe 1998). Everything is in closed
 form, without random sampling. `docs/reference/statistics.md` explains the choice of method, and
@@ -82,9 +82,9 @@ class BoundedMean:
     def p_above(self, chance: float, level: float) -> float:
         """Return the one-sided p-value against a mean of at most `chance`.
 
-        It is the error probability at which the lower bound is `chance`.
-        `level` is that of the interval, so that both use the same effective number of rows. The p-value is below
-        (1 - level) / 2 exactly if the interval's lower end is above `chance`.
+        It is the error probability at which the lower bound is `chance`. `level` is that of the interval, so that both
+        use the same effective number of rows. The p-value is below (1 - level) / 2 exactly if the interval's lower end
+        is above `chance`.
         """
         return 1.0 if self.value <= 0 else beta_cdf(chance, *self._beta(level))
 
@@ -132,18 +132,18 @@ class Difference:
 
         A negative correlation over clusters widens the interval.
         """
-        ahead, behind = self.first.interval(level), self.second.interval(level)
-        ahead_deviations, behind_deviations = self.first.deviations, self.second.deviations
-        scale = sqrt(float(ahead_deviations @ ahead_deviations) * float(behind_deviations @ behind_deviations))
+        first, second = self.first.interval(level), self.second.interval(level)
+        first_deviations, second_deviations = self.first.deviations, self.second.deviations
+        scale = sqrt(float(first_deviations @ first_deviations) * float(second_deviations @ second_deviations))
         # Only a correlation that widens the interval counts; a few clusters do not prove one that narrows it.
-        correlation = min(0.0, float(ahead_deviations @ behind_deviations) / scale) if scale > 0 else 0.0
+        correlation = min(0.0, float(first_deviations @ second_deviations) / scale) if scale > 0 else 0.0
 
         def combined(first_distance: float, second_distance: float) -> float:
             return sqrt(first_distance**2 + second_distance**2 - 2 * correlation * first_distance * second_distance)
 
         value = self.first.value - self.second.value
-        lower_distance = combined(self.first.value - ahead.low, behind.high - self.second.value)
-        upper_distance = combined(ahead.high - self.first.value, self.second.value - behind.low)
+        lower_distance = combined(self.first.value - first.low, second.high - self.second.value)
+        upper_distance = combined(first.high - self.first.value, self.second.value - second.low)
         return Interval(max(-1.0, value - lower_distance), min(1.0, value + upper_distance))
 
 
@@ -176,6 +176,7 @@ def clustered_estimate(
     # Derivative with respect to each ratio. A ratio of 0 has no backward step, because ratios are not negative.
     forward = STEP * np.where(values > 0, values, 1.0)
     backward = np.where(values > 0, forward, 0.0)
+    # Row i of the statistic's argument changes ratio i only.
     change = statistic(values + np.diag(forward)) - statistic(values - np.diag(backward))
     slopes: FloatArray = change / (forward + backward)
     if (slopes >= 0).all():
@@ -183,8 +184,8 @@ def clustered_estimate(
         return mean_of_ratios(columns, cluster_of_row, len(names), slopes, value)
     slopes = slopes.round(DECIMALS)
     sides = (rising_ratios(columns, side) for side in (slopes, -slopes))
-    ahead, behind = (mean_of_ratios(side, cluster_of_row, len(names), weights) for side, weights in sides)
-    return Difference(ahead, behind) if ahead and behind else None
+    first, second = (mean_of_ratios(side, cluster_of_row, len(names), weights) for side, weights in sides)
+    return Difference(first, second) if first and second else None
 
 
 def rising_ratios(columns: Sequence[FloatArray], slopes: FloatArray) -> tuple[list[FloatArray], FloatArray]:
@@ -219,6 +220,7 @@ def mean_of_ratios(
     denominators = totals[1::2]
     ratios = totals[0::2] / denominators
     shares = (slopes if slopes.any() else np.ones_like(slopes)) / denominators
+    # Coefficients of a cluster's sums of the columns, in the cluster's deviation and in its weight.
     in_deviation, in_weight = np.zeros(len(columns)), np.zeros(len(columns))
     in_deviation[0::2], in_deviation[1::2] = slopes / denominators, -slopes * ratios / denominators
     in_weight[1::2] = shares / (shares @ denominators)

@@ -12,6 +12,7 @@ from reprise.stats.beta import ALPHA
 from reprise.stats.intervals import BoundedMean, Difference, clustered_estimate
 
 Ratios: TypeAlias = NDArray[np.float64]
+"""Values of the ratios that a metric combines: one column per ratio, one row per set of values."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ def compute_measure(
         scale: Factor from the function's value to the metric.
         limits: Smallest and largest value of a ratio before scaling.
     """
+    # numerator and denominator of the first ratio, of the second, and so on
     columns = [part.cast(pl.Float64).to_numpy() for ratio in ratios for part in ratio]
     totals = np.array([[column.sum() for column in columns]])
     is_defined = bool(rows.height) and bool((totals[:, 1::2] > 0).all())

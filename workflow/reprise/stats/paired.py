@@ -94,6 +94,7 @@ def sign_flip_p(differences: ArrayLike, clusters: ArrayLike, *, draws: int = 200
     observed = abs(float(sums.sum()))
     threshold = observed - ROUNDING * float(np.abs(sums).sum())
     if 2 ** len(sums) <= draws:
+        # One row per pattern: the binary digits of its number.
         patterns = np.arange(2 ** len(sums))[:, np.newaxis] >> np.arange(len(sums)) & 1
         return float((np.abs((1 - 2 * patterns) @ sums) >= threshold).mean())
     generator = np.random.default_rng(seed)
@@ -131,7 +132,7 @@ def adjust_holm(ps: Sequence[float]) -> list[float]:
 
 
 def exact_integer_p(sums: FloatArray) -> float:
-    """Return the probability that whole numbers with random signs sum to a total at least as far from 0 as theirs.
+    """Return the probability that whole numbers with random signs have a total at least as far from 0 as `sums` has.
 
     The distribution of the total is built by adding one number at a time.
     """

@@ -22,10 +22,12 @@ from reprise.tables.published import PublishedNumber, PublishedTable
 from reprise.tables.render import table as rendered
 from reprise.tables.render.table import EN_DASH, Cell, TableNumber, TextCell, mark_best
 
+# Convention and extractor of the numbers that tables show, and of the numbers that only the csv has.
 DEFAULT_EXTRACTION = ("fixed", "robust")
 AUTHORS_EXTRACTION = ("authors", "authors")
 NOT_FINITE_NOTE = "The computed value is NaN or infinite; inspect the scores of the run."
-MAX_LISTED_DIFFERENCES = 3  # notes list the differences of at most this many numbers per row, and of this many rows
+# With more differing numbers in a row, or more rows with differing numbers, notes refer to the csv instead.
+MAX_LISTED_DIFFERENCES = 3
 TIDY_SCHEMA = pl.Schema(
     {
         "suite": pl.String,
@@ -78,16 +80,18 @@ class TableBuilder:
 
     def __post_init__(self) -> None:
         self.spec = self.key.spec
-        self._cells = [(column, metric) for column in self.spec.columns for metric in self.spec.list_metrics(column)]
+        self._column_metrics = [
+            (column, metric) for column in self.spec.columns for metric in self.spec.list_metrics(column)
+        ]
         self.benchmark = load_scores(self.key.benchmark)
+        # Rows of the metrics by subject, metric, group, convention and extractor.
+        self.numbers: dict[tuple[str, ...], Mapping[str, Any]] = {}
         # A NaN or infinite value becomes None, with a note.
         not_finite = {"value": None, "low": None, "high": None, "p_chance": None, "note": NOT_FINITE_NOTE}
-        self.numbers: dict[tuple[str, ...], Mapping[str, Any]] = {
-            (subject_name(row), row["metric"], row["group"], row["convention"], row["extractor"]): row
-            if row["value"] is None or math.isfinite(row["value"])
-            else row | not_finite
-            for row in self.metrics.iter_rows(named=True)
-        }
+        for row in self.metrics.iter_rows(named=True):
+            is_printable = row["value"] is None or math.isfinite(row["value"])
+            identity = (subject_name(row), row["metric"], row["group"], row["convention"], row["extractor"])
+            self.numbers[identity] = row if is_printable else row | not_finite
         self._group_ps: dict[tuple[str, str], dict[str, float]] = {}  # run and metric -> group -> p-value
         check_missing(self.key, self.metrics)
         check_failed(self.key, self.metrics)
@@ -95,7 +99,7 @@ class TableBuilder:
     def build(self) -> rendered.Table:
         key, spec, rows = self.key, self.spec, self.spec.rows()
         has_only_data, has_only_judges = all(row.dataset for row in rows), all(row.judges for row in rows)
-        # Cells are built first, because footnotes depend on their numbers.
+        # Sections are built first, because `describe_judges` reads the tidy rows that they add.
         sections = tuple(
             rendered.TableSection(tuple(self._rows(section)), section.title or "", marks_best=section.best)
             for section in spec.sections
@@ -120,23 +124,22 @@ class TableBuilder:
             significance=f"above chance, one-sided binomial test of effective samples, alpha {ALPHA}, uncorrected",
             abbreviations=key.abbreviations,
         )
-        for index, column in enumerate(spec.columns if spec.best else ()):
-            table = mark_best(table, index, column.best)
+        if spec.best:
+            for index, column in enumerate(spec.columns):
+                table = mark_best(table, index, column.best)
         return table
 
     def _rows(self, section: Section) -> Iterator[rendered.TableRow]:
         for row in section.resolve():
-            cells = tuple(
-                TextCell(row.frames or EN_DASH)
-                if column.shows == "frames"
-                else Cell(
-                    tuple(self._number(row, column, metric, section) for metric in self.spec.list_metrics(column))
-                )
-                for column in self.spec.columns
-            )
+            cells = tuple(self._cell(row, column, section) for column in self.spec.columns)
             notes = () if row.chance or row.dataset else tuple(self._row_notes(row))
             is_reference = row.chance or row.model in self.key.reference_models
             yield rendered.TableRow(row.label, cells, notes, is_reference=is_reference)
+
+    def _cell(self, row: Row, column: Column, section: Section) -> Cell | TextCell:
+        if column.shows == "frames":
+            return TextCell(row.frames or EN_DASH)
+        return Cell(tuple(self._number(row, column, metric, section) for metric in self.spec.list_metrics(column)))
 
     def find_subject(self, row: Row, column: Column) -> str | None:
         """Return the subject of a cell's measured number: the benchmark's data or a scored run; None without one."""
@@ -159,7 +162,10 @@ class TableBuilder:
     def find_number(
         self, row: Row, column: Column, metric: str, extraction: tuple[str, str]
     ) -> Mapping[str, Any] | None:
-        """Return the number of a cell by one convention and extractor. A ratio uses the numbers of two runs."""
+        """Return the number of a cell by a convention and an extractor, the two parts of `extraction`.
+
+        The number of a ratio column is computed from the numbers of two runs.
+        """
         group = row.group or column.group or ""
         if column.ratio is None:
             return self.numbers.get((self.find_subject(row, column) or "", metric, group, *extraction))
@@ -174,7 +180,10 @@ class TableBuilder:
         return {**numerator, **ratio, "low": None, "high": None, "p_chance": None}
 
     def _number(self, row: Row, column: Column, metric: str, section: Section) -> TableNumber:
-        """Return the number of a cell: a chance level in a row of chance, else the measured or published number."""
+        """Return the number of a cell, and add its tidy rows.
+
+        A row of chance shows the chance level. Other rows show the measured number, or else the published number.
+        """
         key, group, cell_row = self.key, row.group or column.group or "", row.for_column(column)
         # Numbers from fewer frames than the protocol's `frames_min` are grey, except those of text-only baselines.
         frames_min = key.frames_min.get(cell_row.protocol or "", {}).get(metric, 0)
@@ -190,6 +199,7 @@ class TableBuilder:
 
         if row.chance:
             chance = self._find_chance_level(cell_row, metric, group)
+            # An unknown chance level is replaced by the published one, if there is one.
             if chance is not None or published is None:
                 self.tidy_rows.append({"value": chance, **cell_columns, "source": "chance"})
                 return TableNumber(chance, column.decimals, column.signed)
@@ -229,15 +239,17 @@ class TableBuilder:
             return TableNumber(
                 published.value, column.decimals, column.signed, "published", is_greyed=is_greyed, notes=notes
             )
-        # A cell with neither a measured nor a published number shows the reason.
+        # A cell with neither a measured nor a published number shows the reason, if it is known.
         state: rendered.State = "reproduced"
         if not row.chance and self.find_subject(row, column) is None:
-            is_lost = self.spec.is_damaged and key.show_published
-            state = "lost" if is_lost else "not run" if cell_row.model is not None else "reproduced"
+            if self.spec.is_damaged and key.show_published:
+                state = "lost"
+            elif cell_row.model is not None:
+                state = "not run"
         return TableNumber(None, column.decimals, state=state)
 
     def find_published(self, row: Row, column: Column, metric: str) -> PublishedNumber | None:
-        """Return the published number of a cell. The csv of the paper may name the row and column differently."""
+        """Return the published number of a cell. The csv file of the paper may name the row and column differently."""
         names = column.published
         if names is None:
             return None
@@ -311,6 +323,7 @@ class TableBuilder:
         for role, models in models_by_role.items():
             if methods := sorted({self.key.quantised[model] for model in models & self.key.quantised.keys()}):
                 yield f"{role} with quantised weights ({', '.join(methods)})."
+        # A judged run has problems of its ratings (by the name with the judge) and of its answers (without the judge).
         names = {name for scored in runs for name in (scored.name, scored.run.name)}
         problems = sum((self.problems.get(name, Counter()) for name in sorted(names)), Counter[str]())
         if summary := ", ".join(f"{count} {problem}" for problem, count in problems.most_common()):
@@ -328,7 +341,9 @@ class TableBuilder:
     def _find_measured_numbers(self, row: Row) -> list[Mapping[str, Any]]:
         """Return the measured numbers that a row shows."""
         return [
-            number for cell in self._cells if (number := self.find_number(row, *cell, DEFAULT_EXTRACTION)) is not None
+            number
+            for column, metric in self._column_metrics
+            if (number := self.find_number(row, column, metric, DEFAULT_EXTRACTION)) is not None
         ]
 
     @cached_property
@@ -337,16 +352,16 @@ class TableBuilder:
         return sum(bool(self._find_differing_columns(row)) for row in self.spec.rows())
 
     def _find_differing_columns(self, row: Row) -> list[str]:
-        """Return the columns of a row whose numbers by the authors' convention differ, each with its number."""
+        """Return the columns of a row whose numbers by both conventions print differently, with the authors'."""
         descriptions = []
-        for column, metric in self._cells:
+        for column, metric in self._column_metrics:
             numbers = [
                 self.find_number(row, column, metric, extraction)
                 for extraction in (DEFAULT_EXTRACTION, AUTHORS_EXTRACTION)
             ]
             values = [number["value"] for number in numbers if number]
             texts = ["-" if value is None else f"{value:.{column.decimals}f}" for value in values]
-            if len(set(texts)) == len(numbers):
+            if len(texts) == 2 and texts[0] != texts[1]:
                 descriptions.append(f"{column_name(column)} {texts[1]}")
         return descriptions
 

@@ -41,6 +41,8 @@ def judge_notes(key: TableKey, metrics: pl.DataFrame) -> list[str]:
     """Return notes on the judges, unless the caption names them, and on runs that no judge has rated."""
     judges = () if key.spec.judge else list_judges(metrics)
     counts = _extractor_counts(metrics).filter(pl.col("judge").is_not_null())
+    # A judge of all answers is recorded as `<judge>: <rule>`, and a judge of unparsed answers as `<judge>`.
+    # `extraction_notes` names the judges of unparsed answers.
     is_rule_of_judge = pl.col("extractor").str.starts_with(pl.col("judge") + ": ")
     extracting_judges = set(counts["judge"]) - set(counts.filter(is_rule_of_judge)["judge"])
     lines = [f"Answers judged by {key.judges[judge]} ({judge})." for judge in judges if judge not in extracting_judges]
@@ -54,6 +56,7 @@ def _extractor_counts(metrics: pl.DataFrame) -> pl.DataFrame:
     """Return how many answers of each run each extraction rule or judge extracted."""
     rows = metrics.filter(metric=health.EXTRACTED_BY).unique(maintain_order=True)
     extractor = pl.col("group").str.strip_prefix(health.ANSWERS + health.GROUP_SEPARATOR)
+    # The metric is a percentage of the requested answers.
     count = (pl.col("value") * pl.col("requested") / 100).round()
     return rows.select("run", "judge", "requested", extractor=extractor, count=count)
 
@@ -61,9 +64,9 @@ def _extractor_counts(metrics: pl.DataFrame) -> pl.DataFrame:
 def extraction_notes(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
     """Yield notes on differing extractors, on answers extracted by judges or custom rules, and on flawed entries."""
     difference_rows = metrics.filter(pl.col("metric") == EXTRACTORS_DIFFER).iter_rows(named=True)
-    row = max(difference_rows, key=lambda row: (row["value"] or 0) / max(row["requested"], 1), default=None)
-    if row is not None and row["value"]:
-        count, total = f"{row['value']:.0f}", row["requested"]
+    largest = max(difference_rows, key=lambda row: (row["value"] or 0) / max(row["requested"], 1), default=None)
+    if largest is not None and largest["value"]:
+        count, total = f"{largest['value']:.0f}", largest["requested"]
         yield f"The extractors robust and authors differ on at most {count} of {total} answers of a run."
     counts = _extractor_counts(metrics)
     by_judge = counts.filter(pl.col("extractor") == pl.col("judge"))
@@ -79,7 +82,7 @@ def extraction_notes(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
 
 
 def provenance_lines(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
-    """Yield the suite, the paper, the convention, and the key and health of every run."""
+    """Yield lines with the suite, the paper, the convention, and the key and health of every run."""
     yield f"Suite {key.suite} ({key.suite_title}), Reprise {VERSION}."
     yield f"Paper: {key.paper}."
     if key.runs:

@@ -47,7 +47,7 @@ class JudgeComparison(NamedTuple):
 
     pair: JudgePairKey
     counts: tuple[int, ...]
-    """numbers of answers by parsed replies: of both judges, of the first only, of the second only, of neither"""
+    """numbers of answers whose replies could be parsed: of both judges, only the first, only the second, neither"""
     failed_count: int
     numbers: dict[str, TableNumber]
 
@@ -57,8 +57,8 @@ def compare_judges(
 ) -> JudgeComparison:
     """Compare two judges on the same answers.
 
-    `verdicts` maps run and judge to the verdicts that the extractor `robust` takes from the judge's replies. A column
-    has the cluster of each answer.
+    `verdicts` maps run and judge to the verdicts that the extractor `robust` takes from the judge's replies, with the
+    additional column `cluster`.
     """
     columns = ["request_id", "cluster", "value", "score", "right", "failed"]
     parts = []
@@ -71,14 +71,14 @@ def compare_judges(
         )
     answers = pl.concat(parts)
     judged = answers.filter(~(pl.col("failed") & pl.col("failed_other")))
-    has_first, has_second = pl.col("value") != "", pl.col("value_other") != ""
+    first_parsed, second_parsed = pl.col("value") != "", pl.col("value_other") != ""
     groups = [
         judged.filter(is_member)
         for is_member in (
-            has_first & has_second,
-            has_first & ~has_second,
-            ~has_first & has_second,
-            ~has_first & ~has_second,
+            first_parsed & second_parsed,
+            first_parsed & ~second_parsed,
+            ~first_parsed & second_parsed,
+            ~first_parsed & ~second_parsed,
         )
     ]
     return JudgeComparison(
@@ -93,30 +93,32 @@ def _compute_agreement(parsed_answers: pl.DataFrame, level: float) -> Iterator[t
     """Yield the measures of agreement on the answers for which both judges' replies were parsed."""
     is_rated = all(parsed_answers[name].is_not_null().all() for name in ("score", "score_other"))
     names = ("score", "score_other") if is_rated else ("right", "right_other")
-    numbers = parsed_answers.with_columns(
+    # The columns `first` and `second` have the judges' verdicts as numbers: ratings, or 1 for a right option.
+    answers = parsed_answers.with_columns(
         *(pl.col(name).cast(pl.Float64).alias(side) for name, side in zip(names, SIDES, strict=True)),
         failed=pl.lit(value=False),
         unparsed=pl.lit(value=False),
     )
-    equal = (numbers["value"] == numbers["value_other"]).cast(pl.Float64)
+    equal = (answers["value"] == answers["value_other"]).cast(pl.Float64)
     yield (
         AGREEMENT,
-        _number(compute_measure(AGREEMENT, "", numbers, [(equal, unit_weights(numbers))], level, take_first), 1),
+        _number(compute_measure(AGREEMENT, "", answers, [(equal, unit_weights(answers))], level, take_first), 1),
     )
-    first_values, second_values = (numbers[side].to_list() for side in SIDES)
-    labels = (numbers["value"].to_list(), numbers["value_other"].to_list())
+    first_values, second_values = (answers[side].to_list() for side in SIDES)
+    labels = (answers["value"].to_list(), answers["value_other"].to_list())
     yield KAPPA, TableNumber(weighted_kappa(first_values, second_values) if is_rated else kappa(*labels), 2)
-    sides = [(numbers[side], unit_weights(numbers)) for side in SIDES]
+    means_by_judge = [(answers[side], unit_weights(answers)) for side in SIDES]
+    # A difference of ratings is in units of the rating, and a difference of shares in points.
     scale, max_value = (1, max([DEFAULT_MAX_RATING, *first_values, *second_values])) if is_rated else (100, 1)
     yield (
         DIFFERENCE,
         _number(
-            compute_measure(DIFFERENCE, "", numbers, sides, level, subtract_second, scale, (0, max_value)),
+            compute_measure(DIFFERENCE, "", answers, means_by_judge, level, subtract_second, scale, (0, max_value)),
             2,
             signed=True,
         ),
     )
-    means = numbers.group_by("run", maintain_order=True).agg(pl.col(*SIDES).mean())
+    means = answers.group_by("run", maintain_order=True).agg(pl.col(*SIDES).mean())
     yield RANK_CORRELATION, TableNumber(rank_correlation(*(means[side].to_list() for side in SIDES)), 2)
 
 
@@ -153,6 +155,7 @@ def _row(key: AgreementKey, comparison: JudgeComparison) -> TableRow:
 
 
 def tidy_rows(key: AgreementKey, comparisons: Sequence[JudgeComparison]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the csv: a row for each measure of agreement, and for each count of unparsed replies."""
     for comparison in comparisons:
         both, *unparsed_counts = comparison.counts
         shared_columns = {
@@ -170,7 +173,7 @@ def tidy_rows(key: AgreementKey, comparisons: Sequence[JudgeComparison]) -> Iter
             "source": "reproduced",
         }
         unparsed = zip((ONLY_FIRST_PARSED, ONLY_SECOND_PARSED, NEITHER_PARSED), unparsed_counts, strict=True)
-        counts = {name.replace(" ", "_"): TableNumber(float(count)) for name, count in unparsed}
-        for metric, number in (comparison.numbers | counts).items():
+        unparsed_numbers = {name.replace(" ", "_"): TableNumber(float(count)) for name, count in unparsed}
+        for metric, number in (comparison.numbers | unparsed_numbers).items():
             low, high = number.interval or (None, None)
             yield shared_columns | {"column": metric, "metric": metric, "value": number.value, "low": low, "high": high}

@@ -20,7 +20,7 @@ class TableKey(SuiteKey):
     show_published: bool
     published_sha256: str = ""
     spec: TableSpec
-    confidence: float = 0.95  # confidence level of the intervals; set if groups are compared by them
+    confidence: float = 0.95  # confidence level of the intervals; set only for a table that compares groups by them
     forms: dict[str, str]  # protocol -> form of question
     frames_min: dict[str, dict[str, int]] = Field({})
     """protocol -> metric -> minimum number of frames with which its questions can be answered"""
@@ -47,7 +47,7 @@ class OverviewKey(Key):
 
 
 class TableTitle(KeyPart):
-    """Names of a table: `velociti/table3`, the paper VELOCITI, the number `Table 3`, and the title."""
+    """Names of a table, such as `velociti/table3` of the paper VELOCITI, with the number `Table 3` and the title."""
 
     table: str
     paper: str

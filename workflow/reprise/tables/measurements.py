@@ -30,6 +30,7 @@ def read_problems(paths: Iterable[Path], results: Results) -> dict[str, Counter[
     for path in paths:
         with verify_sealed_text(path).open(encoding="utf-8", newline="") as stream:
             rows = csv.DictReader(stream)
+            # Rows without a file are questions without an answer.
             problems[results.get_run_name(path)] = Counter(row["problem"] for row in rows if row["file"])
     return problems
 
@@ -44,10 +45,11 @@ def check_missing(key: TableKey, metrics: pl.DataFrame) -> None:
     analyses = load_analyses(key.benchmark)
     # Analyses derive groups from clip metadata. Items without a clip have none, so these groups do not contain them.
     analysis_groups = list(analyses.groups) if analyses else []
-    is_count = pl.col("metric").is_in([EXTRACTORS_DIFFER, FAILED_ANSWERS]) | pl.col("metric").str.starts_with(
+    # Metrics about answers count answers, not items.
+    is_about_answers = pl.col("metric").is_in([EXTRACTORS_DIFFER, FAILED_ANSWERS]) | pl.col("metric").str.starts_with(
         HEALTH_PREFIX
     )
-    measured = metrics.filter(~is_count & ~pl.col("group").is_in(analysis_groups), convention="fixed")
+    measured = metrics.filter(~is_about_answers & ~pl.col("group").is_in(analysis_groups), convention="fixed")
     totals = measured.group_by("run", maintain_order=True).agg(pl.col("requested", "missing").sum())
     for run, requested, missing in totals.iter_rows():
         if missing > key.missing_share_max * (requested + missing):

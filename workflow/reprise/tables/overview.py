@@ -22,7 +22,8 @@ SPEED, GPU_HOURS, DOLLARS = "seconds a question", "GPU hours", "US dollars"
 class OverviewBuilder:
     """Build the overview, and collect its tidy rows.
 
-    `published` maps a benchmark to its published values. `timings` maps the name of a run to its timings.
+    A part of the overview has the columns of one benchmark. `published` maps a benchmark to its published values.
+    `timings` maps the name of a run to its timings.
     """
 
     def __init__(
@@ -36,7 +37,7 @@ class OverviewBuilder:
     ) -> None:
         self._key, self._timings = key, timings
         benchmark_filter = {part.benchmark: pl.col("run").str.starts_with(f"{part.benchmark}/") for part in key.parts}
-        self._parts = [
+        self._builders = [
             TableBuilder(
                 part, metrics.filter(benchmark_filter[part.benchmark]), published[part.benchmark], problems, link
             )
@@ -50,13 +51,13 @@ class OverviewBuilder:
     @property
     def tidy_rows(self) -> list[dict[str, Any]]:
         """Return the rows of the csv. The table must be built before."""
-        return [*chain.from_iterable(part.tidy_rows for part in self._parts), *self._cost_rows]
+        return [*chain.from_iterable(builder.tidy_rows for builder in self._builders), *self._cost_rows]
 
     def build(self) -> rendered.Table:
-        key, tables = self._key, {part.key.benchmark_title: part.build() for part in self._parts}
+        key, tables = self._key, {builder.key.benchmark_title: builder.build() for builder in self._builders}
         first, *_ = tables.values()
         table_rows = zip(*(table.rows() for table in tables.values()), strict=True)
-        spec_rows = zip(*(part.spec.rows() for part in self._parts), strict=True)
+        spec_rows = zip(*(builder.spec.rows() for builder in self._builders), strict=True)
         defaults = [(part.benchmark_title, key.default_conditions[part.benchmark]) for part in key.parts]
         conditions = "; ".join(f"{title} {default.protocol}, {default.sampling}" for title, default in defaults)
         return replace(
@@ -79,26 +80,31 @@ class OverviewBuilder:
         )
 
     def _row(self, table_rows: Sequence[rendered.TableRow], spec_rows: Sequence[Row]) -> rendered.TableRow:
-        """Join the rows of all parts, and add a note on conditions that differ from the default."""
+        """Join the rows of one model in all parts, with a note on protocols and samplings other than the default."""
         notes, exceptions = [], []
-        for part, row, table_row in zip(self._parts, spec_rows, table_rows, strict=True):
-            title, default = part.key.benchmark_title, self._key.default_conditions[part.key.benchmark]
+        for builder, row, table_row in zip(self._builders, spec_rows, table_rows, strict=True):
+            title, default = builder.key.benchmark_title, self._key.default_conditions[builder.key.benchmark]
             notes += [f"{title}: {note}" for note in table_row.notes]
             if row.model is not None and (row.protocol, row.sampling) != (default.protocol, default.sampling):
                 exceptions.append(f"{title} {row.protocol}, {row.sampling}")
         return rendered.TableRow(
             table_rows[0].label,
-            (*chain.from_iterable(row.cells for row in table_rows), *self._cost_cells(table_rows[0].label, spec_rows)),
+            (
+                *chain.from_iterable(table_row.cells for table_row in table_rows),
+                *self._cost_cells(table_rows[0].label, spec_rows),
+            ),
             (*([f"Protocol and sampling: {'; '.join(exceptions)}."] if exceptions else ()), *notes),
-            is_reference=any(row.is_reference for row in table_rows),
+            is_reference=any(table_row.is_reference for table_row in table_rows),
         )
 
     def _cost_cells(self, label: str, spec_rows: Sequence[Row]) -> Iterator[rendered.Cell | rendered.TextCell]:
-        """Yield the time of a model's answers, over the requests with a known time, and the vendor's charges."""
-        scored = [
-            part.find_scored_run(row, part.spec.columns[0]) for part, row in zip(self._parts, spec_rows, strict=True)
+        """Yield the cells of a model's costs: the time of the requests with a known time, and the vendor's charges."""
+        # The first column of each part names the run whose costs count.
+        scored_runs = [
+            builder.find_scored_run(row, builder.spec.columns[0])
+            for builder, row in zip(self._builders, spec_rows, strict=True)
         ]
-        runs = [entry.run for entry in scored if entry]
+        runs = [scored.run for scored in scored_runs if scored]
         tables = [self._timings[run.name] for run in runs if run.name in self._timings]
         timings = pl.concat(tables) if tables else pl.DataFrame(schema=TIMINGS)
         timed = timings.filter(pl.col("seconds").is_not_null())

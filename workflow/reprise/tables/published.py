@@ -30,6 +30,7 @@ class PublishedTable:
     """Published values of a table by row, frames, group and metric; empty if the suite does not show them."""
 
     def __init__(self, path: Path | None, table: str | None) -> None:
+        # Numbers by row, frames, group and metric.
         self._values: dict[tuple[str, str, str, str], PublishedNumber] = {}
         if path is not None and not path.is_file():
             raise UserError(f"{path}: no such file. The paper's published numbers belong there.")
@@ -56,9 +57,16 @@ class PublishedTable:
         if frames is not None:
             return self._values.get((row, frames, group, metric))
         matches = [
-            value for identity, value in self._values.items() if (identity[0], *identity[2:]) == (row, group, metric)
+            number
+            for (number_row, _, number_group, number_metric), number in self._values.items()
+            if (number_row, number_group, number_metric) == (row, group, metric)
         ]
         return matches[0] if len(matches) == 1 else None
 
     def metric_values(self, metric: str) -> list[tuple[str, float]]:
-        return [(identity[0], number.value) for identity, number in self._values.items() if identity[3] == metric]
+        """Return the row and the published value of each number of a metric."""
+        return [
+            (row, number.value)
+            for (row, _, _, number_metric), number in self._values.items()
+            if number_metric == metric
+        ]

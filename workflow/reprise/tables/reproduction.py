@@ -17,8 +17,9 @@ VerdictName = Literal["within margin", "differs", "too few to tell", "not compar
 VERDICT_NAMES: tuple[VerdictName, ...] = ("within margin", "differs", "too few to tell", "not comparable")
 DEFAULT_MARGIN = 2.0  # points
 ERROR_RATE = 0.05
-# Half of the two-sided 95 % and 90 % intervals of a normal distribution: an equivalence test at 5 % needs the latter.
+# Half the length of a 95 % interval, in standard errors. A test for a difference at 5 % uses this interval.
 DIFFERENCE_QUANTILE = NormalDist().inv_cdf(1 - ERROR_RATE / 2)
+# Length of a 90 % interval as a share of a 95 % interval. An equivalence test at 5 % uses the 90 % interval.
 EQUIVALENCE_RATIO = NormalDist().inv_cdf(1 - ERROR_RATE) / DIFFERENCE_QUANTILE
 IDENTITY_COLUMNS = ("table", "section", "row", "column", "metric", "group", "run", "judge")
 REPRODUCTION_SCHEMA = pl.Schema(
@@ -79,9 +80,10 @@ def compare_with_published(
     """Compare a measured number with the number in the paper.
 
     Both were measured on the same questions, but a paired comparison would need the paper's answers. The paper's number
-    is assumed to be independent of the measured one, and as uncertain. Its uncertainty is the half of the measured
-    interval on its side. Half a unit of its last digit is added to the tolerance. For an exact number, such as a count,
-    the tolerance is this half unit alone.
+    is assumed to be independent of the measured one, and as uncertain. The uncertainty of each is the longer half of
+    the measured interval, which is rescaled from its confidence level `level` to 95 %. Half a unit of the published
+    number's last digit is added for its rounding. For an exact number, such as a count, the tolerance is this half unit
+    alone.
 
     `obstacle` is the reason why the numbers are not comparable, if there is one.
     """
@@ -97,6 +99,7 @@ def compare_with_published(
         return ReproductionVerdict("not comparable", "no interval", difference)
     low, high = interval
     half_interval = max(value - low, high - value)
+    # The difference of two independent numbers of the same uncertainty is sqrt(2) times as uncertain.
     sampling_error = math.sqrt(2) * half_interval * DIFFERENCE_QUANTILE / NormalDist().inv_cdf((1 + level) / 2)
     uncertainty = sampling_error + rounding
     if abs(difference) + EQUIVALENCE_RATIO * sampling_error + rounding <= margin:
@@ -119,6 +122,7 @@ class Reproduction:
         rows_by_identity: dict[tuple[str, ...], dict[str, Any]] = {}
         for row in tidy.filter(pl.col("published").is_not_null()).iter_rows(named=True):
             identity = tuple(row[name] or "" for name in IDENTITY_COLUMNS)
+            # A number by the authors' extractor replaces the number by the extractor `robust`.
             if row["source"] != "published" and (identity not in rows_by_identity or row["extractor"] == "authors"):
                 rows_by_identity[identity] = row
         self.comparisons = [self._compare(row) for row in rows_by_identity.values()]
@@ -179,28 +183,31 @@ class Reproduction:
         return pl.DataFrame(rows, schema=REPRODUCTION_SCHEMA)
 
     def build_tables(self) -> list[rendered.Table]:
-        by_table: dict[str, list[NumberComparison]] = {title.table: [] for title in self._key.titles}
+        """Return the summary of the verdicts, followed by a table of comparisons for each table of the suite."""
+        comparisons_by_table: dict[str, list[NumberComparison]] = {title.table: [] for title in self._key.titles}
         for comparison in self.comparisons:
-            by_table[comparison.row["table"]].append(comparison)
+            comparisons_by_table[comparison.row["table"]].append(comparison)
         details = (
-            self._detail_table(title, by_table[title.table]) for title in self._key.titles if by_table[title.table]
+            self._detail_table(title, comparisons_by_table[title.table])
+            for title in self._key.titles
+            if comparisons_by_table[title.table]
         )
-        return [self._summary_table(by_table), *details]
+        return [self._summary_table(comparisons_by_table), *details]
 
-    def _summary_table(self, by_table: Mapping[str, Sequence[NumberComparison]]) -> rendered.Table:
+    def _summary_table(self, comparisons_by_table: Mapping[str, Sequence[NumberComparison]]) -> rendered.Table:
         rows: list[tuple[str, rendered.TableRow]] = []
         for paper in dict.fromkeys(title.paper for title in self._key.titles):
-            cells_by_number = {
-                title.number: by_table[title.table] for title in self._key.titles if title.paper == paper
+            comparisons_by_label = {
+                title.number: comparisons_by_table[title.table] for title in self._key.titles if title.paper == paper
             }
-            for label, cells in (
-                cells_by_number | {"All tables": list(chain.from_iterable(cells_by_number.values()))}
-            ).items():
-                counts = Counter(cell.verdict.name for cell in cells)
-                numbers = (
-                    rendered.TableNumber(count, 0) for count in (len(cells), *(counts[name] for name in VERDICT_NAMES))
+            comparisons_by_label["All tables"] = list(chain.from_iterable(comparisons_by_label.values()))
+            for label, comparisons in comparisons_by_label.items():
+                counts = Counter(comparison.verdict.name for comparison in comparisons)
+                cells = (
+                    rendered.Cell((rendered.TableNumber(count, 0),))
+                    for count in (len(comparisons), *(counts[name] for name in VERDICT_NAMES))
                 )
-                rows.append((paper, rendered.TableRow(label, tuple(rendered.Cell((number,)) for number in numbers))))
+                rows.append((paper, rendered.TableRow(label, tuple(cells))))
         comparable = sum(
             comparison.verdict.name != "not comparable" and comparison.row["source"] != "data"
             for comparison in self.comparisons
@@ -216,7 +223,7 @@ class Reproduction:
             provenance=(f"Suite {self._key.suite} ({self._key.suite_title}).",),
         )
 
-    def _detail_table(self, title: TableTitle, cells: Sequence[NumberComparison]) -> rendered.Table:
+    def _detail_table(self, title: TableTitle, comparisons: Sequence[NumberComparison]) -> rendered.Table:
         left_aligned = ("column", "verdict", "conditions")
         columns = ("column", "ours", "interval", "paper", "difference", "verdict", "conditions")
         return rendered.Table(
@@ -230,13 +237,15 @@ class Reproduction:
                     tuple(rendered.TableColumn(name, "left" if name in left_aligned else "right") for name in columns)
                 ),
             ),
-            sections=rendered.group_into_sections((cell.row["section"] or "", _detail_row(cell)) for cell in cells),
+            sections=rendered.group_into_sections(
+                (comparison.row["section"] or "", _detail_row(comparison)) for comparison in comparisons
+            ),
             notice=self._key.notice,
         )
 
 
 def _detail_row(comparison: NumberComparison) -> rendered.TableRow:
-    """Return the row of one number. It has as many decimals as the paper's number, but at least two."""
+    """Return the row of one comparison. Its numbers have the decimals of the published number, but at least two."""
     row, verdict = comparison.row, comparison.verdict
 
     def format_number(value: float | None, decimals: int = max(2, row["published_decimals"]), sign: str = "") -> str:

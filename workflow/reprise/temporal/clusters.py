@@ -34,6 +34,7 @@ def join_source_clusters(items: pl.DataFrame, clips: pl.DataFrame) -> dict[str, 
     rows_by_clip = {row["clip_id"]: row for row in clips.iter_rows(named=True)}
 
     def sources(clip_id: str) -> Iterator[str]:
+        """Yield names of the source videos of a clip and of its parts, and of the clips' own clusters."""
         row = rows_by_clip.get(clip_id)
         if row is not None and row["kind"] != "images":
             yield f"cluster {row['cluster']}"

@@ -32,7 +32,7 @@ from reprise.temporal.profile import BenchmarkProfile, ConditionResult, Temporal
 from reprise.temporal.rules import Outcome
 
 WIDTH = 3.3  # inches
-ROW_HEIGHT, PANEL_HEAD = 0.15, 0.68  # inches of a condition's row, and of the margins of a panel
+ROW_HEIGHT, PANEL_HEAD = 0.15, 0.8  # inches of a condition's row, and of the margins of a panel
 ROWS = {
     "text only": (NONE,),
     "mismatched clip": (MISMATCHED,),
@@ -44,6 +44,7 @@ ROWS = {
     "as planned": (PLANNED,),
 }
 """label of a row -> its conditions; the second one repeats the frame"""
+HEADING_OFFSET = 26  # points from the top of a panel to its heading; three lines of the verdict fit between
 INK, LOWER_COLOUR, EQUAL_COLOUR = "#222222", "#D55E00", "#8A8A8A"
 DOTTED = (0, (1, 1.2))
 
@@ -114,8 +115,10 @@ def _arrange(profiles: Sequence[TemporalProfile]) -> list[list[Panel]]:
         panels: list[Panel] = [(entry.title, entry) for entry in profiles[0].benchmarks if entry.questions]
         return [panels[start : start + 2] for start in range(0, len(panels), 2)]
     names = dict.fromkeys(entry.name for profile in profiles for entry in profile.benchmarks if entry.questions)
+    if not names:
+        return []
     rows = []
-    for profile in profiles if names else ():
+    for profile in profiles:
         row: list[Panel] = []
         for name in names:
             benchmark = profile.benchmark(name)
@@ -129,12 +132,13 @@ def _arrange(profiles: Sequence[TemporalProfile]) -> list[list[Panel]]:
 
 def _limits(name: str, profiles: Sequence[TemporalProfile]) -> tuple[float, float]:
     """Return the limits of the axis: those of all models' scores and intervals on a benchmark."""
-    values = []
-    for benchmark in (profile.benchmark(name) for profile in profiles):
-        for result in benchmark.conditions if benchmark else ():
+    values: list[float] = []
+    benchmarks = [benchmark for profile in profiles if (benchmark := profile.benchmark(name))]
+    for benchmark in benchmarks:
+        for result in benchmark.conditions:
             score = result.question_score
             values += [end for end in (score.value, score.low, score.high) if end is not None]
-        if benchmark and benchmark.question_chance is not None:
+        if benchmark.question_chance is not None:
             values.append(benchmark.question_chance)
     margin = 0.06 * ((max(values) - min(values)) or 1.0)
     return min(values) - margin, max(values) + margin
@@ -150,7 +154,9 @@ def _draw_panel(axes: Axes, benchmark: BenchmarkProfile, heading: str, limits: t
         results = [(name, result) for name in conditions if (result := benchmark.condition(name))]
         for name, result in results:
             is_repeated = name in (FIRST_REPEATED, MIDDLE_REPEATED, LAST_REPEATED)
-            offset = 0.0 if len(results) == 1 else 0.18 if is_repeated else -0.18
+            offset = 0.0
+            if len(results) > 1:
+                offset = 0.18 if is_repeated else -0.18
             _draw_score(axes, result, row + offset, style_condition(result, is_repeated))
     axes.set_yticks(range(len(ROWS)), list(ROWS), fontsize=SMALL_SIZE)
     axes.set_ylim(len(ROWS) - 0.4, -0.6)
@@ -159,11 +165,13 @@ def _draw_panel(axes: Axes, benchmark: BenchmarkProfile, heading: str, limits: t
     axes.tick_params(axis="x", labelsize=SMALL_SIZE - 0.5, length=2, pad=1)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", visible=False)
-    axes.set_title(heading, loc="left", fontweight="bold", pad=16)
-    verdict = wrap_label(summarize_benchmark(benchmark), 26)
-    axes.text(
-        0, 1.02, verdict, transform=axes.transAxes, fontsize=SMALL_SIZE - 1, va="bottom", ha="left", color=FAINT_COLOUR
-    )
+    if benchmark.question_best != 100:
+        axes.set_xlabel(f"{benchmark.question_title}, 0 to {benchmark.question_best:g}", fontsize=SMALL_SIZE - 0.5)
+    axes.set_title(heading, loc="left", fontweight="bold", pad=HEADING_OFFSET)
+    axes.annotate(
+        wrap_label(summarize_benchmark(benchmark), 24), (0, 1), (0, HEADING_OFFSET - 2), xycoords="axes fraction",
+        textcoords="offset points", fontsize=SMALL_SIZE - 0.5, va="top", ha="left", color=FAINT_COLOUR,
+    )  # fmt: skip
 
 
 def _draw_score(axes: Axes, result: ConditionResult, y: float, style: Style) -> None:
@@ -180,7 +188,7 @@ def _note(profiles: Sequence[TemporalProfile]) -> str:
     level = profiles[0].level if profiles else 0.95
     return (
         f"Lines: {100 * level:g} % intervals. Colour: each comparison by itself; the verdicts above the panels are "
-        "corrected. Each axis has its own range."
+        "corrected. The range differs between benchmarks."
     )
 
 

@@ -29,7 +29,7 @@ class ConditionDifference(NamedTuple):
 
 
 def is_lower_only_if_shuffled(benchmark: BenchmarkProfile) -> bool:
-    """Return whether shuffled frames lower the score, and reversed ones are not shown to."""
+    """Return whether shuffled frames are shown to lower the score, but reversed ones are not."""
     result = benchmark.condition(REVERSED)
     difference = result.difference if result else None
     return (
@@ -86,6 +86,7 @@ def _describe_rule(benchmark: BenchmarkProfile, rule: Rule) -> str:
     if outcome == Outcome.NOT_MEASURED:
         return f"Not measured: {claim}. {_describe_lost(benchmark, differences)}"
     if outcome == Outcome.SHOWN:
+        # Single frames must score lower too, but a reordering is the evidence for the use of order.
         decisive = REORDERED if rule == Rule.ORDER else CONDITIONS_BY_RULE[rule]
         closest = min(_differences(benchmark, decisive), key=lambda entry: entry.difference.value)
         return f"{claim[:1].upper()}{claim[1:]}: {format_difference(benchmark, closest.condition)}."
@@ -136,11 +137,10 @@ def format_signed(value: float, decimals: int) -> str:
 
 
 def summarize_profile(profile: TemporalProfile) -> str:
-    """Summarise on one line the strongest claim about each benchmark."""
+    """Return one line with the strongest claim about each benchmark."""
     titles_by_summary: dict[str, list[str]] = {}
     for benchmark in profile.benchmarks:
         titles_by_summary.setdefault(summarize_benchmark(benchmark), []).append(benchmark.title)
-    line = ". ".join(
+    return ". ".join(
         f"{summary[:1].upper()}{summary[1:]}: {', '.join(titles)}" for summary, titles in titles_by_summary.items()
     )
-    return line

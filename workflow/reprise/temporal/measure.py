@@ -1,6 +1,7 @@
 """Compute a temporal profile from the verdicts on a model's answers under each condition.
 
 A score is the unweighted mean over tests of the mean over their samples. VELOCITI has seven tests, most benchmarks one.
+The column `task` names a sample's test. Every condition has the benchmark's headline score, and a score per question.
 """
 
 from collections.abc import Mapping
@@ -266,6 +267,7 @@ def count_ordered_only(questions: pl.DataFrame, count: int, chance: float | None
         return None
     mirrored = questions.filter(pl.min_horizontal(SHUFFLED, REVERSED) - pl.col(PLANNED) > ROUNDING).height
     share = None if chance is None else chance / 100
+    # A guess is right as planned, and wrong both shuffled and reversed.
     expected = None if share is None else questions.height * share * (1 - share) ** 2
     return OrderedOnly(count=count, expected=expected, mirrored=mirrored)
 

@@ -29,6 +29,7 @@ LEGEND = (
 
 
 def write_pages(title: str, sentences: Sequence[str], tables: Sequence[Table], page: str, path: Path) -> None:
+    """Write the HTML `page` to `path`, and the sentences and tables beside it as Markdown and LaTeX."""
     lines = "\n".join(f"- {markdown.escape(line)}" for line in sentences if line)
     document = [f"## {markdown.escape(title)}\n", f"{lines}\n", *map(markdown.render, tables)]
     source = [*(latex.comment(line) for line in sentences if line), *map(latex.render, tables)]

@@ -11,7 +11,7 @@ from reprise.temporal.rules import Outcome, Rule
 
 
 class ScoreEstimate(KeyPart):
-    """A number on its own scale, with its interval; `low` and `high` are None with fewer than two clusters."""
+    """A score on its own scale, with its interval; `low` and `high` are None with fewer than two clusters."""
 
     value: float
     low: float | None = None
@@ -52,7 +52,7 @@ class PublishedScore(KeyPart):
 
 
 class OrderedOnly(KeyPart):
-    """Questions whose answer depends on the planned order: right as planned and wrong shuffled and reversed."""
+    """Questions whose answer depends on the planned order: right as planned, and wrong both shuffled and reversed."""
 
     count: int
     expected: float | None = None  # number expected of a model that guesses; None without a chance level
@@ -80,6 +80,11 @@ class ScoreDefinition(KeyPart):
 
 
 class BenchmarkProfile(ScoreDefinition):
+    """A benchmark's scores under each condition, with its verdicts.
+
+    The fields `question_*` describe the score per question; `best` and `chance` belong to the headline score.
+    """
+
     best: float  # highest possible headline score: 100, or the best rating
     chance: float | None = None
     question_title: str = ""
@@ -126,6 +131,8 @@ class TemporalProfile(ProfiledModel):
 
 
 class BenchmarkProfileKey(ScoreDefinition):
+    """What a benchmark's profile is measured from."""
+
     form: str  # question form of the protocol
     group: str  # group of items; the score is the mean over its tasks
     items: Path

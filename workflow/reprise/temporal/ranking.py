@@ -20,7 +20,7 @@ def order_loss(benchmarks: Sequence[BenchmarkProfile]) -> ScoreEstimate | None:
     """Return the smaller of the mean losses from shuffled and from reversed frames, in percent of the best score.
 
     The interval of the smaller of two quantities runs from the smaller of the lower ends to the smaller of the upper
-    ends. None if a condition is missing or was not measured.
+    ends. The result is None if a condition is missing or was not measured.
     """
     losses = [_mean_loss(benchmarks, condition) for condition in (SHUFFLED, REVERSED)]
     present = [loss for loss in losses if loss is not None]
@@ -62,7 +62,7 @@ def rank_on_benchmark(profiles: Sequence[TemporalProfile], name: str) -> list[Ra
         for profile in profiles
         if (benchmark := profile.benchmark(name)) and benchmark.questions
     ]
-    return sorted(ranked, key=_rank)
+    return sorted(ranked, key=_sort_key)
 
 
 def common_benchmarks(profiles: Sequence[TemporalProfile]) -> list[str]:
@@ -83,8 +83,9 @@ def rank_overall(profiles: Sequence[TemporalProfile]) -> list[RankedModel]:
     for profile in profiles:
         benchmarks = [benchmark for name in names if (benchmark := profile.benchmark(name))]
         ranked.append(RankedModel(profile, order_loss(benchmarks)))
-    return sorted(ranked, key=_rank)
+    return sorted(ranked, key=_sort_key)
 
 
-def _rank(model: RankedModel) -> tuple[bool, float, str]:
+def _sort_key(model: RankedModel) -> tuple[bool, float, str]:
+    """Sort by the largest loss first, models without a loss last."""
     return model.loss is None, -(model.loss.value if model.loss else 0.0), model.profile.title

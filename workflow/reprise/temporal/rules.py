@@ -22,12 +22,12 @@ from reprise.temporal.conditions import PLANNED, REORDERED, REPEATED_FRAMES, SIN
 MARGIN = 0.05
 """A gain up to this share of the best score is small. "Not shown" requires an interval that excludes larger gains."""
 LOST_LIMIT = 0.05
-"""A comparison is not measured if the shares of lost answers differ by as much."""
+"""A comparison is not measured if the shares of lost (unparsed or failed) answers differ by this much or more."""
 ROUNDING = 1e-9
 
 
 class Rule(StrEnum):
-    """What a profile may claim."""
+    """What a profile may claim: that the planned score is higher than under each of the rule's conditions."""
 
     VIDEO = "video"
     SINGLE_FRAMES = "single_frames"
@@ -148,7 +148,8 @@ def apply_rules(
         outcomes.append({})
         for rule, conditions in CONDITIONS_BY_RULE.items():
             members = [comparisons.get(condition, missing) for condition in conditions]
-            outcomes[index][rule] = next(outcome for outcome in Outcome if outcome in {m.outcome for m in members})
+            member_outcomes = {member.outcome for member in members}
+            outcomes[index][rule] = next(outcome for outcome in Outcome if outcome in member_outcomes)
             if all(member.is_tested for member in members):
                 ps[index, rule] = max(member.p_higher for member in members)
     adjusted_ps = dict(zip(ps, adjust_holm(list(ps.values())), strict=True))
@@ -168,7 +169,10 @@ def apply_rules(
 
 
 def _withhold_without_video(results: dict[Rule, RuleResult]) -> dict[Rule, RuleResult]:
-    """Withhold all stronger claims if the model is not shown to use the video: other frames may only distract it."""
+    """Withhold all stronger claims if the model is not shown to use the video.
+
+    The other conditions may then score lower only because their frames distract the model.
+    """
     video = results[Rule.VIDEO].outcome
     if video not in (Outcome.NOT_SHOWN, Outcome.TOO_FEW):
         return results

@@ -139,11 +139,11 @@ def _verdict_row(benchmark: BenchmarkProfile) -> TableRow:
     cells: tuple[Cell | TextCell, ...] = (
         *(_verdict_cell(verdicts.get(rule)) for rule in CLAIMS),
         TextCell(str(benchmark.clusters)),
-        _number(ordered.count if ordered else None, 0),
-        _number(ordered.expected if ordered else None, 1),
-        _number(ordered.mirrored if ordered else None, 0),
-        _number(tomato.multi_frame_gain, 1),
-        _number(tomato.order_sensitivity, 1),
+        _number_cell(ordered.count if ordered else None, 0),
+        _number_cell(ordered.expected if ordered else None, 1),
+        _number_cell(ordered.mirrored if ordered else None, 0),
+        _number_cell(tomato.multi_frame_gain, 1),
+        _number_cell(tomato.order_sensitivity, 1),
     )
     return TableRow(benchmark.title, cells)
 
@@ -197,6 +197,7 @@ def _note(benchmark: BenchmarkProfile) -> str:
 def _condition_rows(benchmark: BenchmarkProfile, has_published: bool) -> Iterator[TableRow]:
     for name, title in CONDITION_TITLES.items():
         result = benchmark.condition(name)
+        # A condition that was not run has a dash for its score, and eight empty cells.
         cells = _condition_cells(benchmark, result) if result else (Cell((TableNumber(None),)), *(Cell(),) * 8)
         published = Cell(
             tuple(
@@ -214,18 +215,18 @@ def _condition_cells(benchmark: BenchmarkProfile, result: ConditionResult) -> tu
     compared: tuple[Cell | TextCell, ...] = (Cell(),) * 4
     if difference:
         compared = (
-            _estimate(difference, benchmark.question_decimals, signed=True),
+            _estimate_cell(difference, benchmark.question_decimals, signed=True),
             TextCell("" if difference.p is None else format_p(difference.p)),
             TextCell(str(difference.regressions)),
             TextCell(str(difference.improvements)),
         )
     return (
-        _estimate(result.question_score, benchmark.question_decimals),
-        _estimate(result.headline_score, benchmark.decimals),
+        _estimate_cell(result.question_score, benchmark.question_decimals),
+        _estimate_cell(result.headline_score, benchmark.decimals),
         *compared,
-        Cell() if result.first_option_share is None else _number(result.first_option_share, 0),
-        _number(result.unparsed_share, 1),
-        _number(result.failed_share, 1),
+        Cell() if result.first_option_share is None else _number_cell(result.first_option_share, 0),
+        _number_cell(result.unparsed_share, 1),
+        _number_cell(result.failed_share, 1),
     )
 
 
@@ -254,14 +255,14 @@ def build_ranking_table(profiles: Sequence[TemporalProfile]) -> Table:
 
 def _ranking_row(model: RankedModel, name: str) -> TableRow:
     benchmark = model.profile.benchmark(name)
-    loss = Cell((TableNumber(None),)) if model.loss is None else _estimate(model.loss, 1)
+    loss = Cell((TableNumber(None),)) if model.loss is None else _estimate_cell(model.loss, 1)
     return TableRow(model.profile.title, (loss, TextCell(summarize_benchmark(benchmark) if benchmark else "")))
 
 
-def _estimate(number: ScoreEstimate, decimals: int, *, signed: bool = False) -> Cell:
+def _estimate_cell(number: ScoreEstimate, decimals: int, *, signed: bool = False) -> Cell:
     interval = None if number.low is None or number.high is None else (number.low, number.high)
     return Cell((TableNumber(number.value, decimals, signed=signed, interval=interval),))
 
 
-def _number(value: float | None, decimals: int) -> Cell:
+def _number_cell(value: float | None, decimals: int) -> Cell:
     return Cell((TableNumber(value, decimals),))

@@ -22,19 +22,17 @@ ENCODE = Encode(preset="ultrafast")
 def fetcher(settings: Rehearsal) -> Fetcher:
     """Return a fetcher that maps each id to a film. The film's number is its identity, so it is rendered once."""
 
+    def is_concatenation(source_id: str) -> bool:
+        return settings.joined is not None and fnmatchcase(source_id, settings.joined)
+
     def identity(source_id: str) -> list[object]:
-        is_concatenation = settings.joined is not None and fnmatchcase(source_id, settings.joined)
-        return [
-            "rehearsal",
-            "joined" if is_concatenation else "film",
-            film_number(source_id),
-            [FILMS, SIZE, RATE, SECONDS],
-        ]
+        kind = "joined" if is_concatenation(source_id) else "film"
+        return ["rehearsal", kind, film_number(source_id), [FILMS, SIZE, RATE, SECONDS]]
 
     def fetch(source_id: str, folder: Path) -> FetchedFile:
         number = film_number(source_id)
         first = render(number, folder / "first.mp4")
-        if identity(source_id)[1] == "film":
+        if not is_concatenation(source_id):
             return FetchedFile(first)
         second = render((number + 1) % FILMS, folder / "second.mp4")
         concatenate(first, second, folder / "joined.mp4", ENCODE, Concat())

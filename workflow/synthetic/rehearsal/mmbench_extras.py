@@ -11,9 +11,9 @@ from reprise.core.files import write_text
 from synthetic.rehearsal.films import render
 from synthetic.rehearsal.words import SEED, WORDS, clause, sentence
 from synthetic.toyworld.generate import Dice
-from synthetic.toyworld.image_choice import select_stills, write_tables
+from synthetic.toyworld.image_choice import QUESTIONS_PER_IMAGE, select_stills, write_tables
 
-# Numbers of questions of MMBench-DEV-EN-v1.1 and MMStar. Each still of the toy world has two questions.
+# Numbers of questions of MMBench-DEV-EN-v1.1 and MMStar.
 IMAGE_QUESTIONS = (1292, 1500)
 # The paper states: "We randomly sample 1000 QAs" (section 3.2).
 QUESTIONS_PER_SET, VIDEOS_PER_SET = 1000, 6
@@ -26,8 +26,11 @@ MAX_RATING = 3
 
 def write_extras(folder: Path) -> None:
     """Write the tables of images, and each set's manifest and videos."""
-    images = select_stills()
-    write_tables(folder, *([images[number % len(images)] for number in range(count // 2)] for count in IMAGE_QUESTIONS))
+    stills = select_stills()
+    mmbench, mmstar = (
+        [stills[number % len(stills)] for number in range(count // QUESTIONS_PER_IMAGE)] for count in IMAGE_QUESTIONS
+    )
+    write_tables(folder, mmbench, mmstar)
     for number, name in enumerate(SCORING_BY_SET):
         _write_set(folder / "sets" / name, Dice(SEED, 20 + number), SCORING_BY_SET[name])
 

@@ -54,9 +54,8 @@ def _question(dice: Dice) -> tuple[str, str]:
     """Return a question and its answer."""
     event, verb = clause(dice), dice.pick(("do", "hold", "look at"))
     answer = dice.pick((event.text(), f"{event.agent} {event.deed}", f"{dice.pick(WORDS['times'])}, {event.place}"))
-    return f"What does {event.agent} {verb} {event.place} after the {dice.pick(TYPES).lower()} report?", sentence(
-        answer
-    )
+    question = f"What does {event.agent} {verb} {event.place} after the {dice.pick(TYPES).lower()} report?"
+    return question, sentence(answer)
 
 
 def subtitles(dice: Dice) -> str:

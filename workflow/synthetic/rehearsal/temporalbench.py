@@ -43,7 +43,8 @@ CHANGED = {
     "Action Effector": "agent",
     "Others": "place",
 }
-CLIPS_PER_SOURCE, CLIP_SECONDS = 4, 12
+CLIPS_PER_SOURCE = 4
+CLIP_SECONDS, GAP_SECONDS = 12, 2  # from the start of a clip to that of the next one, and the gap between both
 QUESTION = (
     "Which caption best describes this video?\nA. {}\nB. {}\n"
     "Answer with the option's letter from the given choices directly."
@@ -69,7 +70,7 @@ class Clip(NamedTuple):
 
 
 def _video_name(folder: str, first: Clip, last: Clip) -> str:
-    start, end = CLIP_SECONDS * first.position, CLIP_SECONDS * last.position + CLIP_SECONDS - 2
+    start, end = CLIP_SECONDS * first.position, CLIP_SECONDS * (last.position + 1) - GAP_SECONDS
     return f"{folder}/{first.dataset}/{first.source}_start_{start}_end_{end}.mp4"
 
 
@@ -81,7 +82,7 @@ def build_clips() -> list[Clip]:
     short_videos = []
     for dataset, videos in VIDEOS.items():
         for number in range(videos):
-            clauses = [clause(dice) for _ in range(dice.pick((2, 2, 3)))]
+            clauses = [clause(dice) for _ in range(dice.pick((2, 2, 3)))]  # Two clauses are twice as frequent as three.
             video_categories = [categories.pop() for _ in range(next(counts))]
             negatives = tuple((category, _negative(category, clauses, dice)) for category in video_categories)
             source = identifier("temporalbench", dataset, number // CLIPS_PER_SOURCE)

@@ -48,15 +48,20 @@ ON_TWO_EVENTS = ("coref", "chrono")
 def build_rows() -> list[tuple[str, str, str, str, str]]:
     """Return the rows of the release, test by test."""
     dice = Dice(SEED, 1)
-    videos = [f"v_{identifier('velociti', number)}_seg_{5 * (number % 12)}_{5 * (number % 12) + 10}"
-              for number in range(VIDEOS)]  # fmt: skip
-    unique_rows: dict[tuple[str, str, str, str, str], None] = {}
+    videos = [_video_id(number) for number in range(VIDEOS)]
+    unique_rows: dict[tuple[str, str, str, str, str], None] = {}  # a dictionary as an ordered set
     for test, size in SIZES.items():
         for video, count in zip(dice.sample(videos, size.videos), split_evenly(size.samples, size.videos), strict=True):
             target = len(unique_rows) + count
             while len(unique_rows) < target:
                 unique_rows[test, video, _event(test, dice), *_captions(test, dice)] = None
     return list(unique_rows)
+
+
+def _video_id(number: int) -> str:
+    """Return an id like those of VidSitu, which name a span of 10 s."""
+    start = 5 * (number % 12)
+    return f"v_{identifier('velociti', number)}_seg_{start}_{start + 10}"
 
 
 def _event(test: str, dice: Dice) -> str:

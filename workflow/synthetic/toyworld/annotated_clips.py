@@ -10,7 +10,7 @@ from reprise.core.files import write_text
 from synthetic.toyworld.captions import caption as sentence
 from synthetic.toyworld.generate import EVALUATION_SEED, Dice, evaluation_sources
 from synthetic.toyworld.script import Part, Source
-from synthetic.toyworld.temporalbench import DATASETS, caption, statement
+from synthetic.toyworld.temporalbench import DATASETS, caption, sample_events
 
 FILE = "temporalbench_annotations.json"
 DATASET_WITH_DETAILED_DESCRIPTIONS = "FineGym"
@@ -33,7 +33,7 @@ def _annotate_source(number: int, source: Source, dice: Dice) -> Iterator[dict[s
     yield {**common, **_span(static_part), "description": "Nobody moves.", "caption": ""}
     for part in source.parts:
         if part.is_clip:
-            first, second = statement(part.script, dice)
+            first, second = sample_events(part.script, dice)
             full_caption = caption((first.deed, second.deed))
             is_described = common["dataset"] == DATASET_WITH_DETAILED_DESCRIPTIONS
             description = full_caption if is_described else sentence(*first.deed)

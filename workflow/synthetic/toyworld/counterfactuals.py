@@ -33,10 +33,10 @@ def _exchange_events(script: Script, first: Figure, second: Figure) -> Counterfa
     actions = {first.action, second.action}
     slots = [event.slot for event in script.events]
     minors = {
-        "interaction": any(
-            slots.count(event.slot) > 1 for event in (first, second)
-        ),  # another agent acts at the same time
-        "cyclical": any(actions == pair for pair in OPPOSITE_ACTIONS),  # one event undoes the other
+        # Another agent acts at the same time.
+        "interaction": any(slots.count(event.slot) > 1 for event in (first, second)),
+        # One event undoes the other.
+        "cyclical": actions in OPPOSITE_ACTIONS,
         "spatial": actions <= MOVES,
     }
     return Counterfactual(
@@ -49,7 +49,7 @@ def _exchange_events(script: Script, first: Figure, second: Figure) -> Counterfa
 
 
 def candidates(script: Script) -> list[Counterfactual]:
-    """Return all counterfactuals: events at least one slot apart, and exchangeable scenes."""
+    """Return all counterfactuals: of two events with a slot between them, and of two scenes that can be exchanged."""
     events = sorted(script.events, key=lambda event: event.slot)
     options = [
         _exchange_events(script, first, second)
@@ -60,7 +60,8 @@ def candidates(script: Script) -> list[Counterfactual]:
         first, second = script.scenes[first_index], script.scenes[second_index]
         exchanged = script.with_scenes_exchanged(first_index, second_index)
         looks = [(scene.pattern, scene.tone) for scene in script.scenes]
-        if scenes_are_cut(exchanged.scenes) and len(set(looks)) == len(looks):
+        has_distinct_looks = len(set(looks)) == len(looks)
+        if scenes_are_cut(exchanged.scenes) and has_distinct_looks:
             pos, neg = captions.scenery(first, second), captions.scenery(second, first)
             options.append(Counterfactual(exchanged, pos, neg, "viewpoint", ("contextual",)))
     return options
@@ -76,8 +77,8 @@ def _choose_counterfactual(script: Script, number: int) -> Counterfactual:
 @cache
 def counterfactuals(count: int = EVALUATION_SOURCES) -> dict[str, Counterfactual]:
     """Return the counterfactual of each clip of the first evaluation sources by clip id."""
-    clips = [entry for source in evaluation_sources(count) for entry in source.clips().items()]
-    return {clip: _choose_counterfactual(script, number) for number, (clip, script) in enumerate(clips)}
+    scripts = [item for source in evaluation_sources(count) for item in source.clips().items()]
+    return {clip_id: _choose_counterfactual(script, number) for number, (clip_id, script) in enumerate(scripts)}
 
 
 @cache

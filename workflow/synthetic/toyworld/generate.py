@@ -32,10 +32,12 @@ EVALUATION_SOURCES = 16
 MAX_EVALUATION_SOURCES = 256
 CLIPS_PER_SOURCE = 3
 SOURCE_SLOTS = 20
+# Lengths are fractions of the canvas. The first radius of a figure is in a range that depends on its action.
 RADII = {"grow": (0.10, 0.115), "shrink": (0.19, 0.215), "stretch": (0.105, 0.125)}
-PLAIN_RADII = (0.125, 0.15)
+PLAIN_RADII = (0.125, 0.15)  # the range for other actions
 MARGIN = 0.015
-PROBES = (0.0, 0.25, 0.5, 0.75, 1.0)
+PROBES = (0.0, 0.25, 0.5, 0.75, 1.0)  # the fractions of a slot at which figures must not collide
+MAX_FIGURES = 3  # per slot
 
 
 class Dice:
@@ -101,16 +103,18 @@ def _place_figure(dice: Dice, agent: Agent, slot: int, action: str, strength: st
 def _collide(first: Figure, second: Figure) -> bool:
     for u in PROBES:
         a, b = pose_at(first, u), pose_at(second, u)
+        # Bounding boxes may overlap a little, because most shapes do not fill them.
         if abs(a.x - b.x) < 0.92 * (a.rx + b.rx) and abs(a.y - b.y) < 0.92 * (a.ry + b.ry):
             return True
     return False
 
 
 def _place_figures(dice: Dice, cast: list[tuple[Agent, str, str]], slot: int) -> list[Figure]:
-    """Place the figures of a slot without overlaps. If there is no room, leave out the bystanders."""
+    """Place the cast of a slot (agent, action, strength) without overlaps. If there is no room, omit bystanders."""
+    acting_cast = [(agent, action, strength) for agent, action, strength in cast if action != "stand"]
     for attempt in range(48):
-        roles = cast if attempt < 24 else [deed for deed in cast if deed[1] != "stand"]
-        figures = [_place_figure(dice, agent, slot, action, strength) for agent, action, strength in roles]
+        placed_cast = cast if attempt < 24 else acting_cast
+        figures = [_place_figure(dice, agent, slot, action, strength) for agent, action, strength in placed_cast]
         if not any(_collide(a, b) for a, b in combinations(figures, 2)):
             break
     return figures
@@ -146,16 +150,16 @@ def _sample_slots(dice: Dice, deeds: list[tuple[Agent, str, str]]) -> list[int]:
 
 
 def make_script(dice: Dice, training: bool) -> Script:
-    """Generate the script of a clip of 10 s. In training, it has none of the held-out pairs."""
+    """Generate the script of a clip of 10 s. In training, it has no pair of agent and action that is held out."""
     agents, deeds = _sample_deeds(dice, training)
     slots = _sample_slots(dice, deeds)
-    bystanders = dice.chance(0.5)
+    has_bystanders = dice.chance(0.5)
     figures: list[Figure] = []
     for slot in range(SLOTS):
         cast = [deed for deed, deed_slot in zip(deeds, slots, strict=True) if deed_slot == slot]
         idle = dice.shuffled([agent for agent in agents if agent not in [actor for actor, _, _ in cast]])
-        standing = [agent for agent in idle[: 3 - len(cast)] if bystanders and dice.chance(0.5)]
-        if not cast and not standing:
+        standing = [agent for agent in idle[: MAX_FIGURES - len(cast)] if has_bystanders and dice.chance(0.5)]
+        if not cast and not standing:  # No slot is empty.
             standing = idle[:1]
         figures += _place_figures(dice, [*cast, *((agent, "stand", "") for agent in standing)], slot)
     return Script(SLOTS, _sample_scenes(dice, SLOTS, 1 + dice.below(SLOTS)), tuple(figures))
@@ -179,16 +183,16 @@ def make_source(seed: int, index: int) -> Source:
     """Generate a source of 40 s: three clips, with filler around and between them."""
     dice = Dice(seed, index)
     filler_slots = SOURCE_SLOTS - CLIPS_PER_SOURCE * SLOTS
-    gaps = [1] * (CLIPS_PER_SOURCE + 1)
+    gaps = [1] * (CLIPS_PER_SOURCE + 1)  # the slots of filler before each clip and after the last one
     for _ in range(filler_slots - len(gaps)):
         gaps[dice.below(len(gaps))] += 1
     parts: list[Part] = []
     start = 0
     for number, gap in enumerate(gaps):
-        chunks = [(make_filler_script(dice, gap), False)]
+        scripts = [(make_filler_script(dice, gap), False)]
         if number < CLIPS_PER_SOURCE:
-            chunks.append((make_script(dice, training=False), True))
-        for script, is_clip in chunks:
+            scripts.append((make_script(dice, training=False), True))
+        for script, is_clip in scripts:
             parts.append(Part(start, script, is_clip))
             start += script.seconds
     return Source(source_name(seed, index), tuple(parts))

@@ -22,11 +22,11 @@ MMSTAR_COLUMNS = ("index", "question", "image", "answer", "category", "l2_catego
 LETTERS = ("A", "B", "C", "D")
 CORNERS = {"circle": 0, "triangle": 3, "square": 4, "star": 10, "cross": 12}
 QUESTIONS_PER_IMAGE = 2
-ROTATION_STEP = 1_000_000
+ROTATION_STEP = 1_000_000  # MMBench repeats a question with rotated options, at an index that is larger by this step
 
 
 class Still(NamedTuple):
-    """An instant of a clip at which no figure blinks."""
+    """The first frame of a slot in which no figure blinks."""
 
     script: Script
     slot: int
@@ -79,9 +79,10 @@ def colour(still: Still, dice: Dice) -> Question:
 
 def place(still: Still, dice: Dice) -> Question | None:
     figure = dice.pick(still.figures)
-    sides = ("In the left half.", "In the right half.")
-    right = sides[figure.x > 0.5]
-    return Question(f"Where is the {figure.agent.name}?", right, _sample_wrong_options(dice, right, sides, 1))
+    left_half, right_half = "In the left half.", "In the right half."
+    right = right_half if figure.x > 0.5 else left_half
+    options = (left_half, right_half)
+    return Question(f"Where is the {figure.agent.name}?", right, _sample_wrong_options(dice, right, options, 1))
 
 
 def side(still: Still, dice: Dice) -> Question | None:
@@ -119,9 +120,9 @@ def corners(still: Still, dice: Dice) -> Question:
 
 def company(still: Still, dice: Dice) -> Question:
     agent = dice.pick(still.figures).agent
-    sides = ("No, it is alone.", "Yes, there is another.")
-    right = sides[len(still.figures) > 1]
-    return Question(f"Has the {agent.name} company?", right, _sample_wrong_options(dice, right, sides, 1))
+    no, yes = "No, it is alone.", "Yes, there is another."
+    right = yes if len(still.figures) > 1 else no
+    return Question(f"Has the {agent.name} company?", right, _sample_wrong_options(dice, right, (no, yes), 1))
 
 
 def pattern(still: Still, dice: Dice) -> Question:
@@ -153,7 +154,7 @@ def all_corners(still: Still, dice: Dice) -> Question:
 def on_a_slope(still: Still, dice: Dice) -> Question:
     shape = dice.pick(still.figures).agent.shape
     deeds = ("It would roll.", "It would slide.", "It would float away.", "It would melt.")
-    right = deeds[shape != "circle"]
+    right = "It would roll." if shape == "circle" else "It would slide."
     return Question(f"What would a wooden {shape} do on a slope?", right, _sample_wrong_options(dice, right, deeds))
 
 
@@ -202,7 +203,7 @@ def still_of(script: Script) -> Still:
 class StillQuestion(NamedTuple):
     """A question about a still, with its options in order."""
 
-    image: int
+    still_index: int
     question: Question
     options: tuple[str, ...]
     fine: str
@@ -210,12 +211,12 @@ class StillQuestion(NamedTuple):
 
 
 def still_questions(
-    pictures: Sequence[Still], makers: Sequence[tuple[Maker, str, str]], seed: int
+    stills: Sequence[Still], makers: Sequence[tuple[Maker, str, str]], seed: int
 ) -> Iterator[StillQuestion]:
     """Yield the questions about each still. Kinds of questions that occurred least often are preferred."""
     counts = [0] * len(makers)
-    for number, still in enumerate(pictures):
-        dice = Dice(EVALUATION_SEED, seed + number)
+    for still_index, still in enumerate(stills):
+        dice = Dice(EVALUATION_SEED, seed + still_index)
         remaining = QUESTIONS_PER_IMAGE
         for index in sorted(range(len(makers)), key=lambda index: counts[index]):
             maker, fine, coarse = makers[index]
@@ -224,45 +225,36 @@ def still_questions(
                 counts[index] += 1
                 remaining -= 1
                 options = tuple(dice.shuffled((question.right_option, *question.wrong_options)))
-                yield StillQuestion(number, question, options, fine, coarse)
+                yield StillQuestion(still_index, question, options, fine, coarse)
 
 
-def mmbench_rows(pictures: Sequence[Still]) -> list[list[str]]:
-    """Return rows in the released format. Only the first row of an image contains it; later rows refer to that row."""
+def mmbench_rows(stills: Sequence[Still]) -> list[list[str]]:
+    """Return rows in the released format. The first row of a still has the image; later rows have that row's index."""
     rows: list[list[str]] = []
-    index_by_image: dict[int, str] = {}
-    for number, entry in enumerate(still_questions(pictures, MMBENCH, 4_000_000), start=1):
+    first_index_by_still: dict[int, str] = {}
+    for number, entry in enumerate(still_questions(stills, MMBENCH, 4_000_000), start=1):
         hint = "The picture shows shapes on a stage." if number % 5 == 0 else ""
         for turn in range(len(entry.options)):
             options = entry.options[turn:] + entry.options[:turn]
             cells = [*options, *[""] * (len(LETTERS) - len(options))]
-            image = index_by_image.get(entry.image) or pictures[entry.image].image()
+            image = first_index_by_still.get(entry.still_index) or stills[entry.still_index].image()
             index = str(number + ROTATION_STEP * turn)
-            index_by_image.setdefault(entry.image, index)
+            first_index_by_still.setdefault(entry.still_index, index)
             answer = LETTERS[options.index(entry.question.right_option)]
             rows.append([index, entry.question.text, hint, *cells, answer, entry.fine, image, entry.coarse, "dev"])
     return rows
 
 
-def mmstar_rows(pictures: Sequence[Still]) -> list[list[str]]:
+def mmstar_rows(stills: Sequence[Still]) -> list[list[str]]:
     """Return rows in the released format, with the options in the question."""
     rows = []
-    for number, entry in enumerate(still_questions(pictures, MMSTAR, 5_000_000)):
+    for number, entry in enumerate(still_questions(stills, MMSTAR, 5_000_000)):
         option_list = ", ".join(f"{letter}: {text}" for letter, text in zip(LETTERS, entry.options, strict=True))
         answer = LETTERS[entry.options.index(entry.question.right_option)]
-        origin = json.dumps({"source": "toy world", "split": "val", "image_path": f"images/{entry.image}.png"})
-        image = pictures[entry.image].image()
-        rows.append(
-            [
-                str(number),
-                f"{entry.question.text}\nOptions: {option_list}",
-                image,
-                answer,
-                entry.coarse,
-                entry.fine,
-                origin,
-            ]
-        )
+        origin = json.dumps({"source": "toy world", "split": "val", "image_path": f"images/{entry.still_index}.png"})
+        text = f"{entry.question.text}\nOptions: {option_list}"
+        image = stills[entry.still_index].image()
+        rows.append([str(number), text, image, answer, entry.coarse, entry.fine, origin])
     return rows
 
 

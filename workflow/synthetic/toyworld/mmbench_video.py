@@ -23,7 +23,7 @@ LIFTS = frozenset({"jump", "float"})
 UNKNOWN = "There is no way to know from the video."
 
 
-Maker = Callable[[Script, Dice], tuple[str, str] | None]
+Maker = Callable[[Script, Dice], tuple[str, str] | None]  # returns a question and its answer, if the script has any
 
 
 def _count(number: int, noun: str) -> str:
@@ -31,11 +31,14 @@ def _count(number: int, noun: str) -> str:
 
 
 def _format_names(agents: set[Agent]) -> str:
-    names = [f"the {agent.name}" for agent in sorted(agents)]
-    return " and ".join(names)[:1].upper() + " and ".join(names)[1:] + "." if names else "Nobody."
+    """Return the names as a sentence, such as `The blue star and the red circle.`, or `Nobody.`."""
+    if not agents:
+        return "Nobody."
+    names = " and ".join(f"the {agent.name}" for agent in sorted(agents))
+    return f"{names[0].upper()}{names[1:]}."
 
 
-def _event(script: Script, dice: Dice) -> Figure:
+def _pick_event(script: Script, dice: Dice) -> Figure:
     return dice.pick(script.events)
 
 
@@ -89,12 +92,12 @@ def attribute(script: Script, dice: Dice) -> tuple[str, str] | None:
 
 
 def event_of(script: Script, dice: Dice) -> tuple[str, str]:
-    event = _event(script, dice)
+    event = _pick_event(script, dice)
     return f"Who is {captions.format_gerund_phrase(event.action, event.strength)}?", f"The {event.agent.name}."
 
 
 def motion(script: Script, dice: Dice) -> tuple[str, str]:
-    agent = _event(script, dice).agent
+    agent = _pick_event(script, dice).agent
     return f"What does the {agent.name} do?", _describe_deeds(script, agent)
 
 
@@ -158,7 +161,7 @@ def function(script: Script, dice: Dice) -> tuple[str, str]:
 
 
 def identity(script: Script, dice: Dice) -> tuple[str, str]:
-    event = _event(script, dice)
+    event = _pick_event(script, dice)
     other_events = [other for other in script.events if other.agent == event.agent and other != event]
     doing = captions.format_gerund_phrase(event.action, event.strength)
     deeds = " ".join(f"It {captions.format_verb_phrase(other.action, other.strength)}." for other in other_events)
@@ -193,12 +196,12 @@ def social(script: Script, dice: Dice) -> tuple[str, str] | None:
 
 
 def common_sense(script: Script, dice: Dice) -> tuple[str, str]:
-    event = _event(script, dice)
+    event = _pick_event(script, dice)
     return f"Would a real {event.agent.shape} be {ACTION[event.action].gerund} by itself?", "No, it needs to be moved."
 
 
 def counterfactual(script: Script, dice: Dice) -> tuple[str, str]:
-    agent = _event(script, dice).agent
+    agent = _pick_event(script, dice).agent
     return f"Who would act if the {agent.name} did not?", _format_names(
         {event.agent for event in script.events} - {agent}
     )
@@ -219,6 +222,7 @@ def future(script: Script, dice: Dice) -> tuple[str, str]:
     return f"What may the {last.agent.name} do next?", f"It may be that it {deed} again."
 
 
+# Function that makes a question, and the abilities of the question.
 MAKERS: tuple[tuple[Maker, tuple[str, ...]], ...] = (
     (topic, ("Video Topic",)),
     (emotion, ("Video Emotion",)),
@@ -249,7 +253,8 @@ MAKERS: tuple[tuple[Maker, tuple[str, ...]], ...] = (
 )
 
 
-SET_MAKERS = tuple(pair for pair in MAKERS if pair[0] in (objects, attribute, motion))
+# The simple questions of video sets.
+SET_MAKERS = tuple((maker, abilities) for maker, abilities in MAKERS if maker in (objects, attribute, motion))
 
 
 def select_videos(sources: int = EVALUATION_SOURCES) -> dict[str, Script]:
@@ -300,8 +305,8 @@ def write_release(folder: Path, sources: int = EVALUATION_SOURCES) -> None:
     write_text(folder / "MMBench-Video.tsv", buffer.getvalue())
     for video, script in list(select_videos(sources).items())[::2]:
         write_text(folder / "subtitles" / f"{video}.vtt", subtitles(script))
-    images = select_stills()
-    write_tables(folder, images[::2], images[1::2])
+    stills = select_stills()
+    write_tables(folder, stills[::2], stills[1::2])
     write_set(folder / "sets" / "toy-clips")
 
 

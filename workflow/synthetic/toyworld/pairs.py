@@ -20,7 +20,7 @@ class Pair(NamedTuple):
 
 
 class PairInput(NamedTuple):
-    """Input of a test: the script of the clip, a script for the control, and whether the pair is for training."""
+    """Scripts of the clip and, for the control, of another clip, and whether a pair is for training."""
 
     script: Script
     other_script: Script
@@ -100,7 +100,7 @@ def coref(pair_input: PairInput, dice: Dice) -> Pair | None:
 
 
 def chrono(pair_input: PairInput, dice: Dice) -> Pair | None:
-    """Contrast the order of two events, at least one slot apart, with its reverse."""
+    """Contrast the order of two events, with at least one slot between them, with its reverse."""
     events = pair_input.script.events
     candidates = [(earlier, later) for earlier in events for later in events if later.slot - earlier.slot >= 2]
     if not candidates:

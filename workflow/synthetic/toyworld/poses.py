@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from synthetic.toyworld.script import Figure
 
+# How much an action changes a figure during its slot, by strength. Distances are fractions of the canvas.
 SLIDE = {"strong": 0.50, "weak": 0.20}
 LIFT = {"strong": 0.42, "weak": 0.17}
 HOP = {"strong": 0.36, "weak": 0.15}
@@ -33,7 +34,7 @@ def _lift(figure: Figure, u: float) -> float:
         return LIFT[strength] * u
     if figure.action == "sink":
         return LIFT[strength] * (1 - u)
-    if figure.action == "jump":
+    if figure.action == "jump":  # two hops
         return HOP[strength] * abs(math.sin(2 * math.pi * u))
     return 0.0
 
@@ -51,12 +52,17 @@ def _axes(figure: Figure, u: float) -> tuple[float, float]:
 
 
 def _is_hollow(figure: Figure, u: float) -> bool:
-    """Return whether the figure is hollow. At 1 fps, both frames of a slot show quick blinks, one shows slow blinks."""
+    """Return whether the figure is hollow, as it is during a blink.
+
+    At 1 fps, the frames of a slot are at u = 0 and u = 0.5. A figure that blinks quickly is hollow in both frames, one
+    that blinks slowly only in the second.
+    """
     if figure.action != "blink":
         return False
     if figure.strength == "weak":
         return u >= 0.5
-    return abs((u * BLINKS + 0.5) % 1.0 - 0.5) < 0.3
+    distance_to_blink = abs((u * BLINKS + 0.5) % 1.0 - 0.5)  # `u * BLINKS` is an integer in the middle of a blink.
+    return distance_to_blink < 0.3
 
 
 def pose_at(figure: Figure, u: float) -> Pose:

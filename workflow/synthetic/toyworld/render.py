@@ -16,7 +16,7 @@ from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 
 from synthetic.toyworld.poses import Pose, pose_at
 from synthetic.toyworld.script import FPS, SIZE, SLOT_SECONDS, Figure, Scene, Script, Source
-from synthetic.toyworld.sources import load_source_script
+from synthetic.toyworld.sources import find_source
 
 Image = npt.NDArray[np.uint8]
 PAINT = {
@@ -39,11 +39,12 @@ ENCODE = (
     "-c:v libx264 -preset veryfast -crf 16 -pix_fmt yuv420p -threads 1"
     " -fflags +bitexact -flags:v +bitexact -map_metadata -1 -movflags +faststart -f mp4"
 )
-SUBPIXEL = 4
+SUBPIXEL = 4  # fractional bits of OpenCV's fixed-point coordinates
 INK = (22, 22, 26)
 
 
 def _ring(count: int, radii: Sequence[float], turn: float) -> npt.NDArray[np.float64]:
+    """Return points around the origin at equal angles, whose distances to it alternate between the radii."""
     angles = [turn + 2 * math.pi * i / count for i in range(count)]
     points = [(radii[i % len(radii)] * math.sin(a), -radii[i % len(radii)] * math.cos(a)) for i, a in enumerate(angles)]
     return np.array(points, dtype=np.float64)
@@ -89,7 +90,7 @@ def _fixed(points: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
 def _draw_shadow(image: Image, figure: Figure, pose: Pose) -> None:
     centre = _fixed(np.array([pose.x, figure.floor]))
     axes = _fixed(np.array([pose.rx * 0.8, 0.022]))
-    shade = tuple(int(value * 0.55) for value in image[0, 0])
+    shade = tuple(int(value * 0.55) for value in image[0, 0])  # The corner has a colour of the background.
     cv2.ellipse(image, centre.tolist(), axes.tolist(), 0, 0, 360, shade, -1, cv2.LINE_AA, SUBPIXEL)
 
 
@@ -132,7 +133,7 @@ def render_frame(script: Script, t: float) -> Image:
 
 def render_source_frame(source: Source, t: float) -> Image:
     """Return the frame of a source at `t` seconds."""
-    part = next(part for part in reversed(source.parts) if part.start <= t or part.start == 0)
+    part = next((part for part in reversed(source.parts) if part.start <= t), source.parts[0])
     return render_frame(part.script, t - part.start)
 
 
@@ -164,4 +165,4 @@ def write_video(video: Script | Source, path: Path) -> None:
 
 def render_source(source_id: str, path: Path) -> None:
     """Render one evaluation source to a video file."""
-    write_video(load_source_script(source_id), path)
+    write_video(find_source(source_id), path)

@@ -26,7 +26,7 @@ class Action(NamedTuple):
     verb: str
     direction: str
     gerund: str
-    strong: str
+    strong: str  # adverb of the strong form, such as `quickly`
     weak: str
 
 
@@ -65,6 +65,7 @@ AGENTS = tuple(Agent(colour, shape) for colour in COLOURS for shape in SHAPES)
 def is_held_out(agent: Agent, action: str) -> bool:
     """Return whether training excludes a pair: one action of every agent, and three agents of every action."""
     index = AGENTS.index(agent)
+    # Ten successive agents exclude each action once, because 3 and 10 have no common factor.
     return (3 * index + index // 10) % len(ACTIONS) == ACTION_NAMES.index(action)
 
 
@@ -146,6 +147,7 @@ class Script:
     def with_scenes_exchanged(self, first: int, second: int) -> "Script":
         """Return the counterfactual with two scenes exchanged, and the same events."""
         order = [{first: second, second: first}.get(index, index) for index in range(len(self.scenes))]
+        # The slots at which scenes start remain.
         scenes = [replace(self.scenes[index], slot=scene.slot) for index, scene in zip(order, self.scenes, strict=True)]
         return replace(self, scenes=tuple(scenes))
 
@@ -158,7 +160,7 @@ class Script:
 class Part:
     """A part of a source: a clip to be trimmed, or filler."""
 
-    start: int
+    start: int  # seconds
     script: Script
     is_clip: bool
 

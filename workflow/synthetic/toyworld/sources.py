@@ -7,7 +7,7 @@ from synthetic.toyworld.generate import EVALUATION_SOURCES, MAX_EVALUATION_SOURC
 from synthetic.toyworld.script import Part, Source
 
 
-def load_source_script(source_id: str) -> Source:
+def find_source(source_id: str) -> Source:
     """Return an evaluation source by its id, or one of its clips as a separate source."""
     for count in (EVALUATION_SOURCES, MAX_EVALUATION_SOURCES):
         for source in (*evaluation_sources(count), *counterfactual_sources(count)):

@@ -105,21 +105,24 @@ EDITS: dict[str, Callable[[Figure, Script], list[Deed]]] = {
 }
 
 
-def statement(script: Script, dice: Dice) -> tuple[Figure, Figure]:
-    """Sample two events at least one slot apart, with a blink if possible, because blinks are counted."""
-    candidates = [
-        (earlier, later) for earlier in script.events for later in script.events if later.slot - earlier.slot >= 2
-    ]
-    return dice.pick([pair for pair in candidates if any(event.action == "blink" for event in pair)] or candidates)
+def sample_events(script: Script, dice: Dice) -> tuple[Figure, Figure]:
+    """Sample two events with at least one slot between them.
+
+    Pairs with a blink are preferred, because only blinks have questions about their number.
+    """
+    pairs = [(earlier, later) for earlier in script.events for later in script.events if later.slot - earlier.slot >= 2]
+    pairs_with_blink = [pair for pair in pairs if any(event.action == "blink" for event in pair)]
+    return dice.pick(pairs_with_blink or pairs)
 
 
 def negatives(first: Figure, second: Figure, script: Script, dice: Dice, training: bool) -> tuple[Negative, ...]:
     """Return negatives: the events in reversed order, and word-level edits of either event.
 
-    The rare category of frequencies is never left out. In training, no negative states a held-out pair.
+    The reversed order and the rare category of frequencies are always included. In training, no negative states a
+    held-out pair.
     """
-    order = "Action Order" if first.agent == second.agent else "Event Order"
-    all_negatives = [Negative(order, caption((second.deed, first.deed)))]
+    order_category = "Action Order" if first.agent == second.agent else "Event Order"
+    all_negatives = [Negative(order_category, caption((second.deed, first.deed)))]
     for category, edit in EDITS.items():
         for index in dice.shuffled((0, 1)):
             options = [
@@ -131,7 +134,7 @@ def negatives(first: Figure, second: Figure, script: Script, dice: Dice, trainin
                 false_deed = dice.pick(options)
                 false_statement = (false_deed, second.deed) if index == 0 else (first.deed, false_deed)
                 all_negatives.append(Negative(category, caption(false_statement)))
-    required = [negative for negative in all_negatives if negative.category in (order, FREQUENCY)]
+    required = [negative for negative in all_negatives if negative.category in (order_category, FREQUENCY)]
     optional = [negative for negative in all_negatives if negative not in required]
     return tuple(required + dice.sample(optional, max(0, dice.pick(NEGATIVES) - len(required))))
 
@@ -141,7 +144,7 @@ def _clips(source: Source, dataset: str, dice: Dice) -> list[Clip]:
     for part in source.parts:
         if part.is_clip:
             end = part.start + part.script.seconds
-            first, second = statement(part.script, dice)
+            first, second = sample_events(part.script, dice)
             clips.append(
                 Clip(
                     f"short_video/{dataset}/{source.source_id}_start_{part.start}_end_{end}.mp4",
@@ -202,22 +205,22 @@ def _caption_entry(clip: Clip, other_scripts: Sequence[Script], dice: Dice) -> d
 def release(sources: int = EVALUATION_SOURCES) -> dict[str, list[dict[str, str]]]:
     """Return the entries of each file."""
     dice = Dice(EVALUATION_SEED, 3_000_000)
-    clips = {
+    clips_by_source = {
         source: _clips(source, DATASETS[number % len(DATASETS)], dice)
         for number, source in enumerate(evaluation_sources(sources))
     }
-    all_clips = [clip for source_clips in clips.values() for clip in source_clips]
-    examples = {clip.video_name: [other.script for other in all_clips if other != clip] for clip in all_clips}
+    all_clips = [clip for source_clips in clips_by_source.values() for clip in source_clips]
+    other_scripts = {clip.video_name: [other.script for other in all_clips if other != clip] for clip in all_clips}
     return {
         "temporalbench_short_qa.json": [entry for clip in all_clips for entry in _short_entries(clip, dice)],
         "temporalbench_long_qa.json": [
             entry
-            for source, source_clips in clips.items()
+            for source, source_clips in clips_by_source.items()
             if source_clips[0].dataset in LONG_DATASETS
             for entry in _long_entries(source, source_clips, dice)
         ],
         "temporalbench_short_caption.json": [
-            _caption_entry(clip, examples[clip.video_name], dice)
+            _caption_entry(clip, other_scripts[clip.video_name], dice)
             for clip in all_clips
             if clip.dataset not in WITHOUT_CAPTIONS
         ],

@@ -1,4 +1,4 @@
-"""Write evaluation clips as a release of VELOCITI, with annotations like VidSitu's, and with the scripts."""
+"""Write evaluation clips as a release of VELOCITI, with annotations like VidSitu's, and the scripts of the sources."""
 
 import csv
 import io
@@ -48,11 +48,14 @@ def _control_pairs(scripts: dict[str, Script], dice: Dice) -> dict[str, list[Pai
     """
     events = [(clip, event) for clip, script in scripts.items() for event in dice.sample(script.events, PAIRS_PER_CLIP)]
     pairs: dict[str, list[Pair]] = {clip: [] for clip in scripts}
-    order = dice.shuffled(range(len(events)))
-    while any(events[order[index]][1].deed in scripts[events[index][0]].deeds for index in range(len(events))):
-        order = dice.shuffled(range(len(events)))
-    for index, (clip, event) in enumerate(events):
-        other = events[order[index]][1]
+    other_events = [event for _, event in dice.shuffled(events)]
+
+    def is_any_false_caption_true() -> bool:
+        return any(other.deed in scripts[clip].deeds for (clip, _), other in zip(events, other_events, strict=True))
+
+    while is_any_false_caption_true():
+        other_events = [event for _, event in dice.shuffled(events)]
+    for (clip, event), other in zip(events, other_events, strict=True):
         pairs[clip].append(Pair("control", (event,), caption(*event.deed), caption(*other.deed)))
     return pairs
 
@@ -115,23 +118,27 @@ def _annotated(clip: str, figure: Figure, slot: int) -> dict[str, Any]:
         "VerbID": f"{verb.split('_')[0]}.01",
         "Arg_List": {role: position for position, role in enumerate(arguments)},
         "Args": arguments,
-        "EvRel": "Null" if slot == 2 else "NoRel",
+        "EvRel": "Null" if slot == 2 else "NoRel",  # VidSitu relates the other events to the middle one.
     }
 
 
 def vidsitu_annotations(clip: str, script: Script) -> list[dict[str, Any]]:
     """Return an annotation of the clip's five events, and a second one if two events are simultaneous."""
 
-    def layer(depth: int) -> dict[str, Any]:
+    def annotation(preferred: int) -> dict[str, Any]:
+        """Return the event of each slot: of the first (0) or second (1) acting figure, or of one that stands."""
         events = {}
         for slot in range(SLOTS):
             acting = [figure for figure in script.events if figure.slot == slot]
-            present = acting or [figure for figure in script.figures if figure.slot == slot]
-            events[f"Ev{slot + 1}"] = _annotated(clip, present[min(depth, len(acting) - 1) if acting else 0], slot)
+            if acting:
+                figure = acting[min(preferred, len(acting) - 1)]
+            else:
+                figure = next(figure for figure in script.figures if figure.slot == slot)
+            events[f"Ev{slot + 1}"] = _annotated(clip, figure, slot)
         return events
 
-    is_double = any(first.slot == second.slot for first in script.events for second in script.events if first != second)
-    return [layer(0), layer(1)] if is_double else [layer(0)]
+    has_simultaneous = len({event.slot for event in script.events}) < len(script.events)
+    return [annotation(0), annotation(1)] if has_simultaneous else [annotation(0)]
 
 
 def _json_text(content: Any) -> str:

@@ -71,12 +71,11 @@ def _table(pairs: Sequence[tuple[PairSpan, Counterfactual]]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for index, (place, pair) in enumerate(pairs):
-        span = (place.start, place.end)
+    for index, (span, pair) in enumerate(pairs):
         minors = "".join(f"{name};" for name in pair.minors)
-        writer.writerow(
-            [index, pair.major, minors, place.pos_source, *span, pair.pos, place.neg_source, *span, pair.neg]
-        )
+        positive_cells = (span.pos_source, span.start, span.end, pair.pos)
+        negative_cells = (span.neg_source, span.start, span.end, pair.neg)
+        writer.writerow([index, pair.major, minors, *positive_cells, *negative_cells])
     return buffer.getvalue()
 
 

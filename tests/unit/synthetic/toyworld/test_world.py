@@ -19,7 +19,7 @@ from synthetic.toyworld.generate import Dice, evaluation_sources, evaluation_sto
 from synthetic.toyworld.pairs import TESTS
 from synthetic.toyworld.render import render_frame, render_source, render_source_frame, write_video
 from synthetic.toyworld.script import FPS, SIZE, is_held_out, to_json
-from synthetic.toyworld.sources import load_source_script
+from synthetic.toyworld.sources import find_source
 from synthetic.toyworld.velociti import evaluation_rows
 
 SOURCES_DIGEST = "39ac5771bd216379bf7ee4ab7006499b29d4bd7bce83a0a2db6f2c65522ce59d"
@@ -37,7 +37,7 @@ def test_evaluation_scripts_have_the_recorded_digest() -> None:
 
 def test_an_unknown_source_is_a_user_error() -> None:
     with pytest.raises(UserError, match="no source 'abc'"):
-        load_source_script("abc")
+        find_source("abc")
 
 
 def test_frames_have_the_recorded_digest() -> None:

@@ -1,4 +1,7 @@
-"""Group MMBench-Video's questions by ability, duration, shots and question type, and other sets' questions by type."""
+"""Group MMBench-Video's questions by ability, duration, shots and question type.
+
+Questions about other sets of videos are grouped by question type only.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -43,7 +46,10 @@ TYPE_BY_WORD = {word: group for group, words in QUESTION_TYPES.items() for word 
 
 
 def _assign_groups(items: Sequence[Item], clip_metadata: MetadataByClip) -> Mapping[str, Sequence[str]]:
-    """Return the groups of each question about a video: abilities, ranges of the clip's metadata, and question type."""
+    """Return the groups of each question about a video.
+
+    For MMBench-Video, they are its abilities, the ranges of the clip's metadata, and the question type.
+    """
     groups_by_item = {}
     for item in items:
         if BENCHMARK_NAME in item.groups or OTHER_SETS_GROUP in item.groups:

@@ -43,9 +43,9 @@ def split_as_authors(text: str, item_ids: Sequence[str]) -> dict[str, str]:
         answers = objects[0]
     elif text.count("{") == 1:
         for line in text.partition("{")[2].strip().split("\n"):
-            key, value, *_ = (part.strip().strip(",\"'") for part in (*line.strip().split(": "), ""))
-            if key and value:
-                answers[key] = value
+            parts = [part.strip().strip(",\"'") for part in line.strip().split(": ")]
+            if len(parts) >= 2 and parts[0] and parts[1]:
+                answers[parts[0]] = parts[1]
     return {item_id: _to_text(answers[item_id]) for item_id in item_ids if answers.get(item_id) is not None}
 
 

@@ -44,9 +44,9 @@ def _compute_image_statistics(item_table: pl.DataFrame) -> list[Statistic]:
     for data_set, form in ((MMBENCH, "circular"), (MMSTAR, "choice")):
         for group in GROUPS_BY_DATA_SET[data_set]:
             option_counts = [len(options_by_letter(item)) for item in to_items(select_items(item_table, group))]
-            chance = chance_all_right(
-                [[option_count] * (option_count if form == "circular" else 1) for option_count in option_counts]
-            )
+            # A question of the form `circular` is asked once for each rotation, which are as many as its options.
+            options_of_requests = [[count] * (count if form == "circular" else 1) for count in option_counts]
+            chance = chance_all_right(options_of_requests)
             if chance is not None:
                 statistics.append(Statistic("questions", group, len(option_counts)))
                 statistics.append(Statistic(f"chance.{form}.accuracy", group, 100 * chance))

@@ -44,7 +44,8 @@ def build_set_choice(item: Item) -> Iterator[Question]:
 def build_rotations(item: Item, all_rotations: bool) -> Iterator[Question]:
     """Yield a question about an image once for every rotation of its options, or once in the released order.
 
-    In rotation `shift`, the option at position i + shift moves to position i; the letters stay.
+    In rotation `shift`, the option at position i + shift moves to position i, counted modulo the number of options; the
+    letters stay.
     """
     options, hint = options_by_letter(item), item.texts.get("hint")
     letters, texts = list(options), list(options.values())

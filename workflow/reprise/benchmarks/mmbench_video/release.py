@@ -40,7 +40,7 @@ INLINE_OPTIONS = re.compile(
     rf"(?:{OPTION_SEPARATOR}D[:.](?P<D>.*?)(?:{OPTION_SEPARATOR}E[:.].*)?)?)?)?",
     re.DOTALL,
 )
-"""pattern of a question whose text lists its options"""
+"""pattern of a question whose text lists its options; options from E on are ignored"""
 
 
 def read_release(files: Sequence[Path], clips: ClipSource, options: Mapping[str, object]) -> Annotations:
@@ -159,7 +159,8 @@ def _build_image_item(
     if answer not in options:
         flaw = f"answer '{row['answer']}' is none of the options {', '.join(options)}; every response counts as wrong"
         flaws.add(entry, location, flaw)
-    group = GROUP_BY_CATEGORY[data_set].get(category.lower())
+    category_group = GROUP_BY_CATEGORY[data_set].get(category.lower())
+    overall_group = GROUPS_BY_DATA_SET[data_set][-1]
     return Item(
         item_id=entry,
         clip_id=f"{cluster}.still",
@@ -167,7 +168,7 @@ def _build_image_item(
         task=data_set,
         texts={"question": question, "hint": row.get("hint", "").strip(), **options},
         answer=answer if answer in options else "",
-        groups=[data_set, GROUPS_BY_DATA_SET[data_set][-1], *([group] if group else [])],
+        groups=[data_set, overall_group, *([category_group] if category_group else [])],
         tags=[Tag(OPTION_COUNT_TAG, str(len(options)))],
         flaws=flaws.get(entry),
     )

@@ -60,11 +60,9 @@ def _rating_measures(form: str, run_answers: RunAnswers, level: float) -> list[M
     analysis_groups = () if other_sets else list_nonempty_groups(rows, ANALYSIS_GROUPS)
     for group in (*taxonomy_groups, *analysis_groups):
         group_rows = filter_group(rows, group, GROUPS)
-        is_counted_weight = group_rows["counted"]
+        counted = group_rows["counted"]
         measures.append(rating_measure("mean", group, group_rows, [(group_rows["score"], unit_weights(group_rows))]))
-        measures.append(
-            rating_measure("valid", group, group_rows, [(group_rows["score"] * is_counted_weight, is_counted_weight)])
-        )
+        measures.append(rating_measure("valid", group, group_rows, [(group_rows["score"] * counted, counted)]))
     for group in other_sets or [BENCHMARK_NAME]:
         group_rows = filter_group(rows, group, GROUPS)
         measures += _set_measures(group, group_rows, group_rows["score"], _max_rating(group_rows), level)

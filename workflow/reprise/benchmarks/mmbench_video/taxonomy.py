@@ -12,7 +12,9 @@ GROUP_BY_SCORING = {"0 to 3": "sets_0_to_3", "0 to 5": "sets_0_to_5", "accuracy"
 SET_OPTION_LETTERS = ("A", "B", "C", "D", "E")
 """option letters of questions about other sets of videos that are scored by accuracy"""
 
-# The taxonomy of abilities has three levels: L1 (perception and reasoning), L2, and leaves.
+# The taxonomy of abilities has three levels: L1 (perception and reasoning), L2, and leaves. The L2 abilities are coarse
+# perception, fine-grained perception of a single instance and across instances, hallucination, and logic, attribute,
+# relation, commonsense and temporal reasoning.
 LEAVES_BY_L2 = {
     "cp": ("Video Topic", "Video Emotion", "Video Scene", "Video Style"),
     "fp_s": (
@@ -31,10 +33,13 @@ LEAVES_BY_L2 = {
     "csr": ("Common Sense Reasoning",),
     "tr": ("Counterfactual Reasoning", "Causal Reasoning", "Future Prediction"),
 }
+# L1 ability -> its L2 abilities.
 L1_GROUPS = {"perception": ("cp", "fp_s", "fp_c", "hl"), "reasoning": ("lr", "ar", "rr", "csr", "tr")}
 L2_BY_LEAF = {leaf: l2 for l2, leaves in LEAVES_BY_L2.items() for leaf in leaves}
 OVERALL = "overall"
+"""group of all questions of a run, for scores"""
 ALL = "all"
+"""group of all questions of MMBench-Video, for data statistics"""
 BENCHMARK_NAME = "mmbench_video"
 SCORING_BY_SET = dict.fromkeys(("msvd", "tgif", "msrvtt", "activitynet"), "0 to 5") | dict.fromkeys(
     ("egoschema", "video_mme", "next_gqa"), "accuracy"
@@ -45,8 +50,8 @@ SUBTITLED = "subtitled"
 LEAF_TAG = "leaf"
 """tag of an ability that a question tests; a question may have several"""
 
-# Data set of images -> category in its released table -> group in Table 4.
 MMBENCH, MMSTAR = "mmbench", "mmstar"
+# Data set of images -> category in its released table -> group in Table 4.
 GROUP_BY_CATEGORY = {
     MMBENCH: {
         "finegrained_perception (instance-level)": "mmbench_fp_s",

@@ -49,6 +49,7 @@ def read_video_set(rows: pl.DataFrame, path: Path, reserved_names: Sequence[str]
         clip = AnnotatedClip(f"{cluster}.whole", cluster, "whole", build_source_id(f"sets/{path.name}", row["video"]))
         clip_by_cluster[cluster] = clip
         options = _read_options(row, f"{path}: row {row_number}") if scoring == ACCURACY_SCORING else {}
+        capability = row.get("capability", "")
         items.append(
             Item(
                 item_id=f"{set_name}/{row_number}",
@@ -58,7 +59,7 @@ def read_video_set(rows: pl.DataFrame, path: Path, reserved_names: Sequence[str]
                 texts={"question": row["question"], "subtitles": "", **options},
                 answer=row["answer"].strip().upper() if options else row["answer"],
                 groups=[OTHER_SETS_GROUP, GROUP_BY_SCORING[scoring], set_name],
-                tags=[Tag(LEAF_TAG, leaf) for leaf in [row.get("capability", "")] if leaf],
+                tags=[Tag(LEAF_TAG, capability)] if capability else [],
             )
         )
     return Annotations(list(clip_by_cluster.values()), items)

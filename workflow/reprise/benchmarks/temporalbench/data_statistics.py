@@ -57,7 +57,8 @@ def _compute_chance_by_group(
 
 def _chance_by_answers(videos: list[list[Item]]) -> float | None:
     """Return the chance that all of a video's questions are answered right: 1/2^m for m questions."""
-    return chance_all_right([[2] * len(video) for video in videos])
+    option_count = 2
+    return chance_all_right([[option_count] * len(video_items) for video_items in videos])
 
 
 def _chance_by_similarities(videos: list[list[Item]]) -> float | None:

@@ -23,7 +23,7 @@ from reprise.core.tabular import read_rows, require_columns
 
 # Task -> part of the name of its file.
 FILE_NAME_PARTS = {"short": "short_qa", "long": "long_qa", "caption": "short_caption"}
-OPTION_SETS_FILE = "_central"
+OPTION_SETS_NAME_PART = "_central"
 """part of the name of a file with option sets, which only some releases contain"""
 COLUMNS = ("idx", "video_name", "question", "GT")
 QUESTION = re.compile(r"\nA\. ?(?P<a>.*?)\s*\nB\. ?(?P<b>.*?)\s*\nAnswer with the option's letter", re.DOTALL)
@@ -51,7 +51,7 @@ def read_release(files: Sequence[Path], clips: ClipSource, options: Mapping[str,
             clip = _build_clip(row["video_name"], task, location, clips)
             clips_by_id[clip.clip_id] = clip
             items.append(_build_item(row, task, clip, location, flaws, clips))
-    option_set_paths = [path for path in files if OPTION_SETS_FILE in path.name]
+    option_set_paths = [path for path in files if OPTION_SETS_NAME_PART in path.name]
     return Annotations(list(clips_by_id.values()), [*items, *_iter_option_set_items(items, option_set_paths, clips)])
 
 
@@ -82,7 +82,8 @@ def _build_clip(video_name: str, task: str, location: str, clips: ClipSource) ->
     video = VIDEO.match(video_name)
     if video is None:
         raise UserError(f"{location}: video_name '{video_name}' is not the name of a video file. Correct it.")
-    length, name = "long" if task == "long" else "short", video["name"]
+    name = video["name"]
+    length = "long" if task == "long" else "short"
     span = SPAN.match(name)
     if span is None and clips == "ids":
         raise UserError(
@@ -153,7 +154,9 @@ def _iter_option_set_items(
         for entry_number, row in enumerate(rows.iter_rows(named=True), start=1):
             clip = _build_clip(row["video_name"], "short", f"{path}: entry {entry_number}", clips)
             yield _build_option_set_item(clip.clip_id, clip.cluster, {name: row[name] for name in CAPTION_NAMES})
-    short_items = [item for item in items if item.task == "short" and not option_set_paths]
+    if option_set_paths:
+        return
+    short_items = [item for item in items if item.task == "short"]
     for clip_id, clip_items in group_by_key(short_items, lambda item: item.clip_id).items():
         pairs = [pair for item in clip_items if (pair := caption_pair(item)) is not None]
         caption = pairs[0][0] if pairs else ""

@@ -141,16 +141,16 @@ SCORES = {
     **{
         form: Scoring(
             frozenset({"ba", "mba"}),
-            partial(_accuracy_measures, rows_of, GROUPS_BY_TASK[form.split("_")[0]]),
-            partial(_accuracy_outcomes, rows_of),
-            partial(_questions, rows_of),
+            partial(_accuracy_measures, build_rows, GROUPS_BY_TASK[task]),
+            partial(_accuracy_outcomes, build_rows),
+            partial(_questions, build_rows),
             "mba",
         )
-        for form, rows_of in (
-            ("short", RunAnswers.join_verdicts),
-            ("long", RunAnswers.join_verdicts),
-            ("short_similarity", _choose_by_similarity),
-            ("long_similarity", _choose_by_similarity),
+        for form, task, build_rows in (
+            ("short", "short", RunAnswers.join_verdicts),
+            ("long", "long", RunAnswers.join_verdicts),
+            ("short_similarity", "short", _choose_by_similarity),
+            ("long_similarity", "long", _choose_by_similarity),
         )
     },
     "caption": Scoring(frozenset(CAPTION_METRICS), _caption_measures),

@@ -25,7 +25,7 @@ CHOICES = ("c", "n1_c")
 GROUPS = (
     {OVERALL: ALL_ITEMS, LONG_FOUR: pl.any_horizontal(map(is_in_group, LONG_DATASETS))}
     | {name: is_in_group(name) for name in (*DATASETS, *CATEGORIES.values())}
-    | dict.fromkeys(CHOICES, ALL_ITEMS)
+    | dict.fromkeys(CHOICES, ALL_ITEMS)  # The share of each caption is computed over all items.
 )
 GROUPS_BY_TASK = {
     "short": (OVERALL, *DATASETS, *CATEGORIES.values()),

@@ -52,7 +52,10 @@ states"""
 
 
 def _inflect(verb: str) -> set[str]:
-    """Return the inflections of a verb that captions use, such as "walks" and "walking"."""
+    """Return the inflections of a verb that captions use, such as "walks" and "walking".
+
+    The last consonant is also doubled, as in "running"; forms that are no words, as "walkking", do no harm.
+    """
     stem = verb[:-1] if verb.endswith("e") and not verb.endswith(("ee", "ie")) else verb
     stem = verb[:-2] + "y" if verb.endswith("ie") else stem
     third_person = verb + "es" if verb.endswith(("s", "sh", "ch", "x", "o")) else verb + "s"
@@ -77,4 +80,5 @@ def _assign_groups(items: Sequence[Item], clip_metadata: MetadataByClip) -> Mapp
     return {item.item_id: find_verb_groups(item.texts.get("positive", "")) for item in items}
 
 
+# scores.py computes the facets as means over their tests, so no sample is assigned to them.
 ANALYSES = AnalysisGroups(frozenset({*TESTS_BY_FACET, *VERBS_BY_GROUP}), _assign_groups)

@@ -104,6 +104,7 @@ def _measures(form: str, run_answers: RunAnswers, level: float) -> list[Measure]
                 )
             )
         rows = samples.filter(GROUPS[AVERAGE])
+        # Two ratios per test, B and A in turn.
         ratios = [_ratio_columns(rows, bias_share, test=test) for test in TESTS for bias_share in bias_shares]
         measures.append(
             compute_measure(

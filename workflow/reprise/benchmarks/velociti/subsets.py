@@ -44,8 +44,10 @@ def _match_list(rows: Sequence[tuple[str, ...]], path: Path) -> list[bool]:
     is_matched_flags = []
     for test, video, _, positive, negative in rows:
         caption_key = (test, video, captions_digest(positive, negative))
-        is_matched_flags.append(unmatched_by_captions[caption_key] > 0)
-        unmatched_by_captions[caption_key] -= is_matched_flags[-1]
+        is_matched = unmatched_by_captions[caption_key] > 0
+        is_matched_flags.append(is_matched)
+        if is_matched:
+            unmatched_by_captions[caption_key] -= 1
     unmatched_entry_counts = Counter(
         (test, video, event)
         for test, video, event, digest in entries
@@ -64,7 +66,8 @@ def _match_list(rows: Sequence[tuple[str, ...]], path: Path) -> list[bool]:
 def _sample_rows(rows: Sequence[tuple[str, ...]], per_test: int, seed: int) -> list[bool]:
     """Return for each row whether it is sampled: in each test, the rows with the smallest seeded digests."""
     digests = [hashlib.sha256("\n".join((str(seed), *row)).encode()).hexdigest() for row in rows]
-    indices_by_test = group_by_key(range(len(rows)), lambda index: rows[index][0])
+    tests = [row[0] for row in rows]
+    indices_by_test = group_by_key(range(len(rows)), tests.__getitem__)
     sampled_indices = {
         index for indices in indices_by_test.values() for index in sorted(indices, key=digests.__getitem__)[:per_test]
     }

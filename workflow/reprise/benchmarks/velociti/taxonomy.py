@@ -20,5 +20,5 @@ def build_event_id(test: str, video: str, event: str) -> str:
         names = ast.literal_eval(event)  # literal_eval runs no code from the release.
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         names = None
-    name = "-".join(map(str, names)) if isinstance(names, list) else event or "Ev"
+    name = "-".join(map(str, names)) if isinstance(names, list) else event or "Ev"  # `Ev` for a row without an event
     return f"{test}/{VIDEO_SUFFIX.sub('', video)}/{name}"

@@ -13,7 +13,8 @@ LENGTH_RANGES = (
 )
 """pairs by the duration of their longer video, in seconds"""
 BLACK_SHARE_RANGES = (Range("black_to_10", -1, 0.1), Range("black_to_20", 0.1, 0.2), Range("black_above_20", 0.2))
-"""pairs by the share of black frames in the concatenation of both videos; group names are in percent"""
+"""pairs by the share of black frames in the concatenation of both videos; group names are in percent. A range excludes
+its lower end, so the first begins below 0."""
 ANALYSIS_GROUPS = tuple(range_.group for range_ in (*LENGTH_RANGES, *BLACK_SHARE_RANGES))
 
 

@@ -20,7 +20,8 @@ def build_similarities(item: Item) -> Iterator[Question]:
     """Yield a similarity request for one video of a pair and each caption (roles `<video>_<caption>`)."""
     if item.task == "text":
         half = item.get_tag_text(HALF_TAG)
-        for caption in filter(item.texts.get, HALVES):
+        captions = [caption for caption in HALVES if item.texts[caption]]
+        for caption in captions:
             expected = "match" if caption == half else ""
             yield Question(f"{half}_{caption}", {"caption": item.texts[caption]}, ["match"], expected=expected)
 

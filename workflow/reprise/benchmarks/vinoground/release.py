@@ -49,7 +49,8 @@ def read_release(files: Sequence[Path], clips: ClipSource, options: Mapping[str,
     if options.get("subset"):
         raise UserError("Vinoground has no subset. Remove `subset` from the suite's entry.")
     flaws = Flaws()
-    rows = _read_pairs(files, PAIR_FIELDS + (() if clips == "release" else SPAN_FIELDS), clips, options, flaws)
+    fields = PAIR_FIELDS if clips == "release" else PAIR_FIELDS + SPAN_FIELDS
+    rows = _read_pairs(files, fields, clips, options, flaws)
     seed = options.get("seed", "0")
     text_questions = _read_questions(files, "textscore", rows, flaws) or _generate_questions("text", rows, seed)
     video_questions = _read_questions(files, "videoscore", rows, flaws) or _generate_questions("video", rows, seed)
@@ -62,9 +63,9 @@ def read_release(files: Sequence[Path], clips: ClipSource, options: Mapping[str,
         half_clips = [
             clip for half in HALVES if (clip := _build_half_clip(row, half, clips, text_questions[index, half].video))
         ]
-        concat_video = (
-            "" if clips != "release" else video_questions[index, "pos"].video or video_questions[index, "neg"].video
-        )
+        # A release may contain the concatenation as a file, which its questions name.
+        released_video = video_questions[index, "pos"].video or video_questions[index, "neg"].video
+        concat_video = released_video if clips == "release" else ""
         all_clips += half_clips
         if len(half_clips) == len(HALVES):
             all_clips.append(
@@ -151,9 +152,9 @@ def _read_questions(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str
         video = str(Path(entry["video_name"]).with_suffix(""))
         questions[match[1], match[2]] = PairQuestion(entry["question"], answer if answer in LETTERS else "", video)
     present_keys = {key for key, question in questions.items() if question.text.strip()}
-    for key in sorted({(index, half) for index in indices for half in HALVES} - present_keys):
-        flaws.add(f"pair {key[0]}", str(path), f"{kind}: no question '{'_'.join(key)}'; its pair counts as missing")
-        questions[key] = PairQuestion()
+    for index, half in sorted({(index, half) for index in indices for half in HALVES} - present_keys):
+        flaws.add(f"pair {index}", str(path), f"{kind}: no question '{index}_{half}'; its pair counts as missing")
+        questions[index, half] = PairQuestion()
     return questions
 
 
@@ -172,7 +173,7 @@ def _generate_questions(kind: str, rows: Sequence[Mapping[str, str]], seed: obje
         a, b = captions if is_pos_first else captions[::-1]
         for half in HALVES:
             caption = row[f"{half}_cap"]
-            answer = LETTERS[(half == "pos") != is_pos_first]
+            answer = "A" if (half == "pos") == is_pos_first else "B"
             if kind == "text":
                 questions[index, half] = (
                     PairQuestion(TEXT_QUESTION.format(a=a, b=b), answer) if a and b else PairQuestion()
@@ -227,6 +228,7 @@ def _build_item(
 ) -> Item:
     """Return the item of one question of a pair."""
     a, b = SEGMENTS if task == "video" else (row["pos_cap"], row["neg_cap"])
+    # The answer to a video's question tells whether its own caption is option A or B.
     if task == "text" and (half == "pos") != (question.answer == "A"):
         a, b = b, a
     return Item(

@@ -54,7 +54,7 @@ def create_copy(
 def announce_clips(model: QueryableModel | ModelCopy, upcoming: Iterator[PendingRequests]) -> None:
     """Tell a model which clips follow, to prepare them ahead if it can."""
     if isinstance(model, ModelCopy):
-        list(_query_copy(model, list(upcoming)))
+        list(_query_copy(model, list(upcoming)))  # The task has no results; `list` waits for its end.
     elif isinstance(model, LazyModel):
         model.set_upcoming(upcoming)
 
@@ -137,7 +137,7 @@ def create_run_task_function(largest_clip: LargestClip | None = None) -> Iterato
     """
     adapter_loader = AdapterCache()
     with ExitStack() as run_stack:
-        models: list[LazyModel] = []
+        models: list[LazyModel] = []  # the model of the current run; empty between runs
 
         def run_task(
             task: BeginRun | list[PendingRequests] | ClipFrames, requests: Sequence[Request] = ()
@@ -150,7 +150,7 @@ def create_run_task_function(largest_clip: LargestClip | None = None) -> Iterato
             if task.make_model is not None:
                 model = task.make_model(adapter_loader=adapter_loader, largest_clip=largest_clip)
                 models.append(run_stack.enter_context(model))
-                models[0].get_adapter()
+                models[0].get_adapter()  # loads the model now, so that `begin_run` reports an error
 
         yield run_task
 
@@ -192,10 +192,15 @@ def open_model(
 
     A model with weights stays loaded for the next job if Snakemake runs the job. A server that the job starts
     distributes its model over the GPUs itself.
+
+    Args:
+        is_needed: Whether the run has pending requests; if not, the model is never loaded.
     """
+    # Workers prepare clips only for a GPU; on a CPU, they would compete with the model.
     worker_count = threads if key.gpus else 0
+    # The owner is the Snakemake process that started this job, if any.
     owner = find_owner() if is_needed and is_resident(key) else None
-    if owner is not None and key.hosting is None:
+    if owner is not None and key.hosting is None:  # The model stays loaded in a process of its own.
         weights_folder = resolve_weights_folder(key.checkpoint, key.answers.model, store)
         assert weights_folder is not None
         load_request = LoadRequest(key, store, threads, weights_folder, clips if key.gpus else ())
@@ -218,7 +223,7 @@ def open_model(
         if is_needed and key.gpus > 1 and key.hosting is None
         else None
     )
-    if weights_folder is None:
+    if weights_folder is None:  # One model in this process, or a server.
         with create_lazy_model(
             key, store, threads, worker_count, option_sets, budget, server_log, clips, owner
         ) as model:

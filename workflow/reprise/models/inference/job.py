@@ -117,7 +117,7 @@ class OptionShareCheck:
 
     def __init__(self, key: RunKey) -> None:
         self._run, self._threshold = key.run, 0.0
-        if isinstance(key, ModelRunKey) and ADAPTERS[key.answers.adapter].answer_neutral_settings >= {OPTION_SHARE}:
+        if isinstance(key, ModelRunKey) and OPTION_SHARE in ADAPTERS[key.answers.adapter].answer_neutral_settings:
             self._threshold = float(key.serving.get(OPTION_SHARE, DEFAULT_OPTION_SHARE))
         self._shares: list[float] = []
         self._clips: set[str] = set()
@@ -159,9 +159,10 @@ class OptionShareCheck:
 
 def _is_truncated(request: Request, answer: Answer) -> bool:
     """Return whether an answer was truncated before it named an option; False if the limit is one token."""
+    if request.max_tokens <= 1 or answer.tokens_out != request.max_tokens:
+        return False
     options = "|".join(map(re.escape, request.options))
-    begins_with_option = re.match(rf"\W*({options})(?!\w)", answer.text, re.IGNORECASE)
-    return 1 < request.max_tokens == answer.tokens_out and not begins_with_option
+    return not re.match(rf"\W*({options})(?!\w)", answer.text, re.IGNORECASE)
 
 
 class InferenceJob:
@@ -205,6 +206,7 @@ class InferenceJob:
         self._failures.write()
 
     def _check_option_share(self, batch: ClipRequests, requests: Mapping[str, Request]) -> None:
+        """Record the cached answers to these requests, given by entry id, for the check of the option share."""
         for entry_id, request in requests.items():
             answer = None if self._option_share_check.is_over else self._cache.get(entry_id)
             if answer is not None:
@@ -258,7 +260,7 @@ class InferenceJob:
                 self._early_failure_check.record(clip_id, [], is_answered=True)
                 self._failures.resolve(entry_id)
                 self._option_share_check.record(clip_id, response.request, response.answer)
-            if self._early_failure_check.is_over:
+            if self._early_failure_check.is_over:  # Before that, the job may still abort and record nothing.
                 self._failures.write()
             progress.advance(1)
 
@@ -270,7 +272,7 @@ class InferenceJob:
                     threads.submit(self._query_share, copy_index, share, progress)
                     for copy_index, share in enumerate(shares)
                 ]
-                _, unfinished = wait(futures, return_when=FIRST_EXCEPTION)
+                _, unfinished = wait(futures, return_when=FIRST_EXCEPTION)  # Some are unfinished only if one failed.
                 self._is_ending = bool(unfinished)
             except BaseException:  # Ctrl-C raises a KeyboardInterrupt here.
                 self._is_ending = True
@@ -336,7 +338,7 @@ class InferenceJob:
             device_error = next((answer for answer in failed.values() if answer.error == DEVICE_ERROR), None)
             if device_error is not None or self._early_failure_check.is_over:
                 self._failures.write()
-            if device_error is not None:  # The failure of the request that caused it is already recorded.
+            if device_error is not None:  # The failure of the request that caused the error is recorded above.
                 raise MachineError(f"this job lost its GPU: {device_error.message}. Run the same command again.")
 
     def _select_pending(self, requests: Mapping[str, Request]) -> dict[str, Request]:

@@ -66,9 +66,9 @@ class LazyModel(AbstractContextManager["LazyModel"]):
         """Keep the arguments; nothing is loaded yet.
 
         Args:
-            weights: Folder of the weights, if the job has already read them and taken its GPUs.
+            weights_folder: Folder of the weights, if the job has already verified them and taken its GPUs.
             largest_clip: Largest of the run's `clips`, if it is already computed.
-            load: Loads the adapter; `load_adapter` by default.
+            adapter_loader: Loads the adapter; `load_adapter` by default.
         """
         self._load_adapter = adapter_loader or load_adapter
         self._key, self._store, self._threads, self._worker_count = key, store, threads, worker_count
@@ -78,12 +78,13 @@ class LazyModel(AbstractContextManager["LazyModel"]):
         self._prefetcher: ClipPrefetcher | None = None
         self._prepare: Callable[[ClipFrames, Sequence[Request]], PreparationResult] | None = None
         # If requests about the current clip are sent again, they reuse its preparation.
-        self._current_preparation: tuple[PendingRequests, PreparationResult] | None = None
+        self._current_batch: PendingRequests | None = None
+        self._current_preparation: PreparationResult | None = None
         self._upcoming: Iterator[PendingRequests] = iter(())
 
     @property
     def _is_resident(self) -> bool:
-        """Return whether the model stays loaded in another process, which then takes the GPUs itself."""
+        """Return whether the model stays loaded in another process, which takes the GPUs instead of this job."""
         return False
 
     def set_upcoming(self, upcoming: Iterator[PendingRequests]) -> None:
@@ -97,20 +98,20 @@ class LazyModel(AbstractContextManager["LazyModel"]):
         if self._prepare is None:
             return adapter.answers(clip, requests)
         batch = PendingRequests(clip, tuple(requests))
-        if self._current_preparation is None or not self._current_preparation[0].covers(batch):
+        if self._current_preparation is None or self._current_batch is None or not self._current_batch.covers(batch):
             start = time.monotonic()
             preparation = self._prepare(batch.clip, batch.requests)
-            self._current_preparation = batch, preparation
+            self._current_batch, self._current_preparation = batch, preparation
             if isinstance(preparation, PreparedClip):
                 preparation.step_seconds["waiting"] = time.monotonic() - start
-        return cast(PreparingAdapter, adapter).answers_about(get_prepared_clip(self._current_preparation[1]), requests)
+        return cast(PreparingAdapter, adapter).answers_about(get_prepared_clip(self._current_preparation), requests)
 
     def pop_step_seconds(self) -> dict[str, float]:
         """Return the seconds of each preparation step of the current clip, and clear them."""
-        if self._current_preparation is None or not isinstance(self._current_preparation[1], PreparedClip):
+        if not isinstance(self._current_preparation, PreparedClip):
             return {}
-        seconds = dict(self._current_preparation[1].step_seconds)
-        self._current_preparation[1].step_seconds.clear()
+        seconds = dict(self._current_preparation.step_seconds)
+        self._current_preparation.step_seconds.clear()
         return seconds
 
     def __exit__(self, *_: object) -> None:
@@ -126,7 +127,7 @@ class LazyModel(AbstractContextManager["LazyModel"]):
             torch_build = read_torch_build(self._key.hosting.environment) if self._key.hosting else None
             # The first hashing of weights takes minutes, so the job verifies them before it takes a GPU.
             self._weights_folder = resolve_weights_folder(self._key.checkpoint, self._key.answers.model, self._store)
-            if not self._is_resident:
+            if not self._is_resident:  # The locks are kept, because a deleted lock is released.
                 self._locks = take_gpus(
                     self._key.gpus, self._store.root / "locks", Path(self._key.run).name, torch_build
                 )
@@ -186,7 +187,7 @@ def build_model_spec(key: ModelRunKey, weights_folder: Path | None, threads: int
 
 def find_largest_clip(clips: Sequence[ClipFrames]) -> LargestClip:
     """Return the largest number of frames and the largest frame size of a run's clips."""
-    # Only a job that loads a model on a GPU needs this module's libraries, so it is imported lazily.
+    # `clip_size` is imported lazily, because only a job that loads a model on a GPU needs its libraries.
     return cast(LargestClip, import_object("reprise.models.local.clip_size:find_largest_clip")(clips))
 
 
@@ -230,7 +231,7 @@ class LazyServedModel(LazyModel):
             self._server.close()
 
     def _build_spec(self) -> ModelSpec:
-        """Return the adapter's settings; first start the server if the job itself runs it."""
+        """Return the spec for the adapter; first start the server if the job itself runs the server."""
         spec, serving, hosting = super()._build_spec(), self._key.answers.serving, self._key.hosting
         account = Account(self._store.root, self._key.run, self._key.price, self._budget, is_paid=hosting is None)
         if hosting is None:
@@ -258,7 +259,7 @@ def create_lazy_model(
 
     Args:
         server_log: Log file of a server that the run starts.
-        owner: Snakemake process for whose next job that server keeps running.
+        owner: Snakemake process for whose next jobs the server keeps running; by default it ends with this job.
     """
     if ADAPTERS[key.answers.adapter].is_remote:
         return LazyServedModel(key, store, threads, budget, server_log or store.scratch_path("server.log"), owner)

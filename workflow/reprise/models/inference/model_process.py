@@ -77,8 +77,8 @@ class ResidentModel:
             is_usable = has_room and (self._server is None or self._server.is_running())
             return self._copies if is_usable else []
         torch_build = read_torch_build(key.hosting.environment) if key.hosting else None
-        locks, make_room = load_request.store.root / "locks", partial(end_idle_process, self._owner)
-        for lock in take_gpus(key.gpus, locks, Path(key.run).name, torch_build, make_room):
+        lock_folder, make_room = load_request.store.root / "locks", partial(end_idle_process, self._owner)
+        for lock in take_gpus(key.gpus, lock_folder, Path(key.run).name, torch_build, make_room):
             self._stack.callback(lock.release)
         self.capacity = largest_clip
         if key.hosting:
@@ -88,12 +88,11 @@ class ResidentModel:
         copy_starters = (
             plan_copies(key, load_request.threads, load_request.weights_folder, largest_clip) if key.gpus > 1 else []
         )
-        make = partial(create_run_task_function, largest_clip)
-        self._copies = [
-            partial(_query_worker, self._stack.enter_context(closing(start(make)))) for start in copy_starters
-        ]
-        if not copy_starters:
-            self._copies = [self._stack.enter_context(make())]
+        make_task_function = partial(create_run_task_function, largest_clip)
+        workers = [self._stack.enter_context(closing(start(make_task_function))) for start in copy_starters]
+        self._copies = [partial(_query_worker, worker) for worker in workers]
+        if not copy_starters:  # A single copy runs in this process.
+            self._copies = [self._stack.enter_context(make_task_function())]
         return self._copies
 
     def _has_room(self, clip: LargestClip | None) -> bool:
@@ -105,6 +104,7 @@ class ResidentModel:
 def _query_server(
     server: ServerProcess, settings: dict[str, Any], command: object, *arguments: bool
 ) -> Iterator[dict[str, Any]]:
+    """Yield the server's settings, or check that it runs; a message that ends a run needs no action."""
     if command == START_SERVER:
         yield settings | {"secret": os.environ[KEY_VARIABLE]}
     elif command == CHECK_SERVER:
@@ -112,6 +112,7 @@ def _query_server(
 
 
 def _query_worker(worker: Worker, *arguments: Any) -> Iterator[Any]:
+    # This process's standard error is now the log of the current job, and the worker must write to the same log.
     if isinstance(arguments[0], BeginRun):
         arguments = (BeginRun(arguments[0].make_model, StderrRedirect()),)
     yield from worker.run_task(*arguments)
@@ -148,14 +149,14 @@ class ModelProcess:
                     is_usable = self._serve_job(connection, load_request)
             if not is_usable:
                 self.end()
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError):  # The lock file's time tells other processes since when this one is idle.
                 os.utime(self._socket.with_suffix(LOCK_SUFFIX))
             self._idle_since = time.monotonic()
 
     def _serve_job(self, connection: Connection, load_request: LoadRequest) -> bool:
         """Serve a job to its end; return whether the model can serve another job."""
         try:
-            with convert_machine_errors(), self._end_with(connection):
+            with convert_machine_errors(), self._end_with_job(connection):
                 copies = self._model.open(load_request)
             send_result(connection, (len(copies), self._model.capacity))
             send_result(connection, None)
@@ -172,9 +173,9 @@ class ModelProcess:
                 try:
                     process_tasks(connections[number], copies[number])
                 except ConnectionError as error:  # The job was killed.
-                    if len(copies) > 1:  # Remaining answers of this copy would reach the next job.
+                    if len(copies) > 1:  # This copy's worker may still send answers, which the next job would receive.
                         failures.append(error)
-                list(copies[number](BeginRun()))
+                list(copies[number](BeginRun()))  # ends the run
             except BaseException as error:
                 failures.append(error)
                 traceback.print_exc()
@@ -190,8 +191,8 @@ class ModelProcess:
         return not failures
 
     @contextmanager
-    def _end_with(self, job: Connection) -> Iterator[None]:
-        """End this process if the job is killed while it waits for a GPU or for the model to load."""
+    def _end_with_job(self, job: Connection) -> Iterator[None]:
+        """End this process if its job is killed while this process waits for a GPU or loads the model."""
         is_loaded = threading.Event()
 
         def watch_job() -> None:
@@ -234,7 +235,7 @@ class ModelProcess:
 
 @contextmanager
 def _redirect_stderr(handle: int) -> Iterator[None]:
-    """Redirect this process's standard error to the log of the job that it serves."""
+    """Redirect this process's standard error to the log of the job that it serves, and afterwards to nowhere."""
     os.dup2(handle, 2)
     os.close(handle)
     try:
@@ -246,6 +247,6 @@ def _redirect_stderr(handle: int) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Snakemake handles Ctrl-C, and this process ends with it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Snakemake handles Ctrl-C; this process ends when Snakemake ends.
     log_to_stderr()
     ModelProcess(Path(sys.argv[1]), Owner(int(sys.argv[2]), float(sys.argv[3]))).serve()

@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
 
 
 def run_requests(model: QueryableModel, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Outcome]:
-    """Yield the outcome of each request as soon as it is available; a later outcome replaces an earlier one.
+    """Yield the outcome of each request as soon as it is available; a request's last outcome replaces earlier ones.
 
     If one of several requests fails, or the number of answers is wrong, an answer may belong to another request. Each
     request is then sent again alone. A damaged clip fails all remaining requests. After a GPU error, no further request
@@ -65,7 +65,7 @@ def run_requests(model: QueryableModel, clip: ClipFrames, requests: Sequence[Req
         else:
             continue
         failed_requests: Sequence[Request] = ()
-        if failure.error == DEVICE_ERROR:
+        if failure.error == DEVICE_ERROR:  # Only the request in progress fails; the others stay pending.
             pending_batches.clear()
             failed_requests = batch[answer_count : answer_count + 1]
         elif is_clip_failure:
@@ -79,7 +79,7 @@ def run_requests(model: QueryableModel, clip: ClipFrames, requests: Sequence[Req
 
 
 def log_failure(clip: ClipFrames, error: BaseException) -> Answer:
-    """Return an error as a named failure, and log it with the line of code that raised it."""
+    """Log an error with the line of code that raised it, and return it as a named failure."""
     failure = classify_error(error)
     *_, (frame, line) = traceback.walk_tb(error.__traceback__)
     log.info(f"{clip.clip_id}: {failure.error}: {failure.message} ({frame.f_code.co_filename}:{line})")

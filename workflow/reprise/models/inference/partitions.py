@@ -1,4 +1,7 @@
-"""Divide a run into partitions, one per job. A clip's partition depends only on its recipe and the number of jobs."""
+"""Divide a run into partitions, one per job.
+
+A clip's partition depends only on its recipe (the digest of how the clip is made) and on the number of jobs.
+"""
 
 import re
 from typing import NamedTuple
@@ -37,7 +40,8 @@ class Partition(NamedTuple):
 
     def contains(self, recipe: str) -> bool:
         """Return whether the clip with this recipe belongs to this partition; equal recipes stay together."""
-        return int(text_digest(recipe)[:4], 16) in self.slots
+        slot = int(text_digest(recipe)[:4], 16)  # Four hexadecimal digits number all HASH_SLOTS slots.
+        return slot in self.slots
 
 
 WHOLE_RUN = Partition(1, 1)

@@ -33,7 +33,7 @@ from reprise.models.base import ClipFrames, LargestClip
 from reprise.models.inference.workers import ModelCopy, WorkerDiedError, receive_results, request_results
 from reprise.models.keys import ModelRunKey
 
-if TYPE_CHECKING:  # This module imports an HTTP client, which only a job with a server needs.
+if TYPE_CHECKING:  # `host` imports an HTTP client, which only a job with a server needs.
     from reprise.models.remote.serving.host import ServerProcess
 
 PROCESS_MODULE = "reprise.models.inference.model_process"
@@ -45,6 +45,7 @@ EXIT = None
 """message that ends an idle process"""
 START_SERVER, CHECK_SERVER = "start", "check"
 """messages to the process that keeps a server"""
+# Fields of the answers key that affect the loading of a model.
 MODEL_FIELDS = {
     "adapter", "model", "settings", "dtype", "attention", "trust_remote_code", "serving", "versions", "code_versions",
 }  # fmt: skip
@@ -137,10 +138,10 @@ class ResidentServer:
         self._process: ResidentCopy | None = None
 
     def start(self) -> dict[str, Any]:
-        """Start the server or connect to a running one; return the adapter's settings for its address and key."""
+        """Start the server or connect to a running one; return the adapter's settings with its address and API key."""
         (self._process,) = self._stack.enter_context(resident_model(self._owner, self._load_request))
         (settings,) = self._process.run_task(START_SERVER)
-        os.environ[settings["key"]] = settings.pop("secret")
+        os.environ[settings["key"]] = settings.pop("secret")  # `key` names the variable of the API key.
         return dict(settings)
 
     def check_running(self, *, is_connection_lost: bool) -> None:
@@ -249,7 +250,7 @@ def _start_process(process_name: str, owner: Owner, stack: ExitStack) -> tuple[P
 def _remove_stale_sockets() -> None:
     """Remove files of killed processes whose Snakemake has ended."""
     for path in _get_socket_folder().iterdir():
-        _, pid, *_ = path.name.split("-")
+        _, pid, *_ = path.name.split("-")  # `<gpu or cpu>-<pid of Snakemake>-...`, see `resident_model`
         if not pid_exists(int(pid)):
             path.unlink(missing_ok=True)
 
@@ -273,10 +274,10 @@ def end_idle_process(owner: Owner | None = None) -> bool:
         if not is_own and _get_last_use(socket_path) > grace_start:
             continue
         with ExitStack() as stack:
-            process = _connect_idle(socket_path.stem, stack)
-            if process is None:
+            socket_and_connection = _connect_idle(socket_path.stem, stack)
+            if socket_and_connection is None:
                 continue
-            _, connection = process
+            _, connection = socket_and_connection
             log.info(f"ending an idle model process, whose GPU is needed: {socket_path.stem}")
             with suppress(EOFError, OSError):
                 connection.send(EXIT)

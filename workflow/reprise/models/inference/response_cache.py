@@ -1,6 +1,6 @@
 """Store a run's responses, its failures, and the requests that were running when a job was killed.
 
-Every answer is appended as soon as it arrives, so a killed job sends no request twice.
+Every answer is appended as soon as it arrives, so a job that continues a killed one sends no answered request again.
 """
 
 import fcntl
@@ -166,6 +166,7 @@ class ResponseCache:
             raise ValueError(f"not a valid answer to cache: {answer}")
         seconds = None if seconds is None else round(seconds, 6)
         step_seconds = {name: round(step_s, 6) for name, step_s in (step_seconds or {}).items()}
+        # Values are recognised by position: an optional value can be omitted only together with all later ones.
         values = [answer.text, answer.scores, answer.frames_shown, answer.tokens_in, answer.tokens_out, seconds]
         if answer.served_model:
             values += [step_seconds, answer.served_model]
@@ -290,7 +291,8 @@ class Suspects:
             entry_id for entry_id in earlier_suspects | running_at_kill if cache.get(entry_id) is None
         )
         """entry ids of the suspects when this job began"""
-        # Before the model's first answer, the kill may be due to the loading of the model instead of a request.
+        # Suspects are sent one by one, so a suspect that was running at another kill was running alone. Before the
+        # model's first answer, the kill may be due to the loading of the model instead of a request.
         self._confirmed_suspects = self.entry_ids & earlier_suspects & running_at_kill if len(cache) else frozenset()
         self._unsent_suspects = set(self.entry_ids)
         self._running_by_copy: dict[int, tuple[str, ...]] = {}

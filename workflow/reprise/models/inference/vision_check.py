@@ -62,11 +62,11 @@ class VisionCheck:
 def run_vision_check(model: QueryableModel, batches: Sequence[PendingRequests]) -> VisionCheck:
     """Run the vision check on requests about at least two clips with frames.
 
-    A mismatched clip has as many frames as the clip itself. A model that ignores the content of frames therefore
-    receives the same input.
+    A mismatched clip has as many frames as the clip itself. A changed answer therefore shows that the model uses the
+    content of the frames, not only their number.
     """
     mismatched_batches = [*batches[1:], *batches[:1]]
-    ablations = {
+    batches_by_condition = {
         PLANNED_FRAMES: list(batches),
         TEXT_ONLY: [batch._replace(clip=replace(batch.clip, path=None, indices=(), times_s=())) for batch in batches],
         MISMATCHED_CLIP: [
@@ -77,11 +77,13 @@ def run_vision_check(model: QueryableModel, batches: Sequence[PendingRequests]) 
             batch._replace(clip=replace(batch.clip, indices=batch.clip.indices[::-1])) for batch in batches
         ],
     }
-    outcomes_by_clip = {
-        name: [_collect_outcomes(model, batch) for batch in ablated_batches]
-        for name, ablated_batches in ablations.items()
+    clip_outcomes_by_condition = {
+        name: [_collect_outcomes(model, batch) for batch in condition_batches]
+        for name, condition_batches in batches_by_condition.items()
     }
-    outcomes_by_ablation = {name: list(chain.from_iterable(clips)) for name, clips in outcomes_by_clip.items()}
+    outcomes_by_ablation = {
+        name: list(chain.from_iterable(clip_outcomes)) for name, clip_outcomes in clip_outcomes_by_condition.items()
+    }
     planned = outcomes_by_ablation.pop(PLANNED_FRAMES)
     answer_pairs = {
         name: [
@@ -101,8 +103,8 @@ def run_vision_check(model: QueryableModel, batches: Sequence[PendingRequests]) 
     return VisionCheck(
         clip_count=len(batches),
         frame_counts=tuple(
-            max((outcome.answer.frames_shown for outcome in clip), default=0)
-            for clip in outcomes_by_clip[PLANNED_FRAMES]
+            max((outcome.answer.frames_shown for outcome in clip_outcomes), default=0)
+            for clip_outcomes in clip_outcomes_by_condition[PLANNED_FRAMES]
         ),
         tokens_per_frame=mean(tokens_per_frame) if tokens_per_frame else 0.0,
         changes={name: _count_changes(pairs) for name, pairs in answer_pairs.items()},

@@ -37,6 +37,7 @@ from reprise.models.base import (
 from reprise.models.inference.outcomes import log_failure
 
 TaskFunction = Callable[..., Iterator[Any]]
+"""function that does one task in a worker and yields the task's results"""
 # Maximum number of clips per worker that are prepared or in preparation, and maximum memory of all prepared clips.
 CLIPS_PER_WORKER = 2
 MAX_PREPARED_BYTES = 4 << 30
@@ -202,7 +203,7 @@ def receive_results(connection: Connection) -> Iterator[Any]:
         yield result
 
 
-# Arrays are sent in anonymous shared memory, which needs no copy and no file. A kill leaves nothing behind.
+# Arrays are sent in anonymous shared memory: the receiver maps them without a copy, and a kill leaves no file behind.
 
 
 def send_result(connection: Connection, result: Any) -> None:

@@ -192,10 +192,8 @@ def plan_device_map(spec: ModelSpec, auto_class: Any = None, clip: ClipSize | No
         free_bytes_by_device = {
             number: torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())
         }
-    requirement, free_bytes = (
-        estimate_memory(spec.weights_folder, spec.dtype, quantised, clip),
-        tuple(free_bytes_by_device.values()),
-    )
+    requirement = estimate_memory(spec.weights_folder, spec.dtype, quantised, clip)
+    free_bytes = tuple(free_bytes_by_device.values())
     capacities = allocate_devices(requirement, free_bytes, str(spec.weights_folder), spec.gpus_per_copy or 1)
     if len(capacities) > 1 and auto_class is not None:
         capacities = allocate_all_devices(requirement, free_bytes) or capacities
@@ -211,6 +209,7 @@ def plan_device_map(spec: ModelSpec, auto_class: Any = None, clip: ClipSize | No
             )
         }
     first_device = next(iter(free_bytes_by_device))
+    # Without a device map, transformers loads weights into main memory.
     return {"device_map": {"": first_device}} if first_device != "cpu" or quantised else {}
 
 
@@ -292,7 +291,10 @@ class _RefuseNaN(LogitsProcessor):  # type: ignore[misc]
 
 
 def generate_tokens(model: Any, inputs: Any, max_tokens: int) -> Any:
-    """Generate the most likely tokens for each prompt, with padding at the end of shorter texts."""
+    """Generate the most likely tokens for each prompt, with padding at the end of shorter texts.
+
+    The rows of a decoder-only model begin with the prompt, those of an encoder-decoder model with its start token.
+    """
     checks = LogitsProcessorList([_RefuseNaN()])
     return model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False, logits_processor=checks)
 
@@ -302,7 +304,7 @@ def decode_answer(
 ) -> Answer:
     """Decode the tokens after the thought, or return a failure if the thought did not end.
 
-    The markers of a thought may be special tokens.
+    The markers of a thought may be special tokens, so special tokens are removed only after the thought.
     """
     full_text = tokenizer.decode(new_tokens)
     text = strip_thought(full_text, opens_thought=opens_thought)
@@ -311,7 +313,7 @@ def decode_answer(
             f"the thought did not end within {len(new_tokens)} tokens. Raise settings.max_tokens in the model's file"
         )
         return Answer(error="still_thinking", message=message)
-    if text is full_text:
+    if text is full_text:  # There was no thought.
         text = str(tokenizer.decode(new_tokens, skip_special_tokens=True))
     else:
         for special_token in tokenizer.all_special_tokens:

@@ -40,7 +40,7 @@ def find_incompatibilities(adapter: str, spec: ModelSpec) -> Iterator[str]:
     try:
         _load_generation_settings(spec)
         check_quantisation(spec.settings.get("quantised"), spec.weights_folder)
-        if spec.settings.get("head") is not None:
+        if spec.settings.get("head") is not None:  # VERA is an encoder, to which the other checks do not apply.
             return
         config, auto_classes = load_part(AutoConfig, spec), AUTO_CLASSES[adapter]
         if not spec.trust_remote_code and not any(

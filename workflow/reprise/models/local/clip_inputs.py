@@ -140,7 +140,10 @@ class ClipProcessor:
 
     @cached_property
     def _is_separable(self) -> bool:
-        """Return whether a clip can be prepared without a question, as nearly all processors of transformers allow."""
+        """Return whether a clip can be prepared without a question, as nearly all processors of transformers allow.
+
+        Such a processor overrides the method that returns the replacement of a clip's marker.
+        """
         name = f"replace_{PROCESSOR_PREFIXES[self.frame_mode]}_token"
         return getattr(type(self.processor), name) is not getattr(ProcessorMixin, name)
 
@@ -151,9 +154,8 @@ class ClipProcessor:
         if footage is None or not len(footage.frames):
             return ClipInputs()
         text = self._render_text("", "", len(footage.frames))
-        output = self._process(
-            text, footage, **({"return_text_replacement_offsets": True} if self._is_separable else {})
-        )
+        options = {"return_text_replacement_offsets": True} if self._is_separable else {}
+        output = self._process(text, footage, **options)
         self._check_pictures(output, footage)
         offsets = output.pop("text_replacement_offsets", [[]])[0]
         inputs = ClipInputs(
@@ -196,7 +198,7 @@ class ClipProcessor:
         images = {"images": [Image.fromarray(frame) for frame in footage.frames]}
         visuals = images if self.frame_mode == IMAGES else self._padded_video_arguments(footage)
         return dict(
-            self.processor(text=[text], return_tensors="pt", **visuals, **self._special_tokens(text), **options)
+            self.processor(text=[text], return_tensors="pt", **visuals, **self._special_token_options(text), **options)
         )
 
     def _padded_video_arguments(self, footage: Footage) -> dict[str, Any]:
@@ -248,14 +250,14 @@ class ClipProcessor:
     def _check_pictures(self, output: Mapping[str, Any], footage: Footage) -> None:
         """Check that the processor made as many pictures per frame as it makes of a single frame."""
         frame_count, frames_per_picture = len(footage.frames), self._frames_per_picture
-        expected_count = -(-frame_count // frames_per_picture)
+        expected_count = math.ceil(frame_count / frames_per_picture)
         if self.frame_mode == IMAGES or get_picture_sizes(output) is not None:  # A frame can be several pictures.
             one_frame_footage = footage._replace(frames=footage.frames[:1], frame_indices=footage.frame_indices[:1])
             expected_count *= count_pictures(self._process(self._render_text("", "", 1), one_frame_footage))
         picture_count = count_pictures(output)
         # If the model itself merges several pictures, its processor may repeat the last one to complete a group.
         padded_count = (
-            -(-expected_count // self._temporal_patch_size) * self._temporal_patch_size
+            math.ceil(expected_count / self._temporal_patch_size) * self._temporal_patch_size
             if frames_per_picture == 1
             else expected_count
         )
@@ -302,7 +304,7 @@ class ClipProcessor:
     def _tokenize(self, text: str, clip: ClipInputs) -> dict[str, Any]:
         """Tokenize a text like the processor itself, after replacing the markers of the clip."""
         if not clip.frame_count:
-            return dict(self.processor(text=[text], return_tensors="pt", **self._special_tokens(text)))
+            return dict(self.processor(text=[text], return_tensors="pt", **self._special_token_options(text)))
         marker = getattr(self.processor, f"{PROCESSOR_PREFIXES[self.frame_mode]}_token")
         expected = len(clip.replacements)
         if text.count(marker) != expected:
@@ -313,7 +315,7 @@ class ClipProcessor:
         (text,), _ = self.processor.get_text_with_replacements([text], **parts)
         options = {
             **getattr(self.processor, "text_kwargs", {}),
-            **self._special_tokens(text),
+            **self._special_token_options(text),
             "return_tensors": None,
         }
         inputs = dict(self.processor.tokenizer([text], **options))
@@ -323,7 +325,7 @@ class ClipProcessor:
             )
         return {name: torch.as_tensor(value) for name, value in inputs.items()}
 
-    def _special_tokens(self, text: str) -> dict[str, bool]:
+    def _special_token_options(self, text: str) -> dict[str, bool]:
         """Return tokenizer options that prevent a second begin-of-text token if the chat template has written one."""
         bos_token = self.processor.tokenizer.bos_token
         return {"add_special_tokens": False} if bos_token and text.startswith(bos_token) else {}
@@ -376,10 +378,10 @@ def count_pictures(output: Mapping[str, Any]) -> int:
     if pixels is None:
         return 0
     grid = output.get("video_grid_thw", output.get("image_grid_thw"))
-    if grid is not None:
+    if grid is not None:  # rows of (pictures, height, width); heights and widths are counted in patches
         return int(grid[:, 0].sum()) if len(pixels) == int(grid.prod(-1).sum()) else 0
     sizes = get_picture_sizes(output)
-    if sizes is not None:  # all pictures are concatenated side by side
+    if sizes is not None:  # the square patches of all pictures are concatenated side by side; sizes count patches
         return len(sizes) if pixels.shape[-1] == int(sizes.prod(-1).sum()) * pixels.shape[-2] else 0
     if pixels.ndim == 3:  # each picture is divided into patches
         return len(pixels)

@@ -98,6 +98,7 @@ class ClipPreparer:
         if not constant or not _continues_with(ids, end, constant):
             endings = []
             for text in CONTINUATIONS:
+                # A probe of the type `score` needs no room for an answer in the context.
                 probe = self.processor.build_question_inputs(
                     replace(request, prompt=start + text, request_type="score"), clip
                 )["input_ids"]

@@ -78,6 +78,7 @@ class MeanPoolingEncoder:
         self.model, self._image_processor, self._tokenizer = model, image_processor, tokenizer
 
     def encode_clip(self, frames: "np.ndarray") -> Any:
+        """Return the mean feature of the frames, scaled to unit length."""
         features = [
             self.model.get_image_features(pixel_values=batch).pooler_output
             for batch in self.preprocess(frames).split(FRAMES_PER_BATCH)
@@ -113,6 +114,7 @@ class XClipEncoder(MeanPoolingEncoder):
     """
 
     def encode_clip(self, frames: "np.ndarray") -> Any:
+        """Return the clip's feature, scaled to unit length, and its patch features, averaged over the frames."""
         model, expected_count = self.model, int(self.model.config.vision_config.num_frames)
         if len(frames) != expected_count:
             raise UserError(
@@ -120,6 +122,7 @@ class XClipEncoder(MeanPoolingEncoder):
                 f"Use a sampling of {expected_count} frames."
             )
         vision = model.vision_model(pixel_values=self.preprocess(frames))
+        # `vision` and the output of `mit` are (all tokens, pooled output); the first token is the class token.
         feature = model.mit(model.visual_projection(vision[1])[None])[1]
         patches = model.prompts_visual_layernorm(vision[0][:, 1:]) @ model.prompts_visual_projection
         return _normalize(feature[0].double()), patches.mean(0, keepdim=True)

@@ -26,7 +26,8 @@ GB = 10**9
 # If the shape of the model is unknown, the estimate is that limit.
 MAX_ALLOWANCE = 8 * GB
 DEFAULT_CLIP_TOKENS, CACHE_COPIES, FIXED_OVERHEAD = 16_384, 2, GB
-# Number of rows per token that are in memory at a time: of a perceptron's inner width, and of a layer's outer width.
+# Number of activation rows per token that are in memory at a time: rows of the MLP's inner width, and rows of the
+# layer's outer (hidden) width.
 INNER_ROWS, OUTER_ROWS = 3, 6
 # Configuration keys for the width of a vision tower, and the default ratio of the inner to the outer width.
 VISION_WIDTH_KEYS, MLP_RATIO = ("embed_dim", "hidden_size"), 4
@@ -93,17 +94,12 @@ def estimate_memory(folder: Path, dtype: str, quantised: str | None, clip: ClipS
     layer_count, hidden_size, inner_size, head_count, context = shape_values
     head_size, dtype_bytes = text.get("head_dim") or hidden_size // head_count, DTYPE_BYTES.get(loaded_dtype or "", 4)
     tokens = min(context, DEFAULT_CLIP_TOKENS if clip is None else clip.token_count)
-    text_activations = tokens * (INNER_ROWS * inner_size + OUTER_ROWS * hidden_size) * dtype_bytes
+    text_bytes = tokens * (INNER_ROWS * inner_size + OUTER_ROWS * hidden_size) * dtype_bytes
+    cache_width = (text.get("num_key_value_heads") or head_count) * head_size
+    vision_bytes = 0 if clip is None else _compute_vision_bytes(folder, clip, dtype_bytes)
     return requirement._replace(
-        cache_bytes=2
-        * tokens
-        * layer_count
-        * (text.get("num_key_value_heads") or head_count)
-        * head_size
-        * dtype_bytes,
-        activation_bytes=text_activations
-        if clip is None
-        else max(text_activations, _compute_vision_bytes(folder, clip, dtype_bytes)),
+        cache_bytes=2 * tokens * layer_count * cache_width * dtype_bytes,  # keys and values
+        activation_bytes=max(text_bytes, vision_bytes),
         has_clip_size=clip is not None,
     )
 

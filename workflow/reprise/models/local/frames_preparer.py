@@ -10,6 +10,7 @@ def read_clip_footage(clip: ClipFrames) -> Footage:
     """Decode the pictures that a clip's plan selects: its frames with their times, or one grid of all frames."""
     assert clip.path is not None
     footage = read_footage(clip.path, clip.indices)
+    # A temporal ablation changes which frames are decoded, but not the times at which the model receives frames.
     footage = footage._replace(frame_indices=tuple(round(time_s * footage.fps) for time_s in clip.times_s))
     if clip.grid is None:
         return footage

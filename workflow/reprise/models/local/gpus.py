@@ -87,7 +87,7 @@ def _query_gpus() -> tuple[list[Gpu], str]:
         gpus = [gpu for line in process.stdout.splitlines() if (gpu := _parse_gpu(line, fields))]
         if gpus:
             return gpus, ""
-    # With an old driver, only the last query fails for a reason other than an unknown field.
+    # An old driver rejects the first query because of an unknown field, so only the last query has the real message.
     return [], sanitize_line(" ".join((process.stdout or process.stderr).split()))
 
 

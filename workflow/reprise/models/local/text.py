@@ -27,6 +27,7 @@ from reprise.models.thoughts import has_open_thought
 
 # VERA's authors store its linear head in rows of the embedding matrix that no word uses.
 VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE = 32099, 32098, 32097
+# Maximum number of tokens of a statement; longer ones are truncated.
 VERA_TOKENS = 512
 
 
@@ -62,11 +63,8 @@ class LanguageModel:
         check_scores(spec, self._tokenizer, opens_thought=self._opens_thought)
 
     def answer(self, request: Request) -> Answer:
-        # A chat template itself adds the special tokens at the beginning.
-        needs_special_tokens, text = (
-            not self._tokenizer.chat_template,
-            self._render_prompt(request.system, request.prompt),
-        )
+        text = self._render_prompt(request.system, request.prompt)
+        needs_special_tokens = not self._tokenizer.chat_template  # A chat template has added them to the text.
         encoded = self._tokenizer(text, add_special_tokens=needs_special_tokens, return_tensors="pt")
         device = get_input_device(self._model)
         inputs = {name: encoded[name].to(device) for name in ("input_ids", "attention_mask")}

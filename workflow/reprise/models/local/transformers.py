@@ -111,7 +111,10 @@ class TransformersAdapter:
         """
         clip = self.get_encoded_clip(prepared_clip)
         is_unbatched = not self._is_shared or (self._is_on_cpu and requests[0].request_type == "score")
-        yield from map(clip.answer_one, requests) if is_unbatched else clip.answer_all(tuple(requests))
+        if is_unbatched:
+            yield from map(clip.answer_one, requests)
+        else:
+            yield from clip.answer_all(tuple(requests))
 
     def get_encoded_clip(self, prepared_clip: PreparedClip) -> "EncodedClip":
         """Return a clip with its encodings so far; drop the encodings of the previous clip."""
@@ -194,6 +197,7 @@ class EncodedClip:
             release_unused_memory()
             prefix.record_failure(row_count, self._copy_limit)
             return self._answer_group(questions)
+        # NaN for one question aborts the whole batch, so each question is answered alone.
         return [self._answer_group({request: question_tokens})[0] for request, question_tokens in questions.items()]
 
     def _answer_from_beginning(self, request: Request, tokens: QuestionTokens) -> Answer:
@@ -230,11 +234,9 @@ class EncodedClip:
             prefix_inputs = {
                 name: value[:, : tokens.shared_length] for name, value in tokens.tensors.items() if name in TEXT_INPUTS
             }
-            prefix_inputs.pop("attention_mask", None)
-            self.prefix, self._prefix_bytes = (
-                PrefixCache(self._model, {**self._to_device(prefix_inputs), **self._clip}),
-                tokens.shared_prefix,
-            )
+            prefix_inputs.pop("attention_mask", None)  # The prefix has no padding.
+            self.prefix = PrefixCache(self._model, {**self._to_device(prefix_inputs), **self._clip})
+            self._prefix_bytes = tokens.shared_prefix
             if self._device.type == "cuda":
                 torch.cuda.synchronize()
             self.prepared_clip.step_seconds["encode"] = (
@@ -321,7 +323,7 @@ class PrefixCache:
         for indices, suffixes, length in self._make_batches(question_ids, row_count):
             padded = torch.stack([pad(suffix, (length - len(suffix), 0)) for suffix in suffixes])
             ids = torch.cat([self.ids.expand(row_count, -1), padded], 1)
-            mask = torch.ones_like(ids)
+            mask = torch.ones_like(ids)  # The padding is between the prefix and the suffix, before the new tokens.
             for row, suffix in enumerate(suffixes):
                 mask[row, self.length : ids.shape[1] - len(suffix)] = 0
             if self.position_offset is not None:
@@ -380,6 +382,7 @@ class CachedFrameEncoder:
         ):
             # The memory of the previous clip's output must be free before this clip is encoded.
             self._arguments, self._output = {}, None
+            # The method of the class is called, because this wrapper replaces that of the instance.
             self._output = getattr(type(self._model), self._name)(self._model, *args, **kwargs)
             self._arguments = current
         return copy.copy(self._output)

@@ -76,12 +76,16 @@ def _get_batches(bounds: Any, device: Any) -> AttentionBatches:
         offsets = bounds.tolist()
         for start, end in pairwise(offsets):
             starts_by_length.setdefault(end - start, []).append(start)
-        batch_positions = [
-            ((torch.tensor(part_starts[first : first + MAX_PARTS])[:, None] + torch.arange(length)).flatten(), length)
-            for length, part_starts in starts_by_length.items()
-            for first in range(0, len(part_starts), MAX_PARTS)
-        ]
-        order = torch.cat([index for index, _ in batch_positions]).argsort().to(device)
-        batches = AttentionBatches([(index.to(device), length) for index, length in batch_positions], order)
+        positions_and_lengths = []
+        for length, part_starts in starts_by_length.items():
+            for first in range(0, len(part_starts), MAX_PARTS):
+                batch_starts = torch.tensor(part_starts[first : first + MAX_PARTS])
+                positions = (batch_starts[:, None] + torch.arange(length)).flatten()
+                positions_and_lengths.append((positions, length))
+        # The inverse of the permutation from the sequence to the concatenated batches.
+        order = torch.cat([positions for positions, _ in positions_and_lengths]).argsort().to(device)
+        batches = AttentionBatches(
+            [(positions.to(device), length) for positions, length in positions_and_lengths], order
+        )
         _BATCHES[bounds] = batches
     return batches

@@ -123,8 +123,8 @@ def read_tensors(folder: Path) -> dict[str, TensorInfo]:
         try:
             with safe_open(path, "numpy") as file:
                 for name in file.keys():  # noqa: SIM118  not a mapping
-                    part = file.get_slice(name)
-                    dtype, shape = part.get_dtype(), tuple(part.get_shape())
+                    tensor = file.get_slice(name)
+                    dtype, shape = tensor.get_dtype(), tuple(tensor.get_shape())
                     digits = re.search(r"\d+", dtype)
                     bits_per_value = int(digits[0]) if digits else 8  # F8_E4M3 has 8 bits, and so has BOOL
                     tensors[name] = TensorInfo(dtype, shape, math.prod(shape) * bits_per_value // 8)

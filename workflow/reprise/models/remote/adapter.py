@@ -11,7 +11,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -138,11 +138,10 @@ class RemoteAdapter(ABC):
         pending_with_frames = (
             [] if self.should_upload_clips else [pending for pending in pending_requests if pending.clip.indices]
         )
-        with (
-            ClipPrefetcher(PREPARER, self._spec, self._spec.threads)
-            if len(pending_with_frames) > 1
-            else nullcontext() as prefetcher
-        ):
+        prefetcher_context: AbstractContextManager[ClipPrefetcher | None] = nullcontext()
+        if len(pending_with_frames) > 1:
+            prefetcher_context = ClipPrefetcher(PREPARER, self._spec, self._spec.threads)
+        with prefetcher_context as prefetcher:
             prepare: Callable[..., Any] = partial(prepare_clip, partial(ImagesPreparer, self._spec))
             if prefetcher is not None:
                 prefetcher.set_upcoming(iter(pending_with_frames))
@@ -284,13 +283,14 @@ def parse_reply(schema: type[R], content: bytes, settings: RemoteSettings, reply
     try:
         reply = schema.model_validate_json(content)
     except ValidationError as error:
-        first: Any = error.errors(include_url=False, include_input=False)[0]
-        location = ".".join(map(str, first["loc"])) or "(whole reply)"
-        # A reply without an answer is the server's fault. An answer with invalid parts depends on the request.
-        has_no_answer = len(first["loc"]) < 2 and first["type"] != "too_long"
+        first_error: Any = error.errors(include_url=False, include_input=False)[0]
+        location = ".".join(map(str, first_error["loc"])) or "(whole reply)"
+        # A reply without an answer is the server's fault. An answer with invalid parts depends on the request. Answers
+        # are inside the reply's fields, so an error with a shorter location concerns the reply itself.
+        has_no_answer = len(first_error["loc"]) < 2 and first_error["type"] != "too_long"
         error_class = BrokenReplyError if has_no_answer else AnswerError
         raise error_class(
-            "malformed", f"invalid {reply_kind}: {location}: {first['msg']}. {quote_beginning(content)}"
+            "malformed", f"invalid {reply_kind}: {location}: {first_error['msg']}. {quote_beginning(content)}"
         ) from None
     check_model(getattr(reply, "model", ""), settings)
     return reply
@@ -345,7 +345,7 @@ def connection_failure(
     """Return the failure of a refused or lost connection; the vendor may have billed the request.
 
     Args:
-        is_protocol: Whether the reply was invalid HTTP.
+        is_protocol_error: Whether the reply was invalid HTTP.
     """
     cause = error.__cause__ or error
     reason = f"{type(cause).__name__}: {sanitize_line(str(cause))}"

@@ -33,6 +33,7 @@ from reprise.models.remote.error_replies import ErrorReply
 from reprise.models.remote.images_preparer import EncodedFrames
 from reprise.models.remote.settings import AnthropicSettings
 
+# Start and end of a content part: `image.join(IMAGE_TEMPLATE)` puts an image between them.
 IMAGE_TEMPLATE = b'{"type":"image","source":{"type":"base64","media_type":"image/png","data":"', b'"}},'
 NO_CREDIT_PHRASES = ("billing_error", "credit balance")
 COMPLETE_REASONS = frozenset({"end_turn", "stop_sequence", "max_tokens"})
@@ -96,10 +97,12 @@ class AnthropicAdapter(RemoteAdapter):
             self._client, self._api_caller = client, self.create_api_caller(classify_anthropic_error)
             yield self._open_clip
 
-    def _open_clip(self, pending: PendingRequests, frames: EncodedFrames | None, seconds: dict[str, float]) -> OpenClip:
+    def _open_clip(
+        self, pending: PendingRequests, frames: EncodedFrames | None, step_seconds: dict[str, float]
+    ) -> OpenClip:
         frames_content = b"".join(image.join(IMAGE_TEMPLATE) for image in frames.images) if frames else b""
         return OpenClip(
-            partial(self._answer, frames_content, frames.shape if frames else None), len(frames_content), seconds
+            partial(self._answer, frames_content, frames.shape if frames else None), len(frames_content), step_seconds
         )
 
     async def _answer(self, frames_content: bytes, frame_shape: FrameShape | None, request: Request) -> Answer:
@@ -131,7 +134,7 @@ class AnthropicAdapter(RemoteAdapter):
         lead, text = request.split_prompt() if frames_content else ("", request.prompt)
         lead_block = json.dumps({"type": "text", "text": lead}).encode() + b"," if lead else b""
         text_block = json.dumps({"type": "text", "text": text}).encode()
-        start = json.dumps(fields)[:-1].encode()
+        start = json.dumps(fields)[:-1].encode()  # without the closing brace
         return b"".join(
             [start, b',"messages":[{"role":"user","content":[', lead_block, frames_content, text_block, b"]}]}"]
         )

@@ -40,6 +40,7 @@ class OpenClip(NamedTuple):
 
 
 Connect = Callable[[], AbstractAsyncContextManager[Callable[[PendingRequests], Awaitable[OpenClip]]]]
+"""function that connects to a server; the connection yields the function that opens a clip"""
 
 
 def send_requests(
@@ -73,6 +74,7 @@ class _Sender:
     ) -> None:
         self._pending_requests, self._concurrency, self._emit = pending_requests, concurrency, emit
         self._user_error: UserError | None = None
+        # Ready requests can be sent at once: of a new clip only the first request, then all others.
         self._consecutive_failures = self._ready_count = self._open_bytes = 0
         self.loop = asyncio.new_event_loop()
         self.task = self.loop.create_task(self._send_all(connect))
@@ -100,39 +102,39 @@ class _Sender:
                 if self._user_error is not None:
                     return
                 try:
-                    session = await open_clip(pending)
+                    opened_clip = await open_clip(pending)
                 except Exception as error:  # a clip that cannot be opened fails all its requests
                     if (failure := self._classify_failure(pending, error)) is not None:
                         for request in pending.requests:
                             self._emit(CompletedResponse(pending.clip, request, failure, 0.0))
                     continue
                 self._ready_count += 1
-                self._open_bytes += session.size_bytes
-                clips.create_task(self._query_clip(pending, session))
+                self._open_bytes += opened_clip.size_bytes
+                clips.create_task(self._query_clip(pending, opened_clip))
 
-    async def _query_clip(self, pending: PendingRequests, session: OpenClip) -> None:
+    async def _query_clip(self, pending: PendingRequests, opened_clip: OpenClip) -> None:
         first_request, *other_requests = pending.requests
         try:
-            await self._query(pending, session, first_request)
+            await self._query(pending, opened_clip, first_request)
             self._ready_count += len(other_requests)
-            await asyncio.gather(*(self._query(pending, session, request) for request in other_requests))
+            await asyncio.gather(*(self._query(pending, opened_clip, request) for request in other_requests))
         finally:
-            if session.close is not None:
-                await session.close()
-        self._open_bytes -= session.size_bytes
+            if opened_clip.close is not None:
+                await opened_clip.close()
+        self._open_bytes -= opened_clip.size_bytes
         self._capacity_freed.set()
 
-    async def _query(self, pending: PendingRequests, session: OpenClip, request: Request) -> None:
+    async def _query(self, pending: PendingRequests, opened_clip: OpenClip, request: Request) -> None:
         async with self._slots:
             if self._user_error is None:
                 start, answer = time.monotonic(), None
                 try:
-                    answer = validate_answer(await session.answer(request), request)
+                    answer = validate_answer(await opened_clip.answer(request), request)
                 except Exception as error:
                     answer = self._classify_failure(pending, error)
                 if answer is not None:
-                    step_seconds = dict(session.step_seconds)
-                    session.step_seconds.clear()
+                    step_seconds = dict(opened_clip.step_seconds)
+                    opened_clip.step_seconds.clear()
                     self._emit(CompletedResponse(pending.clip, request, answer, time.monotonic() - start, step_seconds))
                     self._consecutive_failures = (
                         self._consecutive_failures + 1 if answer.error in TRANSIENT_REASONS else 0

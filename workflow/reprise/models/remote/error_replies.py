@@ -9,6 +9,7 @@ from typing import Any
 from reprise.core.plain import extract_page_text, sanitize_line, truncate
 
 MESSAGE_FIELDS = ("message", "detail", "msg", "error_msg", "error_message", "error_description", "reason")
+# Fields that may contain an HTTP status, and fields that may contain the name of an error.
 STATUS_FIELDS = ("code", "status", "status_code", "http_status")
 CODE_FIELDS = ("code", "type", "status", "error_type", "error_code")
 # Top-level fields that contain the result of a successful reply.
@@ -41,7 +42,10 @@ class ErrorReply(Exception):
         self.codes = {str(self.details[name]) for name in CODE_FIELDS if self.details.get(name)}
         self.message = self._extract_message(http_status)
         is_error = http_status >= 400
-        self.status = http_status if is_error else self._infer_status() if 200 <= http_status < 300 else 500
+        if is_error:
+            self.status = http_status
+        else:
+            self.status = self._infer_status() if 200 <= http_status < 300 else 500
         self.title = f"HTTP {http_status}" if is_error else f"an error in a reply with HTTP {http_status}"
         super().__init__(f"{self.title}: {self.message}")
 
@@ -103,7 +107,7 @@ def _find_errors(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             if isinstance(error, dict):
                 if any(error.values()):
                     yield error
-            elif error:
+            elif error:  # If the error is only a text, its code is in the fields beside it.
                 yield siblings | ({"message": error} if isinstance(error, str) else {})
     is_bare_error = RESULT_FIELDS.isdisjoint(body) and any(body.get(name) for name in MESSAGE_FIELDS)
     if "error" in (body.get("object"), body.get("type")) or is_bare_error:

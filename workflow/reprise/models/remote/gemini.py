@@ -161,14 +161,16 @@ class GeminiAdapter(RemoteAdapter):
             self.client, self.api_caller = client, self.create_api_caller(classify_gemini_error)
             yield self._open_clip
 
-    def _open_clip(self, pending: PendingRequests, frames: EncodedFrames | None, seconds: dict[str, float]) -> OpenClip:
+    def _open_clip(
+        self, pending: PendingRequests, frames: EncodedFrames | None, step_seconds: dict[str, float]
+    ) -> OpenClip:
         if self.should_upload_clips and pending.clip.path is not None and pending.clip.indices:
-            video = UploadedClip(self, pending.clip, pending.clip.path, seconds)
-            return OpenClip(video.answer, 0, seconds, video.close)
+            video = UploadedClip(self, pending.clip, pending.clip.path, step_seconds)
+            return OpenClip(video.answer, 0, step_seconds, video.close)
         images = [b64decode(image) for image in frames.images] if frames else []
         frame_parts = [types.Part.from_bytes(data=image, mime_type="image/png") for image in images]
         answer = partial(self.send_request, frame_parts, frames.shape if frames else None)
-        return OpenClip(answer, sum(map(len, images)), seconds)
+        return OpenClip(answer, sum(map(len, images)), step_seconds)
 
     async def send_request(
         self, frame_parts: list[types.Part], frame_shape: FrameShape | None, request: Request
@@ -193,8 +195,8 @@ class GeminiAdapter(RemoteAdapter):
 class UploadedClip:
     """A clip that is uploaded before its first request and deleted after its last one."""
 
-    def __init__(self, gemini: GeminiAdapter, clip: ClipFrames, path: Path, seconds: dict[str, float]) -> None:
-        self._gemini, self._clip, self._path, self._seconds = gemini, clip, path, seconds
+    def __init__(self, gemini: GeminiAdapter, clip: ClipFrames, path: Path, step_seconds: dict[str, float]) -> None:
+        self._gemini, self._clip, self._path, self._step_seconds = gemini, clip, path, step_seconds
         self._file_names: list[str] = []
         """names of uploaded files, one for each attempt, which the vendor may have stored"""
         self._frame_parts: list[types.Part] = []
@@ -236,7 +238,7 @@ class UploadedClip:
                 f"uploaded file, but the run's sampling selects {planned_count}. Use a sampling with the same frame "
                 "rate, or `frames: images`",
             )
-        calls, files = self._gemini.api_caller, self._gemini.client.files
+        api_caller, files = self._gemini.api_caller, self._gemini.client.files
 
         async def upload_once() -> types.File:
             name = f"reprise-{uuid4().hex[:24]}"
@@ -245,7 +247,7 @@ class UploadedClip:
             file: types.File = await files.upload(file=self._path, config=config)
             return file
 
-        file = await calls.call_free(upload_once)
+        file = await api_caller.call_free(upload_once)
         upload_end = time.monotonic()
         while file.state != types.FileState.ACTIVE:
             if file.state == types.FileState.FAILED:
@@ -256,11 +258,11 @@ class UploadedClip:
             await asyncio.sleep(wait_s)
             wait_s = min(MAX_POLL_S, 2 * wait_s)
             get_file: Callable[[], Awaitable[types.File]] = partial(files.get, name=file.name)
-            file = await calls.call_free(get_file)
+            file = await api_caller.call_free(get_file)
         data = types.FileData(file_uri=file.uri, mime_type=file.mime_type)
         self._frame_parts = [types.Part(file_data=data, video_metadata=types.VideoMetadata(fps=settings.fps))]
-        self._frame_shape = FrameShape(sampled_count, 0, 0)
-        self._seconds["waiting"] = time.monotonic() - start
+        self._frame_shape = FrameShape(sampled_count, 0, 0)  # The vendor chooses the size of the frames.
+        self._step_seconds["waiting"] = time.monotonic() - start
 
 
 def build_config(request: Request, max_answer_tokens: int, settings: GeminiSettings) -> types.GenerateContentConfig:

@@ -41,20 +41,21 @@ class ImagesPreparer:
         return read_clip_footage(clip)
 
     def prepare(self, clip: ClipFrames, frames: Footage, requests: Sequence[Request]) -> EncodedFrames:
-        pictures = [self._picture(frame) for frame in frames.frames]
+        pictures = [self._create_picture(frame) for frame in frames.frames]
         width, height = pictures[0].size
         return EncodedFrames(
-            tuple(map(_png, pictures)), frames.frame_indices, frames.fps, frames.total_frames, width, height
+            tuple(map(_encode_png, pictures)), frames.frame_indices, frames.fps, frames.total_frames, width, height
         )
 
-    def _picture(self, frame: Image) -> Picture.Image:
+    def _create_picture(self, frame: Image) -> Picture.Image:
         picture = Picture.fromarray(np.ascontiguousarray(frame))
         if self._size is not None:
             picture.thumbnail((self._size, self._size))  # like VLMEvalKit; `thumbnail` never enlarges
         return picture
 
 
-def _png(picture: Picture.Image) -> bytes:
+def _encode_png(picture: Picture.Image) -> bytes:
+    """Return a picture as PNG in base64."""
     stream = BytesIO()
     picture.save(stream, "PNG", compress_level=1)  # other levels save little more space
     return b64encode(stream.getvalue())

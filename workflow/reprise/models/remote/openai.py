@@ -35,6 +35,7 @@ from reprise.models.remote.openai_replies import ChatCompletion, check_choice, c
 from reprise.models.settings import OpenAISettings
 from reprise.models.thoughts import has_open_thought
 
+# Start and end of a content part: `image.join(IMAGE_TEMPLATE)` puts an image between them.
 IMAGE_TEMPLATE = b'{"type":"image_url","image_url":{"url":"data:image/png;base64,', b'"'
 # The MIME type of a list of frames, which does not depend on their format, because the server detects it.
 VIDEO_TEMPLATE = b'{"type":"video_url","video_url":{"url":"data:video/jpeg;base64,', b'"}'
@@ -112,7 +113,7 @@ class RequestBuilder:
             lead, text = request.split_prompt()
             lead_part = _encode_json({"type": "text", "text": lead}) + b"," if lead else b""
             content = b"".join([b"[", lead_part, frames_content, _encode_json({"type": "text", "text": text}), b"]"])
-        start = _encode_json(fields)[:-1]
+        start = _encode_json(fields)[:-1]  # without the closing brace
         return b"".join([start, b',"messages":[', system, b'{"role":"user","content":', content, b"}]}"])
 
     def _select_visuals(self, frame_count: int | None, *, is_cached: bool) -> bytes:
@@ -125,7 +126,7 @@ class RequestBuilder:
 
     def _encode_visuals(self, frame_count: int) -> bytes:
         images = self._encoded.images[:frame_count] if self._encoded else ()
-        has_ids = frame_count == self.frame_count
+        has_ids = frame_count == self.frame_count  # The fewer frames of a probe must not be cached as the clip's.
         if self._settings.frames == "video" and images:
             return b",".join(images).join(VIDEO_TEMPLATE) + self._encode_part_end(0, has_id=has_ids)
         detail = self._settings.detail
@@ -183,11 +184,8 @@ class OpenAIAdapter(RemoteAdapter):
         )
         client.organization = client.project = client.admin_api_key = None
         async with client:
-            self._client, self._api_caller, self.lock = (
-                client,
-                self.create_api_caller(classify_openai_error),
-                asyncio.Lock(),
-            )
+            self._client, self._api_caller = client, self.create_api_caller(classify_openai_error)
+            self.lock = asyncio.Lock()
             # A server with a key belongs to a vendor, whose list of models may not match those of the account.
             if not self._is_checked and self.settings.key is None:
                 await self._check_identity()
@@ -196,11 +194,12 @@ class OpenAIAdapter(RemoteAdapter):
             self._is_checked = True
             yield self._open_clip
 
-    def _open_clip(self, pending: PendingRequests, frames: EncodedFrames | None, seconds: dict[str, float]) -> OpenClip:
+    def _open_clip(
+        self, pending: PendingRequests, frames: EncodedFrames | None, step_seconds: dict[str, float]
+    ) -> OpenClip:
         builder = RequestBuilder(self.settings, frames)
-        return OpenClip(
-            ClipSession(self, builder, frames.shape if frames else None).answer, len(builder.frames_content), seconds
-        )
+        session = ClipSession(self, builder, frames.shape if frames else None)
+        return OpenClip(session.answer, len(builder.frames_content), step_seconds)
 
     async def _check_identity(self) -> None:
         """Raise a UserError if the server reports another model or version than the model's file.
@@ -320,7 +319,7 @@ class ClipSession:
         probe_frame_count = max(0, builder.frame_count - PROBE_OMITTED_FRAMES)
         async with adapter.lock if self._should_probe else nullcontext():
             probe_prompt_tokens = None
-            if self._should_probe:
+            if self._should_probe:  # Another clip may have been verified while this one waited for the lock.
                 probe_shape = self._frame_shape._replace(frame_count=probe_frame_count) if self._frame_shape else None
                 probe = builder.build_request(request, PROBE_TOKENS, frame_count=probe_frame_count)
                 reply = await adapter.complete(probe, request, probe_shape, PROBE_TOKENS, must_be_complete=False)

@@ -126,7 +126,7 @@ def check_choice(choice: Choice) -> None:
 def parse_answer(
     reply: ChatCompletion, request: Request, option_tokens: Sequence[int], frame_count: int, *, opens_thought: bool
 ) -> Answer:
-    """Return the answer in a reply: the scores of some tokens, a similarity or a text.
+    """Return the answer in a reply: the scores of the options, a similarity or a text.
 
     Args:
         option_tokens: Tokens of the options, in the same order, if the request type is `score`.
@@ -141,6 +141,7 @@ def parse_answer(
         scores = (float(choice.message.content or "nan"),)  # sent by a model runner that this job started
     else:
         is_truncated = str(choice.finish_reason).lower() in TRUNCATED_REASONS
+        # A truncated text without an end marker may be an unfinished thought.
         text = strip_thought(choice.message.content or "", opens_thought=opens_thought and is_truncated) or ""
         if not text.strip():
             raise empty_answer_error(f"finish_reason: {choice.finish_reason}", is_truncated=is_truncated)
@@ -156,7 +157,7 @@ def parse_answer(
 
 
 def _extract_scores(choice: Choice, option_tokens: Sequence[int], *, opens_thought: bool) -> tuple[float, ...]:
-    """Return the probability of each token at the first position of the answer."""
+    """Return the probability of each option's token at the first position of the answer."""
     message = choice.message
     if opens_thought or message.has_thought or OPEN_THOUGHT_PATTERN.match(message.content or ""):
         raise AnswerError("no_scores", "the model thinks before it answers, so its first token is not an answer")
@@ -171,6 +172,7 @@ def _extract_scores(choice: Choice, option_tokens: Sequence[int], *, opens_thoug
         listing = ", ".join(list(logprob_by_token)[:5]) or "none"
         raise AnswerError("no_scores", f"no logprobs of the tokens {missing}; the server returned: {listing}")
     logprobs = [logprob_by_token[TOKEN_NAME_FORMAT.format(token)] for token in option_tokens]
+    # The limit of 1 prevents an overflow; a probability above 1 is rejected below.
     scores = tuple(logprob if math.isnan(logprob) else math.exp(min(logprob, 1.0)) for logprob in logprobs)
     if not any(scores):  # vLLM writes -9999 for a probability of 0, for example
         raise AnswerError("no_scores", f"no option has a probability above 0: logprobs {logprobs}")

@@ -30,7 +30,7 @@ class AnnotationRules(RuleInputs):
 
     def stage_keys(self, run_keys: RunKeys) -> Iterator[tuple[str, Key]]:
         """Yield the key of each stage of annotations.smk, with its name."""
-        config, key, digests_in = self._plan.config, settings_name, self._plan.compute_folder_digests
+        config, compute_digests = self._plan.config, self._plan.compute_folder_digests
         for benchmark, entry in config.suite.benchmarks.items():
             if entry.release.kind != "constructed":
                 files, extras, source = config.benchmarks[benchmark].release_files, entry.extras, entry.release
@@ -38,10 +38,10 @@ class AnnotationRules(RuleInputs):
                     benchmark=benchmark,
                     release=source,
                     files=tuple(files),
-                    extras=None if extras is None else Extras(folder=extras, files=digests_in(extras, files)),
-                    folder_files=digests_in(source.path, files) if isinstance(source, ReleaseFolder) else {},
+                    extras=None if extras is None else Extras(folder=extras, files=compute_digests(extras, files)),
+                    folder_files=compute_digests(source.path, files) if isinstance(source, ReleaseFolder) else {},
                 )
-                yield key("release", benchmark), run_keys.add_versions("release", release, world=source.kind)
+                yield settings_name("release", benchmark), run_keys.add_versions("release", release, world=source.kind)
             subset = entry.subset
             annotations = AnnotationsKey(
                 benchmark=benchmark,
@@ -51,9 +51,9 @@ class AnnotationRules(RuleInputs):
                 text_chars_max=config.suite.text_chars_max,
                 limit=config.limit,
             )
-            yield key("annotations", benchmark), run_keys.add_versions("annotations", annotations, benchmark)
+            yield settings_name("annotations", benchmark), run_keys.add_versions("annotations", annotations, benchmark)
             statistics = run_keys.add_versions("data_statistics", BenchmarkKey(benchmark=benchmark), benchmark)
-            yield key("statistics", benchmark), statistics
+            yield settings_name("statistics", benchmark), statistics
             for name, protocol in config.benchmarks[benchmark].protocols.items():
                 requests = RequestsKey(
                     benchmark=benchmark,
@@ -64,7 +64,7 @@ class AnnotationRules(RuleInputs):
                     prompt=run_keys.prompts[benchmark][protocol.prompt],
                     text_chars_max=config.suite.text_chars_max,
                 )
-                yield key("requests", benchmark, name), run_keys.add_versions("requests", requests, benchmark)
+                yield settings_name("requests", benchmark, name), run_keys.add_versions("requests", requests, benchmark)
 
     def clip_metadata(self, wildcards: Any) -> list[Path]:
         """Return the clip metadata if the data statistics need it and a run of the suite needs the videos."""

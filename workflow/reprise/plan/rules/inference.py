@@ -53,7 +53,7 @@ class InferenceRules(RuleInputs):
     def threads(self, wildcards: Any) -> int:
         """Return the number of CPUs for all copies of the model, up to the number of CPUs of the site's nodes.
 
-        It is never below the number for one copy; `check_model_resources` reports a model that fits no node.
+        The number is never below that for one copy; `check_model_resources` reports a model that fits no node.
         """
         model = self.model(wildcards)
         needed, limit = count_threads(model, count_copies(model)), self._site_limit("max_threads", model.gpus)
@@ -75,8 +75,8 @@ class InferenceRules(RuleInputs):
     def memory_mb(self, wildcards: Any, attempt: int) -> int:
         """Return the memory of a job. It grows with each attempt, because the previous one may have run out of memory.
 
-        The limit is the memory of the site's nodes, but at least the memory of one copy. The memory is that of one copy
-        if the model's file does not set the number of GPUs per copy: only the job then determines the number of copies.
+        The limit is the memory of the site's nodes, but at least the memory of one copy. If the model's file does not
+        set the number of GPUs per copy, the job itself determines the number of copies, so only one copy counts here.
         """
         model = self.model(wildcards)
         copies = count_copies(model) if model.gpus_per_copy else 1
@@ -130,6 +130,7 @@ class InferenceRules(RuleInputs):
 
     @cached_property
     def _position_by_model(self) -> dict[str, int]:
+        """Return the position of each model. They start at 1, so a negated position is below the default priority 0."""
         return {slug: position for position, slug in enumerate(sorted(self._plan.config.models), 1)}
 
     @cached_property
@@ -139,8 +140,8 @@ class InferenceRules(RuleInputs):
     def equivalent_answers(self, wildcards: Any) -> list[Path]:
         """Return the answers of another run with the same requests about the same items, if the suite has one.
 
-        As an input, that run goes first. The run of the wildcards then takes the answers from the response cache; at
-        the same time, one of the two jobs would only wait for the other.
+        As these answers are an input, the other run is computed first, and the run of the wildcards takes its answers
+        from the response cache. If both jobs ran at the same time, one would only wait for the other.
         """
         run, protocols = run_from_wildcards(wildcards), self._plan.config.benchmarks[wildcards.benchmark].protocols
         protocol, other_name = protocols[run.protocol], protocols[run.protocol].responses_from

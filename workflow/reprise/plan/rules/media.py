@@ -19,19 +19,19 @@ class MediaRules(RuleInputs):
 
     def stage_keys(self, run_keys: RunKeys) -> Iterator[tuple[str, Key]]:
         """Yield the key of each stage of media.smk, with its name."""
-        suite, key = self._plan.config.suite, settings_name
+        suite = self._plan.config.suite
         for benchmark, entry in suite.benchmarks.items():
             sources = SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits)
             clips = ClipsKey(shards=suite.shards, **dict(suite.clip_settings))
-            yield key("sources", benchmark), run_keys.add_versions("sources", sources, world=entry.route.kind)
-            yield key("clips", benchmark), run_keys.add_versions("clips", clips)
+            yield settings_name("sources", benchmark), run_keys.add_versions("sources", sources, world=entry.route.kind)
+            yield settings_name("clips", benchmark), run_keys.add_versions("clips", clips)
             yield (
-                key("clip_metadata", benchmark),
+                settings_name("clip_metadata", benchmark),
                 run_keys.add_versions("clip_metadata", ClipMetadataKey(**dict(suite.clip_metadata_settings))),
             )
             for name in self._plan.planned_samplings(benchmark):
                 frames = FramesKey(rule=self._plan.config.main.samplings[name])
-                yield key("frames", benchmark, name), run_keys.add_versions("frames", frames)
+                yield settings_name("frames", benchmark, name), run_keys.add_versions("frames", frames)
         manifests = {
             name: BenchmarkManifests(
                 title=self._plan.config.benchmarks[name].title,
@@ -41,7 +41,7 @@ class MediaRules(RuleInputs):
             )
             for name in self._plan.data_benchmarks
         }
-        yield key("missing"), run_keys.add_versions("missing", MissingClipsKey(benchmarks=manifests))
+        yield settings_name("missing"), run_keys.add_versions("missing", MissingClipsKey(benchmarks=manifests))
 
     def clip_manifests(self, wildcards: Any) -> list[Path]:
         """Return the manifests of a benchmark's clips."""

@@ -69,7 +69,7 @@ class ReportRules(RuleInputs):
         )
 
     def _find_headline(self, name: str) -> Headline | None:
-        """Return the headline of a benchmark: the last metric of its overview, which is the strictest of several."""
+        """Return the headline of a benchmark: the last column of its overview, which has the strictest metric."""
         tables = self._plan.config.tables[name]
         overview = tables.overview
         if overview is None:

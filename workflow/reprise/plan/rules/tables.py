@@ -54,6 +54,7 @@ def make_table_key(plan: Plan, benchmark: str, table: str, spec: TableSpec) -> T
         show_published=suite.show_published,
         published_sha256=plan.compute_optional_digest(published_path(benchmark) if suite.show_published else None),
         spec=spec,
+        # Only a comparison of groups depends on the confidence level.
         **({"confidence": plan.config.main.confidence} if spec.compared_with else {}),
         forms={name: protocol.form for name, protocol in settings.protocols.items()},
         frames_min={name: protocol.frames_min for name, protocol in settings.protocols.items() if protocol.frames_min},
@@ -133,19 +134,19 @@ class TableRules(TableInputs):
 
     def stage_keys(self, run_keys: RunKeys) -> Iterator[tuple[str, Key]]:
         """Yield the key of each stage of tables.smk, with its name."""
-        config, overview_specs, key = self._plan.config, self._plan.overview_specs, settings_name
+        config, overview_specs = self._plan.config, self._plan.overview_specs
         for benchmark, table, spec in self._plan.list_tables():
             table_settings = make_table_key(self._plan, benchmark, table, spec)
-            yield key("tables", benchmark, table), run_keys.add_versions("table", table_settings, benchmark)
+            yield settings_name("tables", benchmark, table), run_keys.add_versions("table", table_settings, benchmark)
         if overview_specs:
             overview = OverviewKey(
                 suite=config.name,
                 confidence=config.main.confidence,
                 parts=tuple(make_table_key(self._plan, name, OVERVIEW, spec) for name, spec in overview_specs.items()),
-                default_conditions={name: main for name in overview_specs if (main := config.tables[name].overview)},
+                default_conditions={name: part for name in overview_specs if (part := config.tables[name].overview)},
                 gpus={line.model: config.models[line.model].gpus for line in config.suite.overview_lines()},
             )
-            yield key("tables", OVERVIEW), run_keys.add_versions("overview", overview, *overview_specs)
+            yield settings_name("tables", OVERVIEW), run_keys.add_versions("overview", overview, *overview_specs)
         if pairs := list_judge_pairs(self._plan):
             agreement = AgreementKey(
                 suite=config.name,
@@ -163,7 +164,7 @@ class TableRules(TableInputs):
                 ),
                 judges={judge: config.models[judge].label for pair in pairs for judge in pair.judges},
             )
-            yield key("tables", JUDGES), run_keys.add_versions("agreement", agreement)
+            yield settings_name("tables", JUDGES), run_keys.add_versions("agreement", agreement)
         if config.suite.show_published:
             titles = [
                 TableTitle(
@@ -192,7 +193,7 @@ class TableRules(TableInputs):
                 },
                 margins={name: dict(entry.margins) for name, entry in config.benchmarks.items() if entry.margins},
             )
-            yield key("reproduction"), run_keys.add_versions("reproduction", reproduction)
+            yield settings_name("reproduction"), run_keys.add_versions("reproduction", reproduction)
 
     def _conditions(self, run: Run) -> Iterator[str]:
         """Yield the conditions of a run that may differ from those of a paper."""

@@ -34,15 +34,18 @@ class TemporalRules(RuleInputs):
         """Yield the key of each stage of temporal.smk, with its name."""
         if not self._plan.temporal_profiles:
             return
-        config, key = self._plan.config, settings_name
+        config = self._plan.config
         suite_fields = {"suite": config.name, "notice": config.suite.notice, "level": config.main.confidence}
         for slug, conditions_by_benchmark in self._plan.temporal_profiles.items():
             benchmarks = [self._benchmark_fields(slug, name) for name in conditions_by_benchmark]
             model_fields = {"model": slug, "title": config.models[slug].label, "benchmarks": benchmarks}
             profile = TemporalProfileKey.model_validate(suite_fields | model_fields)
-            yield key("temporal", slug), run_keys.add_versions("temporal_profile", profile, *conditions_by_benchmark)
+            yield (
+                settings_name("temporal", slug),
+                run_keys.add_versions("temporal_profile", profile, *conditions_by_benchmark),
+            )
         combined = TemporalProfilesKey.model_validate(suite_fields | {"models": tuple(self._plan.temporal_profiles)})
-        yield key("temporal_profiles"), run_keys.add_versions("temporal_profiles", combined)
+        yield settings_name("temporal_profiles"), run_keys.add_versions("temporal_profiles", combined)
 
     def _benchmark_fields(self, slug: str, name: str) -> dict[str, Any]:
         """Return the fields of a benchmark in a model's temporal profile."""
@@ -52,11 +55,10 @@ class TemporalRules(RuleInputs):
         column = tables.overview.columns[-1]
         row = next(row for row in plan.overview_specs[name].rows() if row.model == slug)
         assert row.protocol is not None and row.sampling is not None
-        score, title = (
-            plan.overview_specs[name].list_metrics(column)[-1],
-            tables.abbreviations.get(column.title, column.title),
-        )
-        is_counted = load_scores(name).CHANCE.get(score, 0.0) is None  # The chance level is computed from the data.
+        score = plan.overview_specs[name].list_metrics(column)[-1]
+        title = tables.abbreviations.get(column.title, column.title)
+        # `CHANCE` maps a metric to None if its chance level is computed from the data.
+        is_chance_computed = load_scores(name).CHANCE.get(score, 0.0) is None
         conditions = plan.temporal_profiles[slug][name]
         return dict(
             name=name,
@@ -71,7 +73,7 @@ class TemporalRules(RuleInputs):
             decimals=column.decimals,
             items=plan.results.items(name),
             clips=plan.results.items(name).with_name("clips.parquet"),
-            statistics=plan.results.statistics(name) if is_counted else None,
+            statistics=plan.results.statistics(name) if is_chance_computed else None,
             runs={
                 condition: scored.run.name for condition, scored in conditions.items() if isinstance(scored, ScoredRun)
             },

@@ -5,7 +5,7 @@ reprise.browser = (() => {
   const { count, countNoun } = reprise.dom;
   const itemCount = document.getElementById("item-count");
   const errorLine = document.getElementById("error");
-  let latest = 0; // number of the latest call of `show`; earlier calls stop
+  let latestCallNumber = 0; // number of the latest call of `show`; earlier calls stop
   let cachedList = {};
 
   /** Load the benchmark, runs, metric and item that a state selects. */
@@ -92,15 +92,15 @@ reprise.browser = (() => {
   }
 
   async function show() {
-    latest += 1;
-    const callNumber = latest;
+    latestCallNumber += 1;
+    const callNumber = latestCallNumber;
     const requested = reprise.hash.state();
     try {
       if (await openInitialState(requested)) {
         return;
       }
       const view = applyFilters(await loadView(requested));
-      if (callNumber !== latest) {
+      if (callNumber !== latestCallNumber) {
         return;
       }
       showHeader(view);

@@ -12,11 +12,11 @@ reprise.diff = (() => {
 
   /** Return for each word of two lists whether it is outside their longest common subsequence; null for too long lists. */
   function findDifferences(left, right) {
-    let start = 0;
+    let start = 0; // number of equal words at the start
     while (start < left.length && start < right.length && left[start] === right[start]) {
       start += 1;
     }
-    let end = 0;
+    let end = 0; // number of equal words at the end
     while (end < left.length - start && end < right.length - start && left.at(-1 - end) === right.at(-1 - end)) {
       end += 1;
     }
@@ -24,12 +24,12 @@ reprise.diff = (() => {
     if ((a.length + 1) * (b.length + 1) > MAX_CELLS) {
       return null;
     }
-    const [onlyA, onlyB] = walk(a, b, commonLengths(a, b));
+    const [onlyA, onlyB] = findUnshared(a, b, commonLengths(a, b));
     const marks = (list, unique) => list.map((_, position) => unique.has(position - start));
     return [marks(left, onlyA), marks(right, onlyB)];
   }
 
-  /** Return the length of the longest common subsequence from each pair of positions on. */
+  /** Return, for each pair of positions, the length of the longest common subsequence of the words from there on. */
   function commonLengths(a, b) {
     const width = b.length + 1;
     const lengths = new Uint16Array((a.length + 1) * width);
@@ -42,7 +42,8 @@ reprise.diff = (() => {
     return lengths;
   }
 
-  function walk(a, b, lengths) {
+  /** Return the positions in each list that are outside a longest common subsequence. */
+  function findUnshared(a, b, lengths) {
     const width = b.length + 1;
     const [onlyA, onlyB] = [new Set(), new Set()];
     let [i, j] = [0, 0];

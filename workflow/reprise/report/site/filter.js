@@ -2,6 +2,8 @@
 
 /* The filters of the list. Each is a predicate on an item's index; the columns are strings with one sign per item. */
 reprise.filter = (() => {
+  // Kinds of items. `a` and `b` map an item to its value in the first and the second run, or to null if it does not count.
+  // `rated` replaces `label` if the metric is a rating; `needs` is what a kind requires (see `choices`).
   const KINDS = {
     right: { label: "right", rated: "with the best rating", needs: "run", test: ({ a }) => (item) => a(item) === best(a) },
     wrong: { label: "wrong", rated: "with a lower rating", needs: "run", test: ({ a }) => (item) => a(item) !== null && a(item) < best(a) },
@@ -23,7 +25,7 @@ reprise.filter = (() => {
     return a(item) !== null && b(item) !== null;
   }
 
-  /** Return a function from an item to its value by a run's metric. */
+  /** Return a function from an item to its value by a run's metric; its property `best` is the best value. */
   function values(columns, metric) {
     return Object.assign((item) => reprise.outcome.value(columns, metric, item), {
       metric, best: metric === reprise.outcome.RATING ? columns.max_rating : 1,
@@ -91,8 +93,8 @@ reprise.filter = (() => {
 
   /** Return the mean difference of two runs, as a share of the best value, and its p-value. A sample of several items counts once. */
   function testDifference(both, index, columns, a, b) {
-    const sample = { clip_id: (item) => index.clip[item], cluster: (item) => index.cluster[item] }[(columns.samples || {})[a.metric]];
-    const samples = sample ? [...new Map(both.map((item) => [sample(item), item])).values()] : both;
+    const getSample = { clip_id: (item) => index.clip[item], cluster: (item) => index.cluster[item] }[(columns.samples || {})[a.metric]];
+    const samples = getSample ? [...new Map(both.map((item) => [getSample(item), item])).values()] : both; // one item of each sample
     const sums = reprise.paired.sums(samples, index.cluster, a, b);
     const difference = sums.reduce((total, sum) => total + sum, 0) / (samples.length * best(a));
     return { samples: samples.length, clusters: sums.length, difference, p: reprise.paired.p(sums) };

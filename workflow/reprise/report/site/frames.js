@@ -19,7 +19,7 @@ reprise.frames = (() => {
       const screen = make("canvas", { class: "screen", hidden: true, height: SCREEN_HEIGHT, width: 0 });
       figure.prepend(screen);
       figure.append(otherVideo ? "" : timeline(times, seconds, video));
-      figure.screen = { canvas: screen, times, source };
+      figure.screen = { canvas: screen, times, source }; // for `play`
     }
     return figure;
   }
@@ -51,11 +51,11 @@ reprise.frames = (() => {
   }
 
   function timeline(times, seconds, video) {
-    const line = make("div", { class: "timeline", "aria-hidden": "true" }, ...times.map((time) => moveTo(make("i"), time, seconds)));
+    const line = make("div", { class: "timeline", "aria-hidden": "true" }, ...times.map((time) => placeAt(make("i"), time, seconds)));
     if (video) {
       const head = make("b");
       line.append(head);
-      video.addEventListener("timeupdate", () => moveTo(head, video.currentTime, seconds));
+      video.addEventListener("timeupdate", () => placeAt(head, video.currentTime, seconds));
       line.addEventListener("click", (event) => {
         const { left, width } = line.getBoundingClientRect();
         seek(video, ((event.clientX - left) / width) * seconds);
@@ -64,7 +64,8 @@ reprise.frames = (() => {
     return line;
   }
 
-  function moveTo(element, time, seconds) {
+  /** Place an element at a time of the clip on the time line. */
+  function placeAt(element, time, seconds) {
     element.style.left = `${seconds ? Math.min(100, (100 * time) / seconds) : 0}%`;
     return element;
   }
@@ -82,10 +83,10 @@ reprise.frames = (() => {
       return make("button", { ...attributes, click: () => seek(video, time) }, make("canvas", { height: THUMB_HEIGHT, width: 96 }), text);
     });
     const bar = make("div", { class: "thumbnails", role: "toolbar", "aria-label": label }, ...buttons);
-    bar.addEventListener("keydown", (event) => move(event, buttons));
+    bar.addEventListener("keydown", (event) => moveFocus(event, buttons));
     const reason = make("p", { class: "note", role: "note", hidden: true });
     if (source) {
-      draw(buttons, times, source, () => showReason(buttons, reason, "The clip cannot be played"));
+      drawThumbnails(buttons, times, source, () => showReason(buttons, reason, "The clip cannot be played"));
     } else {
       showReason(buttons, reason, "The clip is missing");
     }
@@ -102,7 +103,7 @@ reprise.frames = (() => {
     }
   }
 
-  function move(event, buttons) {
+  function moveFocus(event, buttons) {
     const offset = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     const next = buttons[buttons.indexOf(document.activeElement) + offset];
     if (!offset) {
@@ -117,7 +118,7 @@ reprise.frames = (() => {
   }
 
   /** Draw the visible thumbnails one after the other, from a second, hidden video. */
-  function draw(buttons, times, source, fail) {
+  function drawThumbnails(buttons, times, source, fail) {
     const hidden = make("video", { preload: "auto", src: source });
     hidden.muted = true;
     hidden.addEventListener("error", fail, { once: true });
@@ -133,6 +134,7 @@ reprise.frames = (() => {
     buttons.forEach((button) => observer.observe(button));
   }
 
+  /** Seek a hidden video to a time, and draw its frame on the canvas. */
   function drawFrame(hidden, time, canvas) {
     return new Promise((resolve) => {
       hidden.addEventListener("seeked", () => {

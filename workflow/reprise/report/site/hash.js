@@ -2,6 +2,7 @@
 
 /* The address after # holds the whole state of the page. Links can therefore be shared, and the back button works. */
 reprise.hash = (() => {
+  // `b` is the benchmark, `other` the second run, `show` the kind of items, and `q` the searched words.
   const NAMES = ["b", "task", "group", "run", "other", "metric", "show", "q", "item", "provenance"];
 
   /** Return the state in an address; a name that the address lacks gets an empty text. */

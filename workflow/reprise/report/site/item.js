@@ -23,7 +23,7 @@ reprise.item = (() => {
     }
     await drawing;
     if (key === shownKey) {
-      position(view);
+      showPosition(view);
     }
   }
 
@@ -60,7 +60,7 @@ reprise.item = (() => {
     const { clip } = loaded;
     const { element, video } = reprise.clip.show(clip);
     return [heading(index.id[item]), make("div", { class: "sides" },
-      make("div", {}, element, ...playable(frames(view, loaded, video), video), details(view, loaded.data)),
+      make("div", {}, element, ...withPlayButton(frames(view, loaded, video), video), details(view, loaded.data)),
       make("div", {}, section("Texts", texts(loaded.data)), section("Answers", [chosenAnswers(view, loaded)]))),
     otherAnswers(view, loaded), section("Prompts", prompts(view, loaded))];
   }
@@ -76,7 +76,8 @@ reprise.item = (() => {
       button("← Previous", -1, "k"), make("span", { class: "position" }), button("Next →", 1, "j"));
   }
 
-  function position({ order, item }) {
+  /** Show the position of the open item in the list. */
+  function showPosition({ order, item }) {
     const index = order.indexOf(item);
     const text = index < 0 ? "not in the list" : `${reprise.dom.count(index + 1)} of ${reprise.dom.count(order.length)}`;
     container.querySelector(".position").textContent = text;
@@ -102,7 +103,7 @@ reprise.item = (() => {
   }
 
   /** Place the frames of the chosen runs side by side, with a button that plays them. */
-  function playable(figures, video) {
+  function withPlayButton(figures, video) {
     const canPlay = video && figures.some(({ screen }) => screen);
     const button = canPlay && make("button", { type: "button", class: "play", "aria-pressed": "false", click: ({ currentTarget }) => reprise.frames.play(figures, currentTarget) }, "Play these frames");
     return [button || null, make("div", { class: "plans" }, ...figures)];
@@ -153,7 +154,7 @@ reprise.item = (() => {
       : make("p", { class: "run" }, makeText("strong", run.label), " has no answer to this item."))));
   }
 
-  /** Add the closed answers of all other runs. Their long columns are loaded when this section becomes visible. */
+  /** Create the section with the closed answers of all other runs. Their long columns are loaded when it becomes visible. */
   function otherAnswers(view, { data }) {
     const runs = view.benchmark.runs.filter((run) => run.index in data.answers && run !== view.run && run !== view.other);
     const element = section("Answers of other runs", []);

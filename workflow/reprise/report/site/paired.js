@@ -17,7 +17,8 @@ reprise.paired = (() => {
   function p(differences) {
     const sizes = differences.map(Math.abs).filter(Boolean);
     const total = sizes.reduce((sum, size) => sum + size, 0);
-    let [probabilities, next] = [new Float64Array(2 * total + 1), new Float64Array(2 * total + 1)]; // from -total to total
+    // The probability of the sum s is at index total + s, because s is from -total to total.
+    let [probabilities, next] = [new Float64Array(2 * total + 1), new Float64Array(2 * total + 1)];
     let largestSum = 0;
     probabilities[total] = 1;
     for (const size of sizes) {

@@ -4,6 +4,7 @@
 reprise.settingsDiff = (() => {
   const { make, count } = reprise.dom;
 
+  // Settings in the order of their rows; all others follow.
   const FIRST = ["sampling", "settings", "frames", "prompt", "form", "request_type", "max_tokens", "dtype", "attention", "extractor", "model", "versions"];
   const MAX_INDICES = 16;
   const [KNOWN, UNKNOWN, NONE] = ["known", "unknown", "(none)"];
@@ -30,6 +31,7 @@ reprise.settingsDiff = (() => {
     return rows.sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1));
   }
 
+  /** Return the first part of a dotted name. */
   const head = (name) => name.split(".")[0];
 
   /** Return the text for a setting that a run does not have; for imported predictions it is unknown. */
@@ -78,8 +80,8 @@ reprise.settingsDiff = (() => {
   function fill(element, summary, rows) {
     summary.textContent = rows.length ? `Settings that differ: ${rows.map(([name]) => name).join(", ")}` : "No settings differ.";
     if (rows.length) {
-      const head = make("tr", {}, ...["Setting", "A", "B"].map((name) => make("th", { scope: "col" }, name)));
-      const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows.map((texts) => tableRow(...texts))));
+      const headRow = make("tr", {}, ...["Setting", "A", "B"].map((name) => make("th", { scope: "col" }, name)));
+      const table = make("table", {}, make("thead", {}, headRow), make("tbody", {}, ...rows.map((texts) => tableRow(...texts))));
       element.append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Settings that differ" }, table));
     }
   }

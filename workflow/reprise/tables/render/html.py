@@ -36,7 +36,7 @@ def render_page(title: str, content: str) -> str:
 
 
 def extract_content(page: str) -> str:
-    """Return the content of a page's `main` element. Its tags occur only once, because all text is escaped."""
+    """Return the content of a page's `main` element. The page has no other `main` tags, because all text is escaped."""
     return page.partition(MAIN_START)[2].partition(MAIN_END)[0]
 
 
@@ -45,14 +45,14 @@ def table_anchor(table: Table) -> str:
 
 
 def render_section(table: Table) -> str:
-    layout, name = compute_layout(table), table_anchor(table)
-    render_line = partial(_render_line, name=name)
+    layout, anchor = compute_layout(table), table_anchor(table)
+    render_line = partial(_render_line, anchor=anchor)
     alignments = [column.align for column in table.columns]
     headers = [
         f'<th scope="col" class="{align}">{render_line((header,))}</th>'
         for header, align in zip(layout.headers, alignments, strict=True)
     ]
-    title = f'<tr class="section"><th scope="rowgroup" colspan="{len(alignments) + 1}">'
+    section_start = f'<tr class="section"><th scope="rowgroup" colspan="{len(alignments) + 1}">'
 
     def render_row(row: LayoutRow) -> str:
         cells = zip(row.cells, alignments, strict=True)
@@ -62,7 +62,7 @@ def render_section(table: Table) -> str:
     bodies = [
         [
             "<tbody>",
-            f"{title}{escape(section.title)}</th></tr>" if section.title else "",
+            f"{section_start}{escape(section.title)}</th></tr>" if section.title else "",
             *map(render_row, section.rows),
             "</tbody>",
         ]
@@ -78,17 +78,17 @@ def render_section(table: Table) -> str:
     remarks = [
         *(f"<li>{render_line(line)}</li>" for line in layout.legend),
         *(
-            f'<li id="{name}-note-{letter}"><sup>{letter}</sup> {escape(text)}</li>'
+            f'<li id="{anchor}-note-{letter}"><sup>{letter}</sup> {escape(text)}</li>'
             for letter, text in layout.footnotes
         ),
         *(f"<li>{escape(note)}</li>" for note in table.notes),
     ]
     provenance = "".join(f"<li>{escape(line)}</li>" for line in table.provenance)
     lines = [
-        f'<section id="{name}" aria-labelledby="{name}-title">',
-        f'<h2 id="{name}-title">{escape(table.heading)}</h2>',
+        f'<section id="{anchor}" aria-labelledby="{anchor}-title">',
+        f'<h2 id="{anchor}-title">{escape(table.heading)}</h2>',
         f'<p class="notice">{escape(table.notice)}</p>' if table.notice else "",
-        f'<div class="scroll" tabindex="0" role="region" aria-labelledby="{name}-title">',
+        f'<div class="scroll" tabindex="0" role="region" aria-labelledby="{anchor}-title">',
         f"<table>\n<caption>{escape(table.caption)}</caption>\n<thead>",
         f"<tr><td></td>{''.join(groups)}</tr>" if is_grouped else "",
         f'<tr><th scope="col" class="left">{escape(table.stub)}</th>{"".join(headers)}</tr>\n</thead>',
@@ -102,20 +102,25 @@ def render_section(table: Table) -> str:
     return "".join(f"{line}\n" for line in lines if line)
 
 
-def _render_line(line: FormattedLine, *, name: str, hanging: bool = False) -> str:
-    """Return a line as HTML. With `hanging`, marks at the end take no width, which keeps digits aligned."""
-    text = "".join(_render_element(element, name) for element in line)
+def _render_line(line: FormattedLine, *, anchor: str, hanging: bool = False) -> str:
+    """Return a line of the table with this anchor as HTML.
+
+    With `hanging`, marks at the end take no width, which keeps digits aligned.
+    """
+    text = "".join(_render_element(element, anchor) for element in line)
     if hanging and line and isinstance(line[-1], Superscripts):
-        prefix, start, marks = text.rpartition("<sup>")
-        return f'{prefix}{start[:-1]} class="hanging">{marks}'
+        before, _, marks = text.rpartition("<sup>")
+        return f'{before}<sup class="hanging">{marks}'
     return text
 
 
-def _render_element(element: TextElement, name: str) -> str:
-    """Return an element as HTML. The letter of a footnote links to the footnote."""
+def _render_element(element: TextElement, anchor: str) -> str:
+    """Return an element of the table with this anchor as HTML. The letter of a footnote links to the footnote."""
     if isinstance(element, Superscripts):
         symbols = [
-            f'<a href="#{name}-note-{symbol}">{symbol}</a>' if symbol.isascii() and symbol.isalpha() else escape(symbol)
+            f'<a href="#{anchor}-note-{symbol}">{symbol}</a>'
+            if symbol.isascii() and symbol.isalpha()
+            else escape(symbol)
             for symbol in element.symbols
         ]
         return f"<sup>{','.join(symbols)}</sup>"

@@ -28,7 +28,8 @@ GREY_FALLBACK = r"\providecommand{\textcolor}[3][]{#3}"
 MAX_INLINE_COLUMNS = 3  # tables with more columns have comparisons below their numbers, not beside them
 MAX_PORTRAIT_COLUMNS = 8  # tables with more columns are printed in landscape
 PORTRAIT_LINES, LANDSCAPE_LINES = 32, 18  # lines of a table on one page; longer tables continue on further pages
-ROW_ENDS = (r" \\", r" \\[-1.5pt]", r" \\[2pt]")  # ends of a row and of the lines below it
+# Ends of a row of numbers, and of the rows of published values and of differences below it.
+ROW_ENDS = (r" \\", r" \\[-1.5pt]", r" \\[2pt]")
 # A box wider than the line is scaled down to it. With its remarks it takes at most four fifths of a page.
 FIT_WIDTH = r"\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\usebox0}\else\usebox0\fi"
 FIT_HEIGHT = r"\ifdim\dimexpr\ht1+\dp1>.8%s\resizebox*{!}{.8%s}{\usebox1}\else\usebox1\fi"
@@ -79,7 +80,8 @@ SIGNS = {
     "ı": r"\i{}",
 }
 
-# Some of these are text symbols. Their mathematical forms have outline fonts in every TeX installation.
+# Some of these signs also have commands for text. Only the mathematical commands have outline fonts in every TeX
+# installation.
 MATH = {
     "†": r"\dagger",
     "‡": r"\ddagger",
@@ -180,13 +182,13 @@ def _split_into_pages(layout: Layout, max_lines: int) -> list[TablePart]:
 
 
 def _tabular(table: Table, layout: Layout, part: TablePart) -> Iterator[str]:
-    cells_of = zip(*(row.cells for _, row in part), strict=True)
-    columns = list(zip(table.columns, layout.headers, cells_of, strict=True))
+    cells_by_column = zip(*(row.cells for _, row in part), strict=True)
+    columns = list(zip(table.columns, layout.headers, cells_by_column, strict=True))
     yield r"\sbox0{\small\setlength{\tabcolsep}{4pt}%"
     yield rf"\begin{{tabular}}{{l{''.join(column.align[0] + _column_gap(cells) for column, _, cells in columns)}}}"
     yield r"\toprule"
     if any(group.header for group in table.groups):
-        cells, rules, first_column = [""], [], 2
+        cells, rules, first_column = [""], [], 2  # Column 1 has the labels of the rows.
         for group in table.groups:
             count = len(group.columns)
             cells += [rf"\multicolumn{{{count}}}{{c}}{{{escape(group.header)}}}"] if group.header else [""] * count
@@ -209,7 +211,7 @@ def _tabular(table: Table, layout: Layout, part: TablePart) -> Iterator[str]:
 
 
 def _column_gap(cells: Iterable[FormattedLine]) -> str:
-    """Return extra space after a column, if marks hang over its edge."""
+    """Return extra space after a column in which more than one mark hangs over the edge."""
     mark_count = max(
         (len(line[-1].symbols) for line in cells if line and isinstance(line[-1], Superscripts)), default=0
     )

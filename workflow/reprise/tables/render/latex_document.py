@@ -25,7 +25,8 @@ FIGURE = r"""\newcommand{\reprisefigure}[2]{\begin{figure}[p]%
   \setbox1\vbox{\hsize\linewidth\centering\makebox[\linewidth][c]{\usebox0}\caption{#2}}%
   \ifdim\ht1>9.8in\typeout{Overfull \string\vbox\space (\the\dimexpr\ht1-9.8in\relax\space too high)}\fi
   \vbox to\textheight{\vss\box1\vss}\end{figure}\thispagestyle{empty}}"""
-MAX_CAPTION = 2000  # characters; LaTeX sets a caption on one line to measure it, and fails on lines wider than 5.7 m
+# Characters. LaTeX first sets a caption on one line to measure its width, and fails if a line is wider than 5.7 m.
+MAX_CAPTION = 2000
 OVERFULL_BOX = re.compile(
     r"Overfull \\[hv]box \((?P<box>[\d.]+)pt too (?P<side>wide|high)\)|too large for page by (?P<float>[\d.]+)pt"
 )
@@ -68,7 +69,7 @@ def compile_pdf(source: str, folder: Path) -> tuple[Path, str]:
 
 
 def find_oversized(log: str) -> Iterator[tuple[str, float, str]]:
-    """Yield each table that is visibly too large for its page, the excess in points, and `wide` or `high`."""
+    """Yield the name of each table that is visibly too wide or too high, the excess in points, and `wide` or `high`."""
     table = "?"
     for line in log.splitlines():
         if line.startswith(FRAGMENT_MARKER):

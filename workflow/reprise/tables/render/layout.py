@@ -128,7 +128,7 @@ class _Rows:
 
     def __init__(self, table: Table, stacked: bool) -> None:
         self._table, self._stacked = table, stacked
-        self.letters: dict[str, str] = {}
+        self.letters: dict[str, str] = {}  # text of a footnote -> its letter
 
     def lay_out_row(self, row: TableRow) -> LayoutRow:
         """Lay out one row. A state that all numbers share is marked once, at the label."""
@@ -195,12 +195,14 @@ def _comparison_rows(row: TableRow) -> Iterator[LayoutRow]:
     comparisons = [
         [format_comparison(number) for number in cell.numbers] if isinstance(cell, Cell) else [] for cell in row.cells
     ]
-    for part, name in enumerate(("published", "difference") if any(map(any, comparisons)) else ()):
+    if not any(map(any, comparisons)):
+        return
+    for part, name in enumerate(("published", "difference")):  # the two parts of a comparison
         texts = [
-            NUMBER_SEPARATOR.join(comparison[part] if comparison else EN_DASH for comparison in cell)
-            if any(cell)
+            NUMBER_SEPARATOR.join(comparison[part] if comparison else EN_DASH for comparison in cell_comparisons)
+            if any(cell_comparisons)
             else ""
-            for cell in comparisons
+            for cell_comparisons in comparisons
         ]
         cells = tuple((TextSpan(text, small=True),) if text else () for text in texts)
         yield LayoutRow((TextSpan(name, small=True),), cells)
@@ -237,10 +239,12 @@ def _legend(table: Table, stacked: bool) -> Iterator[tuple[bool, FormattedLine]]
         (TextSpan("Range in parentheses: interval of the number."),),
     )
     abbreviations = _abbreviations(table)
-    ends = ["; "] * (len(abbreviations) - 1) + ["."]
     explanations = (
-        (parse_heading(abbreviation), TextSpan(f": {table.abbreviations[abbreviation]}{end}"))
-        for abbreviation, end in zip(abbreviations, ends, strict=False)
+        (
+            parse_heading(abbreviation),
+            TextSpan(f": {table.abbreviations[abbreviation]}{'.' if position == len(abbreviations) else '; '}"),
+        )
+        for position, abbreviation in enumerate(abbreviations, start=1)
     )
     yield bool(abbreviations), tuple(chain.from_iterable(explanations))
 
@@ -256,4 +260,5 @@ def _abbreviations(table: Table) -> list[str]:
             texts += [row.label, *(cell.text for cell in row.cells if isinstance(cell, TextCell))]
     longest_first = "|".join(map(re.escape, sorted(table.abbreviations, key=len, reverse=True)))
     pattern = re.compile(rf"(?<![^\W\d])(?:{longest_first})(?!\w)")  # also after a number, as in 8f
+    # Without abbreviations, the pattern matches empty texts.
     return list(dict.fromkeys(abbreviation for text in texts for abbreviation in pattern.findall(text) if abbreviation))

@@ -15,6 +15,7 @@ from reprise.tables.render.layout import (
 from reprise.tables.render.table import Table
 
 SPECIAL = re.compile(r"[\\`*_~|$\[\]&<>]")
+# Start of a line that Markdown would read as a list, a heading or a rule.
 BLOCK_START = re.compile(r"^(\d*)([-+=#.)])")
 ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
@@ -44,8 +45,8 @@ def _pipe_table(table: Table, layout: Layout) -> str:
 
     A column's header follows the header of its group, because Markdown has no spanning cells.
     """
-    groups = [f"{_inline(group.header)}: " if group.header else "" for group in table.groups for _ in group.columns]
-    headers = [group + _render_element(header) for group, header in zip(groups, layout.headers, strict=True)]
+    prefixes = [f"{_inline(group.header)}: " if group.header else "" for group in table.groups for _ in group.columns]
+    headers = [prefix + _render_element(header) for prefix, header in zip(prefixes, layout.headers, strict=True)]
     rows = [[escape(table.stub), *headers]]
     for section in layout.sections:
         rows += [[f"**{escape(section.title)}**", *([""] * len(headers))]] if section.title else []

@@ -22,7 +22,7 @@ class TableNumber:
     value: float | None  # None prints an en dash
     decimals: int = 1
     signed: bool = False
-    state: State = "reproduced"  # source of the value; `published` is the paper's number
+    state: State = "reproduced"  # source of the value, or the reason why there is none
     is_best: bool = False
     is_second_best: bool = False
     is_significant: bool = False
@@ -154,8 +154,9 @@ def mark_best(table: Table, column: int, best_rule: BestRule = "highest") -> Tab
 
 
 def _mark_section(section: TableSection, column: int, best_rule: BestRule) -> TableSection:
-    """Return a section with its best numbers marked. The lowest rank is never marked, not even as second best."""
+    """Return a section with its best and second best numbers marked, but never the worst number of the section."""
     competing_values = [_competing_value(row, column, best_rule) for row in section.rows]
+    # Distinct values, the best first.
     ranking = sorted({value for value in competing_values if value is not None}, reverse=best_rule == "highest")
     best, second, *_ = [*ranking[:-1], None, None]
     rows = list(section.rows)

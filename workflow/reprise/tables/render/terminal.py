@@ -32,7 +32,7 @@ TITLE, WARNING = "bold cyan", "bold red"
 
 @dataclass(frozen=True)
 class TerminalStyle:
-    """Style of text elements: the terminal's styles, or plain characters if the output is a file."""
+    """How text elements are styled: by the terminal, or by brackets and underscores if the output is a file."""
 
     is_styled: bool = False
     is_coloured: bool = False
@@ -99,7 +99,7 @@ def _flatten_rows(section: LayoutSection) -> list[LayoutRow]:
 
 
 class _Columns:
-    """Columns of a table, which are divided into blocks that fit a width."""
+    """Divide the columns of a table into blocks that fit the width of a terminal."""
 
     def __init__(self, table: Table, layout: Layout, style: TerminalStyle) -> None:
         self._table, self._sections, self._style = table, layout.sections, style

@@ -88,6 +88,7 @@ class ApiCaller:
     ) -> None:
         self._settings, self._classify_error, self._estimator = settings, classify_error, estimator
         self._limiter = self._budget = None
+        # Without any limit, no limiter is needed; `shared` is only a name.
         if account is not None and settings.limits != ProviderLimits(shared=settings.limits.shared):
             self._limiter = RateLimiter(account.store_folder / "limits", settings.limits, urlsplit(settings.url).netloc)
         if account is not None and account.is_paid and settings.key is not None:
@@ -106,7 +107,7 @@ class ApiCaller:
         get_usage: Callable[[T], TokenUsage | None],
         parse_reply: Callable[[T], R],
     ) -> R:
-        """Send a request whose answer has at most `tokens_out` tokens, and return the parsed reply.
+        """Send a request whose answer has at most `max_answer_tokens` tokens, and return the parsed reply.
 
         Args:
             get_usage: Returns the tokens that a reply used, or None if it does not report them.

@@ -52,8 +52,10 @@ class RateLimiter:
         """Take a request with this many tokens from the quota; return 0, or the seconds to wait before the next try."""
         with self._state() as state:
             now, amounts = time.time(), {"requests": 1, "tokens": tokens}
-            elapsed_s, levels = max(0.0, now - state.get("time", 0.0)), dict[str, float]()
+            elapsed_s = max(0.0, now - state.get("time", 0.0))
+            levels: dict[str, float] = {}
             for name, limit in self._limit_by_bucket.items():  # Each bucket refills at the rate of its limit.
+                # A level of 0 still permits a request, so the capacity is one less than the quota of a burst.
                 capacity = max(0.0, limit * BURST_S / MINUTE_S - 1)
                 levels[name] = min(capacity, state.get(name, capacity) + elapsed_s * limit / MINUTE_S)
             # A request that exceeds the level of its bucket makes the level negative.

@@ -179,15 +179,15 @@ class Ledger:
             if is_over_budget:
                 return ""
             reservation_id = uuid4().hex
-            self._append("reserved", reservation_id, max_cost, run, to_disk=True)
+            self._append("reserved", reservation_id, max_cost, run, should_sync=True)
             return reservation_id
 
     def settle(self, reservation_id: str, cost: RequestCost) -> None:
         """Replace a reservation by the actual cost; if a power cut loses the line, the larger reservation counts."""
         with file_lock(self._lock):
-            self._append("settled", reservation_id, cost, to_disk=False)
+            self._append("settled", reservation_id, cost, should_sync=False)
 
-    def _append(self, kind: str, reservation_id: str, cost: RequestCost, *details: str, to_disk: bool) -> None:
+    def _append(self, kind: str, reservation_id: str, cost: RequestCost, *details: str, should_sync: bool) -> None:
         append_lines(
-            self.path, canonical_json([kind, reservation_id, cost.usd, cost.tokens, *details]), should_sync=to_disk
+            self.path, canonical_json([kind, reservation_id, cost.usd, cost.tokens, *details]), should_sync=should_sync
         )

@@ -35,12 +35,12 @@ class ConstantBaseline:
 
     def __init__(self, spec: ModelSpec) -> None:
         settings = ConstantSettings.model_validate(spec.settings)
-        self._index, self._draw_text = settings.option, settings.text
+        self._index, self._text = settings.option, settings.text
 
     def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
-            if not request.options and self._draw_text:
-                yield Answer(text=self._draw_text)
+            if not request.options and self._text:
+                yield Answer(text=self._text)
                 continue
             if not 0 <= self._index < len(request.options):
                 raise UserError(
@@ -85,11 +85,12 @@ class RandomBaseline:
                 yield Answer(text=f"{OUTPUT_MARKER}{choice}<<</output>>>" if needs_marker else choice)
 
     def _draw_text(self, *seed_parts: str) -> str:
-        return self._candidate_texts[
-            int(self._draw_uniform(*seed_parts) * len(self._candidate_texts)) % len(self._candidate_texts)
-        ]
+        """Return one of the texts in the settings."""
+        text_count = len(self._candidate_texts)
+        return self._candidate_texts[int(self._draw_uniform(*seed_parts) * text_count) % text_count]
 
     def _draw_uniform(self, *seed_parts: str) -> float:
+        """Return a number above 0 and up to 1, which the seed and the parts determine."""
         digest = hashlib.sha256("\n".join((str(self._seed), *seed_parts)).encode()).digest()
         return (int.from_bytes(digest[:7]) + 1) / 2**56
 

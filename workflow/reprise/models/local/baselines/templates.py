@@ -24,12 +24,12 @@ class TemplateCaptioner:
 
     def __init__(self, spec: ModelSpec) -> None:
         settings = TemplatesSettings.model_validate(spec.settings)
-        self._verbs, self._pairs, self._apply_replacements = settings.verbs, settings.pairs, settings.replacements
+        self._verbs, self._pairs, self._replacements = settings.verbs, settings.pairs, settings.replacements
 
     def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
             dictionaries = DICTIONARY.findall(request.prompt)
-            reply = build_replacement_reply(request.prompt, request.system, self._apply_replacements)
+            reply = build_replacement_reply(request.prompt, request.system, self._replacements)
             if reply is not None:
                 yield Answer(text=reply)
             elif dictionaries:
@@ -71,18 +71,20 @@ def build_replacement_reply(prompt: str, system: str, replacements: Sequence[Rep
     False captions contain replaced words, or two events in reversed order.
     """
     if pair := CHANGED_CAPTION.search(prompt):
+        true_caption, false_caption = pair.groups()
         categories = [
             replacement.category
             for replacement in replacements
-            if pair[2] in _apply_replacements(pair[1], [replacement])
+            if false_caption in _apply_replacements(true_caption, [replacement])
         ]
         return categories[0] if categories else "Others"
     if task := FALSE_CAPTION_TASK.search(prompt):
-        events = TWO_EVENTS.fullmatch(task[2])
-        captions = list(_apply_replacements(task[2], replacements))
+        max_count, true_caption = int(task[1]), task[2]
+        events = TWO_EVENTS.fullmatch(true_caption)
+        captions = list(_apply_replacements(true_caption, replacements))
         if "the order of two events is reversed" in system:
             captions = [f"First, {events[2]}. Then, {events[1]}."] if events else []
-        return "\n".join(f"{number}. {text}" for number, text in enumerate(captions[: int(task[1])], start=1))
+        return "\n".join(f"{number}. {text}" for number, text in enumerate(captions[:max_count], start=1))
     return None
 
 

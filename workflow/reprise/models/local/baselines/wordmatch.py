@@ -34,6 +34,7 @@ class WordMatch:
                     "'Candidate answer:'. Use it as a judge with such a prompt."
                 )
             overlap = compute_overlap(texts["reference"], texts["candidate"], self._measure)
+            # The options of a rating are its values in ascending order; those of MMBench-Video are 0 to 3.
             max_rating = int(request.options[-1]) if request.options else 3
             yield Answer(text=str(int(max_rating * overlap + 0.5)))
 

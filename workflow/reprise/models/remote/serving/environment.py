@@ -179,8 +179,8 @@ def _check_out(repository: Repository, folder: Path, pins_path: Path) -> None:
         [*git, "fetch", "--quiet", "--depth=1", "--no-tags", repository.url, repository.commit], pins_path
     )
     _run_install_command([*git, "checkout", "--quiet", repository.commit], pins_path)
-    (packages,) = (folder / "lib").glob("python*/site-packages")
-    (packages / f"{repository.name}.pth").write_text(
+    (site_packages,) = (folder / "lib").glob("python*/site-packages")
+    (site_packages / f"{repository.name}.pth").write_text(
         f"{(target / repository.package_folder).resolve()}\n", encoding="utf-8"
     )
 

@@ -52,12 +52,8 @@ class ServerProcess:
         store: Store,
         log_file: Path,
     ) -> None:
-        self._serving, self._hosting, self._weights_folder, self._model_name = (
-            serving,
-            hosting,
-            weights_folder,
-            model_name,
-        )
+        self._serving, self._hosting = serving, hosting
+        self._weights_folder, self._model_name = weights_folder, model_name
         self._python = find_python(hosting.environment, store)
         self._cache_folder = make_cache_folder(hosting.environment, store)
         self._log_file = log_file
@@ -67,7 +63,7 @@ class ServerProcess:
         self._url = ""
 
     def start(self) -> dict[str, Any]:
-        """Start the server, wait until it answers, and return the adapter's settings for its address and key."""
+        """Start the server, wait until it answers, and return the adapter's settings with its address and key."""
         hosting = self._hosting
         if not hosting.runner:  # a model runner may apply a LoRA adapter; vLLM would ignore it silently
             check_no_adapter(self._weights_folder)
@@ -110,6 +106,7 @@ class ServerProcess:
             return
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(EXIT_SECONDS if is_connection_lost else 0)
+            # `wait` returns only if the process has ended.
             raise MachineError(
                 f"{self._label} has ended: {self._find_failure_cause()}. Answers so far are kept. See "
                 f"{self._log_file}; correct the cause, or `memory_mb` in the model's file, then run the same command "
@@ -125,7 +122,7 @@ class ServerProcess:
         with suppress(BrokenPipeError):
             process.stdin.write(b".")
             process.stdin.flush()
-        try:
+        try:  # The supervisor kills the server after GRACE_SECONDS; the other seconds are a margin.
             process.wait(GRACE_SECONDS + REQUEST_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
             log.info("killing the server, because it does not stop")
@@ -177,7 +174,10 @@ class ServerProcess:
 
 
 def _list_served_models(client: httpx2.Client, key: str) -> list[str]:
-    """Return the models that a server lists; empty unless the server requires the key and answers correctly."""
+    """Return the models that a server lists; empty unless the server requires the key and answers correctly.
+
+    A server that answers without the key is not the one that this job has started.
+    """
     try:
         status_without_key = client.get("/v1/models").status_code
         reply = client.get("/v1/models", headers={"Authorization": f"Bearer {key}"})

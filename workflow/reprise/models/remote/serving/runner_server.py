@@ -106,9 +106,8 @@ class ModelRunner:
         content: Any = user_message["content"]
         times = FrameTimes()
         parts: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-        text = " ".join(
-            part["text"] for part in parts if part["type"] == "text"
-        )  # the runner puts the frames before the prompt
+        # The texts before and after the frames are joined, because the runner puts the frames before the prompt.
+        text = " ".join(part["text"] for part in parts if part["type"] == "text")
         prompt = "\n".join([*(message["content"] for message in system_messages), text])
         urls = [part["video_url"]["url"] for part in parts if part["type"] == "video_url"]
         if not urls:
@@ -145,7 +144,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(content)
         if self.path.endswith("/chat/completions"):
             self._send(*self.server.submit(body))
-        elif "prompt" in body:
+        elif "prompt" in body:  # a request to tokenize an option
             self._send(200, {"tokens": [self.server.runner.get_option_token(body["prompt"])]})
         else:
             self._send(404, {"error": {"message": f"there is no endpoint {self.path}"}})

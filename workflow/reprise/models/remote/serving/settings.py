@@ -251,10 +251,11 @@ def check_runner(runner: str, scores: str | None) -> str:
     except (SyntaxError, ValueError) as error:
         raise UserError(f"{runner}: not valid Python: {error}. Correct it.") from None
     signatures = {name: SIGNATURES[name] for name in REQUIRED_FUNCTIONS[scores]}
+    argument_counts = {name: signature.count(",") + 1 for name, signature in signatures.items()}
     missing = [
         signature
         for name, signature in signatures.items()
-        if name not in parameters_by_function or not _accepts(parameters_by_function[name], signature.count(",") + 1)
+        if name not in parameters_by_function or not _accepts(parameters_by_function[name], argument_counts[name])
     ]
     if missing:
         raise UserError(
@@ -271,7 +272,7 @@ def _accepts(parameters: ast.arguments, argument_count: int) -> bool:
     return (
         required <= argument_count
         and (argument_count <= total or parameters.vararg is not None)
-        and None not in parameters.kw_defaults
+        and None not in parameters.kw_defaults  # no keyword-only parameter is required
     )
 
 

@@ -154,7 +154,7 @@ def special_token_ids(tokenizer: Any) -> dict[str, Any]:
 FAMILIES: dict[str, Callable[[Size, Any], tuple[Any, Any]]] = {"LLaVA-OneVision": _llava, "Qwen2-VL": _qwen2_vl}
 
 
-def write_processor(folder: Path, family: str, size: Size) -> Any:
+def write_checkpoint_without_weights(folder: Path, family: str, size: Size) -> Any:
     """Write all files of a checkpoint except its weights, and return its configuration."""
     config, processor = FAMILIES[family](size, tokenizer())
     config.save_pretrained(folder)

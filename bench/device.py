@@ -25,7 +25,7 @@ from reprise.models.keys import ModelRunKey
 from reprise.plan.site import count_copies, count_threads
 from reprise.stages.clip_requests import gather_clip_requests
 
-from bench.checkpoints import SIZE_7B, write_processor
+from bench.checkpoints import SIZE_7B, write_checkpoint_without_weights
 from bench.engine import clip_of, questions, spec_of
 from bench.media import write_clip
 from bench.rounds import Ratio, cpu_seconds
@@ -68,7 +68,7 @@ KINDS = (
 
 def ratios(folder: Path, cores: int = 2, clips: int = CLIPS) -> Iterator[Ratio]:
     path = write_clip(folder / "device.mp4", SECONDS, SIZE)
-    write_processor(folder / "LLaVA-OneVision-7B", "LLaVA-OneVision", SIZE_7B)
+    write_checkpoint_without_weights(folder / "LLaVA-OneVision-7B", "LLaVA-OneVision", SIZE_7B)
     spec = spec_of(folder / "LLaVA-OneVision-7B", dtype="bfloat16")
     _, preparation_s = run(path, spec, WorkKind("nothing", 20), 0.0, cores, clips)
     for kind in KINDS:

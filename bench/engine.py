@@ -18,7 +18,7 @@ from reprise.media.sampling import plan_frames
 from reprise.models.base import ClipFrames, ModelSpec, Request
 from reprise.models.local.transformers import TransformersAdapter
 
-from bench.checkpoints import FAMILIES, SMALL_SIZE, random_model, write_processor
+from bench.checkpoints import FAMILIES, SMALL_SIZE, random_model, write_checkpoint_without_weights
 from bench.media import write_clip
 from bench.rounds import ROUNDS, Ratio, medians
 from bench.words import sentence
@@ -40,7 +40,7 @@ def ratios(folder: Path, rounds: int = ROUNDS) -> Iterator[Ratio]:
 
 
 def _family_ratios(family: str, clip: ClipFrames, folder: Path, rounds: int) -> Iterator[Ratio]:
-    config = write_processor(folder, family, SMALL_SIZE)
+    config = write_checkpoint_without_weights(folder, family, SMALL_SIZE)
     random_model(config, "cpu", torch.float32).save_pretrained(folder)
     adapter = TransformersAdapter(spec_of(folder))
     calls: dict[str, Callable[[], object]] = {"plain 1": partial(run_authors_loop, adapter, clip, questions(1))}

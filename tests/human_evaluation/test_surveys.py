@@ -20,7 +20,7 @@ from human_evaluation.surveys import (
 )
 from human_evaluation.tasks import as_json, as_sheet
 from reprise.core.errors import UserError
-from reprise.core.files import seal_text
+from reprise.core.files import seal_file
 from reprise.core.schemas import REQUESTS
 from reprise.media.settings import Encode
 
@@ -79,7 +79,7 @@ def test_each_survey_is_a_file_for_label_studio(tmp_path: Path) -> None:
         build_survey_rows(tasks, TEST, design(), {"": SurveyVideo(Path("/elsewhere/a.mp4"), has_sound=True)})
     with pytest.raises(UserError, match=r"surveys.csv: no survey '3'. Found: qualification, 1, 2\."):
         label_studio_tasks(path, "3")
-    seal_text(path)
+    seal_file(path)
     path.write_text(path.read_text().replace("-2", "-3"))
     with pytest.raises(
         UserError, match=r"surveys.csv: damaged or edited since it was written. Save your edits under another"

@@ -18,7 +18,7 @@ def run_ffmpeg(*options: str | Path) -> None:
 
 
 def barcode_frame(number: int, width: int = SIZE, height: int = SIZE) -> npt.NDArray[np.uint8]:
-    """Return a frame with eight vertical bars, one per bit of its number, on a grey background that is not black."""
+    """Return a frame with eight vertical bars, one per bit of its number, on grey, so that no frame is taken for black."""
     picture = np.full((height, width, 3), 96, np.uint8)
     for bit in range(BITS):
         picture[: height // 2, bit * width // BITS : (bit + 1) * width // BITS] = 235 if number >> bit & 1 else 40
@@ -32,12 +32,12 @@ def read_barcode(picture: npt.NDArray[np.uint8]) -> int:
 
 
 def barcode_video(
-    path: Path, frame_count: int = 48, options: tuple[str, ...] = X264, width: int = SIZE, height: int = SIZE,
-    rate: str = str(RATE), encoder_options: tuple[str, ...] = (),
+    path: Path, frame_count: int = 48, encoding: tuple[str, ...] = X264, width: int = SIZE, height: int = SIZE,
+    rate: str = str(RATE), extra_options: tuple[str, ...] = (),
 ) -> Path:  # fmt: skip
     """Encode a video whose frame n shows the number n."""
     pictures = np.stack([barcode_frame(number, width, height) for number in range(frame_count)])
-    return encode_video(path, pictures, (*encoder_options, *options), rate)
+    return encode_video(path, pictures, (*extra_options, *encoding), rate)
 
 
 def encode_video(
@@ -67,7 +67,7 @@ def changing_video(path: Path, frame_count: int = 24) -> Path:
 
 
 def apply_display_matrix(picture: npt.NDArray[np.uint8], matrix: Sequence[float]) -> npt.NDArray[np.uint8]:
-    """Rotate or flip a picture by a display matrix of right angles."""
+    """Transform a picture by the 2x2 part (a, b, c, d) of a display matrix that turns by multiples of 90 degrees or mirrors."""
     a, b, c, d = (int(value) for value in matrix)
     rows, columns = np.indices(picture.shape[:2])
     x, y = a * columns + c * rows, b * columns + d * rows

@@ -46,7 +46,7 @@ def test_imported_answers_score_like_their_original_run_and_follow_changes_of_th
     control = human_cells(imported)["Ctrl"]
     assert (control["value"], control["requested"], control["failed"]) == ("50.0", "4", "1")
     text = imported.text(f"{TABLE}.md")
-    assert "1 failed" in text and "Problems of imported answers: 1 unknown id." in text
+    assert "1 failed" in text and "Problems of imported answers: unknown id (1)." in text
     rows = imported.rows(f"results/small/responses/{RUN}.problems.csv")
     missing_rows = [("", f"control/v_bbbbbbbbbbb_seg_2_12/Ev3/1#{role}", "no_answer") for role in ("pos", "neg")]
     unknown_row = ("4", "control/v_bbbbbbbbbbb_seg_9_99/Ev3", "unknown id")
@@ -67,7 +67,7 @@ def test_imports_need_no_video_and_without_files_the_row_does_not_run(imported: 
     assert {(row["missing"], row["failed"]) for row in human_cells(imported).values()} == {("0", "0")}
     assert set(imported.parquet(f"small/responses/{RUN}")["frames_shown"]) == {0}
     text = imported.text(f"{TABLE}.md")
-    assert re.search(r"Problems of imported answers: \d test without a file\.", text)
+    assert re.search(r"Problems of imported answers: test without a file \(\d\)\.", text)
     shutil.rmtree(imported.root / FOLDER)
     assert imported.run_rules(f"{TABLE}.md") == ["table"]
     assert human_cells(imported) == {} and "Not run." in imported.text(f"{TABLE}.md")

@@ -34,13 +34,16 @@ def project(prepared_small: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     ],
     ids=["swallowed target", "suite", "no rule", "resource"],
 )  # fmt: skip
-def test_snakemake_adds_nothing_to_a_mistake(project: Project, arguments: list[str], messages: list[str]) -> None:
+def test_snakemake_adds_nothing_to_an_error_message(
+    project: Project, arguments: list[str], messages: list[str]
+) -> None:
     process = project.snakemake("-n", *arguments)
     profile, *_ = process.stderr.splitlines()
     assert process.returncode == 1 and profile.startswith("Using workflow specific profile")
     assert all(message in process.stdout for message in messages), process.stdout
     assert len(process.stdout.splitlines()) <= SCREEN_LINES and len(process.stdout) <= SCREEN_CHARACTERS, process.stdout
     assert not re.search(r"Traceback|^  File |Exception", process.stdout, re.MULTILINE), process.stdout
+    # The message comes first, and there is no second one.
     assert "WorkflowError" not in process.stdout and "\nError: " not in process.stdout
 
 

@@ -35,7 +35,7 @@ class ReviewSettings(Settings):
 
 
 class AgreedReview(ReviewSettings):
-    """Review in which several annotators must agree independently."""
+    """Review by at least two independent annotators by default: both of two must agree; of more, the majority."""
 
     votes: int = Field(2, ge=1)
     """Minimum annotators per task; the majority must accept a sample."""
@@ -118,7 +118,8 @@ class CaptionColumns(Settings):
     captions: str = "enCap"
     """Column of its captions: a list, or one text per row."""
     start: str = "start"
-    """Column of the start in seconds. It is used only if `span:` is null; without it, the clip is the whole file."""
+    """Column of the start in seconds, used only if `span:` is null. Without start and end, the clip is the whole
+    file."""
     end: str = "end"
     """Column of the end in seconds."""
 
@@ -189,8 +190,8 @@ class TemporalBenchSettings(WrittenConstruction):
     kind: Literal["temporalbench"]
     """`temporalbench`: from clips of several data sets with human captions."""
     other_writers: list[Slug] = Field([])
-    """Further models that write negatives; `run:` must select them. Only `writer:` names categories and writes
-    negatives of negatives."""
+    """Further models that write negatives; `run:` must select them. Only `writer:` labels each word-level negative with
+    its category, and writes the negatives of negatives for Table 4."""
 
     @field_validator("other_writers")
     @classmethod
@@ -223,9 +224,10 @@ class TemporalBenchSettings(WrittenConstruction):
     event_negatives: int = Field(6, ge=1)
     """Maximum negatives per caption and writer that reorder events."""
     central_tries: int = Field(3, ge=1)
-    """Number of word-level negatives per caption for which `writer:` writes negatives in turn, for Table 4."""
+    """Number of word-level negatives per caption that themselves get two negatives by `writer:`, for Table 4."""
     rounds: int = Field(4, ge=2, le=100)
-    """Maximum rounds per writer: negatives, then categories and repeated requests."""
+    """Maximum rounds per writer. The first requests negatives; later ones request their categories and repeat requests
+    without a usable reply."""
     long_datasets: list[str] = Field(["ActivityNet", "Charades", "COIN", "FineGym"])
     """Data sets whose clips are combined into long videos."""
     long_clips: int | None = Field(None, ge=2)

@@ -84,6 +84,7 @@ rule preview:
         "<suite>/logs/preview/{benchmark}/{clip}.{sampling}.log",
     localrule: True
     params:
+        # The frame plan's settings, and the version of this stage.
         settings=SUITE.settings("frames/{benchmark}/{sampling}"),
         version=SUITE.settings("preview"),
     shell:

@@ -102,7 +102,7 @@ def make_pair_entries(answers: str) -> list[releases.Entry]:
     ("temporalbench", {"short": [SECOND_QUESTION, releases.question(CLIP_NAME, 0) | {"dataset": "Vimeo"}]}, f"{CLIP_NAME}_0: data set 'Vimeo' is not one of activitynet", {("ba", "overall"): (2, 0, 100), ("ba", "charades"): (1, 0, 100)}),
     ("mmbench_video", {"rows": [releases.question_row("0", "a", "['OCRR']"), OTHER_QUESTION]}, "question 0: dimension 'OCRR' is unknown and counts in no group. Did you mean 'OCR'?", {("mean", "overall"): (2, 0, 3), ("mean", "fp_s"): (1, 0, 3)}),
     ("mmbench_video", {"rows": [releases.question_row("0", "a", "['OCR', 'Telepathy']"), OTHER_QUESTION]}, "question 0: dimension 'Telepathy' is unknown and counts in no group.", {("mean", "fp_s"): (2, 0, 3)}),
-    ("mmbench_video", {"rows": [releases.question_row("0", "a", "__import__('os').getcwd()"), OTHER_QUESTION]}, "question 0: dimensions: found \"__import__('os').getcwd()\", expected a list such as ['OCR']; the question counts in no group", {("mean", "overall"): (2, 0, 3), ("mean", "perception"): (1, 0, 3)}),
+    ("mmbench_video", {"rows": [releases.question_row("0", "a", "__import__('os').getcwd()"), OTHER_QUESTION]}, "question 0: dimensions: found \"__import__('os').getcwd()\", expected a list such as ['OCR']; the question counts only in Overall", {("mean", "overall"): (2, 0, 3), ("mean", "perception"): (1, 0, 3)}),
     ("mmbench_video", {"rows": [releases.question_row("0", "a", "['OCR']", question=" "), OTHER_QUESTION]}, "question 0: 'question' is empty, so no request is sent and the item counts as missing", {("mean", "overall"): (1, 1, 3)}),
 ])  # fmt: skip
 def test_a_flawed_entry_is_kept_named_and_counted(

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, read_provenance, read_record, seal_text, verify_sealed_text, write_record
+from reprise.core.files import file_digest, read_provenance, read_record, seal_file, verify_sealed_text, write_record
 from reprise.core.provenance import Provenance, record_provenance
 from reprise.core.schemas import FRAME_PLAN, read_table, write_table
 from reprise.core.store import Store, append_lines, read_lines
@@ -113,7 +113,7 @@ def test_a_damaged_record_is_ignored(tmp_path: Path) -> None:
 def test_a_text_file_is_verified_against_its_checksum(tmp_path: Path) -> None:
     path = write(tmp_path / "table2.md", b"| 73.3 |")
     assert verify_sealed_text(path) == path, "an earlier version wrote no checksum"
-    seal_text(path)
+    seal_file(path)
     assert verify_sealed_text(path) == path
     path.write_text("| 67.6 |")
     with pytest.raises(UserError, match=r"table2\.md: damaged.* delete the file"):

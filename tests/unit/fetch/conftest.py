@@ -17,7 +17,7 @@ FetchStatuses = Callable[..., dict[str, str]]
 def video(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """Return a video of 24 frames with the index at its beginning."""
     path = tmp_path_factory.mktemp("video") / "video.mp4"
-    return barcode_video(path, 24, encoder_options=("-movflags", "+faststart")).read_bytes()
+    return barcode_video(path, 24, extra_options=("-movflags", "+faststart")).read_bytes()
 
 
 @pytest.fixture

@@ -97,7 +97,7 @@ def test_avi_frames_have_the_times_of_decoder_output(
     """AVI has no presentation times: with B-frames, ffmpeg's guesses collide, and the rate would be too high."""
     path = tmp_path / "a.avi"
     frame_numbers = [number for number in range(FRAME_COUNT) if not frame_selection or number % 3 == 0 or number < 9]
-    barcode_video(tmp_path / "a.mp4" if is_copied else path, FRAME_COUNT, codec, encoder_options=frame_selection)
+    barcode_video(tmp_path / "a.mp4" if is_copied else path, FRAME_COUNT, codec, extra_options=frame_selection)
     if is_copied:
         run_ffmpeg("-i", tmp_path / "a.mp4", "-c", "copy", path)
     check_against_ffmpeg(path, frame_numbers)

@@ -34,7 +34,7 @@ def read_frame_numbers(path: Path) -> list[int]:
     ("odd.mp4", (*X264, "-pix_fmt", "yuv444p"), {"width": 129, "height": 97}, [(0, 1, 0, 23)]),
 ])  # fmt: skip
 def test_trim_is_frame_exact(name: str, options: tuple[str, ...], video_options: dict[str, Any], spans: Spans, tmp_path: Path) -> None:  # fmt: skip
-    source = barcode_video(tmp_path / name, options=options, **video_options)
+    source = barcode_video(tmp_path / name, encoding=options, **video_options)
     for start, end, first, last in spans:
         assert trim(source, start, end, tmp_path / "cut.mp4", FAST) == last - first + 1
         assert read_frame_numbers(tmp_path / "cut.mp4") == list(range(first, last + 1))
@@ -52,7 +52,7 @@ def test_trim_counts_from_the_start_of_the_audio_if_it_starts_earlier(barcode: P
 
 def test_a_span_within_a_frozen_picture_is_named(tmp_path: Path) -> None:
     freeze_options = ("-vf", "setpts='if(lt(N,20),N,N+500)/24/TB'", "-fps_mode", "passthrough")
-    path = barcode_video(tmp_path / "a.mp4", 40, encoder_options=freeze_options)
+    path = barcode_video(tmp_path / "a.mp4", 40, extra_options=freeze_options)
     with pytest.raises(MediaError, match=r"no frame begins in \[5, 9\) s"):
         trim(path, 5.0, 9.0, tmp_path / "b.mp4", Encode())
 
@@ -66,7 +66,7 @@ def test_frames_that_share_one_timestamp_are_rejected(tmp_path: Path) -> None:
 
 
 def test_trim_of_a_variable_rate_keeps_every_frame(tmp_path: Path) -> None:
-    source = barcode_video(tmp_path / "variable.mp4", encoder_options=EVERY_THIRD)
+    source = barcode_video(tmp_path / "variable.mp4", extra_options=EVERY_THIRD)
     trim(source, 0.2, 1.5, tmp_path / "cut.mp4", FAST)
     expected = [number for number in list_every_third(48) if 0.2 <= number / 24 < 1.5]
     assert read_frame_numbers(tmp_path / "cut.mp4") == expected
@@ -77,7 +77,7 @@ def test_trim_of_a_variable_rate_keeps_every_frame(tmp_path: Path) -> None:
 def test_clips_of_different_size_rate_and_pixel_shape_are_concatenated(tmp_path: Path) -> None:
     """The pixel aspect ratio is ignored, as in the decoder."""
     first = barcode_video(tmp_path / "first.mp4", 25, width=96, height=64, rate="25")
-    second = barcode_video(tmp_path / "second.mp4", 30, rate="30000/1001", encoder_options=("-vf", "setsar=64/45"))
+    second = barcode_video(tmp_path / "second.mp4", 30, rate="30000/1001", extra_options=("-vf", "setsar=64/45"))
     target = tmp_path / "joined.mp4"
     concatenation = concatenate(first, second, target, FAST, Concat())
     index = read_packet_index(target)
@@ -99,9 +99,9 @@ def test_the_black_span_is_exact_next_to_fades_and_black_parts(tmp_path: Path) -
     """The first part fades out, the second fades in, or a part is completely black."""
     fade_out = ("-vf", "drawbox=t=fill:color=black:enable='gte(n,40)'")
     fade_in = ("-vf", "drawbox=t=fill:color=black:enable='lt(n,30)'")
-    fading = barcode_video(tmp_path / "ends.mp4", 48, encoder_options=fade_out)
-    rising = barcode_video(tmp_path / "begins.mp4", 60, encoder_options=fade_in)
-    black = barcode_video(tmp_path / "black.mp4", 24, encoder_options=("-vf", "drawbox=t=fill:color=black"))
+    fading = barcode_video(tmp_path / "ends.mp4", 48, extra_options=fade_out)
+    rising = barcode_video(tmp_path / "begins.mp4", 60, extra_options=fade_in)
+    black = barcode_video(tmp_path / "black.mp4", 24, extra_options=("-vf", "drawbox=t=fill:color=black"))
     target = tmp_path / "joined.mp4"
     for first, second, spans in (
         (fading, rising, ((48, 96), [(40, 126)])),
@@ -117,7 +117,7 @@ def test_the_black_span_is_exact_next_to_fades_and_black_parts(tmp_path: Path) -
 
 def test_black_frames_within_a_part_are_not_the_separator(tmp_path: Path) -> None:
     fading = ("-vf", "drawbox=t=fill:color=black:enable='between(n,6,59)'")
-    first, second = (barcode_video(tmp_path / name, 72, encoder_options=fading) for name in ("first.mp4", "second.mp4"))
+    first, second = (barcode_video(tmp_path / name, 72, extra_options=fading) for name in ("first.mp4", "second.mp4"))
     target = tmp_path / "joined.mp4"
     assert concatenate(first, second, target, FAST, Concat()).black_span == (72, 120)
     assert find_separating_span(target, 2.0, expected_start_s=3.0) == (72, 120)
@@ -141,7 +141,7 @@ def test_a_change_of_frame_size_and_pixel_format_loses_no_frame(tmp_path: Path) 
 def test_a_part_that_loses_frames_is_rejected(tmp_path: Path) -> None:
     """ffmpeg omits pictures that it cannot decode and still exits with status 0."""
     mjpeg_options = ("-c:v", "mjpeg", "-q:v", "2", "-pix_fmt", "yuvj420p", "-movflags", "+faststart")
-    part, target = barcode_video(tmp_path / "part.mov", options=mjpeg_options), tmp_path / "joined.mp4"
+    part, target = barcode_video(tmp_path / "part.mov", encoding=mjpeg_options), tmp_path / "joined.mp4"
     content = part.read_bytes()
     part.write_bytes(content[: len(content) * 3 // 4] + bytes(len(content) // 4))
     with pytest.raises(MediaError, match=r"wrote \d+ frames, expected 108") as caught:

@@ -50,7 +50,7 @@ def test_every_kind_of_file_gives_its_frames(kind: str, tmp_path: Path) -> None:
     is_variable = kind.startswith("variable")
     frame_numbers = list_every_third(FRAME_COUNT) if is_variable else list(range(FRAME_COUNT))
     frame_selection = EVERY_THIRD if is_variable else ()
-    path = barcode_video(tmp_path / name, FRAME_COUNT, options, encoder_options=frame_selection, width=96, height=64)
+    path = barcode_video(tmp_path / name, FRAME_COUNT, options, extra_options=frame_selection, width=96, height=64)
     if kind.startswith("trimmed"):
         run_ffmpeg("-ss", "1.3", "-i", path, "-c", "copy", tmp_path / "cut.mp4")
         path, frame_numbers = tmp_path / "cut.mp4", frame_numbers[32:]

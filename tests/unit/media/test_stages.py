@@ -149,7 +149,7 @@ def videos(barcode: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run_ffmpeg("-f", "lavfi", "-i", "testsrc=s=128x128:r=24:d=4", *black, folder / "ready.mp4")
     run_ffmpeg("-f", "lavfi", "-i", "color=black:s=128x128:r=24:d=1", *X264, folder / "dark.mp4")
     fading = barcode_video(
-        folder / "fading.mp4", 48, encoder_options=("-vf", "drawbox=t=fill:color=black:enable='gte(n,30)'")
+        folder / "fading.mp4", 48, extra_options=("-vf", "drawbox=t=fill:color=black:enable='gte(n,30)'")
     )
     concatenate(fading, barcode, folder / "faded.mp4", Encode(preset="ultrafast"), Concat())
     concatenate(barcode, fading, folder / "raised.mp4", Encode(preset="ultrafast"), Concat())

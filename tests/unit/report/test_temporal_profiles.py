@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from reprise.core.files import seal_text, write_text
+from reprise.core.files import seal_file, write_text
 from reprise.core.paths import ALL, TEMPORAL
 from reprise.media.ablations import REVERSED, SHUFFLED
 from reprise.report.build import Pages
@@ -65,7 +65,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     for name in ("one", ALL):
         for kind in PROFILE_KINDS:
             write_text(TEMPORAL / f"{name}.{kind}", f"{name}, {kind}")
-            seal_text(TEMPORAL / f"{name}.{kind}")
+            seal_file(TEMPORAL / f"{name}.{kind}")
     write_profile(profile, TEMPORAL / "one.json")
     return world
 

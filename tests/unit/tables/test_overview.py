@@ -79,7 +79,7 @@ def test_a_row_has_numbers_with_intervals_and_costs(tmp_path: Path) -> None:
     assert "with 95 % intervals" in text and "VELOCITI entail, fps1; Vinoground paper, fps1" in text
     assert "Protocol and sampling: VELOCITI entail, none." in text and text.count("Protocol and sampling:") == 1
     assert "VELOCITI: Of up to 10 samples: 1 failed." in text and "**Toy.**" in text
-    assert "VELOCITI: Problems of imported answers: 2 empty." in text
+    assert "VELOCITI: Problems of imported answers: empty (2)." in text
     assert "Paper: VELOCITI (A. et al.)." in text and text.count("Suite s (S)") == 1
     builder = make_builder(tmp_path, gpu_count=1)
     builder.build()

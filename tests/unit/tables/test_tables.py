@@ -165,7 +165,7 @@ def test_imported_answers_are_marked_and_their_problems_are_footnotes(build: Bui
     builder.problems = {RUN: Counter({"unknown id": 3, "disagrees with another answer": 1})}
     assert list_sources(builder)["OV-7B", "Ctrl"] == ("imported", 80.0)
     text = render_markdown(builder)
-    assert "Problems of imported answers: 3 unknown id, 1 disagrees with another answer." in text
+    assert "Problems of imported answers: unknown id (3), disagrees with another answer (1)." in text
     assert "Imported predictions, scored here." in text
 
 

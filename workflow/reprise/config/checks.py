@@ -127,7 +127,8 @@ def _check_benchmark(name_checks: NameChecks, name: str, notes: ProblemNotes) ->
             advice = f"Forms that can be judged: {', '.join(judged_forms) or 'none'}."
             protocol_notes.at_key(".judge").add(f"responses to form '{protocol.form}' cannot be judged. {advice}")
         if protocol.responses_from is not None:
-            # Of an unknown protocol only the name is noted, so no other protocol is compared.
+            # An unknown protocol is compared with nothing: `protocol` stands in for it and differs in no field; only
+            # its name is noted below.
             referenced = benchmark.protocols.get(protocol.responses_from, protocol)
             differing_fields = [
                 field
@@ -221,7 +222,9 @@ def _run_problems(name_checks: NameChecks, names: list[str], parts: int) -> Iter
         *name_checks.sampling_problems([sampling]),
         *name_checks.model_problems(rated_models),
     )
-    if not has_importer(benchmark) or (spec and not protocol_problems):
-        yield from find_form_problems(benchmark, spec.protocols[protocol].form if spec else "")
+    if not has_importer(benchmark):
+        yield from find_form_problems(benchmark, "")  # The form does not matter.
+    elif spec and not protocol_problems:
+        yield from find_form_problems(benchmark, spec.protocols[protocol].form)
     if rated_models and has_importer(benchmark) and load_rating_importer(benchmark) is None:
         yield f"benchmark '{benchmark}' has no ratings by a judge."

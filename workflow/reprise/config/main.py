@@ -62,7 +62,7 @@ class GridTransform(Settings):
 
 
 class TemporalTransform(Settings):
-    """A temporal ablation that changes the frames but keeps the timestamps."""
+    """A temporal ablation that draws nothing at random."""
 
     show: Literal["none", "first", "middle", "last", "first_repeated", "middle_repeated", "last_repeated", "reversed"]
     """`none`: no frames; `first`, `middle`, `last`: this frame only; `first_repeated`, `middle_repeated`,
@@ -115,7 +115,8 @@ class Main(Settings):
             for name, rule in base_rules.items():
                 with suppress(UserError):
                     all_rules[f"{name}.{transform}"] = sampling.add_transform(rule, settings.model_dump())
-        # Under the name of a transformed sampling, only the rule that is added here is allowed.
+        # Samplings that are validated again contain the rules added here. Anything else is an error: another rule under
+        # `<sampling>.<transform>`, or a rule that itself has a transform.
         for name, rule in samplings.items():
             if all_rules.get(name) != rule or (name in base_rules and "transform" in rule):
                 raise setting_error(

@@ -126,7 +126,7 @@ def has_valid_checksum(content: bytes) -> bool:
 
 
 def read_provenance(path: Path) -> Provenance | None:
-    """Return the provenance recorded in a table or in the seal of a text file (`seal_text`); None if there is none."""
+    """Return the provenance recorded in a table or in the seal of another file (`seal_file`); None if there is none."""
     if path.suffix != ".parquet":
         seal = read_record(_seal_path(path))
         return _provenance(seal.get("made")) if isinstance(seal, dict) else None
@@ -187,17 +187,17 @@ def read_record(path: Path) -> Any:
         return None
 
 
-# Text files, whose checksum is in a separate hidden file
+# Sealed files, whose checksum is in a separate hidden file
 
 
 def write_sealed_text(path: Path, text: str) -> None:
     """Write a text file atomically, and then its seal."""
     write_text(path, text)
-    seal_text(path)
+    seal_file(path)
 
 
-def seal_text(path: Path) -> None:
-    """Seal a text file: write its checksum and its provenance into a hidden file next to it."""
+def seal_file(path: Path) -> None:
+    """Seal a file of any format: write its checksum and its provenance into a hidden file next to it."""
     write_record(_seal_path(path), {"sha256": file_digest(path), "made": build_provenance_record(path)})
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from reprise.core.errors import UserError
-from reprise.core.files import atomic_path, file_digest, read_json, seal_text, verify_sealed_text
+from reprise.core.files import atomic_path, file_digest, read_json, seal_file, verify_sealed_text
 from reprise.core.plain import escape_cell
 
 
@@ -168,7 +168,7 @@ def write_csv(frame: pl.DataFrame, path: Path) -> None:
     """Write a sealed csv file, whose texts a spreadsheet does not evaluate."""
     with atomic_path(path) as temporary:
         frame.with_columns(pl.col(pl.String).map_elements(escape_cell, return_dtype=pl.String)).write_csv(temporary)
-    seal_text(path)
+    seal_file(path)
 
 
 def find_single_table(files: Sequence[Path], columns: Sequence[str]) -> Path:

@@ -12,7 +12,7 @@ from reprise.fetch.settings import NetworkRoute
 
 T = TypeVar("T")
 # Statuses after which a call is repeated. Bot checks and captchas are not among them: another request makes them worse.
-RETRY_NOW = {"server_error", "network", "empty_download", "rate_limited", "forbidden_media"}
+TRANSIENT_STATUSES = {"server_error", "network", "empty_download", "rate_limited", "forbidden_media"}
 MAX_BACKOFF_S = 120.0
 
 
@@ -31,7 +31,7 @@ def call_with_retries(call: Callable[[], T], settings: NetworkRoute, never_retry
         try:
             return call()
         except FetchError as error:
-            if error.status not in RETRY_NOW - never_retry:
+            if error.status not in TRANSIENT_STATUSES - never_retry:
                 raise
             if error.wait_s > settings.max_wait_s:
                 wait = f"the server requests a wait of {error.wait_s:.0f} s, above max_wait_s ({settings.max_wait_s:g})"

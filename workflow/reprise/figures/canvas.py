@@ -16,7 +16,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.text import Text
 
-from reprise.core.files import atomic_path, seal_text
+from reprise.core.files import atomic_path, seal_file
 from reprise.core.plain import escape_invisible
 
 FORMATS = ("pdf", "svg", "png")
@@ -28,6 +28,9 @@ DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)))
 GRID_COLOUR, FAINT_COLOUR = "#D9D9D9", "#595959"
 # Width of a character of the regular face and height of a line, in inches per point of font size.
 CHARACTER_WIDTH, LINE_HEIGHT = 0.0083, 0.0185
+BOLD_WIDTH_RATIO = 1.12  # width of a bold character / width of a regular one
+# Width of a legend's handle and gaps in inches, and height of a legend's row in inches per point of font size.
+LEGEND_HANDLE_WIDTH, LEGEND_ROW_HEIGHT = 0.5, 0.024
 # PDF viewers do not read these font tables, and subsetting them takes longer than drawing a figure.
 DROPPED_TABLES = ("GDEF", "GPOS", "GSUB", "kern")
 TITLE_SIZE, TEXT_SIZE, SMALL_SIZE = 9.0, 7.5, 6.5
@@ -84,20 +87,20 @@ def create_canvas(
     width: float,
     body_height: float,
     title: str,
-    origin: str,
+    source_note: str,
     notes: Sequence[str],
     legend: Sequence[tuple[Artist, str]] = (),
 ) -> Canvas:
-    """Return an empty figure: the title, a body of this height, and the legend, origin and notes below it."""
-    title_lines = [*wrap_text(title, width, TITLE_SIZE * 1.12)]
-    footer_lines = [line for note in (origin, *notes) for line in wrap_text(note, width, SMALL_SIZE)]
+    """Return an empty figure: the title, a body of this height, and the legend, source note and notes below it."""
+    title_lines = [*wrap_text(title, width, TITLE_SIZE * BOLD_WIDTH_RATIO)]
+    footer_lines = [line for note in (source_note, *notes) for line in wrap_text(note, width, SMALL_SIZE)]
     longest_label = max((len(label) for _, label in legend), default=0)
-    legend_columns = max(1, int(width / (0.5 + longest_label * SMALL_SIZE * CHARACTER_WIDTH)))
+    legend_columns = max(1, int(width / (LEGEND_HANDLE_WIDTH + longest_label * SMALL_SIZE * CHARACTER_WIDTH)))
     legend_rows = math.ceil(len(legend) / legend_columns)
     heights = [
         0.1 + len(title_lines) * TITLE_SIZE * LINE_HEIGHT,
         body_height,
-        0.1 + legend_rows * SMALL_SIZE * 0.024 + len(footer_lines) * SMALL_SIZE * LINE_HEIGHT,
+        0.1 + legend_rows * SMALL_SIZE * LEGEND_ROW_HEIGHT + len(footer_lines) * SMALL_SIZE * LINE_HEIGHT,
     ]
     figure = Figure(figsize=(width, sum(heights)), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.04)
@@ -140,7 +143,8 @@ def save_figure(figure: Figure, path: Path, description: Mapping[str, str]) -> N
     figure.set_layout_engine("none")
     _round_layout(figure)
     title, caption, dpi = description["title"], description["caption"], figure.dpi
-    # `savefig` would compute the finished layout again, so the print functions of the formats are called directly.
+    # `savefig` draws a figure twice if it has a layout engine, even the placeholder that "none" leaves, so the print
+    # functions of the formats are called directly.
     with atomic_path(path.with_suffix(".png")) as temporary:
         canvas.print_png(temporary, metadata={"Title": title, "Description": caption})
     with atomic_path(path.with_suffix(".svg")) as temporary:
@@ -151,4 +155,4 @@ def save_figure(figure: Figure, path: Path, description: Mapping[str, str]) -> N
             temporary, metadata={"Title": title, "Subject": caption, "CreationDate": None}
         )
     for kind in FORMATS:
-        seal_text(path.with_suffix(f".{kind}"))
+        seal_file(path.with_suffix(f".{kind}"))

@@ -74,7 +74,8 @@ def find_demuxer(path: Path) -> str:
                 raise MediaError("not_media", f"{path.name}: an animated picture; convert it to GIF or MP4")
             return name
     for size in TRANSPORT_PACKET_SIZES:  # Search for sync bytes at this distance.
-        start_count = min(size, max(0, len(head) - SYNC_COUNT * size))  # All sync bytes must lie within `head`.
+        # SYNC_COUNT whole packets, and one more byte, must lie within `head`.
+        start_count = min(size, max(0, len(head) - SYNC_COUNT * size))
         for start in range(start_count):
             if all(head[offset] == SYNC_BYTE for offset in range(start, start + SYNC_COUNT * size, size)):
                 return "mpegts"

@@ -13,7 +13,7 @@ Preset = Literal["ultrafast", "superfast", "veryfast", "faster", "fast", "medium
 
 
 class Limits(Settings):
-    """Maximum size of videos and images; a file above a limit is missing, with this reason."""
+    """Maximum size of videos and images; a file above a limit counts as missing, and the manifest names the limit."""
 
     pixels: int = Field(36_000_000, ge=1)
     """Pixels of a picture. Decoding takes up to about 100 bytes of memory per pixel."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, read_provenance, seal_text, value_digest
+from reprise.core.files import file_digest, read_provenance, seal_file, value_digest
 from reprise.core.locks import file_lock
 from reprise.core.owner import exit_with_owner, find_owner
 from reprise.core.paths import RESULTS
@@ -75,7 +75,7 @@ def run(arguments: Sequence[str], module: str = "reprise.stages", prefix: str = 
         main(**values)
         for path in _iter_marked_paths("output", annotations, values):
             if path.suffix != ".parquet":  # `write_table` records the provenance in the table.
-                seal_text(path)
+                seal_file(path)
 
 
 def _parse_site_options(arguments: Sequence[str], module: str) -> tuple[dict[str, Any], list[str]]:

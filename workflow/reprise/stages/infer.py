@@ -83,7 +83,7 @@ def main(
 
 
 def run_inference(
-    clip_requests: Sequence[ClipRequests],
+    batches: Sequence[ClipRequests],
     model: QueryableModel | Sequence[ModelCopy],
     response_cache: ResponseCache,
     failures: Failures,
@@ -92,10 +92,10 @@ def run_inference(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Send the pending requests to a model, or to its copies in parallel; return the rows of responses and timings."""
     job = InferenceJob(model if isinstance(model, Sequence) else [model], response_cache, failures, settings, partition)
-    job.send_pending(clip_requests)
+    job.send_pending(batches)
     responses, timings = [], []
     price = settings.price if isinstance(settings, ModelRunKey) else None
-    for batch in clip_requests:
+    for batch in batches:
         timings.append(build_timing_row(batch, job.sent_counts[batch.clip.clip_id], response_cache, price))
         for request, digest, entry_id in zip(batch.requests, batch.prompt_digests, batch.entry_ids, strict=True):
             answer = response_cache.get(entry_id) or failures.get(entry_id)
@@ -120,12 +120,12 @@ def run_inference(
 
 
 def build_timing_row(
-    clip_requests: ClipRequests, sent_count: int, response_cache: ResponseCache, price: Price | None = None
+    batch: ClipRequests, sent_count: int, response_cache: ResponseCache, price: Price | None = None
 ) -> dict[str, Any]:
     """Return the time and the cost of all responses about a clip, including cached ones of earlier jobs."""
     cached_responses = [
         response
-        for entry in dict.fromkeys(clip_requests.entry_ids)
+        for entry in dict.fromkeys(batch.entry_ids)
         if (response := response_cache.get_response(entry)) is not None
     ]
     durations = [response.seconds for response in cached_responses if response.seconds is not None]
@@ -135,10 +135,10 @@ def build_timing_row(
         step_seconds[step] = sum(times) if times else None
     usages = [response.answer.token_usage for response in cached_responses]
     return {
-        "clip_id": clip_requests.clip.clip_id,
-        "requests": len(clip_requests.requests),
+        "clip_id": batch.clip.clip_id,
+        "requests": len(batch.requests),
         "seconds": sum(durations) if len(durations) == len(cached_responses) else None,
-        "resumed": len(clip_requests.requests) - sent_count,
+        "resumed": len(batch.requests) - sent_count,
         "served": sorted({response.answer.served_model for response in cached_responses} - {""}),
         "tokens_in": sum(usage.input for usage in usages),
         "tokens_out": sum(usage.output for usage in usages),

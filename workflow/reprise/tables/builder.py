@@ -326,7 +326,7 @@ class TableBuilder:
         # A judged run has problems of its ratings (by the name with the judge) and of its answers (without the judge).
         names = {name for scored in runs for name in (scored.name, scored.run.name)}
         problems = sum((self.problems.get(name, Counter()) for name in sorted(names)), Counter[str]())
-        if summary := ", ".join(f"{count} {problem}" for problem, count in problems.most_common()):
+        if summary := ", ".join(f"{problem} ({count})" for problem, count in problems.most_common()):
             yield f"Problems of imported answers: {summary}."
         # If rows have different judges, a note names the judge, unless the label of the row does.
         if not row.judges and len(list_judges(self.metrics)) > 1:

@@ -170,9 +170,12 @@ def test_unused_files_and_settings_are_named(tmp_path: Path) -> None:
         (folder / name).touch()
     tiny.update_json(folder / "config.json", auto_map={"AutoModel": "modeling.X"})
     notes = "\n".join(collect_notes(model_spec(folder)))
-    assert "kept: repetition_penalty: 1.1 (" in notes and "not used: do_sample: True, top_k: 3 (" in notes
+    assert (
+        "kept for written answers: repetition_penalty: 1.1\n" in notes
+        and "not used for written answers: do_sample: True, top_k: 3\n" in notes
+    )
     assert "lora/a.pt, mm_projector.bin, modeling.py, pytorch_model.bin\n" in notes and "optimizer" not in notes
-    assert "the chat template opens one" in notes
+    assert "the chat template begins each answer with a thought" in notes
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)

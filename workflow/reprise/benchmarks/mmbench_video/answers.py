@@ -13,6 +13,8 @@ from reprise.benchmarks.mmbench_video.taxonomy import is_complete
 from reprise.benchmarks.question_forms import UNREADABLE, FreeFormAnswer, select_all_answers
 
 KEY_VALUE_PAIR = re.compile(r"""(["'])(\w+)\1\s*:\s*(["'])(.*?)(?<!\\)\3\s*(?=[,}\n]|\Z)""", re.DOTALL)
+"""a quoted key, a colon and a quoted value; the value ends at the first unescaped quote before `,`, `}`, a line
+break or the end"""
 
 
 def split_packed_replies(items: pl.DataFrame, responses: pl.DataFrame, extractor: str) -> list[FreeFormAnswer]:

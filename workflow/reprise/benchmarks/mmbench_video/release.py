@@ -101,7 +101,7 @@ def _build_item(row: Mapping[str, str], location: str, flaws: Flaws, subtitles: 
         flaws.add(
             entry,
             location,
-            f"dimensions: found {cell!r}, expected a list such as ['OCR']; the question counts in no group",
+            f"dimensions: found {cell!r}, expected a list such as ['OCR']; the question counts only in Overall",
         )
     l2_groups = {L2_BY_LEAF[leaf] for leaf in leaves}
     groups = [BENCHMARK_NAME, *(name for name in LEAVES_BY_L2 if name in l2_groups)]

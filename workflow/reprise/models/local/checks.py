@@ -40,7 +40,8 @@ def find_incompatibilities(adapter: str, spec: ModelSpec) -> Iterator[str]:
     try:
         _load_generation_settings(spec)
         check_quantisation(spec.settings.get("quantised"), spec.weights_folder)
-        if spec.settings.get("head") is not None:  # VERA is an encoder, to which the other checks do not apply.
+        # `head: vera` loads the encoder VERA; the checks below are for models that generate.
+        if spec.settings.get("head") is not None:
             return
         config, auto_classes = load_part(AutoConfig, spec), AUTO_CLASSES[adapter]
         if not spec.trust_remote_code and not any(
@@ -70,18 +71,18 @@ def detect_frame_mode(spec: ModelSpec) -> str:
 
 
 def collect_notes(spec: ModelSpec) -> Iterator[str]:
-    """Yield properties of a valid checkpoint that a user may not expect: generation settings and unused files."""
+    """Yield unexpected properties of a valid checkpoint: generation settings, unused files and thoughts."""
     supported, replaced = _load_generation_settings(spec)
     reported = {name: value for name, value in supported.items() if name not in SPECIAL_TOKENS}
     for label, settings in (("kept", reported), ("not used", replaced)):
         if settings:
             listing = ", ".join(f"{name}: {value}" for name, value in settings.items())
-            yield f"settings that are {label}: {listing} (of the checkpoint, for written answers)"
+            yield f"generation settings of the checkpoint that are {label} for written answers: {listing}"
     unused_files = find_unused_files(spec.weights_folder, trust_remote_code=spec.trust_remote_code)
     if unused_files:
         yield f"files that are not read:  {', '.join(unused_files)}"
     if ClipProcessor(spec).opens_thought:
-        yield "thoughts:                 the chat template opens one; it is removed from answers"
+        yield "thoughts:                 the chat template begins each answer with a thought, which is removed"
 
 
 def _load_generation_settings(spec: ModelSpec) -> tuple[dict[str, Any], dict[str, Any]]:

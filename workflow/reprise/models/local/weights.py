@@ -66,20 +66,23 @@ def get_snapshot_folder(repo: str, revision: str, store: Store) -> Path:
     return store.root / "weights" / value_digest([repo, revision])[:16]
 
 
-def resolve_weights_folder(checkpoint: str | None, model: Mapping[str, str], store: Store) -> Path | None:
-    """Verify a model's weights and return their folder; None for a model without weights."""
-    if checkpoint is not None:
-        if "checkpoint" in model and store.folder_digest(Path(checkpoint)) != model["checkpoint"]:
+def resolve_weights_folder(checkpoint_folder: str | None, identity: Mapping[str, str], store: Store) -> Path | None:
+    """Verify a model's weights and return their folder; None for a model without weights.
+
+    `identity` has the digest of a `checkpoint`, or `repo` and `revision`; it is empty for a model without weights.
+    """
+    if checkpoint_folder is not None:
+        if "checkpoint" in identity and store.folder_digest(Path(checkpoint_folder)) != identity["checkpoint"]:
             raise UserError(
-                f"{checkpoint}: changed since this job was planned. Nothing was recorded. Run the same command again "
-                "to use the changed checkpoint."
+                f"{checkpoint_folder}: changed since this job was planned. Nothing was recorded. Run the same command "
+                "again to use the changed checkpoint."
             )
-        return Path(checkpoint)
-    if "repo" not in model:
+        return Path(checkpoint_folder)
+    if "repo" not in identity:
         return None
-    folder = get_snapshot_folder(model["repo"], model["revision"], store)
+    folder = get_snapshot_folder(identity["repo"], identity["revision"], store)
     if not list_fetched_files(folder) and not any(folder.glob(WEIGHT_PATTERN)):
-        raise UserError(f"{model['repo']}: no weights in {folder}. Run snakemake, whose weights rule fetches them.")
+        raise UserError(f"{identity['repo']}: no weights in {folder}. Run snakemake, whose weights rule fetches them.")
     fetched = list_fetched_files(folder)
     digests = store.digests(path for path in fetched if path.is_file())
     for path, digest in fetched.items():
@@ -109,7 +112,7 @@ def list_fetched_files(folder: Path) -> dict[Path, str]:
 
 
 class TensorInfo(NamedTuple):
-    """A tensor in a weight file; `dtype` is its name in the file format, such as `BF16`."""
+    """A tensor in a weight file; `dtype` is the number format as the file names it, such as `BF16`."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -184,7 +187,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 def read_text_config(folder: Path) -> dict[str, Any]:
     """Return the part of a checkpoint's `config.json` that describes its language model."""
     config = read_config(folder)
-    # A thinker's configuration contains a text configuration, so its name is tried again.
+    # In Qwen-Omni models, `thinker_config` contains the `text_config`, so `text_config` is tried again at the end.
     for name in ("text_config", "llm_config", "thinker_config", "text_config"):
         config = config[name] if isinstance(config.get(name), dict) else config
     return config

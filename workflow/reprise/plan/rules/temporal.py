@@ -19,7 +19,8 @@ from reprise.plan.targets import TEMPORAL_FORMATS
 from reprise.tables.published import PublishedTable, published_path
 from reprise.temporal.profile import TemporalProfileKey, TemporalProfilesKey
 
-# Number of frames of a published value -> the corresponding condition.
+# Frame count of a paper's row -> the ablation that the row measures. Rows with one frame are left out: their frame is
+# not always the first, middle or last.
 ABLATION_BY_FRAMES = {0: NONE}
 
 
@@ -52,13 +53,14 @@ class TemporalRules(RuleInputs):
         plan, config = self._plan, self._plan.config
         tables = config.tables[name]
         assert tables.overview is not None
+        # Temporal profiles compare the last column of the overview, by its last metric.
         column = tables.overview.columns[-1]
         row = next(row for row in plan.overview_specs[name].rows() if row.model == slug)
         assert row.protocol is not None and row.sampling is not None
-        score = plan.overview_specs[name].list_metrics(column)[-1]
+        metric = plan.overview_specs[name].list_metrics(column)[-1]
         title = tables.abbreviations.get(column.title, column.title)
         # `CHANCE` maps a metric to None if its chance level is computed from the data.
-        is_chance_computed = load_scores(name).CHANCE.get(score, 0.0) is None
+        is_chance_computed = load_scores(name).CHANCE.get(metric, 0.0) is None
         conditions = plan.temporal_profiles[slug][name]
         return dict(
             name=name,
@@ -67,7 +69,7 @@ class TemporalRules(RuleInputs):
             form=config.benchmarks[name].protocols[row.protocol].form,
             sampling=row.sampling,
             frames=count_frames(config.main.samplings[row.sampling]),
-            score=score,
+            score=metric,
             group=column.group or "",
             score_title=title[:1].upper() + title[1:],
             decimals=column.decimals,
@@ -84,15 +86,14 @@ class TemporalRules(RuleInputs):
                 for condition, scored in conditions.items()
             },
             missing={condition: reason for condition, reason in conditions.items() if isinstance(reason, str)},
-            published=tuple(self._published_values(name, row, column)),
+            published=tuple(self._published_values(name, row, column, metric)),
         )
 
-    def _published_values(self, name: str, planned_row: Row, column: Column) -> Iterator[dict[str, Any]]:
+    def _published_values(self, name: str, planned_row: Row, column: Column, metric: str) -> Iterator[dict[str, Any]]:
         """Yield the paper's values of this model and metric, for those conditions for which the paper has a row."""
         config = self._plan.config
         if not config.suite.show_published:
             return
-        metric = (column.metrics or [""])[-1]
         for table, spec in config.tables[name].tables.items():
             published_table = PublishedTable(published_path(name), table)
             for row in spec.rows():

@@ -1,7 +1,7 @@
 """Lay out a table as styled text elements, for the renderers of all formats."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from string import ascii_lowercase
@@ -198,14 +198,16 @@ def _comparison_rows(row: TableRow) -> Iterator[LayoutRow]:
     if not any(map(any, comparisons)):
         return
     for part, name in enumerate(("published", "difference")):  # the two parts of a comparison
-        texts = [
-            NUMBER_SEPARATOR.join(comparison[part] if comparison else EN_DASH for comparison in cell_comparisons)
-            if any(cell_comparisons)
-            else ""
-            for cell_comparisons in comparisons
-        ]
+        texts = [_join_part(cell_comparisons, part) for cell_comparisons in comparisons]
         cells = tuple((TextSpan(text, small=True),) if text else () for text in texts)
         yield LayoutRow((TextSpan(name, small=True),), cells)
+
+
+def _join_part(cell_comparisons: Sequence[tuple[str, str] | None], part: int) -> str:
+    """Return this part of the comparisons of a cell's numbers; empty if no number of the cell has any."""
+    if not any(cell_comparisons):
+        return ""
+    return NUMBER_SEPARATOR.join(comparison[part] if comparison else EN_DASH for comparison in cell_comparisons)
 
 
 def _legend(table: Table, stacked: bool) -> Iterator[tuple[bool, FormattedLine]]:

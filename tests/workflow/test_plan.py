@@ -43,7 +43,7 @@ def measure_run(run: str) -> RunSize:
 def forget(run: str) -> None:
     """Delete the answers of a run and everything derived from them."""
     plan = load_plan(None)
-    key = make_job(plan, ScoredRun(Run.parse(run)), RunKeys(plan)).key
+    key = make_job(plan, ScoredRun(Run.parse(run)), RunKeys(plan)).cache_key
     for path in (*RESULTS.glob(f"*/{run}*.parquet"), *RESULTS.glob(f"verdicts/{run}/*")):
         path.unlink()
     (cache,) = Path("resources/store/response_cache").glob(f"*/{key}.jsonl")

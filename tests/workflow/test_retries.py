@@ -49,14 +49,14 @@ FAILURE = """\
             if Path("down").is_file() and any(words in request.prompt for words in Path("down").read_text().splitlines()):
                 Path("asked").open("a").write(request.request_id + "\\n")
                 raise {}("no answer from http://user:secret@host")
-            yield _certain(request, request.expected)
+            yield _answer_with(request, request.expected)
 """
 
 
 def break_oracle(project: Project, error: str, *prompts: str) -> None:
     """Make the oracle raise an error for prompts with these words while the file `down` exists."""
     adapter = "workflow/reprise/models/local/baselines/simple.py"
-    project.edit(adapter, "            yield _certain(request, request.expected)\n", FAILURE.format(error))
+    project.edit(adapter, "            yield _answer_with(request, request.expected)\n", FAILURE.format(error))
     project.edit(adapter, "import json\n", "import json\nfrom pathlib import Path\n")
     oracle = 'baselines.simple:OracleBaseline", request_types=ALL_REQUEST_TYPES'
     project.edit("workflow/reprise/models/adapters.py", oracle, f"{oracle}, version=2")

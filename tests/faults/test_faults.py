@@ -174,7 +174,7 @@ def test_damages(world: Undisturbed) -> None:
         damage, job = faults.draw_damage(random, world.project.root, world.jobs)
         with world.copy() as copy:
             project = replace(copy, targets=job.outputs) if job else copy
-            forgotten = faults.forget(project, random, but=damage.path) if job else []
+            forgotten = faults.forget(project, random, spared_file=damage.path) if job else []
             if job:
                 faults.remove_outputs(project, job)
             damaged_digest = damage.strike(project.root)

@@ -1,1 +1,1 @@
-"""Temporal profile of a model: its scores under temporal ablations of its clips, and the parts of each score."""
+"""Temporal profile of a model: its scores under temporal ablations of its clips, and what they may claim."""

@@ -12,12 +12,16 @@ from reprise.core.errors import UserError
 from reprise.core.files import verify_sealed_text
 from reprise.core.schemas import ITEMS, METRICS, VERDICTS, write_table
 from reprise.stages import temporal_profile
+from reprise.tables.render import markdown
 from reprise.temporal.conditions import CONDITIONS, PLANNED
+from reprise.temporal.figure import draw_profile
 from reprise.temporal.findings import describe_benchmark, summarize_benchmark, summarize_profile
 from reprise.temporal.measure import build_profile
+from reprise.temporal.page import render_profile
 from reprise.temporal.profile import BenchmarkProfile, TemporalProfile, read_profile
 from reprise.temporal.ranking import common_benchmarks, order_loss, rank_on_benchmark, rank_overall
 from reprise.temporal.rules import Outcome, Rule
+from reprise.temporal.tables import build_ranking_table, tidy_rows
 
 from tests.unit.rows import item_row, verdict_row
 from tests.unit.temporal.profile_inputs import key_of, key_of_rule, write_items, write_verdicts
@@ -226,6 +230,63 @@ def test_conditions_that_were_not_run_leave_the_rule_untested(tmp_path: Path) ->
     (benchmark,) = build_profile(key)[0].benchmarks
     assert summarize_benchmark(benchmark) == "use of the video not tested"
     assert describe_benchmark(benchmark)[0] == "Not tested: uses the video. Not run: mismatched clip."
+
+
+# --- broken runs ---------------------------------------------------------------------------------
+
+
+def write_health(folder: Path, metric: str, value: float, requested: int = 96) -> Path:
+    """Write the metrics of a run with one health metric of its answers."""
+    counts = {"requested": requested, "scored": requested} | dict.fromkeys(("failed", "unparsed", "missing"), 0)
+    path = folder / f"{metric}.metrics.parquet"
+    write_table(
+        pl.DataFrame([{"metric": metric, "group": "answers", "value": value} | counts], schema=METRICS), path, METRICS
+    )
+    return path
+
+
+def build_broken(folder: Path, metric: str, value: float, requested: int = 96) -> TemporalProfile:
+    """Return a profile of a model that uses the video, with this health metric of its planned run."""
+    key = key_of_rule(folder, lambda condition, number: number % 2 == 0 or condition == PLANNED)
+    (benchmark,) = key.benchmarks
+    metrics = write_health(folder, metric, value, requested)
+    broken = benchmark.model_copy(update={"metrics": metrics, "runs": {PLANNED: "temporalbench/short/linspace8/toy"}})
+    return build_profile(key.model_copy(update={"benchmarks": (broken,)}))[0]
+
+
+def test_run_that_looks_broken_gets_no_verdict_panel_or_loss(tmp_path: Path) -> None:
+    profile = build_broken(tmp_path, "health_unparsed", 100)
+    (benchmark,) = profile.benchmarks
+    reason = "100.0 % of 96 answers could not be parsed"
+    assert benchmark.problems == (reason,) and not benchmark.verdicts and benchmark.ordered_only is None
+    assert all(result.difference is None for result in benchmark.conditions) and order_loss([benchmark]) is None
+    assert summarize_profile(profile) == "No verdict: the run looks broken: TemporalBench"
+    sentence = f"No verdict: the run temporalbench/short/linspace8/toy looks broken: {reason}."
+    assert describe_benchmark(benchmark) == [sentence]
+    assert not [axes for axes in draw_profile(profile).axes if axes.get_visible()]
+    page = render_profile(profile)
+    assert sentence in page and 'class="tp-mark' not in page and "no evidence" not in page
+    rows = tidy_rows([profile])
+    assert rows.filter(kind="broken")["note"].to_list() == [reason] and "verdict" not in rows["kind"]
+
+
+@pytest.mark.parametrize(("metric", "value", "requested"), [("health_unparsed", 20, 96), ("health_unparsed", 100, 19)])
+def test_run_that_looks_healthy_or_has_few_answers_keeps_its_verdict(
+    metric: str, value: float, requested: int, tmp_path: Path
+) -> None:
+    (benchmark,) = build_broken(tmp_path, metric, value, requested).benchmarks
+    assert not benchmark.problems and benchmark.outcome(Rule.ORDER) == Outcome.SHOWN
+
+
+def test_broken_profile_has_no_rank_and_leaves_those_of_others(tmp_path: Path) -> None:
+    broken = rename(build_broken(tmp_path, "health_failed", 100), "broken", "a", "b")
+    healthy = rename(build_broken(tmp_path, "health_failed", 0), "healthy", "a", "b")
+    assert common_benchmarks([broken, healthy]) == ["a", "b"]
+    first, second = rank_overall([broken, healthy])
+    assert (first.profile.title, second.profile.title, second.loss) == ("healthy", "broken", None)
+    assert first.loss and first.loss.value == 50
+    text = markdown.render(build_ranking_table([broken, healthy]))
+    assert "no rank: the run on a, b looks broken" in text and "no verdict: the run looks broken" in text
 
 
 # --- ranking -------------------------------------------------------------------------------------

@@ -112,9 +112,9 @@ def _draw(profiles: Sequence[TemporalProfile], title: str) -> Figure:
 def _arrange(profiles: Sequence[TemporalProfile]) -> list[list[Panel]]:
     """Return the panels row by row: two per row for one model, else a row per model and a column per benchmark."""
     if len(profiles) == 1:
-        panels: list[Panel] = [(entry.title, entry) for entry in profiles[0].benchmarks if entry.questions]
+        panels: list[Panel] = [(entry.title, entry) for entry in profiles[0].benchmarks if entry.is_usable]
         return [panels[start : start + 2] for start in range(0, len(panels), 2)]
-    names = dict.fromkeys(entry.name for profile in profiles for entry in profile.benchmarks if entry.questions)
+    names = dict.fromkeys(entry.name for profile in profiles for entry in profile.benchmarks if entry.is_usable)
     if not names:
         return []
     rows = []
@@ -125,7 +125,7 @@ def _arrange(profiles: Sequence[TemporalProfile]) -> list[list[Panel]]:
             # The name of the model stands above the row's first panel; the other headings leave that line empty.
             model_line = "" if row else profile.title
             heading = f"{model_line}\n{benchmark.title}" if benchmark else ""
-            row.append((heading, benchmark) if benchmark and benchmark.questions else None)
+            row.append((heading, benchmark) if benchmark and benchmark.is_usable else None)
         rows.append(row)
     return rows
 
@@ -133,7 +133,7 @@ def _arrange(profiles: Sequence[TemporalProfile]) -> list[list[Panel]]:
 def _limits(name: str, profiles: Sequence[TemporalProfile]) -> tuple[float, float]:
     """Return the limits of the axis: those of all models' scores and intervals on a benchmark."""
     values: list[float] = []
-    benchmarks = [benchmark for profile in profiles if (benchmark := profile.benchmark(name))]
+    benchmarks = [benchmark for profile in profiles if (benchmark := profile.benchmark(name)) and benchmark.is_usable]
     for benchmark in benchmarks:
         for result in benchmark.conditions:
             score = result.question_score
@@ -194,7 +194,16 @@ def _note(profiles: Sequence[TemporalProfile]) -> str:
 
 def _note_empty(profiles: Sequence[TemporalProfile]) -> list[str]:
     titles = dict.fromkeys(entry.title for profile in profiles for entry in profile.benchmarks if not entry.questions)
-    return [f"Not run: {', '.join(titles)}."] if titles else []
+    broken = dict.fromkeys(
+        f"{entry.title} of {profile.title}" if len(profiles) > 1 else entry.title
+        for profile in profiles
+        for entry in profile.benchmarks
+        if entry.questions and entry.problems
+    )
+    return [
+        *([f"Not run: {', '.join(titles)}."] if titles else []),
+        *([f"No panel, since the run looks broken: {', '.join(broken)}."] if broken else []),
+    ]
 
 
 def _legend() -> list[tuple[Artist, str]]:

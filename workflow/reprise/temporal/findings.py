@@ -12,6 +12,7 @@ from reprise.temporal.rules import CONDITIONS_BY_RULE, Outcome, Rule
 
 NO_VIDEO_USE = "no evidence of video use"
 TOO_FEW = "too few clips to tell"
+LOOKS_BROKEN = "no verdict: the run looks broken"
 LOWER_IF_SHUFFLED = "lower with shuffled frames only; use of order not shown"
 CLAIMS = {
     Rule.VIDEO: "uses the video",
@@ -43,6 +44,8 @@ def summarize_benchmark(benchmark: BenchmarkProfile) -> str:
     """Return the strongest claim about a benchmark in a few words."""
     if not benchmark.questions:
         return "not run"
+    if benchmark.problems:
+        return LOOKS_BROKEN
     if benchmark.effective_clusters < MIN_CLUSTERS:
         return TOO_FEW
     shown = [rule for rule in CLAIMS if benchmark.outcome(rule) == Outcome.SHOWN]
@@ -63,6 +66,10 @@ def describe_benchmark(benchmark: BenchmarkProfile) -> list[str]:
     """Return one sentence per claim, with the comparison that decides it."""
     if not benchmark.questions:
         return ["Not run."]
+    if benchmark.problems:
+        planned = benchmark.condition(PLANNED)
+        name = f" {planned.run}" if planned and planned.run else ""
+        return [f"No verdict: the run{name} looks broken: {'; '.join(benchmark.problems)}."]
     if benchmark.condition(PLANNED) is None:
         return [f"Not tested: {CONDITION_TITLES[PLANNED]} was not run."]
     if benchmark.effective_clusters < MIN_CLUSTERS:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from reprise.benchmarks.health import find_problems
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import QuestionScores, RunAnswers, filter_group
 from reprise.core.errors import reject_unknown
@@ -75,6 +76,7 @@ def build_profile(key: TemporalProfileKey) -> tuple[TemporalProfile, pl.DataFram
                     "verdicts": tuple(
                         RuleVerdict(rule=rule, outcome=result.outcome, p=result.p, adjusted_p=result.adjusted_p)
                         for rule, result in results_by_rule.items()
+                        if not benchmark.profile.problems
                     )
                 }
             )
@@ -101,9 +103,12 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
         for name in conditions
     }
     samples = Samples(questions["task"].to_numpy(), questions["cluster"].to_numpy())
-    comparisons = compare_conditions(answers, samples, level) if PLANNED in answers else {}
+    problems = find_problems(read_table(key.metrics, METRICS).iter_rows(named=True)) if key.metrics else []
+    is_compared = PLANNED in answers and not problems
+    comparisons = compare_conditions(answers, samples, level) if is_compared else {}
     reason = "left out by the suite's `temporal_ablations`" if questions.height else "no sample"
-    ordered_only = select_ordered_only(questions, key.name)
+    compared_questions = questions.clear() if problems else questions
+    ordered_only = select_ordered_only(compared_questions, key.name)
     first = next((verdicts[name].questions for name in conditions), None)
     profile = BenchmarkProfile(
         **key.model_dump(include=set(ScoreDefinition.model_fields)),
@@ -130,8 +135,9 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
         ),
         missing={name: key.missing.get(name, reason) for name in CONDITIONS if name not in conditions},
         published=key.published,
-        ordered_only=count_ordered_only(questions, ordered_only.height, first.chance if first else None),
-        tomato=tomato_metrics(questions),
+        ordered_only=count_ordered_only(compared_questions, ordered_only.height, first.chance if first else None),
+        tomato=tomato_metrics(compared_questions),
+        problems=tuple(problems),
     )
     return MeasuredBenchmark(profile, comparisons, ordered_only)
 

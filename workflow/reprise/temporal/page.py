@@ -77,7 +77,7 @@ def _notice(profile: TemporalProfile) -> str:
 
 
 def _legend(profile: TemporalProfile) -> str:
-    if not any(benchmark.questions for benchmark in profile.benchmarks):
+    if not any(benchmark.is_usable for benchmark in profile.benchmarks):
         return ""
     keys = "".join(f'<li><span class="tp-key tp-{name}"></span>{escape(title)}</li>' for name, title in LEGEND)
     if any(benchmark.question_chance is not None for benchmark in profile.benchmarks):
@@ -89,7 +89,7 @@ def _block(benchmark: BenchmarkProfile, has_sentences: bool) -> str:
     planned = benchmark.condition(PLANNED)
     score = format_value(planned.headline_score.value, benchmark.decimals) if planned else ""
     sentences = describe_benchmark(benchmark) if has_sentences else [summarize_benchmark(benchmark)]
-    scores = f'<div class="tp-scores">{"".join(_score_lines(benchmark))}</div>\n' if benchmark.questions else ""
+    scores = f'<div class="tp-scores">{"".join(_score_lines(benchmark))}</div>\n' if benchmark.is_usable else ""
     return (
         f'<article class="tp-benchmark"><h3>{escape(benchmark.title)} <span class="tp-score">{escape(score)}</span> '
         f"<small>{escape(benchmark.score_title)}; below: {escape(benchmark.question_title)}</small></h3>\n"

@@ -101,6 +101,12 @@ class BenchmarkProfile(ScoreDefinition):
     ordered_only: OrderedOnly | None = None
     tomato: TomatoMetrics = TomatoMetrics()
     verdicts: tuple[RuleVerdict, ...] = ()
+    problems: tuple[str, ...] = ()  # why the planned run looks broken; it then has no comparisons, verdicts or rank
+
+    @property
+    def is_usable(self) -> bool:
+        """Return whether the benchmark has scores to show: it was run, and the planned run looks healthy."""
+        return self.questions > 0 and not self.problems
 
     def condition(self, name: str) -> ConditionResult | None:
         return next((condition for condition in self.conditions if condition.condition == name), None)
@@ -142,6 +148,7 @@ class BenchmarkProfileKey(ScoreDefinition):
     conditions: dict[str, Path | None]  # condition -> verdicts on its answers; None if it was not run
     missing: dict[str, str] = Field({})  # condition -> reason why it was not run
     published: tuple[PublishedScore, ...] = ()
+    metrics: Path | None = None  # metrics of the planned run, which tell if it looks broken; None for a baseline
 
 
 class TemporalProfileKey(Key, ProfiledModel):

@@ -65,8 +65,14 @@ def rank_on_benchmark(profiles: Sequence[TemporalProfile], name: str) -> list[Ra
     return sorted(ranked, key=_sort_key)
 
 
+def is_broken(profile: TemporalProfile) -> bool:
+    """Return whether a run of the profile looks broken; such a profile has no overall rank."""
+    return any(benchmark.problems for benchmark in profile.benchmarks)
+
+
 def common_benchmarks(profiles: Sequence[TemporalProfile]) -> list[str]:
-    """Return the benchmarks on which every model has a loss."""
+    """Return the benchmarks on which every model has a loss; models with a broken run do not count."""
+    profiles = [profile for profile in profiles if not is_broken(profile)]
     names = dict.fromkeys(benchmark.name for profile in profiles for benchmark in profile.benchmarks)
 
     def has_loss(profile: TemporalProfile, name: str) -> bool:
@@ -82,7 +88,7 @@ def rank_overall(profiles: Sequence[TemporalProfile]) -> list[RankedModel]:
     ranked = []
     for profile in profiles:
         benchmarks = [benchmark for name in names if (benchmark := profile.benchmark(name))]
-        ranked.append(RankedModel(profile, order_loss(benchmarks)))
+        ranked.append(RankedModel(profile, None if is_broken(profile) else order_loss(benchmarks)))
     return sorted(ranked, key=_sort_key)
 
 

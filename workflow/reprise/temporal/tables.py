@@ -15,8 +15,8 @@ from reprise.tables.render.table import (
     TableSection,
     TextCell,
 )
-from reprise.temporal.conditions import CONDITION_TITLES
-from reprise.temporal.findings import CLAIMS, summarize_benchmark
+from reprise.temporal.conditions import CONDITION_TITLES, PLANNED
+from reprise.temporal.findings import CLAIMS, describe_benchmark, summarize_benchmark
 from reprise.temporal.profile import BenchmarkProfile, ConditionResult, RuleVerdict, ScoreEstimate, TemporalProfile
 from reprise.temporal.ranking import RankedModel, common_benchmarks, rank_on_benchmark, rank_overall
 from reprise.temporal.rules import Outcome
@@ -29,7 +29,7 @@ TIDY = pl.Schema(
         "protocol": pl.String,
         "sampling": pl.String,
         "metric": pl.String,  # `question` or the headline metric
-        # score | difference | share | verdict | chance | ordered_only | tomato | published | missing
+        # score | difference | share | verdict | chance | ordered_only | tomato | published | missing | broken
         "kind": pl.String,
         "name": pl.String,  # name of the condition, rule or number
         "value": pl.Float64,
@@ -98,6 +98,8 @@ def _benchmark_rows(benchmark: BenchmarkProfile) -> Iterator[dict[str, Any]]:
         yield headline | {"kind": "published", "name": score.condition, "value": score.value, "note": score.source}
     for condition, reason in benchmark.missing.items():
         yield {"kind": "missing", "name": condition, "note": reason}
+    for problem in benchmark.problems:
+        yield {"kind": "broken", "name": PLANNED, "note": problem}
 
 
 def build_tables(profile: TemporalProfile) -> list[Table]:
@@ -137,7 +139,7 @@ def _verdict_row(benchmark: BenchmarkProfile) -> TableRow:
     verdicts = {verdict.rule: verdict for verdict in benchmark.verdicts}
     ordered, tomato = benchmark.ordered_only, benchmark.tomato
     cells: tuple[Cell | TextCell, ...] = (
-        *(_verdict_cell(verdicts.get(rule)) for rule in CLAIMS),
+        *(TextCell("looks broken") if benchmark.problems else _verdict_cell(verdicts.get(rule)) for rule in CLAIMS),
         TextCell(str(benchmark.clusters)),
         _number_cell(ordered.count if ordered else None, 0),
         _number_cell(ordered.expected if ordered else None, 1),
@@ -145,7 +147,8 @@ def _verdict_row(benchmark: BenchmarkProfile) -> TableRow:
         _number_cell(tomato.multi_frame_gain, 1),
         _number_cell(tomato.order_sensitivity, 1),
     )
-    return TableRow(benchmark.title, cells)
+    notes = tuple(describe_benchmark(benchmark)) if benchmark.problems else ()
+    return TableRow(benchmark.title, cells, notes=notes)
 
 
 def _verdict_cell(verdict: RuleVerdict | None) -> TextCell:
@@ -256,7 +259,9 @@ def build_ranking_table(profiles: Sequence[TemporalProfile]) -> Table:
 def _ranking_row(model: RankedModel, name: str) -> TableRow:
     benchmark = model.profile.benchmark(name)
     loss = Cell((TableNumber(None),)) if model.loss is None else _estimate_cell(model.loss, 1)
-    return TableRow(model.profile.title, (loss, TextCell(summarize_benchmark(benchmark) if benchmark else "")))
+    broken = [entry.title for entry in model.profile.benchmarks if entry.problems and not benchmark]
+    verdict = f"no rank: the run on {', '.join(broken)} looks broken" if broken else ""
+    return TableRow(model.profile.title, (loss, TextCell(summarize_benchmark(benchmark) if benchmark else verdict)))
 
 
 def _estimate_cell(number: ScoreEstimate, decimals: int, *, signed: bool = False) -> Cell:

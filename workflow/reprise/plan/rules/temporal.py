@@ -87,7 +87,14 @@ class TemporalRules(RuleInputs):
             },
             missing={condition: reason for condition, reason in conditions.items() if isinstance(reason, str)},
             published=tuple(self._published_values(name, row, column, metric)),
+            metrics=self._metrics_of(conditions[PLANNED]),
         )
+
+    def _metrics_of(self, planned: ScoredRun | str) -> Path | None:
+        """Return the metrics of the planned run, unless its model is a baseline, whose health is not checked."""
+        if isinstance(planned, str) or self._plan.config.models[planned.run.model].reference:
+            return None
+        return self._plan.results.metrics(planned)
 
     def _published_values(self, name: str, planned_row: Row, column: Column, metric: str) -> Iterator[dict[str, Any]]:
         """Yield the paper's values of this model and metric, for those conditions for which the paper has a row."""
@@ -123,7 +130,13 @@ class TemporalRules(RuleInputs):
         paths = [
             path
             for fields in benchmarks
-            for path in (*fields["conditions"].values(), fields["items"], fields["clips"], fields["statistics"])
+            for path in (
+                *fields["conditions"].values(),
+                fields["items"],
+                fields["clips"],
+                fields["statistics"],
+                fields["metrics"],
+            )
         ]
         return list(dict.fromkeys(path for path in paths if path is not None))
 

@@ -68,12 +68,12 @@ class RatingDesign(SurveyDesign):
     """Minimum annotators per answer."""
 
 
-def design_tag(group: Any) -> str:
+def kind(group: Any) -> str:  # Errors of pydantic name this function as the key.
     """Return the tag of a group's kind, which defaults to `answers`."""
     name = group.get("kind", "answers") if isinstance(group, dict) else getattr(group, "kind", "answers")
     return f"({name})"  # The parentheses keep the tag apart from a group's key `answers`.
 
 
 Design: TypeAlias = Annotated[
-    Annotated[AnswerDesign, Tag("(answers)")] | Annotated[RatingDesign, Tag("(rating)")], Discriminator(design_tag)
+    Annotated[AnswerDesign, Tag("(answers)")] | Annotated[RatingDesign, Tag("(rating)")], Discriminator(kind)
 ]

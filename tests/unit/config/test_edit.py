@@ -39,6 +39,24 @@ def test_only_the_item_changes(before: str, item: Any, after: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("run: [none]\nshards: 1\n", "run: [new, none]\nshards: 1\n"),
+        ("run: []\n", "run: [new]\n"),
+        ("run:\n  # people\n  - a  # first\n  - {model: b}\nshards: 1\n", "run:\n  # people\n  - new\n  - a  # first\n  - {model: b}\nshards: 1\n"),
+        ("run:\n- a\n", "run:\n- new\n- a\n"),
+        ("shards: 1\n", "shards: 1\n\nrun:\n  - new\n"),
+        ("run: [a, new]\n", "run: [a, new]\n"),
+    ],
+)  # fmt: skip
+def test_an_item_becomes_the_first(before: str, after: str, tmp_path: Path) -> None:
+    file = tmp_path / "suite.yaml"
+    file.write_text(before)
+    put_item(file, "run", "new", is_new, is_first=True)
+    assert file.read_text() == after
+
+
+@pytest.mark.parametrize(
     "before",
     [
         "run: none\n",  # the value is not a list

@@ -37,6 +37,18 @@ def test_a_model_has_its_run_of_the_main_table_or_the_default_run(project: Proje
     assert len(runs_by_model) == 5, "one line per model"
 
 
+def test_the_papers_overview_has_current_models_that_run_here(project: Project) -> None:
+    project.edit("config/config.yaml", "suite: demo", "suite: paper")
+    runs_by_model, plan = list_runs(project), project.plan()
+    labels = list(runs_by_model)
+    assert labels.index("Qwen3-VL-8B") < labels.index("GPT-4o")
+    for slug in ("qwen3-vl-8b", "qwen2.5-vl-7b", "internvl3.5-8b", "internvl3-8b"):
+        model = plan.config.models[slug]
+        assert model.repo and model.adapter == "transformers" and model.gpus == 1
+        assert all(runs_by_model[model.label]), "it has a run of every benchmark"
+    assert runs_by_model["Gemini-2.5-Pro"] == ["", "vinoground/paper/fps1", "", ""]
+
+
 def test_transforms_follow_the_names_of_compatible_samplings(project: Project) -> None:
     main = load(project.root).main
     assert main.samplings["interior16.grid4x4"]["transform"] == {"show": "grid", "rows": 4, "columns": 4}

@@ -241,7 +241,7 @@ def _add_to_suite(
     lines = {line.model: line for line in plan.config.suite.overview_lines()}
     new_line = OverviewLine(model=slug, benchmarks=list(benchmarks) if benchmarks else None, samplings=samplings)
     line = lines[slug].extend(benchmarks, samplings) if slug in lines else new_line
-    put_item(file, OVERVIEW, line.to_entry(), is_of_model)
+    put_item(file, OVERVIEW, line.to_entry(), is_of_model, is_first=True)
     if slug not in load_plan(suite).selected_models:
         put_item(file, "run", slug, lambda entry: entry == slug)
 

@@ -21,8 +21,15 @@ def copy_to_working_folder(file: str) -> Path:
     return path
 
 
-def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool]) -> None:
-    """Replace the first item of a top-level list in a file for which `is_replaced`, or append the item to the list.
+def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool], *, is_first: bool = False) -> None:
+    """Replace the first item of a top-level list in a file for which `is_replaced`, or add the item to the list.
+
+    Args:
+        file: The YAML file.
+        key: Key of the list.
+        item: The new item.
+        is_replaced: Whether the new item replaces an existing one.
+        is_first: Whether to add a new item at the start of the list instead of its end.
 
     Raises:
         UserError: The edited text would not parse to the expected content, as with unusual YAML; the file stays
@@ -30,13 +37,16 @@ def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool]
     """
     old_content, text = load_yaml(file), file.read_text(encoding="utf-8")
     items = list(old_content.get(key) or [])
-    index = next((number for number, entry in enumerate(items) if is_replaced(entry)), len(items))
-    new_items = [*items[:index], item, *items[index + 1 :]]
+    index = next((number for number, entry in enumerate(items) if is_replaced(entry)), None)
+    if index is None:
+        new_items = [item, *items] if is_first else [*items, item]
+    else:
+        new_items = [*items[:index], item, *items[index + 1 :]]
     if new_items == items:
         return
     line = dump_yaml([item], is_inline=True).strip()[1:-1]  # The item without the brackets of the list.
     new_content = None
-    write_text(file, _replace_item(text, key, index, line))
+    write_text(file, _put_line(text, key, index, line, is_first))
     with suppress(UserError):
         new_content = load_yaml(file)
     if new_content != old_content | {key: new_items}:
@@ -44,8 +54,8 @@ def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool]
         raise UserError(f"{file}: `{key}` cannot be changed here. Write this into it by hand: {line}")
 
 
-def _replace_item(text: str, key: str, index: int, item: str) -> str:
-    """Return the text of a file with an item at this index of a list; at the index after the last, it is appended."""
+def _put_line(text: str, key: str, index: int | None, item: str, is_first: bool) -> str:
+    """Return the text of a file with an item at this index of a list; without an index, the item is added."""
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     assert isinstance(root, yaml.MappingNode)
     nodes = {name.value: value for name, value in root.value}
@@ -54,13 +64,20 @@ def _replace_item(text: str, key: str, index: int, item: str) -> str:
     node = nodes[key]
     if not isinstance(node, yaml.SequenceNode):
         return text  # `put_item` notices that the text is unchanged.
-    if index < len(node.value):
+    if index is not None:
         entry = node.value[index]
         return text[: entry.start_mark.index] + item + text[entry.end_mark.index :]
     if node.flow_style:
-        end = node.end_mark.index - 1
-        return f"{text[:end]}{', ' if node.value else ''}{item}{text[end:]}"
+        separator = ", " if node.value else ""
+        start, end = node.start_mark.index + 1, node.end_mark.index - 1
+        if is_first:
+            return f"{text[:start]}{item}{separator}{text[start:]}"
+        return f"{text[:end]}{separator}{item}{text[end:]}"
+    indent = " " * node.start_mark.column
+    if is_first:  # The node starts at the dash of its first item.
+        start = node.start_mark.index - node.start_mark.column
+        return f"{text[:start]}{indent}- {item}\n{text[start:]}"
     # The new item follows the line of the last item, which may end with a comment.
     end = len(text[: node.value[-1].end_mark.index].rstrip())
     line, newline, remainder = text[end:].partition("\n")
-    return f"{text[:end]}{line}\n{' ' * node.start_mark.column}- {item}{newline}{remainder}"
+    return f"{text[:end]}{line}\n{indent}- {item}{newline}{remainder}"

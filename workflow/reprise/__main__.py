@@ -129,7 +129,11 @@ def export(
 
 ModelArgument = Annotated[
     str,
-    Argument(metavar="MODEL", help="<owner>/<name> on the Hugging Face hub, a folder of weights, or a model's name"),
+    Argument(
+        metavar="MODEL",
+        help="<owner>/<name> on the Hugging Face hub, a folder of weights, the address of a server "
+        "(http://<host>:<port>/v1), or a model's name",
+    ),
 ]
 BenchmarksOption = Annotated[
     str | None, Option(metavar="NAMES", help="such as vinoground,velociti; all benchmarks of the overview when omitted")
@@ -146,6 +150,9 @@ GpusOption = Annotated[
 EngineOption = Annotated[
     Literal["transformers", "vllm"] | None,
     Option(metavar="NAME", help="transformers, or vllm, which the job starts as a server; transformers when omitted"),
+]
+ServedModelOption = Annotated[
+    str | None, Option(metavar="NAME", help="model at a server that offers several; its only one when omitted")
 ]
 LimitOption = Annotated[
     int | None,
@@ -164,6 +171,7 @@ def evaluate(
     name: NameOption = None,
     gpus: GpusOption = None,
     engine: EngineOption = None,
+    served_model: ServedModelOption = None,
     limit: LimitOption = None,
     cores: CoresOption = "all",
     dry_run: DryRunOption = False,
@@ -184,7 +192,21 @@ def evaluate(
     from reprise.commands.evaluate import EvaluationOptions, evaluate_model
 
     evaluate_model(
-        EvaluationOptions(model, benchmarks, frames, name, gpus, limit, cores, dry_run, yes, json_file, suite, engine)
+        EvaluationOptions(
+            model,
+            benchmarks,
+            frames,
+            name,
+            gpus,
+            limit,
+            cores,
+            dry_run,
+            yes,
+            json_file,
+            suite,
+            engine,
+            served_model=served_model,
+        )
     )
 
 
@@ -196,6 +218,7 @@ def temporal(
     name: NameOption = None,
     gpus: GpusOption = None,
     engine: EngineOption = None,
+    served_model: ServedModelOption = None,
     limit: LimitOption = None,
     cores: CoresOption = "all",
     dry_run: DryRunOption = False,
@@ -207,7 +230,20 @@ def temporal(
 
     evaluate_model(
         EvaluationOptions(
-            model, benchmarks, frames, name, gpus, limit, cores, dry_run, yes, None, suite, engine, "temporal"
+            model,
+            benchmarks,
+            frames,
+            name,
+            gpus,
+            limit,
+            cores,
+            dry_run,
+            yes,
+            None,
+            suite,
+            engine,
+            "temporal",
+            served_model,
         )
     )
 

@@ -14,6 +14,7 @@ import typer
 
 from reprise.commands.check import is_checkable_model, is_checkable_run
 from reprise.commands.pin import pin_files, resolve_commit
+from reprise.commands.served import describe_served_model, is_server_url, normalise_url
 from reprise.commands.shared import list_inference_inputs, load_plan
 from reprise.commands.show import make_overview_builder, show_tables
 from reprise.config.configuration import limited_suite_name
@@ -73,6 +74,7 @@ class EvaluationOptions(NamedTuple):
     engine: Engine | None = None
     # `eval` makes the model's row of the overview; `temporal` makes its temporal profile.
     command: Literal["eval", "temporal"] = "eval"
+    served_model: str | None = None
 
     def target(self, slug: str) -> str:
         """Return the file that snakemake makes for a model."""
@@ -275,10 +277,14 @@ def choose_slug(options: EvaluationOptions, models: Mapping[str, Model]) -> str:
     matches = [
         slug
         for slug, model in models.items()
-        if source == slug or (source == model.repo and options.engine in (None, _get_engine(model)))
+        if source == slug
+        or (source == model.repo and options.engine in (None, _get_engine(model)))
+        or (is_server_url(source) and _is_at_server(options, model))
     ]
     if matches and options.name is None and not Path(source).is_dir():
         return matches[0]
+    if is_server_url(source) and options.name is None:
+        source = describe_served_model(source, options.served_model)["label"]
     slug = options.name or re.sub(r"[^a-z0-9._-]+", "-", Path(source).name.lower()).strip("-._")
     if options.name is None and options.engine == "vllm":  # A file for the same weights with transformers may exist.
         slug += "-vllm"
@@ -295,6 +301,9 @@ def prepare_model(options: EvaluationOptions, slug: str, models: Mapping[str, Mo
     source, file, existing_model = options.model, Path(f"config/models/{slug}.yaml"), models.get(slug)
     if existing_model is not None:
         _check_existing_model(options, slug, file, existing_model)
+        return
+    if is_server_url(source):
+        write_text(file, FILE_HEADER + dump_yaml(describe_served_model(source, options.served_model)))
         return
     is_served, gpu_count = options.engine == "vllm", _choose_gpu_count(options, file)
     content, sizes = _describe_model(options, file, gpu_count)
@@ -350,11 +359,10 @@ def _choose_gpu_count(options: EvaluationOptions, file: Path) -> int:
 def _check_existing_model(options: EvaluationOptions, slug: str, file: Path, model: Model) -> None:
     """Check that the file of a model agrees with the options of the command, and pin its revision."""
     source = options.model
-    if source not in (slug, model.repo) and Path(source) != Path(model.checkpoint or ""):
-        raise UserError(
-            f"{file}: belongs to another model ({model.checkpoint or model.repo or 'no weights'}). "
-            "Choose another name with --name."
-        )
+    is_same = _is_at_server(options, model) if is_server_url(source) else Path(source) == Path(model.checkpoint or "")
+    if source not in (slug, model.repo) and not is_same:
+        location = model.checkpoint or model.repo or model.settings.get("url") or "no weights"
+        raise UserError(f"{file}: belongs to another model ({location}). Choose another name with --name.")
     if options.engine not in (None, _get_engine(model)):
         raise UserError(
             f"{file}: its engine is not {options.engine}. Leave --engine out, or name the model's repository or "
@@ -366,6 +374,12 @@ def _check_existing_model(options: EvaluationOptions, slug: str, file: Path, mod
         raise UserError(f"{file}: gpus: is {model.gpus}. Change it in the file, or leave --gpus out.")
     if model.revision == UNPINNED:
         pin_files(Path(), [slug])
+
+
+def _is_at_server(options: EvaluationOptions, model: Model) -> bool:
+    """Return whether a model's file describes the model at the server that the command names."""
+    url, name = str(model.settings.get("url", "")), model.settings.get("model")
+    return url.rstrip("/") == normalise_url(options.model) and options.served_model in (None, name)
 
 
 def _get_engine(model: Model) -> str:
@@ -389,8 +403,8 @@ def _describe_model(options: EvaluationOptions, file: Path, gpu_count: int) -> t
         location = {"repo": source, "revision": revision, "weights_bytes": sum_weights_bytes(sizes)}
     else:
         raise UserError(
-            f"{options.command}: '{source}' is neither a folder nor a repository of the hub (<owner>/<name>). "
-            "Name a model that has a file in config/models/ by that file."
+            f"{options.command}: '{source}' is neither a folder nor a repository of the hub (<owner>/<name>) nor a "
+            "server's address (http://...). Name a model that has a file in config/models/ by that file."
         )
     min_memory_mb = MEMORY_FACTOR * sum(size for name, size in sizes.items() if fnmatch(name, WEIGHT_PATTERN)) / MB
     memory_mb = max(MEMORY_MIN_MB, MEMORY_STEP_MB * math.ceil(min_memory_mb / MEMORY_STEP_MB))

@@ -149,7 +149,7 @@ def test_the_declared_ranges_admit_the_pins() -> None:
 def test_all_versions_agree() -> None:
     assert "version" in PROJECT["dynamic"] and "version" not in PROJECT
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == reprise.__version__
-    versions = re.findall(r"^## \[([^]]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    versions = re.findall(r"^## \[(\d[^]]*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert versions[0] == reprise.__version__
 
 

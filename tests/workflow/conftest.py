@@ -91,7 +91,7 @@ tables:
     metrics: [mc_both]
     {AVERAGE}
     sections: [{{protocol: mc, sampling: fps1, rows: [{{label: Toy, model: toy-llava-ov}}]}}]
-overview: {{table: table2, protocol: entail, sampling: fps1, columns: [{{title: Strict, metrics: [strict], group: average}}]}}
+overview: {{table: table2, protocol: entail, protocol_without_scores: entail.frames, sampling: fps1, columns: [{{title: Strict, metrics: [strict], group: average}}]}}
 """
 
 

@@ -3,6 +3,7 @@
 import re
 
 from reprise.config.load import load
+from reprise.core.paths import Run
 from reprise.plan.runs import run_from_row
 
 from tests.unit.config.conftest import Project
@@ -47,6 +48,39 @@ def test_the_papers_overview_has_current_models_that_run_here(project: Project) 
         assert model.repo and model.adapter == "transformers" and model.gpus == 1
         assert all(runs_by_model[model.label]), "it has a run of every benchmark"
     assert runs_by_model["Gemini-2.5-Pro"] == ["", "vinoground/paper/fps1", "", ""]
+
+
+SERVED = "label: Served\nadapter: openai\nsettings: {url: 'http://127.0.0.1:9/v1', model: m"
+
+
+def test_a_model_without_likelihoods_has_the_protocol_without_scores(project: Project) -> None:
+    project.write("config/models/plain.yaml", f"{SERVED}}}\n")
+    project.write("config/models/scoring.yaml", f"{SERVED}, scores: logprob_token_ids}}\n")
+    lines = "  - {model: plain, benchmarks: [velociti, vinoground]}\n  - {model: scoring, benchmarks: [velociti]}\n"
+    project.edit("config/suites/demo.yaml", "\noverview:\n", f"\noverview:\n{lines}")
+    specs = project.plan().overview_specs
+    runs = [run_from_row("velociti", row) for row in specs["velociti"].rows()]
+    assert Run.parse("velociti/entail.frames.subset/fps1/plain") in runs
+    assert Run.parse("velociti/entail.subset/fps1/scoring") in runs
+    vinoground_runs = [run_from_row("vinoground", row) for row in specs["vinoground"].rows()]
+    assert Run.parse("vinoground/paper/fps1/plain") in vinoground_runs, "this protocol requests no scores"
+
+
+def test_a_line_of_the_overview_names_its_protocol(project: Project) -> None:
+    line = "  - {model: oracle, benchmarks: [velociti], protocols: {velociti: %s}}\n"
+    project.edit("config/suites/demo.yaml", "\noverview:\n", "\noverview:\n" + line % "mc")
+    runs = [run_from_row("velociti", row) for row in project.plan().overview_specs["velociti"].rows()]
+    assert Run.parse("velociti/mc/fps1/oracle") in runs
+    project.edit("config/suites/demo.yaml", line % "mc", line % "mcc")
+    assert "overview: 'oracle': velociti: unknown protocol 'mcc'. Did you mean 'mc'?" in project.message()
+
+
+def test_the_protocol_without_scores_must_exist(project: Project) -> None:
+    project.edit("config/tables/demo/velociti.yaml", "entail.frames.subset\n", "entail.frame.subset\n")
+    message = (
+        "overview.protocol_without_scores: unknown protocol 'entail.frame.subset'. Did you mean 'entail.frames.subset'?"
+    )
+    assert message in project.message()
 
 
 def test_transforms_follow_the_names_of_compatible_samplings(project: Project) -> None:

@@ -50,8 +50,11 @@ def _check_overview(
     _check_columns(name_checks, spec, benchmark, notes.at_key("overview"))
     protocols = name_checks.configuration.benchmarks[benchmark].protocols
     notes.at_key("overview.protocol").check_names("protocol", [part.protocol], protocols)
+    alternative = [part.protocol_without_scores] if part.protocol_without_scores else []
+    notes.at_key("overview.protocol_without_scores").check_names("protocol", alternative, protocols)
     notes.at_key("overview.sampling").add(*name_checks.sampling_problems([part.sampling]))
-    overview = name_checks.configuration.get_overview(benchmark) if part.protocol in protocols else None
+    has_valid_protocols = {part.protocol, *alternative} <= protocols.keys()
+    overview = name_checks.configuration.get_overview(benchmark) if has_valid_protocols else None
     if overview is None:
         return
     for row in overview.rows():

@@ -95,26 +95,41 @@ class Configuration:
         label = self.models[line.model].label if line.model in self.models else line.model
         if line.benchmarks is not None and benchmark not in line.benchmarks:
             return Row(label=label, published=UNPUBLISHED)
-        sampling = line.samplings.get(benchmark)
+        sampling, line_protocol = line.samplings.get(benchmark), line.protocols.get(benchmark)
+        protocol = line_protocol or self._overview_protocol(line.model, benchmark, overview)
         rows = [
             row
             for row in (self.tables[benchmark].tables[overview.table].rows() if overview.table else ())
-            if row.model == line.model and row.protocol and row.sampling and sampling in (None, row.sampling)
+            if row.model == line.model
+            and row.protocol
+            and row.sampling
+            and sampling in (None, row.sampling)
+            and line_protocol in (None, row.protocol)
         ]
         default_row = Row(
             label=label,
             model=line.model,
             published=UNPUBLISHED,
-            protocol=overview.protocol,
+            protocol=protocol,
             sampling=sampling or overview.sampling,
         )
         closest = max(
             rows,
-            key=lambda row: (row.protocol == overview.protocol, row.sampling == overview.sampling),
+            key=lambda row: (row.protocol == protocol, row.sampling == overview.sampling),
             default=default_row,
         )
         fields = ("protocol", "sampling", "frames", "published")
         return default_row.model_copy(update={name: getattr(closest, name) for name in fields})
+
+    def _overview_protocol(self, slug: str, benchmark: str, overview: Overview) -> str:
+        """Return the protocol of a model that is in no row of the main table: one that its adapter supports."""
+        model, alternative = self.models.get(slug), overview.protocol_without_scores
+        if model is None or alternative is None or self.is_import(slug):
+            return overview.protocol
+        supported = ADAPTERS[model.adapter].get_request_types(model.settings)
+        protocols = self.benchmarks[benchmark].protocols
+        is_supported = {name: protocols[name].request_type in supported for name in (overview.protocol, alternative)}
+        return alternative if is_supported[alternative] and not is_supported[overview.protocol] else overview.protocol
 
     def list_runs(self, benchmark: str) -> set[str]:
         """Return the runs of a benchmark in tables, overview and extra runs, as `<protocol>/<sampling>/<model>`."""

@@ -106,12 +106,14 @@ class OverviewLine(Settings):
     """Benchmarks of this model; by default all in the overview."""
     samplings: dict[Slug, Slug] = Field({})
     """Benchmark -> sampling, instead of the one in the benchmark's tables."""
+    protocols: dict[Slug, Slug] = Field({})
+    """Benchmark -> protocol, instead of the one in the benchmark's tables."""
 
     def extend(self, benchmarks: Sequence[str] | None, samplings: Mapping[str, str]) -> "OverviewLine":
         """Return the line with additional benchmarks (None adds all of them) and samplings."""
         has_all = self.benchmarks is None or benchmarks is None
         all_benchmarks = None if has_all else list(dict.fromkeys([*(self.benchmarks or ()), *(benchmarks or ())]))
-        return OverviewLine(model=self.model, benchmarks=all_benchmarks, samplings={**self.samplings, **samplings})
+        return self.model_copy(update={"benchmarks": all_benchmarks, "samplings": {**self.samplings, **samplings}})
 
     def to_entry(self) -> str | dict[str, Any]:
         """Return the entry of the line in a YAML file: only the slug if the line has no other settings."""

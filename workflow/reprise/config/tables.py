@@ -197,6 +197,8 @@ class Overview(Settings):
     rows of a model the one nearest to `protocol` and `sampling`."""
     protocol: Slug
     """Protocol of all other models."""
+    protocol_without_scores: Slug | None = None
+    """Protocol of models without likelihoods, such as those behind a plain server, if `protocol` requests scores."""
     sampling: Slug
     """Sampling of all other models."""
     columns: list[Column] = Field(min_length=1)

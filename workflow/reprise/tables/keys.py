@@ -43,6 +43,8 @@ class OverviewKey(Key):
     confidence: float
     parts: tuple[TableKey, ...]  # a table for each benchmark, with the same rows
     default_conditions: dict[str, Overview]  # benchmark -> default protocol and sampling of all models
+    protocols_without_scores: dict[str, tuple[str, ...]] = Field({})
+    """benchmark whose default protocol requests scores -> the protocols of rows that request text instead"""
     gpus: dict[str, int]  # model -> number of its GPUs
 
 

@@ -17,6 +17,7 @@ from reprise.tables.published import PublishedTable
 from reprise.tables.render import table as rendered
 
 SPEED, GPU_HOURS, DOLLARS = "seconds a question", "GPU hours", "US dollars"
+TEXT_NOTE = "answers in words are scored, because the model gives no likelihoods"
 
 
 class OverviewBuilder:
@@ -86,7 +87,8 @@ class OverviewBuilder:
             title, default = builder.key.benchmark_title, self._key.default_conditions[builder.key.benchmark]
             notes += [f"{title}: {note}" for note in table_row.notes]
             if row.model is not None and (row.protocol, row.sampling) != (default.protocol, default.sampling):
-                exceptions.append(f"{title} {row.protocol}, {row.sampling}")
+                has_text = row.protocol in self._key.protocols_without_scores.get(builder.key.benchmark, ())
+                exceptions.append(f"{title} {row.protocol}, {row.sampling}{f' ({TEXT_NOTE})' if has_text else ''}")
         return rendered.TableRow(
             table_rows[0].label,
             (

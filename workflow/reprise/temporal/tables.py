@@ -194,7 +194,8 @@ def _note(benchmark: BenchmarkProfile) -> str:
     exclusions = (
         f" ({benchmark.excluded} excluded because a condition was not run on them)" if benchmark.excluded else ""
     )
-    return f"{benchmark.title}: {benchmark.questions} questions{exclusions} in {benchmark.clusters} clusters."
+    run = f"{benchmark.title}, protocol {benchmark.protocol}, sampling {benchmark.sampling}"
+    return f"{run}: {benchmark.questions} questions{exclusions} in {benchmark.clusters} clusters."
 
 
 def _condition_rows(benchmark: BenchmarkProfile, has_published: bool) -> Iterator[TableRow]:

@@ -144,6 +144,9 @@ class TableRules(TableInputs):
                 confidence=config.main.confidence,
                 parts=tuple(make_table_key(self._plan, name, OVERVIEW, spec) for name, spec in overview_specs.items()),
                 default_conditions={name: part for name in overview_specs if (part := config.tables[name].overview)},
+                protocols_without_scores={
+                    name: protocols for name in overview_specs if (protocols := self._protocols_without_scores(name))
+                },
                 gpus={line.model: config.models[line.model].gpus for line in config.suite.overview_lines()},
             )
             yield settings_name("tables", OVERVIEW), run_keys.add_versions("overview", overview, *overview_specs)
@@ -194,6 +197,16 @@ class TableRules(TableInputs):
                 margins={name: dict(entry.margins) for name, entry in config.benchmarks.items() if entry.margins},
             )
             yield settings_name("reproduction"), run_keys.add_versions("reproduction", reproduction)
+
+    def _protocols_without_scores(self, benchmark: str) -> tuple[str, ...]:
+        """Return the protocols that request text, if the default protocol of the overview requests scores."""
+        protocols, overview = (
+            self._plan.config.benchmarks[benchmark].protocols,
+            self._plan.config.tables[benchmark].overview,
+        )
+        if overview is None or protocols[overview.protocol].request_type != "score":
+            return ()
+        return tuple(name for name, protocol in protocols.items() if protocol.request_type in ("choose", "write"))
 
     def _conditions(self, run: Run) -> Iterator[str]:
         """Yield the conditions of a run that may differ from those of a paper."""

@@ -3,15 +3,15 @@
 A model receives frames, never the name of the condition. Each has known abilities, so each verdict is right or wrong.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from reprise.media.ablations import MISMATCHED, NONE, SHUFFLED, place_frames
+from reprise.media.ablations import MISMATCHED, MISMATCHED_KINDS, NONE, SHUFFLED, place_frames
 from reprise.stats.intervals import FloatArray
-from reprise.temporal.conditions import CONDITIONS, PLANNED
+from reprise.temporal.conditions import BEST_FRAMES, CONDITIONS, PLANNED
 from reprise.temporal.rules import (
     ConditionAnswers,
     Rule,
@@ -29,6 +29,7 @@ FRAME_COUNT = 8
 FOREIGN = 1000
 NOISE = 0.1
 """probability that a model answers at random although its evidence decides the question"""
+UNSURE = 0.6
 LEVEL = 0.95
 LOSS_CLIPS = 200_000
 SHUFFLES = 512  # shuffled orders per simulation; clips draw from them
@@ -39,6 +40,8 @@ class Answers(NamedTuple):
 
     right: Flags
     refused: Flags | None = None
+    confidences: FloatArray | None = None
+    """how sure the model is of each answer; None if it is equally sure of all"""
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,11 @@ def make_world(clips: int, rng: np.random.Generator) -> World:
     return World(first, second, rng.random(clips))
 
 
-def show(condition: str, clips: int, shuffled_orders: Frames, rng: np.random.Generator) -> Frames:
-    """Return the frames that each clip shows under a condition, as the workflow places them."""
+def show(condition: str, clips: int, shuffled_orders: Frames, rng: np.random.Generator, position: int = 1) -> Frames:
+    """Return the frames that each clip shows under a condition, as the workflow places them.
+
+    `position` is the frame that a condition of the single-frame probe shows.
+    """
     if condition == NONE:
         return np.empty((clips, 0), dtype=np.int64)
     if condition == SHUFFLED:
@@ -70,8 +76,9 @@ def show(condition: str, clips: int, shuffled_orders: Frames, rng: np.random.Gen
     if condition in (PLANNED, MISMATCHED):
         order = list(range(FRAME_COUNT))
     else:
-        order = [frame for _, frame in place_frames({"show": condition}, range(FRAME_COUNT), "clip", None)[0]]
-    return np.tile(np.array(order) + FOREIGN * (condition == MISMATCHED), (clips, 1))
+        transform = {"show": condition, "position": position}
+        order = [frame for _, frame in place_frames(transform, range(FRAME_COUNT), "clip", None)[0]]
+    return np.tile(np.array(order) + FOREIGN * (condition in MISMATCHED_KINDS), (clips, 1))
 
 
 def draw_shuffles() -> Frames:
@@ -94,7 +101,9 @@ def _answer(decided: Flags, world: World, rng: np.random.Generator, wrong: Flags
     if wrong is not None:
         right = np.where(wrong, False, right)
     noisy = rng.random(len(right)) < NOISE
-    return Answers(np.where(noisy, rng.random(len(right)) < 0.5, right))
+    is_sure = (decided if wrong is None else decided | wrong) & ~noisy
+    confidences = rng.random(len(right)) * 0.6 + 0.4 * is_sure
+    return Answers(np.where(noisy, rng.random(len(right)) < 0.5, right), confidences=confidences)
 
 
 def _has(frames: Frames, event: NDArray[np.int64]) -> Flags:
@@ -135,6 +144,25 @@ def one_informative_frame(frames: Frames, world: World, rng: np.random.Generator
     return _answer(_has(frames, world.first_event), world, rng)
 
 
+def often_unsure(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Answer as `one_informative_frame`, with a confidence that finds about 60 % of what single frames show."""
+    answers = one_informative_frame(frames, world, rng)
+    assert answers.confidences is not None
+    is_sure = answers.confidences > 0.6
+    return answers._replace(confidences=UNSURE * rng.random(len(frames)) + (1 - UNSURE) * is_sure)
+
+
+def equally_sure(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    return one_informative_frame(frames, world, rng)._replace(confidences=None)
+
+
+def less_sure(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Answer as `one_informative_frame`, but with a confidence that misleads the choice of the best frame."""
+    answers = one_informative_frame(frames, world, rng)
+    assert answers.confidences is not None
+    return answers._replace(confidences=1 - answers.confidences)
+
+
 def bag_of_frames(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
     return _answer(_has(frames, world.first_event) & _has(frames, world.second_event), world, rng)
 
@@ -166,7 +194,7 @@ def text_only_that_refuses(frames: Frames, world: World, rng: np.random.Generato
     """Guess from the text, but refuse to answer without any frame."""
     answers = text_only(frames, world, rng)
     refused = np.full(len(frames), frames.shape[1] == 0)
-    return Answers(answers.right & ~refused, refused)
+    return answers._replace(right=answers.right & ~refused, refused=refused)
 
 
 def text_only_with_some_refusals(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
@@ -174,7 +202,7 @@ def text_only_with_some_refusals(frames: Frames, world: World, rng: np.random.Ge
     answers = text_only(frames, world, rng)
     is_planned = frames.shape[1] == FRAME_COUNT and (np.diff(frames, axis=1) == 1).all() and frames.max() < FOREIGN
     refused = np.zeros(len(frames), dtype=bool) if is_planned else rng.random(len(frames)) < 0.04
-    return Answers(answers.right & ~refused, refused)
+    return answers._replace(right=answers.right & ~refused, refused=refused)
 
 
 def coin_flip(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
@@ -194,13 +222,17 @@ def _model(title: str, answer: Model, *true_claims: Rule) -> SimulatedModel:
     return SimulatedModel(title, answer, frozenset(true_claims))
 
 
+BAG = (Rule.VIDEO, Rule.SINGLE_FRAMES, Rule.SEVERAL_FRAMES)
 MODELS = (
     _model("last moment only", last_moment, Rule.VIDEO, Rule.SHUFFLING),
-    _model("one position only", fixed_position, *Rule),
-    _model("two middle positions, in any order", middle_positions, Rule.VIDEO, Rule.SINGLE_FRAMES, Rule.SHUFFLING),
+    _model("one position only", fixed_position, Rule.VIDEO, Rule.SINGLE_FRAMES, Rule.SHUFFLING, Rule.ORDER),
+    _model("two middle positions, in any order", middle_positions, *BAG, Rule.SHUFFLING),
     _model("one informative frame anywhere", one_informative_frame, Rule.VIDEO, Rule.SINGLE_FRAMES),
-    _model("bag of frames", bag_of_frames, Rule.VIDEO, Rule.SINGLE_FRAMES),
-    _model("bag that fails on jumps", bag_that_fails_on_jumps, Rule.VIDEO, Rule.SINGLE_FRAMES, Rule.SHUFFLING),
+    _model("one informative frame, often unsure", often_unsure, Rule.VIDEO, Rule.SINGLE_FRAMES),
+    _model("one informative frame, equally sure of all", equally_sure, Rule.VIDEO, Rule.SINGLE_FRAMES),
+    _model("one informative frame, less sure with it", less_sure, Rule.VIDEO, Rule.SINGLE_FRAMES),
+    _model("bag of frames", bag_of_frames, *BAG),
+    _model("bag that fails on jumps", bag_that_fails_on_jumps, *BAG, Rule.SHUFFLING),
     _model("direction of motion", direction_of_motion, *Rule),
     _model("order of two distant events", order_of_events, *Rule),
     _model("text only", text_only),
@@ -216,13 +248,33 @@ def simulate_answers(
     """Return a model's answers under every condition; it uses its ability on a share of the clips."""
     world, answers = make_world(clips, rng), {}
     is_able = rng.random(clips) < used_share
-    for condition in CONDITIONS:
-        right, refused = model(show(condition, clips, shuffles, rng), world, rng)
+
+    def answer(condition: str, position: int = 1) -> ConditionAnswers:
+        right, refused, confidences = model(show(condition, clips, shuffles, rng, position), world, rng)
+        confidences = np.zeros(clips) if confidences is None else confidences
         if used_share < 1:
-            right = np.where(is_able, right, _answer(np.zeros(clips, dtype=bool), world, rng).right)
+            guess = _answer(np.zeros(clips, dtype=bool), world, rng)
+            assert guess.confidences is not None
+            right, confidences = (
+                np.where(is_able, right, guess.right),
+                np.where(is_able, confidences, guess.confidences),
+            )
         lost_share = 0.0 if refused is None else float(refused.mean())
-        answers[condition] = ConditionAnswers(right.astype(np.float64), lost_share)
+        return ConditionAnswers(right.astype(np.float64), lost_share, confidences)
+
+    for condition in CONDITIONS:
+        answers[condition] = answer(condition)
+    for condition, ablation in BEST_FRAMES.items():
+        answers[condition] = _choose_best([answer(ablation, position) for position in range(1, FRAME_COUNT + 1)])
     return answers
+
+
+def _choose_best(frames: Sequence[ConditionAnswers]) -> ConditionAnswers:
+    """Return each question's answer from the frame with the most confident one; of equal ones, the earliest frame."""
+    confidences = np.array([frame.confidences for frame in frames])
+    best, questions = confidences.argmax(axis=0), np.arange(confidences.shape[1])
+    values = np.array([frame.values for frame in frames])[best, questions]
+    return ConditionAnswers(values, float(np.mean([frame.lost_share for frame in frames])), confidences.max(axis=0))
 
 
 def simulate_profile(

@@ -2,7 +2,8 @@
 
 from reprise.core.files import read_provenance
 from reprise.core.store import read_lines
-from reprise.media.ablations import DESCRIPTIONS, NONE
+from reprise.media.ablations import DESCRIPTIONS, NONE, PROBE_ABLATIONS
+from reprise.temporal.conditions import BEST_FRAMES
 
 from tests.workflow.conftest import TABLES, Project, make_video, small_rows
 
@@ -10,7 +11,10 @@ OVERVIEW = "results/tables/overview"
 OVERVIEW_SETTINGS = (
     "overview: {protocol: entail, sampling: fps1, columns: [{title: Strict, metrics: [strict], group: average}]}\n"
 )
-ABLATED_SAMPLINGS = ("none", *(f"fps1.{ablation}" for ablation in DESCRIPTIONS if ablation != NONE))
+ABLATED_SAMPLINGS = (
+    "none",
+    *(f"fps1.{ablation}" for ablation in DESCRIPTIONS if ablation not in (NONE, *PROBE_ABLATIONS)),
+)
 
 
 def with_overview(project: Project) -> None:
@@ -67,6 +71,32 @@ def test_profiles_request_each_condition_once_and_reuse_answers_of_tables(small:
     assert small.run_rules("results/temporal/all.html", "results/temporal/oracle.pdf") == []
     output = small.call_reprise("item", "velociti/entail/fps1.shuffled/oracle", "control/v_aaaaaaaaaaa_seg_0_10/Ev1/1")
     assert "note: in shuffled order, drawn per clip" in output
+
+
+def test_a_probe_shows_every_planned_frame_alone(small: Project) -> None:
+    with_overview(small)
+    suite = "config/suites/small.yaml"
+    small.edit(
+        suite, "overview: [oracle, random]", "overview: [oracle]\ntemporal: [all]\nsingle_frame_probe: [velociti]"
+    )
+    assert "'fps1' has none" in small.run_failing("--dry-run", "results/temporal/oracle.md")
+    small.edit(suite, "overview: [oracle]", "overview: [{model: oracle, samplings: {velociti: linspace2}}]")
+    small.run_rules("results/temporal/oracle.md")
+    frames = small.parquet("small/frames/velociti/linspace2")
+    for position in (1, 2):
+        shown = small.parquet(f"small/frames/velociti/linspace2.frame{position}")
+        assert shown["indices"].to_list() == [[indices[position - 1]] for indices in frames["indices"].to_list()]
+        repeated = small.parquet(f"small/frames/velociti/linspace2.mismatched_frame_repeated{position}")
+        assert all(len(set(indices)) == 1 and len(indices) == 2 for indices in repeated["indices"].to_list())
+        assert all(row["clip_id"] != row["shown_clip"] for row in repeated.iter_rows(named=True))
+    rows = small.rows("results/temporal/oracle.csv")
+    scores = {
+        row["name"]: float(row["value"]) for row in rows if row["kind"] == "score" and row["metric"] == "question"
+    }
+    assert {scores[name] for name in BEST_FRAMES} == {100.0}, "the oracle needs no frames"
+    positions = {row["name"]: float(row["value"]) for row in rows if row["kind"] == "single_frame"}
+    assert positions["score.1"] == positions["score.2"] == 100.0
+    assert positions["chosen_share.1"] + positions["chosen_share.2"] == 100.0
 
 
 def test_a_limited_suite_is_labelled_and_the_full_suite_requests_only_the_remaining_answers(small: Project) -> None:

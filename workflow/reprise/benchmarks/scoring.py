@@ -68,6 +68,9 @@ class Scoring:
     """score if `right` is 1 for every sample"""
     chance: Mapping[str, float] = field(default_factory=dict)
     """metric -> score of random answers to this form, in percent, if it differs from the benchmark's CHANCE"""
+    compute_confidences: Callable[[RunAnswers], pl.DataFrame] | None = None
+    """the model's confidence in its answer to each question (columns `item_id` and `confidence`), without use of the
+    right answer; None if answers have no scores"""
 
 
 def filter_group(items: pl.DataFrame, group: str, group_filters: GroupFilters) -> pl.DataFrame:

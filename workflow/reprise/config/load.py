@@ -20,6 +20,7 @@ from reprise.config.model import External, Model
 from reprise.config.name_checks import NameChecks
 from reprise.config.problems import ProblemCollector, ProblemNotes, find_unknown_name
 from reprise.config.side_packages import list_packages, load_module
+from reprise.config.single_frame_probe import add_probe_transforms, probe_problems
 from reprise.config.suite import Suite
 from reprise.config.tables import Tables
 from reprise.config.temporal import temporal_problems
@@ -194,10 +195,12 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None, source: str = "
         models={name: value for name, value in models.items() if value},
         external_models=frozenset(external),
     )
+    config = add_probe_transforms(config)
     unreadable = {name for name, value in {**models, **benchmarks}.items() if value is None}
     check(NameChecks(config, unreadable, root), ProblemNotes(problems, suite_file))
     if not problems:  # This check requires a valid overview.
         ProblemNotes(problems, suite_file, "temporal").add(*temporal_problems(config))
+        ProblemNotes(problems, suite_file, "single_frame_probe").add(*probe_problems(config))
     if problems:
         raise problems.error()
     config = replace_models_by_baseline(config)

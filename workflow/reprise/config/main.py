@@ -80,7 +80,19 @@ class RandomTransform(Settings):
     """Random seed."""
 
 
-Transform = Annotated[GridTransform | TemporalTransform | RandomTransform, Discriminator("show")]
+class ProbeTransform(Settings):
+    """A temporal ablation of the single-frame probe; `single_frame_probe:` of a suite adds one for each frame."""
+
+    show: Literal["frame", "frame_repeated", "mismatched_frame", "mismatched_frame_repeated"]
+    """`frame`: one planned frame only; `frame_repeated`: this frame at every timestamp; `mismatched_frame`,
+    `mismatched_frame_repeated`: the same of a clip from another cluster of the benchmark."""
+    position: int = Field(ge=1)
+    """Number of the frame among the planned ones, from 1."""
+    seed: int = 0
+    """Random seed of the choice of the mismatched clip."""
+
+
+Transform = Annotated[GridTransform | TemporalTransform | RandomTransform | ProbeTransform, Discriminator("show")]
 
 
 class Main(Settings):
@@ -123,6 +135,13 @@ class Main(Settings):
                     f"'{name}': declare the transform in `transforms:`, and refer to it as `<sampling>.<transform>`."
                 )
         return all_rules
+
+    def add_transforms(self, transforms: Mapping[str, Transform]) -> "Main":
+        """Return the settings with more transforms, for all samplings that are compatible with them."""
+        base_samplings = {name: rule for name, rule in self.samplings.items() if not self.is_transformed(name)}
+        return Main.model_validate(
+            self.model_dump() | {"transforms": {**self.transforms, **transforms}, "samplings": base_samplings}
+        )
 
     def is_transformed(self, name: str) -> bool:
         """Return whether a name stands for a sampling with a transform."""

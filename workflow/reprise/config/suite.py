@@ -8,6 +8,7 @@ from pydantic import Discriminator, Field, Tag
 from reprise.benchmarks.keys import DEFAULT_TEXT_CHARS_MAX
 from reprise.config.names import RunName, Slug, get_entry_tag
 from reprise.config.side_packages import TypeOf
+from reprise.core.paths import ALL
 from reprise.core.settings import FilePath, Settings
 from reprise.fetch.settings import Release, Route
 from reprise.media.settings import DEFAULT_LIMITS, ClipMetadataSettings, ClipSettings, Limits
@@ -146,6 +147,9 @@ class Suite(Settings):
     """Models of the overview that get a temporal profile (docs/reference/temporal.md), or `all`."""
     temporal_ablations: list[TemporalAblation] = Field([*get_args(TemporalAblation)], min_length=1)
     """Temporal ablations of the profiles. A verdict is omitted if its rule needs an ablation that is not listed."""
+    single_frame_probe: list[Slug] = Field([])
+    """Benchmarks whose temporal profiles also show every planned frame alone: four runs per frame
+    (docs/reference/temporal.md). Their protocol needs scores, and their sampling a fixed number of frames."""
     baseline: Slug | None = None
     """Baseline that replaces every other model and judge, each with a seed from the name of the replaced model."""
     budget_usd: float = Field(0, ge=0)
@@ -171,6 +175,10 @@ class Suite(Settings):
     """Shot detection and motion measurement."""
     benchmarks: dict[Slug, SuiteBenchmark]
     """Benchmarks by name."""
+
+    def has_temporal_profile(self, model: str) -> bool:
+        """Return whether a model of the overview gets a temporal profile."""
+        return model in self.temporal or ALL in self.temporal
 
     def overview_lines(self) -> list[OverviewLine]:
         """Return the lines of the overview, each as settings."""

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from reprise.config.configuration import Configuration
 from reprise.config.name_checks import NameChecks
+from reprise.config.single_frame_probe import list_probe_conditions
 from reprise.config.tables import Row
 from reprise.core.errors import describe_choices
+from reprise.core.paths import ALL
 from reprise.media.sampling import NO_FRAMES_RULE
 
-ALL = "all"
 PLANNED = "planned"
 # Condition -> row of the overview under this condition, or the reason why the model does not support it.
 Conditions = dict[str, Row | str]
@@ -19,9 +20,8 @@ def temporal_rows(config: Configuration) -> dict[str, dict[str, Conditions]]:
     """Return the rows that each model's temporal profile needs, by model and benchmark."""
     profiles: dict[str, dict[str, Conditions]] = {}
     overview_specs = {name: spec for name in config.tables if (spec := config.get_overview(name))}
-    slugs = [line.model for line in config.suite.overview_lines()]
-    if ALL not in config.suite.temporal:
-        slugs = [slug for slug in slugs if slug in config.suite.temporal]
+    lines = config.suite.overview_lines()
+    slugs = [line.model for line in lines if config.suite.has_temporal_profile(line.model)]
     for slug in slugs:
         rows = {name: row for name, spec in overview_specs.items() for row in spec.rows() if row.model == slug}
         # A model that receives no frames in any benchmark has no profile.
@@ -31,12 +31,17 @@ def temporal_rows(config: Configuration) -> dict[str, dict[str, Conditions]]:
 
 
 def _conditions(config: Configuration, benchmark: str, row: Row) -> Conditions:
-    """Return the conditions of a row of the overview: the row as planned, and under each ablation."""
+    """Return the conditions of a row of the overview: as planned, under each ablation, and those of the probe."""
     checks, conditions = NameChecks(config, (), Path()), dict[str, Row | str]({PLANNED: row})
-    for ablation in config.suite.temporal_ablations:
-        sampling = config.main.transformed_name(str(row.sampling), ablation)
+    samplings: dict[str, str] = {
+        ablation: config.main.transformed_name(str(row.sampling), ablation)
+        for ablation in config.suite.temporal_ablations
+    }
+    probe = list_probe_conditions(config, benchmark, row)
+    samplings |= {condition: f"{row.sampling}.{condition}" for condition in probe}
+    for condition, sampling in samplings.items():
         reasons = checks.run_problems(f"{row.protocol}/{sampling}/{row.model}", benchmark)
-        conditions[ablation] = " ".join(reasons) if reasons else row.model_copy(update={"sampling": sampling})
+        conditions[condition] = " ".join(reasons) if reasons else row.model_copy(update={"sampling": sampling})
     return conditions
 
 

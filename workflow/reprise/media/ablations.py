@@ -17,6 +17,8 @@ Placement = list[tuple[int, int]]
 NONE, MISMATCHED, SHUFFLED, REVERSED = "none", "mismatched", "shuffled", "reversed"
 FIRST, MIDDLE, LAST = "first", "middle", "last"
 FIRST_REPEATED, MIDDLE_REPEATED, LAST_REPEATED = "first_repeated", "middle_repeated", "last_repeated"
+FRAME, FRAME_REPEATED = "frame", "frame_repeated"
+MISMATCHED_FRAME, MISMATCHED_FRAME_REPEATED = "mismatched_frame", "mismatched_frame_repeated"
 DESCRIPTIONS = {
     NONE: "no frames: text only",
     MISMATCHED: "another clip's frames",
@@ -28,15 +30,29 @@ DESCRIPTIONS = {
     LAST_REPEATED: "the last frame at every timestamp",
     SHUFFLED: "in shuffled order, drawn per clip",
     REVERSED: "in reverse order",
+    FRAME: "one planned frame only",
+    FRAME_REPEATED: "one planned frame at every timestamp",
+    MISMATCHED_FRAME: "one frame of another clip only",
+    MISMATCHED_FRAME_REPEATED: "one frame of another clip at every timestamp",
 }
-"""Descriptions of the ablations, ordered from the least to the most visual information."""
+"""Descriptions of the ablations, from the least to the most visual information; the single-frame probe's come last."""
 REPEATED = {FIRST_REPEATED: FIRST, MIDDLE_REPEATED: MIDDLE, LAST_REPEATED: LAST}
 """ablation that repeats a frame at every timestamp -> ablation that shows the same frame once"""
+PROBE_ABLATIONS = (FRAME, FRAME_REPEATED, MISMATCHED_FRAME, MISMATCHED_FRAME_REPEATED)
+"""ablations of the single-frame probe; their transform names the frame: `position`, counted from 1"""
+REPEATED_PROBE_ABLATIONS = (FRAME_REPEATED, MISMATCHED_FRAME_REPEATED)
+MISMATCHED_KINDS = (MISMATCHED, MISMATCHED_FRAME, MISMATCHED_FRAME_REPEATED)
+"""ablations that show another clip's frames"""
 
 
-def _ablate(ablation: str, frames: Sequence[int], seed_text: str) -> Placement:
+def _ablate(transform: Mapping[str, Any], frames: Sequence[int], seed_text: str) -> Placement:
     """Return the placement of consecutive frames in an ablation; `seed_text` determines a shuffled order."""
-    count = len(frames)
+    ablation, count = str(transform["show"]), len(frames)
+    if ablation in PROBE_ABLATIONS:
+        # A short clip has fewer frames than the sampling selects; its last frame stands for the missing ones.
+        position = min(int(transform["position"]), count) - 1
+        times = range(count) if ablation in REPEATED_PROBE_ABLATIONS else [position]
+        return [(time_position, position) for time_position in times]
     position_by_ablation = {FIRST: 0, MIDDLE: count // 2, LAST: count - 1}
     if ablation in position_by_ablation:
         return [(position_by_ablation[ablation], position_by_ablation[ablation])]
@@ -67,7 +83,7 @@ def place_frames(
             placement += [(position, position) for position in positions]
         elif positions:
             seed_text = f"{transform.get('seed')}:{clip_id}:{side + 1}"
-            part_placement = _ablate(ablation, [indices[position] for position in positions], seed_text)
+            part_placement = _ablate(transform, [indices[position] for position in positions], seed_text)
             placement += [
                 (positions[time_position], positions[frame_position])
                 for time_position, frame_position in part_placement

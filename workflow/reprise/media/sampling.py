@@ -15,11 +15,22 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from reprise.core.errors import UserError, unknown_name_error
-from reprise.media.ablations import FIRST, LAST, MIDDLE, MISMATCHED, NONE, Span, place_frames
+from reprise.media.ablations import (
+    FIRST,
+    FRAME,
+    LAST,
+    MIDDLE,
+    MISMATCHED,
+    MISMATCHED_FRAME,
+    NONE,
+    PROBE_ABLATIONS,
+    Span,
+    place_frames,
+)
 
 GRID = "grid"
 NO_FRAMES_RULE = {"rule": "none"}
-SINGLE_FRAME_KINDS = (FIRST, MIDDLE, LAST)
+SINGLE_FRAME_KINDS = (FIRST, MIDDLE, LAST, FRAME, MISMATCHED_FRAME)
 
 
 class FramePlan(NamedTuple):
@@ -358,6 +369,11 @@ def add_transform(rule: Mapping[str, Any], transform: Mapping[str, Any]) -> dict
         return dict(NO_FRAMES_RULE)
     if frames == 1 and show != MISMATCHED:
         raise UserError(f"rule '{rule['rule']}' selects one frame, which '{show}' does not change.")
+    if show in PROBE_ABLATIONS and (frames is None or transform["position"] > frames):
+        number = "a number that depends on the clip" if frames is None else frames
+        raise UserError(
+            f"rule '{rule['rule']}' selects {number} frames, and '{show}' shows frame {transform['position']}."
+        )
     return {**rule, "transform": dict(transform)}
 
 

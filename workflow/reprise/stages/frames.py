@@ -9,7 +9,7 @@ from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.schemas import CLIP_METADATA, FRAME_PLAN, read_table, write_table
 from reprise.core.store import Store
-from reprise.media.ablations import MISMATCHED, PlannedClip, assign_mismatched_clips
+from reprise.media.ablations import MISMATCHED_KINDS, PlannedClip, assign_mismatched_clips
 from reprise.media.keys import FramesKey
 from reprise.media.manifests import read_available_clips, report_damage, verify_clip_file
 from reprise.media.probe import read_packet_index
@@ -35,7 +35,7 @@ def plan_clips(
             )
         black_span = None if clip["black_start"] is None else (clip["black_start"], clip["black_end"])
         rows.append({"clip_id": clip_id, **plan_frames(rule, len(times), times, clip_id, black_span)._asdict()})
-    if get_transform_kind(rule) == MISMATCHED:
+    if get_transform_kind(rule) in MISMATCHED_KINDS:
         _mismatch_frames(rows, clips, rule["transform"]["seed"])
     return pl.DataFrame(rows, schema=FRAME_PLAN)
 

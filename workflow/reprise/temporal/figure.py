@@ -26,7 +26,15 @@ from reprise.media.ablations import (
     REVERSED,
     SHUFFLED,
 )
-from reprise.temporal.conditions import PLANNED
+from reprise.temporal.conditions import (
+    BEST_FRAME,
+    BEST_FRAME_REPEATED,
+    BEST_FRAMES,
+    MISMATCHED_BEST,
+    MISMATCHED_BEST_REPEATED,
+    PLANNED,
+    REPEATED_FRAMES,
+)
 from reprise.temporal.findings import summarize_benchmark
 from reprise.temporal.profile import BenchmarkProfile, ConditionResult, TemporalProfile
 from reprise.temporal.rules import Outcome
@@ -39,6 +47,8 @@ ROWS = {
     "first frame": (FIRST, FIRST_REPEATED),
     "middle frame": (MIDDLE, MIDDLE_REPEATED),
     "last frame": (LAST, LAST_REPEATED),
+    "best single frame": (BEST_FRAME, BEST_FRAME_REPEATED),
+    "of mismatched clip": (MISMATCHED_BEST, MISMATCHED_BEST_REPEATED),
     "shuffled": (SHUFFLED,),
     "reversed": (REVERSED,),
     "as planned": (PLANNED,),
@@ -92,7 +102,8 @@ def _draw(profiles: Sequence[TemporalProfile], title: str) -> Figure:
     rows = _arrange(profiles)
     column_count = max((len(row) for row in rows), default=1)
     width = WIDTH if column_count <= 2 else WIDTHS["page"]
-    height = len(rows) * (PANEL_HEAD + ROW_HEIGHT * len(ROWS))
+    labels = _row_labels(profiles)
+    height = len(rows) * (PANEL_HEAD + ROW_HEIGHT * len(labels))
     notes = [_note(profiles), *_note_empty(profiles)]
     notice = profiles[0].notice if profiles else ""
     page = create_canvas(width, max(0.4, height), title, notice, notes, _legend() if rows else ())
@@ -105,7 +116,7 @@ def _draw(profiles: Sequence[TemporalProfile], title: str) -> Figure:
                 axes.set_visible(False)
             else:
                 heading, benchmark = panel
-                _draw_panel(axes, benchmark, heading, _limits(benchmark.name, profiles))
+                _draw_panel(axes, benchmark, heading, labels, _limits(benchmark.name, profiles))
     return page.figure
 
 
@@ -144,22 +155,30 @@ def _limits(name: str, profiles: Sequence[TemporalProfile]) -> tuple[float, floa
     return min(values) - margin, max(values) + margin
 
 
-def _draw_panel(axes: Axes, benchmark: BenchmarkProfile, heading: str, limits: tuple[float, float]) -> None:
+def _row_labels(profiles: Sequence[TemporalProfile]) -> list[str]:
+    """Return the labels of the rows; those of the single-frame probe only if a profile has it."""
+    has_probe = any(benchmark.has_probe for profile in profiles for benchmark in profile.benchmarks)
+    return [label for label, conditions in ROWS.items() if has_probe or conditions[0] not in BEST_FRAMES]
+
+
+def _draw_panel(
+    axes: Axes, benchmark: BenchmarkProfile, heading: str, labels: Sequence[str], limits: tuple[float, float]
+) -> None:
     planned = benchmark.condition(PLANNED)
     if planned:
         axes.axvline(planned.question_score.value, color=INK, linewidth=0.5, alpha=0.5, zorder=1)
     if benchmark.question_chance is not None:
         axes.axvline(benchmark.question_chance, color="black", linestyle=DOTTED, linewidth=0.9, zorder=1.5)
-    for row, conditions in enumerate(ROWS.values()):
-        results = [(name, result) for name in conditions if (result := benchmark.condition(name))]
+    for row, label in enumerate(labels):
+        results = [(name, result) for name in ROWS[label] if (result := benchmark.condition(name))]
         for name, result in results:
-            is_repeated = name in (FIRST_REPEATED, MIDDLE_REPEATED, LAST_REPEATED)
+            is_repeated = name in (*REPEATED_FRAMES, BEST_FRAME_REPEATED, MISMATCHED_BEST_REPEATED)
             offset = 0.0
             if len(results) > 1:
                 offset = 0.18 if is_repeated else -0.18
             _draw_score(axes, result, row + offset, style_condition(result, is_repeated))
-    axes.set_yticks(range(len(ROWS)), list(ROWS), fontsize=SMALL_SIZE)
-    axes.set_ylim(len(ROWS) - 0.4, -0.6)
+    axes.set_yticks(range(len(labels)), labels, fontsize=SMALL_SIZE)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_xlim(*limits)
     axes.locator_params(axis="x", nbins=4)
     axes.tick_params(axis="x", labelsize=SMALL_SIZE - 0.5, length=2, pad=1)

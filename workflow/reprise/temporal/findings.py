@@ -1,14 +1,14 @@
 """Phrase the verdicts of a temporal profile by fixed rules (docs/reference/temporal.md)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from reprise.media.ablations import REVERSED, SHUFFLED
 from reprise.stats.cluster_t import MIN_CLUSTERS
 from reprise.tables.render.table import format_value
-from reprise.temporal.conditions import CONDITION_TITLES, PLANNED, REORDERED
+from reprise.temporal.conditions import CONDITION_TITLES, NULL_CONDITIONS, PLANNED, REORDERED
 from reprise.temporal.profile import BenchmarkProfile, PlannedDifference, TemporalProfile
-from reprise.temporal.rules import CONDITIONS_BY_RULE, Outcome, Rule
+from reprise.temporal.rules import CONDITIONS_BY_RULE, PROBE_RULES, Outcome, Rule
 
 NO_VIDEO_USE = "no evidence of video use"
 TOO_FEW = "too few clips to tell"
@@ -17,7 +17,9 @@ LOWER_IF_SHUFFLED = "lower with shuffled frames only; use of order not shown"
 CLAIMS = {
     Rule.VIDEO: "uses the video",
     Rule.SINGLE_FRAMES: "better than its first, middle or last frame alone",
+    Rule.SEVERAL_FRAMES: "needs several frames",
     Rule.ORDER: "sensitive to the order or position of frames",
+    Rule.USES_ORDER: "uses the order of frames",
 }
 """rule -> what it claims if it is shown, in the order from the weakest to the strongest claim"""
 
@@ -27,6 +29,12 @@ class ConditionDifference(NamedTuple):
 
     condition: str
     difference: PlannedDifference
+
+
+def list_claims(benchmarks: Iterable[BenchmarkProfile]) -> list[Rule]:
+    """Return the rules that the profiles of benchmarks test, from the weakest to the strongest claim."""
+    has_probe = any(benchmark.has_probe for benchmark in benchmarks)
+    return [rule for rule in CLAIMS if has_probe or rule not in PROBE_RULES]
 
 
 def is_lower_only_if_shuffled(benchmark: BenchmarkProfile) -> bool:
@@ -49,8 +57,9 @@ def summarize_benchmark(benchmark: BenchmarkProfile) -> str:
     if benchmark.effective_clusters < MIN_CLUSTERS:
         return TOO_FEW
     shown = [rule for rule in CLAIMS if benchmark.outcome(rule) == Outcome.SHOWN]
-    if Rule.ORDER in shown:
-        return CLAIMS[Rule.ORDER]
+    order = next((rule for rule in (Rule.USES_ORDER, Rule.ORDER) if rule in shown), None)
+    if order:
+        return CLAIMS[order]
     if is_lower_only_if_shuffled(benchmark):
         return LOWER_IF_SHUFFLED
     if shown:
@@ -77,24 +86,24 @@ def describe_benchmark(benchmark: BenchmarkProfile) -> list[str]:
             f"Too few clips to tell: {benchmark.clusters} clusters, worth {benchmark.effective_clusters:.0f} of equal "
             f"size; verdicts need {MIN_CLUSTERS}."
         ]
-    sentences = [_describe_rule(benchmark, rule) for rule in CLAIMS]
+    sentences = {rule: _describe_rule(benchmark, rule) for rule in list_claims([benchmark])}
     if is_lower_only_if_shuffled(benchmark):
         shuffled, reverse = (format_difference(benchmark, condition) for condition in (SHUFFLED, REVERSED))
-        sentences[-1] = f"Lower with shuffled frames: {shuffled}. Use of order not shown: {reverse}."
-    return sentences
+        sentences[Rule.ORDER] = f"Lower with shuffled frames: {shuffled}. Use of order not shown: {reverse}."
+    return list(sentences.values())
 
 
 def _describe_rule(benchmark: BenchmarkProfile, rule: Rule) -> str:
     claim, outcome = CLAIMS[rule], benchmark.outcome(rule)
     differences = list(_differences(benchmark, CONDITIONS_BY_RULE[rule]))
     if outcome == Outcome.NOT_RUN:
-        missing = [CONDITION_TITLES[name] for name in CONDITIONS_BY_RULE[rule] if not benchmark.condition(name)]
+        missing = [CONDITION_TITLES[name] for name in _required_conditions(rule) if not benchmark.condition(name)]
         return f"Not tested: {claim}. Not run: {', '.join(missing)}."
     if outcome == Outcome.NOT_MEASURED:
         return f"Not measured: {claim}. {_describe_lost(benchmark, differences)}"
     if outcome == Outcome.SHOWN:
         # Single frames must score lower too, but a reordering is the evidence for the use of order.
-        decisive = REORDERED if rule == Rule.ORDER else CONDITIONS_BY_RULE[rule]
+        decisive = REORDERED if rule in (Rule.ORDER, Rule.USES_ORDER) else CONDITIONS_BY_RULE[rule]
         closest = min(_differences(benchmark, decisive), key=lambda entry: entry.difference.value)
         return f"{claim[:1].upper()}{claim[1:]}: {format_difference(benchmark, closest.condition)}."
     opening = "Too few clips to tell" if outcome == Outcome.TOO_FEW else "Not shown"
@@ -107,8 +116,18 @@ def _describe_rule(benchmark: BenchmarkProfile, rule: Rule) -> str:
     return f"{opening}: {claim}. Holm's correction for several tests removes the evidence."
 
 
+def _required_conditions(rule: Rule) -> list[str]:
+    """Return the conditions of a rule, with those that its comparisons with the best frame need."""
+    conditions = CONDITIONS_BY_RULE[rule]
+    nulls = [NULL_CONDITIONS[name] for name in conditions if name in NULL_CONDITIONS]
+    return [*conditions, *nulls]
+
+
 def _describe_lost(benchmark: BenchmarkProfile, differences: Sequence[ConditionDifference]) -> str:
     planned = benchmark.condition(PLANNED)
+    unmeasured = {entry.condition for entry in differences if entry.difference.outcome == Outcome.NOT_MEASURED}
+    if benchmark.is_confidence_informative is False and unmeasured <= set(NULL_CONDITIONS):
+        return "The model is not more confident where it is right, so its confidence does not identify the best frame."
     lost = [
         f"{CONDITION_TITLES[entry.condition]} {result.unparsed_share + result.failed_share:.0f} %"
         for entry in differences

@@ -4,26 +4,23 @@ A score is the unweighted mean over tests of the mean over their samples. VELOCI
 The column `task` names a sample's test. Every condition has the benchmark's headline score, and a score per question.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from reprise.benchmarks.health import find_problems
 from reprise.benchmarks.registry import load_scores
-from reprise.benchmarks.scoring import QuestionScores, RunAnswers, filter_group
-from reprise.core.errors import reject_unknown
-from reprise.core.schemas import CLIPS, ITEMS, METRICS, VERDICTS, read_table
-from reprise.media.ablations import MIDDLE, REVERSED, SHUFFLED
+from reprise.core.schemas import METRICS, read_table
+from reprise.media.ablations import FRAME, MIDDLE, REVERSED, SHUFFLED
 from reprise.stats.intervals import clustered_estimate
 from reprise.stats.paired import ROUNDING
-from reprise.temporal.clusters import join_source_clusters
-from reprise.temporal.conditions import CONDITIONS, PLANNED
+from reprise.temporal.conditions import BEST_FRAME, BEST_FRAMES, CONDITIONS, MISMATCHED_BEST, PLANNED
 from reprise.temporal.profile import (
     BenchmarkProfile,
     BenchmarkProfileKey,
+    BestFrame,
     ConditionResult,
     OrderedOnly,
     PlannedDifference,
@@ -35,24 +32,23 @@ from reprise.temporal.profile import (
     TemporalProfileKey,
     TomatoMetrics,
 )
-from reprise.temporal.rules import Comparison, ConditionAnswers, Samples, apply_rules, compare_conditions
+from reprise.temporal.read import SAMPLES, ConditionVerdicts, align_confidences, read_condition
+from reprise.temporal.rules import (
+    PROBE_RULES,
+    Comparison,
+    ConditionAnswers,
+    Samples,
+    apply_rules,
+    compare_conditions,
+    is_confidence_informative,
+)
 
-SAMPLES = pl.Schema({"item_id": pl.String, "cluster": pl.String, "task": pl.String, "value": pl.Float64})
 ORDERED_ONLY_SCHEMA = pl.Schema(
     dict.fromkeys(("benchmark", "question", "cluster", "task"), pl.String())
     | dict.fromkeys((PLANNED, SHUFFLED, REVERSED), pl.Float64())
 )
 FIRST_OPTIONS = {"Yes": ("Yes", "No"), "A": ("A", "B", "C", "D", "E")}
 """first option -> the options of its kind of question"""
-
-
-@dataclass(frozen=True)
-class ConditionVerdicts:
-    """The verdicts of one condition, as scores of questions and of the headline's samples."""
-
-    questions: QuestionScores
-    headline_samples: pl.DataFrame
-    verdicts: pl.DataFrame
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,7 @@ def build_profile(key: TemporalProfileKey) -> tuple[TemporalProfile, pl.DataFram
                     "verdicts": tuple(
                         RuleVerdict(rule=rule, outcome=result.outcome, p=result.p, adjusted_p=result.adjusted_p)
                         for rule, result in results_by_rule.items()
-                        if not benchmark.profile.problems
+                        if not benchmark.profile.problems and (benchmark.profile.has_probe or rule not in PROBE_RULES)
                     )
                 }
             )
@@ -90,7 +86,10 @@ def build_profile(key: TemporalProfileKey) -> tuple[TemporalProfile, pl.DataFram
 def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchmark:
     """Measure a benchmark's scores under each condition, over the samples that all conditions share."""
     paths = {condition: path for condition in CONDITIONS if (path := key.conditions.get(condition)) is not None}
-    verdicts = {condition: read_condition(key, path) for condition, path in paths.items()}
+    verdicts = {condition: read_condition(key, [path]) for condition, path in paths.items()}
+    for condition, ablation in BEST_FRAMES.items():
+        if key.probe.get(ablation):
+            verdicts[condition] = read_condition(key, key.probe[ablation])
     questions, excluded = align_samples({name: entry.questions.rows for name, entry in verdicts.items()})
     headline, _ = align_samples({name: entry.headline_samples for name, entry in verdicts.items()})
     scoring = load_scores(key.name).SCORES[key.form]
@@ -99,7 +98,11 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
     conditions = list(verdicts) if questions.height else []
     shared_verdicts = keep_shared_requests({name: entry.verdicts for name, entry in verdicts.items()})
     answers = {
-        name: ConditionAnswers(questions[name].to_numpy(), lost_share(shared_verdicts[name], questions.height))
+        name: ConditionAnswers(
+            questions[name].to_numpy(),
+            lost_share(shared_verdicts[name], questions.height),
+            align_confidences(verdicts[name].confidences, questions) if key.probe else None,
+        )
         for name in conditions
     }
     samples = Samples(questions["task"].to_numpy(), questions["cluster"].to_numpy())
@@ -109,6 +112,8 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
     reason = "left out by the suite's `temporal_ablations`" if questions.height else "no sample"
     compared_questions = questions.clear() if problems else questions
     ordered_only = select_ordered_only(compared_questions, key.name)
+    expected = (*CONDITIONS, *(BEST_FRAMES if key.probe or set(BEST_FRAMES) & set(key.missing) else ()))
+    has_probe = is_compared and set(BEST_FRAMES) <= set(answers)
     first = next((verdicts[name].questions for name in conditions), None)
     profile = BenchmarkProfile(
         **key.model_dump(include=set(ScoreDefinition.model_fields)),
@@ -133,45 +138,33 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
             )
             for name in conditions
         ),
-        missing={name: key.missing.get(name, reason) for name in CONDITIONS if name not in conditions},
+        missing={name: key.missing.get(name, reason) for name in expected if name not in conditions},
         published=key.published,
         ordered_only=count_ordered_only(compared_questions, ordered_only.height, first.chance if first else None),
         tomato=tomato_metrics(compared_questions),
         problems=tuple(problems),
+        is_confidence_informative=is_confidence_informative(answers, samples, level) if has_probe else None,
+        best_frames=tuple(list_best_frames(key, verdicts, question_best)) if has_probe else (),
     )
     return MeasuredBenchmark(profile, comparisons, ordered_only)
 
 
-def read_condition(key: BenchmarkProfileKey, path: Path) -> ConditionVerdicts:
-    """Read the verdicts of one condition; failed and unparsed answers are wrong."""
-    scores = load_scores(key.name)
-    scoring = scores.SCORES[key.form]
-    items = filter_group(read_table(key.items, ITEMS, skipped_columns=("texts",)), key.group, scores.GROUPS)
-    joined_clusters = join_source_clusters(items, read_table(key.clips, CLIPS)) if key.clips else {}
-    run_answers = RunAnswers(items, read_table(path, VERDICTS))
-    outcomes = scoring.compute_outcomes(run_answers)
-    reject_unknown("score", [key.score], outcomes, f"{path}: the temporal profile of {key.name}")
-    headline = outcomes[key.score]
-    questions = (
-        scoring.compute_questions(run_answers)
-        if scoring.compute_questions
-        else QuestionScores(key.score_title, scoring.chance.get(key.score), headline)
-    )
-    requested = run_answers.verdicts.join(items.select("item_id"), on="item_id", how="semi")
-    return ConditionVerdicts(
-        questions._replace(rows=_as_samples(questions.rows, joined_clusters)),
-        _as_samples(headline, joined_clusters),
-        requested,
-    )
-
-
-def _as_samples(rows: pl.DataFrame, joined_clusters: Mapping[str, str]) -> pl.DataFrame:
-    return rows.select(
-        "item_id",
-        pl.col("cluster").replace(dict(joined_clusters)),
-        "task",
-        value=pl.col("right").cast(pl.Float64).fill_null(0.0),
-    ).cast(SAMPLES)
+def list_best_frames(
+    key: BenchmarkProfileKey, verdicts: Mapping[str, ConditionVerdicts], best: float
+) -> Iterator[BestFrame]:
+    """Yield the results of each position of the single-frame probe, over all questions of its runs."""
+    choices = [verdicts[condition].chosen_frames for condition in (BEST_FRAME, MISMATCHED_BEST)]
+    for frame, path in enumerate(key.probe[FRAME]):
+        rows = read_condition(key, [path]).questions.rows
+        shares = [
+            100 * choice.filter(frame=frame).height / max(1, choice.height) for choice in choices if choice is not None
+        ]
+        yield BestFrame(
+            position=frame + 1,
+            score=best * mean_over_tests(rows, "value"),
+            chosen_share=shares[0],
+            mismatched_chosen_share=shares[1],
+        )
 
 
 def align_samples(rows_by_condition: Mapping[str, pl.DataFrame]) -> tuple[pl.DataFrame, int]:

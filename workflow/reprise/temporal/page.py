@@ -108,6 +108,8 @@ def _notes(benchmark: BenchmarkProfile) -> Iterator[str]:
             f"{ordered.count} of {benchmark.questions} questions score higher as planned than in both other orders"
             f"{expected}; {ordered.mirrored} score lower than both."
         )
+    if benchmark.best_frames:
+        yield _describe_positions(benchmark)
     if benchmark.frames == 2:
         yield "With two frames, shuffled equals reversed, and middle equals last."
     yield from _note_threshold_shifts(benchmark)
@@ -123,6 +125,18 @@ def _notes(benchmark: BenchmarkProfile) -> Iterator[str]:
     if titles_by_reason:
         missing = "; ".join(f"{', '.join(titles)}: {reason}" for reason, titles in titles_by_reason.items())
         yield f"Not run: {missing}."
+
+
+def _describe_positions(benchmark: BenchmarkProfile) -> str:
+    """Name the positions that the single-frame probe chooses most often, of the clip and of a mismatched one."""
+    own = max(benchmark.best_frames, key=lambda frame: frame.chosen_share)
+    mismatched = max(benchmark.best_frames, key=lambda frame: frame.mismatched_chosen_share)
+    scores = ", ".join(format_value(frame.score, benchmark.question_decimals) for frame in benchmark.best_frames)
+    return (
+        f"Scores of single frames by position: {scores}. The model is most confident with frame {own.position} in "
+        f"{own.chosen_share:.0f} % of the questions; of a mismatched clip, with frame {mismatched.position} in "
+        f"{mismatched.mismatched_chosen_share:.0f} %."
+    )
 
 
 def _note_threshold_shifts(benchmark: BenchmarkProfile) -> Iterator[str]:

@@ -66,6 +66,15 @@ class TomatoMetrics(KeyPart):
     order_sensitivity: float | None = None
 
 
+class BestFrame(KeyPart):
+    """Results of one position of the single-frame probe: this frame alone, of the clip and of a mismatched clip."""
+
+    position: int  # from 1
+    score: float  # per question, with this frame alone
+    chosen_share: float  # percent of questions for which this frame has the most confident answer
+    mismatched_chosen_share: float  # the same with the frames of a mismatched clip
+
+
 class ScoreDefinition(KeyPart):
     """The headline score of a benchmark, and the run that it belongs to."""
 
@@ -100,6 +109,8 @@ class BenchmarkProfile(ScoreDefinition):
     published: tuple[PublishedScore, ...] = ()
     ordered_only: OrderedOnly | None = None
     tomato: TomatoMetrics = TomatoMetrics()
+    is_confidence_informative: bool | None = None  # None without a single-frame probe
+    best_frames: tuple[BestFrame, ...] = ()  # of the single-frame probe, by position
     verdicts: tuple[RuleVerdict, ...] = ()
     problems: tuple[str, ...] = ()  # why the planned run looks broken; it then has no comparisons, verdicts or rank
 
@@ -110,6 +121,11 @@ class BenchmarkProfile(ScoreDefinition):
 
     def condition(self, name: str) -> ConditionResult | None:
         return next((condition for condition in self.conditions if condition.condition == name), None)
+
+    @property
+    def has_probe(self) -> bool:
+        """Return whether every planned frame was shown alone."""
+        return self.is_confidence_informative is not None
 
     def outcome(self, rule: Rule) -> Outcome:
         return next((verdict.outcome for verdict in self.verdicts if verdict.rule == rule), Outcome.NOT_RUN)
@@ -146,6 +162,7 @@ class BenchmarkProfileKey(ScoreDefinition):
     statistics: Path | None = None  # set if chance is computed from the data
     runs: dict[str, str] = Field({})  # condition -> run
     conditions: dict[str, Path | None]  # condition -> verdicts on its answers; None if it was not run
+    probe: dict[str, tuple[Path, ...]] = Field({})  # ablation of the probe -> verdicts on each frame's answers
     missing: dict[str, str] = Field({})  # condition -> reason why it was not run
     published: tuple[PublishedScore, ...] = ()
     metrics: Path | None = None  # metrics of the planned run, which tell if it looks broken; None for a baseline

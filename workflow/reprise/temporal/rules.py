@@ -17,7 +17,14 @@ from reprise.media.ablations import SHUFFLED
 from reprise.stats.cluster_t import MIN_CLUSTERS, estimate_difference
 from reprise.stats.intervals import FloatArray
 from reprise.stats.paired import adjust_holm
-from reprise.temporal.conditions import PLANNED, REORDERED, REPEATED_FRAMES, SINGLE_FRAMES, WITHOUT_VIDEO
+from reprise.temporal.conditions import (
+    NULL_CONDITIONS,
+    PLANNED,
+    REORDERED,
+    REPEATED_FRAMES,
+    SINGLE_FRAMES,
+    WITHOUT_VIDEO,
+)
 
 MARGIN = 0.05
 """A gain up to this share of the best score is small. "Not shown" requires an interval that excludes larger gains."""
@@ -31,16 +38,22 @@ class Rule(StrEnum):
 
     VIDEO = "video"
     SINGLE_FRAMES = "single_frames"
+    SEVERAL_FRAMES = "several_frames"
     SHUFFLING = "shuffling"
     ORDER = "order"
+    USES_ORDER = "uses_order"
 
 
 CONDITIONS_BY_RULE = {
     Rule.VIDEO: WITHOUT_VIDEO,
     Rule.SINGLE_FRAMES: (*SINGLE_FRAMES, *REPEATED_FRAMES),
+    Rule.SEVERAL_FRAMES: (*SINGLE_FRAMES, *REPEATED_FRAMES, *NULL_CONDITIONS),
     Rule.SHUFFLING: (SHUFFLED,),
     Rule.ORDER: (*SINGLE_FRAMES, *REPEATED_FRAMES, *REORDERED),
+    Rule.USES_ORDER: (*SINGLE_FRAMES, *REPEATED_FRAMES, *NULL_CONDITIONS, *REORDERED),
 }
+PROBE_RULES = (Rule.SEVERAL_FRAMES, Rule.USES_ORDER)
+"""rules that need a single-frame probe"""
 
 
 class Outcome(StrEnum):
@@ -60,6 +73,8 @@ class ConditionAnswers(NamedTuple):
     """from 0 to 1; unparsed and failed answers count as 0"""
     lost_share: float
     """share of questions with an unparsed or failed answer"""
+    confidences: FloatArray | None = None
+    """how sure the model is of each answer, for the single-frame probe"""
 
 
 @dataclass(frozen=True)
@@ -110,22 +125,84 @@ def compare_conditions(
 ) -> dict[str, Comparison]:
     """Compare the planned condition with each other condition that was run."""
     planned = answers[PLANNED]
-    return {
-        condition: _compare(planned, other, samples, level)
+    comparisons = {
+        condition: _compare(planned.values - other.values, other.lost_share - planned.lost_share, samples, level)
         for condition, other in answers.items()
         if condition != PLANNED
     }
+    best_frames = [condition for condition in NULL_CONDITIONS if condition in answers]
+    if best_frames:
+        is_confident_where_right = is_confidence_informative(answers, samples, level)
+        for condition in best_frames:
+            comparisons[condition] = (
+                _compare_with_null(comparisons[condition], answers, condition, samples, level)
+                if is_confident_where_right
+                else replace(comparisons[condition], outcome=Outcome.NOT_MEASURED)
+            )
+    return comparisons
 
 
-def _compare(planned: ConditionAnswers, other: ConditionAnswers, samples: Samples, level: float) -> Comparison:
-    estimate = estimate_difference(planned.values - other.values, samples.clusters, samples.tests)
+def is_confidence_informative(answers: Mapping[str, ConditionAnswers], samples: Samples, level: float) -> bool:
+    """Return whether more confident answers are right more often, over the planned condition and those without video.
+
+    Otherwise, the frame with the most confident answer is an arbitrary frame.
+    """
+    present = [
+        entry for condition in (PLANNED, *WITHOUT_VIDEO)
+        if (entry := answers.get(condition)) and entry.confidences is not None
+    ]  # fmt: skip
+    values, confidences, tests, clusters = (
+        np.concatenate(parts)
+        for parts in (
+            [entry.values for entry in present],
+            [entry.confidences for entry in present if entry.confidences is not None],
+            [samples.tests] * len(present),
+            [samples.clusters] * len(present),
+        )
+    )
+    products = np.empty(len(values))
+    for test in np.unique(tests):
+        members = tests == test
+        products[members] = (values[members] - values[members].mean()) * (
+            confidences[members] - confidences[members].mean()
+        )
+    covariance = estimate_difference(products, clusters, tests)
+    return covariance is not None and covariance.value > 0 and covariance.p < 1 - level
+
+
+def _compare_with_null(
+    comparison: Comparison, answers: Mapping[str, ConditionAnswers], condition: str, samples: Samples, level: float
+) -> Comparison:
+    """Return a comparison with the best frame whose gain must also exceed what the best frame itself gains.
+
+    Confidence does not always choose the frame that shows most. The gain of the best frame over the same choice on a
+    mismatched clip is what the choice finds. If it finds at least half of what single frames show, a larger gain of all
+    frames needs several of them.
+    """
+    planned, best, null = answers[PLANNED], answers[condition], answers.get(NULL_CONDITIONS[condition])
+    if null is None:
+        return replace(comparison, outcome=Outcome.NOT_RUN)
+    excess = _compare(
+        (planned.values - best.values) - (best.values - null.values),
+        abs(best.lost_share - planned.lost_share) + abs(null.lost_share - best.lost_share),
+        samples,
+        level,
+    )
+    return replace(
+        comparison,
+        outcome=next(outcome for outcome in Outcome if outcome in (comparison.outcome, excess.outcome)),
+        p_higher=max(comparison.p_higher, excess.p_higher),
+    )
+
+
+def _compare(differences: FloatArray, additional_lost: float, samples: Samples, level: float) -> Comparison:
+    estimate = estimate_difference(differences, samples.clusters, samples.tests)
     if estimate is None:
-        return Comparison(Outcome.TOO_FEW, float(np.mean(planned.values) - np.mean(other.values)))
+        return Comparison(Outcome.TOO_FEW, float(np.mean(differences)))
     if estimate.effective_clusters < MIN_CLUSTERS:
         return Comparison(Outcome.TOO_FEW, estimate.value)
     low, high = np.clip(estimate.interval(level), -1.0, 1.0).tolist()
     # Additional lost answers count as wrong, so a difference that they can explain is no evidence.
-    additional_lost = other.lost_share - planned.lost_share
     gain = estimate.shifted(-max(0.0, additional_lost))
     p_higher = gain.p if gain.value > 0 else 1.0
     if abs(additional_lost) >= LOST_LIMIT - ROUNDING:

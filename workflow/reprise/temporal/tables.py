@@ -15,11 +15,11 @@ from reprise.tables.render.table import (
     TableSection,
     TextCell,
 )
-from reprise.temporal.conditions import CONDITION_TITLES, PLANNED
-from reprise.temporal.findings import CLAIMS, describe_benchmark, summarize_benchmark
+from reprise.temporal.conditions import BEST_FRAMES, CONDITION_TITLES, PLANNED
+from reprise.temporal.findings import describe_benchmark, list_claims, summarize_benchmark
 from reprise.temporal.profile import BenchmarkProfile, ConditionResult, RuleVerdict, ScoreEstimate, TemporalProfile
 from reprise.temporal.ranking import RankedModel, common_benchmarks, rank_on_benchmark, rank_overall
-from reprise.temporal.rules import Outcome
+from reprise.temporal.rules import Outcome, Rule
 
 TIDY = pl.Schema(
     {
@@ -29,7 +29,8 @@ TIDY = pl.Schema(
         "protocol": pl.String,
         "sampling": pl.String,
         "metric": pl.String,  # `question` or the headline metric
-        # score | difference | share | verdict | chance | ordered_only | tomato | published | missing | broken
+        # score | difference | share | verdict | chance |
+        # ordered_only | single_frame | tomato | published | missing | broken
         "kind": pl.String,
         "name": pl.String,  # name of the condition, rule or number
         "value": pl.Float64,
@@ -47,6 +48,13 @@ TIDY = pl.Schema(
 )
 QUESTION = "question"
 MIN_PRINTED_P = 0.0001
+RULE_TITLES = {
+    Rule.VIDEO: "Uses the video",
+    Rule.SINGLE_FRAMES: "Better than single frames",
+    Rule.SEVERAL_FRAMES: "Needs several frames",
+    Rule.ORDER: "Order or position",
+    Rule.USES_ORDER: "Uses order",
+}
 OUTCOME_TITLES = {
     Outcome.SHOWN: "shown",
     Outcome.NOT_SHOWN: "not shown",
@@ -92,6 +100,9 @@ def _benchmark_rows(benchmark: BenchmarkProfile) -> Iterator[dict[str, Any]]:
     if benchmark.ordered_only:
         for name, number in benchmark.ordered_only.model_dump().items():
             yield {"kind": "ordered_only", "name": name, "value": number}
+    for frame in benchmark.best_frames:
+        for name, number in frame.model_dump(exclude={"position"}).items():
+            yield question | {"kind": "single_frame", "name": f"{name}.{frame.position}", "value": number}
     for name, number in benchmark.tomato.model_dump().items():
         yield {"kind": "tomato", "name": name, "value": number}
     for score in benchmark.published:
@@ -109,10 +120,9 @@ def build_tables(profile: TemporalProfile) -> list[Table]:
 
 def build_verdicts_table(profile: TemporalProfile) -> Table:
     """Return the outcome of each rule per benchmark, the questions that depend on order, and TOMATO's metrics."""
+    rules = list_claims(profile.benchmarks)
     headers = (
-        "Uses the video",
-        "Better than single frames",
-        "Order or position",
+        *(RULE_TITLES[rule] for rule in rules),
         "Clusters",
         "Ordered only",
         "Expected",
@@ -130,16 +140,16 @@ def build_verdicts_table(profile: TemporalProfile) -> Table:
         label=f"tab:temporal-{profile.model}-verdicts",
         stub="Benchmark",
         groups=(ColumnGroup(tuple(map(TableColumn, headers))),),
-        sections=(TableSection(tuple(_verdict_row(benchmark) for benchmark in profile.benchmarks)),),
+        sections=(TableSection(tuple(_verdict_row(benchmark, rules) for benchmark in profile.benchmarks)),),
         notice=profile.notice,
     )
 
 
-def _verdict_row(benchmark: BenchmarkProfile) -> TableRow:
+def _verdict_row(benchmark: BenchmarkProfile, rules: Sequence[Rule]) -> TableRow:
     verdicts = {verdict.rule: verdict for verdict in benchmark.verdicts}
     ordered, tomato = benchmark.ordered_only, benchmark.tomato
     cells: tuple[Cell | TextCell, ...] = (
-        *(TextCell("looks broken") if benchmark.problems else _verdict_cell(verdicts.get(rule)) for rule in CLAIMS),
+        *(TextCell("looks broken") if benchmark.problems else _verdict_cell(verdicts.get(rule)) for rule in rules),
         TextCell(str(benchmark.clusters)),
         _number_cell(ordered.count if ordered else None, 0),
         _number_cell(ordered.expected if ordered else None, 1),
@@ -200,6 +210,8 @@ def _note(benchmark: BenchmarkProfile) -> str:
 
 def _condition_rows(benchmark: BenchmarkProfile, has_published: bool) -> Iterator[TableRow]:
     for name, title in CONDITION_TITLES.items():
+        if name in BEST_FRAMES and not benchmark.condition(name) and name not in benchmark.missing:
+            continue
         result = benchmark.condition(name)
         # A condition that was not run has a dash for its score, and eight empty cells.
         cells = _condition_cells(benchmark, result) if result else (Cell((TableNumber(None),)), *(Cell(),) * 8)

@@ -143,6 +143,12 @@ def _questions(form: str, run_answers: RunAnswers) -> QuestionScores:
     )
 
 
+def _confidences(run_answers: RunAnswers) -> pl.DataFrame:
+    """Return how far apart the scores of both captions are; null without scores."""
+    samples = _build_samples("entail", run_answers)
+    return samples.select("item_id", confidence=(pl.col("pos_score") - pl.col("neg_score")).abs())
+
+
 SCORES = {
     form: Scoring(
         frozenset({*SHARES_BY_FORM[form], extra_metric}),
@@ -151,6 +157,7 @@ SCORES = {
         partial(_questions, form),
         headline,
         averaged_tasks=TESTS,
+        compute_confidences=_confidences if form == "entail" else None,
     )
     for form, extra_metric, headline in (
         ("entail", "classic", "strict"),

@@ -12,6 +12,7 @@ from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 from reprise.report.inputs import list_fixed_files, list_inputs
 from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun, ReportedTable, ReportKey
+from reprise.temporal.conditions import CONDITION_TITLES
 
 
 class ReportRules(RuleInputs):
@@ -105,5 +106,5 @@ class ReportRules(RuleInputs):
         return {
             condition: ablation.name
             for condition, ablation in conditions.items()
-            if isinstance(ablation, ScoredRun) and ablation != scored
+            if isinstance(ablation, ScoredRun) and ablation != scored and condition in CONDITION_TITLES
         }

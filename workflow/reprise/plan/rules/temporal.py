@@ -5,18 +5,20 @@ from pathlib import Path
 from typing import Any
 
 from reprise.benchmarks.registry import load_scores
+from reprise.config.single_frame_probe import list_probe_conditions, name_probe_transform
 from reprise.config.tables import Column, Row
 from reprise.config.temporal import PLANNED
 from reprise.core.names import any_of_pattern
 from reprise.core.paths import ALL, ScoredRun, settings_name, temporal_file
 from reprise.core.settings import Key
-from reprise.media.ablations import NONE
+from reprise.media.ablations import NONE, PROBE_ABLATIONS
 from reprise.media.sampling import count_frames
 from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.targets import TEMPORAL_FORMATS
 from reprise.tables.published import PublishedTable, published_path
+from reprise.temporal.conditions import BEST_FRAMES
 from reprise.temporal.profile import TemporalProfileKey, TemporalProfilesKey
 
 # Frame count of a paper's row -> the ablation that the row measures. Rows with one frame are left out: their frame is
@@ -61,7 +63,10 @@ class TemporalRules(RuleInputs):
         title = tables.abbreviations.get(column.title, column.title)
         # `CHANCE` maps a metric to None if its chance level is computed from the data.
         is_chance_computed = load_scores(name).CHANCE.get(metric, 0.0) is None
-        conditions = plan.temporal_profiles[slug][name]
+        conditions = dict(plan.temporal_profiles[slug][name])
+        probe = {condition: conditions.pop(condition) for condition in list_probe_conditions(config, name, row)}
+        probe_reasons = [reason for reason in probe.values() if isinstance(reason, str)]
+        verdicts = {condition: self._verdicts(scored) for condition, scored in {**conditions, **probe}.items()}
         return dict(
             name=name,
             title=config.benchmarks[name].title,
@@ -79,13 +84,16 @@ class TemporalRules(RuleInputs):
             runs={
                 condition: scored.run.name for condition, scored in conditions.items() if isinstance(scored, ScoredRun)
             },
-            conditions={
-                condition: plan.results.verdicts(scored.run, scored.judge or "robust")
-                if isinstance(scored, ScoredRun)
-                else None
-                for condition, scored in conditions.items()
+            conditions={condition: verdicts[condition] for condition in conditions},
+            probe={
+                ablation: tuple(
+                    verdicts[name_probe_transform(ablation, position)]
+                    for position in range(1, len(probe) // len(PROBE_ABLATIONS) + 1)
+                )
+                for ablation in (PROBE_ABLATIONS if probe and not probe_reasons else ())
             },
-            missing={condition: reason for condition, reason in conditions.items() if isinstance(reason, str)},
+            missing={condition: reason for condition, reason in conditions.items() if isinstance(reason, str)}
+            | dict.fromkeys(BEST_FRAMES if probe_reasons else (), " ".join(probe_reasons[:1])),
             published=tuple(self._published_values(name, row, column, metric)),
             metrics=self._metrics_of(conditions[PLANNED]),
         )
@@ -95,6 +103,12 @@ class TemporalRules(RuleInputs):
         if isinstance(planned, str) or self._plan.config.models[planned.run.model].reference:
             return None
         return self._plan.results.metrics(planned)
+
+    def _verdicts(self, scored: ScoredRun | str) -> Path | None:
+        """Return the verdicts of a condition, or None if it is not run."""
+        return (
+            self._plan.results.verdicts(scored.run, scored.judge or "robust") if isinstance(scored, ScoredRun) else None
+        )
 
     def _published_values(self, name: str, planned_row: Row, column: Column, metric: str) -> Iterator[dict[str, Any]]:
         """Yield the paper's values of this model and metric, for those conditions for which the paper has a row."""
@@ -132,6 +146,7 @@ class TemporalRules(RuleInputs):
             for fields in benchmarks
             for path in (
                 *fields["conditions"].values(),
+                *(path for paths in fields["probe"].values() for path in paths),
                 fields["items"],
                 fields["clips"],
                 fields["statistics"],

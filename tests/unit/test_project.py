@@ -7,7 +7,7 @@ import sys
 import tomllib
 from functools import cache
 from importlib.metadata import packages_distributions
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 import reprise
@@ -140,8 +140,10 @@ def test_every_import_is_declared() -> None:
 
 
 def test_the_declared_ranges_admit_the_pins() -> None:
-    pinned = pinned_versions("base.txt")
-    for line in PROJECT["dependencies"]:
+    pinned = {
+        name: pin for file in ("base", "cluster", "quantised") for name, pin in pinned_versions(f"{file}.txt").items()
+    }
+    for line in [*PROJECT["dependencies"], *chain(*PROJECT["optional-dependencies"].values())]:
         requirement = Requirement(line)
         assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)]), line
 

@@ -364,6 +364,16 @@ def store(
 
 
 @app.command(rich_help_panel=CONFIGURATION)
+def init(
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="working directory", file_okay=False)] = Path(),
+) -> None:
+    """Create a working directory with a Snakefile, configuration and profiles."""
+    from reprise.commands.init import create_working_directory
+
+    create_working_directory(folder)
+
+
+@app.command(rich_help_panel=CONFIGURATION)
 def pin(
     names: Annotated[
         list[str] | None,
@@ -375,7 +385,9 @@ def pin(
 ) -> None:
     """Replace `revision: unpinned` by the current commit, if the repository matches its configuration."""
     from reprise.commands.pin import pin_files
+    from reprise.commands.shared import require_working_directory
 
+    require_working_directory()
     pin_files(Path(), names or [], unchecked=unchecked)
 
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from reprise.core.plain import summarize_list
 
-UNCOUNTED_RULES = ("all", "total")  # the rule `all`, and Snakemake's total
+# The rule `all`, the rule of the same files in the Snakefile of `reprise init`, and Snakemake's total.
+UNCOUNTED_RULES = ("all", "default", "total")
 MAX_LISTED_NAMES, MAX_LISTED_MODELS, MAX_LISTED_CAUSES = 4, 8, 5
 NOT_COMPUTED = "not computed yet"
 CHANGED_SETTINGS = "changed settings"

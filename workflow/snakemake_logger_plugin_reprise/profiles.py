@@ -34,7 +34,7 @@ def check_keys(arguments: Sequence[str] = sys.argv) -> None:
         sys.exit(
             sanitize(
                 f"Error: {problems}\nA key is a snakemake option without `--`; "
-                "`make cluster` installs the options that begin with `slurm-`."
+                "snakemake-executor-plugin-slurm adds those that begin with `slurm-` (`make cluster` installs it)."
             )
         )
 

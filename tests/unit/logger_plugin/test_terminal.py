@@ -274,4 +274,6 @@ def test_a_wrong_key_is_named_with_its_file(
     first, second, last = str(caught.value).splitlines()
     assert first.startswith(f"Error: {file}: unknown key 'loger'. Did you mean 'logger'? Allowed: ")
     assert second.startswith(f"{file}: unknown key 'job-count'.")
-    assert last.endswith("; `make cluster` installs the options that begin with `slurm-`.")
+    assert last.endswith(
+        "; snakemake-executor-plugin-slurm adds those that begin with `slurm-` (`make cluster` installs it)."
+    )

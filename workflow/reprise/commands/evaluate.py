@@ -25,7 +25,7 @@ from reprise.core.errors import UserError, reject_unknown
 from reprise.core.files import write_text
 from reprise.core.log import log
 from reprise.core.names import SLUG, SLUG_DESCRIPTION, UNPINNED
-from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, overview_file, settings_name, temporal_file
+from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, locate, overview_file, settings_name, temporal_file
 from reprise.core.version import VERSION
 from reprise.core.yaml_files import dump_yaml
 from reprise.models.local.gpus import check_build, get_driver_error, list_visible_gpus, read_installed_build
@@ -281,7 +281,7 @@ def choose_slug(options: EvaluationOptions, models: Mapping[str, Model]) -> str:
         or (source == model.repo and options.engine in (None, _get_engine(model)))
         or (is_server_url(source) and _is_at_server(options, model))
     ]
-    if matches and options.name is None and not Path(source).is_dir():
+    if matches and options.name is None and not locate(source).is_dir():
         return matches[0]
     if is_server_url(source) and options.name is None:
         source = describe_served_model(source, options.served_model)["label"]
@@ -319,7 +319,7 @@ def prepare_model(options: EvaluationOptions, slug: str, models: Mapping[str, Mo
     problems = list(
         find_model_differences(file, model, str(model.revision), sizes, check_folder)
         if model.repo
-        else check_folder(model, Path(source))
+        else check_folder(model, locate(source))
     )
     if problems:
         raise UserError(
@@ -359,7 +359,7 @@ def _choose_gpu_count(options: EvaluationOptions, file: Path) -> int:
 def _check_existing_model(options: EvaluationOptions, slug: str, file: Path, model: Model) -> None:
     """Check that the file of a model agrees with the options of the command, and pin its revision."""
     source = options.model
-    is_same = _is_at_server(options, model) if is_server_url(source) else Path(source) == Path(model.checkpoint or "")
+    is_same = _is_at_server(options, model) if is_server_url(source) else locate(source) == Path(model.checkpoint or "")
     if source not in (slug, model.repo) and not is_same:
         location = model.checkpoint or model.repo or model.settings.get("url") or "no weights"
         raise UserError(f"{file}: belongs to another model ({location}). Choose another name with --name.")
@@ -389,11 +389,11 @@ def _get_engine(model: Model) -> str:
 
 def _describe_model(options: EvaluationOptions, file: Path, gpu_count: int) -> tuple[dict[str, Any], dict[str, int]]:
     """Return the content of the model's file and the sizes of its weights files."""
-    folder, source = Path(options.model), options.model
+    folder, source = locate(options.model), options.model
     location: dict[str, str | int]
     if folder.is_dir():
         sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
-        location = {"checkpoint": str(folder)}
+        location = {"checkpoint": str(Path(source))}
         if not any(fnmatch(name, WEIGHT_PATTERN) for name in sizes):
             names = ", ".join(sorted(sizes)) or "nothing"
             raise UserError(f"{options.command}: '{source}' has no weights ({WEIGHT_PATTERN}). Found: {names}.")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from reprise.commands.shared import has_running_snakemake, load_plan, read_manifests
+from reprise.commands.shared import has_running_snakemake, load_plan, read_manifests, require_working_directory
 from reprise.config.load import load
 from reprise.core.errors import UserError, reject_unknown
 from reprise.core.files import write_text
@@ -27,6 +27,7 @@ MAX_LISTED = 20
 
 def manage_store(*, prune: bool, repair: bool, used_by: Sequence[Path] = (), yes: bool = False) -> None:
     """Delete unused videos and clips, drop damaged lines of response caches, or print the sizes of a store."""
+    require_working_directory()
     store = Store(Path(load(Path()).main.store))
     if not (prune or repair):
         print(store.root)

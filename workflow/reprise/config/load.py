@@ -160,8 +160,7 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None, source: str = "
         )
     if not locate(MAIN, root).is_file():
         raise UserError(
-            f"{MAIN}: no such file in {root.absolute()} or in {WORKFLOW}, where the library is. "
-            "Clone the project and run `make setup` in the clone."
+            f"{MAIN}: no such file in {root.absolute()} or in {WORKFLOW}, where the library is. Install Reprise again."
         )
     files = _ConfigFiles(root)
     problems, main = files.problems, files.read_main(overrides or {}, source)

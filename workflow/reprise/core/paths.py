@@ -12,7 +12,9 @@ from typing import Literal
 from reprise.core.errors import UserError
 from reprise.core.files import MAX_NAME_BYTES
 
-WORKFLOW = Path(__file__).resolve().parents[3]  # The folder of the Snakefile.
+_LIBRARY = Path(__file__).resolve().parents[1]
+_PACKAGED = _LIBRARY / "project"  # An installed package has this folder (setup.py), a clone has not.
+WORKFLOW = _PACKAGED if _PACKAGED.is_dir() else _LIBRARY.parents[1]  # The folder of the Snakefile.
 RESULTS = Path("results")
 TABLES = RESULTS / "tables"
 FIGURES = RESULTS / "figures"

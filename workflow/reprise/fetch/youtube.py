@@ -88,7 +88,8 @@ def create_youtube_fetcher(settings: Youtube, store: Store) -> Fetcher:
         if not has_javascript_solver():
             raise UserError(
                 f"route: YouTube's formats need the JavaScript runtime {RUNTIME} and the package {SCRIPTS}; one of "
-                "them is missing or too old. No request was sent. Install them: pip install -r envs/base.txt"
+                "them is missing or too old. No request was sent. Install them: "
+                f"pip install --upgrade {RUNTIME} {SCRIPTS}"
             )
         url = f"https://www.youtube.com/watch?v={source_id}"
         try:

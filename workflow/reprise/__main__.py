@@ -262,17 +262,19 @@ def plan(
         list[str] | None,
         Argument(
             metavar="TARGET",
-            help="table, result file, or parts of a run's name; everything when omitted",
+            help="table, result file, parts of a run's name, or a model: its name, <owner>/<name> on the hub, or a "
+            "folder of weights; everything when omitted",
             autocompletion=completion.complete_tables,
         ),
     ] = None,
     show_all: Annotated[bool, Option("--all", help="list every run, not only the first ones")] = False,
+    benchmarks: BenchmarksOption = None,
     suite: SuiteOption = None,
 ) -> None:
-    """List pending inference by model, with reasons, time and cost."""
+    """List pending inference with time and cost, and the data, weights, GPU time and licences that it needs."""
     from reprise.commands.plan import show_plan
 
-    show_plan(targets or [], show_all, suite)
+    show_plan(targets or [], show_all, suite, benchmarks)
 
 
 @app.command(rich_help_panel=RUNS)

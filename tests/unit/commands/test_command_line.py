@@ -24,7 +24,7 @@ RUN, OTHER_RUN = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace
         (["trace", "a/table1", "--row", "R", "--column", "C"], "show:trace_cell", ("a/table1", "R", "C", None)),
         (["item", RUN, "an/item#pos", "--suite", "paper"], "item:show_item", (RUN, "an/item#pos", "paper")),
         (["runs"], "runs:list_runs", (None,)),
-        (["plan", "a/table1", RUN, "--all", "--suite", "paper"], "plan:show_plan", (["a/table1", RUN], True, "paper")),
+        (["plan", "a/table1", RUN, "--all", "--suite", "paper"], "plan:show_plan", (["a/table1", RUN], True, "paper", None)),
         (["why", RUN, "--suite", "paper"], "runs:explain_run", (RUN, "paper")),
         (["missing", "--all"], "runs:list_missing", (None, True)),
         (["incomplete", "--suite", "paper", "a/table1", "b/table2"], "runs:list_incomplete", (["a/table1", "b/table2"], "paper")),

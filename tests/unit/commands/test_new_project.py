@@ -20,7 +20,7 @@ PLAN_HEADER = " pending answered frames tokens     rate      time  run\n"
     (f"retry {RUN}", "Failures to retry: 0 sources, 0 clips, 0 answers. Run snakemake now.\n"),
     ("retry private", "Failures to retry: 0 sources, 0 clips, 0 answers. Run snakemake now.\n"),
     (f"plan {RUN}", f"Suite 'demo': 1 inference job pending.\n\n{PLAN_HEADER}oracle: not computed yet. It has no weights.\n       ?        0      ?      ?        ?         ?  velociti/mc/fps1\n\nTotal: requests ?; frames ?; tokens ?.\nTime without a GPU: ?.\n"),
-    (f"plan {TABLE}", "Disk, at most: videos of velociti ?.\n? pending: `snakemake results/demo/requests/velociti/entail.parquet --cores <N>`\nreads the release and counts the requests.\n"),
+    (f"plan {TABLE}", "Disk, at most: videos of velociti rendered here.\n? pending: `snakemake results/demo/requests/velociti/entail.parquet --cores <N>`\nreads the release and counts the requests.\n"),
     (f"plan results/tables/{TABLE}.md --suite rehearsal", f"{PLAN_HEADER}gemini-1.5-flash: not computed yet. It has no weights.\n"),
     ("plan --suite paper", "Suite 'paper': 0 inference jobs pending: its `run:` selects no model of these\ntables, so they only show published values.\n"),
     ("plan --suite construction", "more: --all lists them\n\nTotal: requests ?; frames ?; tokens ?.\nTime without a GPU: ?.\n"),

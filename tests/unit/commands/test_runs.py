@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.commands.plan import format_count, format_duration, format_known_sum
+from reprise.commands.numbers import format_count, format_duration, format_known_sum
 from reprise.commands.runs import incomplete_cells
 from reprise.commands.shared import format_failures
 from reprise.commands.show import find_by_name

@@ -3,6 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
+import polars as pl
 import pytest
 from reprise.benchmarks.annotations import is_in_group, list_flaws
 from reprise.benchmarks.mmbench_video.taxonomy import SCORING_BY_SET
@@ -51,6 +52,27 @@ def test_a_release_has_the_counts_of_its_paper_and_no_empty_group_of_a_table(ben
         assert items.filter(task="long")["clip_id"].n_unique() == temporalbench.LONG_VIDEOS
     elif benchmark == "velociti":
         assert clips.height == 864, "section 3 of the paper"
+
+    check_stated_counts(benchmark, pipeline, items)
+
+
+def check_stated_counts(benchmark: str, pipeline: BenchmarkPipeline, items: pl.DataFrame) -> None:
+    """Compare the counts of `data:`, which `reprise plan` prints, with the requests of a release of full size."""
+    settings = load(Path(), {"suite": "rehearsal"}).benchmarks[benchmark]
+    forms: set[str] = set()
+    for protocol in settings.protocols.values():
+        counts = [
+            count for count in settings.data.counts if protocol.form in count.forms and count.items == protocol.items
+        ]
+        if protocol.form in forms or not counts or protocol.items == "subset":  # The subset is a list of the authors.
+            continue
+        forms.add(protocol.form)
+        selected = items if protocol.items is None else items.filter(is_in_group(protocol.items))
+        requests = pipeline.requests(selected, protocol.form, protocol.prompt)
+        samples = counts[0].samples.number + (51 if protocol.items == "short" else 0)  # 9918 in the paper's Table 5
+        assert len(requests) == samples * counts[0].requests_per_sample, protocol.form
+        assert len({row["clip_id"] for row in requests}) == counts[0].clips.number, protocol.form
+    assert forms == {form for count in settings.data.counts for form in count.forms}
 
 
 def test_an_unknown_benchmark_is_named(tmp_path: Path) -> None:

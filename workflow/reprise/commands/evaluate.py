@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import typer
 
 from reprise.commands.check import is_checkable_model, is_checkable_run
+from reprise.commands.needs import describe_terms
 from reprise.commands.pin import pin_files, resolve_commit
 from reprise.commands.served import describe_served_model, is_server_url, normalise_url
 from reprise.commands.shared import list_inference_inputs, load_plan
@@ -97,6 +98,8 @@ def evaluate_model(options: EvaluationOptions) -> None:
             "--suite."
         )
     benchmarks = _select_benchmarks(plan, options)
+    for line in describe_terms(plan, benchmarks):
+        print(line)
     samplings = {name: _find_sampling(plan, name, options.frames) for name in benchmarks} if options.frames else {}
     slug = choose_slug(options, plan.config.models)
     model_file, suite_file = Path(f"config/models/{slug}.yaml"), Path(plan.config.suite_file)

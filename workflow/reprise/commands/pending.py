@@ -32,6 +32,13 @@ from reprise.plan.costs import (
     estimate_tokens,
     summarize_timings,
 )
+from reprise.plan.forecast import (
+    forecast_gpu_seconds,
+    forecast_prompt_tokens,
+    forecast_workload,
+    is_encoded_once,
+    size_of_model,
+)
 from reprise.plan.runs import Plan
 from reprise.plan.states import PendingJob
 from reprise.stages.clip_requests import gather_text_requests
@@ -82,7 +89,26 @@ class JobEstimator:
             return pending
         timings = self.find_timings(pending_job.job)
         tokens = estimate_tokens(pending.workload, timings["itself"] or [*timings["benchmark"], *timings["model"]])
-        return pending._replace(prompt_tokens=tokens, time=estimate_duration(pending.workload, timings))
+        time = estimate_duration(pending.workload, timings)
+        if not pending_job.job.is_text_only:
+            tokens = self._forecast_tokens(pending_job.job, pending.workload) if tokens is None else tokens
+            time = self._forecast_time(pending_job.job, pending.workload) if time is None else time
+        return pending._replace(prompt_tokens=tokens, time=time)
+
+    def _forecast_tokens(self, job: ModelJob, workload: Workload) -> float | None:
+        model = self._plan.config.models[_get_slug(job)]
+        return forecast_prompt_tokens(self._plan, job.scored_run.run, model, workload.request_count)
+
+    def _forecast_time(self, job: ModelJob, workload: Workload) -> Estimate | None:
+        """Return the time of a model on a GPU by arithmetic, or None if it is unknown."""
+        model = self._plan.config.models[_get_slug(job)]
+        size = size_of_model(self._plan, model) if model.gpus else None
+        if size is None:
+            return None
+        seconds = forecast_gpu_seconds(
+            self._plan, job.scored_run.run, workload, size.parameters, encoded_once=is_encoded_once(model)
+        )
+        return None if seconds is None else Estimate(seconds, "arithmetic")
 
     # Pending requests
 
@@ -92,7 +118,13 @@ class JobEstimator:
         if batches is None:  # The clips and their frames do not exist yet.
             requests = _read_table(job.requests_path, REQUESTS)
             if requests is None:
-                return JobEstimate(pending_job, None, len(cache))
+                forecast = None if job.is_text_only else forecast_workload(self._plan, job.scored_run.run)
+                if forecast is None:
+                    return JobEstimate(pending_job, None, len(cache))
+                count = max(0, forecast.request_count - len(cache))
+                frames = forecast.frame_count if self._has_frames(job) else 0.0
+                forecast = forecast._replace(request_count=count, frame_count=frames)
+                return JobEstimate(pending_job, forecast, len(cache), is_upper_bound=True)
             clips = requests["clip_id"].unique()
             frames = self._frames_by_rule(job, clips) if self._has_frames(job) else 0.0
             workload = Workload(max(0, requests.height - len(cache)), len(clips), frames)

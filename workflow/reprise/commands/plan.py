@@ -1,20 +1,31 @@
 """Command `plan`: list pending inference by model, with reasons and estimated cost, without running anything."""
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from reprise.benchmarks.annotations import group_by_key
+from reprise.commands.needs import TYPICAL_MODEL, NamedModel, find_named_model, format_needs
+from reprise.commands.numbers import (
+    UNKNOWN,
+    format_bytes,
+    format_count,
+    format_duration,
+    format_known_sum,
+    format_rate,
+    format_size,
+)
 from reprise.commands.pending import JobEstimate, JobEstimator
 from reprise.commands.shared import format_snakemake_call, load_plan
 from reprise.commands.show import match_tables
-from reprise.core.errors import UserError
+from reprise.core.errors import UserError, reject_unknown
 from reprise.core.paths import RESULTS, ScoredRun
 from reprise.core.plain import sanitize
 from reprise.models.adapters import ADAPTERS
 from reprise.models.inference.money.prices import Ledger, TokenUsage
 from reprise.models.local.device_memory import compute_max_reserve
 from reprise.plan.costs import EstimateSource, estimate_pending_data, measure_weights
+from reprise.plan.forecast import GPU, is_made_here, measure_videos, size_of_model
 from reprise.plan.name_matching import format_list, match_names, suggest_closest
 from reprise.plan.runs import Plan
 from reprise.plan.states import PendingJobs, RunStates, find_pending_jobs
@@ -22,32 +33,68 @@ from reprise.plan.suite import all_settings
 from reprise.plan.targets import check_targets, find_retired_models, find_target_runs, list_compared_runs
 from reprise.tables.render.terminal import wrap_text
 
-UNKNOWN = "?"
 MAX_LINES = 12
-GB, MB = 1e9, 1e6
 SOURCE_MARKS: Mapping[EstimateSource, tuple[str, str]] = {
     "itself": ("", "no mark: from earlier requests of the run itself"),
     "benchmark": ("~", "~ from a run of its model on this benchmark"),
     "model": ("~~", "~~ from another run of its model"),
+    "arithmetic": ("=", f"= by arithmetic for an {GPU}, not measured"),
 }
-TIME_UNITS = ((3600, "h"), (60, "min"), (1, "s"))  # A unit is used from 1.5 of it on: 80 min stay minutes.
 NUMBERS_FORMAT = "{:>8}{:>9}{:>7}{:>7}{:>9}{:>10}"
 
 
-def show_plan(targets: Sequence[str], show_all: bool, suite: str | None) -> None:
-    """Print the pending inference behind the targets."""
-    plan = load_plan(suite)
-    width = shutil.get_terminal_size().columns
-    print(sanitize("\n".join(format_plan(plan, *estimate_jobs(plan, targets), suite, width, show_all=show_all))))
+def show_plan(targets: Sequence[str], show_all: bool, suite: str | None, benchmarks: str | None = None) -> None:
+    """Print the pending inference behind the targets, and what benchmarks and models need.
+
+    A target that names a model without runs in the suite gets the needs of its runs in the overview.
+    """
+    plan, width = load_plan(suite), shutil.get_terminal_size().columns
+    supported = [name for name, tables in plan.config.tables.items() if tables.overview is not None]
+    names = benchmarks.split(",") if benchmarks else list(plan.config.benchmarks)
+    reject_unknown("benchmark", names, plan.config.benchmarks, "--benchmarks")
+    run_targets, models = _split_targets(plan, targets)
+    lines: list[str] = []
+    pending_jobs = PendingJobs([], 0, 0)
+    estimates: list[JobEstimate] = []
+    if run_targets or not targets:
+        pending_jobs, estimates = estimate_jobs(plan, run_targets, names)
+        lines += format_plan(plan, pending_jobs, estimates, suite, width, show_all=show_all)
+    pending_names = {estimate.scored_run.run.benchmark for estimate in estimates}
+    if not (pending_names or pending_jobs.done_count or pending_jobs.recomputed_count):
+        models = models or [TYPICAL_MODEL]
+    if models:
+        parts = {part for target in run_targets for part in target.split("/")}
+        pending_names |= ({*supported} & {*names} & parts) or ({*supported} & {*names})
+    lines += format_needs(plan, [name for name in names if name in pending_names], estimates, models, width)
+    print(sanitize("\n".join(lines).strip("\n")))
 
 
-def estimate_jobs(plan: Plan, targets: Sequence[str]) -> tuple[PendingJobs, list[JobEstimate]]:
-    """Return the pending inference jobs behind the targets, with their estimates."""
+def _split_targets(plan: Plan, targets: Sequence[str]) -> tuple[list[str], list[NamedModel]]:
+    """Return the targets that name runs of the suite, and the models of which the suite has no run."""
+    run_targets, models = [], []
+    slugs = {run.model for run in plan.runs()}
+    for target in targets:
+        named = None if match_tables(plan, target) else find_named_model(plan, target)
+        if named is None:
+            run_targets.append(target)
+        elif named.name in slugs:
+            run_targets.append(named.name)
+        else:
+            models.append(named)
+    return run_targets, models
+
+
+def estimate_jobs(
+    plan: Plan, targets: Sequence[str], names: Collection[str] | None = None
+) -> tuple[PendingJobs, list[JobEstimate]]:
+    """Return the pending inference jobs behind the targets, with their estimates; `names` restricts the benchmarks."""
     settings = all_settings(plan)
     scored_runs = select_scored_runs(plan, targets)
+    if names is not None:
+        scored_runs = [scored for scored in scored_runs if scored.run.benchmark in names]
     states = RunStates(plan, settings)
     pending_jobs = find_pending_jobs(plan, states, scored_runs)
-    benchmarks = set(plan.config.benchmarks)
+    benchmarks = set(plan.config.benchmarks if names is None else names)
     if targets:  # A side package's jobs count only for the benchmarks of the targets.
         target_parts = {part for target in targets for part in target.split("/")}
         benchmarks &= target_parts | {scored.run.benchmark for scored in scored_runs}
@@ -81,8 +128,8 @@ def _match_scored_runs(plan: Plan, target: str) -> Iterable[ScoredRun]:
         table_names = [f"{benchmark}/{table}" for benchmark, table, _ in plan.list_tables()]
         raise UserError(
             f"no table or run '{target}' in suite '{plan.config.name}'."
-            f"{suggest_closest(target, [*table_names, *runs])} Its tables: {format_list(table_names)}; `python -m "
-            "reprise runs` lists its runs."
+            f"{suggest_closest(target, [*table_names, *runs, *plan.config.models])} Its tables: "
+            f"{format_list(table_names)}; `python -m reprise runs` lists its runs."
         )
     return [scored for scored in plan.scored_runs() if scored.run.name in matching_runs]
 
@@ -159,15 +206,20 @@ def _describe_needs(plan: Plan, slug: str) -> str | None:
     weights = measure_weights(model, plan.store)
     if weights is None:
         return None
-    size = "unknown" if weights.loaded_bytes is None else _format_bytes(weights.loaded_bytes)
+    size = _describe_loaded_size(plan, slug, weights.loaded_bytes)
     if not model.gpus:
         return f"No GPU; weights: {size}."
     reserve = (
-        f", plus a reserve for clips of about {_format_bytes(compute_max_reserve(weights.loaded_bytes))}"
+        f", plus a reserve for clips of about {format_bytes(compute_max_reserve(weights.loaded_bytes))}"
         if weights.loaded_bytes
         else ""
     )
     return f"{model.gpus} GPU{'s' * (model.gpus > 1)}; memory: weights {size}{reserve}."
+
+
+def _describe_loaded_size(plan: Plan, slug: str, loaded_bytes: int | None) -> str:
+    size = None if loaded_bytes is not None else size_of_model(plan, plan.config.models[slug])
+    return format_size(loaded_bytes) if size is None else format_size(size.weights.value, "about ")
 
 
 def _format_run(estimate: JobEstimate, width: int) -> list[str]:
@@ -184,7 +236,7 @@ def _format_run(estimate: JobEstimate, width: int) -> list[str]:
     if estimate.time is not None:
         time = f"{SOURCE_MARKS[estimate.time.source][0]}{format_duration(estimate.time.seconds)}"
         if estimate.request_count and estimate.time.seconds:
-            rate = _format_rate(estimate.request_count / estimate.time.seconds)
+            rate = format_rate(estimate.request_count / estimate.time.seconds)
     numbers = NUMBERS_FORMAT.format(
         f"{'*' if estimate.pending_job.has_stale_inputs else ''}{pending}",
         f"{estimate.n_answered:,}",
@@ -234,13 +286,6 @@ def _format_totals(plan: Plan, estimates: Sequence[JobEstimate]) -> Iterator[str
         )
 
 
-def format_known_sum(text: str, n_known: int, total: int) -> str:
-    """Return the text of a sum over `n_known` of `total` runs, with the number of runs whose value is unknown."""
-    if n_known == total:
-        return text
-    return f"at least {text} (unknown of {total - n_known} of {total} runs)" if n_known else UNKNOWN
-
-
 def describe_costs(plan: Plan, estimates: Sequence[JobEstimate]) -> Iterator[str]:
     """Yield the spent money and the maximum cost of pending paid requests, for models with and without a price."""
     models = [(estimate, plan.config.models[estimate.pending_job.slug]) for estimate in estimates]
@@ -286,18 +331,20 @@ def _max_usage(plan: Plan, estimate: JobEstimate) -> TokenUsage | None:
 def _format_disk_space(plan: Plan, estimates: Sequence[JobEstimate]) -> Iterator[str]:
     parts: list[str] = []
     for slug in sorted({estimate.pending_job.slug for estimate in estimates}):
-        weights = measure_weights(plan.config.models[slug], plan.store)
-        if weights is not None and weights.download_bytes != 0:
-            size_text = UNKNOWN if weights.download_bytes is None else _format_bytes(weights.download_bytes)
-            parts.append(f"weights of {slug} {size_text}")
+        weights, size = (
+            measure_weights(plan.config.models[slug], plan.store),
+            size_of_model(plan, plan.config.models[slug]),
+        )
+        if weights is not None and size is not None and weights.download_bytes != 0:
+            parts.append(f"weights of {slug} {format_size(weights.download_bytes or size.weights.value)}")
     for benchmark in sorted({estimate.scored_run.run.benchmark for estimate in estimates}):
         data = estimate_pending_data(plan, benchmark)
         if data is None:
-            parts.append(f"videos of {benchmark} {UNKNOWN}")
-        for noun, (count, size) in (data or {}).items():
+            size_text = format_size(measure_videos(plan, benchmark).value)
+            parts.append(f"videos of {benchmark} {'rendered here' if is_made_here(plan, benchmark) else size_text}")
+        for noun, (count, size_bytes) in (data or {}).items():
             if count:
-                size_text = UNKNOWN if size is None else f"about {_format_bytes(size)}"
-                parts.append(f"{count:,} {noun} of {benchmark} {size_text}")
+                parts.append(f"{count:,} {noun} of {benchmark} {format_size(size_bytes, 'about ')}")
     yield f"Disk, at most: {', '.join(parts)}." if parts else "Disk: nothing to fetch, no clip to encode."
 
 
@@ -316,34 +363,3 @@ def _format_legend(plan: Plan, estimates: Sequence[JobEstimate], suite: str | No
         yield f"{UNKNOWN} pending: `{call}` reads the release and counts the requests."
     if any(job.scored_run.judge for job in uncounted_jobs):
         yield f"{UNKNOWN} pending for a judge: known once there are answers to judge."
-
-
-# --- numbers ---------------------------------------------------------------------------------------------------------
-
-
-def format_duration(seconds: float) -> str:
-    if 0 < seconds < 1:
-        return "<1 s"
-    unit_seconds, unit = next(
-        (unit_seconds, unit) for unit_seconds, unit in TIME_UNITS if unit_seconds == 1 or seconds >= 1.5 * unit_seconds
-    )
-    count = seconds / unit_seconds
-    return f"{count:.1f} {unit}" if count < 10 and unit_seconds > 1 else f"{count:,.0f} {unit}"
-
-
-def format_count(count: float | None) -> str:
-    """Return a count with a suffix, such as `1.5k` or `150k`; `?` if it is unknown."""
-    if count is None:
-        return UNKNOWN
-    for unit_size, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if count >= unit_size:
-            return f"{count / unit_size:.{1 if count < 100 * unit_size else 0}f}{suffix}"
-    return f"{count:.0f}"
-
-
-def _format_bytes(size: float) -> str:
-    return f"{size / GB:,.1f} GB" if size >= GB / 10 else f"{size / MB:,.1f} MB"
-
-
-def _format_rate(per_second: float) -> str:
-    return f"{per_second:.0f}/s" if per_second >= 10 else f"{per_second:.2f}/s"

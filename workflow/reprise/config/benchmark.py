@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from reprise.config.names import Slug
+from reprise.core.names import LINK
 from reprise.core.settings import FilePath, FilePattern, Settings
 from reprise.extraction.keys import Pattern
 
@@ -51,6 +52,53 @@ class Protocol(Settings):
     """Protocol with the same requests, whose imported responses are also used."""
 
 
+class StatedNumber(Settings):
+    """A number with its source."""
+
+    number: float = Field(ge=0)
+    """The number."""
+    basis: Literal["paper", "release", "arithmetic"]
+    """`paper`: printed there; `release`: a count or size of the released files; `arithmetic`: computed from these."""
+    source: str = Field(min_length=1)
+    """Where it is printed, or how it is computed."""
+
+
+class RequestCount(Settings):
+    """Number of samples and clips of some forms of question."""
+
+    forms: list[str] = Field(min_length=1)
+    """Forms of question, as in `form:` of protocols."""
+    items: Slug | None = None
+    """Group of items, as in `items:` of protocols."""
+    samples: StatedNumber
+    """Number of samples."""
+    requests_per_sample: int = Field(1, ge=1)
+    """Number of requests about a sample."""
+    clips: StatedNumber
+    """Number of clips."""
+    clip_seconds: StatedNumber | None = None
+    """Mean or maximum length of a clip in seconds; null if unknown."""
+
+
+class ReleasedData(Settings):
+    """Counts, size and terms of the released data."""
+
+    page: str = Field(pattern=LINK)
+    """Page of the data set."""
+    licence: str = Field(min_length=1)
+    """Licence of the data, or that none is stated."""
+    access: Literal["open", "gated", "unknown"]
+    """`gated`: the page asks users to accept terms before the download."""
+    accept: str = ""
+    """Terms to accept, in a few words."""
+    annotation_files: list[str] = Field(min_length=1)
+    """Example names of the annotation files, for users who copy them by hand."""
+    video_gb: StatedNumber | None = None
+    """Size of all videos in GB; null if it is unknown."""
+    counts: list[RequestCount] = Field([])
+    """Samples and clips by form of question; forms that are not listed have unknown counts."""
+
+
 class Benchmark(Settings):
     """`config/benchmarks/<benchmark>.yaml`: a benchmark's paper, files and protocols."""
 
@@ -65,6 +113,8 @@ class Benchmark(Settings):
     """File with the prompts."""
     release_files: list[FilePattern]
     """Glob patterns of the released annotation files."""
+    data: ReleasedData
+    """Counts, size and terms of the released data, which `reprise plan` prints before any download."""
     groups: list[Slug] = Field([])
     """Groups of items that only the data define, such as sets of other videos."""
     options: dict[str, str] = Field({})

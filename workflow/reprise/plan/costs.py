@@ -21,8 +21,9 @@ from reprise.models.local.device_memory import estimate_memory
 from reprise.models.local.weights import LOAD_TIME_METHODS, WEIGHT_PATTERN, get_snapshot_folder, list_fetched_files
 from reprise.plan.runs import Plan
 
-# Run that an estimate is based on: the same run, a run of its model on the same benchmark, or another run of its model.
-EstimateSource = Literal["itself", "benchmark", "model"]
+# Basis of an estimate: the same run, a run of its model on the same benchmark, another run of its model, or arithmetic
+# without a measurement (`plan/forecast.py`).
+EstimateSource = Literal["itself", "benchmark", "model", "arithmetic"]
 SOURCES_BY_RELIABILITY: Sequence[EstimateSource] = ("itself", "benchmark", "model")  # the most reliable first
 
 

@@ -1,0 +1,267 @@
+"""Format what benchmarks need: questions, videos, weights, GPU time and price, each with its basis, and their terms."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import NamedTuple
+
+from reprise.benchmarks.annotations import group_by_key
+from reprise.commands.numbers import format_bytes, format_duration, format_known_sum
+from reprise.commands.pending import JobEstimate
+from reprise.config.model import Model
+from reprise.core.paths import Run
+from reprise.core.plain import summarize_list
+from reprise.fetch.settings import Archive, Folder, Huggingface, ReleaseFolder, ReleaseHub
+from reprise.models.adapters import ADAPTERS
+from reprise.models.inference.money.prices import TokenUsage
+from reprise.models.local.weights import WEIGHT_PATTERN
+from reprise.plan.forecast import (
+    ARITHMETIC,
+    ASSUMPTIONS,
+    BILLION,
+    GPU,
+    ModelSize,
+    Quantity,
+    count_answer_tokens,
+    count_requests,
+    forecast_gpu_seconds,
+    forecast_prompt_tokens,
+    forecast_workload,
+    is_encoded_once,
+    is_made_here,
+    measure_videos,
+    size_from_name,
+    size_of_folder,
+    size_of_model,
+)
+from reprise.plan.runs import Plan
+from reprise.tables.render.terminal import wrap_text
+
+DATA_FOLDER = Path("resources/data")
+TIMED, UNKNOWN = "timed here", "unknown"
+LABEL_WIDTH, MAX_LISTED = 13, 6
+GPU_TIME = "GPU time"
+Row = tuple[str, str]  # label and text
+
+
+class NamedModel(NamedTuple):
+    """Model of which no run is pending: one that the user names, or a typical one."""
+
+    name: str
+    size: ModelSize | None
+    """None if the model has no weights here"""
+    model: Model | None = None
+    """its configuration, if it has a file"""
+
+
+TYPICAL_MODEL = NamedModel(
+    "a 7B model", ModelSize(7.0 * BILLION, Quantity(14.0 * BILLION, f"{ARITHMETIC}: 7B parameters, 2 bytes each"))
+)
+
+
+def find_named_model(plan: Plan, target: str) -> NamedModel | None:
+    """Return the model that a target names: a model's file, a repository of the hub, or a folder of weights."""
+    for slug, model in plan.config.models.items():
+        if target in (slug, model.repo, model.checkpoint):
+            return NamedModel(slug, size_of_model(plan, model), model)
+    folder = Path(target)
+    if folder.is_dir() and any(folder.glob(WEIGHT_PATTERN)):
+        return NamedModel(folder.name, size_of_folder(folder))
+    owner = target.partition("/")[0]
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", target) and owner not in plan.config.benchmarks:
+        return NamedModel(target, size_from_name(target))
+    return None
+
+
+def format_needs(
+    plan: Plan, benchmarks: Sequence[str], estimates: Sequence[JobEstimate], models: Sequence[NamedModel], width: int
+) -> Iterator[str]:
+    """Yield the needs of each benchmark, the weights of each model, and the assumptions of the arithmetic."""
+    rows_by_heading: dict[str, list[Row]] = {}
+    # Jobs of side packages have a title, and a kind of job instead of a protocol.
+    counted = [estimate for estimate in estimates if not estimate.pending_job.job.title]
+    for benchmark in benchmarks:
+        pending = [estimate for estimate in counted if estimate.scored_run.run.benchmark == benchmark]
+        overview = plan.config.tables[benchmark].overview
+        overview_runs = [Run(benchmark, overview.protocol, overview.sampling, "")] if overview else []
+        runs = [estimate.scored_run.run for estimate in pending] or overview_runs
+        rows_by_heading[plan.config.benchmarks[benchmark].title] = [
+            *_count_rows(plan, benchmark, sorted({run.protocol for run in runs})),
+            *_time_rows(plan, pending),
+            *(_forecast_row(plan, run, model) for run in overview_runs for model in models),
+            *_data_rows(plan, benchmark),
+        ]
+    sizes = {model.name: model.size for model in models}
+    sizes |= {
+        slug: size_of_model(plan, plan.config.models[slug])
+        for slug in sorted({estimate.pending_job.slug for estimate in estimates})
+    }
+    rows_by_heading["Weights"] = [
+        (name, _format_quantity(size.weights, format_bytes)) for name, size in sizes.items() if size is not None
+    ]
+    for heading, rows in rows_by_heading.items():
+        if rows:
+            yield f"\n{heading}"
+            yield from _format_rows(rows, width)
+    if any(label == GPU_TIME and ARITHMETIC in text for rows in rows_by_heading.values() for label, text in rows):
+        yield ""
+        yield from wrap_text(ASSUMPTIONS, width)
+
+
+def _format_rows(rows: Sequence[Row], width: int) -> Iterator[str]:
+    """Yield the lines of labelled texts. Lines of a text that start with a space are kept as they are."""
+    label_width = max(LABEL_WIDTH, *(len(label) + 4 for label, _ in rows), 0)
+    for label, text in rows:
+        lines: list[str] = []
+        for line in text.split("\n"):
+            lines += [line] if line.startswith(" ") else wrap_text(line, width - label_width)
+        for number, line in enumerate(lines):
+            yield f"{'' if number else f'  {label}':{label_width}}{line}"
+
+
+def _format_quantity(quantity: Quantity, format_number: Callable[[float], str]) -> str:
+    number = UNKNOWN if quantity.value is None else format_number(quantity.value)
+    return f"{number} ({quantity.basis})"
+
+
+def _count_rows(plan: Plan, benchmark: str, protocols: Sequence[str]) -> Iterator[Row]:
+    """Yield the numbers of requests and clips; protocols with the same number share a line."""
+    counts = {protocol: count_requests(plan, benchmark, protocol) for protocol in protocols}
+    for index, label in enumerate(("questions", "clips")):
+        groups = group_by_key(protocols, lambda protocol, index=index: counts[protocol][index])  # type: ignore[misc]
+        yield (
+            label,
+            "\n".join(
+                _format_quantity(quantity, lambda number: f"{number:,.0f}").replace(" (", f" for {names} (", 1)
+                for quantity, members in groups.items()
+                if (names := ", ".join(summarize_list(members, MAX_LISTED, "and {} more")))
+            ),
+        )
+
+
+# --- time and price --------------------------------------------------------------------------------------------------
+
+
+def _time_rows(plan: Plan, estimates: Iterable[JobEstimate]) -> Iterator[Row]:
+    """Yield the time of the pending runs of each model with weights. GPU time counts each GPU."""
+    groups = group_by_key(estimates, lambda estimate: estimate.pending_job.slug)
+    for slug, members in groups.items():
+        model = plan.config.models[slug]
+        if not model.has_weights:
+            continue
+        times = [estimate.time for estimate in members if estimate.time is not None]
+        total = format_duration(sum(time.seconds for time in times) * max(1, model.gpus))
+        kinds = {time.source == ARITHMETIC for time in times}
+        basis = "partly timed here" if len(kinds) == 2 else f"{ARITHMETIC} for an {GPU}" if True in kinds else TIMED
+        text = format_known_sum(total, len(times), len(members)) if times else UNKNOWN
+        reason = basis if times else "it has not run here"
+        n_runs = f"{len(members)} run{'s' * (len(members) > 1)}"
+        yield GPU_TIME if model.gpus else "time", f"{text} for {slug}, {n_runs} ({reason})"
+
+
+def _forecast_row(plan: Plan, run: Run, named: NamedModel) -> Row:
+    """Return the GPU time or the price of a model of which no run is pending, for the run of the overview."""
+    model, label = named.model, f"{named.name}, {run.protocol}/{run.sampling}"
+    request_type = plan.config.benchmarks[run.benchmark].protocols[run.protocol].request_type
+    if model is not None and request_type not in ADAPTERS[model.adapter].get_request_types(model.settings):
+        return "time", f"{UNKNOWN} for {label} (its adapter '{model.adapter}' has no {request_type} requests)"
+    if model is not None and ADAPTERS[model.adapter].is_paid(model.settings):
+        return "price", f"{_forecast_price(plan, run, named)} for {label}"
+    if named.size is None or (model is not None and not model.gpus):
+        return "time", f"{UNKNOWN} for {label} (its file names no GPU, and it has not run here)"
+    workload = forecast_workload(plan, run)
+    if workload is None or named.size.parameters is None:
+        reason = "the questions are not counted yet" if workload is None else named.size.weights.basis
+        return GPU_TIME, f"{UNKNOWN} for {label} ({reason})"
+    once = is_encoded_once(model)
+    seconds = forecast_gpu_seconds(plan, run, workload, named.size.parameters, encoded_once=once)
+    if seconds is None:
+        return GPU_TIME, f"{UNKNOWN} for {label} (the length of the clips is unknown)"
+    duration = format_duration(seconds * (model.gpus if model else 1))
+    return GPU_TIME, f"{duration} for {label} ({ARITHMETIC} for an {GPU})"
+
+
+def _forecast_price(plan: Plan, run: Run, named: NamedModel) -> str:
+    """Return the maximum price of a run at a vendor."""
+    assert named.model is not None
+    file, price, workload = f"config/models/{named.name}.yaml", named.model.price, forecast_workload(plan, run)
+    if price is None:
+        return f"{UNKNOWN} ({file} has no `price:`)"
+    if workload is None:
+        return f"{UNKNOWN} (the questions are not counted yet)"
+    tokens = forecast_prompt_tokens(plan, run, named.model, workload.request_count)
+    if tokens is None:
+        return f"{UNKNOWN} ({file} has no `settings.image_tokens`, or the clips have an unknown length)"
+    protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]
+    usage = TokenUsage(round(tokens), workload.request_count * max(1, count_answer_tokens(protocol)))
+    return f"${price.compute_usd(usage):,.2f} ({ARITHMETIC}; price of {price.date}, {price.source})"
+
+
+# --- terms and files -------------------------------------------------------------------------------------------------
+
+
+def describe_terms(plan: Plan, benchmarks: Iterable[str]) -> Iterator[str]:
+    """Yield a line with the licence of each benchmark's data and with what users must accept."""
+    for benchmark in benchmarks:
+        if not is_made_here(plan, benchmark):
+            settings = plan.config.benchmarks[benchmark]
+            yield f"Data of {settings.title}: {settings.data.licence}. Access: {_describe_access(plan, benchmark)}."
+
+
+def _describe_access(plan: Plan, benchmark: str) -> str:
+    data = plan.config.benchmarks[benchmark].data
+    if data.access == "open":
+        return f"open; nothing to accept at {data.page}"
+    if data.access == "gated":
+        return f"gated; log in at {data.page}, accept {data.accept}, and set HF_TOKEN"
+    return f"unknown; see {data.page}, and set HF_TOKEN if it asks you to accept terms"
+
+
+def _data_rows(plan: Plan, benchmark: str) -> Iterator[Row]:
+    """Yield the size of the videos, the licence, what users must accept, and where they copy the data by hand."""
+    if is_made_here(plan, benchmark):
+        yield "data", "made on this machine; nothing to download or to accept"
+        return
+    yield "videos", _format_quantity(measure_videos(plan, benchmark), format_bytes)
+    yield "licence", plan.config.benchmarks[benchmark].data.licence
+    yield "access", _describe_access(plan, benchmark)
+    yield "by hand", _describe_placement(plan, benchmark)
+
+
+def _describe_placement(plan: Plan, benchmark: str) -> str:
+    """Return where users copy the data by hand: the folders of the suite, or an example for data of the hub."""
+    settings = plan.config.suite.benchmarks[benchmark]
+    release, route = settings.release, settings.route
+    if not isinstance(release, ReleaseHub):
+        folders = [release.path] if isinstance(release, ReleaseFolder) else []
+        if isinstance(route, Folder):
+            folders.append(f"{route.path}/{route.pattern}")
+        elif isinstance(route, Archive):
+            folders.append(route.path)
+        return ", ".join(folders)
+    folder = DATA_FOLDER / benchmark
+    files, lines = plan.config.benchmarks[benchmark].data.annotation_files, []
+    if isinstance(route, Huggingface) and route.files:
+        files = [*files, *route.files]
+        lines = [" route:", "   kind: archive", f"   path: {folder / _merge_patterns(route.files)}"]
+        if route.member != Archive.model_fields["member"].default:
+            lines.append(f'   member: "{route.member}"')
+    return "\n".join(
+        [
+            f"copy files such as {', '.join(files)} to {folder}/, and set in {plan.config.suite_file}, `{benchmark}:`",
+            f" release: {{kind: folder, path: {folder}}}",
+            *lines,
+        ]
+    )
+
+
+def _merge_patterns(files: Sequence[str]) -> str:
+    """Return one glob pattern for all of these files: what their names begin and end with."""
+    if len(files) == 1:
+        return files[0]
+    prefix, suffix = (
+        "".join(letters[0] for letters in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False)))
+        for names in (files, [file[::-1] for file in files])
+    )
+    return f"{prefix}*{suffix[::-1]}"

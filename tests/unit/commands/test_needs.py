@@ -104,6 +104,9 @@ def test_models_are_named_by_file_repository_and_folder(project: Project, capsys
     assert re.search(r"Weights llava-ov-late [\d.]+ MB \(counted here\)", folder)
     on_cpu = " ".join(run_plan(capsys, f"toy-llava-ov {options}").split())
     assert "time unknown for toy-llava-ov, entail/fps1 (its file names no GPU" in on_cpu
+    imported = " ".join(run_plan(capsys, f"gpt-4o {options}").split())
+    assert "questions 2,086 for entail.frames.subset (arithmetic: 1,043 samples (release" in imported
+    assert "time unknown for gpt-4o, entail.frames.subset/fps1 (its answers are imported)" in imported
     contrastive = " ".join(run_plan(capsys, f"siglip {options}").split())
     assert "(its adapter 'contrastive' has no score requests)" in contrastive
     with pytest.raises(UserError, match="no table or run 'llava-onevison-7b'.* Did you mean 'llava-onevision-7b'"):

@@ -35,7 +35,7 @@ from reprise.plan.forecast import (
     size_of_folder,
     size_of_model,
 )
-from reprise.plan.runs import Plan
+from reprise.plan.runs import Plan, run_from_row
 from reprise.tables.render.terminal import wrap_text
 
 DATA_FOLDER = Path("resources/data")
@@ -83,13 +83,12 @@ def format_needs(
     counted = [estimate for estimate in estimates if not estimate.pending_job.job.title]
     for benchmark in benchmarks:
         pending = [estimate for estimate in counted if estimate.scored_run.run.benchmark == benchmark]
-        overview = plan.config.tables[benchmark].overview
-        overview_runs = [Run(benchmark, overview.protocol, overview.sampling, "")] if overview else []
-        runs = [estimate.scored_run.run for estimate in pending] or overview_runs
+        model_runs = [(model, run) for model in models if (run := _find_overview_run(plan, benchmark, model))]
+        runs = [estimate.scored_run.run for estimate in pending] + [run for _, run in model_runs]
         rows_by_heading[plan.config.benchmarks[benchmark].title] = [
             *_count_rows(plan, benchmark, sorted({run.protocol for run in runs})),
             *_time_rows(plan, pending),
-            *(_forecast_row(plan, run, model) for run in overview_runs for model in models),
+            *(_forecast_row(plan, run, model) for model, run in model_runs),
             *_data_rows(plan, benchmark),
         ]
     sizes = {model.name: model.size for model in models}
@@ -107,6 +106,12 @@ def format_needs(
     if any(label == GPU_TIME and ARITHMETIC in text for rows in rows_by_heading.values() for label, text in rows):
         yield ""
         yield from wrap_text(ASSUMPTIONS, width)
+
+
+def _find_overview_run(plan: Plan, benchmark: str, named: NamedModel) -> Run | None:
+    """Return the run that a model would have in the overview."""
+    row = plan.config.find_overview_row(benchmark, named.name if named.model else "new")
+    return run_from_row(benchmark, row.model_copy(update={"model": named.name})) if row else None
 
 
 def _format_rows(rows: Sequence[Row], width: int) -> Iterator[str]:
@@ -169,7 +174,7 @@ def _forecast_row(plan: Plan, run: Run, named: NamedModel) -> Row:
     if model is not None and ADAPTERS[model.adapter].is_paid(model.settings):
         return "price", f"{_forecast_price(plan, run, named)} for {label}"
     if named.size is None or (model is not None and not model.gpus):
-        return "time", f"{UNKNOWN} for {label} (its file names no GPU, and it has not run here)"
+        return "time", f"{UNKNOWN} for {label} ({_explain_unknown_time(model)})"
     workload = forecast_workload(plan, run)
     if workload is None or named.size.parameters is None:
         reason = "the questions are not counted yet" if workload is None else named.size.weights.basis
@@ -180,6 +185,15 @@ def _forecast_row(plan: Plan, run: Run, named: NamedModel) -> Row:
         return GPU_TIME, f"{UNKNOWN} for {label} (the length of the clips is unknown)"
     duration = format_duration(seconds * (model.gpus if model else 1))
     return GPU_TIME, f"{duration} for {label} ({ARITHMETIC} for an {GPU})"
+
+
+def _explain_unknown_time(model: Model | None) -> str:
+    adapter = ADAPTERS[model.adapter] if model else None
+    if adapter is not None and adapter.is_import:
+        return "its answers are imported"
+    if model is not None and model.is_remote:
+        return "the speed of its server is unknown"
+    return "its file names no GPU, and it has not run here"
 
 
 def _forecast_price(plan: Plan, run: Run, named: NamedModel) -> str:

@@ -87,6 +87,11 @@ class Configuration:
             intervals=True,
         )
 
+    def find_overview_row(self, benchmark: str, slug: str) -> Row | None:
+        """Return the row that a model would have in the overview, also one without a file; None without an overview."""
+        overview = self.tables[benchmark].overview
+        return self._overview_row(OverviewLine(model=slug), benchmark, overview) if overview else None
+
     def _overview_row(self, line: OverviewLine, benchmark: str, overview: Overview) -> Row:
         """Return the row of a line; the row has no model if the line omits the benchmark.
 

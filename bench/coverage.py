@@ -203,59 +203,80 @@ def page(
     conservative = sum(result.coverage > CONSERVATIVE for result in results)
     yield "# Coverage of intervals, errors of tests"
     yield (
-        f"Written by `python -m bench.coverage --samples {samples} --seed {seed}` on {date.today()} from simulated "
-        "answers with known rates of 0.5 to 0.99. Rates below 0.5 are symmetric. [Statistics](statistics.md) defines "
-        "the intervals and tests."
+        "Do the 95 % intervals of tables contain the true value in 95 % of cases, and are tests wrong in at most 5 %? "
+        "This page measures it on simulated answers, whose true rate of right answers is known. "
+        f"`python -m bench.coverage --samples {samples} --seed {seed}` wrote it on {date.today()}. "
+        "[Statistics](statistics.md) defines the intervals and tests."
     )
     yield (
-        f"**In each of {len(results)} simulated worlds the 95 % interval covers the true value in at least "
-        f"{worst.coverage:.1f} % of samples** (target: 93.5). In {conservative} worlds it is conservative: it covers "
-        f"in more than {CONSERVATIVE:g} %."
+        "A *world* is a combination of a true rate (0.5 to 0.99), a number of clusters, their sizes, and a correlation "
+        "of answers within a cluster. A cluster is, for example, the questions about one video. Each world is "
+        "simulated many times; a *sample* is one simulation. *Coverage* is the percentage of samples whose 95 % "
+        "interval contains the true value. Rates below 0.5 need no simulation of their own, because right and wrong "
+        "answers are treated alike."
     )
     yield (
-        f"Each number is a percentage of {samples} samples ({samples // 2} for other measures). A world with coverage "
-        f"of {NEAR_COVERAGE_BOUND:g} % or less, or test errors of {NEAR_ERROR_BOUND:g} % or more, is measured again "
-        f"with {PRECISE_FACTOR} times as many samples. The standard error is then "
-        f"{_error(PRECISE_FACTOR * samples):.1f} ({_error(PRECISE_FACTOR * samples // 2):.1f}). The largest of many "
-        "such numbers exceeds its true value by two to three standard errors."
+        f"**The lowest coverage in {len(results)} worlds is {worst.coverage:.1f} %** (our target is at least 93.5). In "
+        f"{conservative} worlds, the interval is wider than necessary: its coverage is above {CONSERVATIVE:g} % "
+        "(called conservative below)."
     )
     yield (
-        "The columns of the tables give the number of items of a cluster. *Uneven* clusters have 1, 2, 3, 5 and 14 "
-        "items in turn. With *half*, the first cluster has half of all items, and the others have 5 each."
+        f"Each number is a percentage of {samples} samples ({samples // 2} in the section Other measures). If the "
+        f"coverage of a world is {NEAR_COVERAGE_BOUND:g} % or less, or its tests are wrong in {NEAR_ERROR_BOUND:g} % "
+        f"or more, it is simulated again with {PRECISE_FACTOR} times as many samples. The standard error of its "
+        f"numbers is then {_error(PRECISE_FACTOR * samples):.1f} percentage points "
+        f"({_error(PRECISE_FACTOR * samples // 2):.1f} in Other measures). The tables show the lowest or highest of "
+        "many such numbers, which exaggerates by two to three standard errors."
+    )
+    yield (
+        "The rows of the tables are numbers of clusters. The columns are numbers of items per cluster. *Uneven* "
+        "clusters have 1, 2, 3, 5 and 14 items in turn. *Half* means that the first cluster has half of all items, and "
+        "the others have 5 each."
     )
     yield "## Coverage of a share"
     yield (
         f"Lowest and highest coverage over rates of {', '.join(map(str, RATES))} and intraclass correlations of 0 to "
-        "1. Answers of a cluster are either beta-binomial, or all alike with the probability of the correlation."
+        "1. Correlated answers are simulated in two ways: by a beta-binomial distribution, or by clusters whose "
+        "answers are all alike with a probability equal to the correlation."
     )
     yield table(("clusters", *ITEMS), coverage_rows([*shares, *all_or_nothing]))
     yield "## Stars if the true rate is chance"
     yield (
-        f"Highest share of false stars (one-sided, alpha {ALPHA:g}) in the same worlds, for right or wrong answers. "
-        "Brackets: the exact binomial test, which treats items as independent."
+        "A star marks a score that is significantly above chance. If the true rate equals chance, every star is false. "
+        f"The numbers are the highest percentages of false stars (one-sided, alpha {ALPHA:g}) in the same worlds. For "
+        "comparison, brackets have those of the exact binomial test, which treats items as independent."
     )
     yield table(("clusters", *ITEMS), error_rows([*shares, *all_or_nothing]))
     yield "## Width of the intervals"
     yield (
-        "Mean width relative to the width from the true variance: the median over rates up to 0.9 and correlations "
-        "up to 0.3."
+        "How much wider is an interval than one that knows the true variance? 1 means equally wide. The numbers are "
+        "medians over worlds with rates up to 0.9 and correlations up to 0.3."
     )
     yield table(("clusters", *ITEMS), width_rows(shares))
     yield "## Other measures"
-    yield "Worlds: 3, 5, 20 or 100 clusters, uneven or half; rates of 0.5, 0.9 and 0.97; correlations of 0, 0.3 and 1."
-    header = ("measure", "lowest coverage", "conservative")
+    yield (
+        "This table has measures other than a share. The worlds have 3, 5, 20 or 100 clusters (uneven or half), rates "
+        "of 0.5, 0.9 and 0.97, and correlations of 0, 0.3 and 1. The last column counts the worlds in which the "
+        "interval is conservative."
+    )
+    header = ("measure", "lowest coverage", "conservative in")
     yield table(header, (measure_row(name, measure_results) for name, measure_results in results_by_measure.items()))
     yield "## Two models of the same rate"
     yield (
-        f"Highest share of pairs that `reprise compare` calls different (two-sided, alpha {ALPHA:g}) over rates of "
-        "0.5, 0.8 and 0.97 and correlations of 0, 0.3 and 0.5. Brackets: McNemar's test over items."
+        "If two models have the same true rate, `reprise compare` should not call them different. The numbers are the "
+        f"highest percentages of pairs of models that it calls different (two-sided, alpha {ALPHA:g}), over rates of "
+        "0.5, 0.8 and 0.97 and correlations of 0, 0.3 and 0.5. For comparison, brackets have those of McNemar's test, "
+        "which treats items as independent."
     )
     yield table(("clusters", *PAIRED_ITEMS), error_rows(pairs))
-    yield "If the answers of the second model do not cluster, the test errs more often than 5 %:"
+    yield (
+        "The table above has pairs of models whose answers are correlated in the same way. If the answers of the "
+        "second model are not correlated within clusters, the test is wrong in more than 5 %:"
+    )
     yield table(("clusters", *PAIRED_ITEMS[1:]), error_rows(unlike))
-    yield "The interval of the difference holds in both cases:"
-    header = ("second model", "lowest coverage", "conservative")
-    yield table(header, [measure_row("clusters in the same way", pairs), measure_row("does not cluster", unlike)])
+    yield "The interval of the difference of the two rates has enough coverage in both cases:"
+    header = ("answers of the second model", "lowest coverage", "conservative in")
+    yield table(header, [measure_row("correlated in the same way", pairs), measure_row("not correlated", unlike)])
 
 
 def measure_row(name: str, results: list[WorldResult]) -> tuple[str, ...]:

@@ -27,6 +27,24 @@ from bench.temporal_worlds import (
 CLIPS = (40, 100, 500, 2000)
 BENCHMARKS = 4
 SIMULATIONS = 400
+BEHAVIOURS = {
+    "last moment only": "needs the planned last frame, at the last position",
+    "one position only": "needs the third planned frame, at the third position",
+    "two middle positions, in any order": "needs the two middle frames at the two middle positions, in either order",
+    "one informative frame anywhere": "needs one frame, at any position; the frame differs between clips",
+    "one informative frame, often unsure": "the same, but its confidence finds this frame in about 60 % of cases only",
+    "one informative frame, equally sure of all": "the same, but it is equally confident of all answers",
+    "one informative frame, less sure with it": "the same, but it is less confident when it sees this frame",
+    "bag of frames": "needs two frames, at any positions",
+    "bag that fails on jumps": "needs two frames, and is confused if successive frames are far apart",
+    "direction of motion": "answers right if most frames are in forward order, and wrong if most are in reverse order",
+    "order of two distant events": "answers right if two frames are shown in their order, and wrong in the opposite order",
+    "text only": "guesses",
+    "text only, refuses without frames": "guesses, but does not answer if there are no frames",
+    "text only, refuses 4 % of altered input": "guesses, but does not answer 4 % of the questions if frames are changed",
+    "coin flip": "guesses anew under each condition",
+}
+"""title of a model -> when it answers right, or that it guesses"""
 POWER_MODELS = ("direction of motion", "order of two distant events")
 POWER_LOSS = 10.0
 """true loss in points of the power simulation, under the ablation of the clip's own frames with the smallest loss"""
@@ -85,7 +103,7 @@ def write_page(simulations: int, seed: int) -> Iterator[str]:
         "name of the condition. If the frames do not show what a model needs, it guesses. It also answers "
         f"{100 * NOISE:g} % of all questions at random."
     )
-    yield "\n".join(f"- **{model.title}**: {model.behaviour}." for model in MODELS)
+    yield "\n".join(f"- **{model.title}**: {BEHAVIOURS[model.title]}." for model in MODELS)
     yield (
         f"A profile covers {BENCHMARKS} benchmarks with the same number of clips. The columns of the tables are "
         "numbers of clips per benchmark."

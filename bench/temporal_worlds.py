@@ -214,101 +214,31 @@ class SimulatedModel:
     """A model with the claims that are true of it; all other claims are false."""
 
     title: str
-    behaviour: str
-    """when the model answers right, or that it guesses"""
     answer: Model
     true_claims: frozenset[Rule]
 
 
-def _model(title: str, behaviour: str, answer: Model, *true_claims: Rule) -> SimulatedModel:
-    return SimulatedModel(title, behaviour, answer, frozenset(true_claims))
+def _model(title: str, answer: Model, *true_claims: Rule) -> SimulatedModel:
+    return SimulatedModel(title, answer, frozenset(true_claims))
 
 
 BAG = (Rule.VIDEO, Rule.SINGLE_FRAMES, Rule.SEVERAL_FRAMES)
 MODELS = (
-    _model(
-        "last moment only",
-        "needs the planned last frame, at the last position",
-        last_moment,
-        Rule.VIDEO,
-        Rule.SHUFFLING,
-    ),
-    _model(
-        "one position only",
-        "needs the third planned frame, at the third position",
-        fixed_position,
-        Rule.VIDEO,
-        Rule.SINGLE_FRAMES,
-        Rule.SHUFFLING,
-        Rule.ORDER,
-    ),
-    _model(
-        "two middle positions, in any order",
-        "needs the two middle frames at the two middle positions, in either order",
-        middle_positions,
-        *BAG,
-        Rule.SHUFFLING,
-    ),
-    _model(
-        "one informative frame anywhere",
-        "needs one frame, at any position; the frame differs between clips",
-        one_informative_frame,
-        Rule.VIDEO,
-        Rule.SINGLE_FRAMES,
-    ),
-    _model(
-        "one informative frame, often unsure",
-        "the same, but its confidence finds this frame in about 60 % of cases only",
-        often_unsure,
-        Rule.VIDEO,
-        Rule.SINGLE_FRAMES,
-    ),
-    _model(
-        "one informative frame, equally sure of all",
-        "the same, but it is equally confident of all answers",
-        equally_sure,
-        Rule.VIDEO,
-        Rule.SINGLE_FRAMES,
-    ),
-    _model(
-        "one informative frame, less sure with it",
-        "the same, but it is less confident when it sees this frame",
-        less_sure,
-        Rule.VIDEO,
-        Rule.SINGLE_FRAMES,
-    ),
-    _model("bag of frames", "needs two frames, at any positions", bag_of_frames, *BAG),
-    _model(
-        "bag that fails on jumps",
-        "needs two frames, and is confused if successive frames are far apart",
-        bag_that_fails_on_jumps,
-        *BAG,
-        Rule.SHUFFLING,
-    ),
-    _model(
-        "direction of motion",
-        "answers right if most frames are in forward order, and wrong if most are in reverse order",
-        direction_of_motion,
-        *Rule,
-    ),
-    _model(
-        "order of two distant events",
-        "answers right if two frames are shown in their order, and wrong in the opposite order",
-        order_of_events,
-        *Rule,
-    ),
-    _model("text only", "guesses", text_only),
-    _model(
-        "text only, refuses without frames",
-        "guesses, but does not answer if there are no frames",
-        text_only_that_refuses,
-    ),
-    _model(
-        "text only, refuses 4 % of altered input",
-        "guesses, but does not answer 4 % of the questions if frames are changed",
-        text_only_with_some_refusals,
-    ),
-    _model("coin flip", "guesses anew under each condition", coin_flip),
+    _model("last moment only", last_moment, Rule.VIDEO, Rule.SHUFFLING),
+    _model("one position only", fixed_position, Rule.VIDEO, Rule.SINGLE_FRAMES, Rule.SHUFFLING, Rule.ORDER),
+    _model("two middle positions, in any order", middle_positions, *BAG, Rule.SHUFFLING),
+    _model("one informative frame anywhere", one_informative_frame, Rule.VIDEO, Rule.SINGLE_FRAMES),
+    _model("one informative frame, often unsure", often_unsure, Rule.VIDEO, Rule.SINGLE_FRAMES),
+    _model("one informative frame, equally sure of all", equally_sure, Rule.VIDEO, Rule.SINGLE_FRAMES),
+    _model("one informative frame, less sure with it", less_sure, Rule.VIDEO, Rule.SINGLE_FRAMES),
+    _model("bag of frames", bag_of_frames, *BAG),
+    _model("bag that fails on jumps", bag_that_fails_on_jumps, *BAG, Rule.SHUFFLING),
+    _model("direction of motion", direction_of_motion, *Rule),
+    _model("order of two distant events", order_of_events, *Rule),
+    _model("text only", text_only),
+    _model("text only, refuses without frames", text_only_that_refuses),
+    _model("text only, refuses 4 % of altered input", text_only_with_some_refusals),
+    _model("coin flip", coin_flip),
 )
 
 

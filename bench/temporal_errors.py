@@ -37,11 +37,11 @@ BEHAVIOURS = {
     "one informative frame, less sure with it": "the same, but it is less confident when it sees this frame",
     "bag of frames": "needs two frames, at any positions",
     "bag that fails on jumps": "needs two frames, and is confused if successive frames are far apart",
-    "direction of motion": "answers right if most frames are in forward order, and wrong if most are in reverse order",
-    "order of two distant events": "answers right if two frames are shown in their order, and wrong in the opposite order",
+    "direction of motion": "answers right if most frames are in forward order, wrong if most are in reverse order",
+    "order of two distant events": "answers right if two frames are shown in their order, wrong in the opposite order",
     "text only": "guesses",
     "text only, refuses without frames": "guesses, but does not answer if there are no frames",
-    "text only, refuses 4 % of altered input": "guesses, but does not answer 4 % of the questions if frames are changed",
+    "text only, refuses 4 % of altered input": "guesses, but leaves out 4 % of the answers if frames are changed",
     "coin flip": "guesses anew under each condition",
 }
 """title of a model -> when it answers right, or that it guesses"""

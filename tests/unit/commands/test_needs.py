@@ -141,6 +141,14 @@ def test_the_settings_for_data_that_are_copied_by_hand_are_valid(
     assert "questions unknown for " in text and "(not counted yet)" in text, "a user's folder may have other samples"
 
 
+def test_a_benchmark_without_stated_data_is_planned(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (project.root / "config/benchmarks/vinoground.yaml").read_text()
+    project.write("config/benchmarks/vinoground.yaml", re.sub(r"(?m)^data:\n(?:  .*\n)*", "", text))
+    block = " ".join(run_plan(capsys, "--suite paper --benchmarks vinoground").split())
+    assert "questions unknown for paper (not counted yet)" in block and "copy files such as vinoground.csv, " in block
+    assert "licence" not in block and "GPU time unknown for a 7B model" in block
+
+
 def test_the_counts_are_those_of_the_papers() -> None:
     """Compare them with the numbers of the papers' tables; the rehearsal's tests compare them with requests."""
 
@@ -149,7 +157,8 @@ def test_the_counts_are_those_of_the_papers() -> None:
             rows = [row for row in csv.DictReader(stream) if (row["table"], row["metric"]) == (table, metric)]
         return {row["group"]: float(row["value"]) for row in rows if "ours" in row["row"] or table != "table1"}
 
-    data = {name: benchmark.data for name, benchmark in load(ROOT, {"suite": "paper"}).benchmarks.items()}
+    benchmarks = load(ROOT, {"suite": "paper"}).benchmarks
+    data = {name: benchmark.data for name, benchmark in benchmarks.items() if benchmark.data is not None}
     assert data["velociti"].counts[0].samples.number == sum(read_numbers("velociti", "table11", "samples").values())
     assert data["vinoground"].counts[0].samples.number == read_numbers("vinoground", "table2", "pairs")["total"]
     assert data["temporalbench"].counts[0].clips.number == read_numbers("temporalbench", "table1", "samples")["overall"]

@@ -59,6 +59,7 @@ def test_a_release_has_the_counts_of_its_paper_and_no_empty_group_of_a_table(ben
 def check_stated_counts(benchmark: str, pipeline: BenchmarkPipeline, items: pl.DataFrame) -> None:
     """Compare the counts of `data:`, which `reprise plan` prints, with the requests of a release of full size."""
     settings = load(Path(), {"suite": "rehearsal"}).benchmarks[benchmark]
+    assert settings.data is not None
     forms: set[str] = set()
     for protocol in settings.protocols.values():
         counts = [

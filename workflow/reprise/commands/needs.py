@@ -9,6 +9,7 @@ from typing import NamedTuple
 from reprise.benchmarks.annotations import group_by_key
 from reprise.commands.numbers import format_bytes, format_duration, format_known_sum
 from reprise.commands.pending import JobEstimate
+from reprise.config.benchmark import ReleasedData
 from reprise.config.model import Model
 from reprise.core.paths import Run
 from reprise.core.plain import summarize_list
@@ -218,13 +219,12 @@ def _forecast_price(plan: Plan, run: Run, named: NamedModel) -> str:
 def describe_terms(plan: Plan, benchmarks: Iterable[str]) -> Iterator[str]:
     """Yield a line with the licence of each benchmark's data and with what users must accept."""
     for benchmark in benchmarks:
-        if not is_made_here(plan, benchmark):
-            settings = plan.config.benchmarks[benchmark]
-            yield f"Data of {settings.title}: {settings.data.licence}. Access: {_describe_access(plan, benchmark)}."
+        settings = plan.config.benchmarks[benchmark]
+        if settings.data is not None and not is_made_here(plan, benchmark):
+            yield f"Data of {settings.title}: {settings.data.licence}. Access: {_describe_access(settings.data)}."
 
 
-def _describe_access(plan: Plan, benchmark: str) -> str:
-    data = plan.config.benchmarks[benchmark].data
+def _describe_access(data: ReleasedData) -> str:
     if data.access == "open":
         return f"open; nothing to accept at {data.page}"
     if data.access == "gated":
@@ -238,8 +238,10 @@ def _data_rows(plan: Plan, benchmark: str) -> Iterator[Row]:
         yield "data", "made on this machine; nothing to download or to accept"
         return
     yield "videos", _format_quantity(measure_videos(plan, benchmark), format_bytes)
-    yield "licence", plan.config.benchmarks[benchmark].data.licence
-    yield "access", _describe_access(plan, benchmark)
+    data = plan.config.benchmarks[benchmark].data
+    if data is not None:
+        yield "licence", data.licence
+        yield "access", _describe_access(data)
     yield "by hand", _describe_placement(plan, benchmark)
 
 
@@ -255,7 +257,8 @@ def _describe_placement(plan: Plan, benchmark: str) -> str:
             folders.append(route.path)
         return ", ".join(folders)
     folder = DATA_FOLDER / benchmark
-    files, lines = plan.config.benchmarks[benchmark].data.annotation_files, []
+    data, lines = plan.config.benchmarks[benchmark].data, []
+    files = data.annotation_files if data else list(plan.config.benchmarks[benchmark].release_files)
     if isinstance(route, Huggingface) and route.files:
         files = [*files, *route.files]
         lines = [" route:", "   kind: archive", f"   path: {folder / _merge_patterns(route.files)}"]

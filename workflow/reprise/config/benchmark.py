@@ -113,7 +113,7 @@ class Benchmark(Settings):
     """File with the prompts."""
     release_files: list[FilePattern]
     """Glob patterns of the released annotation files."""
-    data: ReleasedData
+    data: ReleasedData | None = None
     """Counts, size and terms of the released data, which `reprise plan` prints before any download."""
     groups: list[Slug] = Field([])
     """Groups of items that only the data define, such as sets of other videos."""

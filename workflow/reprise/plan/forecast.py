@@ -64,10 +64,12 @@ def is_made_here(plan: Plan, benchmark: str) -> bool:
 
 def find_request_count(plan: Plan, benchmark: str, protocol: Protocol) -> RequestCount | None:
     """Return what is stated about the samples and clips of a protocol, or None for data that are made here."""
-    if is_made_here(plan, benchmark):
+    data = plan.config.benchmarks[benchmark].data
+    if data is None or is_made_here(plan, benchmark):
         return None
-    counts = plan.config.benchmarks[benchmark].data.counts
-    return next((count for count in counts if protocol.form in count.forms and count.items == protocol.items), None)
+    return next(
+        (count for count in data.counts if protocol.form in count.forms and count.items == protocol.items), None
+    )
 
 
 def count_requests(plan: Plan, benchmark: str, protocol_name: str) -> tuple[Quantity, Quantity]:
@@ -118,7 +120,8 @@ def measure_videos(plan: Plan, benchmark: str) -> Quantity:
     if all(path.is_file() for path in manifests):
         tables = [read_table(path, SOURCES).filter(status="ok") for path in manifests]
         return Quantity(sum(int(table["bytes"].sum()) for table in tables), COUNTED)
-    size = plan.config.benchmarks[benchmark].data.video_gb
+    data = plan.config.benchmarks[benchmark].data
+    size = data.video_gb if data else None
     if size is None or is_made_here(plan, benchmark):
         return Quantity(None, "no source states it; the log prints it before the download")
     return Quantity(size.number * GB, _describe_basis(size))

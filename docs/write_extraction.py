@@ -17,48 +17,60 @@ HEAD = f"""# How answers are extracted
 
 Written by `make reference` from `workflow/reprise/extraction/rules.py`, which has the patterns, and `{ANSWERS}`.
 
-Two extractors process every answer. `authors` does what the scripts of the benchmark's authors do, mistakes included;
-each benchmark's page describes it. `robust` tries the rows of the tables below. **It extracts nothing from an ambiguous
-answer**: the answer counts as unparsed, and as wrong in the convention `fixed`. The csv of a table has both results
-(`convention`).
+If a model answers in words, an *extractor* must find the option in the text. Two extractors process every answer:
 
-For a paper: *"We remove reasoning and markup, and extract the option by the first matching row of a fixed table: a final
-statement, a leading label (or Yes or No) or statement, the only label named, the option's text. If rows disagree,
-several options are named or the named one is denied, the answer counts as wrong."* Report the
-[share of each row](#which-row-extracted-an-answer).
+- `authors` does what the scripts of the benchmark's authors do, including their mistakes. Each benchmark's page
+  describes it.
+- `robust` tries the rules in the tables below. **If an answer is ambiguous, it extracts nothing**: the answer is unparsed.
+
+A table shows the results of `robust`. The csv file of the table has both results (column `extractor`).
+
+You can describe `robust` in a paper as follows: *"We remove reasoning and markup, and extract the option by the first
+matching row of a fixed table: a final statement, a leading label (or Yes or No) or statement, the only label named, the
+option's text. If rows disagree, several options are named or the named one is denied, the answer counts as wrong."* Also
+report [how many answers each row extracted](#which-row-extracted-an-answer).
 
 ## The steps of `robust`
 
-1. **Clean.** Remove reasoning (up to `</think>`, or after an unclosed `<think>`), Markdown, tags, typographic quotes, and
-   dialogue that the model invents ("Question: ..."). Of more than {HEAD_CHARS + TAIL_CHARS:,} characters, keep the first
-   {HEAD_CHARS:,} and the last {TAIL_CHARS:,}.
-2. **Mark** labels and option texts. A label is `B`, `(B)`, `Caption B` or "the second caption"; for Vinoground's
-   segments also "the second clip". These name no option:
+1. **Clean the answer.** Reasoning is removed (everything up to `</think>`, or after a `<think>` that is not closed). So are
+   Markdown, tags, typographic quotes, and a dialogue that the model invents ("Question: ..."). If more than
+   {HEAD_CHARS + TAIL_CHARS:,} characters are left, only the first {HEAD_CHARS:,} and the last {TAIL_CHARS:,} are kept.
+2. **Mark labels and option texts.** A label is `B`, `(B)`, `Caption B` or "the second caption". For Vinoground's segments,
+   "the second clip" is a label too. The following do not count as naming an option:
    - a list of several options, `A or B`, and a text that two options share;
-   - a label beside another option's text (`A. <text of B>`);
-   - a denied option ("not A", "A is incorrect", "contradicts A"); with two options, a denial names the other one;
+   - a label beside the text of another option (`A. <text of B>`);
+   - a denied option ("not A", "A is incorrect", "contradicts A"). If there are two options, a denial names the other one;
    - questions, conditions ("if ..., A"), "Person A", and descriptions ("caption A shows ...").
-3. **Match rows.** The tables below state when a row counts. If a row "the last match counts" matches, its last match
-   decides. Otherwise, if rows "all matches must agree" match, all their matches must name the same option. Otherwise, the
-   remaining rows are tried in turn. If matches name different options, nothing is extracted.
+3. **Try the rows of the tables below.** The second column says when a row counts.
+   - First come the rows with "the last match counts". If one of them matches, its last match decides.
+   - If none of them matches, the rows with "all matches must agree" are tried. All their matches must name the same option.
+   - If none of these matches either, the remaining rows are tried, one after another.
+   - If the matches name different options, nothing is extracted.
 
-A "Yes" that is taken back ("Yes, but ...") or only partly right is unparsed. Bounds ("at most 1"), ranges, fractions and
-counts in a sentence ("2 dogs") are no ratings.
+If a "Yes" is taken back ("Yes, but ...") or is only partly right, the answer is unparsed. Bounds ("at most 1"), ranges,
+fractions and counts in a sentence ("2 dogs") do not count as ratings.
 
-Limits: labels are `A` to `F`; other option names (`match`, `differ`) must be repeated exactly. Only English is supported.
-No extractor sees the question or the video. A one-word option text counts wherever it ends the first sentence: with
-options `Left`, `Right` and `Up`, "He picks it up." names `Up`.
+`robust` has these limits:
+
+- Labels are `A` to `F`. Other names of options (`match`, `differ`) must be repeated exactly.
+- It supports English only.
+- It sees neither the question nor the video.
+- If an option's text is a single word, this word counts wherever it ends the first sentence. With the options `Left`,
+  `Right` and `Up`, the answer "He picks it up." therefore names `Up`.
 """
 TAIL = """
 ## Which row extracted an answer
 
-`extracted_by` in `results/<suite>/verdicts/<run>/robust.parquet` names the row (`score` if the answer is a probability).
-`reprise item <run>` and the report show it. [Health metrics](health.md) (`health_read_by`), `reprise trace` and the
-provenance below a table give the shares of a run: "extracted by: leading label 96.1 %, stated 2.0 %, unparsed 1.9 %".
+For each answer, column `extracted_by` of `results/<suite>/verdicts/<run>/robust.parquet` has the name of the row. It is
+`score` if the model gave probabilities. `reprise item <run>` and the report show it too.
+
+For a whole run, the notes below a table say how many answers each row extracted: "extracted by: leading label 96.1 %,
+stated 2.0 %, unparsed 1.9 %". `reprise trace` and [health metrics](health.md) (`health_read_by`) have the same numbers.
 
 ## Add a row
 
-A model or a protocol may have its own rows, tried before the table:
+A model may answer in a form that no row matches. You can add rows for a model or for a protocol. They are tried before the
+tables:
 
 ```yaml
 # config/models/<slug>.yaml: for all answers of this model
@@ -74,21 +86,23 @@ protocols:
       - {name: points at, pattern: 'i point at (?P<option>[ab])\\b'}
 ```
 
-A pattern matches the cleaned answer before labels are marked, case-insensitively. Its group `option` holds the option's
-name (`A`, `Yes`). If several matches of such rows name different options, the answer is unparsed. Patterns without the
-group and patterns that match an empty text are errors. Bound repetitions, such as `[^.]{0,40}`: nested ones, such as
-`(a+)+`, can take forever.
+A pattern is a regular expression:
 
-Run the same command again; it sends no request. `extracted_by` then says `points at (own row)`, and a footnote of the
-table counts these answers.
+- It is applied to the cleaned answer, before labels are marked. Upper and lower case are equal.
+- It must have a group `option`, which matches the name of the option (`A`, `Yes`). It must not match an empty text.
+- If the matches of your rows name different options, the answer is unparsed.
+- Limit repetitions, as in `[^.]{0,40}`. Nested repetitions, such as `(a+)+`, can take forever.
 
-To add a row for everybody, add a line to `workflow/reprise/extraction/rules.py`. Add a real answer to
-`tests/data/answers/robust.yaml` under the row's name, and one that the row must not extract under `unparsed`. Then run
+Then run the same `snakemake` command again. It sends no request. `extracted_by` now says `points at (own row)` for these
+answers, and a footnote of the table counts them.
+
+To add a row for all models, add a line to `workflow/reprise/extraction/rules.py`. In `tests/data/answers/robust.yaml`, add
+a real answer under the row's name, and under `unparsed` an answer that the row must not extract. Then run
 `pytest tests/unit/extraction` and `make reference`.
 
 ## Let a model extract the rest
 
-A protocol can send the answers that `robust` leaves unparsed to a model, within the suite's budget:
+A language model can extract the option from answers that `robust` leaves unparsed. Add a protocol such as this:
 
 ```yaml
 # config/benchmarks/vinoground.yaml
@@ -96,20 +110,29 @@ protocols:
   paper.read: {<<: *questions, judge: extract, judge_scope: unparsed, responses_from: paper}
 ```
 
-1. `judge` names a prompt in `resources/prompts/`, with `{candidate}` (the answer), `{question}` (the prompt), `{options}`
-   (a line each) and the item's texts. It should request only the option's name: the table extracts the reply.
-2. The model is the first of [the suite's `judges:`](suites.md#judges). `run:` must select it, as
-   [every judge](../howto/judges.md).
-3. A row with `protocol: paper.read` shows it. It uses the answers to `paper`, also imported ones (`responses_from`).
+1. `judge` names a prompt in `resources/prompts/`. It can contain `{candidate}` (the answer), `{question}` (the prompt),
+   `{options}` (one per line) and the item's texts. It should ask for the name of the option only, because the tables above
+   are applied to the reply.
+2. The model is the first of [the suite's `judges:`](suites.md#judges). As [every judge](../howto/judges.md), it must be
+   selected by `run:`. If it is a vendor's model, it uses the suite's budget.
+3. Add a row with `protocol: paper.read` to a table. It uses the answers to the protocol `paper` (`responses_from`), which
+   may also be imported.
 
-Empty answers are not sent. `extracted_by: <model>` and a footnote count the model's extractions. The results of `authors`
-stay the same.
+Empty answers are not sent to the model. Column `extracted_by` names the model where it extracted the option, and a
+footnote counts these answers. The results of the extractor `authors` do not change.
 
 ## Accuracy
 
-TempCompass publishes 15,105 answers of three models with verdicts. Of its choices by letter, yes or no, two captions and
-two sentences, `robust` extracts 98.3, 99.8, 99.1 and 99.4 %, empty answers included. It contradicts 8, 0, 8 and 4
-verdicts, most of which are wrong themselves.
+The benchmark TempCompass publishes 15,105 answers of three models, with a verdict on each. We applied `robust` to them:
+
+| kind of question in TempCompass | answers from which `robust` extracts an option (of all, including empty ones) | published verdicts that it contradicts |
+|---|---|---|
+| choice by letter | 98.3 % | 8 |
+| yes or no | 99.8 % | 0 |
+| choice between two captions | 99.1 % | 8 |
+| choice between two sentences | 99.4 % | 4 |
+
+Most of the contradicted verdicts are themselves wrong.
 """
 
 
@@ -144,7 +167,7 @@ POLICY_TEXTS = {
 def _section(title: str, rows: Sequence[Rule], groups: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield f"## {title}"
     yield ""
-    yield "| row | when it counts | example |"
+    yield "| row | when it counts | example of an answer, and the option |"
     yield "|---|---|---|"
     for name in dict.fromkeys(row.name for row in rows):
         policy = next(row.match_policy for row in rows if row.name == name)

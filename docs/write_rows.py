@@ -13,33 +13,41 @@ from reprise.config.tables import Row, TableSpec
 PAGE = "docs/reference/rows.md"
 HEAD = """# Rows that can run here
 
-Written by `make reference` from the paper suite's tables. Rows of other models need
-[imported predictions](../howto/import-answers.md); without them they show published values. You can add models behind
-[a server or a vendor](../howto/servers.md).
+The tables of the four papers have rows of many models. This page says which of these models Reprise can run itself.
+`make reference` writes it from the tables of the suite `paper`. Rows of the other models need
+[imported predictions](../howto/import-answers.md); without them, they show published values. You can also query a model
+on [a server](../howto/servers.md) or [at a vendor](../howto/vendors.md).
 
-**No row was run with real weights or [on a GPU](../howto/first-gpu-day.md#not-tried-on-a-gpu).** Tests compare tiny
-random checkpoints of the same classes with plain transformers ([which
-classes](inference.md#classes-that-were-tried)), and [model
-runners](../howto/servers.md#a-model-runner-that-the-job-starts) with their authors' demonstrations. vLLM was tested
-with a toy checkpoint of another class. A copy of a model takes the fewest of its GPUs that hold it
-([how](models.md#gpus)).
+**No row has been run with real weights or [on a GPU](../howto/first-gpu-day.md#not-tried-on-a-gpu).** The tests use
+tiny checkpoints with random weights:
+
+- Models of the adapter `transformers` are compared with a direct use of transformers ([which
+  classes](inference.md#classes-that-were-tried)).
+- [Model runners](../howto/servers.md#a-model-runner-that-the-job-starts) are compared with the demonstrations of their
+  authors' code.
+- vLLM was tested with a toy checkpoint of a class that is not in these tables.
+
+The first table counts the rows by what they need:
 """
 
 
-MODEL_COUNTS = "The number after a model counts the rows that show it.\n"
+MODEL_COUNTS = (
+    "The number after a model's name is the number of rows that show it. The column GPUs gives `gpus:` of the model's\n"
+    "file, which is the largest number that a job uses ([placement](models.md#gpus)).\n"
+)
 CLOSED = (
     *("claude-3-opus", "claude-3.5-sonnet", "gemini-1.0-pro", "gemini-1.5-flash", "gemini-1.5-pro", "gemini-2.5-flash"),
     *("gemini-2.5-pro", "gpt-4.1", "gpt-4o", "gpt-4v", "o3", "o4-mini"),
 )
-NO_CODE = "the model's code is only on the hub, beside its weights, and was not available here"
+NO_CODE = "the model's code is only on the Hugging Face hub, beside its weights, and we did not have it"
 # The reason why a model needs imported predictions.
 REASONS = {
-    **dict.fromkeys(CLOSED, "closed"),
+    **dict.fromkeys(CLOSED, "closed model"),
     **dict.fromkeys(("apollo-7b", "internlm-xc-2.5", "internvideo2.5-8b"), NO_CODE),
-    "humans": "human evaluation",
-    "m3": "unknown how Vinoground's authors showed it six frames, and with how many tokens",
+    "humans": "human annotators",
+    "m3": "Vinoground's authors do not say how it received six frames, and with how many tokens",
     "qwen-vl-chat": NO_CODE,
-    "videostreaming": "no repository with the model's code was found",
+    "videostreaming": "we found no repository with the model's code",
     "vifi-clip": "its checkpoint is not a complete model ([details](../benchmarks/velociti.md))",
 }
 
@@ -51,8 +59,8 @@ class Kind(NamedTuple):
     gpus: int = 0
 
 
-DATA, CHANCE = Kind("data statistics"), Kind("random guessing")
-FILES, SOME_FILES = Kind("imported predictions"), Kind("some columns imported")
+DATA, CHANCE = Kind("no model: counts of the data"), Kind("no model: random guessing")
+FILES, SOME_FILES = Kind("imported predictions"), Kind("imported predictions in some columns")
 
 
 def rows_of(spec: TableSpec) -> Iterator[tuple[Row, set[str]]]:
@@ -72,7 +80,7 @@ def kind_of(row: Row, models: set[str], config: Configuration) -> Kind:
     if imported:
         return FILES if imported == models else SOME_FILES
     gpus = max(config.models[slug].gpus for slug in models)
-    return Kind(f"here, {gpus} GPU{'s' * (gpus != 1)}", gpus)
+    return Kind(f"a model that runs here on {gpus} GPU{'s' * (gpus != 1)}", gpus)
 
 
 def kinds(config: Configuration) -> dict[Kind, Counter[str]]:
@@ -90,7 +98,7 @@ def kinds(config: Configuration) -> dict[Kind, Counter[str]]:
 def count_table(counts_by_kind: Mapping[Kind, Counter[str]], config: Configuration) -> Iterator[str]:
     """Yield the table of kinds."""
     names = list(config.tables)
-    yield f"| rows | {' | '.join(config.benchmarks[name].title for name in names)} | all |"
+    yield f"| what the rows need | {' | '.join(config.benchmarks[name].title for name in names)} | all |"
     yield "|---|" + " --: |" * (len(names) + 1)
     for kind, counts in counts_by_kind.items():
         yield f"| {kind.title} | {' | '.join(str(counts[name]) for name in names)} | {counts.total()} |"
@@ -123,7 +131,11 @@ def adapter_of(model: Model) -> str:
 def page(root: Path) -> str:
     """Return the page."""
     config = load(root, {"suite": "paper"})
-    local_models = ["| adapter | GPUs | models |", "|---|---|---|", *model_rows(config, False)]
-    imported_models = ["| reason | models |", "|---|---|", *model_rows(config, True)]
+    local_models = [
+        "| adapter (and engine of the server that the job starts) | GPUs | models |",
+        "|---|---|---|",
+        *model_rows(config, False),
+    ]
+    imported_models = ["| reason why they cannot run here | models |", "|---|---|", *model_rows(config, True)]
     parts = [HEAD, *count_table(kinds(config), config), "\n## Models that run here\n", MODEL_COUNTS, *local_models]
     return "\n".join([*parts, "\n## Models with imported predictions\n", *imported_models]) + "\n"

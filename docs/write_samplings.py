@@ -17,9 +17,10 @@ HEAD = f"""# Samplings: which frames a model sees
 
 Written by `make reference` from `config/config.yaml` and `workflow/reprise/media/sampling.py`.
 
-A *sampling* is a name for a rule and its parameters. To add one, write a line into `samplings:` of
-`config/config.yaml`, such as `linspace12: {{rule: linspace, frames: 12}}`, and name it in a row of a table. Draw what
-a model sees of a clip:
+A model sees some frames of a clip, not all. A *sampling* selects them: it is a named combination of a rule and its
+parameters. For example, `linspace8` is the rule `linspace` with 8 frames. To add a sampling, write a line into
+`samplings:` of `config/config.yaml`, such as `linspace12: {{rule: linspace, frames: 12}}`, and name it in a row of a
+table. This command draws the frames that a sampling selects of a clip:
 
 ```
 snakemake results/demo/frames/preview/velociti/toyt0KmlFOX.4-14.fps1.png --cores 2
@@ -27,37 +28,43 @@ snakemake results/demo/frames/preview/velociti/toyt0KmlFOX.4-14.fps1.png --cores
 
 ## Rules
 
-N is the number of frames of the clip, f its frame rate and n the parameter `frames`. N and f come from the file's
-packets, not from its header. A rule follows the code that it is named after, even if that repeats a frame or selects
-more or fewer frames. The frame plan (`results/<suite>/frames/<benchmark>/<sampling>.parquet`) notes this.
+In the last column, N is the number of frames of the clip, f its frame rate, and n the parameter `frames`. N and f come
+from the packets of the video file, not from its header. The text after the colon says whose code selects frames in this
+way. A rule does the same as this code, even if the code repeats a frame, or selects more or fewer frames than n. The
+frame plan, `results/<suite>/frames/<benchmark>/<sampling>.parquet`, then has a note.
 
-The examples are frames of a concatenation of {FRAMES} frames at {FPS} per second, counted from 0. Frames {BLACK[0]} to
-{BLACK[1] - 1} are black.
+The third column shows the frame numbers that a sampling selects, counted from 0. The example clip has {FRAMES} frames
+at {FPS} per second. It is a concatenation: frames {BLACK[0]} to {BLACK[1] - 1} are the black frames between two videos.
 """
 TRANSFORMS = """
 ## Transforms
 
-A *transform* shows the frames of any sampling in another way, such as `fps1.shuffled`. `transforms:` of
-`config/config.yaml` declares them. All but grids are [temporal ablations](glossary.md#inference). A transform that does
-not fit its sampling, a transform of `none` and a transform of a transform are errors.
+A *transform* changes the frames that a sampling selects. `fps1.shuffled`, for example, shows the frames of `fps1` in
+random order. `transforms:` in `config/config.yaml` defines the transforms. All of them except grids are
+[temporal ablations](glossary.md#inference), which remove information from the video. The third column says which
+samplings a transform accepts; any other combination is an error. A sampling can have one transform only.
 
 """
 ABLATIONS = """
-- **Grids.** A model takes a grid like a clip of one frame: as an image with `settings.frames: images`.
-- **Prompts and times** stay those of the planned frames.
-- **Another clip** has another cluster (video, or pair of Vinoground) of the same benchmark, and as many frames if
-  possible. The frame plan names it (`shown_clip`). A concatenation gets another concatenation.
-- **Concatenations.** A transform changes each side of the black span separately. Black frames stay.
-- The frame plan notes clips that a transform does not change, such as those of one frame.
-- `<sampling>.none` uses the answers of `none`.
-- Servers that receive whole clips (`gemini` with `settings.frames: video`) support no transform.
+- **Grids.** A grid is a single picture, so a model receives it like a clip with one frame. With
+  `settings.frames: images`, it is sent as an image.
+- **Prompts and times.** The prompt and the times of the frames do not change.
+- **Another clip** (`mismatched`) comes from another source video of the same benchmark (Vinoground: another pair). It
+  has the same number of frames, if there is such a clip. Column `shown_clip` of the frame plan names it. For a
+  concatenation, it is another concatenation.
+- **Concatenations.** A transform changes the frames of each video separately. The black frames between them stay.
+- **Unchanged clips.** If a transform does not change a clip, for example because it has one frame, the frame plan has a
+  note.
+- **Text only.** `<sampling>.none` shows no frames, so it uses the answers of the sampling `none`.
+- **Whole clips.** If a server receives whole clips instead of frames (`gemini` with `settings.frames: video`), no
+  transform is possible.
 """
 
 
 def rules_table(root: Path) -> Iterator[str]:
     """Yield the table of rules, with the named samplings of each and the frames of one of them."""
     main = load(root).main
-    yield "| rule (parameters) | samplings | example | definition |"
+    yield "| rule (parameters) | samplings with this rule | example | definition, and whose code it follows |"
     yield "|---|---|---|---|"
     for rule, parameters in PARAMETERS_BY_RULE.items():
         samplings = {
@@ -93,7 +100,7 @@ def _example(samplings: Mapping[str, Mapping[str, Any]]) -> str:
 
 def transforms_table(root: Path) -> Iterator[str]:
     """Yield the table of transforms."""
-    yield "| transform | frames | for samplings with |"
+    yield "| transform | what the model sees | accepted samplings: those with |"
     yield "|---|---|---|"
     for name, transform in load(root).main.transforms.items():
         if isinstance(transform, GridTransform):

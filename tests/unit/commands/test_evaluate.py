@@ -46,6 +46,10 @@ def fail_evaluation(options: EvaluationOptions) -> str:
         (EvaluationOptions("oracle", "velociti", "9"), "--frames: no sampling selects 9 frames by rule linspace, which velociti uses. Add one to `samplings:` in config/config.yaml: linspace9: {rule: linspace, frames: 9}"),
         (EvaluationOptions("empty", name="No Name"), "eval: 'No Name' is not a valid name. Allowed: lower-case letters,"),
         (EvaluationOptions("empty", name="oracle"), "config/models/oracle.yaml: belongs to another model (no weights). Choose another name with --name."),
+        (EvaluationOptions("toy-lava-ov"), "Did you mean 'toy-llava-ov'?"),
+        (EvaluationOptions("resources/demo/checkpoints/llava-ov-lat"), "Did you mean 'resources/demo/checkpoints/llava-ov-late'?"),
+        (EvaluationOptions("broken"), "eval: config/models/broken.yaml: line 2: not valid YAML"),
+        (EvaluationOptions("resources/demo/checkpoints/llava-ov-late", name="broken"), "eval: config/models/broken.yaml: line 2: not valid YAML"),
         (EvaluationOptions("oracle", gpus=2), "config/models/oracle.yaml: gpus: is 0. Change it in the file, or leave --gpus out."),
         (EvaluationOptions("oracle", suite="rehearsal"), "eval: suite 'rehearsal' evaluates a baseline instead of models"),
     ],
@@ -55,6 +59,7 @@ def test_a_mistake_is_reported_and_changes_nothing(
     cpu_project: Project, options: EvaluationOptions, message: str
 ) -> None:
     cpu_project.write("empty/config.json", "{}")
+    cpu_project.write("config/models/broken.yaml", "label: [Broken\n")
     assert message in fail_evaluation(options)
 
 

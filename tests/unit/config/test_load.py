@@ -2,13 +2,44 @@
 
 import pytest
 from reprise.config.load import load
+from reprise.core.errors import UserError
 
 from tests.unit.config.conftest import ROOT, Project
 
 
-def test_a_file_name_with_shell_syntax_is_rejected(project: Project) -> None:
-    project.write("config/models/b$(touch X).yaml", "")
-    assert "config/models/b$(touch X).yaml: 'b$(touch X)' cannot be a name. Allowed: lower-case" in project.message()
+@pytest.mark.parametrize("folder", ["models", "benchmarks", "suites"])
+def test_a_file_name_with_shell_syntax_is_rejected(
+    project: Project, folder: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    project.write(f"config/{folder}/b$(touch {folder}).yaml", "")
+    if folder == "models":
+        assert not any("touch" in slug for slug in load(project.root).models)
+    message = caplog.text if folder == "models" else project.message()
+    name = f"b$(touch {folder})"
+    assert f"config/{folder}/{name}.yaml: '{name}' cannot be a name. Allowed: lower-case" in message
+
+
+def test_an_invalid_model_file_stops_only_what_needs_the_model(
+    project: Project, caplog: pytest.LogCaptureFixture
+) -> None:
+    project.write("config/models/broken.yaml", "label: [Broken\n")
+    project.write("config/models/odd.yaml", "label: Odd\nadapter: opnai\nseting: 1\n")
+    project.edit("config/suites/demo.yaml", "run: [local]", "run: [local]\nskip: [broken]")
+    config = load(project.root)
+    load(project.root)
+    assert "oracle" in config.models and not {"broken", "odd"} & config.models.keys()
+    warnings = [record.message for record in caplog.records]
+    assert len(warnings) == 2 and all("\n" not in warning for warning in warnings), "a line per file, once per process"
+    assert warnings[0].startswith("Warning: this model is left out: config/models/broken.yaml: line 2: not valid YAML")
+    assert (
+        "config/models/odd.yaml: line 2: adapter: unknown adapter 'opnai'" in warnings[1] and "(1 more)" in warnings[1]
+    )
+    with pytest.raises(UserError, match=r"check: config/models/broken\.yaml: line 2: not valid YAML"):
+        config.require_model("broken", "check")
+    with pytest.raises(UserError, match="check: unknown model 'orcle'. Did you mean 'oracle'?"):
+        config.require_model("orcle", "check")
+    project.edit("config/suites/demo.yaml", "\noverview:\n", "\noverview:\n  - odd\n")
+    assert "config/models/odd.yaml: line 2: adapter: unknown adapter" in project.message()
 
 
 def test_invalid_or_missing_main_settings_are_named(project: Project) -> None:

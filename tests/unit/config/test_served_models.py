@@ -171,6 +171,7 @@ MODEL_WITHOUT_URL = SERVED_MODEL.replace("  url: http://127.0.0.1:8000/v1\n", ""
 )  # fmt: skip
 def test_a_mistake_in_the_models_file_is_named(project: Project, text: str, message: str) -> None:
     project.write(FILE, text)
+    project.edit("config/suites/demo.yaml", "\noverview:\n", "\noverview:\n  - served\n")
     reported_message = project.message()
     assert reported_message.startswith(f"{FILE}: ") and message in reported_message and "secret" not in reported_message
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reprise.commands.shared import list_inference_inputs, load_clip_requests, load_plan
 from reprise.config.model import Model
-from reprise.core.errors import UserError, reject_unknown
+from reprise.core.errors import UserError
 from reprise.core.paths import Run
 from reprise.models.adapters import ADAPTERS, OPTION_SHARE, import_object
 from reprise.models.base import Adapter, ModelSpec, PendingRequests
@@ -38,8 +38,7 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
             or its options have too little probability.
     """
     plan = load_plan(suite)
-    reject_unknown("model", [slug], plan.config.models, "check")
-    model = plan.config.models[slug]
+    model = plan.config.require_model(slug, "check")
     if not is_checkable_model(model):
         raise UserError(
             f"check: '{slug}' has adapter '{model.adapter}'; only local models and your own servers "

@@ -22,7 +22,7 @@ from reprise.config.configuration import limited_suite_name
 from reprise.config.edit import copy_to_working_folder, put_item
 from reprise.config.model import Model
 from reprise.config.suite import OverviewLine
-from reprise.core.errors import UserError, reject_unknown
+from reprise.core.errors import UserError, reject_unknown, suggest_name
 from reprise.core.files import write_text
 from reprise.core.log import log
 from reprise.core.names import SLUG, SLUG_DESCRIPTION, UNPINNED
@@ -102,6 +102,8 @@ def evaluate_model(options: EvaluationOptions) -> None:
         print(line)
     samplings = {name: _find_sampling(plan, name, options.frames) for name in benchmarks} if options.frames else {}
     slug = choose_slug(options, plan.config.models)
+    if slug in plan.config.invalid_models:
+        plan.config.require_model(slug, command)
     model_file, suite_file = Path(f"config/models/{slug}.yaml"), Path(plan.config.suite_file)
     original_texts = {
         file: file.read_text(encoding="utf-8") if file.is_file() else None for file in (model_file, suite_file)
@@ -309,7 +311,7 @@ def prepare_model(options: EvaluationOptions, slug: str, models: Mapping[str, Mo
         write_text(file, FILE_HEADER + dump_yaml(describe_served_model(source, options.served_model)))
         return
     is_served, gpu_count = options.engine == "vllm", _choose_gpu_count(options, file)
-    content, sizes = _describe_model(options, file, gpu_count)
+    content, sizes = _describe_model(options, file, gpu_count, models)
     model = Model.model_validate(content)
     frame_modes: list[str] = []  # How a served model takes frames: one entry, once its folder is checked.
 
@@ -390,7 +392,17 @@ def _get_engine(model: Model) -> str:
     return model.served_by.engine if model.served_by else model.adapter
 
 
-def _describe_model(options: EvaluationOptions, file: Path, gpu_count: int) -> tuple[dict[str, Any], dict[str, int]]:
+def _suggest_model(source: str, models: Mapping[str, Model]) -> str:
+    """Return ` Did you mean 'x'?` with the closest model, repository or neighbouring folder; empty if none is close."""
+    repositories = {model.repo for model in models.values() if model.repo}
+    parent = Path(source).parent
+    folders = {str(path) for path in parent.iterdir() if path.is_dir()} if parent.is_dir() else set()
+    return suggest_name(source, [*models, *sorted(repositories | folders)])
+
+
+def _describe_model(
+    options: EvaluationOptions, file: Path, gpu_count: int, models: Mapping[str, Model]
+) -> tuple[dict[str, Any], dict[str, int]]:
     """Return the content of the model's file and the sizes of its weights files."""
     folder, source = locate(options.model), options.model
     location: dict[str, str | int]
@@ -401,13 +413,17 @@ def _describe_model(options: EvaluationOptions, file: Path, gpu_count: int) -> t
             names = ", ".join(sorted(sizes)) or "nothing"
             raise UserError(f"{options.command}: '{source}' has no weights ({WEIGHT_PATTERN}). Found: {names}.")
     elif re.fullmatch(r"[\w.-]+/[\w.-]+", source):
-        revision = resolve_commit(source, "model", file)
+        try:
+            revision = resolve_commit(source, "model", file)
+        except UserError as error:
+            raise UserError(f"{error}{_suggest_model(source, models)}") from error
         sizes = dict(fetch_sizes("model", source, revision))
         location = {"repo": source, "revision": revision, "weights_bytes": sum_weights_bytes(sizes)}
     else:
+        hint = _suggest_model(source, models)
         raise UserError(
             f"{options.command}: '{source}' is neither a folder nor a repository of the hub (<owner>/<name>) nor a "
-            "server's address (http://...). Name a model that has a file in config/models/ by that file."
+            f"server's address (http://...).{hint} Name a model that has a file in config/models/ by that file."
         )
     min_memory_mb = MEMORY_FACTOR * sum(size for name, size in sizes.items() if fnmatch(name, WEIGHT_PATTERN)) / MB
     memory_mb = max(MEMORY_MIN_MB, MEMORY_STEP_MB * math.ceil(min_memory_mb / MEMORY_STEP_MB))

@@ -65,8 +65,9 @@ def select_tables(plan: Plan, query: str) -> list[tuple[str, str]]:
     matches = match_tables(plan, query)
     if not matches:
         names = [f"{benchmark}/{table}" for benchmark, table, _ in plan.list_tables()]
+        hint = suggest_closest(query, [OVERVIEW, *names])
         raise UserError(
-            f"no table '{query}' in suite '{plan.config.name}'.{suggest_closest(query, names)} A table is named "
+            f"no table '{query}' in suite '{plan.config.name}'.{hint} A table is named "
             f"<benchmark>/table<N>. Available: {format_list(names)}."
         )
     return matches

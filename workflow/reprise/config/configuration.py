@@ -9,6 +9,7 @@ from reprise.config.main import Main
 from reprise.config.model import Model
 from reprise.config.suite import OverviewLine, Suite
 from reprise.config.tables import Overview, Row, Section, Tables, TableSpec
+from reprise.core.errors import UserError, reject_unknown
 from reprise.core.names import SLUG
 from reprise.models.adapters import ADAPTERS
 from reprise.models.settings import ImportSettings
@@ -42,6 +43,7 @@ class Configuration:
     figures: dict[str, Figures]
     models: dict[str, Model]
     external_models: frozenset[str]  # models of config/external.yaml
+    invalid_models: dict[str, str]  # model whose file is invalid, but which the suite does not name -> its problems
 
     @property
     def full_suite_name(self) -> str:
@@ -52,6 +54,13 @@ class Configuration:
     def suite_file(self) -> str:
         """Return the file of the suite."""
         return f"config/suites/{self.full_suite_name}.yaml"
+
+    def require_model(self, slug: str, location: str) -> Model:
+        """Return a model, or raise a UserError if it does not exist or if its file is invalid."""
+        if slug in self.invalid_models:
+            raise UserError(f"{location}: {self.invalid_models[slug]}")
+        reject_unknown("model", [slug], self.models, location)
+        return self.models[slug]
 
     def is_import(self, slug: str) -> bool:
         """Return whether a model's predictions are imported."""

@@ -6,6 +6,7 @@ A file is looked up in the working directory, then in the workflow's own folder.
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +27,7 @@ from reprise.config.tables import Tables
 from reprise.config.temporal import temporal_problems
 from reprise.config.variants import describe_limit, replace_models_by_baseline
 from reprise.core.errors import UserError, utf8_or_escaped
+from reprise.core.log import log
 from reprise.core.names import SLUG, SLUG_DESCRIPTION
 from reprise.core.paths import WORKFLOW, locate, working_folders
 from reprise.core.settings import Location, describe_errors, format_location
@@ -164,9 +166,10 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None, source: str = "
         )
     files = _ConfigFiles(root)
     problems, main = files.problems, files.read_main(overrides or {}, source)
-    models_by_file = {
-        name: files.read_file(Model, f"config/models/{name}.yaml") for name in files.list_names("config/models")
-    }
+    # Problems of a model's file stop only suites and commands that need the model.
+    model_folder = _ConfigFiles(root)
+    readers = {name: _ConfigFiles(root) for name in model_folder.list_names("config/models")}
+    models_by_file = {name: reader.read_file(Model, f"config/models/{name}.yaml") for name, reader in readers.items()}
     external = files.read_external_models()
     for slug in sorted(set(models_by_file) & set(external)):
         problems.add(EXTERNAL, slug, f"config/models/{slug}.yaml defines this model too. Remove one of the two.")
@@ -193,19 +196,36 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None, source: str = "
         figures=files.read_listed_files(Figures, "figures", suite, suite_file),
         models={name: value for name, value in models.items() if value},
         external_models=frozenset(external),
+        invalid_models={},
     )
     config = add_probe_transforms(config)
     unreadable = {name for name, value in {**models, **benchmarks}.items() if value is None}
-    check(NameChecks(config, unreadable, root), ProblemNotes(problems, suite_file))
+    name_checks = NameChecks(config, unreadable, root, set())
+    check(name_checks, ProblemNotes(problems, suite_file))
+    for slug, reader in readers.items():
+        if reader.problems and slug in name_checks.checked_models:
+            problems.extend(reader.problems)
+        elif reader.problems:
+            config.invalid_models[slug] = str(reader.problems.error())
     if not problems:  # This check requires a valid overview.
         ProblemNotes(problems, suite_file, "temporal").add(*temporal_problems(config))
         ProblemNotes(problems, suite_file, "single_frame_probe").add(*probe_problems(config))
     if problems:
         raise problems.error()
+    for reader in (model_folder, *(readers[slug] for slug in config.invalid_models)):
+        if problem_lines := reader.problems.lines():
+            more = f" ({len(problem_lines) - 1} more)" if len(problem_lines) > 1 else ""
+            _warn_once(f"Warning: this model is left out: {problem_lines[0]}{more}")
     config = replace_models_by_baseline(config)
     for package in list_packages(suite.benchmarks.values()):
         config = load_module(package, "configuration").complete(config)
     return describe_limit(config)
+
+
+@cache
+def _warn_once(message: str) -> None:
+    """Log a warning once per process; commands load the configuration several times."""
+    log.warning(message)
 
 
 def _merge_setting(base: Any, value: Any) -> Any:

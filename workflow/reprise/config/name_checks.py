@@ -17,11 +17,14 @@ class NameChecks(NamedTuple):
     configuration: Configuration
     unreadable_names: Collection[str]  # names of models and benchmarks whose files have problems
     root: Path
+    checked_models: set[str]  # every name that `model_problems` has checked: the models that the suite names
 
     def model_problems(self, names: Iterable[str]) -> list[str]:
         """Return the problems of unknown models."""
+        models = list(names)
+        self.checked_models.update(models)
         defined = {*self.configuration.models, *self.unreadable_names}
-        return [reason for name in names for reason in find_unknown_name("model", name, defined)]
+        return [reason for name in models for reason in find_unknown_name("model", name, defined)]
 
     def sampling_problems(self, names: Iterable[str]) -> list[str]:
         """Return the problems of unknown samplings."""

@@ -32,8 +32,24 @@ class ProblemCollector:
     def __bool__(self) -> bool:
         return bool(self._locations)
 
+    def extend(self, other: "ProblemCollector") -> None:
+        """Add the problems of another collector."""
+        for (file, reason), locations in other._locations.items():
+            for location in locations:
+                self.add(file, location, reason)
+
     def error(self) -> UserError:
         """Return an error that lists the collected problems."""
+        lines = self.lines()
+        if len(lines) == 1:
+            return UserError(lines[0])
+        bullets = [f"  - {line}" for line in lines[:MAX_LISTED]]
+        if len(lines) > MAX_LISTED:
+            bullets.append(f"  ... and {len(lines) - MAX_LISTED} more. Correct these first.")
+        return UserError(f"{len(lines)} problems in the configuration:\n" + "\n".join(bullets))
+
+    def lines(self) -> list[str]:
+        """Return a line for each problem, with its file and locations."""
         lines = []
         for (file, reason), (location, *more_locations) in self._locations.items():
             omitted_note = (
@@ -43,12 +59,7 @@ class ProblemCollector:
                 f" (also: {', '.join([*more_locations[:MAX_LOCATIONS], *omitted_note])})" if more_locations else ""
             )
             lines.append(": ".join(part for part in (file, location, reason) if part) + other_locations)
-        if len(lines) == 1:
-            return UserError(lines[0])
-        bullets = [f"  - {line}" for line in lines[:MAX_LISTED]]
-        if len(lines) > MAX_LISTED:
-            bullets.append(f"  ... and {len(lines) - MAX_LISTED} more. Correct these first.")
-        return UserError(f"{len(lines)} problems in the configuration:\n" + "\n".join(bullets))
+        return lines
 
 
 class ProblemNotes(NamedTuple):

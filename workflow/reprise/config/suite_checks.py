@@ -17,9 +17,11 @@ def check_suite(name_checks: NameChecks, notes: ProblemNotes) -> None:
     config, suite = name_checks.configuration, name_checks.configuration.suite
     for term in suite.run:
         if isinstance(term, str):
+            name_checks.checked_models.add(term)
             reasons = find_unknown_name("model", term, [*TERMS, *config.models, *name_checks.unreadable_names])
             notes.at_key("run").add(*(f"{reason} Also: {', '.join(TERMS)}, {{gpus: N}}." for reason in reasons))
-    notes.at_key("skip").add(*name_checks.model_problems(suite.skip))
+    models = {*config.models, *name_checks.unreadable_names}
+    notes.at_key("skip").check_names("model", suite.skip, models)
     notes.at_key("judges").add(*name_checks.writing_problems(suite.judges, "judge"))
     _check_baseline(name_checks, notes.at_key("baseline"))
     for name, entry in suite.benchmarks.items():
@@ -51,6 +53,7 @@ def check_suite(name_checks: NameChecks, notes: ProblemNotes) -> None:
 def _check_baseline(name_checks: NameChecks, notes: ProblemNotes) -> None:
     """Check that the baseline exists, runs on any machine and answers all kinds of requests."""
     name = name_checks.configuration.suite.baseline
+    name_checks.checked_models.update([name] if name else [])
     adapters = {slug: ADAPTERS[model.adapter] for slug, model in name_checks.configuration.models.items()}
     local = {slug: adapter for slug, adapter in adapters.items() if not adapter.needs_weights and not adapter.is_remote}
     suitable = [slug for slug, adapter in local.items() if set(ALL_REQUEST_TYPES) <= set(adapter.request_types)]

@@ -32,7 +32,7 @@ def temporal_rows(config: Configuration) -> dict[str, dict[str, Conditions]]:
 
 def _conditions(config: Configuration, benchmark: str, row: Row) -> Conditions:
     """Return the conditions of a row of the overview: as planned, under each ablation, and those of the probe."""
-    checks, conditions = NameChecks(config, (), Path()), dict[str, Row | str]({PLANNED: row})
+    checks, conditions = NameChecks(config, (), Path(), set()), dict[str, Row | str]({PLANNED: row})
     samplings: dict[str, str] = {
         ablation: config.main.transformed_name(str(row.sampling), ablation)
         for ablation in config.suite.temporal_ablations

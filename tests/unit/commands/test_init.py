@@ -19,9 +19,12 @@ def run(*command: str) -> None:
 @pytest.mark.parametrize("command", ["show overview", "runs", "plan", "store", "pin", "eval toy-llava-ov --yes"])
 def test_commands_in_another_folder_name_init(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     monkeypatch.chdir(tmp_path)
+    for name in ("config", "results"):  # of another project
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "settings.ini").touch()
     with pytest.raises(UserError, match=f"^{tmp_path}: not a working directory of Reprise.*: reprise init <folder>$"):
         run(*command.split())
-    assert list(tmp_path.iterdir()) == []
+    assert len(list(tmp_path.rglob("*"))) == 4, "nothing was created"
 
 
 def test_a_new_folder_has_the_configured_suite_and_nothing_is_overwritten(

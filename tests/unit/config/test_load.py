@@ -22,24 +22,26 @@ def test_a_file_name_with_shell_syntax_is_rejected(
 def test_an_invalid_model_file_stops_only_what_needs_the_model(
     project: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
-    project.write("config/models/broken.yaml", "label: [Broken\n")
-    project.write("config/models/odd.yaml", "label: Odd\nadapter: opnai\nseting: 1\n")
-    project.edit("config/suites/demo.yaml", "run: [local]", "run: [local]\nskip: [broken]")
+    project.write("config/models/unclosed.yaml", "label: [Broken\n")
+    project.write("config/models/zodd.yaml", "label: Odd\nadapter: opnai\nseting: 1\n")
+    project.edit("config/suites/demo.yaml", "run: [local]", "run: [local]\nskip: [unclosed]")
     config = load(project.root)
     load(project.root)
-    assert "oracle" in config.models and not {"broken", "odd"} & config.models.keys()
+    assert "oracle" in config.models and not {"unclosed", "zodd"} & config.models.keys()
     warnings = [record.message for record in caplog.records]
     assert len(warnings) == 2 and all("\n" not in warning for warning in warnings), "a line per file, once per process"
-    assert warnings[0].startswith("Warning: this model is left out: config/models/broken.yaml: line 2: not valid YAML")
-    assert (
-        "config/models/odd.yaml: line 2: adapter: unknown adapter 'opnai'" in warnings[1] and "(1 more)" in warnings[1]
+    assert warnings[0].startswith(
+        "Warning: this model is left out: config/models/unclosed.yaml: line 2: not valid YAML"
     )
-    with pytest.raises(UserError, match=r"check: config/models/broken\.yaml: line 2: not valid YAML"):
-        config.require_model("broken", "check")
+    assert (
+        "config/models/zodd.yaml: line 2: adapter: unknown adapter 'opnai'" in warnings[1] and "(1 more)" in warnings[1]
+    )
+    with pytest.raises(UserError, match=r"check: config/models/unclosed\.yaml: line 2: not valid YAML"):
+        config.require_model("unclosed", "check")
     with pytest.raises(UserError, match="check: unknown model 'orcle'. Did you mean 'oracle'?"):
         config.require_model("orcle", "check")
-    project.edit("config/suites/demo.yaml", "\noverview:\n", "\noverview:\n  - odd\n")
-    assert "config/models/odd.yaml: line 2: adapter: unknown adapter" in project.message()
+    project.edit("config/suites/demo.yaml", "\noverview:\n", "\noverview:\n  - zodd\n")
+    assert "config/models/zodd.yaml: line 2: adapter: unknown adapter" in project.message()
 
 
 def test_invalid_or_missing_main_settings_are_named(project: Project) -> None:
@@ -48,8 +50,7 @@ def test_invalid_or_missing_main_settings_are_named(project: Project) -> None:
         assert project.message() == "config/config.yaml: should be a group of keys."
     (project.root / "config/config.yaml").unlink()
     assert project.message() == (
-        f"config/config.yaml: no such file in {project.root} or in {ROOT}, where the library is. Clone "
-        "the project and run `make setup` in the clone."
+        f"config/config.yaml: no such file in {project.root} or in {ROOT}, where the library is. Install Reprise again."
     )
 
 

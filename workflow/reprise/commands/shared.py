@@ -10,7 +10,7 @@ from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import RunAnswers
 from reprise.config.load import load
 from reprise.core.errors import UserError
-from reprise.core.paths import RESULTS, ManifestKind, Run
+from reprise.core.paths import ManifestKind, Run
 from reprise.core.plain import sanitize_line, summarize_list
 from reprise.core.schemas import CLIP_MANIFEST, FRAME_PLAN, ITEMS, REQUESTS, VERDICTS, read_table
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
@@ -27,12 +27,20 @@ REASON_MEANINGS = STATUSES | FAILURE_REASONS | TRANSIENT | PERMANENT
 RETRY_HINT = "To retry other failures: python -m reprise retry <run or reason>"
 
 
+# A working directory has one of these. Other projects may have folders `config` and `results`, too.
+WORKING_DIRECTORY_MARKS = (
+    *("Snakefile", "workflow/Snakefile", ".snakemake", "results/tables"),
+    *(f"config/{name}" for name in ("config.yaml", "external.yaml", "models", "suites", "tables", "benchmarks")),
+)
+
+
 def require_working_directory() -> None:
     """Raise a UserError if the current folder has no configuration, Snakefile or results."""
-    if not any(Path(name).exists() for name in ("config", "Snakefile", "workflow/Snakefile", RESULTS)):
+    if not any(Path(name).exists() for name in WORKING_DIRECTORY_MARKS):
         raise UserError(
-            f"{Path().absolute()}: not a working directory of Reprise, because it has no config/, Snakefile or "
-            "results/. Change to your working directory, or create one: reprise init <folder>"
+            f"{Path().absolute()}: not a working directory of Reprise, because it has no Snakefile, configuration "
+            "(config/config.yaml, config/suites/ ...) or results/tables/. Change to your working directory, or create "
+            "one: reprise init <folder>"
         )
 
 

@@ -88,9 +88,10 @@ def format_needs(
         runs = [estimate.scored_run.run for estimate in pending] + [run for _, run in model_runs]
         rows_by_heading[plan.config.benchmarks[benchmark].title] = [
             *_count_rows(plan, benchmark, sorted({run.protocol for run in runs})),
+            *_video_rows(plan, benchmark),
             *_time_rows(plan, pending),
             *(_forecast_row(plan, run, model) for model, run in model_runs),
-            *_data_rows(plan, benchmark),
+            *_terms_rows(plan, benchmark),
         ]
     sizes = {model.name: model.size for model in models}
     sizes |= {
@@ -232,12 +233,17 @@ def _describe_access(data: ReleasedData) -> str:
     return f"unknown; see {data.page}, and set HF_TOKEN if it asks you to accept terms"
 
 
-def _data_rows(plan: Plan, benchmark: str) -> Iterator[Row]:
-    """Yield the size of the videos, the licence, what users must accept, and where they copy the data by hand."""
+def _video_rows(plan: Plan, benchmark: str) -> Iterator[Row]:
     if is_made_here(plan, benchmark):
-        yield "data", "made on this machine; nothing to download or to accept"
+        yield "videos", "made on this machine; nothing to download or to accept"
+    else:
+        yield "videos", _format_quantity(measure_videos(plan, benchmark), format_bytes)
+
+
+def _terms_rows(plan: Plan, benchmark: str) -> Iterator[Row]:
+    """Yield the licence, what users must accept, and where they copy the data by hand."""
+    if is_made_here(plan, benchmark):
         return
-    yield "videos", _format_quantity(measure_videos(plan, benchmark), format_bytes)
     data = plan.config.benchmarks[benchmark].data
     if data is not None:
         yield "licence", data.licence

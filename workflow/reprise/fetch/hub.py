@@ -8,8 +8,8 @@ from glob import has_magic
 from pathlib import Path
 from typing import Any, Literal
 
-from httpx2 import HTTPError
-from huggingface_hub import HfApi, hf_hub_download, snapshot_download
+from httpx2 import Client, HTTPError, Request
+from huggingface_hub import HfApi, hf_hub_download, set_client_factory, snapshot_download
 from huggingface_hub.errors import (
     EntryNotFoundError,
     GatedRepoError,
@@ -20,6 +20,7 @@ from huggingface_hub.errors import (
     XetDownloadError,
 )
 from huggingface_hub.utils import tqdm
+from huggingface_hub.utils._http import default_client_factory
 
 from reprise.core.bounded import TooLargeError
 from reprise.core.errors import UserError
@@ -30,6 +31,25 @@ from reprise.fetch.local import Members
 from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError, fill_safe_name
 from reprise.fetch.retry import call_with_retries, classify_http_code, parse_wait_s, time_limit
 from reprise.fetch.settings import Huggingface
+
+TIMEOUT_S = 30.0
+
+
+def _create_client() -> Client:
+    """Return the client of `huggingface_hub` with a timeout; many of its calls have none and would wait forever."""
+    client: Client = default_client_factory()
+    client.event_hooks["request"].append(_add_timeout)
+    return client
+
+
+def _add_timeout(request: Request) -> None:
+    timeouts = request.extensions.get("timeout", {})
+    request.extensions["timeout"] = {
+        phase: timeouts.get(phase) or TIMEOUT_S for phase in ("connect", "read", "write", "pool")
+    }
+
+
+set_client_factory(_create_client)
 
 
 class BoundedProgress(tqdm):  # type: ignore[misc]

@@ -26,9 +26,17 @@ FileSizes = Mapping[str, int]
 
 def fetch_sizes(kind: Literal["model", "dataset"], repo: str, revision: str) -> FileSizes:
     """Return the size in bytes of each file of a repository."""
+    import httpx2
     from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError
 
-    files = HfApi().repo_info(repo, repo_type=kind, revision=revision, files_metadata=True).siblings
+    try:
+        files = HfApi().repo_info(repo, repo_type=kind, revision=revision, files_metadata=True).siblings
+    except (HfHubHTTPError, httpx2.HTTPError, OSError) as error:
+        raise UserError(
+            f"the hub did not list the files of {kind} '{repo}' ({error}). Check the network, then run the same "
+            "command again."
+        ) from error
     return {file.rfilename: file.size or 0 for file in files or ()}
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reprise.config.edit import put_item
+from reprise.config.edit import put_item, restore_unless_kept
 from reprise.core.errors import UserError
+from reprise.core.files import write_text
 from reprise.core.yaml_files import load_yaml
 
 NEW_ITEM = {"model": "new", "benchmarks": ["vinoground"]}
@@ -71,3 +72,31 @@ def test_an_unsupported_change_is_rejected(before: str, tmp_path: Path) -> None:
         put_item(file, "run", NEW_ITEM, is_new)
     assert str(error.value) == f"{file}: `run` cannot be changed here. Write this into it by hand: {NEW_ITEM_TEXT}"
     assert file.read_text() == before
+
+
+@pytest.mark.parametrize("error", [UserError("refused"), KeyboardInterrupt()], ids=["error", "ctrl-c"])
+def test_files_are_restored_byte_for_byte(error: BaseException, tmp_path: Path) -> None:
+    old, new, text = tmp_path / "suite.yaml", tmp_path / "config/models/new.yaml", b"run: [a]\r\n# \xc3\xa4 \n"
+    old.write_bytes(text)
+    with pytest.raises(type(error)), restore_unless_kept([old, new]):
+        write_text(old, "run: [a, b]\n")
+        write_text(new, "label: New\n")
+        raise error
+    assert old.read_bytes() == text and [*tmp_path.iterdir()] == [old], "new files and folders are gone"
+
+
+def test_files_are_kept_on_request(tmp_path: Path) -> None:
+    file = tmp_path / "config/new.yaml"
+    with pytest.raises(KeyboardInterrupt), restore_unless_kept([file]) as keep_files:
+        write_text(file, "label: New\n")
+        keep_files()
+        raise KeyboardInterrupt
+    assert file.read_text() == "label: New\n"
+
+
+def test_a_new_folder_with_files_of_others_stays(tmp_path: Path) -> None:
+    file = tmp_path / "config/models/new.yaml"
+    with restore_unless_kept([file]):
+        write_text(file, "label: New\n")
+        write_text(tmp_path / "config/notes.txt", "mine")
+    assert [*(tmp_path / "config").iterdir()] == [tmp_path / "config/notes.txt"]

@@ -1,14 +1,14 @@
-"""Add or replace an item of a list in a user's YAML file without changing its other lines."""
+"""Edit a user's YAML files: add or replace an item of a list, and restore the files if a command ends early."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from reprise.core.errors import UserError
-from reprise.core.files import write_text
+from reprise.core.files import atomic_path, write_text
 from reprise.core.paths import locate
 from reprise.core.yaml_files import dump_yaml, load_yaml
 
@@ -19,6 +19,35 @@ def copy_to_working_folder(file: str) -> Path:
     if not path.is_file() and locate(path).is_file():
         write_text(path, locate(path).read_text(encoding="utf-8"))
     return path
+
+
+@contextmanager
+def restore_unless_kept(files: Collection[Path]) -> Iterator[Callable[[], None]]:
+    """Restore files at the end of the block, unless it has called the function that this yields.
+
+    New files and their new folders are deleted. An error and Ctrl-C end the block too.
+    """
+    contents = {file: file.read_bytes() if file.is_file() else None for file in files}
+    new_folders = {folder for file in files for folder in file.parents if not folder.exists()}
+    is_kept = False
+
+    def keep() -> None:
+        nonlocal is_kept
+        is_kept = True
+
+    try:
+        yield keep
+    finally:
+        if not is_kept:
+            for file, content in contents.items():
+                if content is None:
+                    file.unlink(missing_ok=True)
+                elif not file.is_file() or file.read_bytes() != content:
+                    with atomic_path(file) as temporary:
+                        temporary.write_bytes(content)
+            for folder in sorted(new_folders, reverse=True):
+                with suppress(OSError):  # Another program may have put files into it.
+                    folder.rmdir()
 
 
 def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool], *, is_first: bool = False) -> None:

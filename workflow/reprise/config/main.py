@@ -100,6 +100,8 @@ class Main(Settings):
 
     suite: Slug
     """Name of a file in `config/suites/`; `--config suite=<name>` overrides it."""
+    benchmarks: list[Slug] | None = None
+    """Benchmarks of the suite to use, such as `--config benchmarks=velociti,vinoground`; by default all."""
     store: LocalPath = "resources/store"
     """Folder of the store, which survives the deletion of `results/`."""
     scratch: PathText | None = None
@@ -113,6 +115,12 @@ class Main(Settings):
     """Transforms of the frames of any sampling. Tables refer to them as `<sampling>.<transform>`."""
     samplings: dict[Slug, Sampling]
     """Rules that select the frames of a clip."""
+
+    @field_validator("benchmarks", mode="before")
+    @classmethod
+    def _split_names(cls, value: Any) -> Any:
+        """Split names that a command line joins by commas."""
+        return value.split(",") if isinstance(value, str) else value
 
     @field_validator("samplings")
     @classmethod

@@ -1,9 +1,11 @@
-"""Derive variants of a suite's configuration: with a baseline instead of its models, or with a sample of its items."""
+"""Derive variants of a suite's configuration: with a baseline as its models, some benchmarks, or a sample of items."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from hashlib import sha256
 
 from reprise.config.configuration import Configuration
+from reprise.core.errors import reject_unknown
 
 
 def replace_models_by_baseline(config: Configuration) -> Configuration:
@@ -26,6 +28,28 @@ def replace_models_by_baseline(config: Configuration) -> Configuration:
         for slug, model in config.models.items()
     }
     return replace(config, models=baselines | {name: baseline})
+
+
+def select_benchmarks(config: Configuration, names: Collection[str], source: str) -> Configuration:
+    """Return the configuration with these benchmarks only; `source` names the origin of the names in a message.
+
+    Lines of the overview that have none of them are left out.
+    """
+    suite = config.suite
+    reject_unknown("benchmark", names, suite.benchmarks, source)
+    lines = [
+        entry
+        for entry, line in zip(suite.overview, suite.overview_lines(), strict=True)
+        if line.benchmarks is None or not set(names).isdisjoint(line.benchmarks)
+    ]
+    entries = {name: entry for name, entry in suite.benchmarks.items() if name in names}
+    return replace(
+        config,
+        suite=suite.model_copy(update={"benchmarks": entries, "overview": lines}),
+        benchmarks={name: value for name, value in config.benchmarks.items() if name in names},
+        tables={name: value for name, value in config.tables.items() if name in names},
+        figures={name: value for name, value in config.figures.items() if name in names},
+    )
 
 
 def describe_limit(config: Configuration) -> Configuration:

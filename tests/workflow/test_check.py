@@ -47,7 +47,11 @@ def test_a_running_server_is_checked(toy: Project) -> None:
     with ChatServer(reply_by_frames) as server:
         toy.write("config/models/served.yaml", SERVED.format(url=server.url, model=MODEL, more=""))
         output = toy.call_reprise("check", "served", "--questions", "8")
-        assert "served uses its clips." in output and "frames received" in output and "main memory" not in output
+        assert (
+            "served uses its clips in velociti" in output
+            and "frames received" in output
+            and "main memory" not in output
+        )
         toy.write("config/models/served.yaml", SERVED.format(url=server.url, model=MODEL, more=", key: OUR_API_KEY"))
         with pytest.raises(UserError, match="can be checked"):
             toy.call_reprise("check", "served")
@@ -69,6 +73,6 @@ def test_the_check_starts_and_stops_the_server_of_a_job(
     ):
         toy.call_reprise("check", "hosted")
     toy.write("config/models/hosted.yaml", f"{hosted}settings: {{frames: images}}\n")
-    assert "hosted uses its clips." in toy.call_reprise("check", "hosted", "--questions", "8")
+    assert "hosted uses its clips in velociti" in toy.call_reprise("check", "hosted", "--questions", "8")
     assert have_ended(read_process_ids(pids)) and (toy.root / "held").exists()
     assert "ready" in next(toy.root.glob("results/*/logs/check/hosted.server.log")).read_text()

@@ -138,6 +138,10 @@ ModelArgument = Annotated[
 BenchmarksOption = Annotated[
     str | None, Option(metavar="NAMES", help="such as vinoground,velociti; all benchmarks of the overview when omitted")
 ]
+SelectedBenchmarksOption = Annotated[
+    str | None,
+    Option("--benchmarks", metavar="NAMES", help="such as vinoground,velociti; all of the suite when omitted"),
+]
 FramesOption = Annotated[
     str | None, Option(metavar="FRAMES", help="number of frames, or a sampling; that of the benchmark when omitted")
 ]
@@ -161,6 +165,7 @@ LimitOption = Annotated[
 CoresOption = Annotated[str, Option(metavar="N", help="CPU cores to use")]
 DryRunOption = Annotated[bool, Option("--dry-run", "-n", help="show what would run, without changes")]
 YesOption = Annotated[bool, Option("--yes", "-y", help="run without confirmation")]
+NoCheckOption = Annotated[bool, Option("--no-check", help="run without the vision check")]
 
 
 @app.command("eval", rich_help_panel=RUNS)
@@ -176,6 +181,7 @@ def evaluate(
     cores: CoresOption = "all",
     dry_run: DryRunOption = False,
     yes: YesOption = False,
+    no_check: NoCheckOption = False,
     json_file: Annotated[
         Path | None,
         Option(
@@ -205,6 +211,7 @@ def evaluate(
             json_file,
             suite,
             engine,
+            no_check,
             served_model=served_model,
         )
     )
@@ -223,6 +230,7 @@ def temporal(
     cores: CoresOption = "all",
     dry_run: DryRunOption = False,
     yes: YesOption = False,
+    no_check: NoCheckOption = False,
     suite: SuiteOption = None,
 ) -> None:
     """Evaluate a model under temporal ablations and write its temporal profile."""
@@ -242,6 +250,7 @@ def temporal(
             None,
             suite,
             engine,
+            no_check,
             "temporal",
             served_model,
         )
@@ -398,11 +407,12 @@ def check(
     model: Annotated[str, Argument(metavar="MODEL", help="such as toy-llava-ov")],
     questions: Annotated[int, Option(help="number of requests, each sent in four variants", min=4)] = 36,
     suite: SuiteOption = None,
+    benchmarks: SelectedBenchmarksOption = None,
 ) -> None:
     """Check with a few requests whether a model uses the video, whether it answers, and how fast it is."""
     from reprise.commands.check import check_model
 
-    check_model(model, questions, suite)
+    check_model(model, questions, suite, benchmarks)
 
 
 def main() -> None:

@@ -11,15 +11,18 @@ from pathlib import Path
 from reprise.commands.shared import list_inference_inputs, load_clip_requests, load_plan
 from reprise.config.model import Model
 from reprise.core.errors import UserError
+from reprise.core.log import log
 from reprise.core.paths import Run
 from reprise.models.adapters import ADAPTERS, OPTION_SHARE, import_object
 from reprise.models.base import Adapter, ModelSpec, PendingRequests
 from reprise.models.inference.money.prices import NO_BUDGET, Account
+from reprise.models.inference.outcomes import run_requests
 from reprise.models.inference.reasons import FAILURE_REASONS, describe_failure
 from reprise.models.inference.resident import end_idle_process
-from reprise.models.inference.vision_check import PLANNED_FRAMES, VisionCheck, run_vision_check
+from reprise.models.inference.vision_check import MISMATCHED_CLIP, PLANNED_FRAMES, VisionCheck, run_vision_check
 from reprise.models.local.gpus import take_gpus
 from reprise.models.local.weights import WEIGHT_PATTERN, get_snapshot_folder
+from reprise.models.remote.reachability import require_answer
 from reprise.models.remote.serving.host import ServerProcess
 from reprise.models.settings import DEFAULT_OPTION_SHARE
 from reprise.plan.builds import check_model_gpus, find_torch_build
@@ -27,17 +30,18 @@ from reprise.plan.run_keys import build_model_server, check_frames_setting, iden
 from reprise.plan.runs import Plan
 
 CHECKABLE_REQUEST_TYPES = ("score", "choose")
+UNREACHABLE_REASONS = ("network", "timeout")
+SERVER_TIMEOUT_S = 60.0  # of a request to the user's server, unless the model's file sets `timeout_s`
 MB = 10**6
 
 
-def check_model(slug: str, questions: int, suite: str | None) -> None:
+def check_model(slug: str, questions: int, suite: str | None, benchmarks: str | None = None) -> None:
     """Query a model with about `questions` requests of the suite, with and without frames, and print a summary.
 
     Raises:
-        UserError: The model cannot be checked; or all requests of a run fail, its answers do not depend on the clip,
-            or its options have too little probability.
+        UserError: The model cannot be checked, its server does not answer, or every run that was tried shows a problem.
     """
-    plan = load_plan(suite)
+    plan = load_plan(suite, benchmarks)
     model = plan.config.require_model(slug, "check")
     if not is_checkable_model(model):
         raise UserError(
@@ -50,35 +54,65 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
         for line in _collect_notes(plan, slug, model):
             print(line)
     runs = _find_runs_with_data(plan, slug, model)
-    problems: list[str] = []
+    require_answering_server(slug, model)
+    samples = {run: sample for run in runs if (sample := _sample_requests(plan, run, questions // len(runs)))}
+    problems: dict[str, str] = {}
     with _load_model(plan, slug, model) as adapter:
-        for run in runs:
-            check = run_vision_check(adapter, _sample_requests(plan, run, questions // len(runs)))
+        if samples and ADAPTERS[model.adapter].is_remote:
+            _require_first_answer(slug, adapter, next(iter(samples.values()))[0])
+        for run, sample in samples.items():
+            check = run_vision_check(adapter, sample)
             print("\n".join(_format_check(run, check)))
-            if check.failures.total() == check.request_count:
-                reason, _ = check.failures.most_common(1)[0]
-                problems.append(
-                    f"every request of {run.name} failed: {describe_failure(reason, check.first_failure_message)}."
-                )
-            elif check.is_video_ignored:
-                problems.append(
-                    f"{run.name}: the model ignores the video. No answer changes with another clip's frames: do not "
-                    "run it. Check its weights, its chat template and `settings.frames`."
-                )
-            elif _request_type(plan, run) == "score" and check.option_share < float(
-                model.settings.get(OPTION_SHARE, DEFAULT_OPTION_SHARE)
-            ):
-                problems.append(
-                    f"{run.name}: the options hold {100 * check.option_share:.2g} % of the probability of an answer's "
-                    "first token, so the scores are meaningless, and the run would abort after its first requests. If "
-                    "the model reasons before it answers, set `template_arguments`, or use protocols with "
-                    "`request_type: choose` or `request_type: write`."
-                )
-    if ADAPTERS[model.adapter].needs_weights:
+            min_share = float(model.settings.get(OPTION_SHARE, DEFAULT_OPTION_SHARE))
+            if problem := find_problem(check, _request_type(plan, run), min_share):
+                problems[run.name] = problem
+    if samples and ADAPTERS[model.adapter].needs_weights:
         print("\n".join(_format_memory(model)))
-    if problems:
-        raise UserError(f"{slug}: " + " ".join(problems))
-    print(f"{slug} uses its clips.")
+    texts = [f"{name}: {problem}" for name, problem in problems.items()]
+    if texts and len(texts) == len(samples):
+        raise UserError(
+            f"{slug} should not be run, because each of the {len(texts)} runs that were tried shows a problem. "
+            f"Check its weights, its chat template and `settings.frames`. {' '.join(texts)}"
+        )
+    for text in texts:
+        log.warning(text)
+    usable = [run.name for run in samples if run.name not in problems]
+    print(f"{slug} uses its clips in {', '.join(usable)}." if usable else f"{slug} was not checked.")
+
+
+def find_problem(check: VisionCheck, request_type: str, min_option_share: float) -> str:
+    """Return why the answers of a check are useless, with the evidence; an empty text if they are not."""
+    mismatched = check.changes[MISMATCHED_CLIP]
+    if check.failures.total() == check.request_count:
+        reason, _ = check.failures.most_common(1)[0]
+        return f"all {check.request_count} requests failed: {describe_failure(reason, check.first_failure_message)}."
+    if check.is_video_ignored:
+        return (
+            f"the model ignores the video: none of {mismatched.compared_count} answers changes with another clip's "
+            "frames."
+        )
+    if request_type == "choose" and check.option_share == 0:
+        return f"none of {check.request_count - check.failures.total()} answers names an option."
+    if request_type == "score" and check.option_share < min_option_share:
+        return (
+            f"the options hold {100 * check.option_share:.2g} % of the probability of an answer's first token, so the "
+            "scores are meaningless, and the run would abort after its first requests. If the model reasons before it "
+            "answers, set `template_arguments`, or use protocols with `request_type: choose` or `request_type: write`."
+        )
+    return ""
+
+
+def require_answering_server(slug: str, model: Model) -> None:
+    """Raise a UserError if a model is behind the user's own server, and this server does not answer."""
+    if ADAPTERS[model.adapter].is_remote and model.served_by is None:
+        require_answer(str(model.settings["url"]), f"config/models/{slug}.yaml: settings.url")
+
+
+def _require_first_answer(slug: str, adapter: Adapter, batch: PendingRequests) -> None:
+    """Raise a UserError if the first request meets no server, since every further one would wait as long."""
+    (outcome,) = run_requests(adapter, batch.clip, batch.requests[:1])
+    if outcome.answer.error in UNREACHABLE_REASONS:
+        raise UserError(f"{slug}: {describe_failure(outcome.answer.error, outcome.answer.message)}.")
 
 
 def _require_frames_setting(plan: Plan, slug: str, model: Model) -> None:
@@ -135,17 +169,18 @@ def is_checkable_run(plan: Plan, run: Run) -> bool:
 
 
 def _find_runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
-    """Return one run with existing data for each request type of the model; the model's own runs take precedence.
+    """Return a run with existing data for each benchmark and request type; the model's own runs take precedence.
 
     If a run belongs to another model, this model is asked its requests.
     """
     supported = ADAPTERS[model.adapter].get_request_types(model.settings)
     candidates = [run for run in plan.runs() if _request_type(plan, run) in supported and is_checkable_run(plan, run)]
-    runs_by_type: dict[str, Run] = {}
+    runs_by_kind: dict[tuple[str, str], Run] = {}
     for run in sorted(candidates, key=lambda run: (run.model != slug, run)):
         if all(map(Path.is_file, list_inference_inputs(plan, run))):
-            runs_by_type.setdefault(_request_type(plan, run), Run(run.benchmark, run.protocol, run.sampling, slug))
-    if not runs_by_type:
+            kind = run.benchmark, _request_type(plan, run)
+            runs_by_kind.setdefault(kind, Run(run.benchmark, run.protocol, run.sampling, slug))
+    if not runs_by_kind:
         hint = (
             f" Make them first: snakemake {' '.join(map(str, list_inference_inputs(plan, candidates[0])))}"
             if candidates
@@ -154,18 +189,22 @@ def _find_runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
         raise UserError(
             f"check: suite '{plan.config.name}' has no requests with frames yet that '{slug}' supports.{hint}"
         )
-    return list(runs_by_type.values())
+    return list(runs_by_kind.values())
 
 
 def _sample_requests(plan: Plan, run: Run, questions: int) -> list[PendingRequests]:
-    """Return about `questions` requests of a run, distributed over at most 12 of its clips."""
+    """Return about `questions` requests of a run, distributed over at most 12 of its clips.
+
+    The check exchanges the frames of clips. With fewer than two clips, the run is left out with a warning.
+    """
     batches = [batch for batch in load_clip_requests(plan, run) if batch.clip.indices]
     if len(batches) < 2:
-        raise UserError(
-            f"check: {plan.results.frames(run.benchmark, run.sampling)} has frames of {len(batches)} clips. The check "
-            "needs two clips to exchange their frames."
+        log.warning(
+            f"{run.name}: not checked: {plan.results.frames(run.benchmark, run.sampling)} has frames of {len(batches)} "
+            "clips. The check needs two clips to exchange their frames."
         )
-    sample = random.Random(0).sample(batches, min(12, len(batches)))
+        return []
+    sample = random.Random(0).sample(batches, min(12, max(2, questions), len(batches)))
     for batch in sample:
         batch.verify_clip()
     return [PendingRequests(batch.clip, batch.requests[: max(1, questions // len(sample))]) for batch in sample]
@@ -188,20 +227,22 @@ def _load_model(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
             stack.callback(lock.release)  # The GPUs stay locked while the model is in use.
         server = build_model_server(model, identify_weights(slug, model, plan.store))
         if server.serving is not None and server.launch_settings is not None and folder is not None:
-            log = plan.results.log("check", slug).with_suffix(".server.log")
+            log_file = plan.results.log("check", slug).with_suffix(".server.log")
             host = ServerProcess(
                 server.serving,
                 server.launch_settings,
                 weights_folder=folder,
                 model_name=server.adapter_settings["model"],
                 store=plan.store,
-                log_file=log,
+                log_file=log_file,
             )
             stack.callback(host.close)
             settings = settings | server.adapter_settings | host.start()
         device, trust_remote_code = "cuda" if model.gpus else "cpu", model.trust_remote_code
         spec = ModelSpec(folder, device, model.threads, model.dtype, model.attention, trust_remote_code, settings)
         if ADAPTERS[model.adapter].is_remote:
+            if server.serving is None:  # The user waits, and a further command repeats a failed request.
+                spec = replace(spec, settings={"timeout_s": SERVER_TIMEOUT_S} | settings | {"retries": 0})
             # A checked server costs no money, even with an API key, as one that this command starts has.
             spec = replace(spec, account=Account(plan.store.root, slug, None, NO_BUDGET, is_paid=False))
         yield import_object(ADAPTERS[model.adapter].import_string)(spec)

@@ -3,23 +3,25 @@
 import json
 import math
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import typer
 
-from reprise.commands.check import is_checkable_model, is_checkable_run
+from reprise.commands.check import is_checkable_model, is_checkable_run, require_answering_server
 from reprise.commands.needs import describe_terms
 from reprise.commands.pin import pin_files, resolve_commit
 from reprise.commands.served import describe_served_model, is_server_url, normalise_url
 from reprise.commands.shared import list_inference_inputs, load_plan
 from reprise.commands.show import make_overview_builder, show_tables
 from reprise.config.configuration import limited_suite_name
-from reprise.config.edit import copy_to_working_folder, put_item
+from reprise.config.edit import copy_to_working_folder, put_item, restore_unless_kept
 from reprise.config.model import Model
 from reprise.config.suite import OverviewLine
 from reprise.core.errors import UserError, reject_unknown, suggest_name
@@ -56,6 +58,7 @@ MB, MEMORY_STEP_MB, MEMORY_MIN_MB, MEMORY_FACTOR = 10**6, 1000, 2000, 1.5
 Engine = Literal["transformers", "vllm"]
 # Environment and concurrent requests of a model that vLLM serves, as in the files of `config/models/`.
 ENVIRONMENT, CONCURRENCY = "serve", 32
+INTERRUPT_TIMEOUT_S = 10.0
 
 
 class EvaluationOptions(NamedTuple):
@@ -73,6 +76,7 @@ class EvaluationOptions(NamedTuple):
     json_file: Path | None = None
     suite: str | None = None
     engine: Engine | None = None
+    no_check: bool = False
     # `eval` makes the model's row of the overview; `temporal` makes its temporal profile.
     command: Literal["eval", "temporal"] = "eval"
     served_model: str | None = None
@@ -85,7 +89,7 @@ class EvaluationOptions(NamedTuple):
 def evaluate_model(options: EvaluationOptions) -> None:
     """Configure a model, print the runs and jobs of its evaluation, and execute them after a confirmation.
 
-    Without the confirmation, or after an error before it, the configuration files are restored.
+    If the command ends before the first request of the evaluation, the configuration files are restored.
     """
     command, suite = options.command, options.suite
     plan = load_plan(suite)
@@ -100,15 +104,12 @@ def evaluate_model(options: EvaluationOptions) -> None:
     benchmarks = _select_benchmarks(plan, options)
     for line in describe_terms(plan, benchmarks):
         print(line)
+    selection = ",".join(benchmarks) if options.benchmarks else None
     samplings = {name: _find_sampling(plan, name, options.frames) for name in benchmarks} if options.frames else {}
     slug = choose_slug(options, plan.config.models)
     if slug in plan.config.invalid_models:
         plan.config.require_model(slug, command)
     model_file, suite_file = Path(f"config/models/{slug}.yaml"), Path(plan.config.suite_file)
-    original_texts = {
-        file: file.read_text(encoding="utf-8") if file.is_file() else None for file in (model_file, suite_file)
-    }
-    is_confirmed = False
 
     def run_snakemake(*arguments: str) -> None:
         """Run Snakemake for the suite with the GPUs of the model; `plan` is the latest one when it is called."""
@@ -117,39 +118,47 @@ def evaluate_model(options: EvaluationOptions) -> None:
         # By default, Snakemake looks for a Snakefile at these two paths.
         is_discoverable = Path("Snakefile").is_file() or Path("workflow/Snakefile").is_file()
         snakefile = [] if is_discoverable else ["--snakefile", str(WORKFLOW / "Snakefile")]
-        suite_option = ["--config", f"suite={suite}"] if suite else []
-        _run_module(command, "snakemake", *snakefile, *arguments, "--cores", options.cores, *resources, *suite_option)
+        settings = [f"{name}={value}" for name, value in (("suite", suite), ("benchmarks", selection)) if value]
+        config = ["--config", *settings] if settings else []
+        _run_module(command, "snakemake", *snakefile, *arguments, "--cores", options.cores, *resources, *config)
 
-    try:
+    with restore_unless_kept([model_file, suite_file]) as keep_files:
         copy_to_working_folder(plan.config.suite_file)
         prepare_model(options, slug, plan.config.models)
         _add_to_suite(plan, slug, suite_file, benchmarks if options.benchmarks else None, samplings, suite)
         if command == "temporal" and ALL not in plan.config.suite.temporal:
             put_item(suite_file, "temporal", slug, lambda entry: entry == slug)
-        plan = load_plan(suite)
+        plan = load_plan(suite, selection)
         if any(has_unpinned_data(plan, name) for name in benchmarks):
             pin_files(Path(), [plan.config.full_suite_name])
-            plan = load_plan(suite)
+            plan = load_plan(suite, selection)
+        model = plan.config.models[slug]
         runs = _list_runs(plan, slug, benchmarks, command)
-        profile_runs = [scored.run for scored in plan.temporal_scored_runs([slug])] if command == "temporal" else []
+        pending = [run for run in runs if is_checkable_run(plan, run) and not plan.results.responses(run).is_file()]
+        is_checked = bool(pending) and is_checkable_model(model) and not options.no_check
+        if is_checked and not options.dry_run:
+            require_answering_server(slug, model)
         print(f"Configuration: {model_file}, and its entries in {suite_file}. Runs:")
-        print("\n".join(f"  {run.name}" for run in dict.fromkeys([*runs, *profile_runs])))
+        print("\n".join(f"  {run.name}" for run in dict.fromkeys([*runs, *_list_profile_runs(plan, slug, command)])))
         run_snakemake("--dry-run", options.target(slug))
         if options.dry_run:
             print("The configuration files are unchanged (--dry-run).")
             return
         if not options.yes and not sys.stdin.isatty():
             raise UserError(f"{command}: add --yes to run this; without a terminal it cannot be confirmed.")
-        is_confirmed = options.yes or typer.confirm("Run this?")
-    finally:
-        if not is_confirmed:
-            for file, text in original_texts.items():
-                if text is None:
-                    file.unlink(missing_ok=True)
-                elif file.read_text(encoding="utf-8") != text:
-                    write_text(file, text)
-    if is_confirmed:
-        _execute(options, plan, slug, runs, suite, run_snakemake)
+        if not options.yes and not typer.confirm("Run this?"):
+            return
+        if is_checked:
+            # The check reads existing data and weights.
+            data_files = dict.fromkeys(path for run in pending for path in list_inference_inputs(plan, run))
+            weights = [plan.results.weights(slug)] if model.repo else []
+            run_snakemake(*map(str, [*data_files, *weights]))
+            selected = {"--suite": suite, "--benchmarks": selection}
+            words = [word for name, value in selected.items() if value for word in (name, value)]
+            _run_module(command, "reprise", "check", slug, *words)
+        keep_files()
+    run_snakemake(options.target(slug))
+    _show_results(options, plan, slug, runs, suite, selection)
 
 
 def _run_module(command: str, name: str, *arguments: str) -> None:
@@ -159,33 +168,32 @@ def _run_module(command: str, name: str, *arguments: str) -> None:
         UserError: The module fails.
     """
     sys.stdout.flush()
-    if subprocess.run([sys.executable, "-m", name, *arguments], check=False).returncode:
+    process = subprocess.Popen([sys.executable, "-m", name, *arguments])
+    try:
+        code = process.wait()
+    except KeyboardInterrupt:
+        # Ctrl-C reaches the subprocess too. It ends by itself, so that Snakemake releases its lock.
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(INTERRUPT_TIMEOUT_S)
+        if process.poll() is None:  # Only this process received the signal.
+            process.send_signal(signal.SIGINT)
+            process.wait()
+        raise
+    if code and name == "reprise":
+        raise UserError(f"{command}: the check refuses the model, see above. --no-check runs it without the check.")
+    if code:
         raise UserError(f"{command}: {name} failed, see above. After the correction, the same command resumes.")
 
 
-def _execute(
-    options: EvaluationOptions,
-    plan: Plan,
-    slug: str,
-    runs: Sequence[Run],
-    suite: str | None,
-    run_snakemake: Callable[..., None],
+def _show_results(
+    options: EvaluationOptions, plan: Plan, slug: str, runs: Sequence[Run], suite: str | None, selection: str | None
 ) -> None:
-    """Check the model with a few requests if runs of it have no responses yet, run it, and show its results."""
-    model = plan.config.models[slug]
-    pending = [run for run in runs if is_checkable_run(plan, run) and not plan.results.responses(run).is_file()]
-    runs_to_check = pending if is_checkable_model(model) else []
-    if runs_to_check:  # The check reads existing data and weights.
-        data_files = dict.fromkeys(path for run in runs_to_check for path in list_inference_inputs(plan, run))
-        weights = [plan.results.weights(slug)] if model.repo else []
-        run_snakemake(*map(str, [*data_files, *weights]))
-        _run_module(options.command, "reprise", "check", slug, *(["--suite", suite] if suite else []))
-    run_snakemake(options.target(slug))
+    """Show the model's temporal profile or the overview, and write the numbers of `--json`."""
     if options.command == "temporal":
         print(Path(options.target(slug)).read_text(encoding="utf-8"))
         print(f"Temporal profile: {temporal_file(slug, 'html')}")
         return
-    show_tables(OVERVIEW, suite)
+    show_tables(OVERVIEW, suite, selection)
     if options.json_file is not None:
         key = all_settings(plan)[settings_name("tables", OVERVIEW)]
         assert isinstance(key, OverviewKey)
@@ -271,6 +279,15 @@ def _list_runs(plan: Plan, slug: str, benchmarks: Sequence[str], command: str) -
             )
         runs.append(run)
     return runs
+
+
+def _list_profile_runs(plan: Plan, slug: str, command: str) -> list[Run]:
+    """Return the runs of the model's temporal profile; none for `eval`."""
+    if command != "temporal":
+        return []
+    if slug not in plan.temporal_profiles:
+        raise UserError(f"temporal: '{slug}' receives no frames in {', '.join(plan.config.benchmarks)}.")
+    return [scored.run for scored in plan.temporal_scored_runs([slug])]
 
 
 # --- the model's file ------------------------------------------------------------------------------------------------

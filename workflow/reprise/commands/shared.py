@@ -9,6 +9,7 @@ import polars as pl
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import RunAnswers
 from reprise.config.load import load
+from reprise.config.variants import select_benchmarks
 from reprise.core.errors import UserError
 from reprise.core.paths import ManifestKind, Run
 from reprise.core.plain import sanitize_line, summarize_list
@@ -44,10 +45,11 @@ def require_working_directory() -> None:
         )
 
 
-def load_plan(suite: str | None) -> Plan:
-    """Return the plan of a suite, or of the configured suite."""
+def load_plan(suite: str | None, benchmarks: str | None = None) -> Plan:
+    """Return the plan of a suite, or of the configured suite; `benchmarks` is the value of `--benchmarks`."""
     require_working_directory()
-    return Plan(load(Path(), {"suite": suite} if suite else None))
+    config = load(Path(), {"suite": suite} if suite else None)
+    return Plan(config if benchmarks is None else select_benchmarks(config, benchmarks.split(","), "--benchmarks"))
 
 
 def format_snakemake_call(target: Path, suite: str | None) -> str:

@@ -31,9 +31,9 @@ from reprise.tables.render.terminal import TerminalStyle, render, wrap_text
 T = TypeVar("T")
 
 
-def show_tables(query: str, suite: str | None) -> None:
+def show_tables(query: str, suite: str | None, benchmarks: str | None = None) -> None:
     """Print the tables that a query matches, or the overview."""
-    plan = load_plan(suite)
+    plan = load_plan(suite, benchmarks)
     settings = all_settings(plan)
     states = RunStates(plan, settings)
     is_styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

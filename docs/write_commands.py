@@ -12,10 +12,11 @@ HEAD = """# Commands
 
 Written by `make reference` from `workflow/reprise/__main__.py`. `reprise` and `python -m reprise` are the same command;
 run it in the working directory of `snakemake`. `reprise <command> --help` shows the text of this page, and
-`reprise --install-completion` completes commands, suites, runs and tables in your shell.
+`reprise --install-completion` completes commands, runs, tables and, except in bash, suites.
 
 - `RUN` is `<benchmark>/<protocol>/<sampling>/<model>`, or enough of these parts to be unique, such as `mc/oracle`.
-- `--suite NAME` selects a suite other than the configured one. All commands take it except `pin` and `store`.
+- `--config suite=NAME` or `-C suite=NAME` selects a suite other than the configured one, as for `snakemake`.
+  All commands take it except `init`, `pin` and `store`.
 """
 
 

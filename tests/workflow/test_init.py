@@ -64,5 +64,5 @@ def test_the_workflow_runs_in_a_new_working_directory(working: Project) -> None:
     assert planned.returncode == 0 and "collected_table" in planned.stdout and "default" not in planned.stdout
     assert "construction_source" in working.snakemake("--list-rules", "--config", "suite=construction").stdout
     working.run_rules(TABLE, "--config", "suite=paper")
-    assert "83.0" in working.reprise_output("show", "velociti/table3", "--suite", "paper")
+    assert "83.0" in working.reprise_output("show", "velociti/table3", "--config", "suite=paper")
     assert sorted(path.name for path in (working.root / "resources").iterdir()) == ["store"]

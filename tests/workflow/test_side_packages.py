@@ -18,7 +18,7 @@ main(["--list-rules", "--config", "suite=" + sys.argv[1]])
 PLAN = f"""
 import sys
 from reprise.__main__ import app
-app(["plan", "--suite", sys.argv[1]], standalone_mode=False)
+app(["plan", "--config", "suite=" + sys.argv[1]], standalone_mode=False)
 print("imported", *sys.modules.keys() & {set(PREFIXES)})
 """
 SUITES = {

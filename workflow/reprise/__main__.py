@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from typer import Argument, Option
+from typer import Argument, BadParameter, Option
 
 from reprise.commands import command_line, completion
 from reprise.core.errors import run_command
@@ -11,10 +11,24 @@ from reprise.core.paths import RUN_NAME
 
 RUN_HELP = f"{RUN_NAME}, or enough of these parts to be unique"
 RunArgument = Annotated[str, Argument(metavar="RUN", help=RUN_HELP, autocompletion=completion.complete_runs)]
+
+
+def parse_suite(setting: str) -> str:
+    """Return the name of the suite in `suite=NAME`."""
+    key, _, name = setting.partition("=")
+    if key != "suite" or not name:
+        raise BadParameter(f"'{setting}' should be suite=<name>. Change other settings in config/config.yaml.")
+    return name
+
+
 SuiteOption = Annotated[
     str | None,
     Option(
-        metavar="NAME", help="suite to use instead of the configured one", autocompletion=completion.complete_suites
+        *("--config", "-C"),
+        metavar="suite=NAME",
+        parser=parse_suite,
+        help="suite to use instead of the configured one, as in snakemake",
+        autocompletion=completion.complete_suites,
     ),
 ]
 RESULTS, RUNS, GAPS = "Results", "Runs", "Missing and failed results"

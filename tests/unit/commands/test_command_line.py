@@ -20,19 +20,19 @@ RUN, OTHER_RUN = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace
     ("command_line", "target", "arguments"),
     [
         (["compare", RUN, OTHER_RUN], "compare:compare_runs", (RUN, OTHER_RUN, None)),
-        (["show", "table3", "--suite", "paper"], "show:show_tables", ("table3", "paper")),
+        (["show", "table3", "--config", "suite=paper"], "show:show_tables", ("table3", "paper")),
         (["trace", "a/table1", "--row", "R", "--column", "C"], "show:trace_cell", ("a/table1", "R", "C", None)),
-        (["item", RUN, "an/item#pos", "--suite", "paper"], "item:show_item", (RUN, "an/item#pos", "paper")),
+        (["item", RUN, "an/item#pos", "--config", "suite=paper"], "item:show_item", (RUN, "an/item#pos", "paper")),
         (["runs"], "runs:list_runs", (None,)),
-        (["plan", "a/table1", RUN, "--all", "--suite", "paper", "--benchmarks", "a,b"], "plan:show_plan", (["a/table1", RUN], True, "paper", "a,b")),
-        (["why", RUN, "--suite", "paper"], "runs:explain_run", (RUN, "paper")),
+        (["plan", "a/table1", RUN, "--all", "--config", "suite=paper", "--benchmarks", "a,b"], "plan:show_plan", (["a/table1", RUN], True, "paper", "a,b")),
+        (["why", RUN, "--config", "suite=paper"], "runs:explain_run", (RUN, "paper")),
         (["missing", "--all"], "runs:list_missing", (None, True)),
-        (["incomplete", "--suite", "paper", "a/table1", "b/table2"], "runs:list_incomplete", (["a/table1", "b/table2"], "paper")),
+        (["incomplete", "--config", "suite=paper", "a/table1", "b/table2"], "runs:list_incomplete", (["a/table1", "b/table2"], "paper")),
         (["export", RUN, "--to", "out"], "answers:export_run", (RUN, Path("out"), None)),
         (["pin", "paper", "--unchecked"], "pin:pin_files", (Path(), ["paper"], True)),
-        (["check", "a-model", "--questions", "9", "--suite", "paper", "--benchmarks", "a"], "check:check_model", ("a-model", 9, "paper", "a")),
+        (["check", "a-model", "--questions", "9", "--config", "suite=paper", "--benchmarks", "a"], "check:check_model", ("a-model", 9, "paper", "a")),
         (
-            ["eval", "a/model", "--benchmarks", "velociti,vinoground", "--frames", "8", "--gpus", "2", "--name", "m", "--cores", "4", "-n", "-y", "--suite", "paper", "--json", "n.json", "--limit", "20"],
+            ["eval", "a/model", "--benchmarks", "velociti,vinoground", "--frames", "8", "--gpus", "2", "--name", "m", "--cores", "4", "-n", "-y", "--config", "suite=paper", "--json", "n.json", "--limit", "20"],
             "evaluate:evaluate_model", (EvaluationOptions("a/model", "velociti,vinoground", "8", "m", 2, 20, "4", True, True, Path("n.json"), "paper"),),
         ),
         (["temporal", "a/model", "--limit", "5", "--no-check"], "evaluate:evaluate_model", (EvaluationOptions("a/model", limit=5, no_check=True, command="temporal"),)),
@@ -80,9 +80,10 @@ def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("command_line", "completions"),
     [
-        ("reprise runs --suite d", {"demo"}),
+        ("reprise runs --config suite=d", {"suite=demo"}),
+        ("reprise runs -C suite=p", {"suite=paper"}),
         ("reprise why ", {"velociti/mc/fps1/oracle"}),  # a run of the configured suite
-        ("reprise why --suite paper v", {"velociti/mc/fps8/gpt-4o"}),
+        ("reprise why --config suite=paper v", {"velociti/mc/fps8/gpt-4o"}),
         ("reprise show velo", {"velociti/table2"}),
         ("reprise pin my-own", {"my-own-4o"}),
     ],
@@ -115,3 +116,11 @@ def test_the_shell_completes_suites_runs_tables_and_models(
     with pytest.raises(SystemExit):
         app(prog_name="reprise")
     assert set(capsys.readouterr().out.split()) == completions
+
+
+@pytest.mark.parametrize("setting", ["paper", "suite=", "store=elsewhere"])
+def test_a_setting_that_is_no_suite_is_refused(setting: str) -> None:
+    with pytest.raises(
+        typer.BadParameter, match=f"^'{setting}' should be suite=<name>. Change other settings in config/"
+    ):
+        app(["runs", "-C", setting], standalone_mode=False)

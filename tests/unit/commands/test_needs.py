@@ -68,7 +68,7 @@ def split_blocks(text: str) -> dict[str, str]:
 def test_a_fresh_project_states_the_needs_of_every_benchmark(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = run_plan(capsys, "--suite paper")
+    text = run_plan(capsys, "--config suite=paper")
     blocks = split_blocks(text)
     assert "?" not in text and [heading for heading in blocks if heading in COUNTS] == [*COUNTS]
     for title, statements in COUNTS.items():
@@ -76,15 +76,19 @@ def test_a_fresh_project_states_the_needs_of_every_benchmark(
         assert re.search(r"GPU time [\d.]+ (min|h) for a 7B model, \w+/\w+ \(arithmetic for an H100\)", blocks[title])
     assert blocks["Weights"].startswith("a 7B model 14.0 GB (arithmetic: 7B parameters, 2 bytes each)")
     assert "989 TFLOP/s" in text and "it is not measured" in text
-    assert split_blocks(run_plan(capsys, "--suite paper --benchmarks velociti")).keys() & COUNTS.keys() == {"VELOCITI"}
-    toy = split_blocks(run_plan(capsys, "velociti/table2 --suite demo"))["VELOCITI"]
+    assert split_blocks(run_plan(capsys, "--config suite=paper --benchmarks velociti")).keys() & COUNTS.keys() == {
+        "VELOCITI"
+    }
+    toy = split_blocks(run_plan(capsys, "velociti/table2 --config suite=demo"))["VELOCITI"]
     assert "clips unknown for entail, entail.subset (not counted yet)" in toy and "made on this machine" in toy
-    assert split_blocks(run_plan(capsys, "vinoground/table3 --suite paper")).keys() & COUNTS.keys() == {"Vinoground"}
+    assert split_blocks(run_plan(capsys, "vinoground/table3 --config suite=paper")).keys() & COUNTS.keys() == {
+        "Vinoground"
+    }
 
 
 def test_pending_runs_have_numbers_before_the_data(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     project.edit("config/suites/paper.yaml", "run: [none]", "run: [llava-onevision-7b]")
-    text = run_plan(capsys, "--suite paper --benchmarks velociti")
+    text = run_plan(capsys, "--config suite=paper --benchmarks velociti")
     assert "?" not in text and " ≤17,584        0   8.6k " in text and " =" in text, text
     assert "memory: weights about 14.0 GB" in text and "= by arithmetic for an H100, not measured" in text
     (statement,) = re.findall(r"GPU time +(.*) for llava-onevision-7b, 4 runs \(arithmetic", text)
@@ -92,7 +96,7 @@ def test_pending_runs_have_numbers_before_the_data(project: Project, capsys: pyt
 
 
 def test_models_are_named_by_file_repository_and_folder(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    options = "--suite paper --benchmarks velociti"
+    options = "--config suite=paper --benchmarks velociti"
     by_file, by_repository = (
         run_plan(capsys, f"{name} {options}") for name in ("qwen2.5-vl-72b", "Qwen/Qwen2.5-VL-72B-Instruct")
     )
@@ -117,11 +121,11 @@ def test_a_vendor_has_a_price(project: Project, capsys: pytest.CaptureFixture[st
     settings = "{url: https://api.example.com/v1, model: m, key: API_KEY, image_tokens: 85}"
     price = "{input: 2, output: 8, date: 2026-11-01, source: https://example.com/prices}"
     project.write("config/models/vendor.yaml", f"label: V\nadapter: openai\nsettings: {settings}\nprice: {price}\n")
-    text = " ".join(run_plan(capsys, "vendor --suite paper --benchmarks mmbench_video").split())
+    text = " ".join(run_plan(capsys, "vendor --config suite=paper --benchmarks mmbench_video").split())
     usd = (1998 * (8 * 85 + 100) * 2 + 1998 * 100 * 8) / 1e6
     assert f"price ${usd:.2f} (arithmetic; price of 2026-11-01, https://example.com/prices) for vendor" in text
     project.edit("config/models/vendor.yaml", f"price: {price}\n", "")
-    text = run_plan(capsys, "vendor --suite paper --benchmarks mmbench_video")
+    text = run_plan(capsys, "vendor --config suite=paper --benchmarks mmbench_video")
     assert "price      unknown (config/models/vendor.yaml has no `price:`)" in text
 
 
@@ -129,14 +133,14 @@ def test_a_vendor_has_a_price(project: Project, capsys: pytest.CaptureFixture[st
 def test_the_settings_for_data_that_are_copied_by_hand_are_valid(
     project: Project, capsys: pytest.CaptureFixture[str], benchmark: str
 ) -> None:
-    lines = run_plan(capsys, f"--suite paper --benchmarks {benchmark}").split("\n\n")[1].splitlines()
+    lines = run_plan(capsys, f"--config suite=paper --benchmarks {benchmark}").split("\n\n")[1].splitlines()
     start = next(number for number, line in enumerate(lines) if "release: {kind: folder" in line)
     file = project.root / "settings.yaml"
     file.write_text(textwrap.dedent("\n".join(lines[start:])))
     suite = load_yaml(project.root / "config/suites/paper.yaml")
     suite["benchmarks"][benchmark] |= load_yaml(file)
     project.write("config/suites/paper.yaml", dump_yaml(suite))
-    text = " ".join(run_plan(capsys, f"--suite paper --benchmarks {benchmark}").split())
+    text = " ".join(run_plan(capsys, f"--config suite=paper --benchmarks {benchmark}").split())
     assert f"by hand resources/data/{benchmark}, resources/data/{benchmark}/" in text
     assert "questions unknown for " in text and "(not counted yet)" in text, "a user's folder may have other samples"
 
@@ -144,7 +148,7 @@ def test_the_settings_for_data_that_are_copied_by_hand_are_valid(
 def test_a_benchmark_without_stated_data_is_planned(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     text = (project.root / "config/benchmarks/vinoground.yaml").read_text()
     project.write("config/benchmarks/vinoground.yaml", re.sub(r"(?m)^data:\n(?:  .*\n)*", "", text))
-    block = " ".join(run_plan(capsys, "--suite paper --benchmarks vinoground").split())
+    block = " ".join(run_plan(capsys, "--config suite=paper --benchmarks vinoground").split())
     assert "questions unknown for paper (not counted yet)" in block and "copy files such as vinoground.csv, " in block
     assert "licence" not in block and "GPU time unknown for a 7B model" in block
 
@@ -179,5 +183,5 @@ def test_eval_prints_the_terms_first(
     assert "Microsoft Research License Terms" in line and "gated; log in at https://huggingface.co/datasets/" in line
     assert list(describe_terms(project.plan("demo"), ["temporalbench"])) == [], "the toy world has no terms"
     with pytest.raises(UserError, match="neither a folder nor a repository"):
-        app(shlex.split("eval no-such-model --suite paper --benchmarks temporalbench -n"), standalone_mode=False)
+        app(shlex.split("eval no-such-model --config suite=paper --benchmarks temporalbench -n"), standalone_mode=False)
     assert capsys.readouterr().out.startswith(line)

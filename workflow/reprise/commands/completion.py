@@ -26,10 +26,14 @@ def _create_completer(*folders: str) -> Callable[[str], list[str]]:
     return complete
 
 
-complete_suites = _create_completer("suites")
 complete_models = _create_completer("models")
 complete_benchmarks = _create_completer("benchmarks")
 complete_pinnable = _create_completer("models", "suites")
+_complete_suite_names = _create_completer("suites")
+
+
+def complete_suites(incomplete: str) -> list[str]:
+    return [text for name in _complete_suite_names("") if (text := f"suite={name}").startswith(incomplete)]
 
 
 def complete_runs(ctx: Context, incomplete: str) -> list[str]:
@@ -45,7 +49,7 @@ def complete_tables(ctx: Context, incomplete: str) -> list[str]:
 
 
 def _get_suite(ctx: Context) -> str:
-    """Return the suite of option `--suite`, or the configured one; an empty text if neither is found."""
+    """Return the suite of option `--config`, or the configured one; an empty text if neither is found."""
     if suite := ctx.params.get("suite"):
         return str(suite)
     path = locate(CONFIG / "config.yaml")

@@ -18,7 +18,7 @@ from reprise.commands.check import is_checkable_model, is_checkable_run, require
 from reprise.commands.needs import describe_terms
 from reprise.commands.pin import pin_files, resolve_commit
 from reprise.commands.served import describe_served_model, is_server_url, normalise_url
-from reprise.commands.shared import list_inference_inputs, load_plan
+from reprise.commands.shared import list_inference_inputs, list_suite_options, load_plan
 from reprise.commands.show import make_overview_builder, show_tables
 from reprise.config.configuration import limited_suite_name
 from reprise.config.edit import copy_to_working_folder, put_item, restore_unless_kept
@@ -99,7 +99,7 @@ def evaluate_model(options: EvaluationOptions) -> None:
     if plan.config.suite.baseline is not None:
         raise UserError(
             f"{command}: suite '{plan.config.name}' evaluates a baseline instead of models. Choose another one with "
-            "--suite."
+            "--config suite=<name>."
         )
     benchmarks = _select_benchmarks(plan, options)
     for line in describe_terms(plan, benchmarks):
@@ -153,9 +153,8 @@ def evaluate_model(options: EvaluationOptions) -> None:
             data_files = dict.fromkeys(path for run in pending for path in list_inference_inputs(plan, run))
             weights = [plan.results.weights(slug)] if model.repo else []
             run_snakemake(*map(str, [*data_files, *weights]))
-            selected = {"--suite": suite, "--benchmarks": selection}
-            words = [word for name, value in selected.items() if value for word in (name, value)]
-            _run_module(command, "reprise", "check", slug, *words)
+            benchmark_options = ["--benchmarks", selection] if selection else []
+            _run_module(command, "reprise", "check", slug, *list_suite_options(suite), *benchmark_options)
         keep_files()
     run_snakemake(options.target(slug))
     _show_results(options, plan, slug, runs, suite, selection)
@@ -204,8 +203,8 @@ def _show_results(
     for run in runs:
         overview = plan.config.tables[run.benchmark].overview
         if overview is not None and overview.table is not None:
-            suite_option = f" --suite {suite}" if suite else ""
-            print(f"With all rows of the paper: reprise show {run.benchmark}/{overview.table}{suite_option}")
+            call = ["reprise", "show", f"{run.benchmark}/{overview.table}", *list_suite_options(suite)]
+            print(f"With all rows of the paper: {' '.join(call)}")
 
 
 # --- benchmarks and samplings ----------------------------------------------------------------------------------------

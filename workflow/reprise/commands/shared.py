@@ -52,8 +52,13 @@ def load_plan(suite: str | None, benchmarks: str | None = None) -> Plan:
     return Plan(config if benchmarks is None else select_benchmarks(config, benchmarks.split(","), "--benchmarks"))
 
 
+def list_suite_options(suite: str | None) -> list[str]:
+    """Return the options of snakemake and reprise that select a suite; none for the configured suite."""
+    return ["--config", f"suite={suite}"] if suite else []
+
+
 def format_snakemake_call(target: Path, suite: str | None) -> str:
-    return f"snakemake {target} --cores <N>{f' --config suite={suite}' if suite else ''}"
+    return " ".join(["snakemake", str(target), "--cores <N>", *list_suite_options(suite)])
 
 
 def has_running_snakemake(folder: Path) -> bool:

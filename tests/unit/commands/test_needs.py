@@ -37,6 +37,7 @@ COUNTS = {  # title -> what the plan says about the run of the overview
         "questions 1,998 for unpacked (paper: appendix F)",
         "clips 609 for unpacked (paper: section 3.2)",
         "videos 13.4 GB (release: file list",
+        "judge rates each answer in addition",
         "licence CC BY-NC 4.0 by the paper",
         "access open",
     ),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from reprise.commands.pending import JobEstimate
-from reprise.commands.plan import describe_costs
+from reprise.commands.totals import describe_costs
 from reprise.core.errors import UserError
 from reprise.core.paths import Run, ScoredRun
 from reprise.models.inference.money.prices import Budget, Ledger, RequestCost

@@ -91,6 +91,7 @@ def format_needs(
             *_video_rows(plan, benchmark),
             *_time_rows(plan, pending),
             *(_forecast_row(plan, run, model) for model, run in model_runs),
+            *_judge_rows(plan, benchmark, {run.protocol for run in runs}),
             *_terms_rows(plan, benchmark),
         ]
     sizes = {model.name: model.size for model in models}
@@ -187,6 +188,11 @@ def _forecast_row(plan: Plan, run: Run, named: NamedModel) -> Row:
         return GPU_TIME, f"{UNKNOWN} for {label} (the length of the clips is unknown)"
     duration = format_duration(seconds * (model.gpus if model else 1))
     return GPU_TIME, f"{duration} for {label} ({ARITHMETIC} for an {GPU})"
+
+
+def _judge_rows(plan: Plan, benchmark: str, protocols: Iterable[str]) -> Iterator[Row]:
+    if any(plan.is_judged(benchmark, protocol) for protocol in protocols) and not plan.benchmark_judges(benchmark):
+        yield "judge", "rates each answer in addition; name one in `judges:` and `run:` of the suite"
 
 
 def _explain_unknown_time(model: Model | None) -> str:

@@ -141,6 +141,29 @@ def export(
     export_run(run, to, suite)
 
 
+@app.command(rich_help_panel=RESULTS)
+def publish(
+    runs: Annotated[
+        list[str],
+        Argument(metavar="RUN", help=f"runs of one model: {RUN_HELP}", autocompletion=completion.complete_runs),
+    ],
+    to: Annotated[
+        Path | None,
+        Option(metavar="DIR", file_okay=False, help="folder to write to; results/publish/<model> when omitted"),
+    ] = None,
+    organization: Annotated[str, Option(metavar="NAME", help="who publishes the numbers, for Every Eval Ever")] = "",
+    repo: Annotated[
+        str, Option(metavar="OWNER/NAME", help="repository of the model on the hub, if its file names none")
+    ] = "",
+    push: Annotated[bool, Option("--push", help="open a pull request at the model's repository on the hub")] = False,
+    suite: SuiteOption = None,
+) -> None:
+    """Write a model's numbers for the Hugging Face hub and Every Eval Ever, and a zip with its answers and items."""
+    from reprise.commands.publish import PublishOptions, publish_runs
+
+    publish_runs(PublishOptions(runs, to, organization, repo, push, suite))
+
+
 ModelArgument = Annotated[
     str,
     Argument(

@@ -26,6 +26,8 @@ TemporalAblation = Literal[
     "reversed",
 ]
 
+PublishedContent = Literal["answers", "texts", "clips"]
+
 
 class SubsetFile(Settings):
     """A published subset."""
@@ -75,6 +77,11 @@ class SuiteBenchmark(Settings):
     """Judges of this benchmark; by default those of the suite."""
     redistribution: str = ""
     """Redistribution terms of the videos' licence, shown with the clips in the report."""
+    publish: PublishedContent = "answers"
+    """Content of the zip of `reprise publish`, as the licence allows: `answers` (and verdicts, with ids only), also
+    `texts` (captions, questions and prompts), or also `clips`."""
+    hub_task: str = ""
+    """ID of the task in `eval.yaml` of the data set's repository, if the hub lists the data set as a benchmark."""
     extras: FilePath | None = None
     """Local folder of further release files, which override files of the same name."""
     ratings: FilePath | None = None

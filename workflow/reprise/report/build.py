@@ -51,7 +51,11 @@ class Pages:
         folder: ReportFolder,
         browser_data: BrowserData,
         settings: Mapping[str, Settings],
+        *,
+        has_tables: bool = True,
     ) -> None:
+        """Set the folder and the data of the pages; `has_tables` is whether there are pages besides those of runs."""
+        self._has_tables = has_tables
         self._key, self._results, self._folder, self._browser_data = key, results, folder, browser_data
         self._settings = settings
         self._links = Links(browser_data.summaries)
@@ -99,6 +103,14 @@ class Pages:
             comparisons = list(compare_with_papers(reproduction_csv, key.benchmarks))
         self._write_first_page(run_by_model, comparisons)
 
+    def write_runs(self, contents: Sequence[tuple[str, str]]) -> None:
+        """Write only the pages of runs, and a first page that lists them with the `contents` of the folder."""
+        for benchmark in self._key.benchmarks:
+            names = read_table_names(benchmark, self._settings)
+            for run in benchmark.runs:
+                self._write_run(benchmark, run, names)
+        self._page("index.html", "bundle", contents=contents)
+
     def _write_model(self, model: str, label: str) -> None:
         """Write the page of a model, and remember the chance levels of its temporal profile."""
         runs_by_benchmark = [
@@ -118,6 +130,7 @@ class Pages:
         page = self._templates.get_template(f"{template}.html")
         shared_values = {
             "key": self._key,
+            "has_tables": self._has_tables,
             "root": "../" * name.count("/"),  # relative address of the top of the report
             "current_page": name,
             "items_address": self._links.items_address,

@@ -5,7 +5,7 @@ the chunks that it shows. These lists are the items with the answers of all runs
 frames of the clips.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice, permutations
 from typing import Any, NamedTuple
@@ -61,10 +61,17 @@ def write_data(
     folder: ReportFolder,
     get_clip_address: ClipAddress,
     settings: Mapping[str, Settings],
+    withheld: Container[str] = (),
 ) -> BrowserData:
-    """Write all data of the item browser; return those that the pages of the report show too."""
+    """Write all data of the item browser; return those that the pages of the report show too.
+
+    Items of the benchmarks in `withheld` have no texts, prompts and expected answers.
+    """
     browser_data = BrowserData({}, {}, {})
-    writers = [BenchmarkWriter(benchmark, key, results, folder, settings) for benchmark in key.browsable_benchmarks()]
+    writers = [
+        BenchmarkWriter(benchmark, key, results, folder, settings, is_withheld=benchmark.name in withheld)
+        for benchmark in key.browsable_benchmarks()
+    ]
     catalog = {
         "suite": key.suite,
         "title": display_text(key.suite_title),
@@ -86,6 +93,8 @@ class BenchmarkWriter:
         results: Results,
         folder: ReportFolder,
         run_settings: Mapping[str, Settings],
+        *,
+        is_withheld: bool = False,
     ) -> None:
         name, has_clips = benchmark.name, benchmark.has_clips
         self._run_settings = run_settings
@@ -98,7 +107,8 @@ class BenchmarkWriter:
         manifest = pl.concat(
             [pl.DataFrame(schema=CLIP_MANIFEST), *(read_table(path, CLIP_MANIFEST) for path in manifest_paths)]
         )
-        self._items = Items(name, items, clip_metadata if has_clips else None)
+        self._is_withheld = is_withheld
+        self._items = Items(name, items, clip_metadata if has_clips else None, is_withheld=is_withheld)
         self._clips = Clips(items, manifest, clip_metadata)
         self._samplings = sorted({run.scored.run.sampling for run in benchmark.runs if has_clips and not run.imported})
         self._level = key.level
@@ -140,7 +150,9 @@ class BenchmarkWriter:
         highlights = find_highlights(benchmark, best_runs, headline_group, is_member)
         browser_data.highlights[name] = [highlight for highlight in highlights if highlight.items]
         self._folder.put(f"{name}/settings", [self._flatten_answer_settings(run) for run in benchmark.runs])
-        requests_by_protocol = {protocol: group_requests(table) for protocol, table in requests.items()}
+        requests_by_protocol = (
+            {} if self._is_withheld else {protocol: group_requests(table) for protocol, table in requests.items()}
+        )
         self._write_list("items", self._encode_items(requests_by_protocol, answers_by_run))
         initial_state = choose_initial_state(name, browser_data.highlights[name], self._items.ids, has_media)
         return self._make_catalog_entry(all_columns, comparisons, initial_state)

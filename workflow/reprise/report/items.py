@@ -9,6 +9,7 @@ import polars as pl
 from reprise.benchmarks.prompts import FRAME_COUNT_MARKER, FRAMES_MARKER
 from reprise.benchmarks.registry import load_analyses, load_scores
 from reprise.benchmarks.scoring import add_analysis_groups
+from reprise.core.schemas import NAMED_TEXTS
 from reprise.report.folder import display_text, drop_empty_values, encode_json, finite_or_none
 from reprise.report.runs import RunTables
 
@@ -18,6 +19,13 @@ REQUEST_COLUMNS = ["item_id", "role"]
 ANSWER_COLUMNS = ("role", "text", "scores", "error", "message", "frames_shown", "tokens_in", "tokens_out")
 # The page does not show the rules `score` and `authors`, because it shows the scores and the extractor.
 EXTRACTION_RULE = pl.col("extracted_by").replace(["score", "authors"], "").alias("extracted_by")
+# Columns without the texts of the benchmark, which some licences forbid to pass on.
+WITHHELD = [
+    pl.lit([], NAMED_TEXTS).alias("texts"),
+    pl.lit("").alias("answer"),
+    pl.lit([], NAMED_TEXTS).alias("tags"),
+    pl.lit([], pl.List(pl.String)).alias("flaws"),
+]
 VERDICT_COLUMNS = ("value", "score", "right", "unparsed", "failed", "extracted_by", "reply")
 
 RequestsByProtocol = Mapping[str, Mapping[str, list[dict[str, Any]]]]  # protocol -> item -> its requests
@@ -27,8 +35,10 @@ ClipAddress = Callable[[Mapping[str, Any]], str]  # row of a clip in the manifes
 class Items:
     """Items of a benchmark, with their groups."""
 
-    def __init__(self, benchmark: str, items: pl.DataFrame, clip_metadata: pl.DataFrame | None) -> None:
-        self._table = items
+    def __init__(
+        self, benchmark: str, items: pl.DataFrame, clip_metadata: pl.DataFrame | None, *, is_withheld: bool = False
+    ) -> None:
+        self._table = items.with_columns(WITHHELD) if is_withheld else items
         self.ids: list[str] = items["item_id"].to_list()
         self.tasks: list[str] = items["task"].unique(maintain_order=True).to_list()
         analyses = load_analyses(benchmark)

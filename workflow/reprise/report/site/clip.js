@@ -23,7 +23,11 @@ reprise.clip = (() => {
     return parts.filter(Boolean).join(", ");
   }
 
+  /** Describe why there is no video: a complete clip may be lost, or its licence may forbid to pass it on. */
   function describeMissing({ status, message }) {
+    if (status === "ok") {
+      return make("div", { class: "absent", role: "note" }, "This report does not contain the clip.");
+    }
     return make("div", { class: "absent", role: "note" }, make("strong", {}, "The clip is missing: "), makeText("span", status),
       message ? makeText("p", message) : null);
   }

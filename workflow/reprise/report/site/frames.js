@@ -88,7 +88,7 @@ reprise.frames = (() => {
     if (source) {
       drawThumbnails(buttons, times, source, () => showReason(buttons, reason, "The clip cannot be played"));
     } else {
-      showReason(buttons, reason, "The clip is missing");
+      showReason(buttons, reason, "There is no clip");
     }
     return [reason, bar];
   }

@@ -34,6 +34,8 @@ class RequestLog:
     gets: Counter[str] = field(default_factory=Counter)
     heads: Counter[str] = field(default_factory=Counter)
     ranges: list[str] = field(default_factory=list)
+    posts: list[tuple[str, bytes]] = field(default_factory=list)
+    """address and body of each POST request"""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -50,6 +52,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._reply(with_body=False)
 
     def do_GET(self) -> None:
+        self._reply(with_body=True)
+
+    def do_POST(self) -> None:
+        self.log.posts.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
         self._reply(with_body=True)
 
     def _reply(self, with_body: bool) -> None:

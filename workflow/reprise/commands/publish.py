@@ -5,13 +5,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reprise.benchmarks.health import HEALTH_PREFIX, find_problems
+from reprise.benchmarks.health import find_problems
+from reprise.benchmarks.registry import load_scores
 from reprise.commands.published_zip import CONTENT_DESCRIPTIONS, get_content, write_zip
 from reprise.commands.shared import format_snakemake_call, load_plan
 from reprise.core.errors import UserError
 from reprise.core.files import write_text
 from reprise.core.paths import RESULTS, ScoredRun
-from reprise.core.schemas import EXTRACTORS_DIFFER, FAILED_ANSWERS, METRICS, VERDICTS, read_table
+from reprise.core.schemas import METRICS, VERDICTS, read_table
 from reprise.core.settings import Settings
 from reprise.core.version import VERSION
 from reprise.external.every_eval_ever import build_records
@@ -23,8 +24,6 @@ from reprise.plan.runs import Plan
 from reprise.plan.states import RunState, RunStates
 from reprise.plan.suite import all_settings
 from reprise.report.redaction import Redactor
-
-MAX_MAIN_NUMBERS = 4
 
 
 class PublishOptions(NamedTuple):
@@ -66,16 +65,15 @@ def publish_runs(options: PublishOptions) -> None:
 
 
 def _find_runs(plan: Plan, queries: Sequence[str]) -> list[ScoredRun]:
-    """Return the scored runs of one model; a run that is judged has its first judge, unless the query names another."""
-    scored_runs = plan.scored_runs()
+    """Return the runs of one model, rated by the first judge of their benchmark if their answers are judged."""
+    run_by_name = {scored.name: scored.run for scored in plan.scored_runs()}
     runs = []
     for query in queries:
-        matches = [scored for scored in scored_runs if scored.name == query]
-        if not matches:
-            run = plan.find_run(query)
-            judge = plan.find_judge(run) if plan.is_judged(run.benchmark, run.protocol) else ""
-            matches = [ScoredRun(run, judge)]
-        runs += matches
+        run = run_by_name.get(query) or plan.find_run(query)
+        scored = ScoredRun(run, plan.find_judge(run) if plan.is_judged(run.benchmark, run.protocol) else "")
+        if query in run_by_name and query not in (run.name, scored.name):
+            raise UserError(f"publish: {query}: publish the ratings of the suite's first judge: {scored.name}.")
+        runs.append(scored)
     models = sorted({scored.run.model for scored in runs})
     if len(models) > 1:
         raise UserError(
@@ -146,7 +144,7 @@ def _describe_run(plan: Plan, state: RunState, settings: dict[str, Settings], su
 
 
 def _select_numbers(plan: Plan, scored: ScoredRun, rows: Sequence[dict[str, Any]]) -> list[PublishedNumber]:
-    """Return the numbers of the overview, or the numbers of the largest group if the run has none of them."""
+    """Return the numbers of the overview, or the accuracies of the largest group if the run has none of them."""
     tables = plan.config.tables[scored.run.benchmark]
     columns = tables.overview.columns if tables.overview else ()
     titles = {
@@ -154,19 +152,14 @@ def _select_numbers(plan: Plan, scored: ScoredRun, rows: Sequence[dict[str, Any]
         for column in columns
         for metric in column.metrics or ()
     }
-    numbers = [
-        row
-        for row in rows
-        if row["value"] is not None
-        and row["metric"] not in (EXTRACTORS_DIFFER, FAILED_ANSWERS)
-        and not row["metric"].startswith(HEALTH_PREFIX)
-    ]
+    numbers = [row for row in rows if row["value"] is not None]
     selected = [row for name in titles for row in numbers if (row["metric"], row["group"]) == name]
-    if not selected and numbers:
-        largest = max(row["requested"] for row in numbers)
-        selected = [row for row in numbers if row["requested"] == largest][:MAX_MAIN_NUMBERS]
     if not selected:
-        raise UserError(f"publish: {scored.name} has no number. `reprise item {scored.run.name}` shows its answers.")
+        shares = [row for row in numbers if row["metric"] in load_scores(scored.run.benchmark).CHANCE]
+        largest = max((row["requested"] for row in shares), default=0)
+        selected = [row for row in shares if row["requested"] == largest]
+    if not selected:
+        raise UserError(f"publish: {scored.name} has no accuracy and no rating, and other numbers are not published.")
     return [
         PublishedNumber(
             metric=row["metric"],

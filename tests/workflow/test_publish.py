@@ -2,12 +2,14 @@
 
 import base64
 import json
+import re
 import zipfile
 from pathlib import Path
 
 import pytest
 from huggingface_hub import ModelCard
 from jsonschema import Draft7Validator
+from reprise.tables.builder import TIDY_SCHEMA
 
 from tests.unit.external.test_publication import SCHEMA
 from tests.unit.fetch.server import Behaviour, serve_paths
@@ -16,6 +18,18 @@ from tests.workflow.conftest import Project, printed_text
 RUN = "velociti/entail/fps1/oracle"
 REPO = "me/mine"
 CARD = b"---\nlicense: mit\n---\n# Mine\n"
+
+PAGE = (Path(__file__).parents[2] / "docs/howto/publish.md").read_text()
+
+
+@pytest.mark.parametrize("package", ["mlflow", "wandb"])
+def test_an_example_of_a_tracker_is_short_and_reads_numbers_that_exist(package: str) -> None:
+    examples = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (example,) = [text for text in examples if f"import {package}" in text]
+    compile(example, "publish.md", "exec")
+    assert len([line for line in example.splitlines() if line]) <= 10
+    columns = set(re.findall(r"\b(?:number|n|numbers\[0\])\[[\"'](\w+)[\"']\]", example))
+    assert {"run", "metric", "value"} < columns <= set(TIDY_SCHEMA)
 
 
 def refuse(project: Project, *arguments: str) -> str:
@@ -85,6 +99,8 @@ def test_incomplete_and_broken_runs_are_refused(small: Project) -> None:
     small.edit("config/models/always-first.yaml", "reference: true\n", "")
     broken = refuse(small, "velociti/entail/fps1/always-first")
     assert "looks broken, so its numbers are not published" in broken and 'are "Yes"' in broken
+    (small.root / "file").touch()
+    assert "file/x cannot be created (Not a directory)" in refuse(small, RUN, "--to", "file/x")
     (small.root / f"results/small/metrics/{RUN}.parquet").unlink()
     assert f"publish: {RUN} is missing" in refuse(small, RUN)
 

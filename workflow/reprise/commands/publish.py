@@ -50,6 +50,12 @@ def publish_runs(options: PublishOptions) -> None:
     files = {"README.md": str(create_card(publication)), **build_leaderboard_files(publication)}
     files |= {f"every_eval_ever/{name}": text for name, text in build_records(publication, now).items()}
     archive = folder / f"{publication.slug}.zip"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"publish: {folder} cannot be created ({error.strerror}). Choose another one with --to."
+        ) from None
     write_zip(plan, settings, publication, archive, redactor)
     for name, text in files.items():
         write_text(folder / name, redactor.redact(text))

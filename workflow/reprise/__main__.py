@@ -123,7 +123,7 @@ def static(
     least: Annotated[float, Option(metavar="RATING", help="minimal mean rating of such a question")] = 2.5,
     suite: SuiteOption = None,
 ) -> None:
-    """List the questions of MMBench-Video that models answer from a single random frame."""
+    """List the questions of MMBench-Video that one frame answers."""
     from reprise.commands.answers import list_static
 
     list_static(runs, judge, least, suite)
@@ -158,7 +158,7 @@ def publish(
     push: Annotated[bool, Option("--push", help="open a pull request at the model's repository on the hub")] = False,
     suite: SuiteOption = None,
 ) -> None:
-    """Write a model's numbers for the Hugging Face hub and Every Eval Ever, and a zip with its answers and items."""
+    """Write the numbers and answers of a model for the hub and for others."""
     from reprise.commands.publish import PublishOptions, publish_runs
 
     publish_runs(PublishOptions(runs, to, organization, repo, push, suite))

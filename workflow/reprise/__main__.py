@@ -336,7 +336,7 @@ def missing(
     show_all: Annotated[bool, Option("--all", help="list all of them, not only the first of each reason")] = False,
     suite: SuiteOption = None,
 ) -> None:
-    """List missing videos, clips and items, with reasons and affected runs."""
+    """List missing videos, clips and items, with reasons and runs."""
     from reprise.commands.runs import list_missing
 
     list_missing(suite, show_all)

@@ -51,11 +51,17 @@ HEAD = """# Every key of the configuration
 
 Written by `make reference` from the types in `workflow/reprise/config/`.
 
-Each key is followed by its default and the kind of its values, unless that is text or follows from the default. A key
-without a default is required; `null` means that nothing is set. Names consist of lower-case letters, digits, `.`, `_`
-and `-`, and start with a letter or a digit. Unknown keys, names and values are errors, reported together before
-anything runs. Editors with a YAML language server complete and check the files by the schema that their first line
-names.
+This page lists the keys of each file in `config/`, by file. Groups of keys have a section of their own, to which a key
+links. Each line has the following parts:
+
+- the name of the key;
+- its default value. A key without a default is required; `null` means that nothing is set;
+- in brackets, the allowed values, unless the value is any text or the default already shows its kind;
+- what the key does.
+
+Names of models, samplings and so on consist of lower-case letters, digits, `.`, `_` and `-`, and start with a letter or
+a digit. If a file has an unknown key, name or value, an error lists all such mistakes before anything runs. The first
+line of each file names a schema, with which editors that have a YAML language server complete and check the file.
 """
 
 

@@ -19,7 +19,7 @@ class ReviewSettings(Settings):
     verdicts: FilePath
     """Glob pattern of the csv or json files with annotators' verdicts."""
     votes: int = Field(1, ge=1)
-    """Minimum annotators per task; the majority must accept a sample."""
+    """Minimum number of annotators per task. A sample is kept if more than half of them accept it."""
     videos: str = "clips/{video}.mp4"
     """Path of a task's video below Label Studio's `LOCAL_FILES_DOCUMENT_ROOT`."""
 
@@ -31,14 +31,14 @@ class ReviewSettings(Settings):
         return videos
 
     undecided: Literal["keep", "drop"] = "drop"
-    """Treatment of a task with too few verdicts. `keep` marks the release as not reviewed."""
+    """What happens to a sample with too few verdicts. With `keep`, tables say that the release was not reviewed."""
 
 
 class AgreedReview(ReviewSettings):
-    """Review by at least two independent annotators by default: both of two must agree; of more, the majority."""
+    """Review by two or more independent annotators. Two must agree; of more, the majority decides."""
 
     votes: int = Field(2, ge=1)
-    """Minimum annotators per task; the majority must accept a sample."""
+    """Minimum number of annotators per task. A sample is kept if more than half of them accept it."""
 
 
 class SubsetSearch(Settings):
@@ -51,7 +51,7 @@ class SubsetSearch(Settings):
     per_test: int = Field(150, ge=1)
     """Number of samples per test."""
     tolerance: float = Field(1.0, ge=0)
-    """Largest difference from the strict score of all samples, in points. The paper states none."""
+    """Largest allowed difference from the strict score on all samples, in percentage points. The paper states none."""
     tries: int = Field(1000, ge=1)
     """Maximum number of random subsets to try per test."""
     seed: int = 0
@@ -88,7 +88,7 @@ class WrittenConstruction(BaseConstruction):
     prompts: FilePath
     """File with the writer's prompts."""
     rounds: int = Field(2, ge=1, le=100)
-    """Maximum rounds. Later rounds repeat requests without a usable reply."""
+    """Maximum number of rounds of requests. Later rounds repeat requests without a usable reply."""
     max_tokens: int = Field(256, ge=1)
     """Maximum length of a reply, in tokens."""
 
@@ -103,9 +103,9 @@ class VelocitiSettings(WrittenConstruction):
     split: str = "valid"
     """VidSitu split whose videos are used."""
     videos: int | None = Field(None, ge=1)
-    """Maximum videos; all by default."""
+    """Maximum number of videos; by default all."""
     per_video: int | None = Field(None, ge=1)
-    """Maximum samples per video and test; all by default."""
+    """Maximum number of samples per video and test; by default all."""
     excluded_verbs: list[str] = Field([])
     """Verbs whose events are not used, such as `stand`."""
 
@@ -132,7 +132,7 @@ class WordsEncoder(Settings):
 
 
 class CheckpointEncoder(Settings):
-    """Encoder that compares captions by a checkpoint: the normalized mean of its last layer over all tokens."""
+    """Encoder that compares captions by a checkpoint's sentence embeddings, the normalized mean of its last layer."""
 
     kind: Literal["checkpoint"]
     """`checkpoint`: sentence embeddings of a local checkpoint, such as the paper's MPNet."""
@@ -175,13 +175,13 @@ class VinogroundSettings(WrittenConstruction):
     review: AgreedReview
     """The review. The paper keeps samples on which several authors agree."""
     captions_per_video: int = Field(5, ge=1)
-    """Number of captions per video to search, from the first on."""
+    """How many captions of a video are searched; the first ones are used."""
     pairs: int = Field(500, ge=1)
     """Number of caption pairs to write within `rounds:`."""
     encoder: Encoder = WordsEncoder(kind="words")
     """Encoder that compares captions. The paper uses MPNet."""
     nearest: int = Field(20, ge=1)
-    """Number of most similar captions that annotators review for each caption of a pair."""
+    """For each caption of a pair, how many of the most similar captions annotators review."""
 
 
 class TemporalBenchSettings(WrittenConstruction):
@@ -216,18 +216,18 @@ class TemporalBenchSettings(WrittenConstruction):
     transitions: int = Field(1, ge=0)
     """Maximum scene transitions in a clip. The paper states none."""
     measured: int | None = Field(None, ge=1)
-    """Clips per data set to fetch and measure; all by default."""
+    """Maximum number of clips per data set that are fetched and measured; by default all."""
     per_dataset: int = Field(300, ge=1)
-    """Clips per data set to caption, of those that pass the filters."""
+    """Number of clips per data set that get captions, drawn from those that pass the filters."""
     word_negatives: int = Field(9, ge=1)
     """Maximum negatives per caption and writer that replace a word or phrase."""
     event_negatives: int = Field(6, ge=1)
     """Maximum negatives per caption and writer that reorder events."""
     central_tries: int = Field(3, ge=1)
-    """Number of word-level negatives per caption that themselves get two negatives by `writer:`, for Table 4."""
+    """For Table 4: for how many word-level negatives of a caption `writer:` also writes two negatives each."""
     rounds: int = Field(4, ge=2, le=100)
-    """Maximum rounds per writer. The first requests negatives; later ones request their categories and repeat requests
-    without a usable reply."""
+    """Maximum number of rounds of requests per writer. The first round requests negatives. Later rounds request their
+    categories, and repeat requests without a usable reply."""
     long_datasets: list[str] = Field(["ActivityNet", "Charades", "COIN", "FineGym"])
     """Data sets whose clips are combined into long videos."""
     long_clips: int | None = Field(None, ge=2)
@@ -247,16 +247,17 @@ class StaticFilter(Settings):
     samplings: list[Slug] = Field(["still0", "still1", "still2", "still3"], min_length=1)
     """Samplings of one random frame, one per seed."""
     least: float = Field(2.5, ge=0, le=3)
-    """Lowest mean rating (0 to 3) at which a question is dropped."""
+    """A question with this mean rating (0 to 3) or a higher one is dropped."""
     verdicts: FilePath | None = None
-    """Glob pattern of manual checks, whose majority takes precedence over the rating."""
+    """Glob pattern of files with checks by annotators. If enough annotators checked a question, their majority
+    decides instead of the mean rating."""
 
     def runs(self) -> list[str]:
         return [f"{self.protocol}/{sampling}/{self.model}" for sampling in self.samplings]
 
 
 class OtherSets(Settings):
-    """Other video sets, from which questions are sampled for the table of temporal indispensability."""
+    """Other sets of videos, from which questions are sampled for Table 2 of the paper."""
 
     folder: FilePath
     """Folder with files `<set>.csv`: columns `video`, `question` and `answer`."""
@@ -288,9 +289,9 @@ class MmbenchVideoSettings(BaseConstruction):
     answer_words: int = Field(1, ge=1)
     """Minimum number of words in an answer."""
     static: StaticFilter | None = None
-    """Filter of questions that one frame answers."""
+    """Filter that drops questions that a model answers from one frame."""
     other_sets: OtherSets | None = None
-    """Other video sets to sample questions from."""
+    """Other sets of videos from which questions are sampled."""
 
 
 Construction = Annotated[

@@ -29,9 +29,9 @@ class SurveyDesign(Settings):
     videos: LocalPath = "resources"
     """Folder of the videos (Label Studio's `LOCAL_FILES_DOCUMENT_ROOT`)."""
     surveys: int | None = Field(None, ge=1)
-    """Number of surveys; instead of `per_survey`."""
+    """Number of surveys. Set this or `per_survey`."""
     per_survey: int | None = Field(None, ge=1)
-    """Questions per survey; instead of `surveys`."""
+    """Number of questions per survey. Set this or `surveys`."""
     workers: int = Field(1, ge=1)
     """Minimum annotators per question."""
     qualification: Qualification | None = None
@@ -47,10 +47,12 @@ class AnswerDesign(SurveyDesign):
     kind: Literal["answers"] = "answers"
     """`answers`: annotators answer a benchmark's questions."""
     run: RunName
-    """The run that gets the answers, `<protocol>/<sampling>/<model>`, of a model with imported predictions. With the
-    sampling `all`, annotators see the whole clip, otherwise its frames as a silent video."""
+    """The run whose answers the annotators give, `<protocol>/<sampling>/<model>`; the model must be one of
+    `config/external.yaml`. With the sampling `all`, annotators see the whole clip, otherwise its frames as a
+    silent video."""
     ties: Literal["wrong", "draw", "first_option"] = "wrong"
-    """Ties between the most frequent answers: no answer (`wrong`), a random one (`draw`), or the first option."""
+    """What counts if several answers are the most frequent ones: none of them (`wrong`), a random one of them
+    (`draw`), or the first option."""
     seconds: float = Field(10, gt=0)
     """Length of the silent video with the frames of a sampling."""
 

@@ -11,7 +11,7 @@ from reprise.extraction.keys import Pattern
 
 
 class Protocol(Settings):
-    """Form of question, prompt, request type and answer extraction of the requests about an item."""
+    """How items become requests: form of question, prompt, kind of answer, and extraction of the option."""
 
     form: str
     """Form of the question, such as `entail` or `mc`."""
@@ -34,14 +34,14 @@ class Protocol(Settings):
     image_size: int | None = Field(None, ge=1)
     """Maximum side of a frame in pixels; larger frames are downscaled before they are sent to a server."""
     frames_min: dict[str, int] = Field({})
-    """Metric -> minimum number of frames. Values from fewer frames are grey and never marked best; runs without frames
-    are exempt."""
+    """For a metric, the minimum number of frames. Values from fewer frames are grey and never marked as best. This
+    does not apply to runs without frames."""
     items: Slug | None = None
-    """Group of items to request, such as `subset`; by default all items."""
+    """Group of items whose questions are requested, such as `subset`; by default all items."""
     patterns: list[Pattern] = Field([])
     """Extraction patterns, tried first by `robust` (docs/reference/extraction.md)."""
     judge: str | None = None
-    """Name of the prompt for a judge; without it, no judge is asked."""
+    """Name of the prompt for a judge. Without it, answers are not sent to a judge."""
     judge_scope: Literal["all", "unparsed"] = "all"
     """Responses that a judge maps to an option: `all`, or only those that `robust` leaves `unparsed`."""
     max_rating: Literal[3, 5] = 3
@@ -116,10 +116,11 @@ class Benchmark(Settings):
     data: ReleasedData | None = None
     """Counts, size and terms of the released data, which `reprise plan` prints before any download."""
     groups: list[Slug] = Field([])
-    """Groups of items that only the data define, such as sets of other videos."""
+    """Names of groups of items that are not in the code, such as other sets of videos."""
     options: dict[str, str] = Field({})
-    """Options for parsing the release."""
+    """Options of the code that reads the release; the benchmark's page names them."""
     margins: dict[Slug, float] = Field({})
-    """Metric -> largest difference from a published number that counts as equivalent; 2 points for other metrics."""
+    """For a metric, the largest difference from a published number that still counts as reproduced; for other
+    metrics, it is 2 percentage points."""
     protocols: dict[Slug, Protocol]
     """Protocols by name."""

@@ -62,7 +62,7 @@ class GridTransform(Settings):
 
 
 class TemporalTransform(Settings):
-    """A temporal ablation that draws nothing at random."""
+    """A temporal ablation without random choices."""
 
     show: Literal["none", "first", "middle", "last", "first_repeated", "middle_repeated", "last_repeated", "reversed"]
     """`none`: no frames; `first`, `middle`, `last`: this frame only; `first_repeated`, `middle_repeated`,
@@ -71,7 +71,7 @@ class TemporalTransform(Settings):
 
 
 class RandomTransform(Settings):
-    """A temporal ablation that draws at random for each clip."""
+    """A temporal ablation with a random choice for each clip."""
 
     show: Literal["shuffled", "mismatched"]
     """`shuffled`: the frames in an order other than the original; `mismatched`: as many frames of a clip from another
@@ -99,20 +99,21 @@ class Main(Settings):
     """`config/config.yaml`: the selected suite, and the settings that all suites share."""
 
     suite: Slug
-    """Name of a file in `config/suites/`; `--config suite=<name>` overrides it."""
+    """The suite that is used by default: the name of a file in `config/suites/`. `--config suite=<name>` selects
+    another one."""
     benchmarks: list[Slug] | None = None
     """Benchmarks of the suite to use, such as `--config benchmarks=velociti,vinoground`; by default all."""
     store: LocalPath = "resources/store"
     """Folder of the store, which survives the deletion of `results/`."""
     scratch: PathText | None = None
-    """Folder for work in progress on the node, such as `$TMPDIR`; by default in the store."""
+    """Folder for temporary files on the machine of a job, such as `$TMPDIR`; by default a folder of the store."""
     confidence: float = Field(0.95, gt=0.5, lt=1)
-    """Confidence level of intervals (docs/reference/statistics.md)."""
+    """Level of the confidence intervals (docs/reference/statistics.md)."""
     report_clips: Literal["link", "copy"] = "link"
-    """The report links to clips in the store, or contains a `copy` of them, so it can be shared if the licence allows
-    it (docs/howto/report.md)."""
+    """Clips of the report: `link` to the clips in the store, or `copy` them, so that you can send the report to
+    somebody if the licence allows it (docs/howto/report.md)."""
     transforms: dict[Slug, Transform] = Field({})
-    """Transforms of the frames of any sampling. Tables refer to them as `<sampling>.<transform>`."""
+    """Changes of the frames that a sampling selects. Rows of tables name them as `<sampling>.<transform>`."""
     samplings: dict[Slug, Sampling]
     """Rules that select the frames of a clip."""
 

@@ -38,7 +38,7 @@ class ServedUntil(Settings):
 
 
 class Model(Settings):
-    """`config/models/<slug>.yaml`: one model and all settings that shape its responses."""
+    """`config/models/<slug>.yaml`: one model, and all settings that its responses depend on."""
 
     label: str
     """Display name."""
@@ -51,24 +51,24 @@ class Model(Settings):
     revision: str | None = Field(None, pattern=REVISION)
     """Commit of the repository, written by `reprise pin <model>`. An `unpinned` model does not run."""
     weights_bytes: int | None = Field(None, ge=0)
-    """Size of the weights, written by `reprise pin` for `reprise plan`."""
+    """Size of the weights in bytes. `reprise pin` writes it, and `reprise plan` uses it."""
     gpus: int = Field(0, ge=0)
-    """GPUs of the model's job. If one copy of the model needs fewer, further copies use the others."""
+    """Number of GPUs of the model's job. If one copy of the model needs fewer, further copies use the others."""
     gpus_per_copy: int | None = Field(None, ge=1)
     """GPUs of one copy of the model, a divisor of `gpus`; by default the fewest that hold the model and the largest
     clip."""
     memory_mb: int = Field(2000, ge=100)
-    """Main memory in MB; with `gpus_per_copy`, that of each copy."""
+    """Main memory of the job in MB; with `gpus_per_copy`, that of each copy."""
     threads: int = Field(1, ge=1)
     """CPU threads; on GPUs at least 8 for each copy, to prepare clips."""
     hours: float = Field(8.0, gt=0)
     """Time limit of the model's job on a cluster; a job that reaches it is resubmitted with more time and resumes."""
     partitions: int = Field(1, ge=1, le=MAX_PARTITIONS)
-    """Partitions of each run, one job for each. Changing it repeats no requests."""
+    """Number of jobs (partitions) into which each run is divided. If you change it, no request is repeated."""
     reference: bool = False
-    """Whether the entry is a reference, such as humans or random guessing, which is never marked best."""
+    """Whether the entry is for comparison only, such as humans or random guessing. It is never marked as best."""
     dtype: Literal["float32", "bfloat16", "float16", "checkpoint"] = "float32"
-    """Data type of the weights; `checkpoint` takes the saved one."""
+    """Data type of the weights. `checkpoint` uses the type in which they were saved."""
     attention: Literal["sdpa", "eager", "flash_attention_2"] = "sdpa"
     """Attention implementation."""
     trust_remote_code: bool = False
@@ -81,7 +81,7 @@ class Model(Settings):
     patterns: list[Pattern] = Field([])
     """Extraction patterns for this model, tried first by `robust` (docs/reference/extraction.md)."""
     served_until: ServedUntil | None = None
-    """Retirement by its vendor; later runs print a warning."""
+    """Date on which the vendor stops serving the model. Later commands print a warning."""
     price: Price | None = None
     """Token prices of the vendor. A model with a price runs within `budget_usd:` of the suite, a model behind an API
     without a price within `budget_tokens:`."""
@@ -190,7 +190,7 @@ class ExternalModel(ImportSettings):
     label: str
     """Display name."""
     reference: bool = False
-    """Whether the entry is a reference, such as humans, which is never marked best."""
+    """Whether the entry is for comparison only, such as humans. It is never marked as best."""
 
 
 Entry = Annotated[

@@ -59,31 +59,31 @@ class SuiteBenchmark(Settings):
     """One benchmark of a suite."""
 
     tables: FilePath
-    """File with its tables."""
+    """File that defines the benchmark's tables."""
     figures: FilePath | None = None
-    """File with its figures."""
+    """File that defines the benchmark's figures."""
     release: Release
-    """Source of its annotation files."""
+    """Source of the annotation files."""
     construction: Annotated[Any, TypeOf("construction", "Construction")] | None = None
     """How to construct the release, for `release: {kind: constructed}`."""
     clips: Literal["ids", "release", "files"]
     """`release`: released videos, unchanged; `ids`: clips trimmed from source videos; `files`: your own files by name,
     trimmed where the release has a span."""
     route: Route
-    """Source of its videos; a change of the route changes the provenance of its clips."""
+    """Source of the videos. If you change it, clips are made again."""
     extra_runs: list[RunName] = Field([])
-    """Further runs, as `<protocol>/<sampling>/<model>`."""
+    """Runs that are in no table, as `<protocol>/<sampling>/<model>`."""
     judges: list[Slug] | None = None
     """Judges of this benchmark; by default those of the suite."""
     redistribution: str = ""
-    """Redistribution terms of the videos' licence, shown with the clips in the report."""
+    """What the videos' licence says about passing them on; the report shows it beside the clips."""
     publish: PublishedContent = "answers"
     """Content of the zip of `reprise publish`, as the licence allows: `answers` (and verdicts, with ids only), also
     `texts` (captions, questions and prompts), or also `clips`."""
     hub_task: str = ""
     """ID of the task in `eval.yaml` of the data set's repository, if the hub lists the data set as a benchmark."""
     extras: FilePath | None = None
-    """Local folder of further release files, which override files of the same name."""
+    """Local folder whose files are added to the release and replace files of the same name."""
     ratings: FilePath | None = None
     """csv file of existing human ratings (`run,item_id,rating`), used if it exists."""
     annotators: dict[Slug, Annotated[Any, TypeOf("annotators", "Design")]] = Field({})
@@ -92,11 +92,11 @@ class SuiteBenchmark(Settings):
     """VELOCITI: search for a subset and write it to `results/<suite>/construction/velociti/subset/<model>.csv`, a file
     for `subset:`."""
     subset: Subset | None = None
-    """Items of protocols with `items: subset`: a published list, or a random sample."""
+    """The items that protocols with `items: subset` use: a published list, or a random sample."""
 
 
 class GpuLimit(Settings):
-    """A term of `run:`."""
+    """An entry of `run:` that selects models by the GPUs that they need."""
 
     gpus: int = Field(ge=0)
     """Selects every model that needs at most this many GPUs."""
@@ -113,9 +113,9 @@ class OverviewLine(Settings):
     benchmarks: list[Slug] | None = None
     """Benchmarks of this model; by default all in the overview."""
     samplings: dict[Slug, Slug] = Field({})
-    """Benchmark -> sampling, instead of the one in the benchmark's tables."""
+    """For each benchmark, the sampling to use instead of the one in the benchmark's tables."""
     protocols: dict[Slug, Slug] = Field({})
-    """Benchmark -> protocol, instead of the one in the benchmark's tables."""
+    """For each benchmark, the protocol to use instead of the one in the benchmark's tables."""
 
     def extend(self, benchmarks: Sequence[str] | None, samplings: Mapping[str, str]) -> "OverviewLine":
         """Return the line with additional benchmarks (None adds all of them) and samplings."""
@@ -133,7 +133,7 @@ Line = Annotated[Annotated[Slug, Tag("(text)")] | Annotated[OverviewLine, Tag("(
 
 
 class Suite(Settings):
-    """`config/suites/<suite>.yaml`: models, benchmarks and data of one suite. Suites are not merged."""
+    """`config/suites/<suite>.yaml`: models, benchmarks and data of one suite."""
 
     title: str
     """Title of the suite in its tables."""
@@ -158,20 +158,22 @@ class Suite(Settings):
     """Benchmarks whose temporal profiles also show every planned frame alone: four runs per frame
     (docs/reference/temporal.md). Their protocol needs scores, and their sampling a fixed number of frames."""
     baseline: Slug | None = None
-    """Baseline that replaces every other model and judge, each with a seed from the name of the replaced model."""
+    """Baseline that answers instead of every model and judge. Its seed depends on
+    the name of the model that it replaces."""
     budget_usd: float = Field(0, ge=0)
     """Maximum total cost in US dollars of models with a `price:`, over all suites of this store."""
     budget_tokens: int = Field(0, ge=0)
     """Maximum total tokens of models behind an API without a `price:`."""
     shards: int = Field(ge=1, le=4096)
-    """Number of shards of the videos. Changing it repeats no work."""
+    """Number of groups (shards) into which the videos are divided; one job fetches or trims each group. If you change
+    it, nothing is fetched or trimmed again."""
     missing_share_max: float = Field(ge=0, le=1)
-    """Maximum share of a run's items without a clip; above it tables fail."""
+    """Maximum share of a run's items without a clip. Above it, a table is not made, and an error says why."""
     failed_share_max: float = Field(0.05, ge=0, le=1)
-    """Maximum share of failed responses of a run, or replies of a judge; above it tables fail. Imported predictions do
-    not count."""
+    """Maximum share of failed responses of a run, or of failed replies of a judge. Above it, a table is not made, and
+    an error says why. Imported predictions are not counted."""
     answer_attempts: int = Field(3, ge=1)
-    """Maximum workflow runs that attempt a request with transient failures."""
+    """How many `snakemake` commands try a request whose failure is transient, such as a time-out."""
     limits: Limits = DEFAULT_LIMITS
     """Maximum size of videos and images."""
     text_chars_max: int = Field(DEFAULT_TEXT_CHARS_MAX, ge=1)

@@ -58,14 +58,14 @@ class Column(Settings):
     signed: bool = False
     """Print a plus sign before positive values."""
     best: Literal["highest", "lowest", "nearest_zero"] = "highest"
-    """Which value is best; `lowest` suits errors, `nearest_zero` biases."""
+    """Which value is best: use `lowest` for errors and `nearest_zero` for biases."""
 
 
 class RowSettings(Settings):
     """Settings of a row; a section can set them for all its rows."""
 
     model: Slug | None = None
-    """Slug of the model; a row without a model shows published numbers only."""
+    """Name of the model. A row without a model shows published numbers only."""
     protocol: Slug | None = None
     """Protocol of the benchmark."""
     sampling: Slug | None = None
@@ -134,7 +134,7 @@ class TableSpec(Settings):
     caption: str
     """Text below the title."""
     stub: str | None = None
-    """Header of the row labels; by default `Model`, `Judge` or `Data set`."""
+    """Header of the first column, which has the row labels; by default `Model`, `Judge` or `Data set`."""
     metrics: list[str] = Field([])
     """Default metrics of the columns."""
     decimals: int = Field(1, ge=0, le=4)
@@ -152,12 +152,12 @@ class TableSpec(Settings):
     significance: bool = False
     """Mark values above chance."""
     is_damaged: bool = False
-    """Whether numbers are illegible in the text of the paper's table; the footnotes then say that an empty cell may
-    have had a number."""
+    """Whether numbers were lost when the paper's text was extracted from its PDF. The footnotes then say that an
+    empty cell may have a number in the paper."""
     bold: Literal["best", "significant"] = "best"
     """Values in bold: the best ones, or those above chance."""
     compared_with: str | None = None
-    """Group of items; mark values above or below the same run's value for this group."""
+    """Group of items. Mark values that differ significantly from the same run's value for this group."""
     intervals: bool = False
     """Print the interval of each measured value."""
 
@@ -193,8 +193,8 @@ class Overview(Settings):
     """A benchmark's part of the overview: its main metrics and their runs."""
 
     table: TableName | None = None
-    """The paper's main table. The overview takes the rows of its models from there, with published values; of several
-    rows of a model the one nearest to `protocol` and `sampling`."""
+    """The paper's main table. For models of this table, the overview shows the table's row. If a model has several
+    rows, it shows the row whose protocol and sampling are most like `protocol` and `sampling` here."""
     protocol: Slug
     """Protocol of all other models."""
     protocol_without_scores: Slug | None = None
@@ -202,7 +202,7 @@ class Overview(Settings):
     sampling: Slug
     """Sampling of all other models."""
     columns: list[Column] = Field(min_length=1)
-    """Main metrics, named per column. Temporal profiles compare the last column."""
+    """The benchmark's columns in the overview. Temporal profiles use the metric of the last column."""
 
 
 class Tables(Settings):
@@ -211,9 +211,9 @@ class Tables(Settings):
     benchmark: Slug
     """The benchmark."""
     overview: Overview | None = None
-    """Part of the overview."""
+    """This benchmark's columns in the overview table."""
     abbreviations: dict[str, str] = Field({})
-    """Abbreviation -> meaning."""
+    """Abbreviations in the tables, with their meanings."""
     tables: dict[TableName, TableSpec] = Field({})
     """Tables by name: `table<N>` with N as in the paper."""
 

@@ -40,11 +40,11 @@ class Toyworld(RenderedVideos):
 
 
 class Rehearsal(RenderedVideos):
-    """A few short rendered videos that stand for all ids."""
+    """A few short rendered videos, which are used for all ids."""
 
     kind: Literal["rehearsal"]
     joined: str | None = None
-    """Glob pattern of the ids of concatenations: two videos around a black span."""
+    """Glob pattern of the ids of joined videos: two videos with black frames between them."""
 
 
 class SizeLimited(Settings):
@@ -65,20 +65,20 @@ class Folder(Settings):
 
 
 class Archive(SizeLimited):
-    """Members of local zip files (whole or split), or of pickles of {name: bytes}."""
+    """Videos in local zip files (complete, or cut into pieces), or in pickle files of `{name: bytes}`."""
 
     kind: Literal["archive"]
     path: FilePath
     """A file, or a glob pattern of archives or parts of one."""
     member: SourcePattern = "{source_id}.mp4"
-    """Name of a video in the archives."""
+    """File name of a video in the archives."""
 
 
 class NetworkRoute(SizeLimited):
-    """Settings of all network routes."""
+    """Settings of all routes that download videos."""
 
     retries: int = Field(4, ge=0)
-    """Number of retries in one run of the workflow."""
+    """Number of retries within one `snakemake` command."""
     backoff_s: float = Field(2.0, ge=0)
     """Seconds before the first retry; the wait doubles each time."""
     timeout_s: float = Field(30.0, gt=0)
@@ -90,9 +90,9 @@ class NetworkRoute(SizeLimited):
     min_kb_s: float = Field(1.0, ge=0)
     """Minimum mean speed of a download, in KB per second."""
     attempts: int = Field(3, ge=1)
-    """Maximum workflow runs that attempt a source with transient failures."""
+    """How many `snakemake` commands try a video whose failure is transient, such as a time-out."""
     mb_per_source: float = Field(30.0, gt=0)
-    """MB per video, to estimate disk space if the size is unknown."""
+    """Assumed size of a video in MB, if its size is unknown; used to estimate disk space."""
 
     def estimate_bytes(self, source_ids: Sequence[str]) -> int:
         return int(len(source_ids) * self.mb_per_source * 1e6)
@@ -121,7 +121,7 @@ class Huggingface(NetworkRoute):
     files: tuple[str, ...] = Field((), strict=False)
     """Names or glob patterns of archives; empty if `member` names a single file."""
     member: SourcePattern = "{source_id}.mp4"
-    """Name of a video in the archives, or of its single file."""
+    """File name of a video: in the archives, or of a single file of the repository."""
 
 
 class Youtube(NetworkRoute):
@@ -164,7 +164,7 @@ class ReleaseFolder(Settings):
 
 
 class ReleaseHub(Settings):
-    """Files of a data set on the Hugging Face hub at a pinned revision."""
+    """Files of a data set on the Hugging Face hub, at a pinned commit."""
 
     kind: Literal["huggingface"]
     repo: str

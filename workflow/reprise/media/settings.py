@@ -13,7 +13,7 @@ Preset = Literal["ultrafast", "superfast", "veryfast", "faster", "fast", "medium
 
 
 class Limits(Settings):
-    """Maximum size of videos and images; a file above a limit counts as missing, and the manifest names the limit."""
+    """Maximum size of videos and images. A larger file counts as missing, and the manifest names the limit."""
 
     pixels: int = Field(36_000_000, ge=1)
     """Pixels of a picture. Decoding takes up to about 100 bytes of memory per pixel."""
@@ -22,7 +22,7 @@ class Limits(Settings):
     duration_s: float = Field(21_600.0, gt=0)
     """Duration of a video in seconds."""
     fps: float = Field(1000.0, gt=0)
-    """Frame rate of a video; a concatenation takes the higher rate of its two videos."""
+    """Frame rate of a video. For two joined videos, the higher of their rates counts."""
 
 
 DEFAULT_LIMITS = Limits()
@@ -36,11 +36,11 @@ class Encode(Settings):
     preset: Preset = "veryfast"
     """Preset; slower presets produce smaller files."""
     overhang_s: float = Field(0.5, ge=0)
-    """Seconds by which a span may exceed its video; the clip then ends with the video."""
+    """Seconds by which the span of a clip may end after its source video. The clip then ends with the video."""
 
 
 class Concat(Settings):
-    """Vinoground's concatenation: first video, black span, second video."""
+    """Joined videos for Vinoground's video questions: first video, black frames, second video."""
 
     black_s: float = Field(2.0, gt=0)
     """Seconds of black between the two videos."""
@@ -56,7 +56,7 @@ class Images(Settings):
 
 
 class ClipSettings(Settings):
-    """Production of clips."""
+    """How clips are made."""
 
     encode: Encode = Encode()
     """Encoding of trimmed and concatenated clips."""
@@ -81,7 +81,7 @@ class Motion(Settings):
     """Motion measurement: Farneback's optical flow between frames, in % of their long side."""
 
     fps: float = Field(2.0, gt=0)
-    """Rate of the compared frames."""
+    """How many frames per second are compared."""
     long_side: int = Field(160, ge=32)
     """Long side in pixels to which frames are scaled."""
     static_below: float = Field(0.15, ge=0)

@@ -53,9 +53,9 @@ class ScoredSettings(Settings):
     """Settings of adapters that can give the probabilities of options."""
 
     option_share: float = Field(DEFAULT_OPTION_SHARE, ge=0, le=1, exclude_if=DEFAULT_OPTION_SHARE.__eq__)
-    """Minimum mean probability of all options together over the first scored requests, or minimum share of the first
-    chosen answers that name an option. Below it the run fails early: the model begins with other words, such as a
-    thought."""
+    """For scores: minimum probability of all options together, on average over the first requests. For answers in
+    words: minimum share of the first answers that name an option. Below it, the run ends early with an error,
+    because the model begins its answers with other words, such as reasoning."""
 
 
 class LocalSettings(ScoredSettings):
@@ -64,10 +64,10 @@ class LocalSettings(ScoredSettings):
     template_arguments: Annotated[
         dict[str, bool | int | str], AfterValidator(partial(_reject_reserved, RESERVED_TEMPLATE_ARGUMENTS))
     ] = Field({}, exclude_if=not_)
-    """Arguments of the checkpoint's chat template, such as `{enable_thinking: false}` for a model that thinks."""
+    """Arguments of the checkpoint's chat template, such as `{enable_thinking: false}` for a reasoning model."""
     max_tokens: int | None = Field(None, ge=1, exclude_if=not_)
-    """Maximum tokens of an answer, instead of the protocol's number. A model that thinks needs more; if its thought
-    does not end, the request fails as `still_thinking`."""
+    """Maximum number of tokens of an answer, instead of the protocol's number. A reasoning model needs more. If its
+    reasoning does not end within the limit, the request fails as `still_thinking`."""
     quantised: Quantisation | None = None
     """Quantisation of the weights, which tables report. bitsandbytes applies `int8` and `nf4` on loading; other values
     name the method in the checkpoint's `config.json`."""
@@ -84,8 +84,8 @@ class TransformersSettings(LocalSettings):
     max_pixels: int | None = Field(None, ge=1)
     """Maximum pixels per frame; larger frames are downscaled. By default the checkpoint's own limit."""
     total_pixels: int | None = Field(None, ge=1)
-    """Maximum pixels of all frames together, two counted as one, as in `qwen_vl_utils`. Requires `min_pixels` and
-    `max_pixels`."""
+    """Maximum number of pixels of all frames together, where two frames count as one, as in `qwen_vl_utils`. Requires
+    `min_pixels` and `max_pixels`."""
 
     engine: Literal["shared", "plain"] = "shared"
     """`shared` encodes the common prefix of all requests about a clip once, `plain` each request from its beginning."""
@@ -103,14 +103,16 @@ class TextSettings(LocalSettings):
     """Settings of the adapter `text`."""
 
     head: Literal["vera"] | None = None
-    """`vera`: the encoder has VERA's head and returns plausibilities, for protocols with `request_type: similarity`."""
+    """`vera`: the model is VERA, which returns the plausibility of a text, for protocols with `request_type:
+    similarity`."""
 
 
 class OpenAISettings(ScoredSettings, RemoteSettings):
     """Settings of the adapter `openai`: a server or vendor with OpenAI's chat completions API."""
 
     server: str | None = None
-    """Name of the server in the run's key, such as `vllm 0.33.0, bfloat16`; by default the `url`."""
+    """Description of the server, such as `vllm 0.33.0, bfloat16`; by default the `url`. If it changes, the model is
+    queried again."""
     version: str | None = None
     """Version that your own server must report at `/version`, such as `0.32.0`. By default any version."""
 
@@ -121,8 +123,8 @@ class OpenAISettings(ScoredSettings, RemoteSettings):
     detail: Literal["low", "high", "auto"] | None = Field(None, exclude_if=not_)
     """Level of detail at which OpenAI's models process each image. The `detail` of a protocol takes precedence."""
     check_frames: bool = True
-    """Whether to test by token counts if the server drops frames. This costs one extra request for each clip with more
-    frames than any earlier one."""
+    """Whether to find out from token counts if the server drops frames. This needs an additional request for each
+    clip that has more frames than all clips before it."""
     frames_once: bool = False
     """Whether to send the frames of a clip only with its first request, under an id that vLLM caches. Always on with
     `served_by: vllm`."""
@@ -167,7 +169,7 @@ class WordMatchSettings(Settings):
     """Settings of the adapter `wordmatch`."""
 
     measure: Literal["f1", "recall"] = "f1"
-    """Measure of the overlap between the words of the answer and of the reference."""
+    """How to measure which words the answer and the reference have in common."""
 
 
 class VerbWords(Settings):
@@ -194,7 +196,7 @@ class TemplatesSettings(Settings):
     """Settings of the adapter `templates`: all words that it uses."""
 
     verbs: dict[str, VerbWords] = Field({})
-    """Words of each verb, by the name that annotations give in brackets."""
+    """For each verb, named as in the brackets of the annotations, the words that describe it."""
     pairs: list[list[str]] = Field([])
     """Caption pairs that answer a prompt for counterfactual captions."""
     replacements: list[Replacement] = Field([])
@@ -208,8 +210,9 @@ class ImportSettings(Settings):
     """
 
     runs: dict[str, str] = Field({})
-    """Folder of this model's answers for each `<benchmark>/<protocol>/<sampling>`."""
+    """For each run, as `<benchmark>/<protocol>/<sampling>`, the folder with this model's answers."""
     names: list[str] = Field([])
-    """Further names of this judge in files `<predictions>_<name>_score.xlsx`."""
+    """Other names of this judge, as VLMEvalKit writes them into the names of its files
+    `<predictions>_<name>_score.xlsx`."""
     ratings: dict[str, str] = Field({})
-    """Folder of this judge's ratings for each run, `<benchmark>/<protocol>/<sampling>/<model>`."""
+    """For each run, as `<benchmark>/<protocol>/<sampling>/<model>`, the folder with this judge's ratings."""

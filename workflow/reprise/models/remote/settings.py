@@ -41,10 +41,10 @@ class RemoteSettings(Settings):
     """Maximum length of a frame's longer side in pixels; larger frames are downscaled. The `image_size` of a protocol
     takes precedence."""
     image_tokens: int | None = Field(None, ge=1)
-    """Maximum tokens of a frame, to reserve the cost of a request. Required for a model with a key that receives
-    frames, unless the vendor's number is known."""
+    """Maximum number of tokens of a frame. It is used to reserve the cost of a request from the budget. Required for
+    a model with a key that receives frames, except at Anthropic and Google, whose numbers are known."""
     max_tokens: int | None = Field(None, ge=1)
-    """Maximum tokens of an answer, instead of the protocol's number. A model that thinks needs more."""
+    """Maximum number of tokens of an answer, instead of the protocol's number. A reasoning model needs more."""
     temperature: float | None = Field(0, ge=0)
     """Sampling temperature; `null` sends none, for models that reject it."""
 
@@ -55,8 +55,8 @@ class RemoteSettings(Settings):
     timeout_s: float = Field(300, gt=0)
     """Seconds after which a request without an answer is retried."""
     retries: int = Field(5, ge=0)
-    """Maximum retries after a timeout, a lost connection, an invalid reply, HTTP 429 or HTTP 5xx. Then the request
-    fails until the workflow runs again."""
+    """Maximum number of retries after a time-out, a lost connection, an invalid reply, HTTP 429 or HTTP 5xx. After
+    them the request fails; the next `snakemake` command tries it again."""
 
     @field_validator("url")
     @classmethod
@@ -86,11 +86,11 @@ class AnthropicSettings(RemoteSettings):
     url: str = "https://api.anthropic.com"
     """Address of the API."""
     key: str | None = "ANTHROPIC_API_KEY"
-    """Name of the environment variable that holds the API key."""
+    """Name of the environment variable with the API key."""
     temperature: float | None = Field(None, ge=0)
-    """Sampling temperature; by default none is sent, because the API of the pinned SDK has no such field."""
+    """Sampling temperature. By default none is sent."""
     thinking: Literal["adaptive"] | int | None = None
-    """Thinking before the answer: `adaptive`, or a maximum number of tokens, which count towards `max_tokens`."""
+    """Reasoning before the answer: `adaptive`, or a maximum number of tokens. Its tokens count towards `max_tokens`."""
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
     """Effort level; by default nothing is sent."""
 
@@ -111,7 +111,7 @@ class GeminiSettings(RemoteSettings):
     url: str = "https://generativelanguage.googleapis.com"
     """Address of the API."""
     key: str | None = "GEMINI_API_KEY"
-    """Name of the environment variable that holds the API key."""
+    """Name of the environment variable with the API key."""
     frames: Literal["images", "video"] = "images"
     """`images` sends the planned frames losslessly. `video` uploads the clip's file; the vendor then samples frames at
     `fps`, not by the plan, and may use the audio."""
@@ -120,9 +120,10 @@ class GeminiSettings(RemoteSettings):
     resolution: Literal["low", "medium", "high"] | None = None
     """Media resolution of frames; by default nothing is sent."""
     thinking: Literal["minimal", "low", "medium", "high"] | int | None = None
-    """Thinking before the answer: a level, or a number of tokens (0 for none), which count towards `max_tokens`."""
+    """Reasoning before the answer: a level, or a number of tokens (0 for none). Its tokens count towards
+    `max_tokens`."""
     upload_s: float = Field(300, gt=0)
-    """Maximum seconds until an uploaded video is ready."""
+    """Maximum number of seconds until the vendor has processed an uploaded video."""
 
     @field_validator("thinking")
     @classmethod

@@ -33,7 +33,8 @@ class ProviderLimits(Settings):
     requests_per_minute: int | None = Field(None, ge=1)
     """Maximum number of requests per minute."""
     tokens_per_minute: int | None = Field(None, ge=1)
-    """Maximum prompt and answer tokens per minute. A request counts with its maximum until its reply arrives."""
+    """Maximum number of prompt and answer tokens per minute. Until its reply arrives, a request counts with the
+    largest number that it may use."""
 
 
 class RateLimiter:

@@ -46,7 +46,7 @@ class Price(Settings):
     input: float = Field(ge=0)
     """Price of prompt tokens, including those of frames."""
     output: float = Field(ge=0)
-    """Price of answer tokens, including those of thoughts."""
+    """Price of answer tokens, including those of the reasoning."""
     cached: float | None = Field(None, ge=0)
     """Price of cached prompt tokens; by default that of `input`."""
     per: Literal["1M tokens"] = "1M tokens"

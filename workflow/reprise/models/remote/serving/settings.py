@@ -50,9 +50,9 @@ class ServerSettings(Settings):
     environment: str = Field("serve", pattern=NAME)
     """Environment of the server, whose packages `envs/<environment>.txt` pins. Required for a model runner."""
     answer_minutes: float = Field(10, gt=0)
-    """Maximum minutes of a model runner for one request; then the job fails."""
+    """Maximum number of minutes that a model runner may take for one request. After it, the job fails."""
     tensor_parallel: int | None = Field(None, ge=1)
-    """GPUs that the model is spread over; by default all `gpus`."""
+    """Number of GPUs over which the model is divided; by default all of `gpus`."""
     max_model_len: int | None = Field(None, ge=1)
     """Maximum tokens of prompt and answer; by default as many as fit in memory. A longer request fails as
     `beyond_context`."""
@@ -61,13 +61,13 @@ class ServerSettings(Settings):
     max_frames: int = Field(128, ge=1)
     """Maximum frames that a request sends as images. A run with more is rejected."""
     gpu_memory: float | None = Field(None, gt=0, le=1)
-    """Share of each GPU's memory; by default the engine's own."""
+    """Share of each GPU's memory that the engine uses; by default the engine decides."""
     arguments: list[str] = Field([])
     """Further command-line arguments of the engine, such as `[--enforce-eager, --max-num-seqs, "16"]`."""
     variables: dict[str, str] = Field({})
     """Further environment variables of the engine, all named `VLLM_...`."""
     start_minutes: float = Field(30, gt=0)
-    """Maximum minutes until the server answers; then the job fails."""
+    """Maximum number of minutes until the server is ready. After it, the job fails."""
 
     @model_validator(mode="before")
     @classmethod

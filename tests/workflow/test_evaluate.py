@@ -129,7 +129,7 @@ def test_the_check_ends_if_requests_are_not_answered(project: Project) -> None:
     with ChatServer(reply) as server:
         settings = SERVED.format(url=server.url, model=MODEL).replace("timeout_s: 10", "timeout_s: 0.5")
         project.write("config/models/served.yaml", settings)
-        with pytest.raises(UserError, match=r"served: no answer before the timeout.*no answer within 0\.5 s"):
+        with pytest.raises(UserError, match=r"served: timeout .*: no answer within 0\.5 s\."):
             project.call_reprise("check", "served")
         assert len(server.prompts) == 1
 

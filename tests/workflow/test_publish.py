@@ -83,7 +83,7 @@ def test_texts_and_clips_are_published_where_the_suite_allows_it(small: Project)
 def test_the_numbers_of_a_sample_name_the_sample(small: Project) -> None:
     suite = "small-limit2"
     small.run_rules(f"results/{suite}/metrics/{RUN}.parquet", "--config", f"suite={suite}")
-    output = small.reprise_output("publish", RUN, "--suite", suite)
+    output = small.reprise_output("publish", RUN, "--config", f"suite={suite}")
     assert "Not the whole benchmark: a sample of 2 videos or pairs." in output
     numbers = ModelCard.load(small.root / "results/publish/oracle/README.md").data.eval_results
     assert {number.metric_name.partition(" (")[2] for number in numbers} == {

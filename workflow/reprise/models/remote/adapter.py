@@ -309,7 +309,10 @@ def check_model(model: str, settings: RemoteSettings) -> None:
     """Reject an answer from another model, because vendors may reroute requests."""
     expected = settings.served_as or settings.model
     if model != expected:
-        raise AnswerError("other_model", f"'{model}' answered, not '{expected}'")
+        raise AnswerError(
+            "other_model",
+            f"'{model}' answered, not '{expected}'. If both are the same model, set `served_as` in the model's file",
+        )
 
 
 def check_finish_reason(field: str, reason: str | None, accepted: Collection[str]) -> None:

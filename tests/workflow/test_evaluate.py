@@ -194,7 +194,7 @@ def test_a_command_that_is_interrupted_before_its_requests_changes_nothing(proje
         os.write(terminal_file, b"\x03")
         assert "Traceback" not in read_until(terminal_file, "(end)")
     assert read_config(project) == config
-    assert not [*(project.root / ".snakemake/locks").iterdir()]
+    assert not [*(project.root / ".snakemake").glob("locks/*")]
 
 
 def test_a_selection_limits_a_profile_of_a_model_with_all_benchmarks(project: Project) -> None:

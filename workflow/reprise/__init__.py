@@ -1,13 +1,17 @@
 """Reprise: evaluate Video-LLMs, and reproduce the numbers of video-language benchmarks."""
 
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from reprise.core.version import VERSION
 
 if TYPE_CHECKING:
-    import polars as pl
+    from reprise.commands.answers import answers as answers
+    from reprise.commands.answers import results as results
+    from reprise.commands.api import evaluate as evaluate
+    from reprise.core.errors import UserError as UserError
+    from reprise.figures.trend import trend as trend
 
 __version__ = VERSION
 
@@ -15,15 +19,17 @@ __version__ = VERSION
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 
-def results(table: str, folder: str | Path = ".") -> "pl.DataFrame":
-    """Return the numbers of an existing table, such as `velociti/table2` or `overview` (docs/howto/notebook.md)."""
-    from reprise.commands import answers as data_frames
+# What notebooks and programs use, and its modules, which are imported at the first use.
+MODULES = {
+    "UserError": "reprise.core.errors",
+    "answers": "reprise.commands.answers",
+    "evaluate": "reprise.commands.api",
+    "results": "reprise.commands.answers",
+    "trend": "reprise.figures.trend",
+}
 
-    return data_frames.results(table, folder)
 
-
-def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> "pl.DataFrame":
-    """Return the answers of a run, one per row (docs/howto/notebook.md)."""
-    from reprise.commands import answers as data_frames
-
-    return data_frames.answers(run, suite, folder)
+def __getattr__(name: str) -> Any:
+    if name not in MODULES:
+        raise AttributeError(f"module 'reprise' has no attribute '{name}'")
+    return getattr(import_module(MODULES[name]), name)

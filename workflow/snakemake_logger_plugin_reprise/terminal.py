@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple, TextIO
 
-from reprise.core.log import ERROR, find_last_error, read_last_progress, read_tail
+from reprise.core.log import ERROR, STATUS_VARIABLE, find_last_error, read_last_progress, read_tail
 from reprise.core.plain import sanitize, summarize_list
 from rich.console import Console
 from rich.live import Live
@@ -74,12 +74,14 @@ class RunningJob(NamedTuple):
 class Terminal:
     """Show Snakemake's log records, and a status that a separate thread updates regularly.
 
-    On a terminal, the status is redrawn below the permanent lines. In a file or a pipe, it is an occasional line.
+    On a terminal, the status is redrawn below the permanent lines. In a file or a pipe, it is an occasional line. For a
+    program that sets STATUS_VARIABLE, it is a frequent line that begins with a carriage return.
     """
 
     def __init__(self, common: OutputSettingsLoggerInterface, stream: TextIO) -> None:
         self._quiet = set(common.quiet or ())
         self._is_dry_run = common.dryrun
+        self._is_status_relayed = STATUS_VARIABLE in os.environ
 
         is_terminal = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         self._console = Console(
@@ -220,6 +222,10 @@ class Terminal:
                 lines += summarize_list(running_lines, MAX_LISTED_RUNNING, "  and {} more running")
             if self._console.is_terminal:
                 self._live.update(Text(sanitize("\n".join(lines)), no_wrap=True, overflow="crop"), refresh=True)
+            elif self._is_status_relayed:
+                # The progress precedes the name of its job, because the program may cut the line at its width.
+                jobs = [f"{job.describe_progress()} ({job.name})" for job in self._running_by_id.values()]
+                print(f"\r{sanitize('; '.join([lines[0], *jobs]))}", file=self._console.file, flush=True)
             elif time.monotonic() - self._last_output >= MAX_SILENCE_S:
                 self._print("; ".join(line.strip() for line in lines))
 

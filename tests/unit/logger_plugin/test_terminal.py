@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.log import Progress
+from reprise.core.log import STATUS_VARIABLE, Progress
 from snakemake.exceptions import InputFunctionException, WorkflowError, format_exception_to_string
 from snakemake.jobs import Reason
 from snakemake.settings.enums import Quietness
@@ -166,6 +166,14 @@ def test_a_file_gets_plain_lines_and_a_terminal_gets_a_temporary_status(
     text = file_run.end()
     assert not CONTROL_CHARACTERS.search(text)
     assert "\n0 s: 0 of 3 jobs; of them infer 0/2; infer: 30 of 90 requests, 3.0 a second, about 20 s left\n" in text
+    monkeypatch.setenv(STATUS_VARIABLE, "1")
+    relayed_run = FakeRun()
+    relayed_run.count()
+    relayed_run.start(1, "infer", inference_log)
+    relayed_run.terminal.show_status()
+    assert relayed_run.end().splitlines(keepends=True)[1:3] == [
+        "\r", "0 s: 0 of 3 jobs; 30 of 90 requests, 3.0 a second, about 20 s left (infer)\n"
+    ], "a line that begins with a carriage return"  # fmt: skip
 
 
 def print_dry_run(*jobs: tuple[str, str, str, str]) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import typer
 
+from reprise.benchmarks.registry import load_scores
 from reprise.commands.check import is_checkable_model, is_checkable_run, require_answering_server
 from reprise.commands.needs import describe_terms
 from reprise.commands.pin import pin_files, resolve_commit
@@ -198,13 +199,21 @@ def _show_results(
         assert isinstance(key, OverviewKey)
         builder, names = make_overview_builder(plan, key), {run.name for run in runs}
         builder.build()
-        content = {"reprise": VERSION, "numbers": [row for row in builder.tidy_rows if row.get("run") in names]}
+        numbers = [row | {"chance": _find_chance(plan, row)} for row in builder.tidy_rows if row.get("run") in names]
+        content = {"reprise": VERSION, "numbers": numbers}
         write_text(options.json_file, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     for run in runs:
         overview = plan.config.tables[run.benchmark].overview
         if overview is not None and overview.table is not None:
             call = ["reprise", "show", f"{run.benchmark}/{overview.table}", *list_suite_options(suite)]
             print(f"With all rows of the paper: {' '.join(call)}")
+
+
+def _find_chance(plan: Plan, row: Mapping[str, Any]) -> float | None:
+    """Return the chance level of a number, or None if it depends on the data or is unknown."""
+    run = Run.parse(row["run"])
+    scores, form = load_scores(run.benchmark), plan.config.benchmarks[run.benchmark].protocols[run.protocol].form
+    return scores.SCORES[form].chance.get(row["metric"], scores.CHANCE.get(row["metric"]))
 
 
 # --- benchmarks and samplings ----------------------------------------------------------------------------------------

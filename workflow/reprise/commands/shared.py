@@ -35,11 +35,11 @@ WORKING_DIRECTORY_MARKS = (
 )
 
 
-def require_working_directory() -> None:
-    """Raise a UserError if the current folder has no configuration, Snakefile or results."""
-    if not any(Path(name).exists() for name in WORKING_DIRECTORY_MARKS):
+def require_working_directory(folder: Path = Path()) -> None:
+    """Raise a UserError if a folder, by default the current one, has no configuration, Snakefile or results."""
+    if not any((folder / name).exists() for name in WORKING_DIRECTORY_MARKS):
         raise UserError(
-            f"{Path().absolute()}: not a working directory of Reprise, because it has no Snakefile, configuration "
+            f"{folder.absolute()}: not a working directory of Reprise, because it has no Snakefile, configuration "
             "(config/config.yaml, config/suites/ ...) or results/tables/. Change to your working directory, or create "
             "one: reprise init <folder>"
         )

@@ -59,6 +59,10 @@ class Progress(NamedTuple):
         return f"{self.done} of {self.total} requests, {self.rate:.1f} a second, about {self.seconds_left:.0f} s left"
 
 
+# A program that shows the status of a run itself sets this environment variable. The terminal output then writes each
+# status as a line that begins with a carriage return.
+STATUS_VARIABLE = "REPRISE_STATUS_LINES"
+
 # Pattern of the text of a `Progress`.
 PROGRESS = re.compile(r"^(\d+) of (\d+) requests, ([\d.]+) a second, about (\d+) s left$", re.MULTILINE)
 

@@ -46,17 +46,22 @@ class InvalidOutputError(Exception):
     """The runner returned an invalid value."""
 
 
-class ModelRunner:
-    """A model runner, loaded from its file."""
+def import_runner(path: Path) -> Any:
+    """Return the module of a model runner's file."""
+    spec = importlib.util.spec_from_file_location("runner", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["runner"] = module
+    spec.loader.exec_module(module)
+    return module
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        spec = importlib.util.spec_from_file_location("runner", path)
-        assert spec is not None and spec.loader is not None
-        self.module = importlib.util.module_from_spec(spec)
-        sys.modules["runner"] = self.module
-        spec.loader.exec_module(self.module)
-        self._has_similarity = callable(getattr(self.module, "similarity", None))
+
+class ModelRunner:
+    """A model runner: `functions` is its module, or an object with the same functions."""
+
+    def __init__(self, functions: Any) -> None:
+        self._functions = functions
+        self._has_similarity = callable(getattr(functions, "similarity", None))
         self._options: list[str] = []
         self._cached_frames: tuple[str, Any] = ("", np.zeros((0, 0, 0, 3), np.uint8))
 
@@ -70,7 +75,7 @@ class ModelRunner:
         """Return the choice of a chat completion for the body of a request."""
         prompt, frames, times = self._parse_request(body)
         if self._has_similarity:
-            similarity = self.module.similarity(frames, times, prompt)
+            similarity = self._functions.similarity(frames, times, prompt)
             if similarity is None or not math.isfinite(similarity):
                 raise InvalidOutputError(f"`similarity` returned {similarity}, not a finite number")
             return _build_choice(repr(float(similarity)), None)
@@ -82,14 +87,14 @@ class ModelRunner:
                 for token, score in zip(tokens, scores)  # noqa: B905  # `strict` needs Python 3.10
             ]
             return _build_choice("", {"content": [{"token": "", "logprob": 0.0, "top_logprobs": top_logprobs}]})
-        text = self.module.answer(frames, times, prompt, int(body["max_tokens"]))
+        text = self._functions.answer(frames, times, prompt, int(body["max_tokens"]))
         if not isinstance(text, str):
             raise InvalidOutputError(f"`answer` returned {text!r:.60}, not a string")
         text.encode()
         return _build_choice(text, None)
 
     def _compute_scores(self, frames: Any, times: FrameTimes, prompt: str, options: list[str]) -> list[float]:
-        scores = self.module.scores(frames, times, prompt, options)
+        scores = self._functions.scores(frames, times, prompt, options)
         try:
             probabilities = [float(score) for score in scores]
         except (TypeError, ValueError):
@@ -133,7 +138,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path == "/version":
-            self._send(200, {"version": f"on Python {platform.python_version()}"})
+            self._send(200, {"version": self.server.version})
         elif self._is_authorized():
             self._send(200, {"object": "list", "data": [{"id": self.server.name}]})
 
@@ -153,7 +158,8 @@ class Handler(BaseHTTPRequestHandler):
         """Log nothing, because the run's log contains the requests."""
 
     def _is_authorized(self) -> bool:
-        if hmac.compare_digest(self.headers.get("Authorization", "").encode(), f"Bearer {self.server.key}".encode()):
+        authorization = self.headers.get("Authorization", "").encode()
+        if self.server.key is None or hmac.compare_digest(authorization, f"Bearer {self.server.key}".encode()):
             return True
         self._send(401, {"error": {"message": "Unauthorized"}})
         return False
@@ -168,52 +174,41 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class RunnerServer(ThreadingHTTPServer):
-    """HTTP server that passes requests on to the main thread."""
+    """HTTP server on 127.0.0.1 that passes requests on to the thread that calls the model; port 0 is any free port."""
 
     daemon_threads = True
     # Each request uses a new connection, so the queue must be as long as the concurrency of any job.
     request_queue_size = 1024
 
-    def __init__(self, port: int, name: str, runner: ModelRunner, timeout_s: float) -> None:
-        self.name, self.runner, self._timeout_s = name, runner, timeout_s
-        self.key = os.environ.pop(KEY_VARIABLE)
-        self._requests: queue.Queue[tuple[dict[str, Any], queue.Queue[Any]]] = queue.Queue()
+    def __init__(self, port: int, name: str, runner: ModelRunner, key: str | None, version: str) -> None:
+        self.name, self.runner, self.key, self.version = name, runner, key, version
+        self.requests: queue.Queue[tuple[dict[str, Any], queue.Queue[Any]]] = queue.Queue()
         super().__init__(("127.0.0.1", port), Handler, bind_and_activate=False)
         self.server_bind()
 
     def submit(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        """Return the reply to a request once the main thread has processed it."""
+        """Return the reply to a request once the thread that takes from `requests` has computed it."""
         reply: queue.Queue[tuple[int, dict[str, Any]]] = queue.Queue()
-        self._requests.put((body, reply))
+        self.requests.put((body, reply))
         return reply.get()
 
-    def process_requests(self) -> None:
-        """Process requests in this thread until the process ends."""
+    def start(self) -> None:
+        """Accept requests in other threads."""
         self.server_activate()
         threading.Thread(target=self.serve_forever, daemon=True).start()
-        while True:
-            body, reply = self._requests.get()
-            timer = threading.Timer(self._timeout_s, self._abort_on_timeout)
-            timer.daemon = True
-            timer.start()
-            reply.put(self._compute_reply(body))
-            timer.cancel()
 
-    def _compute_reply(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def compute_reply(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        """Return the HTTP status and the reply to a request; a KeyboardInterrupt is raised."""
         try:
             choice = self.runner.answer(body)
+        except KeyboardInterrupt:
+            raise
         except BaseException as error:  # a library may raise SystemExit
             log_traceback()
             return 422, {
                 "error": {"type": "runner", "code": _classify_failure(error), "message": _describe_error(error)}
             }
         return 200, {"model": self.name, "choices": [choice]}
-
-    def _abort_on_timeout(self) -> None:
-        """End the process because a request takes too long."""
-        faulthandler.dump_traceback(LOG_FD)
-        exit_with_message(f"{self.runner.path}: no answer after {self._timeout_s:g} s. If it needs longer, set "
-            "`served_by.answer_minutes` in the model's file", EXIT_TIMED_OUT)  # fmt: skip
 
 
 def _build_choice(text: str, logprobs: dict[str, Any] | None) -> dict[str, Any]:
@@ -247,6 +242,13 @@ def exit_with_message(message: str, code: int) -> None:
     os._exit(code)
 
 
+def abort_on_timeout(runner: str, timeout_s: float) -> None:
+    """End the process because a request takes too long."""
+    faulthandler.dump_traceback(LOG_FD)
+    exit_with_message(f"{runner}: no answer after {timeout_s:g} s. If it needs longer, set "
+        "`served_by.answer_minutes` in the model's file", EXIT_TIMED_OUT)  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     for name in ("--runner", "--model", "--served-model-name", "--device"):
@@ -255,13 +257,22 @@ def main() -> None:
     parser.add_argument("--answer-seconds", type=float, required=True)
     args = parser.parse_args()
     try:
-        runner = ModelRunner(Path(args.runner))
-        server = RunnerServer(args.port, args.served_model_name, runner, args.answer_seconds)
-        runner.module.load(args.model, args.device)
+        functions = import_runner(Path(args.runner))
+        version = f"on Python {platform.python_version()}"
+        key = os.environ.pop(KEY_VARIABLE)
+        server = RunnerServer(args.port, args.served_model_name, ModelRunner(functions), key, version)
+        functions.load(args.model, args.device)
     except BaseException as error:
         log_traceback()
         exit_with_message(f"{args.runner}: {_describe_error(error)}", EXIT_START_FAILED)
-    server.process_requests()
+    server.start()
+    while True:
+        body, reply = server.requests.get()
+        timer = threading.Timer(args.answer_seconds, abort_on_timeout, (args.runner, args.answer_seconds))
+        timer.daemon = True
+        timer.start()
+        reply.put(server.compute_reply(body))
+        timer.cancel()
 
 
 if __name__ == "__main__":

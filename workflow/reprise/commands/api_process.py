@@ -1,0 +1,110 @@
+"""Run a command of Reprise for a Python program: show its progress, and raise its message if it fails.
+
+The command runs in its own process, so it changes neither the folder nor the memory of the program.
+"""
+
+import builtins
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from reprise.core.errors import UserError
+from reprise.core.log import ERROR, STATUS_VARIABLE
+
+NOTEBOOK_WIDTH, MAX_MESSAGE_LINES = 140, 30
+# Seconds that an interrupted command gets to stop its jobs.
+STOP_SECONDS = 60
+
+
+class ProgressDisplay:
+    """Print lines; in a terminal or a notebook also a status, which the next output overwrites."""
+
+    def __init__(self) -> None:
+        is_notebook = hasattr(builtins, "__IPYTHON__")
+        self._stream = sys.stdout if is_notebook else sys.stderr
+        self._width = NOTEBOOK_WIDTH if is_notebook else shutil.get_terminal_size().columns - 1
+        self.is_live = is_notebook or self._stream.isatty()
+        self._status = ""
+
+    def show_status(self, text: str) -> None:
+        self._write(text[: self._width])
+
+    def print_line(self, line: str) -> None:
+        if self._status:
+            self._write("")
+        print(line, file=self._stream, flush=True)
+
+    def _write(self, status: str) -> None:
+        print(f"\r{status.ljust(len(self._status))}", end="" if status else "\r", file=self._stream, flush=True)
+        self._status = status
+
+
+def run_command_line(arguments: Sequence[str], folder: Path, work: Callable[[], None] | None = None) -> None:
+    """Run `reprise` with these arguments in a folder.
+
+    Args:
+        arguments: Arguments of `reprise`.
+        folder: Working folder of the command.
+        work: Function that is called again and again until the command ends; it may wait for up to a second.
+
+    Raises:
+        UserError: The command fails; the error has its message.
+    """
+    display, messages = ProgressDisplay(), list[str]()
+    environment = os.environ | ({STATUS_VARIABLE: "1"} if display.is_live else {})
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "reprise", *arguments],
+            cwd=folder, env=environment, process_group=0,
+            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stderr is not None
+        relay = threading.Thread(target=_relay, args=(process.stderr, display, messages), daemon=True)
+        relay.start()
+        try:
+            while work is not None and process.poll() is None:
+                work()
+            process.wait()
+        finally:
+            _stop(process)
+            relay.join()
+        if process.returncode:
+            output.seek(0)
+            raise UserError(_find_message([*output.read().decode(errors="replace").splitlines(), *messages]))
+
+
+def _relay(stream: IO[bytes], display: ProgressDisplay, messages: list[str]) -> None:
+    """Show the lines of a stream until it ends, and collect those that are not a status."""
+    for content in stream:
+        line = content.decode(errors="replace").rstrip("\n")
+        if line.startswith("\r"):
+            display.show_status(line.rpartition("\r")[2])
+        else:
+            messages.append(line)
+            display.print_line(line)
+    display.show_status("")
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    """Stop a command that still runs, with all its processes, as Ctrl-C does in a terminal."""
+    with suppress(subprocess.TimeoutExpired, ProcessLookupError):
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
+            process.wait(STOP_SECONDS)
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _find_message(lines: Sequence[str]) -> str:
+    """Return the lines from the first error on; for a bug the last lines."""
+    first = next((index for index, line in enumerate(lines) if line.startswith(("FAILED ", ERROR))), 0)
+    return "\n".join(lines[first:][-MAX_MESSAGE_LINES:]).removeprefix(ERROR)

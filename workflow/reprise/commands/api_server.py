@@ -1,0 +1,108 @@
+"""Serve functions of the calling program as a model: a local server, and the model's file that names it."""
+
+import queue
+import re
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from difflib import SequenceMatcher
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from reprise.core.errors import UserError
+from reprise.core.files import write_text
+from reprise.core.names import SLUG, SLUG_DESCRIPTION
+from reprise.core.yaml_files import dump_yaml, load_yaml
+from reprise.models.remote.serving.runner_server import ModelRunner, RunnerServer
+
+SERVER = "function of a Python program"
+HEADER = (
+    "# yaml-language-server: $schema=../schemas/model.schema.json\n"
+    "# Written by reprise.evaluate; the server of this function has ended. To remove the model, delete this file and\n"
+    "# its name in `run:` and `overview:` of the suite.\n"
+)
+# Requests wait while the function answers others, so the limit of a request is generous.
+TIMEOUT_S, CONCURRENCY, POLL_S = 3600, 2, 0.2
+
+
+class FunctionServer:
+    """Context manager that serves functions as a model of a working folder.
+
+    It yields a function that answers the next request, or returns after a moment without one. If the block fails, the
+    configuration is restored, because later runs cannot query the functions.
+    """
+
+    def __init__(
+        self,
+        answer: Callable[..., str],
+        scores: Callable[..., Any] | None,
+        name: str | None,
+        version: str | None,
+        folder: Path,
+    ) -> None:
+        if name is None or not re.fullmatch(SLUG, name):
+            raise UserError(
+                f"evaluate: name: {name!r} is not a valid name. A function needs a name for its answers, such as "
+                f"'my-model-step-200'. Allowed: {SLUG_DESCRIPTION}."
+            )
+        self.name, self._version = name, version or secrets.token_hex(8)
+        self._file, self._suites = folder / f"config/models/{name}.yaml", folder / "config/suites"
+        self._functions = SimpleNamespace(
+            answer=lambda frames, times, prompt, max_tokens: answer(frames, times, prompt)
+        )
+        if scores is not None:
+            self._functions.scores = scores
+
+    def __enter__(self) -> Callable[[], None]:
+        if self._file.is_file() and load_yaml(self._file).get("settings", {}).get("server") != SERVER:
+            raise UserError(f"{self._file}: belongs to another model. Choose another `name`.")
+        files = [self._file, *self._suites.glob("*.yaml")]
+        self._original_texts = {file: file.read_text(encoding="utf-8") for file in files if file.is_file()}
+        self._server = RunnerServer(0, self.name, ModelRunner(self._functions), None, self._version)
+        settings = {
+            "url": f"http://127.0.0.1:{self._server.server_port}/v1", "model": self.name, "server": SERVER,
+            "version": self._version, "frames": "video", "check_frames": False,
+            "scores": "logprob_token_ids" if hasattr(self._functions, "scores") else None,
+            "concurrency": CONCURRENCY, "timeout_s": TIMEOUT_S,
+        }  # fmt: skip
+        write_text(self._file, HEADER + dump_yaml({"label": self.name, "adapter": "openai", "settings": settings}))
+        self._server.start()
+        return self._answer_request
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        with suppress(queue.Empty):
+            while True:  # End the threads whose request was not answered.
+                self._server.requests.get_nowait()[1].put((503, {}))
+        if kind is not None:
+            self._restore()
+
+    def _answer_request(self) -> None:
+        with suppress(queue.Empty):
+            body, reply = self._server.requests.get(timeout=POLL_S)
+            reply.put(self._server.compute_reply(body))
+
+    def _restore(self) -> None:
+        for file in (self._file, *self._suites.glob("*.yaml")):
+            original_text, text = self._original_texts.get(file), file.read_text(encoding="utf-8")
+            if original_text is None:
+                file.unlink()
+            elif file == self._file:
+                write_text(file, original_text)
+            elif (restored_text := _revert_changes(original_text, text, self.name)) != text:
+                write_text(file, restored_text)
+        for folder in (self._file.parent, self._suites, self._suites.parent):
+            with suppress(OSError):  # Only an empty folder can be removed.
+                folder.rmdir()
+
+
+def _revert_changes(original_text: str, text: str, name: str) -> str:
+    """Return a text with the original lines where changed lines contain a name; the user's other changes stay."""
+    original_lines, lines = (content.splitlines(keepends=True) for content in (original_text, text))
+    restored = []
+    for _, first, last, new_first, new_last in SequenceMatcher(None, original_lines, lines, False).get_opcodes():
+        is_reverted = any(name in line for line in lines[new_first:new_last])
+        restored += original_lines[first:last] if is_reverted else lines[new_first:new_last]
+    return "".join(restored)

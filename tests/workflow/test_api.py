@@ -177,7 +177,7 @@ def test_the_callback_evaluates_the_model_of_a_trainer(variables: dict[str, Any]
         report_to=[],
         use_cpu=True,
     )
-    model = AutoModelForImageTextToText.from_pretrained("out/checkpoint-200")
+    model = AutoModelForImageTextToText.from_pretrained("out/checkpoint-200", dtype=torch.float32)
     Trainer(model, arguments, train_dataset=rows, processing_class=processor, callbacks=[callback]).train()
     (numbers,) = callback.numbers
     assert numbers["run"].to_list() == ["velociti/entail/fps1/my-model-step-1"] and model.training

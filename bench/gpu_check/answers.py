@@ -7,11 +7,12 @@ from pathlib import Path
 
 from reprise.models.local.torch_setup import torch
 
-from reprise.models.base import ModelSpec
+from reprise.models.base import AnswerError, ModelSpec
 from reprise.models.local.clip_size import compute_largest_clip_size, find_largest_clip
 from reprise.models.local.device_memory import estimate_memory
 
 from bench.gpu_check.families import checkpoint
+from bench.gpu_check.memory import free_memory_limited_to, query_free_bytes
 from bench.gpu_check.model_queries import (
     TOLERANCE,
     ClipAnswers,
@@ -22,7 +23,7 @@ from bench.gpu_check.model_queries import (
     spec_of,
     video,
 )
-from bench.gpu_check.outcome import Line, NotTriedError, Session, line_with_reason
+from bench.gpu_check.outcome import FailedError, Line, NotTriedError, Session, line_with_reason
 
 FRAMES = (8, 64)
 # The tolerated relative difference between the weights in memory and the estimate.
@@ -66,11 +67,12 @@ def _compare_engines(name: str, plain: ClipAnswers, shared: ClipAnswers, dtype: 
 
 def family(session: Session, name: str) -> Iterator[Line]:
     """Run a family in float32 with both engines, then compare its memory in bfloat16 with the estimate."""
+    free_at_start = 0 if session.is_cpu else query_free_bytes()
     folder = checkpoint(session, name)
     yield _check_answers(session, name, folder)
     if session.is_cpu:
         raise NotTriedError("memory is measured on a GPU only")
-    yield _check_memory(session, name, folder)
+    yield _check_memory(session, name, folder, free_at_start)
     if name != "LLaVA-OneVision":  # other checks use this checkpoint
         shutil.rmtree(folder)
 
@@ -87,31 +89,32 @@ def _check_answers(session: Session, name: str, folder: Path) -> Line:
     return line_with_reason(name, "the scores are the same for another video: the model does not see the video")
 
 
-def _check_memory(session: Session, name: str, folder: Path) -> Line:
+def _check_memory(session: Session, name: str, folder: Path, free_at_start: int) -> Line:
+    """Answer questions while the GPU has no more free memory than the estimate asks for."""
     clip = clip_of(video(session), FRAMES[-1])
     spec = replace(spec_of(session, folder), largest_clip=find_largest_clip([clip]))
-    torch.cuda.reset_peak_memory_stats()
+    reason = ""
     with adapter_of(spec) as adapter:
         weights = torch.cuda.memory_allocated()
-        answer_clip(adapter, clip, scores=20)
-        peak = torch.cuda.max_memory_allocated()
-    estimate = estimate_memory(folder, spec.dtype, None, compute_largest_clip_size(spec))
-    return _memory_line(f"{name}, memory", weights, peak, estimate.weight_bytes, estimate.compute_reserve(1))
-
-
-def _memory_line(name: str, weights: int, peak: int, estimated: int, reserve: int) -> Line:
-    reason = ""
-    if abs(weights - estimated) > WEIGHTS_TOLERANCE * estimated:
+        estimate = estimate_memory(folder, spec.dtype, None, compute_largest_clip_size(spec))
+        reserve = estimate.compute_reserve(1)
+        driver = max(0, free_at_start - torch.cuda.mem_get_info()[0] - torch.cuda.memory_reserved())
+        with free_memory_limited_to(reserve - driver) as usage:
+            try:
+                answer_clip(adapter, clip, scores=20)
+            except (FailedError, AnswerError) as error:
+                reason = f"{error}; the estimated memory is too low"
+    if not reason and abs(weights - estimate.weight_bytes) > WEIGHTS_TOLERANCE * estimate.weight_bytes:
         reason = "the memory of the weights differs from the estimate"
-    elif peak - weights > reserve:
-        reason = "clips take more memory than is reserved for them"
-    measured = {
+    sizes = {
         "weights_GB": weights,
-        "estimated_GB": estimated,
-        "peak_beside_GB": peak - weights,
+        "estimated_GB": estimate.weight_bytes,
         "kept_free_GB": reserve,
+        "of_which_driver_GB": driver,
+        "peak_beside_GB": usage.peak_bytes - weights,
     }
-    return line_with_reason(name, reason, **{name: value / 1e9 for name, value in measured.items()})
+    gigabytes = {label: size / 1e9 for label, size in sizes.items()}
+    return line_with_reason(name, reason, **gigabytes, allocations_refused=usage.refused_allocations)
 
 
 def quantised(session: Session, method: str) -> Iterator[Line]:

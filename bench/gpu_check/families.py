@@ -47,6 +47,12 @@ MAX_FILE_SIZE, FREE_SPACE_FACTOR = "4GB", 1.2
 WHOLE_BYTES = 20_000_000_000
 # The 7B model gets a name as if it came from the hub.
 MODEL = {"repo": "gpu/check", "revision": "0" * 40}
+INTERNVL_TOKENS = {
+    "start_image_token": "<img>",
+    "end_image_token": "</img>",
+    "context_image_token": "<IMG_CONTEXT>",
+    "video_token": "<video>",
+}
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ LARGEST = Shapes(
 )  # fmt: skip
 
 
-def _few_layers(shapes: Shapes) -> Shapes:
+def keep_few_layers(shapes: Shapes) -> Shapes:
     text = shapes.size.text | {"num_hidden_layers": min(LAYERS_KEPT, shapes.size.text["num_hidden_layers"])}
     return replace(
         shapes,
@@ -195,12 +201,8 @@ def checkpoint(session: Session, family: str, *, is_whole: bool = False, is_tiny
     if is_whole and not session.is_cpu and (free := torch.cuda.mem_get_info()[0]) < WHOLE_BYTES:
         raise NotTriedError(f"the GPU has {free / 1e9:.0f} GB free, but a 7B model needs {WHOLE_BYTES / 1e9:.0f}")
     shapes = SMALLEST if session.is_cpu or is_tiny else LARGEST
-    if family == "InternVL":
-        family_tokenizer = tokenizer({"start_image_token": "<img>", "end_image_token": "</img>",
-                                      "context_image_token": "<IMG_CONTEXT>", "video_token": "<video>"})  # fmt: skip
-    else:
-        family_tokenizer = tokenizer()
-    config, processor = KINDS[family](shapes if is_whole else _few_layers(shapes), family_tokenizer)
+    family_tokenizer = tokenizer(INTERNVL_TOKENS) if family == "InternVL" else tokenizer()
+    config, processor = KINDS[family](shapes if is_whole else keep_few_layers(shapes), family_tokenizer)
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(mkdtemp(dir=folder.parent))
     dtype = torch.float32 if session.is_cpu else torch.bfloat16

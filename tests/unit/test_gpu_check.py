@@ -9,9 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from reprise.models.local.device_memory import ClipSize, estimate_memory
+from safetensors.torch import save_file
 
+from bench.checkpoints import tokenizer
 from bench.gpu_check import machine
 from bench.gpu_check.checks import CHECKS
+from bench.gpu_check.families import INTERNVL_TOKENS, KINDS, LARGEST, keep_few_layers
 from bench.gpu_check.outcome import FAILED, NOT_TRIED, PASSED, Check, Session
 from bench.gpu_check.runner import run_all
 
@@ -148,6 +153,29 @@ def test_without_a_gpu_the_first_line_says_why(tmp_path: Path) -> None:
     status, lines, _ = gpu_check(tmp_path, "--only", "driver", device="cuda")
     assert status == 1 and lines["driver"]["status"] == FAILED
     assert re.match("torch .* is a build for CPUs only|torch cannot use a GPU here", lines["driver"]["reason"])
+
+
+# --- memory ---------------------------------------------------------------------------------------------------------
+
+# Measured on an H200 with torch 2.11.0 and transformers 5.23.0: the memory beside the weights while the prefix of 64
+# frames is encoded by a checkpoint of `make gpu-check`, and the memory of the driver.
+DRIVER_GB = 0.735
+
+
+@pytest.mark.parametrize(("family", "size", "peak_gb"), [
+    ("LLaVA-OneVision", ClipSize(13_569, 48_148, 28_311_552), 2.280),
+    ("Qwen2.5-VL", ClipSize(24_064, 92_160, 108_380_160), 4.492),
+    ("InternVL", ClipSize(17_408, 0, 38_535_168), 2.932),
+    ("Qwen3-VL", ClipSize(9_472, 33_792, 51_904_512), 1.924),
+])  # fmt: skip
+def test_reserved_memory_suffices_for_measured_peaks(
+    family: str, size: ClipSize, peak_gb: float, tmp_path: Path
+) -> None:
+    config, _ = KINDS[family](keep_few_layers(LARGEST), tokenizer(INTERNVL_TOKENS if family == "InternVL" else None))
+    config.save_pretrained(tmp_path)
+    save_file({"weight": torch.zeros(1)}, tmp_path / "model.safetensors")
+    reserve_gb = estimate_memory(tmp_path, "bfloat16", None, size).compute_reserve(1) / 1e9
+    assert peak_gb + DRIVER_GB < reserve_gb < 1.4 * (peak_gb + DRIVER_GB)
 
 
 # --- visible GPUs -----------------------------------------------------------------------------------------------------

@@ -26,11 +26,14 @@ GB = 10**9
 # If the shape of the model is unknown, the estimate is that limit.
 MAX_ALLOWANCE = 8 * GB
 DEFAULT_CLIP_TOKENS, CACHE_COPIES, FIXED_OVERHEAD = 16_384, 2, GB
-# Number of activation rows per token that are in memory at a time: rows of the MLP's inner width, and rows of the
-# layer's outer (hidden) width.
-INNER_ROWS, OUTER_ROWS = 3, 6
+# Number of activation rows per token that are in memory at a time in an MLP: rows of its inner width, and rows of the
+# layer's outer (hidden) width. Attention of a vision tower keeps only rows of the outer width: Qwen's towers compute
+# rotary embeddings of queries and keys in float32.
+INNER_ROWS, OUTER_ROWS, VISION_ATTENTION_ROWS = 3, 6, 19
 # Configuration keys for the width of a vision tower, and the default ratio of the inner to the outer width.
 VISION_WIDTH_KEYS, MLP_RATIO = ("embed_dim", "hidden_size"), 4
+# Configuration key for the layers of a vision tower whose features the language model receives in addition to the last.
+FEATURE_LAYERS_KEY = "deepstack_visual_indexes"
 # Bytes per value of the number formats in model files and configurations, and the names of formats in weight files.
 DTYPE_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 FLOAT_DTYPES = {"F64", "F32", "BF16", "F16"}
@@ -61,7 +64,7 @@ class MemoryRequirement(NamedTuple):
     cache_bytes: int | None = None
     """bytes of the key-value cache of a clip, if the configuration states the model's shape"""
     activation_bytes: int = 0
-    """bytes of the activations of one layer"""
+    """bytes of the activations of one layer, and of a clip's pixels"""
     has_clip_size: bool = False
     """whether the estimate is for a clip of the run instead of an upper bound"""
 
@@ -94,24 +97,25 @@ def estimate_memory(folder: Path, dtype: str, quantised: str | None, clip: ClipS
     layer_count, hidden_size, inner_size, head_count, context = shape_values
     head_size, dtype_bytes = text.get("head_dim") or hidden_size // head_count, DTYPE_BYTES.get(loaded_dtype or "", 4)
     tokens = min(context, DEFAULT_CLIP_TOKENS if clip is None else clip.token_count)
-    text_bytes = tokens * (INNER_ROWS * inner_size + OUTER_ROWS * hidden_size) * dtype_bytes
+    outer_rows = OUTER_ROWS + len(read_vision_config(folder).get(FEATURE_LAYERS_KEY) or ())
+    text_bytes = tokens * (INNER_ROWS * inner_size + outer_rows * hidden_size) * dtype_bytes
     cache_width = (text.get("num_key_value_heads") or head_count) * head_size
     vision_bytes = 0 if clip is None else _compute_vision_bytes(folder, clip, dtype_bytes)
+    pixel_bytes = 0 if clip is None else clip.pixel_value_count * dtype_bytes
     return requirement._replace(
         cache_bytes=2 * tokens * layer_count * cache_width * dtype_bytes,  # keys and values
-        activation_bytes=max(text_bytes, vision_bytes),
+        activation_bytes=max(text_bytes, vision_bytes) + pixel_bytes,
         has_clip_size=clip is not None,
     )
 
 
 def _compute_vision_bytes(folder: Path, clip: ClipSize, dtype_bytes: int) -> int:
-    """Return the bytes of a vision layer's activations for all frames of a clip, plus the bytes of their pixels."""
+    """Return the bytes of a vision layer's activations for all frames of a clip."""
     config = read_vision_config(folder)
     hidden_size = next((config[name] for name in VISION_WIDTH_KEYS if isinstance(config.get(name), int)), 0)
     inner_size = config.get("intermediate_size") or int(hidden_size * (config.get("mlp_ratio") or MLP_RATIO))
-    return (
-        clip.patch_count * (INNER_ROWS * inner_size + OUTER_ROWS * hidden_size) + clip.pixel_value_count
-    ) * dtype_bytes
+    values_per_patch = max(INNER_ROWS * inner_size + OUTER_ROWS * hidden_size, VISION_ATTENTION_ROWS * hidden_size)
+    return clip.patch_count * values_per_patch * dtype_bytes
 
 
 def _compute_tensor_bytes(name: str, tensor: TensorInfo, dtype: str | None, quantised: str | None) -> int:

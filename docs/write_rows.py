@@ -18,8 +18,8 @@ The tables of the four papers have rows of many models. This page says which of 
 [imported predictions](../howto/import-answers.md); without them, they show published values. You can also query a model
 on [a server](../howto/servers.md) or [at a vendor](../howto/vendors.md).
 
-**No row has been run with real weights or [on a GPU](../howto/first-gpu-day.md#not-tried-on-a-gpu).** The tests use
-tiny checkpoints with random weights:
+**No row has been run with real weights.** Four families ran with random weights [on a GPU](gpu-results.md). The tests
+use tiny checkpoints with random weights:
 
 - Models of the adapter `transformers` are compared with a direct use of transformers ([which
   classes](inference.md#classes-that-were-tried)).

@@ -51,17 +51,18 @@ HEAD = """# Every key of the configuration
 
 Written by `make reference` from the types in `workflow/reprise/config/`.
 
-This page lists the keys of each file in `config/`, by file. Groups of keys have a section of their own, to which a key
-links. Each line has the following parts:
+This page lists the keys of each file in `config/`, by file. If the value of a key is a group of keys, the key links to
+the section of this group. Each line has the following parts:
 
 - the name of the key;
 - its default value. A key without a default is required; `null` means that nothing is set;
-- in brackets, the allowed values, unless the value is any text or the default already shows its kind;
+- in brackets, the kind of value or the allowed values. Brackets are left out if the value is any text, or if the
+  default shows its kind. `<name>:` before a kind means several entries, each with a name that you choose;
 - what the key does.
 
 Names of models, samplings and so on consist of lower-case letters, digits, `.`, `_` and `-`, and start with a letter or
 a digit. If a file has an unknown key, name or value, an error lists all such mistakes before anything runs. The first
-line of each file names a schema, with which editors that have a YAML language server complete and check the file.
+line of each file names a schema. Editors with a YAML language server use it to complete and check the file.
 """
 
 

@@ -12,15 +12,15 @@ from reprise.media.sampling import PARAMETERS_BY_RULE, describe_rule, plan_frame
 PAGE = "docs/reference/samplings.md"
 FRAMES, FPS, BLACK = 240, 24, (96, 144)
 EXAMPLE_FRAMES = 5
-ANY_FRAMES, SEVERAL_FRAMES = "frames", "more than one frame"
+ANY_FRAMES, SEVERAL_FRAMES = "all with frames", "all with more than one frame"
 HEAD = f"""# Samplings: which frames a model sees
 
 Written by `make reference` from `config/config.yaml` and `workflow/reprise/media/sampling.py`.
 
 A model sees some frames of a clip, not all. A *sampling* selects them: it is a named combination of a rule and its
 parameters. For example, `linspace8` is the rule `linspace` with 8 frames. To add a sampling, write a line into
-`samplings:` of `config/config.yaml`, such as `linspace12: {{rule: linspace, frames: 12}}`, and name it in a row of a
-table. This command draws the frames that a sampling selects of a clip:
+`samplings:` of `config/config.yaml`, such as `linspace12: {{rule: linspace, frames: 12}}`. A row of a table then names
+it. This command draws a picture of the frames of `fps1` in a clip of VELOCITI:
 
 ```
 snakemake results/demo/frames/preview/velociti/toyt0KmlFOX.4-14.fps1.png --cores 2
@@ -28,33 +28,35 @@ snakemake results/demo/frames/preview/velociti/toyt0KmlFOX.4-14.fps1.png --cores
 
 ## Rules
 
-In the last column, N is the number of frames of the clip, f its frame rate, and n the parameter `frames`. N and f come
-from the packets of the video file, not from its header. The text after the colon says whose code selects frames in this
-way. A rule does the same as this code, even if the code repeats a frame, or selects more or fewer frames than n. The
-frame plan, `results/<suite>/frames/<benchmark>/<sampling>.parquet`, then has a note.
+This table defines each rule. N is the number of frames of the clip, f its frame rate, and n the parameter `frames`. N
+and f come from the packets of the video file, not from its header.
 
-The third column shows the frame numbers that a sampling selects, counted from 0. The example clip has {FRAMES} frames
-at {FPS} per second. It is a concatenation: frames {BLACK[0]} to {BLACK[1] - 1} are the black frames between two videos.
+Most rules follow the code of a benchmark, a model or an evaluation harness. They also do what this code does by
+mistake: some repeat a frame, or give more or fewer frames than n. In such a case, the file
+`results/<suite>/frames/<benchmark>/<sampling>.parquet` has a note.
+
+The column "example" shows the frame numbers that a sampling selects, counted from 0. The example clip has {FRAMES}
+frames at {FPS} per second. It is two joined videos with black frames between them: frames {BLACK[0]} to {BLACK[1] - 1}.
 """
 TRANSFORMS = """
 ## Transforms
 
 A *transform* changes the frames that a sampling selects. `fps1.shuffled`, for example, shows the frames of `fps1` in
 random order. `transforms:` in `config/config.yaml` defines the transforms. All of them except grids are
-[temporal ablations](glossary.md#inference), which remove information from the video. The third column says which
-samplings a transform accepts; any other combination is an error. A sampling can have one transform only.
+[temporal ablations](glossary.md#inference), which remove information from the video. A sampling that the transform does
+not accept is an error. A sampling can have one transform only.
 
 """
 ABLATIONS = """
 - **Grids.** A grid is a single picture, so a model receives it like a clip with one frame. With
   `settings.frames: images`, it is sent as an image.
 - **Prompts and times.** The prompt and the times of the frames do not change.
-- **Another clip** (`mismatched`) comes from another source video of the same benchmark (Vinoground: another pair). It
-  has the same number of frames, if there is such a clip. Column `shown_clip` of the frame plan names it. For a
-  concatenation, it is another concatenation.
-- **Concatenations.** A transform changes the frames of each video separately. The black frames between them stay.
-- **Unchanged clips.** If a transform does not change a clip, for example because it has one frame, the frame plan has a
-  note.
+- **Another clip** (`mismatched`) comes from another source video of the same benchmark (Vinoground: another pair).
+  Reprise prefers a clip with the same number of frames. For two joined videos, it is another clip of two joined videos.
+  Column `shown_clip` of the parquet file above names it.
+- **Joined videos.** A transform changes the frames of each video separately. The black frames between them stay.
+- **Unchanged clips.** If a transform does not change a clip, for example because it has one frame, the parquet file has
+  a note.
 - **Text only.** `<sampling>.none` shows no frames, so it uses the answers of the sampling `none`.
 - **Whole clips.** If a server receives whole clips instead of frames (`gemini` with `settings.frames: video`), no
   transform is possible.
@@ -64,8 +66,8 @@ ABLATIONS = """
 def rules_table(root: Path) -> Iterator[str]:
     """Yield the table of rules, with the named samplings of each and the frames of one of them."""
     main = load(root).main
-    yield "| rule (parameters) | samplings with this rule | example | definition, and whose code it follows |"
-    yield "|---|---|---|---|"
+    yield "| rule (parameters) | samplings with this rule | example | selected frames | code it follows, or remark |"
+    yield "|---|---|---|---|---|"
     for rule, parameters in PARAMETERS_BY_RULE.items():
         samplings = {
             name: sampling
@@ -77,7 +79,8 @@ def rules_table(root: Path) -> Iterator[str]:
             f"`{name}`" + (f" (of `{sampling['of']['rule']}`)" if "of" in sampling else "")
             for name, sampling in samplings.items()
         )
-        cells = (f"`{rule}`{keys}", names, _example(samplings), describe_rule(rule))
+        definition, _, remark = describe_rule(rule).removesuffix(".").partition(": ")
+        cells = (f"`{rule}`{keys}", names, _example(samplings), definition, remark)
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -100,12 +103,12 @@ def _example(samplings: Mapping[str, Mapping[str, Any]]) -> str:
 
 def transforms_table(root: Path) -> Iterator[str]:
     """Yield the table of transforms."""
-    yield "| transform | what the model sees | accepted samplings: those with |"
+    yield "| transform | what the model sees | samplings that it accepts |"
     yield "|---|---|---|"
     for name, transform in load(root).main.transforms.items():
         if isinstance(transform, GridTransform):
             words = f"all frames as one picture, {transform.rows} x {transform.columns}, in reading order"
-            condition = f"{transform.rows * transform.columns} frames"
+            condition = f"those with {transform.rows * transform.columns} frames"
         else:
             words, condition = (
                 DESCRIPTIONS[transform.show],

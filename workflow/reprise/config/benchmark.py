@@ -23,10 +23,7 @@ class Protocol(Settings):
     max_tokens: int = Field(1, ge=1)
     """Maximum length of a response in tokens."""
     extraction: Literal["plain", "output_block", "first_character", "options", "robust", "text"] = "plain"
-    """How an option is extracted. `plain`: the whole response names it; `output_block`: the last `<<<output>>>` block
-    does; `first_character`: extractor `authors` takes the first character; `options`: the response contains the letter
-    or the text of an option, which `authors` matches exactly, as VLMEvalKit does; `robust`: extractor `authors` is
-    `robust` too, because the authors used a judge; `text`: the whole response is compared with the expected text."""
+    """How an option is extracted from a response in words (docs/reference/protocols.md explains each value)."""
     compare_with: Literal["all-MiniLM-L6-v2"] | None = None
     """Embedding model that compares free-form responses with the expected text."""
     detail: Literal["low", "high", "auto"] | None = None

@@ -166,7 +166,7 @@ class ConstructionCount(Settings):
 
 
 class Distribution(FigureText):
-    """Counts of clips by a measurement, of items by group, or of the construction; by default of clips by task."""
+    """Bars that count something. By default, these are clips by task; the keys select other counts."""
 
     kind: Literal["distribution"]
     measurement: Literal["duration_s", "shots", "black_share"] | None = None

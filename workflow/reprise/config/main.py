@@ -66,8 +66,8 @@ class TemporalTransform(Settings):
 
     show: Literal["none", "first", "middle", "last", "first_repeated", "middle_repeated", "last_repeated", "reversed"]
     """`none`: no frames; `first`, `middle`, `last`: this frame only; `first_repeated`, `middle_repeated`,
-    `last_repeated`: this frame at every timestamp; `reversed`: all frames in reverse order. In a concatenation, each of
-    the two videos is transformed separately and the black frames stay."""
+    `last_repeated`: this frame at every timestamp; `reversed`: all frames in reverse order. If a clip is two joined
+    videos, each of them is changed separately, and the black frames between them stay."""
 
 
 class RandomTransform(Settings):
@@ -75,7 +75,7 @@ class RandomTransform(Settings):
 
     show: Literal["shuffled", "mismatched"]
     """`shuffled`: the frames in an order other than the original; `mismatched`: as many frames of a clip from another
-    cluster of the benchmark."""
+    source video or pair."""
     seed: int = 0
     """Random seed."""
 
@@ -85,7 +85,7 @@ class ProbeTransform(Settings):
 
     show: Literal["frame", "frame_repeated", "mismatched_frame", "mismatched_frame_repeated"]
     """`frame`: one planned frame only; `frame_repeated`: this frame at every timestamp; `mismatched_frame`,
-    `mismatched_frame_repeated`: the same of a clip from another cluster of the benchmark."""
+    `mismatched_frame_repeated`: the same with the frames of a clip from another source video or pair."""
     position: int = Field(ge=1)
     """Number of the frame among the planned ones, from 1."""
     seed: int = 0

@@ -18,7 +18,7 @@ class PublishedAs(Settings):
     group: str | None = None
     """Group in the csv file."""
     values_in_text: dict[str, float] = Field({})
-    """Row of the csv file -> value that only the text of the paper contains."""
+    """Published values that only the text of the paper contains, by row of the csv file."""
 
 
 class Ratio(Settings):

@@ -38,7 +38,7 @@ RUNNER_SETTINGS = ("runner", "runner_files", "answer_minutes")
 
 
 class ServerSettings(Settings):
-    """`served_by:` of a model's file: the server that a run's own job starts for its model and stops at the end."""
+    """`served_by:` of a model's file: a server that the first job of this model starts. Later jobs use it too."""
 
     engine: Literal["vllm", "runner"]
     """Serving engine: `vllm`, or `runner` for a model runner."""

@@ -91,7 +91,7 @@ def to_items(table: pl.DataFrame) -> list[Item]:
         Item(
             **row
             | {
-                "texts": {text["name"]: text["text"] for text in row["texts"]},
+                "texts": {named_text["name"]: named_text["text"] for named_text in row["texts"]},
                 "tags": [Tag(**tag) for tag in row["tags"]],
             }
         )
@@ -141,8 +141,8 @@ def flag_long_texts(items: Iterable[Item], max_chars: int) -> Iterator[Item]:
 
 def tag_text_expr(name: str) -> pl.Expr:
     """Return an expression for the text of an item's first tag of this name; null if it has none."""
-    entry = pl.element()
-    texts = entry.struct.field("text").filter(entry.struct.field("name") == name)
+    tag = pl.element()
+    texts = tag.struct.field("text").filter(tag.struct.field("name") == name)
     return pl.col("tags").list.eval(texts).list.first()
 
 
@@ -153,7 +153,7 @@ MAX_QUOTED_FLAWS = 5
 
 
 class Flaws:
-    """Errors in a release, stored by entry for the items that are built from the entry; each is also logged at once."""
+    """Errors in a release. Each is logged at once, and stored by entry (such as `row 7`) for the items of the entry."""
 
     def __init__(self) -> None:
         self._flaws_by_entry: dict[str, list[str]] = defaultdict(list)
@@ -172,7 +172,7 @@ class Flaws:
 def iterate_entries(
     rows: pl.DataFrame, path: Path, id_column: str, required: Sequence[str] = ()
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the location of each row of a release (for messages) and its cells as text.
+    """Yield the location of each row of a release (for messages) and its cells as column -> text.
 
     Args:
         rows: The table of the release.
@@ -184,19 +184,19 @@ def iterate_entries(
         UserError: A required cell is empty, or two rows have the same id.
     """
     row_number_by_id: dict[str, int] = {}
-    entry_word = "entry" if path.suffix == ".json" else "row"
-    for number, row in enumerate(rows.cast(pl.String).fill_null("").iter_rows(named=True), start=1):
-        location = f"{path}: {entry_word} {number}"
+    row_word = "entry" if path.suffix == ".json" else "row"
+    for row_number, row in enumerate(rows.cast(pl.String).fill_null("").iter_rows(named=True), start=1):
+        location = f"{path}: {row_word} {row_number}"
         for column in (id_column, *required):
             if not row[column].strip():
                 raise UserError(f"{location}: '{column}' is empty. Correct the row or remove it.")
         if row[id_column] in row_number_by_id:
             first_number = row_number_by_id[row[id_column]]
             raise UserError(
-                f"{location}: {id_column} '{row[id_column]}' is also that of {entry_word} {first_number}. "
+                f"{location}: {id_column} '{row[id_column]}' is also that of {row_word} {first_number}. "
                 "Remove one of them."
             )
-        row_number_by_id[row[id_column]] = number
+        row_number_by_id[row[id_column]] = row_number
         yield location, row
 
 

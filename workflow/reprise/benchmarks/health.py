@@ -55,6 +55,7 @@ MIN_REPEATS = 4  # repetitions of the only character or the only word of an answ
 MIN_LOOP_WORDS = 20  # minimum number of words of a loop
 MIN_LOOP_REPEATS = 5  # minimum number of occurrences of each word of a loop, on average
 MAX_NOTE_CHARS = 30  # characters of the most frequent answer that a note quotes
+# Error classes of responses: the token limit ended the answer within its chain of thought, or the prompt was too long.
 STILL_THINKING, BEYOND_CONTEXT = "still_thinking", "beyond_context"
 TEXT_ENCODER_TOKENS = 77  # context length of the text encoders of CLIP-like models, which truncate longer captions
 

@@ -10,7 +10,7 @@ from reprise.core.settings import Key
 from reprise.extraction.keys import Pattern
 
 DEFAULT_TEXT_CHARS_MAX = 200_000
-# A field with `exclude_if=not_` is in the key only if it is set.
+# A field with `exclude_if=not_` is in the key only if it is set. Results that do not use it therefore keep their keys.
 
 
 class BenchmarkKey(Key):

@@ -25,21 +25,21 @@ class Prompt:
 
 
 def load_prompts(path: Path) -> dict[str, Prompt]:
-    """Read a YAML file of prompts and check its entries."""
-    raw = load_yaml(path)
-    entries = raw if isinstance(raw, dict) else {"whole file": raw}
-    for name, entry in entries.items():
-        if not isinstance(entry, dict) or "user" not in entry or not entry.keys() <= {"source", "system", "user"}:
-            content = sorted(map(str, entry)) if isinstance(entry, dict) else repr(entry)
-            raise UserError(f"{path}: {name}: found {content}, expected user, and optionally system and source.")
-        for field, text in entry.items():
+    """Read a YAML file of prompts, check it, and return name -> prompt."""
+    content = load_yaml(path)
+    fields_by_name = content if isinstance(content, dict) else {"whole file": content}
+    for name, fields in fields_by_name.items():
+        if not isinstance(fields, dict) or "user" not in fields or not fields.keys() <= {"source", "system", "user"}:
+            description = sorted(map(str, fields)) if isinstance(fields, dict) else repr(fields)
+            raise UserError(f"{path}: {name}: found {description}, expected user, and optionally system and source.")
+        for field, text in fields.items():
             if not isinstance(text, str):
                 raise UserError(f"{path}: {name}.{field}: should be a text, found {text!r:.60}. Write it in quotes.")
-        if "{frames}" in entry.get("system", "") or entry["user"].count("{frames}") > 1:
+        if "{frames}" in fields.get("system", "") or fields["user"].count("{frames}") > 1:
             raise UserError(
                 f"{path}: {name}: {{frames}} may occur once in `user` and not in `system`. Remove the others."
             )
-    return {name: Prompt(entry.get("system", ""), entry["user"]) for name, entry in entries.items()}
+    return {name: Prompt(fields.get("system", ""), fields["user"]) for name, fields in fields_by_name.items()}
 
 
 def fill_template(template: str, values: Mapping[str, str]) -> str:

@@ -91,6 +91,7 @@ def build_requests(
 
 
 UNREADABLE = "unreadable"
+"""error of an answer whose reply could not be split into one answer per question"""
 
 
 class FreeFormAnswer(NamedTuple):

@@ -100,11 +100,12 @@ def describe_choices(unknown_name: str, allowed_names: Iterable[str]) -> str:
 
 
 def unknown_name_error(kind: str, name: str, allowed_names: Iterable[str], location: str) -> UserError:
+    """Return the error for a name that is not allowed; `kind` says what it should name, such as `model`."""
     return UserError(f"{location}: unknown {kind} '{name}'.{describe_choices(name, allowed_names)}")
 
 
 def reject_unknown(kind: str, names: Iterable[str], allowed_names: Collection[str], location: str) -> None:
-    """Raise a UserError for the first name that is not allowed."""
+    """Raise a UserError for the first name that is not allowed; `kind` says what it should name, such as `model`."""
     for name in names:
         if name not in allowed_names:
             raise unknown_name_error(kind, name, allowed_names, location)

@@ -62,6 +62,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def read_json(path: Path) -> Any:
+    """Return the content of a JSON file that a job wrote; raise a UserError if it cannot be read."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -129,21 +130,22 @@ def read_provenance(path: Path) -> Provenance | None:
     """Return the provenance recorded in a table or in the seal of another file (`seal_file`); None if there is none."""
     if path.suffix != ".parquet":
         seal = read_record(_seal_path(path))
-        return _provenance(seal.get("made")) if isinstance(seal, dict) else None
+        return _parse_provenance(seal.get("made")) if isinstance(seal, dict) else None
     with path.open("rb") as stream:
         stream.seek(max(0, os.fstat(stream.fileno()).st_size - FOOTER_BYTES))
         _, marker, metadata = stream.read().rpartition(CHECKSUM_MARKER)
     try:
         # The provenance follows the checksum and a blank (`table_metadata`); other metadata may follow the provenance.
-        content, _ = json.JSONDecoder().raw_decode(metadata[CHECKSUM_DIGITS + 1 :].decode(errors="replace"))
+        record, _ = json.JSONDecoder().raw_decode(metadata[CHECKSUM_DIGITS + 1 :].decode(errors="replace"))
     except ValueError:
         return None
-    return _provenance(content) if marker else None
+    return _parse_provenance(record) if marker else None
 
 
-def _provenance(content: Any) -> Provenance | None:
+def _parse_provenance(record: Any) -> Provenance | None:
+    """Return the provenance in a record of `build_provenance_record`; None for any other JSON value."""
     try:
-        return Provenance(**content)
+        return Provenance(**record)
     except TypeError:
         return None
 
@@ -197,12 +199,12 @@ def write_sealed_text(path: Path, text: str) -> None:
 
 
 def seal_file(path: Path) -> None:
-    """Seal a file of any format: write its checksum and its provenance into a hidden file next to it."""
+    """Seal a file of any format: write its checksum and its provenance (`made`) into a hidden file next to it."""
     write_record(_seal_path(path), {"sha256": file_digest(path), "made": build_provenance_record(path)})
 
 
 def is_edited(path: Path) -> bool:
-    """Return whether a text file differs from its recorded checksum."""
+    """Return whether a text file differs from its recorded checksum; a file without a seal counts as unedited."""
     seal = read_record(_seal_path(path))
     return isinstance(seal, dict) and path.is_file() and file_digest(path) != seal["sha256"]
 

@@ -33,12 +33,14 @@ class Lineages:
         return list(self._steps(result, set()))
 
     def read_provenance(self, path: Path) -> Provenance | None:
+        """Return the provenance of a file in the working directory; None if the file is missing or has none."""
         if path not in self._provenances:
             file = self._root / path
             self._provenances[path] = read_provenance(file) if file.is_file() else None
         return self._provenances[path]
 
     def _steps(self, path: Path, visited: set[Path]) -> Iterator[LineageStep]:
+        """Yield the steps behind a file and then its own step, without the steps of files in `visited`."""
         visited.add(path)
         provenance = self.read_provenance(path)
         if provenance is None or not provenance.stage:

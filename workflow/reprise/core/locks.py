@@ -16,7 +16,10 @@ from reprise.core.errors import UserError
 
 @contextmanager
 def file_lock(path: Path) -> Iterator[int]:
-    """Create a lock file if it is missing, wait for its lock, and hold the lock in the block."""
+    """Create a lock file if it is missing, wait for its lock, and hold the lock in the block.
+
+    The block receives the descriptor of the open lock file.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:

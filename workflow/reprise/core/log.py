@@ -70,11 +70,10 @@ PROGRESS = re.compile(r"^(\d+) of (\d+) requests, ([\d.]+) a second, about (\d+)
 def read_last_progress(log_file: Path) -> Progress | None:
     """Return the latest progress in the log of a job; None if the log has none yet."""
     matches = PROGRESS.findall(read_tail(log_file))
-    return (
-        Progress(int(matches[-1][0]), int(matches[-1][1]), float(matches[-1][2]), float(matches[-1][3]))
-        if matches
-        else None
-    )
+    if not matches:
+        return None
+    done, total, rate, seconds_left = matches[-1]
+    return Progress(int(done), int(total), float(rate), float(seconds_left))
 
 
 def read_tail(log_file: Path) -> str:

@@ -79,6 +79,7 @@ def exit_with_owner(owner: Owner | None) -> None:
 
 
 def _end_process_tree() -> None:
+    """Kill the children of this process that are in its session, and exit."""
     session = os.getsid(0)
     for child in psutil.Process().children(recursive=True):
         try:

@@ -18,7 +18,7 @@ WORKFLOW = _PACKAGED if _PACKAGED.is_dir() else _LIBRARY.parents[1]  # The folde
 RESULTS = Path("results")
 TABLES = RESULTS / "tables"
 FIGURES = RESULTS / "figures"
-PDFS = TABLES / "tables.pdf", RESULTS / "suite.pdf"
+PDFS = TABLES / "tables.pdf", RESULTS / "suite.pdf"  # Copies of all tables in one document.
 RUN_NAME = "<benchmark>/<protocol>/<sampling>/<model>"
 # Suffixes of the files with the problems of imported predictions and with the timings of a run.
 PROBLEMS = ".problems.csv"
@@ -197,8 +197,9 @@ class Results:
     def folder(self) -> Path:
         return self.root / self.suite
 
-    def log(self, *names: str) -> Path:
-        return self.folder.joinpath("logs", *names[:-1], f"{names[-1]}.log")
+    def log(self, *parts: str) -> Path:
+        """Return the log of a job; `parts` are the parts of its path in the folder of logs."""
+        return self.folder.joinpath("logs", *parts[:-1], f"{parts[-1]}.log")
 
     def logs(self) -> Iterator[Path]:
         """Yield the logs of the jobs, without those of the servers that jobs start."""
@@ -294,7 +295,10 @@ PROFILE_FILES = ("profile.yaml", "config.yaml")
 
 
 def parse_option_values(arguments: Sequence[str]) -> dict[str, str]:
-    """Return the arguments of a call, each with the next argument; `--name=value` counts as two arguments."""
+    """Map each argument of a call to the argument after it, so that an option has its value.
+
+    `--name=value` counts as two arguments. Arguments that are no options are mapped too, and callers ignore them.
+    """
     words: list[str] = []
     for argument in arguments:
         words += argument.split("=", 1) if argument.startswith("--") else [argument]

@@ -101,7 +101,7 @@ REQUESTS = _schema(
     item_id=pl.String,
     clip_id=pl.String,
     role=pl.String,  # role of the request among those of the item: pos, neg, a, b, ...
-    request_type=pl.String,  # score | choose | write | similarity
+    request_type=pl.String,  # score | choose | write | similarity (docs/reference/protocols.md)
     system=pl.String,
     prompt=pl.String,
     options=pl.List(pl.String),
@@ -214,9 +214,9 @@ def build_table(rows: Sequence[Mapping[str, Any]], schema: pl.Schema) -> pl.Data
     for name, dtype in schema.items():
         values: list[Any] = [row.get(name) for row in rows]
         if dtype == pl.List(pl.String):
-            index_of: dict[tuple[str, ...], int] = {}  # distinct list -> its index among the distinct lists
-            indices = [index_of.setdefault(tuple(value), len(index_of)) for value in values]
-            columns.append(pl.Series(name, list(map(list, index_of)), dtype=dtype).gather(indices))
+            index_by_list: dict[tuple[str, ...], int] = {}  # distinct list -> its index among the distinct lists
+            indices = [index_by_list.setdefault(tuple(texts), len(index_by_list)) for texts in values]
+            columns.append(pl.Series(name, list(map(list, index_by_list)), dtype=dtype).gather(indices))
         else:
             columns.append(pl.Series(name, values, dtype=dtype))
     return pl.DataFrame(columns)
@@ -259,7 +259,7 @@ def read_table(path: Path, schema: pl.Schema, skipped_columns: Collection[str] =
 
 
 def read_table_with_key(path: Path, schema: pl.Schema, key: str) -> pl.DataFrame:
-    """Read a table of answers, and reject rows with another key than the run's current one."""
+    """Read a table of answers, and reject rows with another key than the run's current one (`key`)."""
     frame = read_table(path, schema)
     foreign_rows = frame.filter(pl.col("key") != key)
     if foreign_rows.height:

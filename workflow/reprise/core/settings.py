@@ -27,7 +27,7 @@ from reprise.core.names import PATTERN_DESCRIPTIONS
 from reprise.core.paths import expand_path, find_path_problem, find_pattern_problem, locate
 from reprise.core.plain import truncate
 
-SETTING_ERROR = "in_words"  # Type of errors whose message is shown unchanged.
+SETTING_ERROR = "setting_error"  # Type of errors whose message is shown unchanged.
 # Types of errors with plainer messages than pydantic's.
 PLAIN_MESSAGES = {
     "string_type": "should be a text",
@@ -48,7 +48,7 @@ Location = tuple[str | int, ...]
 def setting_error(message: str) -> PydanticCustomError:
     """Return an error for a validator of a setting; its message is shown unchanged."""
     shortened = LONG_WORD.sub(lambda match: truncate(match[0], MAX_QUOTED_CHARS), message)
-    return PydanticCustomError(SETTING_ERROR, "{words}", {"words": shortened})
+    return PydanticCustomError(SETTING_ERROR, "{message}", {"message": shortened})
 
 
 def _check_path(path: str) -> str:
@@ -130,24 +130,25 @@ def format_location(location: Location) -> str:
 
 def _rewrite_errors(error: ValidationError, allowed_keys: Sequence[str]) -> list[InitErrorDetails]:
     """Return all errors with plain messages; omit the error of a missing key that a misspelt key stands for."""
-    errors = error.errors()
+    details = error.errors()
     unknown_keys = [
-        str(entry["loc"][0]) for entry in errors if entry["type"] == "extra_forbidden" and len(entry["loc"]) == 1
+        str(detail["loc"][0]) for detail in details if detail["type"] == "extra_forbidden" and len(detail["loc"]) == 1
     ]
     intended_keys = {key for name in unknown_keys for key in get_close_matches(name, allowed_keys, n=1)}
-    explained_errors = [entry for entry in errors if entry["type"] == "missing" and entry["loc"][0] in intended_keys]
-    details = []
-    for entry in errors:
-        if entry not in explained_errors:
-            # An unknown tag gets a place of its own in the location, as the known tag of a union's member has.
-            tag = entry["ctx"]["discriminator"].strip("'()") if entry["type"] == "union_tag_invalid" else None
-            location = entry["loc"] if tag is None else (*entry["loc"], tag)
-            details.append(
+    # The message about a misspelt key already suggests the intended key, so the message that it is missing is omitted.
+    redundant = [detail for detail in details if detail["type"] == "missing" and detail["loc"][0] in intended_keys]
+    rewritten_details = []
+    for detail in details:
+        if detail not in redundant:
+            # An error about an invalid tag has the location of the union. Add the key of the tag, such as `kind`.
+            tag_key = detail["ctx"]["discriminator"].strip("'()") if detail["type"] == "union_tag_invalid" else None
+            location = detail["loc"] if tag_key is None else (*detail["loc"], tag_key)
+            rewritten_details.append(
                 InitErrorDetails(
-                    type=setting_error(_describe_error(entry, allowed_keys)), loc=location, input=entry["input"]
+                    type=setting_error(_describe_error(detail, allowed_keys)), loc=location, input=detail["input"]
                 )
             )
-    return details
+    return rewritten_details
 
 
 def _describe_error(error: Mapping[str, Any], allowed_keys: Sequence[str]) -> str:
@@ -164,7 +165,7 @@ def _describe_error(error: Mapping[str, Any], allowed_keys: Sequence[str]) -> st
     if kind in ("literal_error", "union_tag_invalid"):
         expected_values = context.get("expected", context.get("expected_tags", ""))
         received = context.get("tag", error["input"])
-        if kind == "union_tag_invalid":  # The tags of this project are in parentheses.
+        if kind == "union_tag_invalid":  # This project writes tags in parentheses, which tell them from keys.
             expected_values, received = re.sub(r"'\(|\)'", "'", expected_values), str(received).strip("()")
         names = re.findall(r"'([^']+)'", expected_values)
         quoted = truncate(repr(received), MAX_QUOTED_CHARS)
@@ -236,7 +237,7 @@ def reject_edited_files(files: Mapping[str, str]) -> None:
 
 
 def validate_settings(content: Any, kind: type[T], location: str) -> T:
-    """Return JSON content as settings of this kind.
+    """Return JSON content as settings of a class; `location` names the content in error messages.
 
     Raises:
         UserError: The message names the invalid key.
@@ -244,5 +245,5 @@ def validate_settings(content: Any, kind: type[T], location: str) -> T:
     try:
         return kind.model_validate_json(canonical_json(content))
     except ValidationError as error:
-        problems = [f"{format_location(location)}: {words}" for location, words in describe_errors(error, content)]
+        problems = [f"{format_location(key)}: {message}" for key, message in describe_errors(error, content)]
         raise UserError(f"{location}: {' '.join(problems)} Correct the configuration behind them.") from error

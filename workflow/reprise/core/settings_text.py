@@ -27,11 +27,12 @@ def format_settings_line(name: str, content: Mapping[str, Any]) -> str:
 
 
 def _without_long_texts(value: Any) -> Any:
+    """Return a JSON value in which digests replace texts of more than MAX_TEXT_LENGTH characters."""
     if isinstance(value, str):
         return value if len(value) <= MAX_TEXT_LENGTH else f"sha256:{text_digest(value)[:16]}"
     if isinstance(value, Mapping):
-        return {key: _without_long_texts(entry) for key, entry in value.items()}
-    return [_without_long_texts(entry) for entry in value] if isinstance(value, list) else value
+        return {key: _without_long_texts(member) for key, member in value.items()}
+    return [_without_long_texts(member) for member in value] if isinstance(value, list) else value
 
 
 def parse_settings_line(text: str) -> dict[str, Any]:
@@ -40,4 +41,5 @@ def parse_settings_line(text: str) -> dict[str, Any]:
 
 
 def parse_settings_name(text: str) -> str:
+    """Return the name in a line of `format_settings_line`."""
     return str(json.loads(text)[NAME])

@@ -56,6 +56,8 @@ ID_SLICE = slice(2, 34)
 
 
 class ObjectRecord(NamedTuple):
+    """Digest and size of an object, as recorded in the file next to it."""
+
     sha256: str
     bytes: int
 
@@ -75,8 +77,10 @@ class Store:
         self._is_read_only = is_read_only
         self._staging = root / "tmp"
         self._scratch = scratch or self._staging
+        # Result of `_cache_key` -> digest; None until the log of digests is read.
         self._digests: dict[tuple[object, ...], str] | None = None
-        self._checked: set[tuple[str, str]] = set()
+        # Names and digests of the objects that `verify_object` has already verified.
+        self._verified: set[tuple[str, str]] = set()
 
     @property
     def is_marked(self) -> bool:
@@ -96,8 +100,8 @@ class Store:
         """Yield the files with names of objects; all other files belong to a user."""
         for kind in kinds:
             for path in sorted((self.root / kind).glob("[0-9a-f][0-9a-f]/*")):
-                name = OBJECT.fullmatch(path.name)
-                if name and name["digest"].startswith(path.parent.name) and (path.is_file() or path.is_symlink()):
+                match = OBJECT.fullmatch(path.name)
+                if match and match["digest"].startswith(path.parent.name) and (path.is_file() or path.is_symlink()):
                     yield path
 
     def path(self, kind: str, digest: str, suffix: str) -> Path:
@@ -147,7 +151,14 @@ class Store:
     def get_or_make(
         self, kind: str, recipe: Any, suffix: str, write: Callable[[Path], object]
     ) -> tuple[Path, ObjectRecord]:
-        """Return the object of a recipe; write it if it does not exist or differs from its record."""
+        """Return the path and the record of an object; write it if it does not exist or differs from its record.
+
+        Args:
+            kind: One of `KINDS`.
+            recipe: JSON value with everything that determines the object, such as settings and digests of its inputs.
+            suffix: Suffix of the file's name.
+            write: Function that writes the object to a path.
+        """
         digest = value_digest(recipe)
         path = self.path(kind, digest, suffix)
         with self.lock_exclusively(digest):
@@ -164,11 +175,13 @@ class Store:
     def verify_object(self, name: str, sha256: str, label: str) -> Path:
         """Return the path of an object whose bytes match the digest in its manifest.
 
+        `name` is the object's path in the store, and `label` names the object in the error message.
+
         Raises:
             UserError: The object is missing or damaged. It is deleted, and the next run makes it again.
         """
         path = self.root / name
-        if (name, sha256) not in self._checked:
+        if (name, sha256) not in self._verified:
             digest = file_digest(path) if path.is_file() else ""
             if digest != sha256:
                 path.unlink(missing_ok=True)
@@ -177,7 +190,7 @@ class Store:
                     f"{path}: the file of {label} {reason}. Nothing was recorded: run the same command again to make "
                     "or fetch it."
                 )
-            self._checked.add((name, sha256))
+            self._verified.add((name, sha256))
         return path
 
     # Work in progress
@@ -237,7 +250,7 @@ class Store:
     def digests(self, paths: Iterable[Path]) -> dict[Path, str]:
         """Return the digests of files; the files without a cached digest are hashed in parallel."""
         files = list(paths)
-        self._cached_digests()
+        self._cached_digests()  # Read the log before the threads start; otherwise each of them would read it.
         with ThreadPoolExecutor(HASHING_THREADS) as threads:
             return dict(zip(files, threads.map(self.digest, files), strict=True))
 
@@ -250,6 +263,7 @@ class Store:
     # Size and unused objects
 
     def count_files_and_bytes(self) -> dict[str, tuple[int, int]]:
+        """Return kind -> number of its files and their total size in bytes; kinds without files are left out."""
         return {
             kind: (len(files), sum(path.stat().st_size for path in files))
             for kind in KINDS
@@ -257,9 +271,12 @@ class Store:
         }
 
     def find_unused(self, names: Iterable[str]) -> list[Path]:
-        """Return the videos and clips that no manifest names.
+        """Return the files of videos and clips that are in the store but in no manifest.
 
         The subtitles of a used video and the records of fetches (`.json`) are never unused.
+
+        Args:
+            names: Paths in the store of all objects that manifests name.
         """
         # The name of a failed source or clip is empty, because it has no object.
         used_names = {str(Path(name).with_suffix("")) for name in names if name}
@@ -308,10 +325,10 @@ class Store:
             if len(intact_lines) < len(lines):
                 with atomic_path(path) as temporary:
                     temporary.write_bytes(b"".join(intact_lines.values()))
-                dropped = (
+                dropped_numbers = (
                     str(line_number) for line_number in range(1, len(lines) + 1) if line_number not in intact_lines
                 )
-                yield f"{path}: dropped line {', '.join(dropped)} of {len(lines)}"
+                yield f"{path}: dropped line {', '.join(dropped_numbers)} of {len(lines)}"
 
 
 # Logs
@@ -332,13 +349,13 @@ def append_lines(path: Path, *lines: str, should_sync: bool = True) -> None:
             with path.open("rb") as reader:
                 end_position = sum(len(line) for line in reader if line.endswith(b"\n"))
         stream.truncate(end_position)
-        content = "".join(f"{append_checksum(line)}\n" for line in lines).encode()
+        unwritten = "".join(f"{append_checksum(line)}\n" for line in lines).encode()
         try:
-            while content:
-                written_bytes = os.write(descriptor, content)
+            while unwritten:  # The operating system may write only a part of the bytes at once.
+                written_bytes = os.write(descriptor, unwritten)
                 if written_bytes == 0:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                content = content[written_bytes:]
+                unwritten = unwritten[written_bytes:]
         except OSError:
             stream.truncate(end_position)  # A full disk may hold only a part of a line.
             raise
@@ -380,7 +397,8 @@ def _parse_values(line: bytes) -> list[object]:
 def _has_same_id(intact: bytes, damaged: bytes) -> bool:
     """Return whether a damaged line is probably about the same request as an intact line.
 
-    It contains the id, or more than half of the digits at the place of the id are the same.
+    This is the case if it contains the intact line's id. The id itself may be damaged too, so a line with more than
+    half of the digits of the id at the id's place also counts.
     """
     request_id = intact[ID_SLICE]
     matching_digits = sum(

@@ -14,21 +14,21 @@ from reprise.core.plain import escape_cell
 
 
 def read_file_list(listing: Path) -> dict[str, Path]:
-    """Return the files that the stage `release` listed, by name.
+    """Return name -> path of the files that the stage `release` listed in the file `listing`.
 
     Raises:
         UserError: A file has changed since. The listing is deleted, and the next run makes it again.
     """
     files = {}
-    for entry in read_json(verify_sealed_text(listing)):
-        path = Path(entry["path"])
-        if not path.is_file() or file_digest(path) != entry["sha256"]:
+    for file_record in read_json(verify_sealed_text(listing)):
+        path = Path(file_record["path"])
+        if not path.is_file() or file_digest(path) != file_record["sha256"]:
             listing.unlink()
             raise UserError(
                 f"{path}: changed since {listing} was written. Nothing was recorded: run the same command again to "
                 "list the release again."
             )
-        files[entry["name"]] = path
+        files[file_record["name"]] = path
     return files
 
 
@@ -113,9 +113,10 @@ def format_cell(cell: object, location: str) -> str:
 
 def read_csv_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     """Return the rows of a csv file that must have exactly these columns."""
-    names, *rows = [cells for _, cells in read_csv_lines(path)] or [[]]
-    if names != list(columns):
-        raise UserError(f"{path}: found columns {names}, expected {', '.join(columns)}.")
+    lines = [cells for _, cells in read_csv_lines(path)]
+    header, rows = (lines[0], lines[1:]) if lines else ([], [])
+    if header != list(columns):
+        raise UserError(f"{path}: found columns {header}, expected {', '.join(columns)}.")
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
@@ -165,7 +166,7 @@ def _reject_invalid_header(path: Path, columns: Sequence[str]) -> None:
 
 
 def write_csv(frame: pl.DataFrame, path: Path) -> None:
-    """Write a sealed csv file, whose texts a spreadsheet does not evaluate."""
+    """Write a csv file with its seal (`seal_file`); its texts are escaped, so that a spreadsheet evaluates none."""
     with atomic_path(path) as temporary:
         frame.with_columns(pl.col(pl.String).map_elements(escape_cell, return_dtype=pl.String)).write_csv(temporary)
     seal_file(path)

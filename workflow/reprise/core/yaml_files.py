@@ -174,15 +174,19 @@ class _Size(NamedTuple):
 
 
 def _check_size(node: yaml.Node, path: Path, sizes: dict[int, _Size]) -> _Size:
-    """Return the size of a node with expanded aliases; reject a node that contains itself or is too large."""
+    """Return the size of a node with expanded aliases; reject a node that contains itself or is too large.
+
+    `sizes` has the sizes of the nodes that were measured before, by `id(node)`.
+    """
     line = f"{path}: line {node.start_mark.line + 1}"
     if id(node) not in sizes:
         sizes[id(node)] = _Size(0, 0)  # The node is being measured; an alias to it would be inside itself.
         members = node.value if isinstance(node, yaml.CollectionNode) else []
         children = list(chain.from_iterable(members) if isinstance(node, yaml.MappingNode) else members)
-        parts = [_check_size(child, path, sizes) for child in children]
-        levels = 1 + max((part.levels for part in parts), default=0) if isinstance(node, yaml.CollectionNode) else 0
-        sizes[id(node)] = _Size(1 + sum(part.values for part in parts), levels)
+        child_sizes = [_check_size(child, path, sizes) for child in children]
+        child_levels = max((child_size.levels for child_size in child_sizes), default=0)
+        levels = 1 + child_levels if isinstance(node, yaml.CollectionNode) else 0
+        sizes[id(node)] = _Size(1 + sum(child_size.values for child_size in child_sizes), levels)
     size = sizes[id(node)]
     if size.values == 0:
         raise UserError(f"{line}: not valid YAML: an alias that contains itself.")
@@ -199,6 +203,7 @@ def find_line(path: Path, location: Location) -> int:
         node: Any = yaml.compose(stream, Loader=yaml.SafeLoader)
     line = 1
     for part in location:
+        # Pairs of the node whose line is returned, and the node in which the next part is looked up.
         matches = []
         if isinstance(node, yaml.MappingNode):
             matches = [(key, value) for key, value in node.value if key.value == str(part)]

@@ -21,7 +21,7 @@ EXTRACTORS = ("authors", "robust")
 # other than Yes and No, which the authors' scorers ignore.
 CONTRADICTORY, UNEXPECTED_PREDICTION = "contradictory", "other"
 ACCEPTED_ERROR_BY_EXTRACTOR = {"authors": CONTRADICTORY, "robust": UNEXPECTED_PREDICTION}
-# Value of a tie or a NaN score. The authors' scripts count it as wrong, `robust` counts it as unparsed.
+# Value extracted from scores that tie or are NaN. The authors' scripts count it as wrong, `robust` as unparsed.
 TIE_VALUE_BY_EXTRACTOR = {"authors": "neither", "robust": ""}
 # The tags have one to three brackets: the prompt has three, the paper perhaps one (docs/benchmarks/velociti.md).
 OUTPUT_BLOCK = re.compile(r"<{1,3}output>{1,3}(.*?)(?:<{1,3}/?output>{1,3}|\Z)", re.DOTALL | re.IGNORECASE)
@@ -36,7 +36,7 @@ REFUSALS = (
 
 
 def _authors_extraction(value: str) -> Extraction:
-    """Return an extraction by the authors' rules; unparsed if the value is empty."""
+    """Return a value as an extraction by the authors' rules; an empty value becomes `UNPARSED`."""
     return Extraction(value, "authors") if value else UNPARSED
 
 

@@ -11,7 +11,7 @@ from reprise.extraction import rules as extraction_rules
 from reprise.extraction.rules import UNPARSED, Extraction, Rule
 
 YES_NO = {"yes", "no"}
-OPTION_LETTERS = frozenset("ABCDEF")
+OPTION_LETTERS = frozenset("ABCDEF")  # The patterns in `rules.py` know these letters.
 # A longer answer is reduced to this many characters of its beginning and its end.
 HEAD_CHARS, TAIL_CHARS = 1_000, 4_000
 MIN_WORD_SIMILARITY = 88.0  # Two words count as the same from this similarity, in percent.
@@ -78,6 +78,7 @@ def extract_yes_no(answer: str) -> Extraction:
     if compile_pattern(extraction_rules.QUALIFIED_YES_NO).search(answer):
         return UNPARSED
     certain_text = remove_sentences(answer, extraction_rules.DOUBTFUL_SENTENCE)
+    # Rules about judgements, such as "the caption is correct", ignore sentences that express a doubt.
     rules_with_texts = [
         (rule, certain_text if rule.name.startswith("judgement") else answer) for rule in extraction_rules.YES_NO_RULES
     ]
@@ -115,6 +116,7 @@ def _normalise(text: str) -> str:
 
 @cache
 def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Return a pattern that ignores case; if it begins with `^`, it matches at the beginning of every line."""
     return re.compile(pattern, re.I | re.M if pattern.startswith("^") else re.I)
 
 
@@ -131,6 +133,7 @@ def find_hits(text: str, rules: Iterable[Rule]) -> Iterator[Hit]:
     for rule in rules:
         for match in compile_pattern(rule.pattern).finditer(text):
             groups = match.groupdict()
+            # A pattern without the group `option` names its groups after the values, such as `yes` and `no`.
             value = groups.get("option") or next((name for name, group in groups.items() if group), "")
             yield Hit(rule, value.upper() if len(value) == 1 else value.lower(), match.start())
 
@@ -188,7 +191,8 @@ def mark_options(answer: str, options: Sequence[str], option_texts: Sequence[str
     """Replace the labels and texts of options in a cleaned answer by the marks that `rules.py` describes."""
     marked_answer = _remove_option_list(LAST_LINE.sub(r"\1: ", answer), options)
     normalised_texts = [text.translate(TYPOGRAPHY).strip().rstrip(".").lower() for text in option_texts]
-    # Longer texts come first, because they may contain shorter ones. Equal texts do not tell which option is meant.
+    # Longer texts come first, because they may contain shorter ones. Equal texts do not tell which option is meant, so
+    # their mark is `*`.
     for option, text in sorted(zip(options, normalised_texts, strict=False), key=lambda pair: -len(pair[1])):
         marked_answer = _mark_text(marked_answer, option if normalised_texts.count(text) == 1 else "*", text)
     are_segments = bool(option_texts) and all("segment" in text.lower() for text in option_texts)
@@ -281,12 +285,13 @@ def _mark_ordinals(marked_answer: str, are_segments: bool) -> str:
 
 
 def _segment_mark(option: str, match: re.Match[str]) -> str:
-    """Return the mark of a segment, which is uncertain unless it ends the sentence: it may only be the subject."""
+    """Return the mark of a named segment: certain if it ends the sentence; elsewhere it may be only the subject."""
     next_character = match.string[match.end() : match.end() + 1]
     return f"‹{option}›" if next_character in SENTENCE_ENDS and next_character != "," else f"«~{option}»"
 
 
 def _find_content_words(text: str) -> list[str]:
+    """Return the words of a text in lower case, without stop words."""
     return [word for word in WORDS.findall(text.lower()) if word not in extraction_rules.STOP_WORDS]
 
 

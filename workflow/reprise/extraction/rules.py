@@ -33,7 +33,7 @@ class Extraction(NamedTuple):
 
 
 UNPARSED = Extraction("")
-CUSTOM_RULE_SUFFIX = " (own row)"
+CUSTOM_RULE_SUFFIX = " (own row)"  # In the column `extracted_by`, it marks rules of `patterns:` in a YAML file.
 
 
 def custom_rule(name: str, pattern: str) -> Rule:

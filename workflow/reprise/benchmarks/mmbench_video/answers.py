@@ -1,4 +1,7 @@
-"""Split MMBench-Video's replies into one answer per question, for a judge."""
+"""Split MMBench-Video's replies into one answer per question, for a judge.
+
+A packed reply answers all questions about a video at once; an unpacked reply answers one question.
+"""
 
 import ast
 import json

@@ -44,6 +44,7 @@ def build_set_choice(item: Item) -> Iterator[Question]:
 def build_rotations(item: Item, all_rotations: bool) -> Iterator[Question]:
     """Yield a question about an image once for every rotation of its options, or once in the released order.
 
+    All rotations together are the CircularEval of MMBench, which counts a question as right if every rotation is right.
     In rotation `shift`, the option at position i + shift moves to position i, counted modulo the number of options; the
     letters stay.
     """

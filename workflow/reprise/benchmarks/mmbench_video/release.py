@@ -58,9 +58,9 @@ def read_release(files: Sequence[Path], clips: ClipSource, options: Mapping[str,
             raise UserError(f"release: expected one table {prefix}*.tsv, found {names}. Remove all but one.")
         annotations += [read_images(path, name) for path in matches]
     annotations += [read_video_set(read_rows(path), path, RESERVED_GROUPS) for path in files if path.suffix == ".csv"]
-    clips_of_all = [clip for table_annotations in annotations for clip in table_annotations.clips]
-    items_of_all = [item for table_annotations in annotations for item in table_annotations.items]
-    return Annotations(clips_of_all, items_of_all)
+    all_clips = [clip for table_annotations in annotations for clip in table_annotations.clips]
+    all_items = [item for table_annotations in annotations for item in table_annotations.items]
+    return Annotations(all_clips, all_items)
 
 
 def _read_videos(files: Sequence[Path]) -> Annotations:
@@ -80,10 +80,10 @@ def _read_videos(files: Sequence[Path]) -> Annotations:
 def _build_item(row: Mapping[str, str], location: str, flaws: Flaws, subtitles: str) -> Item:
     """Return the item of a question; a flawed question is logged and counted, and its item stays in the table."""
     try:
-        literal = ast.literal_eval(row["dimensions"])  # literal_eval runs no code from the release.
+        parsed_cell = ast.literal_eval(row["dimensions"])  # literal_eval runs no code from the release.
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        literal = None
-    dimensions = [str(leaf) for leaf in literal] if isinstance(literal, list) else []
+        parsed_cell = None
+    dimensions = [str(leaf) for leaf in parsed_cell] if isinstance(parsed_cell, list) else []
     leaves = [leaf for leaf in dimensions if leaf in L2_BY_LEAF]
     entry = f"question {row['index']}"
     for column in ("question", "answer"):

@@ -45,6 +45,8 @@ ALL_ROTATIONS, ONE_ROTATION = tag_text_expr(OPTION_COUNT_TAG).cast(pl.UInt32), p
 def _rating_measures(form: str, run_answers: RunAnswers, level: float) -> list[Measure]:
     """Compute mean ratings: `mean` (the paper's ALL) counts failed answers as 0, `valid` leaves them out.
 
+    `form` is `packed` (one request about all questions of a video) or `unpacked` (one request per question).
+
     The reference harness sends the failure message of an unpacked answer to the judge. Under the `authors` convention,
     failed unpacked answers therefore count in `valid` with rating 0.
     """

@@ -1,5 +1,8 @@
 """Score TemporalBench's answers.
 
+Binary accuracy (`ba`) is the share of questions answered right. Multiple binary accuracy (`mba`) is the share of videos
+whose questions are all answered right.
+
 The `authors` convention leaves out questions without an answer, and videos without any. Unparsed answers are wrong
 under both conventions.
 """
@@ -32,6 +35,7 @@ CHANCE: dict[str, float | None] = {"ba": 50.0, "mba": None, "share": 25.0}
 GROUPS = RELEASED_GROUPS | {name: is_in_group(name) for name in ANALYSIS_GROUPS}
 CAPTION_METRICS = ("similarity", "cider", "rouge", *(f"bleu_{order}" for order in ORDERS))
 CAPTION_LIMITS = {"similarity": (-1, 1), "cider": (0, 10), "rouge": (0, 1)}
+"""caption score -> its lowest and highest possible value"""
 
 RowBuilder: TypeAlias = Callable[[RunAnswers], pl.DataFrame]
 """Run answers -> one row per requested item, with its answer: value, score, right, unparsed, failed."""
@@ -70,7 +74,7 @@ def _group_by_video(rows: pl.DataFrame) -> pl.DataFrame:
 def _accuracy_measures(
     build_rows: RowBuilder, groups: Sequence[str], run_answers: RunAnswers, level: float
 ) -> list[Measure]:
-    """Compute binary accuracy over questions, and multiple binary accuracy over videos."""
+    """Compute binary accuracy over questions, and multiple binary accuracy over videos, for each group of items."""
     rows = _build_counted_rows(build_rows, run_answers)
     missing_items = run_answers.items.join(run_answers.verdicts, on="item_id", how="anti")
     measures = []
@@ -112,17 +116,17 @@ def _caption_measures(run_answers: RunAnswers, level: float) -> list[Measure]:
     if run_answers.convention == "fixed":
         similarity = similarity * (~rows["unparsed"]).cast(pl.Float64)
     rouges = [rouge_l(caption, reference) for caption, reference in zip(captions, references, strict=True)]
-    means = {
+    scores_by_metric = {
         "similarity": similarity,
         "cider": pl.Series(cider(captions, references), dtype=pl.Float64),
         "rouge": pl.Series(rouges, dtype=pl.Float64),
     }
     measures = [
-        compute_measure(name, OVERALL, rows, [(values, unit_weights(rows))], level, limits=CAPTION_LIMITS[name])
-        for name, values in means.items()
+        compute_measure(metric, OVERALL, rows, [(scores, unit_weights(rows))], level, limits=CAPTION_LIMITS[metric])
+        for metric, scores in scores_by_metric.items()
     ]
     columns = bleu_columns(captions, references)
-    return measures + [compute_measure(f"bleu_{n}", OVERALL, rows, columns, level, bleu(n)) for n in ORDERS]
+    return measures + [compute_measure(f"bleu_{order}", OVERALL, rows, columns, level, bleu(order)) for order in ORDERS]
 
 
 def _share_measures(form: str, run_answers: RunAnswers, level: float) -> list[Measure]:

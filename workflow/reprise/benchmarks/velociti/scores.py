@@ -31,7 +31,9 @@ class Share(NamedTuple):
 
 
 CLASSIC = {"classic": Share("is_positive_higher")}
+"""ClassicVLE: the positive caption gets a higher score than the negative one"""
 SHARES_BY_FORM = {
+    # StrictVLE (`strict`): the positive caption is judged as entailed, and the negative one as not entailed.
     # The paper also analyses the positive captions judged right (`positive`), and the negative captions judged right
     # among samples whose positive caption is judged right (`negative`).
     "entail": {

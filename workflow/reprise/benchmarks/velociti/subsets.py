@@ -40,6 +40,7 @@ def _match_list(rows: Sequence[tuple[str, ...]], path: Path) -> list[bool]:
     if not path.is_file():
         raise UserError(f"{path}: no such file. The suite's `subset` names it; correct the path or create the list.")
     entries = [tuple(row.values()) for row in read_csv_rows(path, LIST_COLUMNS)]
+    # Match by captions. A digest may occur several times, so each match uses up one entry of the list.
     unmatched_by_captions = Counter((test, video, digest) for test, video, _, digest in entries)
     is_matched_flags = []
     for test, video, _, positive, negative in rows:
@@ -48,6 +49,7 @@ def _match_list(rows: Sequence[tuple[str, ...]], path: Path) -> list[bool]:
         is_matched_flags.append(is_matched)
         if is_matched:
             unmatched_by_captions[caption_key] -= 1
+    # Match the remaining rows and entries by event.
     unmatched_entry_counts = Counter(
         (test, video, event)
         for test, video, event, digest in entries

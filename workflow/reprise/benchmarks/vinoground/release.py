@@ -37,7 +37,7 @@ class PairQuestion(NamedTuple):
 
 
 PairQuestions = dict[tuple[str, str], PairQuestion]
-"""(index, half) -> question"""
+"""(index of a pair, its half `pos` or `neg`) -> question"""
 
 
 def read_release(files: Sequence[Path], clips: ClipSource, options: Mapping[str, object]) -> Annotations:
@@ -97,7 +97,7 @@ def _find_segment_order(index: str, video_questions: PairQuestions, flaws: Flaws
 def _read_pairs(
     files: Sequence[Path], fields: Sequence[str], clips: ClipSource, options: Mapping[str, object], flaws: Flaws
 ) -> list[dict[str, str]]:
-    """Return the rows of the table of pairs; `options` map the names of its fields to columns of the release."""
+    """Return the rows of the table of pairs as field -> text; `options` map fields to columns of the release."""
     field_by_column = {str(options.get(field, field)): field for field in fields}
     path = find_single_table(files, list(field_by_column))
     frame = require_columns(read_rows(path), list(field_by_column), path).rename(field_by_column).cast(pl.String)
@@ -134,6 +134,7 @@ def _split_minor_categories(row: Mapping[str, str]) -> list[str]:
 def _read_questions(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str, str]], flaws: Flaws) -> PairQuestions:
     """Return the released questions of one kind, or nothing if they are not released.
 
+    The kind is `textscore` (which caption fits a video) or `videoscore` (which segment fits a caption).
     If the question about one half of a pair is missing, its text is empty and a flaw is added.
     """
     path = next((path for path in files if path.name == f"vinoground_{kind}.json"), None)
@@ -159,7 +160,7 @@ def _read_questions(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str
 
 
 def _generate_questions(kind: str, rows: Sequence[Mapping[str, str]], seed: object) -> PairQuestions:
-    """Generate the paper's questions about captions, or about segments.
+    """Generate the paper's questions about captions (`kind` is `text`), or about segments (`video`).
 
     The positive caption or segment comes first in half of the pairs, which the seed and the pairs' indices select.
     """

@@ -64,10 +64,14 @@ def _check_overview(
 
 
 def _check_rows(name_checks: NameChecks, spec: TableSpec, benchmark: str, notes: ProblemNotes) -> None:
-    # Columns with the same model, protocol and samplings cause the same problems.
-    distinct_columns = {(c.model, c.protocol, c.sampling, c.ratio and c.ratio.over): c for c in spec.columns}.values()
+    """Note the problems of the runs that the rows of a table show."""
+    # Columns with the same model, protocol and samplings cause the same problems, so one of them is checked.
+    columns_by_overrides = {
+        (column.model, column.protocol, column.sampling, column.ratio and column.ratio.over): column
+        for column in spec.columns
+    }
     for row in spec.rows():
-        for column in distinct_columns:
+        for column in columns_by_overrides.values():
             notes.at_key(f": row '{row.label}'").add(*_cell_problems(name_checks, row, column, benchmark))
 
 
@@ -85,6 +89,7 @@ def _cell_problems(name_checks: NameChecks, row: Row, column: Column, benchmark:
 
 
 def _check_columns(name_checks: NameChecks, spec: TableSpec, benchmark: str, notes: ProblemNotes) -> None:
+    """Note unknown metrics and groups of a table's columns and rows."""
     metrics = name_checks.metrics(benchmark)
     for column in spec.columns:
         column_notes = notes.at_key(f": column '{column.title}'")
@@ -158,7 +163,7 @@ def _check_figures(name_checks: NameChecks, figures: Figures, benchmark: str, no
         figure_notes = notes.at_key(f"figures.{name}")
         figure_notes.at_key(".table").check_names("table", figure.tables(), tables)
         if isinstance(figure, Distribution):
-            groups = [entry.group for entry in (*(figure.groups or ()), *figure.extra_panels)]
+            groups = [counted.group for counted in (*(figure.groups or ()), *figure.extra_panels)]
             groups += [figure.group] if figure.group else []
             figure_notes.at_key(".groups").check_names("group", groups, name_checks.groups(benchmark))
             continue
@@ -168,6 +173,7 @@ def _check_figures(name_checks: NameChecks, figures: Figures, benchmark: str, no
 
 
 def _check_part(name_checks: NameChecks, part: Part, spec: TableSpec, benchmark: str, notes: ProblemNotes) -> None:
+    """Note names that a figure's part selects although its table (`spec`) does not have them."""
     allowed_names = {
         "section": [section.title or '""' for section in spec.sections],
         "row": [row.label for section in spec.sections for row in section.rows],
@@ -197,25 +203,21 @@ def _check_imports(name_checks: NameChecks, slug: str, suite_notes: ProblemNotes
     settings = config.get_import_settings(slug)
     prefix = slug if slug in config.external_models else "settings"
     # `runs:` names <benchmark>/<protocol>/<sampling>; `ratings:` also names the model that is rated.
-    for key, runs, parts in (("runs", settings.runs, 3), ("ratings", settings.ratings, 4)):
+    for key, runs, part_count in (("runs", settings.runs, 3), ("ratings", settings.ratings, 4)):
         notes = suite_notes.for_file(config.model_file(slug)).at_key(f"{prefix}.{key}")
         for run, folder in runs.items():
             base = get_imports_folder(run.split("/")[0], slug)
             path_problems = (
                 [f"'{folder}' is not inside {base}."] if folder != "." and resolve_inside(base, folder) is None else []
             )
-            notes.add(
-                *(
-                    f"'{run}': {problem}"
-                    for problem in (*_run_problems(name_checks, run.split("/"), parts), *path_problems)
-                )
-            )
+            name_problems = _run_problems(name_checks, run.split("/"), part_count)
+            notes.add(*(f"'{run}': {problem}" for problem in (*name_problems, *path_problems)))
 
 
-def _run_problems(name_checks: NameChecks, names: list[str], parts: int) -> Iterator[str]:
-    """Yield the problems of a run's name; `names` are its parts, of which there should be `parts`."""
-    if len(names) != parts:
-        yield f"should have the form {'/'.join(RUN_NAME.split('/')[:parts])}."
+def _run_problems(name_checks: NameChecks, names: list[str], part_count: int) -> Iterator[str]:
+    """Yield the problems of a run's name; `names` are its parts, of which there should be `part_count`."""
+    if len(names) != part_count:
+        yield f"should have the form {'/'.join(RUN_NAME.split('/')[:part_count])}."
         return
     benchmark, protocol, sampling, *rated_models = names
     spec = name_checks.configuration.benchmarks.get(benchmark)  # It is None if the suite does not have the benchmark.

@@ -43,7 +43,8 @@ class Configuration:
     figures: dict[str, Figures]
     models: dict[str, Model]
     external_models: frozenset[str]  # models of config/external.yaml
-    invalid_models: dict[str, str]  # model whose file is invalid, but which the suite does not name -> its problems
+    # Model whose file is invalid -> its problems. The suite names none of these models; otherwise, loading it fails.
+    invalid_models: dict[str, str]
 
     @property
     def full_suite_name(self) -> str:

@@ -27,7 +27,7 @@ def restore_unless_kept(files: Collection[Path]) -> Iterator[Callable[[], None]]
 
     New files and their new folders are deleted. An error and Ctrl-C end the block too.
     """
-    contents = {file: file.read_bytes() if file.is_file() else None for file in files}
+    original_contents = {file: file.read_bytes() if file.is_file() else None for file in files}
     new_folders = {folder for file in files for folder in file.parents if not folder.exists()}
     is_kept = False
 
@@ -39,25 +39,25 @@ def restore_unless_kept(files: Collection[Path]) -> Iterator[Callable[[], None]]
         yield keep
     finally:
         if not is_kept:
-            for file, content in contents.items():
-                if content is None:
+            for file, original_content in original_contents.items():
+                if original_content is None:
                     file.unlink(missing_ok=True)
-                elif not file.is_file() or file.read_bytes() != content:
+                elif not file.is_file() or file.read_bytes() != original_content:
                     with atomic_path(file) as temporary:
-                        temporary.write_bytes(content)
+                        temporary.write_bytes(original_content)
             for folder in sorted(new_folders, reverse=True):
                 with suppress(OSError):  # Another program may have put files into it.
                     folder.rmdir()
 
 
 def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool], *, is_first: bool = False) -> None:
-    """Replace the first item of a top-level list in a file for which `is_replaced`, or add the item to the list.
+    """Replace an item of a top-level list in a YAML file by a new one, or add the new item to the list.
 
     Args:
         file: The YAML file.
         key: Key of the list.
         item: The new item.
-        is_replaced: Whether the new item replaces an existing one.
+        is_replaced: Function that returns whether the new item replaces an existing one; the first such item counts.
         is_first: Whether to add a new item at the start of the list instead of its end.
 
     Raises:
@@ -66,7 +66,7 @@ def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool]
     """
     old_content, text = load_yaml(file), file.read_text(encoding="utf-8")
     items = list(old_content.get(key) or [])
-    index = next((number for number, entry in enumerate(items) if is_replaced(entry)), None)
+    index = next((position for position, existing_item in enumerate(items) if is_replaced(existing_item)), None)
     if index is None:
         new_items = [item, *items] if is_first else [*items, item]
     else:
@@ -76,6 +76,7 @@ def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool]
     line = dump_yaml([item], is_inline=True).strip()[1:-1]  # The item without the brackets of the list.
     new_content = None
     write_text(file, _put_line(text, key, index, line, is_first))
+    # `_put_line` edits the text, which keeps comments. Parse the new text to find out whether the edit was right.
     with suppress(UserError):
         new_content = load_yaml(file)
     if new_content != old_content | {key: new_items}:
@@ -94,9 +95,9 @@ def _put_line(text: str, key: str, index: int | None, item: str, is_first: bool)
     if not isinstance(node, yaml.SequenceNode):
         return text  # `put_item` notices that the text is unchanged.
     if index is not None:
-        entry = node.value[index]
-        return text[: entry.start_mark.index] + item + text[entry.end_mark.index :]
-    if node.flow_style:
+        replaced_node = node.value[index]
+        return text[: replaced_node.start_mark.index] + item + text[replaced_node.end_mark.index :]
+    if node.flow_style:  # The list is on one line, such as `[a, b]`.
         separator = ", " if node.value else ""
         start, end = node.start_mark.index + 1, node.end_mark.index - 1
         if is_first:

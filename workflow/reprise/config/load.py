@@ -114,15 +114,16 @@ class _ConfigFiles:
         return [stem for stem in stems if re.fullmatch(SLUG, stem)]
 
     def read_external_models(self) -> dict[str, Model | None]:
-        """Return the models of `config/external.yaml`; None stands for a model whose entry cannot be read."""
+        """Return slug -> model of `config/external.yaml`; None stands for a model whose entry cannot be read."""
         path = locate(EXTERNAL, self.root)
-        entries = self.read_file(External, EXTERNAL) if path.is_file() else External({})
-        if entries is None:  # Names in an unreadable file count as defined.
+        external = self.read_file(External, EXTERNAL) if path.is_file() else External({})
+        if external is None:  # Names in an unreadable file count as defined.
             text = path.read_text(encoding="utf-8", errors="replace")
             return dict.fromkeys(re.findall(rf"^({SLUG}) *:", text, re.MULTILINE))
-        return dict(entries.models())
+        return dict(external.models())
 
     def read_benchmarks(self, suite: Suite, suite_file: str) -> dict[str, Benchmark | None]:
+        """Return name -> settings of the suite's benchmarks; None stands for a missing or invalid file."""
         names = self.list_names("config/benchmarks")
         for name in sorted(suite.benchmarks):
             for reason in find_unknown_name("benchmark", name, names):
@@ -133,10 +134,10 @@ class _ConfigFiles:
         }
 
     def read_listed_files(self, kind: type[T], key: str, suite: Suite, suite_file: str) -> dict[str, T]:
-        """Read the files that the suite's benchmarks name under a key, such as their tables or figures."""
+        """Return benchmark -> content of the file that the suite names under its `key`, such as `tables`."""
         contents = {}
-        for name, entry in suite.benchmarks.items():
-            file, notes = getattr(entry, key), ProblemNotes(self.problems, suite_file, f"benchmarks.{name}.{key}")
+        for name, settings in suite.benchmarks.items():
+            file, notes = getattr(settings, key), ProblemNotes(self.problems, suite_file, f"benchmarks.{name}.{key}")
             has_file = file is not None and notes.check_file(file, self.root, f"config/{key}")
             if has_file and (content := self.read_file(kind, file)) is not None:
                 contents[name] = content
@@ -166,7 +167,7 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None, source: str = "
         )
     files = _ConfigFiles(root)
     problems, main = files.problems, files.read_main(overrides or {}, source)
-    # Problems of a model's file stop only suites and commands that need the model.
+    # Problems of a model's file stop only suites and commands that need the model, so each file has its own reader.
     model_folder = _ConfigFiles(root)
     readers = {name: _ConfigFiles(root) for name in model_folder.list_names("config/models")}
     models_by_file = {name: reader.read_file(Model, f"config/models/{name}.yaml") for name, reader in readers.items()}
@@ -191,15 +192,15 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None, source: str = "
         limit=limit,
         main=main,
         suite=suite,
-        benchmarks={name: value for name, value in benchmarks.items() if value},
+        benchmarks={name: benchmark for name, benchmark in benchmarks.items() if benchmark},
         tables=files.read_listed_files(Tables, "tables", suite, suite_file),
         figures=files.read_listed_files(Figures, "figures", suite, suite_file),
-        models={name: value for name, value in models.items() if value},
+        models={slug: model for slug, model in models.items() if model},
         external_models=frozenset(external),
         invalid_models={},
     )
     config = add_probe_transforms(config)
-    unreadable = {name for name, value in {**models, **benchmarks}.items() if value is None}
+    unreadable = {name for name, settings in {**models, **benchmarks}.items() if settings is None}
     name_checks = NameChecks(config, unreadable, root, set())
     check(name_checks, ProblemNotes(problems, suite_file))
     for slug, reader in readers.items():

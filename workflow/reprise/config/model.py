@@ -202,16 +202,16 @@ class External(StrictModel, RootModel[dict[Slug, Entry]]):
     """`config/external.yaml`: models with imported predictions, as `slug: label` or `slug: {label: ..., ...}`."""
 
     def models(self) -> dict[str, Model]:
-        """Return each entry as the settings of a model file."""
-        entries = {
+        """Return slug -> settings of the model as in a model's file."""
+        external_models = {
             slug: ExternalModel(label=entry) if isinstance(entry, str) else entry for slug, entry in self.root.items()
         }
         return {
             slug: Model(
-                label=entry.label,
+                label=external_model.label,
                 adapter="import",
-                reference=entry.reference,
-                settings=entry.model_dump(include=set(ImportSettings.model_fields)),
+                reference=external_model.reference,
+                settings=external_model.model_dump(include=set(ImportSettings.model_fields)),
             )
-            for slug, entry in entries.items()
+            for slug, external_model in external_models.items()
         }

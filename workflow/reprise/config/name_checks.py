@@ -15,7 +15,8 @@ class NameChecks(NamedTuple):
     """Checks of names against those that a configuration defines; names of unreadable files count as defined."""
 
     configuration: Configuration
-    unreadable_names: Collection[str]  # names of models and benchmarks whose files have problems
+    # Names of models and benchmarks whose files have problems. A reference to them is no further problem.
+    unreadable_names: Collection[str]
     root: Path
     checked_models: set[str]  # every name that `model_problems` has checked: the models that the suite names
 
@@ -65,11 +66,12 @@ class NameChecks(NamedTuple):
             return find_form_problems(benchmark, protocol_spec.form)
         outputs = adapter.get_request_types(model.settings)
         if protocol_spec.request_type not in outputs:
+            # The adapter's setting that adds the request type, if there is one.
             override = next(
                 (
-                    value
-                    for value, kinds in adapter.request_type_overrides.items()
-                    if protocol_spec.request_type in kinds
+                    setting
+                    for setting, request_types in adapter.request_type_overrides.items()
+                    if protocol_spec.request_type in request_types
                 ),
                 None,
             )

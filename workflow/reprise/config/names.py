@@ -14,5 +14,5 @@ FigureName = Annotated[str, Field(pattern=FIGURE)]
 
 
 def get_entry_tag(entry: Any) -> str:
-    """Return the tag of an entry: a text, or a group of keys."""
+    """Return the tag of an entry that is a text or a group of keys; pydantic selects the entry's type by the tag."""
     return "(group)" if isinstance(entry, dict | Settings) else "(text)"

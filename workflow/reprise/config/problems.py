@@ -14,14 +14,14 @@ from reprise.core.yaml_files import find_line, load_yaml
 
 T = TypeVar("T", bound=BaseModel)
 
-MAX_LISTED, MAX_LOCATIONS = 20, 3
+MAX_LISTED, MAX_LOCATIONS = 20, 3  # Numbers of problems in a message, and of further locations of a problem.
 
 
 class ProblemCollector:
     """Collector of problems by file; the same problem at several locations of a file is listed once."""
 
     def __init__(self) -> None:
-        self._locations: dict[tuple[str, str], list[str]] = {}
+        self._locations: dict[tuple[str, str], list[str]] = {}  # (file, reason) -> locations of the problem in the file
 
     def add(self, file: str, location: str, reason: str) -> None:
         """Add a problem at a location of a file."""

@@ -23,8 +23,10 @@ SIDE_PACKAGES = {"construction": "construction", "subset_search": "construction"
 
 def list_packages(benchmarks: Iterable[BaseModel]) -> list[str]:
     """Return the packages whose keys a suite's benchmarks have, in the order of `SIDE_PACKAGES`."""
-    entries = list(benchmarks)
-    packages = (package for key, package in SIDE_PACKAGES.items() if any(getattr(entry, key) for entry in entries))
+    all_settings = list(benchmarks)
+    packages = (
+        package for key, package in SIDE_PACKAGES.items() if any(getattr(settings, key) for settings in all_settings)
+    )
     return list(dict.fromkeys(packages))
 
 

@@ -27,7 +27,7 @@ def list_probed_rows(config: Configuration) -> Iterator[tuple[str, Row]]:
 
 def add_probe_transforms(config: Configuration) -> Configuration:
     """Return the configuration with a transform for each frame that a probe shows."""
-    counts = [
+    frame_counts = [
         count_frames(config.main.samplings[str(row.sampling)]) or 0
         for _, row in list_probed_rows(config)
         if str(row.sampling) in config.main.samplings
@@ -35,7 +35,7 @@ def add_probe_transforms(config: Configuration) -> Configuration:
     transforms = {
         name_probe_transform(show, position): ProbeTransform.model_validate({"show": show, "position": position})
         for show in PROBE_ABLATIONS
-        for position in range(1, max(counts, default=0) + 1)
+        for position in range(1, max(frame_counts, default=0) + 1)
     }
     return replace(config, main=config.main.add_transforms(transforms)) if transforms else config
 
@@ -44,8 +44,8 @@ def list_probe_conditions(config: Configuration, benchmark: str, row: Row) -> li
     """Return the probe's conditions of a row; each is the name of a transform."""
     if benchmark not in config.suite.single_frame_probe:
         return []
-    count = count_frames(config.main.samplings[str(row.sampling)]) or 0
-    return [name_probe_transform(show, position) for show in PROBE_ABLATIONS for position in range(1, count + 1)]
+    frame_count = count_frames(config.main.samplings[str(row.sampling)]) or 0
+    return [name_probe_transform(show, position) for show in PROBE_ABLATIONS for position in range(1, frame_count + 1)]
 
 
 def probe_problems(config: Configuration) -> Iterator[str]:

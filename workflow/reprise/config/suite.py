@@ -27,6 +27,7 @@ TemporalAblation = Literal[
 ]
 
 PublishedContent = Literal["answers", "texts", "clips"]
+"""What a benchmark's licence allows to pass on: ids and answers, also texts, or also clips."""
 
 
 class SubsetFile(Settings):

@@ -24,12 +24,12 @@ def check_suite(name_checks: NameChecks, notes: ProblemNotes) -> None:
     notes.at_key("skip").check_names("model", suite.skip, models)
     notes.at_key("judges").add(*name_checks.writing_problems(suite.judges, "judge"))
     _check_baseline(name_checks, notes.at_key("baseline"))
-    for name, entry in suite.benchmarks.items():
+    for name, settings in suite.benchmarks.items():
         benchmark_notes = notes.at_key(f"benchmarks.{name}")
-        benchmark_notes.at_key(".judges").add(*name_checks.writing_problems(entry.judges or (), "judge"))
-        for run in entry.extra_runs:
+        benchmark_notes.at_key(".judges").add(*name_checks.writing_problems(settings.judges or (), "judge"))
+        for run in settings.extra_runs:
             benchmark_notes.at_key(f".extra_runs: '{run}'").add(*name_checks.run_problems(run, name))
-        if entry.release.kind == "constructed" and entry.construction is None:
+        if settings.release.kind == "constructed" and settings.construction is None:
             benchmark_notes.at_key(".construction").add(
                 "missing; `release: {kind: constructed}` needs it to construct the release."
             )

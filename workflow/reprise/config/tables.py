@@ -115,15 +115,14 @@ class Section(RowSettings):
 
     def resolve(self) -> list[Row]:
         """Return the rows with the section's settings as defaults."""
-        shared = {name: getattr(self, name) for name in RowSettings.model_fields}
-        # A row leaves a field to its section if the field is None, or False for `dataset`.
-        return [
-            row.model_copy(
-                update={name: value for name, value in shared.items() if getattr(row, name) in (None, False)}
-                | {"published": row.published or self.published or f"{row.label}{self.published_suffix}"}
-            )
-            for row in self.rows
-        ]
+        section_settings = {name: getattr(self, name) for name in RowSettings.model_fields}
+        rows = []
+        for row in self.rows:
+            # A row leaves a field to its section if the field is None, or False for `dataset`.
+            defaults = {name: value for name, value in section_settings.items() if getattr(row, name) in (None, False)}
+            published = row.published or self.published or f"{row.label}{self.published_suffix}"
+            rows.append(row.model_copy(update=defaults | {"published": published}))
+        return rows
 
 
 class TableSpec(Settings):
@@ -180,9 +179,13 @@ class TableSpec(Settings):
 
         The column of a ratio also adds the run of its denominator.
         """
-        denominators = [c.model_copy(update={"sampling": c.ratio.over}) for c in self.columns if c.ratio]
-        distinct_columns = {(c.model, c.protocol, c.sampling): c for c in (*self.columns, *denominators)}.values()
-        return [row.for_column(column) for row in self.rows() for column in distinct_columns]
+        denominators = [
+            column.model_copy(update={"sampling": column.ratio.over}) for column in self.columns if column.ratio
+        ]
+        columns_by_overrides = {
+            (column.model, column.protocol, column.sampling): column for column in (*self.columns, *denominators)
+        }
+        return [row.for_column(column) for row in self.rows() for column in columns_by_overrides.values()]
 
     def list_metrics(self, column: Column) -> list[str]:
         """Return the metrics that a column shows."""

@@ -11,13 +11,13 @@ from reprise.core.errors import describe_choices
 from reprise.core.paths import ALL
 from reprise.media.sampling import NO_FRAMES_RULE
 
-PLANNED = "planned"
+PLANNED = "planned"  # Condition without an ablation: the frames that the sampling plans.
 # Condition -> row of the overview under this condition, or the reason why the model does not support it.
 Conditions = dict[str, Row | str]
 
 
 def temporal_rows(config: Configuration) -> dict[str, dict[str, Conditions]]:
-    """Return the rows that each model's temporal profile needs, by model and benchmark."""
+    """Return model -> benchmark -> conditions for each model with a temporal profile."""
     profiles: dict[str, dict[str, Conditions]] = {}
     overview_specs = {name: spec for name in config.tables if (spec := config.get_overview(name))}
     lines = config.suite.overview_lines()

@@ -37,18 +37,18 @@ def select_benchmarks(config: Configuration, names: Collection[str], source: str
     """
     suite = config.suite
     reject_unknown("benchmark", names, suite.benchmarks, source)
-    lines = [
-        entry
-        for entry, line in zip(suite.overview, suite.overview_lines(), strict=True)
+    overview = [
+        written_line
+        for written_line, line in zip(suite.overview, suite.overview_lines(), strict=True)
         if line.benchmarks is None or not set(names).isdisjoint(line.benchmarks)
     ]
-    entries = {name: entry for name, entry in suite.benchmarks.items() if name in names}
+    suite_benchmarks = {name: settings for name, settings in suite.benchmarks.items() if name in names}
     return replace(
         config,
-        suite=suite.model_copy(update={"benchmarks": entries, "overview": lines}),
-        benchmarks={name: value for name, value in config.benchmarks.items() if name in names},
-        tables={name: value for name, value in config.tables.items() if name in names},
-        figures={name: value for name, value in config.figures.items() if name in names},
+        suite=suite.model_copy(update={"benchmarks": suite_benchmarks, "overview": overview}),
+        benchmarks={name: benchmark for name, benchmark in config.benchmarks.items() if name in names},
+        tables={name: tables for name, tables in config.tables.items() if name in names},
+        figures={name: figures for name, figures in config.figures.items() if name in names},
     )
 
 

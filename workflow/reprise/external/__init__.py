@@ -69,10 +69,12 @@ class RatingImporter(Protocol):
 
 
 def get_imports_folder(benchmark: str, slug: str) -> Path:
+    """Return the folder of a model's imported files for a benchmark; `slug` is the model's name."""
     return locate(IMPORTS_FOLDER / benchmark / slug)
 
 
 def has_importer(benchmark: str) -> bool:
+    """Return whether answers to a benchmark can be imported."""
     return find_spec(get_module_name(benchmark)) is not None
 
 
@@ -82,6 +84,7 @@ def get_module_name(benchmark: str) -> str:
 
 
 def load_importer(benchmark: str) -> Importer:
+    """Return the module that reads and writes the answer files of a benchmark."""
     return cast(Importer, import_module(get_module_name(benchmark)))
 
 

@@ -71,11 +71,13 @@ class ImportedAnswers:
     problems: list[ImportProblem] = field(default_factory=list)
 
     def add_problems(self, location: FileLocation, *problems: str) -> None:
+        """Record problems of one answer; empty texts are no problems."""
         self.problems += [
             ImportProblem(str(location.file), location.line, location.id, label) for label in problems if label
         ]
 
     def add_answer(self, question_id: str, answer: Answer, location: FileLocation) -> None:
+        """Store an answer, or record the problem that the question has one already."""
         first = self.answers.setdefault(question_id, answer)
         if first is answer:  # It is the first answer to the question, and has just been stored.
             return
@@ -147,7 +149,10 @@ def read_responses(
 
 
 def read_entries(path: Path, imported: ImportedAnswers) -> list[tuple[int, dict[str, Any]]]:
-    """Return number and object of every line; broken lines are skipped. These, or an empty file, become problems."""
+    """Return the number and the JSON object of every line of a file.
+
+    Broken lines are left out and recorded as problems in `imported`, as is an empty file.
+    """
     entries, earlier_problem_count = [], len(imported.problems)
     for line_number, line in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
         if not line.strip():
@@ -184,7 +189,10 @@ def parse_response(response: object, scored_part: ScoredPart) -> tuple[Answer, s
 
 
 def write_responses(path: Path, answered_requests: pl.DataFrame, id_pattern: str) -> Path:
-    """Write lines `{idx, response}` for the answers, except failed ones, to items whose ids have this pattern."""
+    """Write a line `{idx, response}` for each answer that did not fail, and return the path of the file.
+
+    Only answers to items whose ids have the pattern are written; `idx` is the text in place of `{}`.
+    """
     prefix, suffix = id_pattern.split("{}")
     matches_pattern = pl.col("item_id").str.starts_with(prefix) & pl.col("item_id").str.ends_with(suffix)
     answers = answered_requests.filter(matches_pattern, pl.col("error") == "").select("item_id", "text")
@@ -244,7 +252,9 @@ class SheetRow(NamedTuple):
 def read_sheet_rows(
     path: Path, imported: ImportedAnswers, *column_sets: Sequence[str], value_column: str = ""
 ) -> tuple[Sequence[str], list[SheetRow]]:
-    """Return the first set of columns that a csv, tsv, xlsx or json file contains, and its rows.
+    """Return the first of the column sets that a csv, tsv, xlsx or json file contains, and all rows of the file.
+
+    An empty file has no columns and no rows.
 
     Args:
         path: File with the table.
@@ -302,18 +312,18 @@ def _read_sheet(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _read_objects(path: Path, value_column: str) -> Iterator[tuple[int, list[str]]]:
-    """Return a header and the entries of a list of objects, or of an object `{index: value}`, as numbered lines."""
+    """Return a header and the rows of a list of objects, or of an object `{index: cell}`, as numbered lines."""
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
-        if isinstance(content, dict) and not any(isinstance(entry, dict) for entry in content.values()):
-            content = [{"index": key, value_column: entry} for key, entry in content.items()]
-        if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
+        if isinstance(content, dict) and not any(isinstance(cell, dict) for cell in content.values()):
+            content = [{"index": index, value_column: cell} for index, cell in content.items()]
+        if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
             raise ValueError(f"expected a list of objects, or an object of index and {value_column}")
     except (ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{path}: not readable as json: {error}.") from error
-    columns = list(dict.fromkeys(str(name) for entry in content for name in entry))
-    rows = [[format_cell(entry.get(name)) for name in columns] for entry in content]
-    return iter([(0, columns), *enumerate(rows, start=1)])
+    columns = list(dict.fromkeys(str(name) for row in content for name in row))
+    lines = [[format_cell(row.get(name)) for name in columns] for row in content]
+    return iter([(0, columns), *enumerate(lines, start=1)])
 
 
 def format_cell(cell: object) -> str:
@@ -335,8 +345,8 @@ class QuestionMatcher:
         self._words_by_item = {
             item.item_id: normalize_words(item.texts.get("question", "")) for item in to_items(items)
         }
-        self._rows: list[tuple[FileLocation, str]] = []
-        self._matched = 0
+        self._rows: list[tuple[FileLocation, str]] = []  # location and question of each row
+        self._matched_count = 0
 
     def match(self, location: FileLocation, question: str, imported: ImportedAnswers) -> bool:
         """Return whether a row has the id and the question of an item; a mismatch is recorded as a problem.
@@ -346,14 +356,14 @@ class QuestionMatcher:
         self._rows.append((location, question))
         row_words, item_words = normalize_words(question), self._words_by_item.get(location.id)
         if item_words is not None and (not row_words or item_words in row_words):
-            self._matched += 1
+            self._matched_count += 1
             return True
         imported.add_problems(location, UNKNOWN_ID if item_words is None else DIFFERENT_QUESTION)
         return False
 
     def require_match(self, benchmark: str) -> None:
         """Raise a UserError if no row of the file matches: it belongs to another benchmark or version."""
-        if self._rows and not self._matched:
+        if self._rows and not self._matched_count:
             location, question = self._rows[0]
             raise UserError(
                 f"{location.file}: none of its {len(self._rows)} rows matches a question of {benchmark} in this suite. "
@@ -376,8 +386,8 @@ def normalize_words(text: str) -> str:
 def get_object(entry: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
     """Return the nested object at a path of names; an empty one if it is missing or not an object."""
     for name in names:
-        value = entry.get(name)
-        entry = value if isinstance(value, dict) else {}
+        nested = entry.get(name)
+        entry = nested if isinstance(nested, dict) else {}
     return entry
 
 

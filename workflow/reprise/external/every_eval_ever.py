@@ -32,6 +32,7 @@ def _make_uuid(publication: Publication, run: PublishedRun) -> UUID:
 
 
 def _build_record(publication: Publication, run: PublishedRun, now: datetime) -> dict[str, Any]:
+    """Return the record of one run as JSON content."""
     timestamp = str(int(now.timestamp()))
     return {
         "schema_version": SCHEMA_VERSION,
@@ -51,7 +52,7 @@ def _build_record(publication: Publication, run: PublishedRun, now: datetime) ->
 
 
 def _find_relationship(publication: Publication) -> str:
-    """Return who evaluates whom, if both are known."""
+    """Return whether the model's developer or somebody else evaluates it; `other` if one of them is unknown."""
     if not publication.organization or not publication.repo:
         return "other"
     is_developer = publication.organization.casefold() == _get_developer(publication).casefold()
@@ -112,7 +113,8 @@ def _build_result(run: PublishedRun, number: PublishedNumber) -> dict[str, Any]:
 
 
 def _describe_data(run: PublishedRun) -> dict[str, Any]:
+    """Return the source of a run's data: a data set of the hub, or another source, such as a toy world."""
     if not run.dataset:
         return {"dataset_name": run.title, "source_type": "other"}
-    data: dict[str, Any] = {"dataset_name": run.title, "source_type": "hf_dataset", "hf_repo": run.dataset}
-    return data | ({"additional_details": {"revision": run.revision}} if run.revision else {})
+    source: dict[str, Any] = {"dataset_name": run.title, "source_type": "hf_dataset", "hf_repo": run.dataset}
+    return source | ({"additional_details": {"revision": run.revision}} if run.revision else {})

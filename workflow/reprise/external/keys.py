@@ -13,12 +13,16 @@ class ImportedFilesKey(AnswersKey):
 
 
 class RunFilesKey(ImportedFilesKey):
+    """Settings of the imported answers of one run."""
+
     form: str
     files: dict[str, str]
     """file -> sha256"""
 
 
 class RatingFilesKey(ImportedFilesKey):
+    """Settings of the imported ratings by one judge."""
+
     files: dict[str, dict[str, str]]
     """run -> file -> sha256"""
 

@@ -66,9 +66,9 @@ def read_log(
     """Add the answers of a log, and its problems, to the imported answers."""
     requests_by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     questions = QuestionMatcher(items.filter(pl.col("item_id").is_in(requests_by_item.keys())))
-    for line, entry in read_entries(path, imported):
+    for line_number, entry in read_entries(path, imported):
         item_id, question = identify(entry)
-        location = FileLocation(path, line, item_id)
+        location = FileLocation(path, line_number, item_id)
         if not questions.match(location, question, imported):
             continue
         responses, prompt = entry.get("filtered_resps"), entry.get("input")
@@ -86,7 +86,7 @@ def read_log(
 
 
 def find_deviations(files: Sequence[Path], requests: pl.DataFrame, frame_count: int | None) -> list[ImportProblem]:
-    """Return the deviations of the harness's settings, each once."""
+    """Return where the settings of the harness deviate from this run: frames, length of answers, partial runs."""
     tasks = {match["task"] for path in files if (match := LOG_NAME.fullmatch(path.name))}
     max_tokens = int(requests["max_tokens"].max() or 0)  # type: ignore[arg-type]
     problems = []
@@ -105,9 +105,9 @@ def find_deviations(files: Sequence[Path], requests: pl.DataFrame, frame_count: 
         mismatches = [f"{name}={value}" for name, value in frame_arguments if frame_count and int(value) != frame_count]
         problems += [ImportProblem(str(path), None, mismatch, DIFFERENT_FRAMES) for mismatch in mismatches]
         for task in sorted(tasks):
-            limit = get_object(settings, "configs", task, "generation_kwargs").get("max_new_tokens")
-            if isinstance(limit, int) and limit < max_tokens:
-                detail = f"{task}: {limit}, here {max_tokens}"
+            harness_max_tokens = get_object(settings, "configs", task, "generation_kwargs").get("max_new_tokens")
+            if isinstance(harness_max_tokens, int) and harness_max_tokens < max_tokens:
+                detail = f"{task}: {harness_max_tokens}, here {max_tokens}"
                 problems.append(ImportProblem(str(path), None, detail, FEWER_TOKENS))
         if run.get("limit") is not None:
             problems.append(ImportProblem(str(path), None, f"limit={run['limit']}", PARTIAL_RUN))

@@ -110,6 +110,7 @@ def _find_tables(form: str, folder: Path, *, is_rated: bool) -> list[Path]:
 
 
 def _require_single(tables: Sequence[Path], folder: Path) -> list[Path]:
+    """Return the tables unchanged, or raise a UserError if there are several."""
     if len(tables) > 1:
         names = ", ".join(path.name for path in tables)
         raise UserError(f"{folder}: found {names}, expected one table of answers. Keep each table in its own folder.")
@@ -137,24 +138,25 @@ def _find_deviations(
 
 
 def _read_unpacked(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    by_item = _read_answers_by_item(files, items)
+    """Return one answer per question."""
+    imported = _read_answers_by_item(files, items)
     request_items = requests.select("request_id", "item_id").iter_rows()
-    answers = {request: by_item.answers.get(item, UNANSWERED) for request, item in request_items}
-    return ImportedAnswers(answers, by_item.problems)
+    answers = {request_id: imported.answers.get(item_id, UNANSWERED) for request_id, item_id in request_items}
+    return ImportedAnswers(answers, imported.problems)
 
 
 def _read_packed(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
     """Return one answer per video, made of the answers to its questions; it counts as failed if all of them failed."""
-    by_item = _read_answers_by_item(files, items)
+    imported = _read_answers_by_item(files, items)
     items_by_clip = dict(items.group_by("clip_id").agg("item_id").iter_rows())
     answers = {}
-    for request, clip in requests.select("request_id", "clip_id").iter_rows():
-        clip_answers = {item: by_item.answers.get(item, UNANSWERED) for item in items_by_clip.get(clip, ())}
+    for request_id, clip_id in requests.select("request_id", "clip_id").iter_rows():
+        clip_answers = {item: imported.answers.get(item, UNANSWERED) for item in items_by_clip.get(clip_id, ())}
         texts = {item: answer.text for item, answer in clip_answers.items() if not answer.error}
         errors = {answer.error for answer in clip_answers.values()}
         failed_answer = Answer(error=errors.pop() if len(errors) == 1 else NO_ANSWER)
-        answers[request] = Answer(text=json.dumps(texts, ensure_ascii=False)) if texts else failed_answer
-    return ImportedAnswers(answers, by_item.problems)
+        answers[request_id] = Answer(text=json.dumps(texts, ensure_ascii=False)) if texts else failed_answer
+    return ImportedAnswers(answers, imported.problems)
 
 
 def _read_answers_by_item(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
@@ -179,6 +181,7 @@ def _read_choices(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataF
     The right letter differs between the rotations of a question's options. It therefore identifies the request, in
     whichever direction the harness rotates.
     """
+    # Index of a question in the release, and right letter of one of its rotations -> id of the request.
     requests_by_key = {
         (row["item_id"].split("/")[1], row["expected"]): row["request_id"] for row in requests.iter_rows(named=True)
     }
@@ -260,9 +263,9 @@ def _write_sheet(path: Path, rows: Sequence[Sequence[str]]) -> Path:
 
 
 def _create_answer_files(form: str, read: AnswerReader, write: "AnswerWriter | None" = None) -> AnswerFiles:
-    deviations = partial(_find_deviations, form)
+    find_deviations = partial(_find_deviations, form)
     return AnswerFiles(
-        partial(_find_files, form), partial(_find_candidates, form), read, write, find_deviations=deviations
+        partial(_find_files, form), partial(_find_candidates, form), read, write, find_deviations=find_deviations
     )
 
 

@@ -11,7 +11,7 @@ from huggingface_hub import EvalResult, EvalResultEntry, ModelCard, ModelCardDat
 
 from reprise.external.publication import Publication, PublishedRun
 
-TASK_TYPE = "video-text-to-text"
+TASK_TYPE = "video-text-to-text"  # The hub's name of the task.
 DECIMALS = 2
 
 
@@ -61,15 +61,20 @@ def create_card(publication: Publication) -> ModelCard:
 
 def merge_into_card(card: ModelCard, publication: Publication) -> None:
     """Add the numbers to the `model-index` of a card; numbers of the same metric and run are replaced."""
-    results = build_eval_results(publication)
-    names = {(result.dataset_type, result.metric_name) for result in results}
-    kept = [result for result in card.data.eval_results or [] if (result.dataset_type, result.metric_name) not in names]
-    card.data.eval_results = [*kept, *results]
+    new_results = build_eval_results(publication)
+    replaced = {(result.dataset_type, result.metric_name) for result in new_results}
+    kept_results = [
+        result for result in card.data.eval_results or [] if (result.dataset_type, result.metric_name) not in replaced
+    ]
+    card.data.eval_results = [*kept_results, *new_results]
     card.data.model_name = card.data.model_name or publication.label
 
 
 def build_leaderboard_files(publication: Publication) -> dict[str, str]:
-    """Return the files in `.eval_results/`; a run of a sample has none, because a leaderboard would rank it."""
+    """Return path -> text of the files in `.eval_results/`.
+
+    A run of a sample has none, because a leaderboard would rank it among runs of the whole benchmark.
+    """
     runs_by_benchmark: dict[str, list[PublishedRun]] = {}
     for run in publication.runs:
         if run.dataset and run.hub_task and not run.limit:
@@ -83,6 +88,7 @@ def build_leaderboard_files(publication: Publication) -> dict[str, str]:
 
 
 def _list_entries(runs: Sequence[PublishedRun]) -> list[EvalResultEntry]:
+    """Return an entry with the headline number of each run, which is the last of its numbers."""
     return [
         EvalResultEntry(
             dataset_id=run.dataset,

@@ -1,4 +1,4 @@
-"""Numbers of a model's runs as they are published elsewhere, whatever the format."""
+"""Data for the publication of a model's numbers, independent of the format: the model, its runs and their numbers."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -6,10 +6,11 @@ from typing import Literal, NamedTuple
 from reprise.core.paths import ScoredRun
 
 Deployment = Literal["self_deployed", "externally_managed", "unknown"]
+"""Who ran the model, by the terms of Every Eval Ever: the evaluator (in a job), a vendor, or unknown."""
 
 
 class PublishedNumber(NamedTuple):
-    """A main number of a run, which is better if it is higher."""
+    """A main number of a run; a higher number is better."""
 
     metric: str
     group: str
@@ -31,9 +32,9 @@ class PublishedRun(NamedTuple):
     hub_task: str  # task of the hub's benchmark, for its leaderboard; empty if the hub has none
     limit: int | None  # size of the sample of videos or pairs; None for the whole benchmark
     numbers: Sequence[PublishedNumber]
-    max_value: float
-    level: float  # of the intervals
-    date: str
+    max_value: float  # highest possible number: 100 for percentages, or the highest rating
+    level: float  # confidence level of the intervals
+    date: str  # day of the last answer, such as 2026-12-11
     key: str  # digest of the settings that shape the answers
     notes: Sequence[str]  # what a reader of the numbers must know
 
@@ -51,6 +52,7 @@ class PublishedRun(NamedTuple):
         return f"{self.name}.sample{self.limit}" if self.limit else self.name
 
     def number_name(self, number: PublishedNumber) -> str:
+        """Return the name of a number with the conditions of the run."""
         return f"{number.title} ({self.conditions})"
 
 
@@ -64,10 +66,11 @@ class Publication(NamedTuple):
     engine: str  # adapter, or engine of the server
     deployment: Deployment
     has_open_weights: bool
-    organization: str  # that publishes the numbers; empty if unknown
-    version: str  # of Reprise
+    organization: str  # the organization that publishes the numbers; empty if unknown
+    version: str  # version of Reprise
     runs: Sequence[PublishedRun]
 
     @property
     def model_id(self) -> str:
+        """Return the model's repository on the hub, or its slug if it has none."""
         return self.repo or self.slug

@@ -46,14 +46,15 @@ def _find_candidates(marker: str, folder: Path) -> list[list[Path]]:
 def _read(
     task: str, scored_part: ScoredPart, files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame
 ) -> ImportedAnswers:
+    """Return the answers to a task from the authors' files or from logs of lmms-eval."""
     imported = ImportedAnswers()
-    by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
+    request_by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     answer_files = [path for path in files if path.suffix == ".jsonl"]  # Files `.json` are settings of lmms-eval.
     for path in answer_files:
         if b'"filtered_resps"' in path.read_bytes():
             lmms_eval.read_log(path, imported, items, requests, "temporalbench", partial(_identify, task))
         else:
-            read_responses(path, imported, by_item, task + "/{}", scored_part)
+            read_responses(path, imported, request_by_item, task + "/{}", scored_part)
     return imported
 
 

@@ -45,17 +45,18 @@ class SheetAnswers(NamedTuple):
 
 
 def _read(pairs: ColumnPairs, files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    """Return the answers by test, video and event; rows of the same event stay in the order of the file."""
+    """Return the answers by request; rows are matched with items by test, video, event and order in the file."""
     imported = ImportedAnswers()
-    rows: dict[str, list[SheetAnswers]] = {}
+    rows_by_event: dict[str, list[SheetAnswers]] = {}
     for path in files:
         columns, sheet_rows = read_sheet_rows(path, imported, *((*ID_COLUMNS, *pair) for pair in pairs))
         for sheet_row in sheet_rows:
             event = build_event_id(*(sheet_row.cells[name].strip() for name in ID_COLUMNS))
             answers = {column: sheet_row.cells[column] for column in columns if column not in ID_COLUMNS}
-            rows.setdefault(event, []).append(SheetAnswers(FileLocation(path, sheet_row.line, event), answers))
+            sheet_answers = SheetAnswers(FileLocation(path, sheet_row.line, event), answers)
+            rows_by_event.setdefault(event, []).append(sheet_answers)
     requests_by_role = {(row["item_id"], row["role"]): row for row in requests.iter_rows(named=True)}
-    for item_id, row in match_rows(rows, items["item_id"], requests["item_id"], imported):
+    for item_id, row in match_rows(rows_by_event, items["item_id"], requests["item_id"], imported):
         for column, cell in row.cell_by_column.items():
             if request := requests_by_role.get((item_id, ROLE_BY_COLUMN[column])):
                 answer = _parse_answer(column, cell, request, row.location, imported)
@@ -144,6 +145,7 @@ def _write(
 
 
 def _format_cell(column: str, row: Mapping[str, Any]) -> str:
+    """Return an answer as a cell: its text, or the score of the first option as a share of all scores."""
     if column not in SCORES:
         return "error" if row["error"] else str(row["text"])
     scores = row["scores"]

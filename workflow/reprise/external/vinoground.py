@@ -28,9 +28,14 @@ LOG_NAME = re.compile(r".*samples_vinoground.*\.jsonl")
 
 def _find_files(folder: Path, frame_count: int | None) -> list[Path]:
     """Return one file of each kind; names of the authors' files contain the number of frames."""
-    files = [path for group in _find_candidates(folder) for path in select_by_frame_count(group, frame_count, folder)]
-    is_log_flags = {bool(LOG_NAME.fullmatch(path.name)) for path in files}
-    if len(is_log_flags) > 1:
+    files = [
+        path
+        for candidates in _find_candidates(folder)
+        for path in select_by_frame_count(candidates, frame_count, folder)
+    ]
+    has_logs = any(LOG_NAME.fullmatch(path.name) for path in files)
+    has_authors_files = not all(LOG_NAME.fullmatch(path.name) for path in files)
+    if has_logs and has_authors_files:
         names = ", ".join(path.name for path in files)
         raise UserError(f"{folder}: found {names}: answers in the authors' files and in a log. Keep one of the two.")
     return files
@@ -38,25 +43,27 @@ def _find_files(folder: Path, frame_count: int | None) -> list[Path]:
 
 def _find_candidates(folder: Path) -> list[list[Path]]:
     """Return the files of each kind and the logs of both kinds, for any number of frames."""
-    names = [*(re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl") for kind in KIND_BY_TASK.values()), LOG_NAME]
-    return [[path for path in sorted(folder.iterdir()) if name.fullmatch(path.name)] for name in names]
+    authors_names = [re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl") for kind in KIND_BY_TASK.values()]
+    patterns = [*authors_names, LOG_NAME]
+    return [[path for path in sorted(folder.iterdir()) if pattern.fullmatch(path.name)] for pattern in patterns]
 
 
 def _read(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
     """Return the answers by task and idx, such as `7_pos`."""
     imported = ImportedAnswers()
-    by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
+    request_by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     answer_files = [path for path in files if path.suffix == ".jsonl"]  # Files `.json` are settings of lmms-eval.
     for path in answer_files:
         if LOG_NAME.fullmatch(path.name):
             lmms_eval.read_log(path, imported, items, requests, "vinoground", _identify)
         else:
             task = next(task for task, kind in KIND_BY_TASK.items() if path.name.startswith(kind))
-            read_responses(path, imported, by_item, "{}/" + task, "character")
+            read_responses(path, imported, request_by_item, "{}/" + task, "character")
     return imported
 
 
 def _identify(entry: Mapping[str, Any]) -> tuple[str, str]:
+    """Return item id and question of a line of a log."""
     score = get_object(entry, "vinoground_score")
     return f"{get_text(score, 'index')}/{get_text(score, 'question_type')}", get_text(entry, "input")
 

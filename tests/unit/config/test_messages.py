@@ -65,7 +65,7 @@ MISTAKES = [
     (SUITE, "route: {kind: toyworld}", "route: {kind: http, url: 'https://example.org/v.mp4'}", "benchmarks.velociti.route.url: 'https://example.org/v.mp4' is the same for every video."),
     (SUITE, "release: {kind: toyworld}", 'release: {kind: folder, path: "s3://x/y"}', "benchmarks.velociti.release.path: 's3://x/y' is a URL."),
     # keys and values of each kind of file: unknown, missing and wrong
-    (MAIN, "samplings:", "sampling:", "line 7: sampling: unknown key. Did you mean 'samplings'? Allowed: confidence, report_clips, samplings, scratch, store, suite, transforms."),
+    (MAIN, "samplings:", "sampling:", "line 7: sampling: unknown key. Did you mean 'samplings'? Allowed: benchmarks, confidence, report_clips, samplings, scratch, store, suite, transforms."),
     (MAIN, "suite: demo", "suite: dem", "suite: unknown suite 'dem'. Did you mean 'demo'? Allowed: construction, demo, paper, rehearsal, temporal. These are the files in config/suites/."),
     (MAIN, "fps8: {rule: fps_mid", "fps8: {rule: fps_mdi", "samplings.fps8: rule: unknown sampling rule 'fps_mdi'. Did you mean 'fps_mid'?"),
     (SUITE, "shards: 2", "shards: 0", "line 16: shards: should be greater than or equal to 1, found 0."),
@@ -225,7 +225,7 @@ def test_a_long_list_of_problems_is_cut(project: Project) -> None:
 
 
 def test_an_unknown_override_on_the_command_line_is_named(project: Project) -> None:
-    with pytest.raises(UserError, match=r"^--config: suit: unknown key. Did you mean 'suite'\? Allowed: confidence,"):
+    with pytest.raises(UserError, match=r"^--config: suit: unknown key. Did you mean 'suite'\? Allowed: benchmarks, confidence,"):
         load(project.root, {"suit": "paper"})
     with pytest.raises(UserError, match=r"^--config: store: should be a text, found 3. Write it in quotes: \"3\"."):
         load(project.root, {"store": 3})

@@ -252,6 +252,8 @@ def _is_kind_obvious(subschema: Mapping[str, Any]) -> bool:
 def _default(subschema: Mapping[str, Any]) -> str:
     """Return the default of a key as it follows the key; a group of keys has the defaults of its own keys."""
     default = {} if "$ref" in subschema else subschema.get("default")
+    if default and default == subschema.get("items", {}).get("enum"):
+        return ": all"
     return f": `{json.dumps(default, ensure_ascii=False)}`"
 
 

@@ -27,7 +27,7 @@ CHECKPOINT_NAME = "llava-ov-late"
 RUN, TOY = f"velociti/entail/fps1/{CHECKPOINT_NAME}", "velociti/entail/fps1/toy-llava-ov"
 TESTED_ELSEWHERE = {
     "tutorial", "add-benchmark", "add-model", "build-your-own", "cluster", "evaluate-my-model", "import-answers",
-    "import-harness", "judges", "training", "why-wrong",
+    "import-harness", "judges", "publish", "training", "why-wrong",
 }  # fmt: skip
 WITHOUT_COMMANDS = {"architecture", "commands"}
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if path.stem not in TESTED_ELSEWHERE | WITHOUT_COMMANDS)

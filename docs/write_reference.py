@@ -237,9 +237,19 @@ def _keys(json_schema: Mapping[str, Any], kind: type[BaseModel]) -> Iterator[str
             continue
         default = "" if key in json_schema.get("required", ()) else _default(subschema)
         values = "" if _is_kind_obvious(subschema) else f" ({_kind(subschema)})"
-        lines.append(f"- `{key}`{default}{values}. {subschema['description']}")
+        lines.append(f"- `{key}`{default}{values}. {_link_pages(subschema['description'])}")
     if lines:
         yield "\n".join(lines) + "\n"
+
+
+def _link_pages(description: str) -> str:
+    """Turn the paths of pages in a description into links from the reference."""
+
+    def link(match: re.Match[str]) -> str:
+        page = match[1].removeprefix("reference/") if match[1].startswith("reference/") else f"../{match[1]}"
+        return f"[{Path(match[1]).stem}]({page})"
+
+    return re.sub(r"docs/([\w/-]+\.md)", link, description)
 
 
 def _is_kind_obvious(subschema: Mapping[str, Any]) -> bool:

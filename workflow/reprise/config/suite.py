@@ -159,7 +159,8 @@ class Suite(Settings):
     """Benchmarks whose temporal profiles also show every planned frame alone: four runs per frame
     (docs/reference/temporal.md). Their protocol needs scores, and their sampling a fixed number of frames."""
     baseline: Slug | None = None
-    """Baseline that answers instead of every model and judge. Its random answers differ by the name of the model that it replaces."""
+    """Baseline that answers instead of every model and judge. Its random answers differ between the models that it
+    replaces."""
     budget_usd: float = Field(0, ge=0)
     """Maximum total cost in US dollars of models with a `price:`, over all suites of this store."""
     budget_tokens: int = Field(0, ge=0)

@@ -20,6 +20,7 @@ class Panel:
     """label of a series -> tick -> number"""
 
     def list_ticks_with_numbers(self) -> list[str]:
+        """Return the ticks at which any series has a number."""
         return [tick for tick in self.ticks if any(tick in numbers for numbers in self.series.values())]
 
 
@@ -35,6 +36,7 @@ class LineSeries:
     is_chance: bool = False
 
     def list_available_numbers(self) -> list[TableNumber]:
+        """Return all numbers of the line that have a value."""
         numbers = [*self.numbers.values(), *([self.level] if self.level else [])]
         return [number for number in numbers if number.value is not None]
 
@@ -205,6 +207,7 @@ def build_frame_lines(
 
 
 def list_lines_without_numbers(chart_rows: Sequence[ChartRow]) -> list[str]:
+    """Return the names of lines whose rows all have no number."""
     names_with_numbers = {chart_row.line_name for chart_row in chart_rows if chart_row.has_numbers}
     names = dict.fromkeys(chart_row.line_name for chart_row in chart_rows)
     return [name for name in names if name not in names_with_numbers]

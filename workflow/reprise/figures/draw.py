@@ -56,6 +56,7 @@ def draw_figure(
 def _draw_distribution(
     key: FigureKey, spec: Distribution, items: pl.DataFrame, clip_metadata: pl.DataFrame, published: PublishedTable
 ) -> tuple[Figure, pl.DataFrame]:
+    """Draw counts of items or clips by category or by a measurement, in one panel per group."""
     groups = load_scores(key.benchmark).GROUPS
     benchmark_counts = distribution.compute_counts(spec, items, clip_metadata, groups)
     group_specs = {group.title: spec.model_copy(update={"group": group.group}) for group in spec.extra_panels}
@@ -87,6 +88,7 @@ def _draw_distribution(
 def _draw_construction(
     key: FigureKey, counts: Sequence[ConstructionCount], axis: str, construction_counts: pl.DataFrame
 ) -> tuple[Figure, pl.DataFrame]:
+    """Draw the counts of a benchmark's construction beside those of the paper."""
     selected_counts = construction_counts.filter(pl.col("statistic").is_in([count.statistic for count in counts]))
     notes = list(distribution.iter_share_notes(counts, selected_counts))
     notes = notes or ["Nothing is counted, because the benchmark is not constructed here."]
@@ -128,6 +130,7 @@ def _draw_scatter(
 def _draw_numbers(
     key: FigureKey, spec: Bars | Lines | Radar, builders: Sequence[TableBuilder], chart_rows: Sequence[ChartRow]
 ) -> tuple[Figure, pl.DataFrame]:
+    """Draw numbers of tables as bars, lines or radar charts."""
     rows = pl.DataFrame([row for builder in builders for row in builder.tidy_rows], schema=TIDY_SCHEMA)
     available_numbers = [
         number for chart_row in chart_rows for _, number in chart_row.cells if number.value is not None
@@ -198,6 +201,7 @@ def _collect_notes(builders: Sequence[TableBuilder], chart_rows: Sequence[ChartR
 
 
 def _create_canvas(key: FigureKey, height: float, legend: Sequence[Any], notes: Sequence[str]) -> Canvas:
+    """Create the canvas of a figure, with its title, origin, notice, legend and notes."""
     origin = f"{key.origin}. {key.notice}".strip()
     lines = [*key.spec.notes, *filter(None, notes)]
     return create_canvas(WIDTHS[key.spec.width], height, key.spec.title, origin, lines, legend)

@@ -15,7 +15,8 @@ from reprise.figures.chart import LineSeries, Panel
 from reprise.tables.render.table import TableNumber
 
 LegendEntries = list[tuple[Artist, str]]
-HATCH = "/////"
+"""the symbol and the text of each entry of a legend"""
+HATCH = "/////"  # pattern of bars with published numbers
 PUBLISHED_MARKER_STYLE: dict[str, Any] = {
     "linestyle": "",
     "marker": "D",
@@ -28,10 +29,12 @@ TEXT_ONLY_POSITION = 0.5  # position of zero frames on a logarithmic axis
 
 
 def collect_numbers(panels: Sequence[Panel]) -> list[TableNumber]:
+    """Return the numbers of all series of these panels."""
     return [number for panel in panels for numbers in panel.series.values() for number in numbers.values()]
 
 
 def is_published(number: TableNumber) -> bool:
+    """Return whether a number is the paper's, not measured here."""
     return number.state == "published"
 
 
@@ -57,6 +60,7 @@ def bar_colours(count: int) -> list[tuple[float, float, float, float]]:
 
 
 def compute_bars_height(panel: Panel) -> float:
+    """Return the height in inches at which all bars of a panel stay readable."""
     return max(1.2, 0.5 + len(panel.ticks) * max(0.24, 0.13 * len(panel.series) + 0.08))
 
 
@@ -120,7 +124,7 @@ def draw_bars(canvas: Canvas, panel: Panel, axis: str) -> None:
 
 
 def line_style(index: int) -> dict[str, Any]:
-    """Return the style of a series; a colour that returns after a round of all colours has another dash."""
+    """Return the style of the series with this index; if there are more series than colours, dashes tell them apart."""
     return {
         "color": COLOURS[index % len(COLOURS)],
         "marker": MARKERS[index % len(MARKERS)],

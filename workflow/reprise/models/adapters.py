@@ -64,7 +64,7 @@ class AdapterInfo:
         return self.is_remote and settings.get("key") is not None
 
     def should_upload_clips(self, settings: Mapping[str, Any]) -> bool:
-        """Return whether whole clips are uploaded to a server, which makes temporal ablations impossible."""
+        """Return whether whole clips are uploaded to a server, so that frames cannot be changed for an ablation."""
         return self.settings is GeminiSettings and settings.get("frames") == "video"
 
     def get_versioned_packages(self, settings: Mapping[str, Any], attention: str = "sdpa") -> tuple[str, ...]:
@@ -79,8 +79,10 @@ class AdapterInfo:
 
 # Attention implementation -> the distributions that it needs besides torch.
 ATTENTION_PACKAGES = {"flash_attention_2": ("flash-attn", "kernels")}
-# Name of a setting, and name of both a value of the setting `scores` and a request type.
-OPTION_SHARE, SIMILARITY = "option_share", "similarity"
+# Name of a setting of the model's file.
+OPTION_SHARE = "option_share"
+# Name of a request type, and of the value of the setting `scores` that selects it.
+SIMILARITY = "similarity"
 ALL_REQUEST_TYPES = ("score", "choose", "write", "similarity")
 
 ADAPTERS: dict[str, AdapterInfo] = {

@@ -17,6 +17,7 @@ class Request:
     role: str
     """name of the request within its item"""
     request_type: str
+    """`score` (probabilities of the options), `choose` (text that names an option), `write` or `similarity`"""
     system: str
     prompt: str
     options: tuple[str, ...]
@@ -71,6 +72,7 @@ class Answer:
     text: str = ""
     scores: tuple[float, ...] = ()
     frames_shown: int = 0
+    """number of frames that reached the model"""
     tokens_in: int = 0
     tokens_out: int = 0
     error: str = ""
@@ -157,7 +159,7 @@ class ClipFailedError(AnswerError):
 
 
 class Preparer(Protocol):
-    """Prepares a clip's frames and questions as model inputs; works in any process, without the model."""
+    """Code that prepares a clip's frames and questions as model inputs; works in any process, without the model."""
 
     def read(self, clip: ClipFrames) -> Any:
         """Return the decoded frames of a clip."""

@@ -40,7 +40,7 @@ class RunKey(KeyPart):
 
 
 class ModelAnswersKey(AnswersKey):
-    """All settings that affect the answers of a model that runs inference, so not its label, for example.
+    """All settings that affect the answers of a model that runs inference; its label, for example, does not.
 
     `exclude_if` omits default values from the digest. A new field therefore does not change existing keys.
     """
@@ -73,6 +73,7 @@ class ModelRunKey(RunKey):
     code_versions: dict[str, int] = Field({})
     """version of the stage `infer`; the versions that affect answers are in `answers`"""
     checkpoint: str | None = None
+    """folder of the checkpoint, if the model's file names one instead of a repository"""
     gpus: int = 0
     gpus_per_copy: int | None = Field(None, exclude_if=not_)
     """number of GPUs for each copy of the model; by default as few as can hold it"""

@@ -140,7 +140,6 @@ def _frame_ratio(timing: RunTiming, workload: Workload) -> float | None:
 
 MB = 10**6
 
-
 # --- weights ---------------------------------------------------------------------------------------------------------
 
 
@@ -180,10 +179,11 @@ def _estimate_loaded_bytes(model: Model, folder: Path) -> int | None:
 
 
 def estimate_pending_data(plan: Plan, benchmark: str) -> dict[str, tuple[int, float | None]] | None:
-    """Return the counts and the bytes of the `videos` to fetch and the `clips` to cut.
+    """Estimate the data that jobs still have to fetch and cut.
 
-    These are upper bounds, because the store may already have some of the files. The result is None as long as the
-    release is not converted to clips.
+    Return a mapping of `videos` and `clips` to their number and their bytes; bytes are None if unknown. These are upper
+    bounds, because the store may already have some of the files. The result is None as long as the release is not
+    converted to clips.
     """
     path = plan.results.items(benchmark).with_name("clips.parquet")
     if not path.is_file():

@@ -20,11 +20,15 @@ COUNTED, ARITHMETIC = "counted here", "arithmetic"
 GB = 10**9
 # Assumptions about GPU time. Nobody has measured them on this machine.
 GPU = "H100"
+# Operations per second of the GPU, and the shares of them that are reached for frames and for questions.
 PEAK_FLOPS, CLIP_UTILISATION, REQUEST_UTILISATION = 989e12, 0.45, 0.3
 FLOPS_PER_PARAMETER = 2  # for each token
+# Tokens of a frame and of a question, and the constant time of a request.
 FRAME_TOKENS, REQUEST_TOKENS, REQUEST_S = 196, 100, 0.03
+# Tokens of an answer that chooses an option and of a written answer, and the time of each token.
 SHORT_ANSWER_TOKENS, WRITTEN_ANSWER_TOKENS, TOKEN_S = 5, 100, 0.025
-DECODING_S, DECODERS = 0.15, 8  # processor time for each second of video, and parallel processes
+# Processor time for each second of video, and number of parallel processes.
+DECODING_S, DECODERS = 0.15, 8
 ASSUMPTIONS = (
     f"GPU time by arithmetic is for one {GPU} with 16-bit weights; it is not measured. It assumes "
     f"{PEAK_FLOPS / 1e12:.0f} TFLOP/s, of which frames use {CLIP_UTILISATION:.0%} and questions "

@@ -33,9 +33,13 @@ class ModelServer(NamedTuple):
     """Parts of a run's key that describe the server that its job starts; empty if the job starts none."""
 
     serving: ServingKey | None
+    """settings that affect answers"""
     launch_settings: LaunchSettings | None
+    """further settings for starting the server"""
     package_versions: dict[str, str]
+    """package in the server's environment -> version"""
     adapter_settings: dict[str, Any]
+    """settings that the adapter needs to query the server"""
 
 
 def identify_weights(slug: str, model: Model, store: Store) -> dict[str, str]:
@@ -51,9 +55,14 @@ def identify_weights(slug: str, model: Model, store: Store) -> dict[str, str]:
 def digest_local_weights(
     folder: Path, setting: str, alternative: str, store: Store, patterns: Sequence[str] = ()
 ) -> str:
-    """Return the digest of a checkpoint's folder.
+    """Return the digest of a checkpoint's folder; raise a UserError if the folder contains no weights.
 
-    Raise a UserError if the folder contains no weights. The message names the setting and an alternative to it.
+    Args:
+        folder: Folder of the checkpoint.
+        setting: File and key that name the folder, for the message.
+        alternative: What else the user can do, for the message.
+        store: Store that remembers digests.
+        patterns: Patterns of the files that must exist; by default those of safetensors.
     """
     if not folder.is_dir():
         folders = [str(path) for path in folder.parent.glob("*/")]

@@ -26,7 +26,7 @@ from reprise.models.inference.money.prices import Budget, get_budget_setting
 from reprise.plan.imported import ImportedFiles
 from reprise.plan.name_matching import format_list, match_names, suggest_closest
 
-if TYPE_CHECKING:  # These modules import this one.
+if TYPE_CHECKING:  # That module imports this one.
     from reprise.plan.side_package import SidePackage
 
 
@@ -57,15 +57,16 @@ class Plan:
         self._judges_by_benchmark: dict[str, list[str]] = {}
         self._all_runs: list[Run] | None = None
         self._manifests: dict[tuple[ManifestKind, str], list[Path]] = {}
-        # (benchmark, table or figure) -> its scored runs
+        # (benchmark, table or figure) -> the scored runs that it shows
         self._scored_runs_by_table: dict[tuple[str, str], list[ScoredRun]] = {}
 
     def _load_side_packages(self) -> "dict[str, SidePackage]":
+        """Return the side packages that the suite needs, such as human evaluation, by name."""
         names = list_packages(self.config.suite.benchmarks.values())
         return {name: load_module(name, "plan").Package(self) for name in names}
 
     def _is_selected(self, slug: str, model: Model) -> bool:
-        """Return whether `run:` of the suite selects a model. A paid model also needs a budget."""
+        """Return whether this site runs a model: `run:` of the suite selects it, and a paid model has a budget."""
         is_over_budget = ADAPTERS[model.adapter].is_paid(model.settings) and not self.budget.permits(model.price)
         if slug in self.config.suite.skip or self._is_unsampled_import(slug) or is_over_budget:
             return False
@@ -86,8 +87,11 @@ class Plan:
 
     def list_tables(self) -> list[tuple[str, str, TableSpec]]:
         """Return every table of the suite with its benchmark and name."""
-        entries = self.config.tables.items()
-        return [(benchmark, table, spec) for benchmark, tables in entries for table, spec in tables.tables.items()]
+        return [
+            (benchmark, table, spec)
+            for benchmark, tables in self.config.tables.items()
+            for table, spec in tables.tables.items()
+        ]
 
     @cached_property
     def overview_specs(self) -> dict[str, TableSpec]:
@@ -108,8 +112,11 @@ class Plan:
 
     def list_figures(self) -> list[tuple[str, str, Figure]]:
         """Return every figure of the suite with its benchmark and name."""
-        entries = self.config.figures.items()
-        return [(benchmark, figure, spec) for benchmark, figures in entries for figure, spec in figures.figures.items()]
+        return [
+            (benchmark, figure, spec)
+            for benchmark, figures in self.config.figures.items()
+            for figure, spec in figures.figures.items()
+        ]
 
     def get_figure(self, benchmark: str, figure: str) -> Figure:
         """Return the specification of a figure, or raise a UserError if it does not exist."""
@@ -127,7 +134,7 @@ class Plan:
         return [(part.table, part.select(self.get_table(benchmark, part.table))) for part in parts]
 
     def benchmarks_by_table(self) -> dict[str, list[str]]:
-        """Return the benchmarks whose papers have a table of each number, such as `table3`."""
+        """Return, for each table name such as `table3`, the benchmarks whose papers have a table of this number."""
         names = sorted({table for _, table, _ in self.list_tables()}, key=lambda name: int(name.removeprefix("table")))
         return {name: [benchmark for benchmark, table, _ in self.list_tables() if table == name] for name in names}
 
@@ -139,11 +146,11 @@ class Plan:
         return self._manifests[stage, benchmark]
 
     def compute_digests(self, files: Iterable[str | Path]) -> dict[str, str]:
-        """Return the digests of files by path."""
+        """Return a mapping of each file's path to its digest."""
         return {str(path): self.store.digest(Path(path)) for path in files}
 
     def compute_folder_digests(self, folder: str, patterns: Sequence[str]) -> dict[str, str]:
-        """Return the digests of the files in a user's folder by name."""
+        """Return the digests of the files in a user's folder that match a pattern, by file name."""
         return {name: self.store.digest(path) for name, path in list_matching_files(Path(folder), patterns).items()}
 
     def compute_optional_digest(self, file: str | Path | None) -> str:
@@ -304,8 +311,11 @@ class Plan:
     def runs(self) -> list[Run]:
         """Return all runs of the suite: those of its tables, overview and temporal profiles, and its extra runs."""
         if self._all_runs is None:
-            entries = self.config.suite.benchmarks.items()
-            extra_runs = {Run.parse(f"{benchmark}/{name}") for benchmark, entry in entries for name in entry.extra_runs}
+            extra_runs = {
+                Run.parse(f"{benchmark}/{run_name}")
+                for benchmark, settings in self.config.suite.benchmarks.items()
+                for run_name in settings.extra_runs
+            }
             self._all_runs = sorted({scored.run for scored in self._collect_scored_runs()} | extra_runs)
         return self._all_runs
 

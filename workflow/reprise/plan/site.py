@@ -32,7 +32,7 @@ SLURM_TIME = re.compile(r"(?:(?P<days>\d+)-)?(?P<hours>\d+):(?P<minutes>\d\d):\d
 
 
 def _parse_minutes(value: Any) -> Any:
-    """Convert a time limit in Slurm's format to minutes. A value that is no text is returned unchanged."""
+    """Convert a time limit in Slurm's format to minutes. Return a number unchanged; pydantic checks it afterwards."""
     if not isinstance(value, str):
         return value
     time = SLURM_TIME.fullmatch(value)

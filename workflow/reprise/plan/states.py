@@ -18,7 +18,7 @@ from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.targets import find_target_runs, list_outputs
 
-MAX_LISTED_FILES = 6
+MAX_LISTED_FILES = 6  # A summary line lists at most this many results.
 
 
 class AnswerCounts(NamedTuple):
@@ -185,7 +185,7 @@ class PendingJob(NamedTuple):
     """Pending inference job, with the reasons why it must run."""
 
     job: ModelJob
-    slug: str
+    slug: str  # model or judge that the job queries
     reasons: tuple[str, ...]
     has_stale_inputs: bool  # whether its inputs are recomputed first, which may change its requests
 
@@ -205,10 +205,11 @@ def find_pending_jobs(plan: Plan, states: RunStates, scored_runs: Iterable[Score
     for scored in sorted(scored_runs):
         state = states.compute_state(scored)
         is_done = state.name == "done"
-        jobs = {} if is_done else {entry.job.scored_run: entry for entry in _find_jobs_of_run(plan, state, run_keys)}
-        pending |= jobs
+        # Several scored runs may need the same job, so jobs are collected by the scored run that they answer.
+        jobs_of_run = [] if is_done else list(_find_jobs_of_run(plan, state, run_keys))
+        pending |= {pending_job.job.scored_run: pending_job for pending_job in jobs_of_run}
         done_count += is_done
-        recomputed_count += not is_done and not jobs
+        recomputed_count += not is_done and not jobs_of_run
     return PendingJobs(list(pending.values()), done_count, recomputed_count)
 
 

@@ -139,7 +139,8 @@ def _check_folders(rules_folder: Path) -> None:
         )
 
 
-_MODULES: list[str] = []  # names under which the current Snakefile imports this workflow as a module
+_MODULES: list[str] = []
+"""names under which the current Snakefile imports this workflow as a module"""
 
 
 class SuiteRules(Rules):

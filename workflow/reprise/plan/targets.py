@@ -115,7 +115,10 @@ def parse_targets(arguments: Sequence[str]) -> list[str]:
 
 
 def list_outputs(plan: Plan) -> dict[str, set[ScoredRun]]:
-    """Return the scored runs behind each output for readers (tables, figures, temporal profiles and the report)."""
+    """Map the path of each output for readers to the scored runs that it shows.
+
+    These outputs are the tables, figures, temporal profiles and the report.
+    """
     scored_runs_by_file: dict[str, set[ScoredRun]] = defaultdict(set)
 
     def add(files: Iterable[Path], scored_runs: Collection[ScoredRun]) -> None:
@@ -158,7 +161,7 @@ def _find_problems(plan: Plan, target: str, available_files: Collection[str]) ->
     """Yield the reasons why a target cannot be produced."""
     suite = plan.config.name
     match target.split("/"):
-        case _ if target in available_files:
+        case _ if target in available_files:  # The suite produces the file; only LaTeX may be missing.
             if Path(target) in PDFS and not has_latex():
                 yield LATEX_MISSING
         case ["results", TABLES.name | FIGURES.name | REPORT.name, *_]:
@@ -217,6 +220,7 @@ def _explain_missing_file(plan: Plan, path: Path, available_files: Collection[st
 
 
 def _find_frames_problems(plan: Plan, benchmark: str, sampling: str) -> Iterator[str]:
+    """Yield the reasons why the suite plans no frames of a benchmark with this sampling."""
     yield from plan.config.main.sampling_problems(sampling)
     if sampling in plan.config.main.samplings and sampling not in plan.planned_samplings(benchmark):
         yield (
@@ -225,9 +229,10 @@ def _find_frames_problems(plan: Plan, benchmark: str, sampling: str) -> Iterator
         )
 
 
-def _find_run_problems(plan: Plan, names: Sequence[str]) -> Iterator[str]:
+def _find_run_problems(plan: Plan, run_parts: Sequence[str]) -> Iterator[str]:
+    """Yield the unknown names in the path of a run's result: benchmark, protocol, sampling, model."""
     config = plan.config
-    benchmark, protocol, sampling, model = [*names, "", "", "", ""][:4]  # Missing parts are empty.
+    benchmark, protocol, sampling, model = [*run_parts, "", "", "", ""][:4]  # Missing parts are empty.
     yield from find_unknown_name("benchmark", benchmark, config.benchmarks)
     if benchmark in config.benchmarks:
         yield from find_unknown_name("protocol", protocol, config.benchmarks[benchmark].protocols)
@@ -283,11 +288,11 @@ def warn_about_models(plan: Plan, targets: Sequence[str]) -> None:
 def find_retired_models(plan: Plan, scored_runs: Iterable[ScoredRun]) -> Iterator[str]:
     """Yield a warning for each model of these scored runs that its vendor has retired."""
     for slug in list_models(scored_runs):
-        served = plan.config.models[slug].served_until
-        if served is not None and date.today() > served.date:
+        retirement = plan.config.models[slug].served_until
+        if retirement is not None and date.today() > retirement.date:
             yield (
-                f"Model {slug} was served until {served.date} ({served.source}). Cached answers stay valid; new "
-                "requests to it will fail."
+                f"Model {slug} was served until {retirement.date} ({retirement.source}). Cached answers stay valid; "
+                "new requests to it will fail."
             )
 
 

@@ -64,8 +64,8 @@ class Pages:
         # run -> the table cells that show its numbers
         self._cells_by_run: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._problems_by_run: dict[str, list[str]] = {}  # run -> the reasons why it looks broken
-        self._rendered_tables: dict[str, dict[str, RenderedTable]] = {}
-        self._figures: dict[str, dict[str, FigureKey]] = {}
+        self._rendered_tables: dict[str, dict[str, RenderedTable]] = {}  # benchmark -> name -> table
+        self._figures: dict[str, dict[str, FigureKey]] = {}  # benchmark -> name -> settings
         # benchmark, protocol, metric -> chance level in a temporal profile
         self._profile_chances: dict[tuple[str, str, str], float | None] = {}
         self._templates = Environment(
@@ -127,6 +127,7 @@ class Pages:
         self._page(model_page(model), "model", model=model, label=label, runs=runs, temporal=profile)
 
     def _page(self, name: str, template: str, **values: Any) -> None:
+        """Write the page `name` from a template and its values; add the values that all pages share."""
         page = self._templates.get_template(f"{template}.html")
         shared_values = {
             "key": self._key,
@@ -187,6 +188,7 @@ class Pages:
         return next((row["value"] for row in headline_rows if row["source"] == "chance"), None)
 
     def _write_tables(self, benchmark: ReportedBenchmark) -> None:
+        """Write the page of a benchmark's tables, copy their csv files, and remember which cells show each run."""
         name = benchmark.name
         tables = self._rendered_tables[name] = {}
         for table in benchmark.tables:
@@ -199,6 +201,7 @@ class Pages:
         self._page(f"tables/{name}.html", "tables", benchmark=benchmark, tables=tables)
 
     def _write_figures(self, benchmark: ReportedBenchmark) -> None:
+        """Write the page of a benchmark's figures, and copy their files."""
         name = benchmark.name
         figures = self._figures[name] = {}
         for figure in benchmark.figures:
@@ -210,6 +213,7 @@ class Pages:
         self._page(f"figures/{name}.html", "figures", benchmark=benchmark, figures=figures)
 
     def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun, names: TableNames) -> None:
+        """Write the page of a run and the provenance of its numbers, and remember why the run looks broken."""
         answer_run, name = run.scored.run, run.scored.name
         lines = build_metric_lines(run, self._results, self._links, names)
         health_lines = [line for line in lines if line.row["metric"].startswith(HEALTH_PREFIX)]

@@ -43,7 +43,7 @@ from reprise.report.names import read_table_names
 from reprise.report.runs import RunSummary, RunTables, compute_columns, compute_outcomes, list_metrics, summarize
 from reprise.stats.paired import PairedComparison
 
-CHUNK_SIZE = 10
+CHUNK_SIZE = 10  # entries in each file of a long list
 
 
 class BrowserData(NamedTuple):
@@ -257,6 +257,7 @@ class BenchmarkWriter:
         comparisons: Mapping[int, Mapping[int, MetricComparison]],
         initial_state: BrowserState,
     ) -> dict[str, Any]:
+        """Return the benchmark's entry in the catalog, which the page loads first."""
         runs = [
             {
                 "index": index,

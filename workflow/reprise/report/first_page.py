@@ -20,10 +20,12 @@ from reprise.tables.reproduction import REPRODUCTION_SCHEMA, VERDICT_NAMES
 MIN_PRINTED_P = 0.001
 NO_BREAK = "\N{NO-BREAK SPACE}"
 MAX_MODELS = 6  # models in a chart; the overview shows all models
-Columns = Mapping[str, Any]  # columns of a run, as `compute_columns` returns them
+Columns = Mapping[str, Any]
+"""Columns of a run for the item browser, as `compute_columns` returns them; most have one character per item."""
 PairedComparisons = Mapping[tuple[str, str], PairedComparison]
 """Two runs -> the difference of the first and the second by the headline metric, as a share of 1."""
-BrowserState = dict[str, str]  # names and values in the address of the item browser
+BrowserState = dict[str, str]
+"""Parameter -> value in the address of the item browser, such as `run` -> the run that it shows."""
 
 
 class RankingEntry(NamedTuple):
@@ -167,7 +169,10 @@ class Highlight(NamedTuple):
 
 
 def mark_ordered_only(benchmark: ReportedBenchmark, columns: Mapping[str, dict[str, Any]]) -> None:
-    """Mark in each run's columns the items that are right as planned and wrong both shuffled and reversed."""
+    """Mark in each run's columns the items that are right as planned and wrong both shuffled and reversed.
+
+    The column `temporal` maps each metric to one character per item: 1 for a marked item, else 0.
+    """
     for run in benchmark.runs:
         if not {SHUFFLED, REVERSED} <= run.ablations.keys():
             continue
@@ -242,6 +247,7 @@ def find_highlights(
 
 
 def _find_items(signs: str, sign: str, is_member: Sequence[bool]) -> list[int]:
+    """Return the indices of the group's items with this character in a column."""
     return [position for position, character in enumerate(signs) if character == sign and is_member[position]]
 
 

@@ -13,9 +13,9 @@ from reprise.core.schemas import NAMED_TEXTS
 from reprise.report.folder import display_text, drop_empty_values, encode_json, finite_or_none
 from reprise.report.runs import RunTables
 
-MAX_LABEL_CHARS = 120
+MAX_LABEL_CHARS = 120  # characters of an item's label in the list
 MAX_SEARCH_CHARS = 4000  # characters of an item that the search covers
-REQUEST_COLUMNS = ["item_id", "role"]
+REQUEST_COLUMNS = ["item_id", "role"]  # identify a request
 ANSWER_COLUMNS = ("role", "text", "scores", "error", "message", "frames_shown", "tokens_in", "tokens_out")
 # The page does not show the rules `score` and `authors`, because it shows the scores and the extractor.
 EXTRACTION_RULE = pl.col("extracted_by").replace(["score", "authors"], "").alias("extracted_by")

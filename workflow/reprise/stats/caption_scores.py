@@ -19,9 +19,9 @@ from rapidfuzz.distance import LCSseq
 
 from reprise.stats.measures import Ratios
 
-ORDERS = (1, 2, 3, 4)
-ROUGE_BETA = 1.2
-CIDER_SIGMA = 6.0
+ORDERS = (1, 2, 3, 4)  # lengths of n-grams
+ROUGE_BETA = 1.2  # COCO's weight of recall
+CIDER_SIGMA = 6.0  # COCO's standard deviation of the penalty for a different length, in bigrams
 # COCO's guards against division by zero.
 TINY, SMALL = 1e-15, 1e-9
 WORD = re.compile(r"n't\b|'(?:s|m|d|re|ve|ll)\b|\w+?(?=n't\b)|\d+(?:[.,:/]\d+)+|\w+(?:-\w+)*")
@@ -61,9 +61,9 @@ def rouge_l(candidate: str, reference: str) -> float:
 class NgramCounts(NamedTuple):
     """How often each n-gram of one order occurs in each text, sorted by text and n-gram."""
 
-    text: Integers
-    gram: Integers
-    times: Integers
+    text: Integers  # index of the text
+    gram: Integers  # id of the n-gram
+    times: Integers  # number of its occurrences
 
 
 class NgramOrder(NamedTuple):

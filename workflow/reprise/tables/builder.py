@@ -1,4 +1,4 @@
-"""Build one table: look up the number of every cell, for a table object and for tidy rows."""
+"""Build one table: look up the number of every cell, for the rendered table and for the tidy rows of its csv."""
 
 import math
 from collections import Counter
@@ -22,8 +22,9 @@ from reprise.tables.published import PublishedNumber, PublishedTable
 from reprise.tables.render import table as rendered
 from reprise.tables.render.table import EN_DASH, Cell, TableNumber, TextCell, mark_best
 
-# Convention and extractor of the numbers that tables show, and of the numbers that only the csv has.
+# Convention (how failed and unparsed answers count) and extractor of the numbers that tables show.
 DEFAULT_EXTRACTION = ("fixed", "robust")
+# Convention and extractor of the numbers that only the csv has.
 AUTHORS_EXTRACTION = ("authors", "authors")
 NOT_FINITE_NOTE = "The computed value is NaN or infinite; inspect the scores of the run."
 # With more differing numbers in a row, or more rows with differing numbers, notes refer to the csv instead.
@@ -68,13 +69,13 @@ def column_name(column: Column) -> str:
 
 @dataclass
 class TableBuilder:
-    """Build one table, and collect its tidy rows."""
+    """Build one table, and collect its tidy rows: one row per number, with the columns of `TIDY_SCHEMA`."""
 
     key: TableKey
     metrics: pl.DataFrame
     published: PublishedTable
     problems: Mapping[str, Counter[str]] = field(default_factory=dict)
-    """imported run or ratings -> problem -> number of answers with this problem"""
+    """name of an imported run or of its imported ratings -> problem -> number of answers with this problem"""
     link: NumberLink | None = None  # None if the table is not part of a report
     tidy_rows: list[dict[str, Any]] = field(default_factory=list)
 
@@ -84,19 +85,21 @@ class TableBuilder:
             (column, metric) for column in self.spec.columns for metric in self.spec.list_metrics(column)
         ]
         self.benchmark = load_scores(self.key.benchmark)
-        # Rows of the metrics by subject, metric, group, convention and extractor.
+        # (subject, metric, group, convention, extractor) -> row of the metrics; a subject is a scored run, or
+        # `<benchmark>/data` for statistics of the data
         self.numbers: dict[tuple[str, ...], Mapping[str, Any]] = {}
         # A NaN or infinite value becomes None, with a note.
         not_finite = {"value": None, "low": None, "high": None, "p_chance": None, "note": NOT_FINITE_NOTE}
         for row in self.metrics.iter_rows(named=True):
-            is_printable = row["value"] is None or math.isfinite(row["value"])
+            is_finite = row["value"] is None or math.isfinite(row["value"])
             identity = (subject_name(row), row["metric"], row["group"], row["convention"], row["extractor"])
-            self.numbers[identity] = row if is_printable else row | not_finite
+            self.numbers[identity] = row if is_finite else row | not_finite
         self._group_ps: dict[tuple[str, str], dict[str, float]] = {}  # run and metric -> group -> p-value
         check_missing(self.key, self.metrics)
         check_failed(self.key, self.metrics)
 
     def build(self) -> rendered.Table:
+        """Return the table, and add its tidy rows to `tidy_rows`."""
         key, spec, rows = self.key, self.spec, self.spec.rows()
         has_only_data, has_only_judges = all(row.dataset for row in rows), all(row.judges for row in rows)
         # Sections are built first, because `describe_judges` reads the tidy rows that they add.
@@ -130,6 +133,7 @@ class TableBuilder:
         return table
 
     def _rows(self, section: Section) -> Iterator[rendered.TableRow]:
+        """Yield the rendered rows of a section."""
         for row in section.resolve():
             cells = tuple(self._cell(row, column, section) for column in self.spec.columns)
             notes = () if row.chance or row.dataset else tuple(self._row_notes(row))
@@ -137,6 +141,7 @@ class TableBuilder:
             yield rendered.TableRow(row.label, cells, notes, is_reference=is_reference)
 
     def _cell(self, row: Row, column: Column, section: Section) -> Cell | TextCell:
+        """Return a cell with one number per metric of its column, or with the row's number of frames as a text."""
         if column.shows == "frames":
             return TextCell(row.frames or EN_DASH)
         return Cell(tuple(self._number(row, column, metric, section) for metric in self.spec.list_metrics(column)))

@@ -24,6 +24,7 @@ from reprise.tables.render.table import (
 DEFAULT_MAX_RATING = 3.0  # the highest value of most rating scales
 BOTH_PARSED, ONLY_FIRST_PARSED, ONLY_SECOND_PARSED, NEITHER_PARSED = "both", "first only", "second only", "neither"
 AGREEMENT, KAPPA, DIFFERENCE, RANK_CORRELATION = "agreement", "kappa", "difference", "rank_correlation"
+# Names of the two judges of a pair, and of the columns with their verdicts as numbers.
 SIDES = "first", "second"
 COLUMN_GROUPS = (
     ColumnGroup(
@@ -50,6 +51,7 @@ class JudgeComparison(NamedTuple):
     """numbers of answers whose replies could be parsed: of both judges, only the first, only the second, neither"""
     failed_count: int
     numbers: dict[str, TableNumber]
+    """measure of agreement, such as KAPPA -> its number"""
 
 
 def compare_judges(
@@ -61,15 +63,15 @@ def compare_judges(
     additional column `cluster`.
     """
     columns = ["request_id", "cluster", "value", "score", "right", "failed"]
-    parts = []
+    answers_by_run = []
     for run in pair.runs:
         first_verdicts, second_verdicts = (verdicts[run, judge].select(columns) for judge in pair.judges)
-        parts.append(
+        answers_by_run.append(
             first_verdicts.join(second_verdicts, on="request_id", suffix="_other", validate="1:1").with_columns(
                 run=pl.lit(run)
             )
         )
-    answers = pl.concat(parts)
+    answers = pl.concat(answers_by_run)
     judged = answers.filter(~(pl.col("failed") & pl.col("failed_other")))
     first_parsed, second_parsed = pl.col("value") != "", pl.col("value_other") != ""
     groups = [
@@ -128,6 +130,7 @@ def _number(measure: Measure, decimals: int, *, signed: bool = False) -> TableNu
 
 
 def build_agreement_table(key: AgreementKey, comparisons: Sequence[JudgeComparison]) -> Table:
+    """Return the table of judges: a row for each pair of judges and protocol."""
     runs = sorted({run for comparison in comparisons for run in comparison.pair.runs})
     return Table(
         title="Agreement of judges",

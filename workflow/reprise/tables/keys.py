@@ -7,12 +7,16 @@ from reprise.core.settings import Key, KeyPart
 
 
 class SuiteKey(Key):
+    """Properties of a suite that its tables print."""
+
     suite: str
     suite_title: str
     notice: str = ""
 
 
 class TableKey(SuiteKey):
+    """Key of the stage `table`."""
+
     benchmark: str
     benchmark_title: str
     paper: str
@@ -39,6 +43,8 @@ class TableKey(SuiteKey):
 
 
 class OverviewKey(Key):
+    """Key of the stage `overview`."""
+
     suite: str
     confidence: float
     parts: tuple[TableKey, ...]  # a table for each benchmark, with the same rows
@@ -58,6 +64,8 @@ class TableTitle(KeyPart):
 
 
 class ReproductionKey(SuiteKey):
+    """Key of the stage `reproduction`, which compares the tables with the papers."""
+
     confidence: float
     titles: tuple[TableTitle, ...]
     paper_judges: dict[str, str] = Field({})  # table -> judge of the paper's numbers
@@ -68,6 +76,8 @@ class ReproductionKey(SuiteKey):
 
 
 class JudgePairKey(KeyPart):
+    """Two judges of a protocol, and the scored runs on which they are compared."""
+
     benchmark: str
     title: str  # title of the benchmark, followed by the protocol
     judges: tuple[str, str]
@@ -75,6 +85,8 @@ class JudgePairKey(KeyPart):
 
 
 class AgreementKey(SuiteKey):
+    """Key of the stage `agreement`, which compares pairs of judges."""
+
     confidence: float
     pairs: tuple[JudgePairKey, ...]
     judges: dict[str, str]

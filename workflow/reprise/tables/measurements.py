@@ -18,6 +18,7 @@ from reprise.tables.keys import TableKey
 
 
 def read_metrics(paths: Iterable[Path]) -> pl.DataFrame:
+    """Return the metrics of several runs as one table."""
     return pl.concat([pl.DataFrame(schema=METRICS), *(read_table(path, METRICS) for path in paths)])
 
 

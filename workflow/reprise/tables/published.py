@@ -12,6 +12,7 @@ COLUMNS = ("paper", "table", "row", "frames", "group", "metric", "value")
 
 
 def published_path(benchmark: str) -> Path:
+    """Return the csv file with the numbers that a benchmark's paper prints."""
     return locate(f"resources/published/{benchmark}.csv")
 
 
@@ -23,6 +24,7 @@ class PublishedNumber(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "PublishedNumber":
+        """Return the number of a text such as `1.60`."""
         return cls(float(text), len(text.partition(".")[2]))
 
 
@@ -64,7 +66,7 @@ class PublishedTable:
         return matches[0] if len(matches) == 1 else None
 
     def metric_values(self, metric: str) -> list[tuple[str, float]]:
-        """Return the row and the published value of each number of a metric."""
+        """Return the row's label and the published value of each number of a metric."""
         return [
             (row, number.value)
             for (row, _, _, number_metric), number in self._values.items()

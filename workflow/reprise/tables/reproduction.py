@@ -16,11 +16,12 @@ from reprise.tables.render import table as rendered
 VerdictName = Literal["within margin", "differs", "too few to tell", "not comparable"]
 VERDICT_NAMES: tuple[VerdictName, ...] = ("within margin", "differs", "too few to tell", "not comparable")
 DEFAULT_MARGIN = 2.0  # points
-ERROR_RATE = 0.05
+ERROR_RATE = 0.05  # significance level of both tests
 # Half the length of a 95 % interval, in standard errors. A test for a difference at 5 % uses this interval.
 DIFFERENCE_QUANTILE = NormalDist().inv_cdf(1 - ERROR_RATE / 2)
 # Length of a 90 % interval as a share of a 95 % interval. An equivalence test at 5 % uses the 90 % interval.
 EQUIVALENCE_RATIO = NormalDist().inv_cdf(1 - ERROR_RATE) / DIFFERENCE_QUANTILE
+# The columns of a table's csv that identify a number.
 IDENTITY_COLUMNS = ("table", "section", "row", "column", "metric", "group", "run", "judge")
 REPRODUCTION_SCHEMA = pl.Schema(
     {
@@ -51,10 +52,12 @@ CAPTION = (
 
 
 class ReproductionVerdict(NamedTuple):
+    """The result of comparing a measured number with the published one."""
+
     name: VerdictName
-    reason: str = ""
-    difference: float | None = None
-    margin: float | None = None
+    reason: str = ""  # why the numbers are not comparable
+    difference: float | None = None  # measured minus published
+    margin: float | None = None  # the largest difference that counts as equal; 0 for exact numbers
     uncertainty: float | None = None  # half of the difference's 95 % interval, with the rounding of the paper's number
 
     @property
@@ -109,9 +112,11 @@ def compare_with_published(
 
 
 class NumberComparison(NamedTuple):
+    """A measured number with its verdict."""
+
     row: Mapping[str, Any]  # the number's row of the table's csv
     verdict: ReproductionVerdict
-    conditions: tuple[str, ...]
+    conditions: tuple[str, ...]  # conditions that may explain a difference, such as failed answers
 
 
 class Reproduction:
@@ -164,6 +169,7 @@ class Reproduction:
         yield from self._key.conditions.get(row["run"] or "", ())
 
     def to_frame(self) -> pl.DataFrame:
+        """Return the comparisons as rows of the csv, with the columns of `REPRODUCTION_SCHEMA`."""
         rows = []
         for row, verdict, conditions in self.comparisons:
             verdict_columns = {
@@ -251,11 +257,11 @@ def _detail_row(comparison: NumberComparison) -> rendered.TableRow:
     def format_number(value: float | None, decimals: int = max(2, row["published_decimals"]), sign: str = "") -> str:
         return rendered.EN_DASH if value is None else f"{value:{sign}.{decimals}f}"
 
-    ends = [row["low"], row["high"]]
+    interval_ends = [row["low"], row["high"]]
     texts = (
         f"{row['column']} ({row['metric']})",
         format_number(row["value"]),
-        rendered.EN_DASH if None in ends else " to ".join(map(format_number, ends)),
+        rendered.EN_DASH if None in interval_ends else " to ".join(map(format_number, interval_ends)),
         format_number(row["published"], row["published_decimals"]),
         format_number(verdict.difference, sign="+"),
         verdict.text,

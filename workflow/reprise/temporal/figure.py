@@ -39,8 +39,8 @@ from reprise.temporal.findings import summarize_benchmark
 from reprise.temporal.profile import BenchmarkProfile, ConditionResult, TemporalProfile
 from reprise.temporal.rules import Outcome
 
-WIDTH = 3.3  # inches
-ROW_HEIGHT, PANEL_HEAD = 0.15, 0.8  # inches of a condition's row, and of the margins of a panel
+WIDTH = 3.3  # inches; the width of a paper's column
+ROW_HEIGHT, PANEL_HEAD = 0.15, 0.8  # heights in inches: of a condition's row, and of a panel without its rows
 ROWS = {
     "text only": (NONE,),
     "mismatched clip": (MISMATCHED,),
@@ -55,8 +55,9 @@ ROWS = {
 }
 """label of a row -> its conditions; the second one repeats the frame"""
 HEADING_OFFSET = 26  # points from the top of a panel to its heading; three lines of the verdict fit between
+# Colours of the planned condition, of lower scores, and of scores that are not shown to be lower.
 INK, LOWER_COLOUR, EQUAL_COLOUR = "#222222", "#D55E00", "#8A8A8A"
-DOTTED = (0, (1, 1.2))
+DOTTED = (0, (1, 1.2))  # matplotlib's dash pattern: offset, then lengths of dash and gap in points
 
 
 class Style(NamedTuple):
@@ -98,6 +99,7 @@ Panel = tuple[str, BenchmarkProfile] | None
 
 
 def _draw(profiles: Sequence[TemporalProfile], title: str) -> Figure:
+    """Return a figure with the panels of the profiles, a legend and notes."""
     apply_style()
     rows = _arrange(profiles)
     column_count = max((len(row) for row in rows), default=1)
@@ -164,6 +166,7 @@ def _row_labels(profiles: Sequence[TemporalProfile]) -> list[str]:
 def _draw_panel(
     axes: Axes, benchmark: BenchmarkProfile, heading: str, labels: Sequence[str], limits: tuple[float, float]
 ) -> None:
+    """Draw a benchmark: one row per label, with the scores of its conditions."""
     planned = benchmark.condition(PLANNED)
     if planned:
         axes.axvline(planned.question_score.value, color=INK, linewidth=0.5, alpha=0.5, zorder=1)
@@ -174,7 +177,7 @@ def _draw_panel(
         for name, result in results:
             is_repeated = name in (*REPEATED_FRAMES, BEST_FRAME_REPEATED, MISMATCHED_BEST_REPEATED)
             offset = 0.0
-            if len(results) > 1:
+            if len(results) > 1:  # Two scores of one row are drawn above each other.
                 offset = 0.18 if is_repeated else -0.18
             _draw_score(axes, result, row + offset, style_condition(result, is_repeated))
     axes.set_yticks(range(len(labels)), labels, fontsize=SMALL_SIZE)
@@ -204,6 +207,7 @@ def _draw_score(axes: Axes, result: ConditionResult, y: float, style: Style) -> 
 
 
 def _note(profiles: Sequence[TemporalProfile]) -> str:
+    """Return the note that explains lines, colours and ranges."""
     level = profiles[0].level if profiles else 0.95
     return (
         f"Lines: {100 * level:g} % intervals. Colour: each comparison by itself; the verdicts above the panels are "
@@ -212,7 +216,10 @@ def _note(profiles: Sequence[TemporalProfile]) -> str:
 
 
 def _note_empty(profiles: Sequence[TemporalProfile]) -> list[str]:
-    titles = dict.fromkeys(entry.title for profile in profiles for entry in profile.benchmarks if not entry.questions)
+    """Return notes on the benchmarks that have no panel."""
+    titles_not_run = dict.fromkeys(
+        benchmark.title for profile in profiles for benchmark in profile.benchmarks if not benchmark.questions
+    )
     broken = dict.fromkeys(
         f"{entry.title} of {profile.title}" if len(profiles) > 1 else entry.title
         for profile in profiles
@@ -220,7 +227,7 @@ def _note_empty(profiles: Sequence[TemporalProfile]) -> list[str]:
         if entry.questions and entry.problems
     )
     return [
-        *([f"Not run: {', '.join(titles)}."] if titles else []),
+        *([f"Not run: {', '.join(titles_not_run)}."] if titles_not_run else []),
         *([f"No panel, since the run looks broken: {', '.join(broken)}."] if broken else []),
     ]
 

@@ -56,14 +56,14 @@ def summarize_benchmark(benchmark: BenchmarkProfile) -> str:
         return LOOKS_BROKEN
     if benchmark.effective_clusters < MIN_CLUSTERS:
         return TOO_FEW
-    shown = [rule for rule in CLAIMS if benchmark.outcome(rule) == Outcome.SHOWN]
-    order = next((rule for rule in (Rule.USES_ORDER, Rule.ORDER) if rule in shown), None)
-    if order:
-        return CLAIMS[order]
+    shown_rules = [rule for rule in CLAIMS if benchmark.outcome(rule) == Outcome.SHOWN]
+    order_rule = next((rule for rule in (Rule.USES_ORDER, Rule.ORDER) if rule in shown_rules), None)
+    if order_rule:
+        return CLAIMS[order_rule]
     if is_lower_only_if_shuffled(benchmark):
         return LOWER_IF_SHUFFLED
-    if shown:
-        return CLAIMS[shown[-1]]
+    if shown_rules:
+        return CLAIMS[shown_rules[-1]]
     return {
         Outcome.NOT_SHOWN: NO_VIDEO_USE,
         Outcome.NOT_MEASURED: "use of the video not measured",
@@ -94,6 +94,7 @@ def describe_benchmark(benchmark: BenchmarkProfile) -> list[str]:
 
 
 def _describe_rule(benchmark: BenchmarkProfile, rule: Rule) -> str:
+    """Return the sentence for one rule, with the comparison that decides its outcome."""
     claim, outcome = CLAIMS[rule], benchmark.outcome(rule)
     differences = list(_differences(benchmark, CONDITIONS_BY_RULE[rule]))
     if outcome == Outcome.NOT_RUN:
@@ -124,6 +125,7 @@ def _required_conditions(rule: Rule) -> list[str]:
 
 
 def _describe_lost(benchmark: BenchmarkProfile, differences: Sequence[ConditionDifference]) -> str:
+    """Return the sentence that says why comparisons were not measured, such as too many unparsed answers."""
     planned = benchmark.condition(PLANNED)
     unmeasured = {entry.condition for entry in differences if entry.difference.outcome == Outcome.NOT_MEASURED}
     if benchmark.is_confidence_informative is False and unmeasured <= set(NULL_CONDITIONS):
@@ -138,6 +140,7 @@ def _describe_lost(benchmark: BenchmarkProfile, differences: Sequence[ConditionD
 
 
 def _differences(benchmark: BenchmarkProfile, conditions: Sequence[str]) -> Iterator[ConditionDifference]:
+    """Yield the planned score minus the score under each of these conditions that was run."""
     for name in conditions:
         result = benchmark.condition(name)
         if result and result.difference:

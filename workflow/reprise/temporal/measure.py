@@ -43,6 +43,7 @@ from reprise.temporal.rules import (
     is_confidence_informative,
 )
 
+# Columns of the ordered-only questions: the question, and its score as planned, shuffled and reversed.
 ORDERED_ONLY_SCHEMA = pl.Schema(
     dict.fromkeys(("benchmark", "question", "cluster", "task"), pl.String())
     | dict.fromkeys((PLANNED, SHUFFLED, REVERSED), pl.Float64())
@@ -57,6 +58,7 @@ class MeasuredBenchmark:
 
     profile: BenchmarkProfile
     comparisons: Mapping[str, Comparison]
+    """condition -> its comparison with the planned condition"""
     ordered_only: pl.DataFrame
 
 
@@ -86,17 +88,18 @@ def build_profile(key: TemporalProfileKey) -> tuple[TemporalProfile, pl.DataFram
 def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchmark:
     """Measure a benchmark's scores under each condition, over the samples that all conditions share."""
     paths = {condition: path for condition in CONDITIONS if (path := key.conditions.get(condition)) is not None}
+    # Condition -> verdicts on its answers. The best single frame is a condition with the verdicts of several runs.
     verdicts = {condition: read_condition(key, [path]) for condition, path in paths.items()}
     for condition, ablation in BEST_FRAMES.items():
         if key.probe.get(ablation):
             verdicts[condition] = read_condition(key, key.probe[ablation])
-    questions, excluded = align_samples({name: entry.questions.rows for name, entry in verdicts.items()})
-    headline, _ = align_samples({name: entry.headline_samples for name, entry in verdicts.items()})
+    questions, excluded = align_samples({name: condition.questions.rows for name, condition in verdicts.items()})
+    headline, _ = align_samples({name: condition.headline_samples for name, condition in verdicts.items()})
     scoring = load_scores(key.name).SCORES[key.form]
-    is_rating = scoring.max_score != 100
+    is_rating = scoring.max_score != 100  # other scores are percentages
     question_best = scoring.max_score
     conditions = list(verdicts) if questions.height else []
-    shared_verdicts = keep_shared_requests({name: entry.verdicts for name, entry in verdicts.items()})
+    shared_verdicts = keep_shared_requests({name: condition.verdicts for name, condition in verdicts.items()})
     answers = {
         name: ConditionAnswers(
             questions[name].to_numpy(),
@@ -109,11 +112,12 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
     problems = find_problems(read_table(key.metrics, METRICS).iter_rows(named=True)) if key.metrics else []
     is_compared = PLANNED in answers and not problems
     comparisons = compare_conditions(answers, samples, level) if is_compared else {}
-    reason = "left out by the suite's `temporal_ablations`" if questions.height else "no sample"
+    default_reason = "left out by the suite's `temporal_ablations`" if questions.height else "no sample"
     compared_questions = questions.clear() if problems else questions
     ordered_only = select_ordered_only(compared_questions, key.name)
     expected = (*CONDITIONS, *(BEST_FRAMES if key.probe or set(BEST_FRAMES) & set(key.missing) else ()))
     has_probe = is_compared and set(BEST_FRAMES) <= set(answers)
+    # The title and the chance level of the score per question are the same under all conditions.
     first = next((verdicts[name].questions for name in conditions), None)
     profile = BenchmarkProfile(
         **key.model_dump(include=set(ScoreDefinition.model_fields)),
@@ -138,7 +142,7 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
             )
             for name in conditions
         ),
-        missing={name: key.missing.get(name, reason) for name in expected if name not in conditions},
+        missing={name: key.missing.get(name, default_reason) for name in expected if name not in conditions},
         published=key.published,
         ordered_only=count_ordered_only(compared_questions, ordered_only.height, first.chance if first else None),
         tomato=tomato_metrics(compared_questions),
@@ -224,7 +228,10 @@ def lost_share(verdicts: pl.DataFrame, question_count: int) -> float:
 
 
 def answer_shares(verdicts: pl.DataFrame) -> dict[str, float | None]:
-    """Return the percentages of unparsed and failed answers, and of the first option among the parsed ones."""
+    """Return the percentages of unparsed and failed answers, and of the first option among the parsed ones.
+
+    The keys are fields of `ConditionResult`. The share of the first option is None if answers choose no option.
+    """
     failed = int(verdicts["failed"].sum())
     unparsed = int((verdicts["unparsed"] & ~verdicts["failed"]).sum())
     values = verdicts.filter(~pl.col("failed") & ~pl.col("unparsed"))["value"]

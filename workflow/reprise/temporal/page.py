@@ -19,7 +19,8 @@ from reprise.temporal.rules import Outcome
 from reprise.temporal.tables import build_ranking_table, build_tables
 
 CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-MAX_OPTION_SHIFT = 10.0  # percentage points
+MAX_OPTION_SHIFT = 10.0  # percentage points; a larger change of the first option's share gets a note
+# (end of the CSS class `tp-<kind>`, explanation) of each mark
 LEGEND = (
     ("planned", "as planned"),
     ("lower", "lower than as planned"),
@@ -47,12 +48,14 @@ def list_sentences(profile: TemporalProfile) -> list[str]:
 
 
 def render_profile(profile: TemporalProfile) -> str:
+    """Return the HTML page of one model."""
     tables = [html.render_section(replace(table, notice="")) for table in build_tables(profile)]
     content = f"<style>\n{CSS}</style>\n{render_fragment(profile)}{''.join(tables)}"
     return html.render_page(f"Temporal profile of {profile.title}", content)
 
 
 def render_profiles(profiles: Sequence[TemporalProfile]) -> str:
+    """Return the HTML page that ranks all models and shows their profiles."""
     ranked = [model.profile for model in rank_overall(profiles)]
     parts = [_notice(ranked[0]), html.render_section(replace(build_ranking_table(ranked), notice=""))] if ranked else []
     parts += [render_fragment(profile, profile.title, sentences=False) for profile in ranked]
@@ -86,6 +89,7 @@ def _legend(profile: TemporalProfile) -> str:
 
 
 def _block(benchmark: BenchmarkProfile, has_sentences: bool) -> str:
+    """Return the HTML of one benchmark: its score, its marks, and its sentences or only their summary."""
     planned = benchmark.condition(PLANNED)
     score = format_value(planned.headline_score.value, benchmark.decimals) if planned else ""
     sentences = describe_benchmark(benchmark) if has_sentences else [summarize_benchmark(benchmark)]
@@ -101,6 +105,7 @@ def _block(benchmark: BenchmarkProfile, has_sentences: bool) -> str:
 
 
 def _notes(benchmark: BenchmarkProfile) -> Iterator[str]:
+    """Yield the remarks below a benchmark's sentences."""
     ordered = benchmark.ordered_only
     if ordered:
         expected = "" if ordered.expected is None else f", {ordered.expected:.1f} expected by guessing"

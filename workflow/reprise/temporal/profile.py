@@ -28,24 +28,30 @@ class PlannedDifference(ScoreEstimate):
 
 
 class ConditionResult(KeyPart):
+    """A model's scores and answers under one condition."""
+
     condition: str
     run: str = ""
     question_score: ScoreEstimate
     headline_score: ScoreEstimate
     first_option_share: float | None = None  # percent of Yes, or of A, among parsed answers; None for other answers
     unparsed_share: float  # percent of the requests
-    failed_share: float
+    failed_share: float  # percent of the requests
     difference: PlannedDifference | None = None  # None for the planned condition, and where that was not run
 
 
 class RuleVerdict(KeyPart):
+    """The outcome of a rule on one benchmark."""
+
     rule: Rule
     outcome: Outcome
     p: float | None = None
-    adjusted_p: float | None = None
+    adjusted_p: float | None = None  # after Holm's correction over benchmarks and rules
 
 
 class PublishedScore(KeyPart):
+    """A score under one condition that a paper prints, with its place in the paper."""
+
     condition: str
     value: float
     source: str
@@ -100,8 +106,8 @@ class BenchmarkProfile(ScoreDefinition):
     question_best: float = 100
     question_decimals: int = 1
     question_chance: float | None = None
-    questions: int  # questions that were asked under every condition; all scores per question are over these
-    excluded: int  # questions that were not asked under every condition
+    questions: int  # number of questions that were sent under every condition; scores per question are over these
+    excluded: int  # number of questions that were not sent under every condition
     clusters: int
     effective_clusters: float  # number of clusters of equal weight that would be worth as much
     conditions: tuple[ConditionResult, ...]
@@ -138,14 +144,18 @@ class BenchmarkProfile(ScoreDefinition):
 
 
 class ProfiledModel(KeyPart):
+    """The model of a profile, and the suite that it belongs to."""
+
     suite: str
     notice: str = ""
-    level: float
+    level: float  # confidence level of the intervals
     model: str
     title: str
 
 
 class TemporalProfile(ProfiledModel):
+    """The temporal profile of a model on all benchmarks of a suite."""
+
     benchmarks: tuple[BenchmarkProfile, ...]
 
     def benchmark(self, name: str) -> BenchmarkProfile | None:
@@ -169,10 +179,14 @@ class BenchmarkProfileKey(ScoreDefinition):
 
 
 class TemporalProfileKey(Key, ProfiledModel):
+    """Key of the stage that computes one model's profile."""
+
     benchmarks: tuple[BenchmarkProfileKey, ...]
 
 
 class TemporalProfilesKey(Key):
+    """Key of the stage that shows the profiles of all models together."""
+
     suite: str
     notice: str = ""
     level: float
@@ -180,10 +194,12 @@ class TemporalProfilesKey(Key):
 
 
 def write_profile(profile: TemporalProfile, path: Path) -> None:
+    """Write a profile as JSON, with a checksum."""
     write_sealed_text(path, profile.model_dump_json(indent=1) + "\n")
 
 
 def read_profile(path: Path) -> TemporalProfile:
+    """Return the profile in a file; raise a UserError if the file is damaged or from another version."""
     try:
         return TemporalProfile.model_validate(read_json(verify_sealed_text(path)))
     except ValidationError as error:

@@ -30,7 +30,7 @@ MARGIN = 0.05
 """A gain up to this share of the best score is small. "Not shown" requires an interval that excludes larger gains."""
 LOST_LIMIT = 0.05
 """A comparison is not measured if the shares of lost (unparsed or failed) answers differ by this much or more."""
-ROUNDING = 1e-9
+ROUNDING = 1e-9  # tolerance for rounding errors when shares are compared
 
 
 class Rule(StrEnum):
@@ -44,6 +44,7 @@ class Rule(StrEnum):
     USES_ORDER = "uses_order"
 
 
+# Rule -> the conditions under which the score must be lower than planned.
 CONDITIONS_BY_RULE = {
     Rule.VIDEO: WITHOUT_VIDEO,
     Rule.SINGLE_FRAMES: (*SINGLE_FRAMES, *REPEATED_FRAMES),
@@ -67,10 +68,10 @@ class Outcome(StrEnum):
 
 
 class ConditionAnswers(NamedTuple):
-    """A model's answers under one condition, for the samples of all conditions in the same order."""
+    """A model's answers under one condition; entry i of each array is about sample i, in every condition."""
 
     values: FloatArray
-    """from 0 to 1; unparsed and failed answers count as 0"""
+    """score of each sample, from 0 to 1; unparsed and failed answers count as 0"""
     lost_share: float
     """share of questions with an unparsed or failed answer"""
     confidences: FloatArray | None = None
@@ -79,9 +80,10 @@ class ConditionAnswers(NamedTuple):
 
 @dataclass(frozen=True)
 class Samples:
-    """The tests and clusters of the samples that all conditions share."""
+    """The tests and clusters of the samples that all conditions share; entry i is about sample i."""
 
     tests: NDArray[np.str_]
+    """part of the benchmark that the sample belongs to; a score is the mean over tests"""
     clusters: NDArray[np.str_]
 
     @property
@@ -147,19 +149,20 @@ def is_confidence_informative(answers: Mapping[str, ConditionAnswers], samples: 
 
     Otherwise, the frame with the most confident answer is an arbitrary frame.
     """
-    present = [
-        entry for condition in (PLANNED, *WITHOUT_VIDEO)
-        if (entry := answers.get(condition)) and entry.confidences is not None
+    answers_with_confidence = [
+        condition_answers for condition in (PLANNED, *WITHOUT_VIDEO)
+        if (condition_answers := answers.get(condition)) and condition_answers.confidences is not None
     ]  # fmt: skip
     values, confidences, tests, clusters = (
         np.concatenate(parts)
         for parts in (
-            [entry.values for entry in present],
-            [entry.confidences for entry in present if entry.confidences is not None],
-            [samples.tests] * len(present),
-            [samples.clusters] * len(present),
+            [condition_answers.values for condition_answers in answers_with_confidence],
+            [entry.confidences for entry in answers_with_confidence if entry.confidences is not None],
+            [samples.tests] * len(answers_with_confidence),
+            [samples.clusters] * len(answers_with_confidence),
         )
     )
+    # Within each test, the mean of these products is the covariance of score and confidence.
     products = np.empty(len(values))
     for test in np.unique(tests):
         members = tests == test
@@ -196,6 +199,14 @@ def _compare_with_null(
 
 
 def _compare(differences: FloatArray, additional_lost: float, samples: Samples, level: float) -> Comparison:
+    """Test whether the planned score is higher than that of another condition.
+
+    Args:
+        differences: Planned score minus the other score, for each sample.
+        additional_lost: Share of lost answers under the other condition, minus the planned share.
+        samples: Tests and clusters of the samples.
+        level: Confidence level of the interval.
+    """
     estimate = estimate_difference(differences, samples.clusters, samples.tests)
     if estimate is None:
         return Comparison(Outcome.TOO_FEW, float(np.mean(differences)))
@@ -217,18 +228,26 @@ def _compare(differences: FloatArray, additional_lost: float, samples: Samples, 
 def apply_rules(
     comparisons_by_benchmark: Sequence[Mapping[str, Comparison]], level: float
 ) -> list[dict[Rule, RuleResult]]:
-    """Apply all rules to a model's benchmarks, with Holm's correction over benchmarks and rules."""
+    """Apply all rules to a model's benchmarks, with Holm's correction over benchmarks and rules.
+
+    Args:
+        comparisons_by_benchmark: For each benchmark, condition -> comparison with the planned condition.
+        level: Confidence level; a rule needs a p-value below 1 - `level`.
+
+    Returns:
+        The results of the rules, for each benchmark in the same order.
+    """
     missing = Comparison(Outcome.NOT_RUN)
     outcomes: list[dict[Rule, Outcome]] = []
-    ps: dict[tuple[int, Rule], float] = {}
+    ps: dict[tuple[int, Rule], float] = {}  # (index of the benchmark, rule) -> p-value
     for index, comparisons in enumerate(comparisons_by_benchmark):
         outcomes.append({})
         for rule, conditions in CONDITIONS_BY_RULE.items():
-            members = [comparisons.get(condition, missing) for condition in conditions]
-            member_outcomes = {member.outcome for member in members}
-            outcomes[index][rule] = next(outcome for outcome in Outcome if outcome in member_outcomes)
-            if all(member.is_tested for member in members):
-                ps[index, rule] = max(member.p_higher for member in members)
+            rule_comparisons = [comparisons.get(condition, missing) for condition in conditions]
+            comparison_outcomes = {comparison.outcome for comparison in rule_comparisons}
+            outcomes[index][rule] = next(outcome for outcome in Outcome if outcome in comparison_outcomes)
+            if all(comparison.is_tested for comparison in rule_comparisons):
+                ps[index, rule] = max(comparison.p_higher for comparison in rule_comparisons)
     adjusted_ps = dict(zip(ps, adjust_holm(list(ps.values())), strict=True))
     return [
         _withhold_without_video(

@@ -47,7 +47,8 @@ TIDY = pl.Schema(
     }
 )
 QUESTION = "question"
-MIN_PRINTED_P = 0.0001
+MIN_PRINTED_P = 0.0001  # A smaller p-value is printed as `<0.0001`.
+# Rule -> header of its column. Shuffling alone supports no claim, so it has no column.
 RULE_TITLES = {
     Rule.VIDEO: "Uses the video",
     Rule.SINGLE_FRAMES: "Better than single frames",
@@ -55,6 +56,7 @@ RULE_TITLES = {
     Rule.ORDER: "Order or position",
     Rule.USES_ORDER: "Uses order",
 }
+# Outcome of a rule -> its text in the table of verdicts.
 OUTCOME_TITLES = {
     Outcome.SHOWN: "shown",
     Outcome.NOT_SHOWN: "not shown",
@@ -70,6 +72,7 @@ def tidy_rows(profiles: Sequence[TemporalProfile]) -> pl.DataFrame:
 
 
 def _profile_rows(profile: TemporalProfile) -> Iterator[dict[str, Any]]:
+    """Yield the tidy rows of one model."""
     for benchmark in profile.benchmarks:
         common = {
             "suite": profile.suite, "model": profile.model, "benchmark": benchmark.name, "protocol": benchmark.protocol,
@@ -80,6 +83,7 @@ def _profile_rows(profile: TemporalProfile) -> Iterator[dict[str, Any]]:
 
 
 def _benchmark_rows(benchmark: BenchmarkProfile) -> Iterator[dict[str, Any]]:
+    """Yield the tidy rows of one benchmark, without the columns that all its rows share."""
     question = {"metric": QUESTION, "best": benchmark.question_best}
     headline = {"metric": benchmark.score, "best": benchmark.best}
     for result in benchmark.conditions:
@@ -169,6 +173,7 @@ def _verdict_cell(verdict: RuleVerdict | None) -> TextCell:
 
 
 def format_p(p: float) -> str:
+    """Return a p-value with four decimals."""
     return f"{p:.4f}" if p >= MIN_PRINTED_P else f"<{MIN_PRINTED_P}"
 
 
@@ -201,6 +206,7 @@ def build_conditions_table(profile: TemporalProfile) -> Table:
 
 
 def _note(benchmark: BenchmarkProfile) -> str:
+    """Return the sentence that names a benchmark's planned run and its number of questions."""
     exclusions = (
         f" ({benchmark.excluded} excluded because a condition was not run on them)" if benchmark.excluded else ""
     )
@@ -248,15 +254,15 @@ def _condition_cells(benchmark: BenchmarkProfile, result: ConditionResult) -> tu
 
 def build_ranking_table(profiles: Sequence[TemporalProfile]) -> Table:
     """Return the models ranked on each benchmark, and over the benchmarks that all of them have."""
-    benchmarks = {entry.name: entry.title for profile in profiles for entry in profile.benchmarks}
-    common = [benchmarks[name] for name in common_benchmarks(profiles)]
+    title_by_benchmark = {benchmark.name: benchmark.title for profile in profiles for benchmark in profile.benchmarks}
+    common_titles = [title_by_benchmark[name] for name in common_benchmarks(profiles)]
     sections = [
         TableSection(tuple(_ranking_row(model, name) for model in rank_on_benchmark(profiles, name)), title)
-        for name, title in benchmarks.items()
+        for name, title in title_by_benchmark.items()
     ]
-    if len(common) > 1:
+    if len(common_titles) > 1:
         overall = tuple(_ranking_row(model, "") for model in rank_overall(profiles))
-        sections.insert(0, TableSection(overall, f"Mean of {', '.join(common)}"))
+        sections.insert(0, TableSection(overall, f"Mean of {', '.join(common_titles)}"))
     return Table(
         title="Sensitivity to the order of frames",
         caption="Loss: the smaller of the losses from shuffled and from reversed frames, in percent of the best score "
@@ -270,6 +276,7 @@ def build_ranking_table(profiles: Sequence[TemporalProfile]) -> Table:
 
 
 def _ranking_row(model: RankedModel, name: str) -> TableRow:
+    """Return a model's row in the ranking of the benchmark `name`, or in the overall ranking if `name` is empty."""
     benchmark = model.profile.benchmark(name)
     loss = Cell((TableNumber(None),)) if model.loss is None else _estimate_cell(model.loss, 1)
     broken = [entry.title for entry in model.profile.benchmarks if entry.problems and not benchmark]

@@ -1,4 +1,4 @@
-"""Run copies of a model in separate processes, in parallel on the GPUs of a job or resident for several runs."""
+"""Open the model of a run: in this process, in copies on the GPUs of a job, or resident for several runs."""
 
 import gc
 import os
@@ -118,8 +118,8 @@ class AdapterCache:
         """Return whether the loaded adapter has the model of this run and supports the run."""
         if self._spec is None or self._spec.without_run_fields != spec.without_run_fields:
             return False
-        is_same_run = replace(self._spec, largest_clip=None) == replace(spec, largest_clip=None)
-        return is_same_run or isinstance(self._adapter, ReusableAdapter)
+        has_same_run_fields = replace(self._spec, largest_clip=None) == replace(spec, largest_clip=None)
+        return has_same_run_fields or isinstance(self._adapter, ReusableAdapter)
 
 
 class BeginRun(NamedTuple):
@@ -137,7 +137,7 @@ def create_run_task_function(largest_clip: LargestClip | None = None) -> Iterato
     """
     adapter_loader = AdapterCache()
     with ExitStack() as run_stack:
-        models: list[LazyModel] = []  # the model of the current run; empty between runs
+        models: list[LazyModel] = []  # holds only the model of the current run; empty between runs
 
         def run_task(
             task: BeginRun | list[PendingRequests] | ClipFrames, requests: Sequence[Request] = ()

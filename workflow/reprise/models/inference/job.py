@@ -1,6 +1,7 @@
 """The inference job: it sends the pending requests of a run to its model and writes each answer to the response cache.
 
-It stops early if the first requests of a run all fail, or if the model's first answers hardly name an option.
+It stops early if the first requests of a run all fail, or if the model's first answers hardly name an option. An entry
+id is the digest by which the response cache and the file of failures identify a request.
 """
 
 import re
@@ -28,6 +29,7 @@ from reprise.models.settings import DEFAULT_OPTION_SHARE
 PROGRESS_SECONDS = 10.0
 # The job aborts if this many requests about at least two clips fail with one reason before the model's first answer.
 EARLY_CHECK_REQUESTS = 8
+# Reason of a failure -> what the user can do about it.
 FAILURE_ADVICE = {
     "out_of_memory": "Use a larger device, give the job more memory, or send fewer frames.",
     "beyond_context": "Send fewer frames, or smaller ones (`settings.max_pixels` in the model's file).",
@@ -63,14 +65,15 @@ class EarlyFailureCheck:
 
     def __init__(self, run: str, cache: ResponseCache, partition: Partition) -> None:
         self._run, self._cache, self._partition = run, cache, partition
-        self._failed: list[tuple[str, Answer]] = []
-        self.is_over = len(cache) > 0
+        self._failed: list[tuple[str, Answer]] = []  # clip id and failure
+        self.is_over = len(cache) > 0  # Each cached answer shows that the model works.
 
     def record(self, clip_id: str, failures: Iterable[Answer], *, is_answered: bool) -> None:
         """Record the outcome of a clip's requests; raise a UserError after enough failures with one reason."""
         if self.is_over:
             return
         self.is_over = is_answered
+        # A damaged video says nothing about the model.
         self._failed += [(clip_id, answer) for answer in failures if answer.error not in MEDIA_STATUSES]
         if (
             not is_answered
@@ -158,11 +161,15 @@ class OptionShareCheck:
 
 
 def _is_truncated(request: Request, answer: Answer) -> bool:
-    """Return whether an answer was truncated before it named an option; False if the limit is one token."""
+    """Return whether an answer was truncated before it named an option.
+
+    If the limit is one token, every answer has this length, so the length says nothing.
+    """
     if request.max_tokens <= 1 or answer.tokens_out != request.max_tokens:
         return False
-    options = "|".join(map(re.escape, request.options))
-    return not re.match(rf"\W*({options})(?!\w)", answer.text, re.IGNORECASE)
+    any_option = "|".join(map(re.escape, request.options))
+    starts_with_option = re.match(rf"\W*({any_option})(?!\w)", answer.text, re.IGNORECASE)
+    return not starts_with_option
 
 
 class InferenceJob:
@@ -260,7 +267,7 @@ class InferenceJob:
                 self._early_failure_check.record(clip_id, [], is_answered=True)
                 self._failures.resolve(entry_id)
                 self._option_share_check.record(clip_id, response.request, response.answer)
-            if self._early_failure_check.is_over:  # Before that, the job may still abort and record nothing.
+            if self._early_failure_check.is_over:  # Until then, the job may still abort and must record nothing.
                 self._failures.write()
             progress.advance(1)
 
@@ -350,8 +357,11 @@ class InferenceJob:
 
 
 def split_clip_requests(clip_requests: Sequence[ClipRequests], share_count: int) -> list[list[ClipRequests]]:
-    """Split the clips into shares that are the same in every run; clips with the same frames stay together."""
-    position_by_frames: dict[str, int] = {}
+    """Split the clips into shares, one per copy of the model, that are the same in every run.
+
+    Clips with the same frames stay together, because their requests may have the same entry ids.
+    """
+    position_by_frames: dict[str, int] = {}  # digest of the frames -> number of its first clip, in order
     shares: list[list[ClipRequests]] = [[] for _ in range(share_count)]
     for batch in clip_requests:
         position = position_by_frames.setdefault(batch.frames_digest or batch.clip.clip_id, len(position_by_frames))

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 AdapterLoader = Callable[[ModelRunKey, ModelSpec], Adapter]
 OptionSets = tuple[tuple[str, ...], ...]
-"""distinct option lists of the scored requests"""
+"""distinct option lists of the requests of type `score`, such as (("Yes", "No"),)"""
 
 
 class LazyModel(AbstractContextManager["LazyModel"]):
@@ -66,6 +66,7 @@ class LazyModel(AbstractContextManager["LazyModel"]):
         """Keep the arguments; nothing is loaded yet.
 
         Args:
+            worker_count: Number of processes that prepare clips ahead; 0 prepares each clip when it is queried.
             weights_folder: Folder of the weights, if the job has already verified them and taken its GPUs.
             largest_clip: Largest of the run's `clips`, if it is already computed.
             adapter_loader: Loads the adapter; `load_adapter` by default.

@@ -43,6 +43,7 @@ from reprise.models.remote.serving.environment import read_torch_build
 from reprise.models.remote.serving.host import KEY_VARIABLE, ServerProcess
 
 IDLE_TIMEOUT_S, POLL_INTERVAL_S = 60.0, 1.0
+# A job opens one connection per copy, and this many can wait to be accepted.
 MAX_COPIES = 64
 # The process of an idle model in main memory ends if less than this share of the memory is free.
 MIN_FREE_MEMORY_SHARE = 0.5
@@ -104,7 +105,10 @@ class ResidentModel:
 def _query_server(
     server: ServerProcess, settings: dict[str, Any], command: object, *arguments: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield the server's settings, or check that it runs; a message that ends a run needs no action."""
+    """Yield the server's settings, or check that it runs.
+
+    Any other command is a message that ends a run, which needs no action here.
+    """
     if command == START_SERVER:
         yield settings | {"secret": os.environ[KEY_VARIABLE]}
     elif command == CHECK_SERVER:
@@ -112,6 +116,7 @@ def _query_server(
 
 
 def _query_worker(worker: Worker, *arguments: Any) -> Iterator[Any]:
+    """Yield the results of a task that a copy in another process does."""
     # This process's standard error is now the log of the current job, and the worker must write to the same log.
     if isinstance(arguments[0], BeginRun):
         arguments = (BeginRun(arguments[0].make_model, StderrRedirect()),)
@@ -169,13 +174,14 @@ class ModelProcess:
         failures: list[BaseException] = []
 
         def relay(number: int) -> None:
+            """Pass the job's tasks to one copy until the job closes the connection."""
             try:
                 try:
                     process_tasks(connections[number], copies[number])
                 except ConnectionError as error:  # The job was killed.
                     if len(copies) > 1:  # This copy's worker may still send answers, which the next job would receive.
                         failures.append(error)
-                list(copies[number](BeginRun()))  # ends the run
+                list(copies[number](BeginRun()))  # A message without a model ends the run.
             except BaseException as error:
                 failures.append(error)
                 traceback.print_exc()

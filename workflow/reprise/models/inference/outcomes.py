@@ -18,6 +18,7 @@ from reprise.models.base import Answer, AnswerError, ClipFailedError, ClipFrames
 from reprise.models.inference.money.prices import MAX_COUNT
 from reprise.models.inference.reasons import FAILURE_REASONS
 
+# Class of an error -> the failure's reason; the first class that matches applies.
 NAMED_ERRORS = ((TimeoutError, "timeout"), (ConnectionError, "network"))
 DEVICE_ERROR = "device_error"
 
@@ -57,7 +58,7 @@ def run_requests(model: QueryableModel, clip: ClipFrames, requests: Sequence[Req
                 answer_count, start = answer_count + 1, time.monotonic()
             if answer_count < len(batch):
                 raise AnswerError("too_few", FAILURE_REASONS["too_few"])
-        except (UserError, KeyboardInterrupt, GeneratorExit):
+        except (UserError, KeyboardInterrupt, GeneratorExit):  # A closed generator gets a GeneratorExit.
             raise
         except BaseException as error:  # A library's `sys.exit()` or panic must not end the job.
             failure = log_failure(clip, error)

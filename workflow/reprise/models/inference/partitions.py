@@ -16,7 +16,7 @@ PARTITION_NAME = re.compile(r"([1-9][0-9]*)of([1-9][0-9]*)")
 
 
 class Partition(NamedTuple):
-    """A partition of a run: the share of one of `total` jobs, counted from 1."""
+    """A partition of a run: the clips of job `number` of `total` jobs, where `number` starts at 1."""
 
     number: int
     total: int

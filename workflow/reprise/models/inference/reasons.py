@@ -2,6 +2,7 @@
 
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 
+# Reason -> explanation for the user.
 # The machine or the server causes these failures, not the request, so the request is retried.
 TRANSIENT_REASONS = {
     "out_of_memory": "the device or the job had no free memory",
@@ -12,6 +13,7 @@ TRANSIENT_REASONS = {
     "server_error": "the server failed (HTTP 5xx, or during the answer)",
     "network": "the connection failed or was lost",
 }
+# A retry would fail again.
 PERMANENT_REASONS = {
     "not_finite": "a score that is NaN or infinite",
     "malformed": "an invalid answer: wrong type, number or range",

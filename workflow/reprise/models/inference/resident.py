@@ -1,4 +1,6 @@
-"""Connect a job to a resident model, which stays loaded in a separate process (`model_process.py`).
+"""Connect a job to a resident model, which stays loaded in a separate process, the model process.
+
+`model_process.py` is the code of this process.
 
 The first job that needs a model starts the process; later jobs of the same Snakemake connect to it. Only one job at a
 time can use the process, because a job must hold the lock of a file beside the process's socket. The process ends when
@@ -40,6 +42,7 @@ PROCESS_MODULE = "reprise.models.inference.model_process"
 TEMP_FOLDER = Path("/tmp")  # noqa: S108  a socket needs a short path (108 characters) on a local disk; its folder is private
 SOCKET_SUFFIX, LOCK_SUFFIX = ".sock", ".lock"
 START_TIMEOUT_S, END_TIMEOUT_S, POLL_INTERVAL_S = 300.0, 20.0, 0.05
+# A process of another Snakemake must be idle for this time before this Snakemake may end it.
 FOREIGN_IDLE_GRACE_S = 15.0
 EXIT = None
 """message that ends an idle process"""
@@ -53,7 +56,7 @@ MODEL_FIELDS = {
 
 @dataclass(frozen=True)
 class LoadRequest:
-    """A message from a job to the process, with all settings for loading a model."""
+    """A message from a job to a model process, with all settings for loading a model."""
 
     key: ModelRunKey
     store: Store
@@ -64,6 +67,7 @@ class LoadRequest:
     capacity: LargestClip | None = None
     """largest clip that the GPUs had memory for when the model was loaded earlier"""
     server_log: Path | None = None
+    """log file of the model's server, if the process starts one"""
 
     @property
     def identity(self) -> str:
@@ -183,7 +187,7 @@ def _connect_loaded(
         stack.callback(connection.close)
         try:
             connection.send(load_request)
-            send_handle(connection, 2, None)  # The process shall write its messages to the log of this job.
+            send_handle(connection, 2, None)  # It sends standard error, so the process writes to the log of this job.
             ((copy_count, capacity),) = receive_results(connection)
         except (EOFError, OSError) as error:
             raise MachineError(

@@ -24,7 +24,7 @@ from reprise.models.inference.partitions import WHOLE_RUN, Partition
 from reprise.models.inference.reasons import TRANSIENT_REASONS
 
 NO_FRAMES_DIGEST = ""
-"""digest of the frames for text-only requests"""
+"""the frames digest of a text-only request, which has no frames"""
 # A power cut loses at most the answers of this period; a kill loses none. For a fast model, a sync after every answer
 # would take longer than the answer.
 SYNC_INTERVAL_S = 1.0
@@ -66,9 +66,9 @@ class ClipRequests:
 
 def compute_prompt_digest(request: Request) -> str:
     """Return a digest of all fields of a request that affect its answer, apart from the frames."""
-    names = ("system", "prompt", "lead", "options", "max_tokens")
+    field_names = ("system", "prompt", "lead", "options", "max_tokens")
     # Digests call the request type `ask`: another name would change the entry of every cached response.
-    return value_digest({"ask": request.request_type, **{name: getattr(request, name) for name in names}})
+    return value_digest({"ask": request.request_type, **{name: getattr(request, name) for name in field_names}})
 
 
 def get_response_cache_path(store: Store, key: str) -> Path:
@@ -87,7 +87,7 @@ def lock_response_cache(store: Store, key: str, partition: Partition = WHOLE_RUN
     with path.open("ab") as handle:
         # A partition locks a range of bytes, which need not exist in the file. The operating system releases the lock
         # when the process ends, even by a kill.
-        byte_range = len(partition.slots), partition.slots.start
+        byte_range = len(partition.slots), partition.slots.start  # length and start, as `lockf` expects them
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, *byte_range)
         except (BlockingIOError, PermissionError):
@@ -112,16 +112,20 @@ def compute_entry_id(frames_digest: str, prompt_digest: str, expected: str = "")
 
 
 class CachedResponse(NamedTuple):
-    """An answer and its duration in seconds, which files of earlier versions do not contain."""
+    """An answer with its durations; lines that earlier versions of Reprise wrote have none."""
 
     answer: Answer
     seconds: float | None
+    """time of the request"""
     step_seconds: Mapping[str, float] = {}
     """seconds of each step that is done once per clip, included in `seconds` of the clip's first answer"""
 
 
 class ResponseCache:
-    """Answers by entry id, in an append-only file that contains no failures."""
+    """Answers by entry id, in an append-only file that contains no failures.
+
+    Each line is a JSON array: the entry id, then the values of the answer in the order of `add`.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -180,7 +184,7 @@ class ResponseCache:
             self._last_sync = time.monotonic()
 
     def withdraw(self, entry_id: str) -> None:
-        """Remove an answer that may belong to another request."""
+        """Remove a cached answer that may belong to another request, as a later error of the model shows."""
         if entry_id in self._response_by_entry_id:
             append_lines(self.path, canonical_json([entry_id]))
             del self._response_by_entry_id[entry_id]
@@ -196,10 +200,12 @@ class ResponseCache:
 
 
 class FailedRequest(NamedTuple):
-    """The latest failure of a request and the number of its failed attempts; 0 if the user wants a retry."""
+    """The latest failure of a request."""
 
     answer: Answer
+    """answer without text, which has the reason and the message of the failure"""
     attempts: int
+    """number of failed attempts; 0 if the user ordered a retry"""
 
 
 def get_failures_path(store: Store, key: str) -> Path:
@@ -208,9 +214,9 @@ def get_failures_path(store: Store, key: str) -> Path:
 
 
 class Failures:
-    """Failures by entry id, in an append-only file.
+    """Failures by entry id, in an append-only file with lines of entry id, reason, message and attempts.
 
-    The last line of an entry is valid; a line without an error means that a later job answered the request.
+    The last line of an entry is valid; a line without a reason means that a later job answered the request.
     """
 
     def __init__(self, path: Path, max_attempts: int) -> None:

@@ -19,7 +19,7 @@ PLANNED_FRAMES, TEXT_ONLY, MISMATCHED_CLIP, REVERSED_FRAMES = (
     "another clip's frames",
     "the frames in reverse order",
 )
-# Rounding errors change probabilities by less than this.
+# Rounding errors change probabilities by less than this, so smaller differences are no change.
 CHANGE_TOLERANCE = 1e-6
 
 
@@ -43,7 +43,9 @@ class VisionCheck:
     frame_counts: tuple[int, ...]
     """number of frames of each clip that reached the model"""
     tokens_per_frame: float
+    """mean number of prompt tokens per frame; 0 if unknown"""
     changes: dict[str, AnswerChanges]
+    """changes by ablation: TEXT_ONLY, MISMATCHED_CLIP and REVERSED_FRAMES"""
     option_share: float
     """share of the answers that name an option; for scores, the mean probability of all options together"""
     failures: Counter[str]
@@ -81,17 +83,18 @@ def run_vision_check(model: QueryableModel, batches: Sequence[PendingRequests]) 
         name: [_collect_outcomes(model, batch) for batch in condition_batches]
         for name, condition_batches in batches_by_condition.items()
     }
-    outcomes_by_ablation = {
+    outcomes_by_condition = {
         name: list(chain.from_iterable(clip_outcomes)) for name, clip_outcomes in clip_outcomes_by_condition.items()
     }
-    planned = outcomes_by_ablation.pop(PLANNED_FRAMES)
+    planned = outcomes_by_condition.pop(PLANNED_FRAMES)
+    # Ablation -> pairs of answers with the planned frames and under the ablation, without failures.
     answer_pairs = {
         name: [
             (planned_outcome.answer, ablated.answer)
             for planned_outcome, ablated in zip(planned, outcomes, strict=True)
             if not planned_outcome.answer.error and not ablated.answer.error
         ]
-        for name, outcomes in outcomes_by_ablation.items()
+        for name, outcomes in outcomes_by_condition.items()
     }
     tokens_per_frame = [
         (planned_answer.tokens_in - text_only.tokens_in) / planned_answer.frames_shown

@@ -38,8 +38,9 @@ from reprise.models.inference.outcomes import log_failure
 
 TaskFunction = Callable[..., Iterator[Any]]
 """function that does one task in a worker and yields the task's results"""
-# Maximum number of clips per worker that are prepared or in preparation, and maximum memory of all prepared clips.
+# Maximum number of clips per worker that are prepared or in preparation.
 CLIPS_PER_WORKER = 2
+# Maximum memory of all prepared clips: 4 GiB.
 MAX_PREPARED_BYTES = 4 << 30
 # Starting a process also collects the exit codes of all ended processes. A code can be collected only once, so without
 # this lock another thread might not find the code of its process.
@@ -136,7 +137,9 @@ class Worker(ModelCopy):
 
 
 class StderrRedirect:
-    """An object that redirects standard error when it is unpickled: to that of the process that sent it.
+    """An object that redirects a process's standard error when the process unpickles it.
+
+    The new destination is the standard error of the process that pickled the object.
 
     Without a redirect, a worker would write to the log of the job that started the fork server.
     """
@@ -146,6 +149,7 @@ class StderrRedirect:
 
 
 def _redirect_stderr(duplicate: Any) -> None:
+    """Replace standard error (file descriptor 2) by a descriptor that `DupFd` sent from another process."""
     handle = duplicate.detach()
     os.dup2(handle, 2)
     os.close(handle)
@@ -175,7 +179,10 @@ def _end_with_parent() -> None:
 
 
 def process_tasks(connection: Connection, task_function: TaskFunction) -> None:
-    """Run the tasks that arrive through a connection until the connection is closed."""
+    """Run the tasks that arrive through a connection until the connection is closed.
+
+    A task is a tuple of arguments. Its results are followed by None, or by the UserError that ended it.
+    """
     while True:
         try:
             arguments = connection.recv()
@@ -209,9 +216,10 @@ def receive_results(connection: Connection) -> Iterator[Any]:
 def send_result(connection: Connection, result: Any) -> None:
     """Send a result, or None at the end of a task, to `receive_results` at the other end."""
     buffers: list[pickle.PickleBuffer] = []
-    content = pickle.dumps(result, protocol=5, buffer_callback=buffers.append)
+    # Protocol 5 passes arrays to the callback instead of copying them into the pickle.
+    pickled_result = pickle.dumps(result, protocol=5, buffer_callback=buffers.append)
     arrays = [buffer.raw() for buffer in buffers]
-    connection.send((content, [len(array) for array in arrays]))
+    connection.send((pickled_result, [len(array) for array in arrays]))
     if not arrays:
         return
     with os.fdopen(os.memfd_create("clip"), "wb") as stream:
@@ -231,7 +239,8 @@ def _count_padding(length: int) -> int:
 
 
 def _receive_result(connection: Connection) -> Any:
-    content, lengths = connection.recv()
+    """Return the next result of a task, or None at its end; the result's arrays map the sender's shared memory."""
+    pickled_result, lengths = connection.recv()
     buffers: list[memoryview] = []
     if lengths:
         with os.fdopen(recv_handle(connection), "rb") as stream:
@@ -239,7 +248,7 @@ def _receive_result(connection: Connection) -> Any:
         for length in lengths:
             buffers.append(view[offset : offset + length])
             offset += length + _count_padding(length)
-    result = pickle.loads(content, buffers=buffers)  # noqa: S301  sent by a process of this job or of its user
+    result = pickle.loads(pickled_result, buffers=buffers)  # noqa: S301  sent by a process of this job or of its user
     if isinstance(result, PreparedClip):
         result.size_bytes = sum(map(len, buffers))
     return result

@@ -1,7 +1,7 @@
 """Load checkpoints of torch models, explain failures in one message, and compute answers.
 
-The answer is the most likely text, token by token. A checkpoint's settings for search, sampling or caching are
-therefore ignored: for all settings that are not listed here, `generate` uses its own defaults.
+Texts are decoded greedily, so a checkpoint's settings for beam search, sampling or caching are ignored. For all
+settings that are not listed here, `generate` uses its own defaults.
 """
 
 import logging
@@ -54,6 +54,7 @@ OUT_OF_MEMORY = "out_of_memory"
 # Messages with which CUDA libraries report that a device has no free memory.
 ALLOCATION_ERRORS = ("CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
 
+# An error message lists at most this many missing weights.
 MAX_LISTED_WEIGHTS = 3
 # With fewer weights, a second thread uses a third more processor time and saves no wall time.
 SINGLE_THREAD_MAX_WEIGHTS = 5_000_000
@@ -84,7 +85,7 @@ NEUTRAL_VALUES = {
 
 
 def split_generation_settings(config: GenerationConfig, folder: object) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the generation settings of a checkpoint that are supported, and those that defaults replace."""
+    """Return the generation settings of a checkpoint that are supported, and those that are ignored."""
     settings = {
         name: value
         for name, value in config.to_diff_dict().items()
@@ -177,7 +178,7 @@ def plan_device_map(spec: ModelSpec, auto_class: Any = None, clip: ClipSize | No
     Only models of transformers' classes can be spread over several devices. A spread model uses all visible devices,
     because this leaves more memory for clips.
     """
-    quantised = spec.settings.get("quantised")
+    quantised = spec.settings.get("quantised")  # the method of quantisation, such as `int8`, or None
     check_quantisation(quantised, spec.weights_folder)
     check_quantisation_packages(quantised, spec.weights_folder)
     free_bytes_by_device = spec.free_bytes_by_device

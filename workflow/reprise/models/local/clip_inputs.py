@@ -27,9 +27,12 @@ from reprise.models.thoughts import has_open_thought
 VIDEO, IMAGES = "video", "images"
 PROCESSOR_PREFIXES = {VIDEO: "video", IMAGES: "image"}
 """frame mode -> prefix of the processor's attributes, which is also the type of message parts in a chat template"""
+# Names under which model classes accept the input that marks which tokens are placeholders.
 TOKEN_TYPE_INPUTS = ("mm_token_type_ids", "token_type_ids")
 TEXT_INPUTS = ("input_ids", "attention_mask", *TOKEN_TYPE_INPUTS)
+# Texts of a trial question, with which the chat template is tested.
 PROBE_SYSTEM, PROBE_PROMPT = "The system text.", "The question."
+# Keys of a configuration that contain the id of the token that the embeddings of frames replace.
 PLACEHOLDER_TOKEN_KEYS = ("image_token_id", "video_token_id", "image_token_index", "video_token_index")
 
 
@@ -168,7 +171,7 @@ class ClipProcessor:
             token_type_inputs=tuple(name for name in TOKEN_TYPE_INPUTS if name in output),
         )
         if self._is_separable:
-            # Tokenizing the text without the frames must give what the processor gives for both.
+            # The clip can be reused only if the tokens of the text alone are those of processing text and frames.
             tokens = self._tokenize(text, inputs)
             expected = {name: value for name, value in output.items() if name in self._question_inputs}
             if tokens.keys() == expected.keys() and all(torch.equal(tokens[name], expected[name]) for name in tokens):
@@ -362,7 +365,7 @@ def build_size_arguments(settings: TransformersSettings, video_processor: Any, f
     min_pixels = settings.min_pixels and settings.min_pixels * (frame_count if is_min_total else 1)
     max_pixels = settings.max_pixels
     if settings.total_pixels is not None and max_pixels is not None and settings.min_pixels is not None:
-        # The formula of `qwen_vl_utils`, which counts two frames as one.
+        # The formula of `qwen_vl_utils`, which merges two frames into one and keeps the maximum 5 % above the minimum.
         max_pixels = int(max(min(max_pixels, settings.total_pixels / frame_count * 2), int(settings.min_pixels * 1.05)))
     max_pixels = max_pixels and max_pixels * (frame_count if is_max_total else 1)
     size = {

@@ -30,7 +30,9 @@ LEGACY_QUERY_FIELDS = tuple(field for field in QUERY_FIELDS if field != "compute
 QUERY_TIMEOUT_S = 60
 # A GPU with a smaller share of free memory is in use by another user's process.
 MIN_FREE_SHARE = 0.1
+# Bytes by which GPUs must differ in free memory for one to be preferred.
 MEMORY_STEP = 2 * 10**9
+# Seconds between two checks for free GPUs, and between two log lines about the waiting.
 POLL_S, LOG_INTERVAL_S = 5, 60
 # If all GPUs are full, a full GPU is taken after this many checks. The checks take longer than the time for which an
 # idle model of another Snakemake may keep its GPU (`FOREIGN_IDLE_GRACE_S` in models/inference/resident.py).
@@ -224,7 +226,10 @@ def find_driver_problem(build: TorchBuild, gpus: Sequence[Gpu]) -> str | None:
 
 
 def _has_newer_libcuda() -> bool:
-    """Return whether NVIDIA's forward-compatibility package replaces the driver's own library."""
+    """Return whether NVIDIA's forward-compatibility package replaces the driver's own library.
+
+    The package has a folder named `compat` and makes an old driver work with a newer CUDA.
+    """
     folders = [Path(name) for name in os.environ.get("LD_LIBRARY_PATH", "").split(":") if name]
     return any(
         (folder / "libcuda.so.1").exists() for folder in folders if any("compat" in part for part in folder.parts)
@@ -384,7 +389,7 @@ def _lock_gpus(count: int, gpus: Sequence[Gpu], lock_folder: Path) -> dict[Gpu, 
 
 
 def _is_unchanged(gpus: Iterable[Gpu]) -> bool:
-    """Return whether all GPUs that had free memory when they were chosen still have free memory."""
+    """Return whether all GPUs that had free memory when they were locked still have free memory."""
     all_gpus = list_gpus()
     return all(
         not gpu.has_room or (current := _find_gpu(gpu.name, all_gpus)) is None or current.has_room for gpu in gpus

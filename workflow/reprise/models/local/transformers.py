@@ -52,8 +52,10 @@ VERIFIED_MODEL_TYPES = frozenset(
         "qwen2_5_vl", "qwen2_vl", "qwen3_vl", "smolvlm", "video_llava",
     }
 )  # fmt: skip
-# Maximum number of rows of a batch, and the multiple to which the lengths of questions are rounded up.
-MAX_BATCH_ROWS, LENGTH_MULTIPLE = 16, 32
+# Maximum number of questions of a batch.
+MAX_BATCH_ROWS = 16
+# The lengths of questions are padded to multiples of this number of tokens, so that more questions share a batch.
+LENGTH_MULTIPLE = 32
 
 
 class TransformersAdapter:
@@ -76,7 +78,7 @@ class TransformersAdapter:
     def begin_run(self, spec: ModelSpec) -> None:
         processor = self.preparer.processor
         if spec.has_frames:
-            _ = processor.frame_mode  # raises a UserError if neither a video nor images reach the model
+            _ = processor.frame_mode  # Reading it raises a UserError if neither a video nor images reach the model.
         check_scores(spec, processor.processor.tokenizer, opens_thought=processor.opens_thought)
         self.preparer.prompt_start = spec.prompt_start
 
@@ -160,6 +162,7 @@ class EncodedClip:
     def answer_all(self, requests: Sequence[Request]) -> list[Answer]:
         """Answer questions; batch those with a common prefix, the same request type and the same token limit."""
         answers: dict[Request, Answer] = {}
+        # (shared prefix, whether scores are requested, token limit) -> the questions that one batch may contain
         groups: dict[tuple[object, ...], dict[Request, QuestionTokens]] = {}
         for request in requests:
             tokens = self._questions[request]
@@ -177,6 +180,7 @@ class EncodedClip:
         return [answers[request] for request in requests]
 
     def _answer_group(self, questions: Mapping[Request, QuestionTokens]) -> list[Answer]:
+        """Answer questions with a common prefix in batches; after an error, use smaller batches or single questions."""
         requests, tokens = list(questions), list(questions.values())
         with inference():
             prefix = self._get_prefix_cache(tokens[0])
@@ -201,6 +205,7 @@ class EncodedClip:
         return [self._answer_group({request: question_tokens})[0] for request, question_tokens in questions.items()]
 
     def _answer_from_beginning(self, request: Request, tokens: QuestionTokens) -> Answer:
+        """Answer one question by a forward pass over its whole prompt, without the prefix cache."""
         inputs = {**self._clip, **self._to_device(tokens.tensors)}
         length = int(inputs["input_ids"].shape[1])
         if request.request_type == "score":
@@ -229,6 +234,7 @@ class EncodedClip:
         )
 
     def _get_prefix_cache(self, tokens: QuestionTokens) -> "PrefixCache":
+        """Return the key-value cache of a question's shared prefix; compute it if the last question had another one."""
         if self.prefix is None or self._prefix_bytes != tokens.shared_prefix:
             start = time.monotonic()
             prefix_inputs = {
@@ -353,7 +359,10 @@ class PrefixCache:
                 yield indices, [suffixes[index] for index in indices], length
 
     def _copy_cache(self, row_count: int) -> Any:
-        """Return a copy of the cache for several questions; forward passes do not change the original tensors."""
+        """Return a copy of the cache for a batch of `row_count` questions.
+
+        Forward passes replace the tensors of the copied layers, so the original tensors stay as they are.
+        """
         copied = copy.copy(self._cache)
         copied.layers = [copy.copy(layer) for layer in self._cache.layers]
         if row_count > 1:

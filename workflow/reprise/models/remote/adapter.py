@@ -50,15 +50,20 @@ from reprise.models.remote.settings import RemoteSettings
 
 PREPARER = f"{ImagesPreparer.__module__}:{ImagesPreparer.__name__}"
 ClipOpener = Callable[[PendingRequests, EncodedFrames | None, dict[str, float]], OpenClip]
-"""function that opens a clip; gets its encoded frames (None if no frames are sent) and the seconds of each step"""
+"""function that makes a clip ready for its requests.
+
+Its arguments are the pending requests, the encoded frames (None if no frames are sent) and the seconds of each step of
+the preparation.
+"""
 R = TypeVar("R", bound=BaseModel)
 
 # Each connection serves one request. On a reused connection, surplus bytes of a server or proxy, such as a repeated
 # reply, could be read as the answer to the next request. The expiry is negative because aiohttp reuses a connection of
 # age 0.
 NO_KEEPALIVE = httpx2.Limits(max_connections=1000, max_keepalive_connections=0, keepalive_expiry=-1)
+# A longer reply is rejected. No answer needs this much, and a faulty server could fill the memory.
 MAX_REPLY_BYTES = 1_000_000
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # Some servers put it before the JSON, where parsers reject it.
 # Messages quote this much of a malformed reply.
 EXCERPT_CHARACTERS = 120
 # Words in finish reasons of any vendor that mean that the server failed to complete the answer.
@@ -69,6 +74,7 @@ SERVER_FAILURE = re.compile(r"error|abort|cancel|time_?d?_?out|fail|interrupt|di
 UPLOAD_HEADER_PREFIX = "x-goog-upload-"
 
 PAYMENT_REQUIRED = 402
+# HTTP status that no request of the run would escape -> what the server does, for the message.
 CONFIGURATION_ERRORS = {
     401: "rejects the key",
     PAYMENT_REQUIRED: "has no credit left for this key",

@@ -118,6 +118,7 @@ class TableInputs(RuleInputs):
         return re.sub(r"[!-/:-@\[-`{-~]", r"\\\g<0>", text)
 
     def _table_or_figure(self, wildcards: Any) -> str:
+        """Return the name of the table or figure that a rule makes; empty for the overview."""
         return str(getattr(wildcards, "table", "") or getattr(wildcards, "figure", ""))
 
     def _get_spec(self, wildcards: Any) -> TableSpec | Figure:
@@ -143,7 +144,9 @@ class TableRules(TableInputs):
                 suite=config.name,
                 confidence=config.main.confidence,
                 parts=tuple(make_table_key(self._plan, name, OVERVIEW, spec) for name, spec in overview_specs.items()),
-                default_conditions={name: part for name in overview_specs if (part := config.tables[name].overview)},
+                default_conditions={
+                    name: defaults for name in overview_specs if (defaults := config.tables[name].overview)
+                },
                 protocols_without_scores={
                     name: protocols for name in overview_specs if (protocols := self._protocols_without_scores(name))
                 },
@@ -194,7 +197,9 @@ class TableRules(TableInputs):
                 obstacles={
                     run.name: obstacles for run in self._plan.runs() if (obstacles := tuple(self._obstacles(run)))
                 },
-                margins={name: dict(entry.margins) for name, entry in config.benchmarks.items() if entry.margins},
+                margins={
+                    name: dict(benchmark.margins) for name, benchmark in config.benchmarks.items() if benchmark.margins
+                },
             )
             yield settings_name("reproduction"), run_keys.add_versions("reproduction", reproduction)
 
@@ -266,7 +271,7 @@ class TableRules(TableInputs):
         return [self._results.timings(run) for run in runs if run.model not in self._plan.imports.models]
 
     def labels(self, wildcards: Any) -> dict[str, str]:
-        """Return the labels of a table in Snakemake's report."""
+        """Return the labels of a table in Snakemake's report, which lists outputs by these labels."""
         return {"what": f"Table {wildcards.table.removeprefix('table')}", "title": self._get_spec(wildcards).title}
 
     def compared_items(self, wildcards: Any) -> list[Path]:
@@ -283,7 +288,8 @@ class FigureRules(TableInputs):
 
     def stage_keys(self, run_keys: RunKeys) -> Iterator[tuple[str, Key]]:
         """Yield the key of each stage of figures.smk, with its name."""
-        config, suite, captions = self._plan.config, self._plan.config.suite, dict[str, str]()
+        config, suite = self._plan.config, self._plan.config.suite
+        captions: dict[str, str] = {}  # `<benchmark>/<figure>` -> caption
         for benchmark, figure, spec in self._plan.list_figures():
             parts = self._plan.table_parts(benchmark, figure)
             key = FigureKey(

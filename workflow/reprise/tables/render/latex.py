@@ -35,7 +35,8 @@ FIT_WIDTH = r"\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\usebox0}\else\useb
 FIT_HEIGHT = r"\ifdim\dimexpr\ht1+\dp1>.8%s\resizebox*{!}{.8%s}{\usebox1}\else\usebox1\fi"
 TablePart = list[tuple[LayoutSection, LayoutRow]]  # the rows on one page, each with its section
 
-# LaTeX reads brackets and stars after `\\` as its options, and turns quotes and hyphens into ligatures.
+# Character -> LaTeX text. LaTeX reads brackets and stars after `\\` as its options, and turns quotes and hyphens into
+# ligatures.
 SIGNS = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -80,8 +81,8 @@ SIGNS = {
     "ı": r"\i{}",
 }
 
-# Some of these signs also have commands for text. Only the mathematical commands have outline fonts in every TeX
-# installation.
+# Character -> LaTeX command in mathematical mode. Some of these characters also have commands for text, but only the
+# mathematical commands have outline fonts in every TeX installation.
 MATH = {
     "†": r"\dagger",
     "‡": r"\ddagger",
@@ -130,6 +131,7 @@ MATH = {
     "τ": r"\tau",
 }
 
+# Unicode's combining accent -> LaTeX command for an accent.
 ACCENTS = {
     "\N{COMBINING GRAVE ACCENT}": r"\`",
     "\N{COMBINING ACUTE ACCENT}": r"\'",
@@ -143,6 +145,7 @@ ACCENTS = {
     "\N{COMBINING CEDILLA}": r"\c",
 }
 
+# Character -> LaTeX source.
 COMMANDS = {**SIGNS, **{sign: f"${name}$" for sign, name in MATH.items()}}
 
 
@@ -155,10 +158,10 @@ def render(table: Table) -> str:
     heading = [rf"\caption{{{notice}{escape(f'{title}. {table.caption}')}}}", rf"\label{{{table.label}}}"]
     parts = _split_into_pages(layout, LANDSCAPE_LINES if is_landscape else PORTRAIT_LINES)
     floats = []
-    for number, part in enumerate(parts, start=1):
+    for page_number, part in enumerate(parts, start=1):
         floats += [r"\begin{table}[tbp]", r"\centering", *heading, r"\par\vspace{4pt}", *_tabular(table, layout, part)]
         floats += [r"\sbox1{\begin{minipage}{\linewidth}\centering", FIT_WIDTH]
-        floats += _remarks(table, layout) if number == len(parts) else ()
+        floats += _remarks(table, layout) if page_number == len(parts) else ()
         floats += [
             r"\end{minipage}}%",
             FIT_HEIGHT.replace("%s", r"\textwidth" if is_landscape else r"\textheight"),
@@ -171,6 +174,7 @@ def render(table: Table) -> str:
 
 
 def _split_into_pages(layout: Layout, max_lines: int) -> list[TablePart]:
+    """Divide the rows of a table into pages of at most `max_lines` lines."""
     parts: list[TablePart] = [[]]
     for section in layout.sections:
         for row in section.rows:
@@ -182,6 +186,7 @@ def _split_into_pages(layout: Layout, max_lines: int) -> list[TablePart]:
 
 
 def _tabular(table: Table, layout: Layout, part: TablePart) -> Iterator[str]:
+    """Yield the lines of LaTeX that typeset one page of a table into box 0."""
     cells_by_column = zip(*(row.cells for _, row in part), strict=True)
     columns = list(zip(table.columns, layout.headers, cells_by_column, strict=True))
     yield r"\sbox0{\small\setlength{\tabcolsep}{4pt}%"

@@ -23,10 +23,11 @@ from reprise.tables.render.table import (
 
 # Control characters and whitespace. Renderers replace them with a blank, because each text must fit on one line.
 BLANKS = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]+")
-HEADER_WIDTH = 9  # characters; a longer header of a column is wrapped between words
+HEADER_WIDTH = 9  # in characters; a longer header of a column is wrapped between words
 NUMBER_SEPARATOR = " / "  # between the numbers of a cell
 GREY_SYMBOL = "°"
 NO_BREAK = "\N{NO-BREAK SPACE}"  # keeps a symbol on the same line as its explanation
+# State of a number -> its symbol, and the symbol's explanation in the legend.
 STATE_SYMBOLS: dict[State, tuple[str, str]] = {
     "published": ("†", "Published value in italics, not reproduced here."),
     "imported": ("‡", "Imported predictions, scored here."),
@@ -38,6 +39,8 @@ STATE_SYMBOLS: dict[State, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class TextSpan:
+    """A piece of text with one style."""
+
     text: str
     bold: bool = False
     underlined: bool = False
@@ -74,6 +77,8 @@ FormattedLine = tuple[TextElement, ...]
 
 @dataclass(frozen=True)
 class LayoutRow:
+    """A row of the table: its label and one line of text per cell."""
+
     label: FormattedLine
     cells: tuple[FormattedLine, ...]
     comparison_rows: tuple["LayoutRow", ...] = ()
@@ -95,7 +100,7 @@ class Layout:
     headers: tuple[TextSpan | IndexedName, ...]
     sections: tuple[LayoutSection, ...]
     legend: tuple[FormattedLine, ...]
-    footnotes: tuple[tuple[str, str], ...]
+    footnotes: tuple[tuple[str, str], ...]  # letter and text of each footnote
 
 
 def parse_heading(text: str) -> TextSpan | IndexedName:
@@ -119,7 +124,7 @@ def compute_layout(table: Table, *, stacked: bool = False) -> Layout:
         LayoutSection(section.title, tuple(map(rows.lay_out_row, section.rows))) for section in table.sections
     )
     headers = tuple(parse_heading(column.header) for column in table.columns)
-    legend = tuple(line for is_needed, line in _legend(table, stacked) if is_needed)
+    legend = tuple(line for is_needed, line in _list_legend_lines(table, stacked) if is_needed)
     return Layout(headers, sections, legend, tuple((letter, text) for text, letter in rows.letters.items()))
 
 
@@ -143,6 +148,7 @@ class _Rows:
         )
 
     def _cell(self, cell: Cell | TextCell, shared_state: State | None) -> FormattedLine:
+        """Lay out one cell as a line of text; its numbers show their state unless the whole row shares it."""
         if isinstance(cell, TextCell):
             return (TextSpan(cell.text),)
         # A cell whose values are all missing prints one dash.
@@ -210,7 +216,7 @@ def _join_part(cell_comparisons: Sequence[tuple[str, str] | None], part: int) ->
     return NUMBER_SEPARATOR.join(comparison[part] if comparison else EN_DASH for comparison in cell_comparisons)
 
 
-def _legend(table: Table, stacked: bool) -> Iterator[tuple[bool, FormattedLine]]:
+def _list_legend_lines(table: Table, stacked: bool) -> Iterator[tuple[bool, FormattedLine]]:
     """Yield each line of the legend, and whether the table uses the style or symbol that the line explains."""
     numbers = [number for row in table.rows() for number in collect_numbers(row)]
     numbers_with_value = [number for number in numbers if number.value is not None]
@@ -262,5 +268,5 @@ def _abbreviations(table: Table) -> list[str]:
             texts += [row.label, *(cell.text for cell in row.cells if isinstance(cell, TextCell))]
     longest_first = "|".join(map(re.escape, sorted(table.abbreviations, key=len, reverse=True)))
     pattern = re.compile(rf"(?<![^\W\d])(?:{longest_first})(?!\w)")  # also after a number, as in 8f
-    # Without abbreviations, the pattern matches empty texts.
+    # Without abbreviations, the pattern matches empty texts, which `if abbreviation` drops.
     return list(dict.fromkeys(abbreviation for text in texts for abbreviation in pattern.findall(text) if abbreviation))

@@ -49,6 +49,8 @@ class TextCell:
 
 @dataclass(frozen=True)
 class TableColumn:
+    """The header and the alignment of a column."""
+
     header: str
     align: Literal["left", "right"] = "right"
 
@@ -63,6 +65,8 @@ class ColumnGroup:
 
 @dataclass(frozen=True)
 class TableRow:
+    """A row of the table, with the texts of its footnotes."""
+
     label: str
     cells: tuple[Cell | TextCell, ...]
     notes: tuple[str, ...] = ()
@@ -80,6 +84,8 @@ class TableSection:
 
 @dataclass(frozen=True)
 class Table:
+    """A whole table with everything that is printed above and below it."""
+
     title: str
     caption: str
     label: str  # name for references, such as `tab:velociti-table3`
@@ -119,6 +125,7 @@ def group_into_sections(rows: Iterable[tuple[str, TableRow]]) -> tuple[TableSect
 
 
 def collect_numbers(row: TableRow) -> tuple[TableNumber, ...]:
+    """Return all numbers of a row, in reading order."""
     return tuple(number for cell in row.cells if isinstance(cell, Cell) for number in cell.numbers)
 
 
@@ -158,7 +165,7 @@ def _mark_section(section: TableSection, column: int, best_rule: BestRule) -> Ta
     competing_values = [_competing_value(row, column, best_rule) for row in section.rows]
     # Distinct values, the best first.
     ranking = sorted({value for value in competing_values if value is not None}, reverse=best_rule == "highest")
-    best, second, *_ = [*ranking[:-1], None, None]
+    best, second, *_ = [*ranking[:-1], None, None]  # The worst value is dropped, and None replaces missing ranks.
     rows = list(section.rows)
     for index, (row, value) in enumerate(zip(section.rows, competing_values, strict=True)):
         cell = row.cells[column]

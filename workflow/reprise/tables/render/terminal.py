@@ -24,10 +24,10 @@ from reprise.tables.render.layout import (
 )
 from reprise.tables.render.table import Table
 
-MIN_WIDTH, GAP = 40, 2
+MIN_WIDTH, GAP = 40, 2  # minimum width of a table, and blanks between two columns
 MAX_LABEL_SHARE = 0.4  # the largest share of the width for the row labels
 SUPERSCRIPTS = str.maketrans("abcdefghijklmnoprstuvwxyz0123456789", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁰¹²³⁴⁵⁶⁷⁸⁹")
-TITLE, WARNING = "bold cyan", "bold red"
+TITLE, WARNING = "bold cyan", "bold red"  # styles of rich
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class TerminalStyle:
     is_coloured: bool = False
 
     def format_line(self, line: FormattedLine) -> Text:
+        """Return a line of text elements as a text of rich."""
         text = Text()
         for element in line:
             if isinstance(element, Superscripts):

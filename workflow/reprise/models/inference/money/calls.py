@@ -21,18 +21,18 @@ from reprise.models.inference.reasons import TRANSIENT_REASONS
 from reprise.models.remote.error_replies import ErrorReply
 from reprise.models.remote.settings import RemoteSettings
 
-# Seconds before the first retry, the maximum backoff, and the maximum wait that a server may request.
+# Wait before the first retry, longest wait by exponential backoff, and longest wait that a server may request.
 INITIAL_WAIT_S, MAX_WAIT_S, MAX_RETRY_AFTER_S = 0.5, 30.0, 60.0
 JITTER = SystemRandom()
 # An allowance for the tokens that a vendor's template adds to a prompt, such as those between messages.
 TEMPLATE_TOKENS = 64
-T = TypeVar("T")
-R = TypeVar("R")
+T = TypeVar("T")  # reply of a vendor's SDK
+R = TypeVar("R")  # parsed reply
 
 
 @dataclass(eq=False)
 class ApiFailure(Exception):
-    """An error of a vendor's SDK and its consequences: the error to raise, and whether to retry or to count costs."""
+    """A failed call, with the error to raise and whether the call can be retried and may have cost money."""
 
     error: Exception
     """error to raise for the request, or for the job"""

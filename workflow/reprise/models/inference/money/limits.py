@@ -40,7 +40,8 @@ class ProviderLimits(Settings):
 class RateLimiter:
     """A token-bucket rate limiter, whose state is a small file that all jobs share.
 
-    The operating system releases the lock on the file when its process ends.
+    The state maps "requests" and "tokens" to the levels of their buckets, "time" to the last update, and "held_until"
+    to the end of a pause. The operating system releases the lock on the file when its process ends.
     """
 
     def __init__(self, folder: Path, limits: ProviderLimits, host: str) -> None:
@@ -121,8 +122,8 @@ ImageTokenFormula = Callable[[int, int], int]
 
 
 def count_anthropic_tokens(width: int, height: int) -> int:
-    """Return the tokens that Anthropic counts for an image, an upper bound because downscaling is ignored."""
-    # platform.claude.com/docs/en/build-with-claude/vision, read 2026-11
+    """Return an upper bound of the tokens that Anthropic counts for an image, because it may downscale the image."""
+    # Source: platform.claude.com/docs/en/build-with-claude/vision, read 2026-11
     return ceil(width / 28) * ceil(height / 28)
 
 
@@ -132,6 +133,6 @@ def estimate_max_gemini_tokens(width: int, height: int) -> int:
     Gemini 3 counts a fixed number. Earlier models count 258 for each square tile, whose side is two thirds of the
     image's shorter side.
     """
-    # docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding, read 2026-11
+    # Source: docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding, read 2026-11
     tile = max(1, int(min(width, height) / 1.5))
     return max(1120, 258 * ceil(width / tile) * ceil(height / tile))

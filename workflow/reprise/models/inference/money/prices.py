@@ -20,7 +20,7 @@ from reprise.core.locks import file_lock
 from reprise.core.settings import Day, Settings
 from reprise.core.store import append_lines
 
-TOKENS_PER_PRICE = 1_000_000
+TOKENS_PER_PRICE = 1_000_000  # Vendors state prices per million tokens.
 MAX_COUNT = 2**31 - 1  # The responses table has 32-bit counts of tokens and frames.
 # Tolerance for rounding errors in sums of dollars.
 ROUNDING_TOLERANCE = 1e-9
@@ -131,7 +131,10 @@ class RequestCost(NamedTuple):
 
 
 class Ledger:
-    """The spending of all jobs and suites of a store, in one append-only file."""
+    """The spending of all jobs and suites of a store, in one append-only file.
+
+    Each line is a JSON array: `reserved` or `settled`, the reservation's id, dollars, tokens and perhaps the run.
+    """
 
     def __init__(self, store_folder: Path) -> None:
         self.path = store_folder / "spent.jsonl"

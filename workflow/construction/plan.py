@@ -1,4 +1,7 @@
-"""Plan of a benchmark's construction for rules.smk, from raw annotations to a release."""
+"""Plan of a benchmark's construction for rules.smk, from raw annotations to a release.
+
+The methods of `Package` with the parameter `wildcards` are input functions and params of the rules.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -65,8 +68,9 @@ WRITING_PROTOCOL = "construction"  # the protocol name of a writing round
 
 
 def constructions_of(plan: Plan) -> Mapping[str, ConstructionSettings]:
-    entries = plan.config.suite.benchmarks.items()
-    return {name: entry.construction for name, entry in entries if entry.construction is not None}
+    """Return the settings of all constructions of the suite, by benchmark."""
+    benchmarks = plan.config.suite.benchmarks.items()
+    return {name: benchmark.construction for name, benchmark in benchmarks if benchmark.construction is not None}
 
 
 def written_constructions(plan: Plan) -> Mapping[str, WrittenConstruction]:
@@ -79,6 +83,7 @@ def written_constructions(plan: Plan) -> Mapping[str, WrittenConstruction]:
 
 
 def writer_run(benchmark: str, round_number: int | str, writer: str) -> Run:
+    """Return the run that stands for a writing round; it has a run's name, but no clips or verdicts."""
     return Run(benchmark, WRITING_PROTOCOL, f"round{round_number}", writer)
 
 
@@ -118,14 +123,16 @@ UNUSED = "unused"  # placeholder of the settings that a step does not use
 
 
 class Package(SidePackage):
+    """The side package `construction`, as the plan of a suite uses it."""
+
     VERSIONS = VERSIONS
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         self._constructed, self._written = constructions_of(plan), written_constructions(plan)
-        entries, constructions = plan.config.suite.benchmarks.items(), self._constructed.items()
+        benchmarks, constructions = plan.config.suite.benchmarks.items(), self._constructed.items()
         self._subset_searches = {
-            name: entry.subset_search for name, entry in entries if entry.subset_search is not None
+            name: benchmark.subset_search for name, benchmark in benchmarks if benchmark.subset_search is not None
         }
         self._static_filters = static_filters(plan.config)
         self._manual_check_files = {
@@ -207,6 +214,7 @@ class Package(SidePackage):
         return [self._results.construction(wildcards.benchmark, "clip_metadata.parquet")] if is_needed else []
 
     def manifests(self, wildcards: Any) -> list[Path]:
+        """Return the manifests of the candidate clips, one per shard."""
         folder = self._results.construction(wildcards.benchmark, "clips")
         return [folder / f"{shard}.parquet" for shard in range(self._plan.config.suite.shards)]
 
@@ -217,6 +225,7 @@ class Package(SidePackage):
         return self._retry("clips", wildcards)
 
     def _retry(self, stage: ManifestKind, wildcards: Any) -> str:
+        """Return a param that changes if a shard's manifest lists failures that are worth another try."""
         path = self._results.construction(wildcards.benchmark, stage) / f"{wildcards.shard}.parquet"
         return compute_retry_param(path, find_manifest_retry_reason(self._plan, stage, wildcards.benchmark, path))
 
@@ -245,9 +254,11 @@ class Package(SidePackage):
 
     def pending_jobs(self, states: RunStates, benchmarks: Collection[str]) -> Iterator[PendingJob]:
         """Yield the next round of each writer; later requests depend on its replies."""
-        selected = (job for job in self.model_jobs() if job.scored_run.run.benchmark in benchmarks)
-        rounds = group_by_key(selected, lambda job: (job.scored_run.run.benchmark, job.scored_run.run.model))
-        for jobs in rounds.values():
+        selected_jobs = (job for job in self.model_jobs() if job.scored_run.run.benchmark in benchmarks)
+        jobs_by_writer = group_by_key(
+            selected_jobs, lambda job: (job.scored_run.run.benchmark, job.scored_run.run.model)
+        )
+        for jobs in jobs_by_writer.values():
             for round_number, job in enumerate(jobs, start=1):
                 pending = _round_state(states, job)
                 if pending.reasons:
@@ -307,6 +318,7 @@ class Package(SidePackage):
         return glob_files(self._constructed[wildcards.benchmark].review.verdicts)
 
     def subset_verdicts(self, wildcards: Any) -> list[Path]:
+        """Return the verdicts of the run on which the subset search is based; raise an error if it does not exist."""
         search = self._subset_searches[wildcards.benchmark]
         run = Run(wildcards.benchmark, search.protocol, search.sampling, wildcards.model)
         if run not in self._plan.runs():
@@ -318,6 +330,7 @@ class Package(SidePackage):
         return [self._results.verdicts(run, "robust")]
 
     def tables(self, *names: str) -> Callable[[Any], list[Path]]:
+        """Return an input function that returns these tables of a construction."""
         return lambda wildcards: [self._results.construction(wildcards.benchmark, f"{name}.parquet") for name in names]
 
     def release_tables(self, wildcards: Any) -> list[Path]:
@@ -325,6 +338,7 @@ class Package(SidePackage):
         return self.tables("static" if wildcards.benchmark in self._static_filters else "reviewed")(wildcards)
 
     def statistics_tables(self, wildcards: Any) -> list[Path]:
+        """Return the tables of all steps, whose rows are counted."""
         names = ["pool", "texts", "candidates", "written", "samples", "reviewed", "votes"]
         return self.tables(*names, *(["static"] if wildcards.benchmark in self._static_filters else []))(wildcards)
 
@@ -338,6 +352,7 @@ class Package(SidePackage):
         return self._manual_check_files[wildcards.benchmark]
 
     def sampled_sets(self, wildcards: Any) -> list[Path]:
+        """Return the questions that are sampled from the other sets of videos."""
         video_sets = self._video_sets.get(wildcards.benchmark)
         folder = self._results.construction(wildcards.benchmark, "sets")
         return [folder / f"{name}.csv" for name in sorted(video_sets.scoring)] if video_sets else []

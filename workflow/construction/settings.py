@@ -253,6 +253,7 @@ class StaticFilter(Settings):
     decides instead of the mean rating."""
 
     def runs(self) -> list[str]:
+        """Return the names of the runs that answer from one frame, without their benchmark."""
         return [f"{self.protocol}/{sampling}/{self.model}" for sampling in self.samplings]
 
 
@@ -300,4 +301,5 @@ Construction = Annotated[
 
 
 def writers_of(settings: WrittenConstruction) -> list[str]:
+    """Return the models that write a benchmark's texts, `writer:` first."""
     return [settings.writer, *(settings.other_writers if isinstance(settings, TemporalBenchSettings) else [])]

@@ -9,13 +9,16 @@ import polars as pl
 from reprise.core.schemas import NAMED_TEXTS
 
 Columns = dict[str, Any]
+"""column -> its type in polars"""
 SPAN: Columns = {"start_s": pl.Float64, "end_s": pl.Float64}
 FILTER_COLUMNS: Columns = {"filter": pl.String, "why": pl.String}
 """The filter that dropped the row, empty for kept rows, and its reason."""
 VOTE_COUNTS: Columns = {"votes": pl.Int32, "in_favour": pl.Int32}
+"""The number of annotators who voted on the row, and of those who accept it."""
 
 
 def with_filter_columns(columns: Columns) -> pl.Schema:
+    """Return the schema of a table that keeps its dropped rows."""
     return pl.Schema([*columns.items(), *FILTER_COLUMNS.items()])
 
 
@@ -190,6 +193,7 @@ SCHEMAS: dict[str, dict[str, pl.Schema]] = {
 }  # fmt: skip
 """The schema of each table, by benchmark."""
 
+# Filters that several tables share: of a writer's replies, of the review, and of TemporalBench's negatives.
 REPLY_FILTERS = ("failed", "empty", "refusal", "prompt_repeated", "broken_json")
 REVIEW_FILTERS = ("not_reviewed", "refused")
 NEGATIVE_FILTERS = ("more_than_asked", "no_words", "unchanged", "in_prompt", "duplicate")

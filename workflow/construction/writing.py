@@ -12,6 +12,7 @@ from reprise.core.plain import truncate
 from construction.filters import KEPT, Row
 from construction.sheets import has_control_characters
 
+# Beginnings of replies in which a model refuses to write.
 REFUSALS = re.compile(
     r"^\W*(?:i['’]?m sorry|i am sorry|sorry,|i can(?:not|['’]t)\b|i['’]?m (?:not able|unable)|i am (?:not able|unable)|"
     r"as an ai\b|as a language model)",
@@ -20,14 +21,16 @@ REFUSALS = re.compile(
 CODE_FENCE = re.compile(r"^```\w*\n(.*?)\n?```$", re.DOTALL)
 QUOTES = ('""', "“”", "„“", "„”", "”“", "””", "‟”", "«»", "»«", "‹›", "「」", "『』", "''", "‘’", "‚‘", "`´", "``")
 """The opening and closing quotes that may surround a text."""
-MAX_EXCERPT_CHARS = 80
+MAX_EXCERPT_CHARS = 80  # characters of a reply that a message quotes
 PROMPT_START_CHARS = 60  # a reply that contains this many characters from the start of the prompt repeats the prompt
 LIST_LINE = re.compile(r"^[^\S\n]*(?:\d+[^\S\n]*[.):]|[-*•])\s*(\S.*)$", re.MULTILINE)
 FEEDBACK = "\n\nYour last reply was:\n{reply}\n\nIt cannot be used ({problem}: {why}). Write it again."
-FAILED = "failed"
+FAILED = "failed"  # the problem of a request without a reply
 
 
 class UnusableReplyError(Exception):
+    """A reply cannot be used; `problem` is the name of a filter, and `why` the reason."""
+
     def __init__(self, problem: str, why: str) -> None:
         super().__init__(f"{problem}: {why}")
         self.problem, self.why = problem, why
@@ -158,6 +161,7 @@ def parse_parts(reply: str, labels: Sequence[str], prompt: str) -> dict[str, str
 
 
 def parse_list(reply: str, prompt: str) -> list[str]:
+    """Return the entries of a numbered or bulleted list, or of a JSON array of texts."""
     text = unwrap_reply(reply, prompt)
     is_json = text.startswith("[")
     entries = _parse_json(text) if is_json else LIST_LINE.findall(text)
@@ -188,6 +192,7 @@ def unwrap_reply(reply: str, prompt: str) -> str:
 
 
 def _parse_json(text: str, pair_type: type | None = None) -> Any:
+    """Parse JSON; `pair_type` is called with the pairs of each object instead of building a dictionary."""
     try:
         return json.loads(text, object_pairs_hook=pair_type)
     except (ValueError, RecursionError) as error:
@@ -208,4 +213,5 @@ def unquote(text: str) -> str:
 
 
 def excerpt(text: str) -> str:
+    """Return the beginning of a text on one line, for a message."""
     return truncate(" ".join(text.split()), MAX_EXCERPT_CHARS)

@@ -20,7 +20,7 @@ from construction.mmbench_video.timestamps import find_timestamp
 from construction.settings import MmbenchVideoSettings
 from construction.sheets import SOURCE_NAME, has_control_characters, parse_number_cell
 
-COLLECTION = "collection.csv"
+COLLECTION = "collection.csv"  # the file that lists the collected videos
 SPAN = ("start_s", "end_s")
 VIDEO_COLUMNS = ("video", "source", "video_type", "duration_s", *SPAN)
 COLUMNS = ("video", "question", "answer", "dimensions", "annotator", *SPAN)  # the columns of the annotators' files
@@ -103,7 +103,8 @@ def _read_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
 
 def index_of(*texts: str) -> str:
     """Return an index, a number as in the authors' release, that depends only on the texts."""
-    return str(int(text_digest("\n".join(texts))[:12], 16))
+    digest = text_digest("\n".join(texts))
+    return str(int(digest[:12], 16))
 
 
 def _drop_reason(video: Row) -> str:
@@ -123,10 +124,12 @@ def _question_span_problem(row: Mapping[str, Any], video: Row) -> str:
 
 
 def _span_problem(start_s: float, end_s: float, longest_s: float) -> str:
+    """Return the span if it is empty or not within a video of `longest_s` seconds; else an empty text."""
     return "" if 0 <= start_s < end_s <= longest_s else f"{start_s:g} to {end_s:g} of {longest_s:g} s"
 
 
 def _unknown_name_problem(kind: str, name: str, allowed: Collection[str]) -> str:
+    """Return the problem of a name that is not allowed, with the most similar allowed name; else an empty text."""
     return "" if name in allowed else f"no {kind} '{name}'.{suggest_name(name, allowed)}"
 
 

@@ -1,4 +1,7 @@
-"""TemporalBench's steps up to the samples: clips, their filters (sections 3.1 and 3.2), and written negatives."""
+"""TemporalBench's steps up to the samples: clips, their filters (sections 3.1 and 3.2), and written negatives.
+
+A negative is a false caption that a writer, a language model, derives from a clip's true caption.
+"""
 
 import re
 from collections import Counter
@@ -189,6 +192,7 @@ def text_row(text_id: str, kind: str, clip: str, **values: str) -> Row:
     }  # fmt: skip
 
 
+# Table 4 also asks for negatives of a negative, whose "central" caption is the negative itself.
 CENTRAL = "central"  # the level of negatives of a negative
 CENTRAL_COUNT = 2  # the number of negatives of a negative (section 3.3)
 EVENT_ORDER = "Event Order"
@@ -247,6 +251,7 @@ def kept_word_negatives(rows: Iterable[Row]) -> list[Row]:
 
 
 def parse_category(reply: str, prompt: str) -> str:
+    """Return the only category that a reply names."""
     text = unwrap_reply(reply, prompt)
     matches = [name for name in WORD_CATEGORIES if f" {plain(name)} " in f" {plain(text)} "]
     if not matches:
@@ -343,6 +348,7 @@ def requests(
     settings: TemporalBenchSettings,
     writer: str,
 ) -> list[Row]:
+    """Return the requests of a writer's next round; `replies` has a table per earlier round."""
     conversation = Conversation(tables, replies, prompts, settings)
     return [row for rounds in conversation.rounds[writer] for row in rounds.next_requests(settings.max_tokens)]
 
@@ -362,6 +368,7 @@ def samples(
         category = EVENT_ORDER if row["level"] == EVENTS else written_category
         rows.append(row | {"category": category, "of": row["caption"]})
     # A negative of a negative must not repeat the caption or another negative of the clip.
+    # (clip, words of a text) -> why the text is no negative of a negative
     forbidden_reasons = {(row["clip"], plain(row["negative"])): "another negative of the caption" for row in rows}
     central_rows: list[Row] = []
     for clip, clip_rows in group_by_key(rows, lambda row: row["clip"]).items():

@@ -33,6 +33,7 @@ QUESTION_TEMPLATE = (
 EXAMPLE_COUNT = 3  # the number of example captions in a captioning prompt (section 4.4)
 CAPTION_PROMPT = "Here are three captions of other videos.\n1. {}\n2. {}\n3. {}\nDescribe this video in the same style."
 Entry = dict[str, Any]
+"""a question or captioning prompt of a release file"""
 
 
 def option_task_id(clip: str, text: str) -> str:
@@ -233,10 +234,12 @@ def video_file_name(folder: str, dataset: str, video: str, start_s: float, end_s
 
 
 def short_video_name(row: Mapping[str, Any]) -> str:
+    """Return the file name of a clip; `row` is a reviewed negative of the clip."""
     return video_file_name("short_video", row["dataset"], row["video"], row["start_s"], row["end_s"])
 
 
 def long_video_name(video: LongVideo) -> str:
+    """Return the file name of a long video."""
     return video_file_name("long_video", video.dataset, video.video, video.start_s, video.end_s)
 
 
@@ -293,6 +296,7 @@ PAPER_WRITERS = "GPT-4o, Gemini-1.5-Pro and Llama-3.1-405b"
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettings) -> list[Row]:
+    """Return counts and means of the construction beside those that the paper states."""
     pool = kept_rows(tables["pool"])
     released = kept_rows(tables["reviewed"]).filter(pl.col("level") != CENTRAL)
     videos = pool.join(released, on="clip", how="semi")
@@ -390,5 +394,6 @@ def _table1(videos: pl.DataFrame) -> list[Row]:
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the numbers that are known, or None without any."""
     numbers = [value for value in values if value is not None]
     return sum(numbers) / len(numbers) if numbers else None

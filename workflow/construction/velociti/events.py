@@ -17,7 +17,7 @@ from construction.filters import Row
 from construction.sheets import CLIP_NAME, excerpt, has_control_characters, read_sheet
 
 T = TypeVar("T")
-EVENT_SECONDS = 2.0
+EVENT_SECONDS = 2.0  # length of VidSitu's events
 AGENT, MANNER = "Arg0", "ArgM (manner)"
 # VidSitu abbreviates roles that the prompts of Figs. 10 to 12 spell out.
 SCENE = "Scene of the Event"
@@ -37,17 +37,20 @@ OPTIONAL_COLUMNS = tuple(name for name in ROLE_BY_COLUMN if name not in NEEDED_C
 GENERIC_AGENTS = frozenset(
     {"person", "people", "someone", "somebody", "they", "he", "she", "it", "them", "him", "her", "others"}
 )
+# Words that do not distinguish two agents.
 STOP_WORDS = frozenset(
     {"a", "an", "the", "in", "on", "with", "of", "and", "wearing", "who", "is", "his", "her", "their"}
 )
 
 
 class Event(NamedTuple):
+    """An annotated event of a video: a verb with its roles, such as the agent (Arg0)."""
+
     video: str
-    annotation: int
-    event: str
+    annotation: int  # which of the video's annotations, from 0
+    event: str  # name within the annotation, such as `Ev3`
     verb: str
-    verb_id: str
+    verb_id: str  # verb with its sense in VidSitu; empty in csv files
     roles: dict[str, str]  # role in the words of the prompts -> text
     start_s: float
     end_s: float
@@ -64,6 +67,7 @@ class Event(NamedTuple):
         return (self.verb_id.split(".")[0] or self.verb.split(" (")[0]).strip().lower()
 
     def with_agent(self, agent: str) -> "Event":
+        """Return the event with another agent."""
         roles = {role: agent if role.split()[0] == AGENT else text for role, text in self.roles.items()}
         return self._replace(roles=roles)
 
@@ -78,6 +82,8 @@ Text = Annotated[str, AfterValidator(_to_one_line)]
 
 
 class VidsituEvent(BaseModel):
+    """One event in VidSitu's file of annotations."""
+
     video: Annotated[str, Field(alias="vid_seg_int", pattern=f"^{CLIP_NAME.pattern}$")]
     verb: Text | None = Field(None, alias="Verb")
     verb_id: Text | None = Field(None, alias="VerbID")
@@ -181,6 +187,7 @@ def normalize_name(text: str) -> str:
 
 
 def name_words(name: str) -> frozenset[str]:
+    """Return the words of a name that distinguish it from other names."""
     return frozenset(normalize_name(name).replace(",", " ").split()) - STOP_WORDS
 
 

@@ -1,4 +1,8 @@
-"""VELOCITI's steps up to the samples: candidates (section 3.2), requests to the writer, and samples."""
+"""VELOCITI's steps up to the samples: candidates (section 3.2), requests to the writer, and samples.
+
+A sample contrasts a true (positive) and a false (negative) caption of a video. The writer is the language model that
+turns the roles of an event, such as its agent (Arg0) and its verb, into a caption.
+"""
 
 import json
 import re
@@ -60,10 +64,10 @@ class Draft(NamedTuple):
 
 
 def add_text(dictionary: RoleDictionary, texts: dict[str, Row]) -> str:
-    """Add the text of a dictionary to `texts`, unless an equal text is there, and return the text's id."""
+    """Add the text of a dictionary to `texts` (text id -> row), unless it is there, and return its id."""
     role_texts = {"Verb": dictionary.event.verb, **dictionary.event.roles}
     # This is the format of Figs. 10 to 12.
-    dictionary_text = "{" + ",\n".join(f"'{name}': '{entry}'" for name, entry in role_texts.items()) + "}"
+    dictionary_text = "{" + ",\n".join(f"'{role}': '{text}'" for role, text in role_texts.items()) + "}"
     text_id = f"{dictionary.prompt}/{seeded_digest(0, dictionary_text, *dictionary.excluded_texts)[:16]}"
     replaced_role = "Verb" if dictionary.prompt != "action_manner" else MANNER
     values = {"srl": dictionary_text, "source": f"'{replaced_role}': '{role_texts[replaced_role]}'"}
@@ -130,6 +134,7 @@ def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Rows:
 def _event_filters(
     split_videos: set[str], sampled_videos: set[str], settings: VelocitiSettings
 ) -> Mapping[str, RowFilter]:
+    """Return the filters of events by name; a filter returns why it drops a row, or an empty text."""
     excluded_verbs = {verb.lower() for verb in settings.excluded_verbs}
 
     def too_long(row: Mapping[str, Any]) -> str:  # Long inputs would cost money.
@@ -303,6 +308,7 @@ CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")  # a capitalised word withi
 def requests(
     tables: Tables, replies: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: VelocitiSettings
 ) -> list[Row]:
+    """Return the requests of the next round; `replies` has a table per earlier round."""
     return build_rounds(tables, replies, prompts).next_requests(settings.max_tokens)
 
 
@@ -355,6 +361,7 @@ def check_caption(text: Row, caption: str, target: str, true_caption: str, agent
 
 
 def normalize(text: str) -> str:
+    """Return the words of a text in lower case, without punctuation."""
     return " ".join(re.findall(r"[a-z0-9']+", text.lower()))
 
 
@@ -390,7 +397,7 @@ def samples(
                 row[side] = _caption(row["test"], texts)
             rows.append(row)
     true_captions = {(row["video"], normalize(row["positive"])) for row in rows if row["positive"]}
-    first_ids: dict[tuple[str, ...], str] = {}
+    first_ids: dict[tuple[str, ...], str] = {}  # (test, video, captions) -> the first sample with them
 
     def duplicate(row: Mapping[str, str]) -> str:
         captions_key = (row["test"], row["video"], normalize(row["positive"]), normalize(row["negative"]))

@@ -20,7 +20,7 @@ from construction.sheets import SOURCE_NAME, SheetRow, has_control_characters, p
 from construction.vinoground.retrieval import TextEncoder, build_word_encoder, find_nearest, words
 from construction.writing import REFUSALS, excerpt, writing_request
 
-MAX_CAPTION_CHARS = 1000
+MAX_CAPTION_CHARS = 1000  # longer captions are dropped
 
 
 def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Rows:
@@ -54,6 +54,7 @@ def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Rows:
 
 
 def _read_captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:
+    """Yield a row per caption of a file, with its video and the span of the video."""
     table, columns = read_user_rows(path), settings.columns
     if missing := [name for name in (columns.video, columns.captions) if name not in table.columns]:
         raise UserError(
@@ -97,10 +98,12 @@ def _parse_video(location: str, row: Mapping[str, Any], settings: VinogroundSett
     return {"video": video, "source": source, "start_s": start, "end_s": end}
 
 
-FIRST_PROMPT, FOLLOW_UP_PROMPT = "pairs", "more"
+FIRST_PROMPT, FOLLOW_UP_PROMPT = "pairs", "more"  # names in the file of prompts
 QUOTES = '"“”„‟«»「」'
 QUOTED = rf"[{QUOTES}]([^{QUOTES}]+)[{QUOTES}]"
+# A pair of quoted captions, as in `"..." vs "..."`.
 PAIR = re.compile(rf"{QUOTED}\s*(?:vs\.?|versus|and|/|\|)\s*{QUOTED}", re.IGNORECASE)
+# Half of a pair (`pos` or `neg`) -> column with its caption.
 SIDE_BY_HALF = dict(zip(HALVES, ("positive", "negative"), strict=True))
 POOL_COLUMNS = ("video", "source", "start_s", "end_s", "caption")
 

@@ -14,6 +14,7 @@ Span = tuple[int, int]
 # Pairs of positions in the plan: of a timestamp, and of the frame that a model receives at this timestamp.
 Placement = list[tuple[int, int]]
 
+# Names of the ablations; `DESCRIPTIONS` says what each of them shows.
 NONE, MISMATCHED, SHUFFLED, REVERSED = "none", "mismatched", "shuffled", "reversed"
 FIRST, MIDDLE, LAST = "first", "middle", "last"
 FIRST_REPEATED, MIDDLE_REPEATED, LAST_REPEATED = "first_repeated", "middle_repeated", "last_repeated"
@@ -75,7 +76,7 @@ def place_frames(
     if ablation not in DESCRIPTIONS or ablation in (NONE, MISMATCHED) or not indices:
         return [(position, position) for position in range(len(indices))], ""
     placement: Placement = []
-    # -1 before, 0 within and 1 after the black span of a concatenation; other clips are one part, -1
+    # The side of each frame: -1 before, 0 within and 1 after the black span. All frames of other clips have -1.
     sides = [-1 if black is None else (index >= black[1]) - (index < black[0]) for index in indices]
     for side in (-1, 0, 1):
         positions = [position for position, frame_side in enumerate(sides) if frame_side == side]
@@ -142,4 +143,5 @@ def assign_mismatched_clips(clips: Iterable[PlannedClip], seed: int) -> dict[str
 
 
 def _hash(text: str) -> str:
+    """Return a digest by which items are sorted in a seeded order that is the same on every machine."""
     return sha256(text.encode()).hexdigest()

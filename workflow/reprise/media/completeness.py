@@ -51,6 +51,7 @@ def check_complete(path: Path) -> None:
 
 
 def _find_end_of_gif(file: ContainerFile) -> int:
+    """Return the end of the last block, or more than the file size if the final byte is missing."""
     position = 13 + _count_palette_bytes(file.read(10, 1))  # the header, the screen's size and flags, its colour table
     while position < file.size:
         kind = file.read(position, 1)
@@ -74,6 +75,7 @@ def _count_palette_bytes(flags: bytes) -> int:
 
 
 def _find_end_of_png(file: ContainerFile) -> int:
+    """Return the end of the chunk IEND, or more than the file size if it is missing."""
     position, kind = 8, b""
     while kind != b"IEND":
         header = file.read(position, 8)

@@ -1,4 +1,8 @@
-"""Find the end that a container declares, from the sizes that it stores and without decoding pictures."""
+"""Find the end that a container declares, from the sizes that it stores and without decoding pictures.
+
+Each section parses one family of containers. Every `find_end_of_...` returns the number of bytes that the file must
+have at least; a larger number than the file's size means that the file is truncated.
+"""
 
 import re
 import struct
@@ -18,6 +22,7 @@ class ContainerFile(NamedTuple):
     size: int
 
     def read(self, position: int, count: int) -> bytes:
+        """Return up to `count` bytes at a position; fewer at the end of the file."""
         if position >= self.size:  # A damaged size may also point beyond the largest offset that seek() accepts.
             return b""
         self.stream.seek(position)
@@ -40,6 +45,7 @@ class BrokenStructureError(Exception):
 
 # ISO base media files: MP4, MOV, 3GP
 
+# Types of the top-level boxes of a media file; anything else at its end was appended by another program.
 MEDIA_BOXES = {b"moov", b"mdat", b"moof", b"mfra", b"sidx", b"styp", b"meta", b"uuid", b"emsg", b"prft", b"ftyp"}
 
 
@@ -75,24 +81,26 @@ def _find_end_of_segments(box: bytes, end: int) -> int:
     offset = int.from_bytes(box[cursor + 8 : cursor + 16] if is_wide else box[cursor + 4 : cursor + 8])
     cursor += 16 if is_wide else 8
     count = int.from_bytes(box[cursor + 2 : cursor + 4])
-    sizes = (
-        int.from_bytes(box[entry : entry + 4]) & 0x7FFFFFFF for entry in range(cursor + 4, cursor + 4 + 12 * count, 12)
-    )
+    entry_positions = range(cursor + 4, cursor + 4 + 12 * count, 12)
+    # The first bit of a size says whether the entry refers to another index.
+    sizes = (int.from_bytes(box[position : position + 4]) & 0x7FFFFFFF for position in entry_positions)
     return end + offset + sum(sizes)
 
 
 # Matroska and WebM
 
-SEGMENT, CLUSTER = 0x18538067, 0x1F43B675
+SEGMENT, CLUSTER = 0x18538067, 0x1F43B675  # ids of elements
 MAX_BUFFERED_CLUSTER = 1 << 26  # bytes that are read at once; a usual cluster has 5 MB
 GLOBAL_ELEMENTS = {0xEC, 0xBF}  # padding and checksums
 SEGMENT_CHILD_ID_LENGTH = 4  # bytes of the ids of a segment's children; the ids of a cluster's children are shorter
 
 
 class _Element(NamedTuple):
+    """An element of Matroska: an id and a size, followed by its body."""
+
     element_id: int
-    id_length: int
-    body_start: int
+    id_length: int  # bytes
+    body_start: int  # position in the file
     end: int | None  # None if the size is unknown, as in a live stream
 
 
@@ -207,7 +215,7 @@ def find_end_of_riff(file: ContainerFile) -> int:
 
 # FLV
 
-AUDIO_TAG, VIDEO_TAG, METADATA_TAG = 8, 9, 18
+AUDIO_TAG, VIDEO_TAG, METADATA_TAG = 8, 9, 18  # types of tags
 
 
 def find_end_of_tags(file: ContainerFile) -> int:
@@ -241,7 +249,8 @@ def _parse_stated_size(script: bytes) -> int:
 
 # Ogg
 
-LAST_PAGE_FLAG = 4
+LAST_PAGE_FLAG = 4  # bit in a page's header
+# Translation table: byte -> the byte with its bits in reverse order.
 REVERSED_BITS = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
@@ -275,6 +284,7 @@ def _compute_page_checksum(page: bytes) -> bytes:
 
 # ASF: WMV
 
+# The 16 bytes that identify the kinds of top-level objects.
 ASF_HEADER = bytes.fromhex("3026b2758e66cf11a6d900aa0062ce6c")
 ASF_PROPERTIES = bytes.fromhex("a1dcab8c47a9cf118ee400c00c205365")
 ASF_DATA = bytes.fromhex("3626b2758e66cf11a6d900aa0062ce6c")
@@ -315,7 +325,7 @@ def _find_end_of_broadcast(file: ContainerFile, position: int) -> int:
 
 # MPEG program and transport streams
 
-PACK, END_OF_PROGRAM = 0xBA, 0xB9
+PACK, END_OF_PROGRAM = 0xBA, 0xB9  # fourth byte of a start code
 MAX_STUFFING = 4096  # bytes of zeros that may follow a program
 START_CODE = b"\0\0\1"
 
@@ -358,10 +368,11 @@ def find_end_of_transport(file: ContainerFile) -> int:
     if zero_count > max(TRANSPORT_PACKET_SIZES):  # Each packet has a sync byte, so these zeros are no packets.
         raise BrokenStructureError(file.size - zero_count, "packet")
     for size in TRANSPORT_PACKET_SIZES:
-        for phase in range(size):
+        for phase in range(size):  # the offset of the sync bytes within the window is unknown
             sync_candidates = tail_bytes[phase::size]
             if len(sync_candidates) >= SYNC_COUNT and sync_candidates.endswith(bytes([SYNC_BYTE] * SYNC_COUNT)):
-                first_packet = start + phase - (size == 192) * 4  # A time stamp precedes each packet of a Blu-ray.
+                # Packets of 192 bytes are those of a Blu-ray, in which a time stamp of 4 bytes precedes the sync byte.
+                first_packet = start + phase - (size == 192) * 4
                 packet_count = -(-(file.size - first_packet) // size)  # rounded up
                 return first_packet + packet_count * size
     return file.size

@@ -20,6 +20,7 @@ from reprise.media.settings import Limits
 
 Image = npt.NDArray[np.uint8]
 Size = tuple[int, int]
+"""width and height in pixels"""
 
 
 class Frame(NamedTuple):
@@ -142,6 +143,8 @@ def _decode_groups(
 ) -> Iterator[tuple[int, VideoFrame]]:
     """Yield selected frames until one is missing; decode each from the last random access point before it.
 
+    A random access point is a packet at which decoding may begin.
+
     H.264 marks the frames to which no other frame refers, a third to a half of all frames. They are decoded only if
     they are selected.
     """
@@ -207,6 +210,7 @@ def count_decodable(path: Path, limits: Limits | None = None) -> int:
 
 
 def _decode_all(path: Path, threads: int, limits: Limits | None = None) -> Iterator[VideoFrame]:
+    """Yield all frames of a file in display order."""
     try:
         with open_video(path, limits) as (container, stream):
             stream.thread_count = threads
@@ -239,6 +243,7 @@ class _Conversion(NamedTuple):
 
 
 def _convert_frame(path: Path, number: int, frame: VideoFrame, conversion: _Conversion) -> Image:
+    """Return the image of a decoded frame, scaled and then rotated for display."""
     try:
         converted = conversion.reformatter.reformat(
             frame, *conversion.size, conversion.pixels, interpolation=conversion.interpolation, threads=1

@@ -21,7 +21,7 @@ from reprise.media.probe import PacketIndex, read_packet_index
 from reprise.media.settings import Concat, Encode, Images
 
 CONCAT_VERSION = 2  # part of the recipe of a concatenation; increase it if a change of the code changes the frames
-SEEK_MARGIN_S = 10.0
+SEEK_MARGIN_S = 10.0  # A trim begins to read this much before its span, because seeking may be inexact.
 # A job has one CPU core. The overhead of more threads is a fifth of the time to encode a small clip.
 ONE_THREAD = ("-filter_complex_threads", "1")
 MEMORY_ADDRESS = re.compile(r" @ 0x[0-9a-f]+")
@@ -103,6 +103,7 @@ def _keep_span(stream: Any, packet_index: PacketIndex, span: range) -> Any:
 
 
 def _restart_times(stream: Any, packet_index: PacketIndex) -> Any:
+    """Let the times of a stream start at 0; without stored times, number the frames at the nominal rate."""
     return stream.filter("setpts", "PTS-STARTPTS" if packet_index.is_timed else f"N/({packet_index.rate}*TB)")
 
 

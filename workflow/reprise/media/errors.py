@@ -2,6 +2,7 @@
 
 from reprise.core.plain import sanitize_line
 
+# Status -> explanation for the user.
 STATUSES = {
     "missing": "there is no such file",
     "empty": "the file has no bytes",

@@ -20,8 +20,9 @@ from av.container import InputContainer
 
 from reprise.media.errors import MediaError
 
-# Demuxers, and the signatures (offset, bytes) of the files that they read.
+# Types of the boxes with which an MP4 or MOV file may begin.
 MOV_BOXES = (b"ftyp", b"moov", b"mdat", b"moof", b"styp", b"sidx", b"wide", b"free", b"skip", b"pnot")
+# ffmpeg's demuxer -> signatures (offset, bytes) of the files that it reads.
 VIDEO_SIGNATURES = {
     "mov": tuple((4, box) for box in MOV_BOXES),
     "matroska": ((0, b"\x1a\x45\xdf\xa3"),),
@@ -40,6 +41,7 @@ PICTURE_SIGNATURES = {
     "bmp_pipe": ((0, b"BM"),),
 }
 PILLOW_FORMATS = ("PNG", "JPEG", "WEBP", "BMP")
+# Possible sizes of a transport stream's packets, the byte with which each begins, and how many of them must be there.
 TRANSPORT_PACKET_SIZES, SYNC_BYTE, SYNC_COUNT = (188, 192, 204), 0x47, 4
 
 

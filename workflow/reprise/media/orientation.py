@@ -21,6 +21,7 @@ TOLERANCE = tan(radians(0.5))
 UNNAMED_KINDS = sorted(set(range(64)).difference(kind.value for kind in Type))
 # A clip's index comes first in its file, so the header of its first track is near the beginning.
 HEADER_BYTES = 65_536
+# The matrix that leaves a picture as it is, in the fixed-point numbers of an MP4 file.
 IDENTITY = struct.pack(">9i", 1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
 
 

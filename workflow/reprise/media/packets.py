@@ -35,6 +35,8 @@ def demux(container: InputContainer, stream: VideoStream | None = None) -> Itera
 
 
 class _Packet(NamedTuple):
+    """A packet's times, in units of the stream's time base, which is the unit of all ticks."""
+
     tick: int | None  # presentation time
     dts: int | None  # decoding time
     is_displayed: bool
@@ -66,8 +68,8 @@ def read_packets(path: Path, container: InputContainer, stream: VideoStream, lim
     random_access_points: list[tuple[int, int]] = []
     has_begun = False  # whether a keyframe was read; packets before the first keyframe cannot be decoded
     first_frame: VideoFrame | None = None
-    end_ticks: dict[int, int] = {}
-    is_cut_by_stream: dict[int, bool] = {}
+    end_ticks: dict[int, int] = {}  # stream -> end of its latest packet
+    is_cut_by_stream: dict[int, bool] = {}  # stream -> whether its last packet lacks bytes
     duration = 0
     for packet in demux(container):
         tick = packet.pts if packet.pts is not None else packet.dts
@@ -118,6 +120,7 @@ def read_packets(path: Path, container: InputContainer, stream: VideoStream, lim
 
 
 def _decode_first_frame(path: Path, stream: VideoStream, packet: "Packet[Any] | None") -> VideoFrame | None:
+    """Return the first picture if the decoder outputs one after this packet; None as packet means the end."""
     try:
         return next(iter(stream.decode(packet)), None)
     except av.error.FFmpegError as error:
@@ -259,14 +262,15 @@ def _vp9_frames(content: bytes) -> Iterator[bytes]:
         yield content
         return
     position = 0
-    for entry in range(1, 1 + count * width, width):  # The frames' sizes stand between the two markers.
-        size = int.from_bytes(index[entry : entry + width], "little")
+    for size_position in range(1, 1 + count * width, width):  # The frames' sizes stand between the two markers.
+        size = int.from_bytes(index[size_position : size_position + width], "little")
         if size:
             yield content[position : position + size]
         position += size
 
 
 def _is_vp9_frame_displayed(frame: bytes) -> bool:
+    """Return whether the header of a VP9 frame says that the frame, or an earlier one, is displayed."""
     bits = f"{frame[0]:08b}{frame[1] if len(frame) > 1 else 0:08b}"[2:]  # Skip the frame marker.
     start = 3 if bits.startswith("11") else 2  # The profile takes two bits, and three if it is profile 3.
     # The bit between the two flags is the frame's type.

@@ -86,6 +86,7 @@ def open_video(path: Path, limits: Limits | None = None) -> Iterator[tuple[Input
 
 
 def _list_video_streams(container: InputContainer) -> list[VideoStream]:
+    """Return the video streams of a file without cover pictures, which audio and video files may contain."""
     cover = av.stream.Disposition.attached_pic
     return [stream for stream in container.streams.video if not stream.disposition & cover]
 
@@ -140,6 +141,7 @@ def _check_not_truncated(path: Path, container: InputContainer, packets: Packets
 def _build_index(
     path: Path, container: InputContainer, stream: VideoStream, packets: Packets, time_base: Fraction
 ) -> PacketIndex:
+    """Compute the index of a video from its packets and its first picture."""
     ticks = packets.ticks
     formats = set(container.format.name.split(","))
     nominal_rate = Fraction(stream.average_rate or stream.guessed_rate or 1)

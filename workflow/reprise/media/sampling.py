@@ -1,10 +1,11 @@
-"""Select the frames that a model receives: the sampling rules of reference implementations, and the plan of a clip.
+"""Select the frames that a model receives, by the sampling rules of reference implementations.
 
 A rule follows its reference even if the reference repeats frames, or selects fewer or more frames than requested. The
 plan's note reports such deviations. Frame counts and times come from the clip's packet index. A rule may have a
 transform: an image grid, or a temporal ablation of its frames.
 
-In the docstrings of the rules, N is the number of frames of the clip, f its frame rate, and n the parameter `frames`.
+A rule's docstring begins with its formula, and names the code that it reproduces. N is the number of frames of the
+clip, f its frame rate, and n the parameter `frames`; frames are numbered from 0.
 """
 
 import math
@@ -30,6 +31,7 @@ from reprise.media.ablations import (
 
 GRID = "grid"
 NO_FRAMES_RULE = {"rule": "none"}
+# Transforms that keep one frame, or one frame of each part of a concatenation.
 SINGLE_FRAME_KINDS = (FIRST, MIDDLE, LAST, FRAME, MISMATCHED_FRAME)
 
 
@@ -278,7 +280,7 @@ _FUNCTION_BY_RULE: dict[str, Callable[..., list[int] | Selection]] = {
 PARAMETERS_BY_RULE = {
     name: frozenset(signature(function).parameters) - {"clip"} for name, function in _FUNCTION_BY_RULE.items()
 }
-"""The parameters of each rule."""
+"""rule -> names of its parameters; all are required except `seed`"""
 
 
 def describe_rule(rule: str) -> str:
@@ -418,6 +420,7 @@ def validate_rule(rule: Any) -> None:
 
 
 def _select(rule: Mapping[str, Any], clip: SampledClip) -> Selection:
+    """Return the frames that a rule selects, without its transform."""
     selection = _FUNCTION_BY_RULE[rule["rule"]](
         clip, **{key: value for key, value in rule.items() if key not in ("rule", "transform")}
     )

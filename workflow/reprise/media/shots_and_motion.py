@@ -55,6 +55,7 @@ def describe_detector(settings: Shots) -> str:
 
 
 Grey = npt.NDArray[np.uint8]
+"""a grey picture (height, width)"""
 
 
 class MotionMeter:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from reprise.core.errors import UserError
 
+# The line before a cue's text, such as `00:01.000 --> 00:02.500`.
 TIMES = re.compile(r"^((?:\d+:)?\d{1,2}:\d{2}[.,]\d{3})\s+-->\s+((?:\d+:)?\d{1,2}:\d{2}[.,]\d{3})")
 
 
@@ -42,6 +43,7 @@ def read_vtt(path: Path) -> list[Cue]:
 
 
 def _parse_seconds(stamp: str) -> float:
+    """Return the seconds of a time such as `01:02:03.500`."""
     seconds = 0.0
     for part in stamp.replace(",", ".").split(":"):
         seconds = 60 * seconds + float(part)

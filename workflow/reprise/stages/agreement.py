@@ -15,7 +15,7 @@ def main(settings: AgreementKey, item_table: In[list[Path]], verdicts: In[list[P
     clusters_by_file = {
         path: read_table(path, ITEMS, skipped_columns=("texts",)).select("item_id", "cluster") for path in item_table
     }
-    verdicts_by_judge = {}
+    verdicts_by_judge = {}  # (run, judge) -> verdicts with their clusters
     for path in verdicts:
         run, _, judge_name = results.get_run_name(path).rpartition("/")
         clusters = clusters_by_file[results.items(run.partition("/")[0])]

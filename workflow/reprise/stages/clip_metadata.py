@@ -23,9 +23,11 @@ from reprise.media.shots_and_motion import ANALYSIS_WIDTH, MotionMeter, ShotCoun
 from reprise.stages.command import In, Out, Site
 
 MetadataRow = dict[str, Any]
+"""column of `CLIP_METADATA` -> value"""
 
 
 def measure_video(path: Path, settings: ClipMetadataKey) -> MetadataRow:
+    """Decode a clip once, and return the columns of its metadata without id and digest."""
     packet_index = read_packet_index(path)
     shot_counter = ShotCounter(settings.shots, packet_index.fps)
     motion_meter = MotionMeter(settings.motion)

@@ -87,6 +87,7 @@ def _group_by_clip(requests: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
 
 
 def _build_request(row: Mapping[str, Any], frame_count: int, with_labels: bool) -> Request:
+    """Return the request of a row of the requests table, with the number of frames in its texts."""
     lead, prompt = split_at_frames(fill_frame_count(row["prompt"], frame_count))
     return Request(
         request_id=row["request_id"],

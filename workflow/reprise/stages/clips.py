@@ -28,6 +28,8 @@ from reprise.media.probe import read_packet_index
 from reprise.stages.command import In, Out, Site
 
 ClipRow = dict[str, Any]
+"""column -> value, of a row of clips, or of a manifest of clips or sources"""
+# Columns of a clip that is missing. An available clip replaces them.
 NO_OBJECT_COLUMNS = {"object": "", "recipe": "", "sha256": "", "bytes": None, "black_start": None, "black_end": None}
 
 

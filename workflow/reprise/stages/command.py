@@ -36,7 +36,7 @@ from reprise.core.settings import validate_settings
 from reprise.core.settings_text import DIGEST, parse_settings_line, parse_settings_name
 from reprise.core.store import open_job_store
 
-T = TypeVar("T")
+T = TypeVar("T")  # type of the parameter
 In = Annotated[T, "input"]
 Out = Annotated[T, "output"]
 Site = Annotated[T, "site"]
@@ -79,6 +79,7 @@ def run(arguments: Sequence[str], module: str = "reprise.stages", prefix: str = 
 
 
 def _parse_site_options(arguments: Sequence[str], module: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the options that all jobs share by name, with an open store, and the arguments that follow them."""
     parser = ArgumentParser(prog=f"python -m {module}")
     parser.add_argument("--config", type=json.loads, default={}, help="values of Snakemake's --config")
     parser.add_argument("--store", type=Path, required=True)
@@ -94,6 +95,7 @@ def _parse_site_options(arguments: Sequence[str], module: str) -> tuple[dict[str
 
 
 def _parse_stage_options(command: str, annotations: Mapping[str, Any], arguments: Sequence[str]) -> dict[str, Any]:
+    """Return the options of one stage by the name of its parameter; settings stay texts."""
     parser = ArgumentParser(prog=f"python -m {command}")
     parser.add_argument(f"--{RETRY}", nargs="?", default="", const="")  # Snakemake does not quote an empty text.
     for name, annotation in annotations.items():
@@ -108,14 +110,17 @@ def _parse_stage_options(command: str, annotations: Mapping[str, Any], arguments
 
 
 def _get_mark(annotation: Any) -> str:
+    """Return `input`, `output` or `site`; empty for a parameter without a mark."""
     return str(get_args(annotation)[1]) if get_origin(annotation) is Annotated else ""
 
 
 def _bare_type(annotation: Any) -> Any:
+    """Return the type of a parameter without its mark."""
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
 def _is_settings(annotation: Any) -> bool:
+    """Return whether a parameter is a model of pydantic, which is passed as JSON."""
     return hasattr(_bare_type(annotation), "model_validate")
 
 
@@ -154,6 +159,7 @@ def record_inputs(paths: Iterable[Path]) -> None:
 
 
 def _compute_digests(paths: Iterable[Path]) -> dict[str, str]:
+    """Return the shortened digests of the files that exist, by path."""
     return {str(path): file_digest(path)[:INPUT_DIGEST_DIGITS] for path in paths if path.is_file()}
 
 

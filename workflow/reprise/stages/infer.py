@@ -125,8 +125,8 @@ def build_timing_row(
     """Return the time and the cost of all responses about a clip, including cached ones of earlier jobs."""
     cached_responses = [
         response
-        for entry in dict.fromkeys(batch.entry_ids)
-        if (response := response_cache.get_response(entry)) is not None
+        for entry_id in dict.fromkeys(batch.entry_ids)
+        if (response := response_cache.get_response(entry_id)) is not None
     ]
     durations = [response.seconds for response in cached_responses if response.seconds is not None]
     step_seconds: dict[str, float | None] = {}

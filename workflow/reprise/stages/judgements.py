@@ -56,6 +56,7 @@ def extract_judgements(
 
 
 def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, extractor: str, judge: str) -> dict[str, Any]:
+    """Return the verdict on an answer as a row of `VERDICTS`; `reply` is the judge's, or None if it has none."""
     error, is_authors = answer["error"], extractor == "authors"
     # The reference harness scores a failed answer that has a rating, and counts an empty answer as unrated.
     has_rating_only = reply is not None and (is_authors or error == RATING_WITHOUT_TEXT)

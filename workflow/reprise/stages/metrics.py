@@ -33,7 +33,7 @@ from reprise.models.keys import RunKey
 from reprise.stages.command import In, Out
 from reprise.stats.measures import Measure
 
-IMPORTED = "import"
+IMPORTED = "import"  # adapter of runs with imported predictions
 # Each convention with its extractor. Tables show the first; the second is for comparison with published numbers.
 CONVENTIONS: tuple[tuple[Convention, str], ...] = (("fixed", "robust"), ("authors", "authors"))
 
@@ -58,6 +58,7 @@ def main(
         items = filter_answered_tasks(items, read_table(robust, VERDICTS))
     labels = {"run": run_settings.run, "judge": next(iter(judge), None), "key": run_settings.key}
     scores = load_scores(settings.benchmark)
+    # Each measure, and each group of metric rows below, has labels: the columns that all its rows share.
     labelled_measures: list[tuple[Measure, dict[str, Any]]] = []
     verdicts_by_convention: list[pl.DataFrame] = []
     for convention, extractor in CONVENTIONS:
@@ -118,6 +119,7 @@ def filter_answered_tasks(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.Dat
 
 
 def count_extractor_differences(robust: pl.DataFrame, authors: pl.DataFrame) -> dict[str, Any]:
+    """Return a metric row with the number of answers from which the two extractors extract different options."""
     joined = robust.join(authors, on="request_id", suffix="_authors")
     difference_count = joined.filter(pl.col("value") != pl.col("value_authors")).height
     counts = {"requested": joined.height, "scored": joined.height} | dict.fromkeys(("failed", "unparsed", "missing"), 0)
@@ -151,6 +153,7 @@ def count_failed_answers(responses: Sequence[Path], group: str) -> Iterator[dict
 def compute_health(
     requests: Sequence[Path], responses: Sequence[Path], verdicts: pl.DataFrame | None, group: str
 ) -> Iterator[dict[str, Any]]:
+    """Yield the health metrics of a run's answers or of a judge's replies, which `group` names."""
     for request_path, response_path in zip(requests, responses, strict=True):
         request_table = read_table(request_path, REQUESTS, skipped_columns=("system", "prompt", "option_texts"))
         yield from compute_health_metrics(
@@ -180,6 +183,7 @@ def compute_metrics(
 
 
 def build_metric_row(measure: Measure, chance: float | None) -> dict[str, Any]:
+    """Return a measure as a metric row, with its p-value against the chance level in percent if there is one."""
     names = ("metric", "group", "value", "low", "high", "requested", "scored", "failed", "unparsed", "missing")
     numbers = {name: getattr(measure, name) for name in names}
     return numbers if chance is None else numbers | {"p_chance": measure.p_above(chance / 100)}

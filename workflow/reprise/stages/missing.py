@@ -15,7 +15,8 @@ from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.media.errors import STATUSES
 from reprise.stages.command import In, Out
 
-MAX_CHARS = 300
+MAX_CHARS = 300  # characters of a table cell
+# Characters that have a meaning in Markdown or HTML.
 MARKUP = re.compile(r"[\\|<>`*_~$&\[\]]")
 
 
@@ -37,6 +38,7 @@ def format_section(manifests: BenchmarkManifests) -> str:
 
 
 def _summary(missing_rows: list[dict[str, Any]], total_count: int) -> str:
+    """Return how many of the sources or clips are missing, with the number of each reason."""
     if not missing_rows:
         return f"all {total_count} are available."
     reasons = Counter(row["status"] for row in missing_rows)
@@ -48,6 +50,7 @@ def _summary(missing_rows: list[dict[str, Any]], total_count: int) -> str:
 
 
 def _listing(kind: str, missing_rows: list[dict[str, Any]]) -> list[str]:
+    """Return the lines of a Markdown table of the missing sources or clips."""
     if not missing_rows:
         return []
     meaning_by_status = PERMANENT | STATUSES | {status: f"{meaning} (retried)" for status, meaning in TRANSIENT.items()}

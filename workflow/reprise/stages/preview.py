@@ -22,8 +22,9 @@ from reprise.media.probe import read_packet_index
 from reprise.stages.command import In, Out, Site
 
 Image = npt.NDArray[np.uint8]
+# Pixels of a frame's width, of a line of text and between two frames; maximum number of frames in a row.
 TILE_WIDTH, CAPTION_HEIGHT, GAP, MAX_COLUMNS = 240, 22, 6, 8
-TEXT_COLOR, BACKGROUND = (30, 30, 30), 255
+TEXT_COLOR, BACKGROUND = (30, 30, 30), 255  # RGB of the text, and grey value of the background
 
 
 def draw_contact_sheet(path: Path, plan: dict[str, Any], title: str) -> Image:
@@ -57,6 +58,7 @@ def draw_contact_sheet(path: Path, plan: dict[str, Any], title: str) -> Image:
 
 
 def write_sheet(sheet: Image, target: Path) -> None:
+    """Write an RGB picture as PNG."""
     _, content = cv2.imencode(".png", cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))
     with atomic_path(target) as temporary:
         temporary.write_bytes(content.tobytes())
@@ -67,10 +69,11 @@ def _write_text(sheet: Image, text: str, left: int, baseline: int) -> None:
     cv2.putText(sheet, ascii_text, (left, baseline), cv2.FONT_HERSHEY_SIMPLEX, 0.45, TEXT_COLOR, 1, cv2.LINE_AA)
 
 
-def _find_clip_row(frame: pl.DataFrame, clip_id: str, location: str) -> dict[str, Any]:
-    matches = frame.filter(pl.col("clip_id") == clip_id)
+def _find_clip_row(clips: pl.DataFrame, clip_id: str, location: str) -> dict[str, Any]:
+    """Return the row of a clip; `location` names the table in the error message."""
+    matches = clips.filter(pl.col("clip_id") == clip_id)
     if matches.is_empty():
-        raise UserError(f"{location}: clip '{clip_id}' not found.{suggest_name(clip_id, frame['clip_id'])}")
+        raise UserError(f"{location}: clip '{clip_id}' not found.{suggest_name(clip_id, clips['clip_id'])}")
     return dict(matches.row(0, named=True))
 
 

@@ -194,6 +194,7 @@ def _copy_to_scratch(fetched: FetchedFile, identity: Any, scratch: Path) -> Fetc
 
 
 def _failure_record(identity: Any, status: str, message: str, attempts: int, is_remote: bool) -> FetchRecord:
+    """Return the record of a failed attempt; a damaged file from a remote server may be whole at the next attempt."""
     return FetchRecord(
         identity=identity,
         status=status,

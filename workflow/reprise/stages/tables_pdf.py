@@ -27,6 +27,7 @@ def main(settings: PdfKey, parts: In[list[Path]], figures: In[list[Path]], out: 
 
 
 def name_from_path(path: Path) -> str:
+    """Return the name of a table or figure from its path, such as `velociti/table3`."""
     return f"{path.parent.name}/{path.stem}"
 
 

@@ -27,7 +27,7 @@ AUTO_CLASSES: dict[str, tuple[Any, ...]] = {
     "transformers": (AutoModelForImageTextToText,),
     "text": (AutoModelForCausalLM, AutoModelForSeq2SeqLM),
 }
-# The options of protocols with scored questions.
+# The options of the benchmarks' protocols with scored questions; each must be one token.
 SCORED_OPTIONS = (("Yes", "No"), ("A", "B"))
 # Size of a synthetic clip: as many frames as most protocols use, in a common resolution.
 FRAME_COUNT, HEIGHT, WIDTH = 8, 360, 640

@@ -48,6 +48,7 @@ class ClipPreparer:
     def __init__(self, spec: ModelSpec) -> None:
         self.processor = ClipProcessor(spec)
         self.prompt_start = spec.prompt_start
+        # (system text, start of the prompt) -> tokens after the clip that all such questions share
         self._constant_tokens: dict[tuple[str, str], Sequence[int]] = {}
 
     def read(self, clip: ClipFrames) -> Footage | None:

@@ -13,8 +13,10 @@ from reprise.models.local.clip_inputs import ClipProcessor
 from reprise.models.local.device_memory import ClipSize
 from reprise.models.local.weights import read_vision_config
 
-# Number of clips whose files are opened for the frame size, and an allowance for prompt tokens besides the clip's.
-MAX_OPENED_CLIPS, PROMPT_TOKEN_ALLOWANCE = 64, 1024
+# Approximate number of clips whose files are opened for their frame size.
+MAX_OPENED_CLIPS = 64
+# Assumed number of prompt tokens in addition to those of the clip.
+PROMPT_TOKEN_ALLOWANCE = 1024
 
 
 def find_largest_clip(clips: Sequence[ClipFrames]) -> LargestClip:

@@ -38,7 +38,7 @@ from reprise.models.local.checkpoints import (
 )
 from reprise.models.local.frames_preparer import FramesPreparer
 
-FRAMES_PER_BATCH = 32
+FRAMES_PER_BATCH = 32  # limits the memory for long clips
 
 
 class ContrastiveAdapter:
@@ -136,9 +136,11 @@ class XClipEncoder(MeanPoolingEncoder):
 
 
 def _normalize(feature: Any) -> Any:
+    """Scale a feature to unit length."""
     return feature / feature.norm()
 
 
+# Model type of a checkpoint -> class of its encoder.
 ENCODERS = {"clip": MeanPoolingEncoder, "siglip": MeanPoolingEncoder, "xclip": XClipEncoder}
 
 
@@ -165,6 +167,7 @@ def load_encoder(spec: ModelSpec) -> MeanPoolingEncoder:
 # --- open_clip's layout --------------------------------------------------------------------------------------------
 
 OPEN_CLIP_CONFIG, OPEN_CLIP_WEIGHTS = "open_clip_config.json", "open_clip_model.safetensors"
+# Keys of open_clip's configuration that `build_clip_config` converts; any other key is rejected.
 VISION_KEYS = {"image_size", "layers", "width", "patch_size", "head_width", "mlp_ratio"}
 TEXT_KEYS = {"context_length", "vocab_size", "width", "heads", "layers", "mlp_ratio"}
 MODEL_KEYS = {"embed_dim", "vision_cfg", "text_cfg", "quick_gelu"}
@@ -192,6 +195,7 @@ LAYER_WEIGHT_NAMES = (
     (".mlp.c_fc.", ".mlp.fc1."),
     (".mlp.c_proj.", ".mlp.fc2."),
 )
+# Weights in which open_clip stores the projections of query, key and value together.
 PACKED_PROJECTION = re.compile(r"(?P<layer>.*)\.attn\.in_proj_(?P<part>weight|bias)")
 # Weights that open_clip multiplies from the right.
 TRANSPOSED_WEIGHTS = {"visual.proj", "text_projection"}
@@ -256,6 +260,7 @@ def build_clip_config(model_cfg: Mapping[str, Any], config_path: Path) -> Any:
 
 
 def _build_tower_config(tower: Mapping[str, Any], head_count: int, activation: str) -> dict[str, Any]:
+    """Return the settings that vision and text towers have in common, under their names in transformers."""
     return {
         "hidden_size": tower["width"],
         "intermediate_size": int(tower["width"] * tower.get("mlp_ratio", 4)),
@@ -279,6 +284,7 @@ def rename_weights(weights: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rename_weight(name: str) -> str:
+    """Return the name of a weight in transformers; an unknown name is returned unchanged."""
     for prefix, new_prefix in WEIGHT_PREFIXES:
         if name.startswith(prefix):
             name = new_prefix + name.removeprefix(prefix)

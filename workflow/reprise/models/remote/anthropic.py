@@ -35,6 +35,7 @@ from reprise.models.remote.settings import AnthropicSettings
 
 # Start and end of a content part: `image.join(IMAGE_TEMPLATE)` puts an image between them.
 IMAGE_TEMPLATE = b'{"type":"image","source":{"type":"base64","media_type":"image/png","data":"', b'"}},'
+# Phrases in errors that mean that the account has no credit.
 NO_CREDIT_PHRASES = ("billing_error", "credit balance")
 COMPLETE_REASONS = frozenset({"end_turn", "stop_sequence", "max_tokens"})
 TOO_LONG_PHRASES = ("prompt is too long", "exceed context limit", "request_too_large")
@@ -64,6 +65,8 @@ class AnthropicUsage(BaseModel):
 
 
 class MessageResponse(BaseModel):
+    """A reply of the Messages API."""
+
     model: str
     content: list[ContentBlock]
     stop_reason: str | None = None
@@ -76,6 +79,8 @@ class MessageResponse(BaseModel):
 
 
 class AnthropicAdapter(RemoteAdapter):
+    """A model at Anthropic's API."""
+
     image_token_formula = staticmethod(count_anthropic_tokens)
 
     def __init__(self, spec: ModelSpec) -> None:

@@ -1,8 +1,8 @@
 """Send requests about many clips to a server concurrently and yield each outcome as soon as it arrives.
 
-The first request about a clip is sent alone. The server then has the requests' shared prefix in its cache before the
-other requests arrive. The next clip is opened early, while enough ready requests remain (`READY_ROUNDS`): its first
-answer then arrives before the ready requests run out.
+The first request about a clip is sent alone, so the server has the requests' shared prefix in its cache before the other
+requests arrive. A request is ready if it can be sent at once. The next clip is opened before the ready requests run out
+(`READY_ROUNDS`), so the server is never idle.
 """
 
 import asyncio
@@ -93,6 +93,7 @@ class _Sender:
         self._emit(error or self._user_error)
 
     async def _send_all(self, connect: Connect) -> None:
+        """Open one clip after another, and send the requests about each as soon as it is open."""
         self._slots, self._capacity_freed = asyncio.Semaphore(self._concurrency), asyncio.Event()
         async with connect() as open_clip, asyncio.TaskGroup() as clips:
             for pending in self._pending_requests:
@@ -113,6 +114,7 @@ class _Sender:
                 clips.create_task(self._query_clip(pending, opened_clip))
 
     async def _query_clip(self, pending: PendingRequests, opened_clip: OpenClip) -> None:
+        """Send the first request about a clip, then the others together."""
         first_request, *other_requests = pending.requests
         try:
             await self._query(pending, opened_clip, first_request)
@@ -125,6 +127,7 @@ class _Sender:
         self._capacity_freed.set()
 
     async def _query(self, pending: PendingRequests, opened_clip: OpenClip, request: Request) -> None:
+        """Send one request when a slot is free, and emit its outcome."""
         async with self._slots:
             if self._user_error is None:
                 start, answer = time.monotonic(), None

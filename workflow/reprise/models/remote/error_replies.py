@@ -8,6 +8,7 @@ from typing import Any
 
 from reprise.core.plain import extract_page_text, sanitize_line, truncate
 
+# Fields that may contain the message of an error.
 MESSAGE_FIELDS = ("message", "detail", "msg", "error_msg", "error_message", "error_description", "reason")
 # Fields that may contain an HTTP status, and fields that may contain the name of an error.
 STATUS_FIELDS = ("code", "status", "status_code", "http_status")
@@ -24,7 +25,7 @@ STATUS_PATTERNS = (
     (429, re.compile(r"rate_?limit|resource_exhausted|too_?many_?requests", re.I)),
     (400, re.compile(r"invalid|bad_?request|validation|context_length|unprocessable|too_large|unsupported", re.I)),
 )
-MAX_MESSAGE_CHARACTERS = 500
+MAX_MESSAGE_CHARACTERS = 500  # of a server's message
 
 
 class ErrorReply(Exception):

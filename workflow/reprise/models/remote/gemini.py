@@ -40,10 +40,12 @@ from reprise.models.remote.error_replies import ErrorReply
 from reprise.models.remote.images_preparer import EncodedFrames
 from reprise.models.remote.settings import GeminiSettings
 
+# Finish reasons of answers that a content filter blocked.
 FILTER_REASONS = {
     "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT",
     "IMAGE_RECITATION", "MODEL_ARMOR",
 }  # fmt: skip
+# Finish reasons of complete answers, in lower case.
 COMPLETE_REASONS = frozenset({"stop", "max_tokens"})
 # Status -> phrases in errors that mean this status, although their HTTP status is another.
 STATUS_PHRASES = (
@@ -91,10 +93,12 @@ def check_reply(reply: types.GenerateContentResponse, settings: GeminiSettings) 
 
 
 def get_served_model(reply: types.GenerateContentResponse) -> str:
+    """Return the id of the model that answered."""
     return (reply.model_version or "").removeprefix("models/")
 
 
 def get_finish_reason(reply: types.GenerateContentResponse) -> str:
+    """Return the finish reason of the answer, such as `STOP`; empty if there is none."""
     reason = reply.candidates[0].finish_reason
     return str(reason.value) if reason else ""
 
@@ -137,6 +141,8 @@ def classify_gemini_error(error: BaseException, settings: GeminiSettings) -> Api
 
 
 class GeminiAdapter(RemoteAdapter):
+    """A Gemini model at Google's Gemini API."""
+
     image_token_formula = staticmethod(estimate_max_gemini_tokens)
 
     def __init__(self, spec: ModelSpec) -> None:

@@ -117,6 +117,7 @@ class RequestBuilder:
         return b"".join([start, b',"messages":[', system, b'{"role":"user","content":', content, b"}]}"])
 
     def _select_visuals(self, frame_count: int | None, *, is_cached: bool) -> bytes:
+        """Return the content parts with the frames, or only with their ids if the server has cached them."""
         if is_cached:
             part_start, count = (
                 (CACHED_VIDEO, 1) if self._settings.frames == "video" else (CACHED_IMAGE, self.frame_count)
@@ -125,6 +126,7 @@ class RequestBuilder:
         return self.frames_content if frame_count is None else self._encode_visuals(frame_count)
 
     def _encode_visuals(self, frame_count: int) -> bytes:
+        """Return the content parts with the first frames of the clip."""
         images = self._encoded.images[:frame_count] if self._encoded else ()
         has_ids = frame_count == self.frame_count  # The fewer frames of a probe must not be cached as the clip's.
         if self._settings.frames == "video" and images:
@@ -142,6 +144,7 @@ class RequestBuilder:
 
 
 def _encode_json(value: Any) -> bytes:
+    """Return a value as JSON without spaces."""
     return json.dumps(value, separators=(",", ":")).encode()
 
 
@@ -284,6 +287,7 @@ class OpenAIAdapter(RemoteAdapter):
         return tuple(tokens.values())
 
     async def _fetch_option_token(self, option: str) -> int:
+        """Ask the server's tokenizer for an option's token; raise a UserError unless it is a single one."""
         url = f"{self._server_root}/tokenize"
         body = json.dumps({"model": self.settings.model, "prompt": option, "add_special_tokens": False})
         try:

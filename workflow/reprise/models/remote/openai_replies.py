@@ -34,6 +34,7 @@ COMPLETE_REASONS = frozenset(
 )
 # Servers round probabilities, so their sum may exceed 1 by this much.
 PROBABILITY_TOLERANCE = 1e-4
+# Codes and phrases in errors of OpenAI and compatible servers: no credit, a content filter, a prompt that is too long.
 NO_CREDIT_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"}
 FILTER_CODES = {"content_filter", "content_policy_violation"}
 TOO_LONG_CODES = {"context_length_exceeded", "string_above_max_length"}
@@ -59,19 +60,27 @@ class Message(BaseModel):
 
 
 class TopLogprob(BaseModel):
+    """The log probability of one token; the token is named by its number (`TOKEN_NAME_FORMAT`)."""
+
     token: str
     logprob: float
 
 
 class TokenLogprobs(BaseModel):
+    """The log probabilities of tokens at one position of the answer."""
+
     top_logprobs: list[TopLogprob] = Field([])
 
 
 class Logprobs(BaseModel):
+    """The log probabilities at each position of the answer."""
+
     content: list[TokenLogprobs] | None = None
 
 
 class Choice(BaseModel):
+    """An answer in a reply."""
+
     message: Message
     finish_reason: str | None = MISSING_FINISH_REASON
     logprobs: Logprobs | None = None
@@ -84,6 +93,8 @@ class PromptTokensDetails(BaseModel):
 
 
 class CompletionUsage(BaseModel):
+    """The numbers of tokens that a server reports."""
+
     prompt_tokens: int = Field(0, ge=0, le=MAX_COUNT)
     completion_tokens: int = Field(0, ge=0, le=MAX_COUNT)
     prompt_tokens_details: PromptTokensDetails | None = None
@@ -95,6 +106,8 @@ class CompletionUsage(BaseModel):
 
 
 class ChatCompletion(BaseModel):
+    """A reply of the chat completions API, with exactly one answer."""
+
     model: str = ""
     choices: list[Choice] = Field(min_length=1, max_length=1)
     usage: CompletionUsage | None = None

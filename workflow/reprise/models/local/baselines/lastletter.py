@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from reprise.core.errors import UserError
 from reprise.models.base import Answer, ClipFrames, ModelSpec, Request
 
+# The response, as the prompt of a judge quotes it.
 RESPONSE = re.compile(r"^===== (?P<text>.*) =====$", re.DOTALL | re.MULTILINE)
 
 

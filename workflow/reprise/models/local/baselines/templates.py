@@ -11,11 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from reprise.models.base import Answer, ClipFrames, ModelSpec, Request
 from reprise.models.settings import Replacement, TemplatesSettings, VerbWords
 
+# Parts of the prompts for constructing VELOCITI: a dictionary of roles, an entry of it, and the sense in `slide (left)`.
 DICTIONARY = re.compile(r"\{'Verb':.*?\}", re.DOTALL)
 ENTRY = re.compile(r"'([^']+)': ?'(.*?)'(?=[,}\n])")
 VERB_SENSE = re.compile(r"\((.*)\)")
+# Parts of the prompts for constructing TemporalBench: the request for false captions, and a changed caption to classify.
 FALSE_CAPTION_TASK = re.compile(r"Write at most (\d+) false captions .*?Caption: ([^\n]+)", re.DOTALL)
 CHANGED_CAPTION = re.compile(r"True caption: ([^\n]+)\nFalse caption: ([^\n]+)")
+# A caption of two events in their order.
 TWO_EVENTS = re.compile(r"First, (.+?)\. Then, (.+)\.")
 
 
@@ -60,6 +63,7 @@ class TemplateCaptioner:
 
 
 def _format_captions(agent: str, verb: VerbWords, manner: str, target: str = "") -> Answer:
+    """Return a caption in the format of VELOCITI's prompts; `target` is the replacement of the verb or the manner."""
     caption = f"{agent[0].upper()}{agent[1:]} {verb.says} {manner}."
     lines = [f"Target: {target}", ""] if target else []
     return Answer(text="\n".join([*lines, f"Naive Caption: {caption}", "", f"Fluent Caption: {caption}"]))

@@ -14,6 +14,7 @@ from reprise.models.settings import WordMatchSettings
 
 WORD = re.compile(r"[a-z0-9]+")
 STOP_WORDS = frozenset({"a", "an", "the"})
+# The reference and the answer in the prompt of MMBench-Video's judge.
 ANSWER_PAIR = re.compile(
     r"Groundtruth answer:(?P<reference>.*?)\nCandidate answer:(?P<candidate>.*)\nYour response:", re.DOTALL
 )

@@ -26,6 +26,7 @@ GIT_PIN = re.compile(
     r"([A-Za-z0-9][A-Za-z0-9._-]*) @ git\+(https://[A-Za-z0-9.-]+(?::[0-9]+)?/[A-Za-z0-9._/~+-]+?)"
     r"@([0-9a-f]{40})(?:#subdirectory=((?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._/-]*))?"
 )
+# The distribution whose version is the CUDA version of an environment.
 CUDA_RUNTIME = re.compile(r"nvidia-cuda-runtime(-cu\d+)?")
 COMMENT = re.compile(r"(^|\s)#.*")
 # A run's key lists the versions of these distributions, in addition to the digest of the file.
@@ -39,6 +40,7 @@ class Repository(NamedTuple):
     url: str
     commit: str
     package_folder: str
+    """folder of the repository that is added to `sys.path`"""
 
 
 class Pins(NamedTuple):

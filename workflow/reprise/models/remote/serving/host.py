@@ -33,9 +33,11 @@ from reprise.models.remote.serving.supervisor import GRACE_SECONDS
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 # The job's adapter reads the server's key from this variable; logs hide the value because of the name.
 KEY_VARIABLE = "REPRISE_SERVER_API_KEY"
+# While the server starts: time between two checks, time between two log lines, and maximum time of a check.
 POLL_SECONDS, PROGRESS_SECONDS, REQUEST_TIMEOUT_SECONDS = 0.25, 10.0, 5.0
 # Maximum time that a server's process takes to exit after it lost a connection.
 EXIT_SECONDS = 1.0
+# Lines of a server's log that a message quotes, and the part of the log in which a cause is searched.
 LOG_TAIL_LINES, MAX_LOG_CHARACTERS = 5, 10_000_000
 
 
@@ -133,6 +135,7 @@ class ServerProcess:
             process.stdin.close()
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait until the server lists its model; raise a UserError if it ends or takes too long."""
         start = last_progress = time.monotonic()
         label, minutes = self._label, self._hosting.start_minutes
         # Each connection serves one request, so no reply can be read as the answer to another request.

@@ -28,7 +28,7 @@ import numpy as np
 from PIL import Image
 
 KEY_VARIABLE = "REPRISE_RUNNER_API_KEY"
-EXIT_START_FAILED, EXIT_TIMED_OUT = 1, 3
+EXIT_START_FAILED, EXIT_TIMED_OUT = 1, 3  # exit codes
 # The log probability that vLLM writes for a probability of 0.
 ZERO_LOGPROB = -9999.0
 # A copy of standard error, which stays open even if the runner closes its outputs.
@@ -133,6 +133,8 @@ class ModelRunner:
 
 
 class Handler(BaseHTTPRequestHandler):
+    """Answer one HTTP request: version, list of models, chat completion or token of an option."""
+
     protocol_version = "HTTP/1.1"
     server: RunnerServer
 
@@ -158,6 +160,7 @@ class Handler(BaseHTTPRequestHandler):
         """Log nothing, because the run's log contains the requests."""
 
     def _is_authorized(self) -> bool:
+        """Return whether the request has the server's key; otherwise send the status 401."""
         authorization = self.headers.get("Authorization", "").encode()
         if self.server.key is None or hmac.compare_digest(authorization, f"Bearer {self.server.key}".encode()):
             return True
@@ -212,6 +215,7 @@ class RunnerServer(ThreadingHTTPServer):
 
 
 def _build_choice(text: str, logprobs: dict[str, Any] | None) -> dict[str, Any]:
+    """Return an answer in the format of a chat completion."""
     return {"message": {"role": "assistant", "content": text}, "finish_reason": "stop", "logprobs": logprobs}
 
 

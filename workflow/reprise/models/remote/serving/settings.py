@@ -28,6 +28,7 @@ RESERVED_ARGUMENTS = frozenset({
     "--limit-mm-per-prompt", "--trust-remote-code", "--trust-request-mm-kwargs", "--seed", "--generation-config",
     "--allowed-local-media-path", "--ssl-keyfile", "--ssl-certfile", "--root-path", "--middleware", "--download-dir",
 })  # fmt: skip
+# Environment variables that a model's file may set.
 VARIABLE_NAME = re.compile(r"VLLM_[A-Z0-9_]+")
 RESERVED_VARIABLES = frozenset({"VLLM_API_KEY", "VLLM_HOST_IP", "VLLM_PORT"})
 # Engines without required settings: `served_by:` may be just their name.
@@ -173,8 +174,10 @@ CACHE_FOLDERS = {
     "TORCHINDUCTOR_CACHE_DIR": "inductor",
     "TRITON_CACHE_DIR": "triton",
 }
+# Engine -> environment variable from which it reads the key that requests must have.
 API_KEY_VARIABLES = {"vllm": "VLLM_API_KEY", "runner": "REPRISE_RUNNER_API_KEY"}
 
+# Function of a model runner -> its signature, for messages.
 SIGNATURES = {
     "load": "`load(folder, device)`",
     "answer": "`answer(frames, times, prompt, max_tokens)`",

@@ -37,6 +37,8 @@ NAMES_DIFFER = "If they answered under other names, list those names or numbers 
 
 
 class Annotator(NamedTuple):
+    """An annotator, who has a number instead of a name, because names are personal data."""
+
     number: int
     right_count: int  # number of right answers in the qualification
     refusal_reason: str  # why none of the answers count; empty if they count
@@ -62,8 +64,10 @@ class CountedAnswers(NamedTuple):
 
 
 class AggregatedAnswer(NamedTuple):
+    """The answer that a group of annotators gives to a task."""
+
     option: str  # empty without an answer
-    error: str
+    error: str  # TOO_FEW or TIE if there is no answer, else empty
 
 
 def read_group_answers(

@@ -8,6 +8,7 @@ from human_evaluation.settings import RatingDesign
 
 
 def check(checks: NameChecks, notes: ProblemNotes) -> None:
+    """Add a note for each problem in the suite's groups of annotators."""
     for name in checks.configuration.suite.benchmarks:
         _check_groups(checks, name, notes.at_key(f"benchmarks.{name}"))
 

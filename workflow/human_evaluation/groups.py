@@ -40,6 +40,7 @@ class Group(NamedTuple):
         return isinstance(self.design, RatingDesign)
 
     def result_path(self, results: Results, name: str) -> Path:
+        """Return the path of a result of the group's stages."""
         return results.folder / "human_evaluation" / self.benchmark / self.name / name
 
 
@@ -50,8 +51,8 @@ class Groups:
         self._store = store
         self.groups = [
             Group(benchmark, name, design)
-            for benchmark, entry in config.suite.benchmarks.items()
-            for name, design in entry.annotators.items()
+            for benchmark, settings in config.suite.benchmarks.items()
+            for name, design in settings.annotators.items()
         ]
         # A group that answers questions has exactly one run; groups that rate answers are not in this mapping.
         self.group_by_run = {group.runs[0]: group for group in self.groups if not group.is_rating}
@@ -62,6 +63,7 @@ class Groups:
         return next((group for group in groups if self.find_answer_files(group).answers), None)
 
     def find_answer_files(self, group: Group) -> AnswerFiles:
+        """Return the files that exist for a group, with their digests."""
         qualification = group.design.qualification
         return AnswerFiles(
             answers=self._digests(group.design.answers),

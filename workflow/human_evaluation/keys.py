@@ -25,6 +25,8 @@ class AnswerFiles(KeyPart):
 
 
 class AnnotatorAnswersKey(AnswersKey):
+    """The settings that affect annotators' answers to a run."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
     scope: str
     design: AnswerDesign

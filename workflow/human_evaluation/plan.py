@@ -25,7 +25,7 @@ from human_evaluation.keys import (
 )
 from human_evaluation.settings import RatingDesign
 
-RATED, RATINGS = "rated.parquet", "ratings.csv"
+RATED, RATINGS = "rated.parquet", "ratings.csv"  # results of a rating group: its requests, and its mean ratings
 HUMAN_ANSWERS, HUMAN_TASKS = "human_answers", "human_tasks"
 VERSIONS = {
     HUMAN_ANSWERS: 1,
@@ -39,6 +39,8 @@ VERSIONS = {
 
 
 class Package(SidePackage):
+    """The side package `human_evaluation`, as the plan of a suite uses it."""
+
     VERSIONS = VERSIONS
 
     def __init__(self, plan: Plan) -> None:
@@ -131,6 +133,7 @@ class Package(SidePackage):
         return self.answer_files(Run.parse(wildcards.run))
 
     def files(self, wildcards: Any) -> list[Path]:
+        """Return all files that decide a group's answers."""
         return self._groups.find_answer_files(self._group(wildcards)).paths()
 
     def qualification_files(self, wildcards: Any) -> list[Path]:
@@ -144,6 +147,7 @@ class Package(SidePackage):
         return self._results.requests(group.benchmark, group.runs[0].protocol)
 
     def answers(self, wildcards: Any) -> list[Path]:
+        """Return the models' answers that a group rates; raise an error if no run of the group exists here."""
         group = self._group(wildcards)
         runs = self._list_rated_runs(group)
         if not runs:

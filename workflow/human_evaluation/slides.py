@@ -38,5 +38,6 @@ def get_slide_show(source: Path, sha256: str, indices: Sequence[int], seconds: f
 
 
 def has_sound(path: Path) -> bool:
+    """Return whether a video has an audio stream."""
     with open_video(path) as (container, _):
         return bool(container.streams.audio)

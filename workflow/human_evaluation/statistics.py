@@ -28,8 +28,10 @@ Lines = list[tuple[str, float | None, str]]  # name of the statistic, measured v
 
 
 class StatisticRow(NamedTuple):
+    """A statistic beside the value in the paper."""
+
     what: str
-    paper: float | None
+    paper: float | None  # None if the paper states no value
     ours: float | None
     note: str = ""
 
@@ -83,6 +85,7 @@ def rating_statistics(
 
 
 def _vote_counts(counts: Sequence[int], total_name: str, minimum_name: str) -> Lines:
+    """Return the total and the minimum of the numbers of answers of each question."""
     note = f"minimum; maximum: {max(counts, default=0)}"
     return [(total_name, sum(counts), ""), (minimum_name, min(counts, default=0), note)]
 
@@ -92,6 +95,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _annotator_counts(counted: CountedAnswers, verb: str) -> Lines:
+    """Return how many annotators answered, may answer and are excluded."""
     accepted = sum(not worker.refusal_reason for worker in counted.annotators)
     note = f"of {counted.excluded_names} in `excluded_annotators:`"
     if counted.is_exclusion_unmatched:

@@ -21,13 +21,15 @@ from human_evaluation.tasks import Task, label_studio_task, opaque_name
 
 QUESTION_COLUMNS = ("question_id", "video", "question", "options", "answer")
 OPTION_SEPARATOR = " | "
-QUALIFICATION = "qualification"
+QUALIFICATION = "qualification"  # name of the survey with the questions of the qualification
 COLUMNS = (
     "survey", "task_id", "digest", "video", "sound", "question", "choices", "reviewer", "verdict",
 )  # fmt: skip
 
 
 class QualificationTest(NamedTuple):
+    """Questions that annotators must answer right before their other answers count."""
+
     tasks: list[Task]
     right_answers: Mapping[str, str]  # task id -> option
     videos: Mapping[str, Path]  # task id -> video
@@ -52,6 +54,7 @@ def build_question_tasks(scope: str, requests: pl.DataFrame) -> list[Task]:
 
 
 def _task(name: str, options: tuple[str, ...], clip: str, question: str) -> Task:
+    """Return the task of a question about a clip."""
     return Task(name, options, {"clip": clip, "question": question, "choices": OPTION_SEPARATOR.join(options)})
 
 
@@ -105,6 +108,8 @@ def assign_surveys(names: Sequence[str], count: int | None, size: int | None) ->
 
 
 class SurveyVideo(NamedTuple):
+    """The video that annotators see with a question."""
+
     path: Path
     has_sound: bool
 
@@ -141,6 +146,7 @@ def build_survey_rows(
 
 
 def _row(survey: str, task: Task, design: SurveyDesign, video: SurveyVideo | None) -> dict[str, Any]:
+    """Return the row of a task in a survey; annotators fill in `reviewer` and `verdict`."""
     relative_path, sound = "", ""
     if video:
         path, root = video.path.resolve(), Path(design.videos).resolve()

@@ -29,9 +29,11 @@ MAX_NAME_CHARS = 60  # maximum length of a column's name in a message
 
 
 class Task(NamedTuple):
+    """A question for annotators."""
+
     task_id: str
     choices: tuple[str, ...]  # allowed verdicts; in a review, the first one accepts
-    texts: Mapping[str, str]
+    texts: Mapping[str, str]  # title of a text -> the text that annotators see
 
     @property
     def digest(self) -> str:
@@ -50,26 +52,31 @@ def normalize_name(name: str) -> str:
 
 
 class Verdict(NamedTuple):
+    """A row of a verdict file: what an annotator chose for a task."""
+
     task_id: str
-    digest: str
+    digest: str  # of the texts that the annotator saw
     reviewer: str
     verdict: str
-    location: str
+    location: str  # file and row
 
 
 class RowProblem(NamedTuple):
+    """A row that does not count."""
+
     location: str
-    problem: str
+    problem: str  # name of the reason
     detail: str
 
 
 class Votes(NamedTuple):
     """Verdicts that count, by task and annotator, and the rows that do not count."""
 
-    by_task: Mapping[str, Mapping[str, str]]
+    by_task: Mapping[str, Mapping[str, str]]  # task -> annotator -> verdict
     problems: list[RowProblem]
 
     def verdict_rows(self, tasks: Iterable[str]) -> list[dict[str, Any]]:
+        """Return a row for each verdict on these tasks, without the annotators."""
         return [
             {"task_id": task, "verdict": verdict} for task in tasks for verdict in self.by_task.get(task, {}).values()
         ]
@@ -87,6 +94,7 @@ def read_verdicts(paths: Iterable[Path]) -> list[Verdict]:
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a verdict file, by the columns of its header."""
     if path.suffix.lower() == ".json":
         return read_exported_rows(path)
     if path.suffix.lower() != ".csv":
@@ -114,8 +122,8 @@ def count_votes(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
     """Return the verdicts that count, and a `RowProblem` for each of the others."""
     task_by_id = {task.task_id: task for task in tasks}
     by_task: dict[str, dict[str, str]] = defaultdict(dict)
-    contradictions: set[tuple[str, str]] = set()
-    spelling_by_name: dict[str, str] = {}
+    contradictions: set[tuple[str, str]] = set()  # tasks and annotators with two different verdicts
+    spelling_by_name: dict[str, str] = {}  # normalized name -> its first spelling
     problems = []
     for verdict in verdicts:
         task = task_by_id.get(verdict.task_id)
@@ -142,9 +150,9 @@ def count_votes(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
             problems.append(RowProblem(verdict.location, *problem))
         else:
             by_task[verdict.task_id][person] = verdict.verdict
-    for name, reviewer in contradictions:
-        del by_task[name][reviewer]  # Neither verdict counts, so the task needs a new one.
-    return Votes({name: votes for name, votes in by_task.items() if votes}, problems)
+    for task_id, reviewer in contradictions:
+        del by_task[task_id][reviewer]  # Neither verdict counts, so the task needs a new one.
+    return Votes({task_id: votes for task_id, votes in by_task.items() if votes}, problems)
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], delimiter: str = ",") -> str:
@@ -169,17 +177,23 @@ VERDICT = "verdict"
 
 
 class ExportedField(BaseModel):
+    """A field of the labelling interface that an annotator filled in."""
+
     from_name: str
     value: dict[str, Any]
 
 
 class ExportedAnnotation(BaseModel):
+    """An annotation of a task by one user of Label Studio."""
+
     completed_by: int | None
     result: list[ExportedField]
     was_cancelled: bool = False
 
 
 class ExportedTask(BaseModel):
+    """A task in an export of Label Studio, with its annotations."""
+
     data: dict[str, Any]
     annotations: list[ExportedAnnotation]
 

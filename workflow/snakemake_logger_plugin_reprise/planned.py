@@ -9,6 +9,7 @@ from reprise.core.plain import summarize_list
 
 # The rule `all`, the rule of the same files in the Snakefile of `reprise init`, and Snakemake's total.
 UNCOUNTED_RULES = ("all", "default", "total")
+# Limits of the lists in the summary, so that it fits on one screen.
 MAX_LISTED_NAMES, MAX_LISTED_MODELS, MAX_LISTED_CAUSES = 4, 8, 5
 NOT_COMPUTED = "not computed yet"
 CHANGED_SETTINGS = "changed settings"
@@ -31,16 +32,19 @@ def count_jobs(stats: Mapping[str, int]) -> dict[str, int]:
 
 
 def format_wildcards(wildcards: Mapping[str, str]) -> str:
+    """Return the values of a job's wildcards, such as `velociti/entail/fps1/toy-llava-ov`."""
     return "/".join(wildcards.values())
 
 
 class PlannedJob(NamedTuple):
+    """A job that would run."""
+
     rule: str
     wildcards: Mapping[str, str]
-    reason: str
+    reason: str  # a reason of REASONS, or Snakemake's own text
     changed_inputs: Sequence[str]
     outputs: Sequence[str]
-    settings: Sequence[str]
+    settings: Sequence[str]  # params with settings, each as a line of JSON
     queries_model: bool
 
 
@@ -60,6 +64,7 @@ class DryRunSummary:
         self._jobs = [_planned_job(job, graph.reason(job)) for job in jobs if job.rule.name not in UNCOUNTED_RULES]
 
     def format_text(self, width: int) -> str:
+        """Return the summary in lines of at most `width` characters; empty if no job would run."""
         if not self._jobs:
             return ""
         reasons = {job.reason for job in self._jobs}
@@ -93,17 +98,19 @@ class DryRunSummary:
             ).rstrip()
 
     def _model_lines(self) -> Iterator[str]:
+        """Yield one line per model or judge that would be queried, with its jobs by benchmark."""
         counts_by_model: dict[str, Counter[str]] = defaultdict(Counter)
         for job in self._jobs:
             if job.queries_model:
                 counts_by_model[job.wildcards.get("judge", job.wildcards["model"])][job.wildcards["benchmark"]] += 1
         lines = ["Models that would be queried (jobs):"] if counts_by_model else []
-        for model, counts in sorted(counts_by_model.items(), key=lambda entry: -entry[1].total()):
+        for model, counts in sorted(counts_by_model.items(), key=lambda model_and_counts: -model_and_counts[1].total()):
             benchmark_counts = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
             lines.append(f"{counts.total():>6}  {model}: {benchmark_counts}")
         yield from summarize_list(lines, MAX_LISTED_MODELS + 1, "        and {} more")
 
     def _cause_lines(self) -> Iterator[str]:
+        """Yield the changes for which existing results are recomputed, each with the jobs that it affects."""
         jobs_by_change: dict[str, list[str]] = defaultdict(list)
         recomputed_jobs = [job for job in self._jobs if job.reason != NOT_COMPUTED]
         for job in recomputed_jobs:
@@ -117,6 +124,7 @@ class DryRunSummary:
 
 
 def _planned_job(job: Any, reason: Any) -> PlannedJob:
+    """Convert a job of Snakemake's graph, with Snakemake's reason to run it."""
     reason_text, files = str(reason), sorted(map(str, reason.updated_input))
     category = next((label for text, label in REASONS.items() if text in reason_text), reason_text)
     settings = [value for value in job.params if isinstance(value, str) and value.startswith("{")]

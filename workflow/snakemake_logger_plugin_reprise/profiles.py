@@ -40,6 +40,7 @@ def check_keys(arguments: Sequence[str] = sys.argv) -> None:
 
 
 def _iter_keys(profile: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys that Snakemake reads, including those under conditions."""
     for key, value in profile.items():
         if key.startswith(CONDITION) and isinstance(value, Mapping):
             yield from _iter_keys(value)

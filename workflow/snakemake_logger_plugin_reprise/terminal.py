@@ -25,11 +25,13 @@ from snakemake_interface_logger_plugins.settings import OutputSettingsLoggerInte
 from snakemake_logger_plugin_reprise.planned import DryRunSummary, count_jobs, format_wildcards
 
 MAX_LISTED_RUNNING, MAX_LISTED_FAILED = 8, 10
+# Time between two updates of the status on a terminal, and between two lines in a file.
 REFRESH_S, MAX_SILENCE_S = 1.0, 10.0
+# Characters of a line: at least on a narrow terminal, and always in a file.
 MIN_WIDTH, FILE_WIDTH = 40, 100
 NO_MESSAGE = "it wrote no message; it may have been killed, for example because memory ran out"
 
-LOG_FILE = "Complete log(s): "
+LOG_FILE = "Complete log(s): "  # beginning of the message with the path of Snakemake's own log
 
 # Routine messages that Snakemake logs at every start, end and job. They are not shown.
 NOISE = (
@@ -64,6 +66,7 @@ class RunningJob(NamedTuple):
     start_time: float
 
     def describe_progress(self) -> str:
+        """Return the progress that the job has logged, or else the time since its start."""
         progress = next(filter(None, map(read_last_progress, self.logs)), None)
         if progress is None:
             return format_duration(time.monotonic() - self.start_time)
@@ -93,7 +96,7 @@ class Terminal:
         self._dry_run_summary: DryRunSummary | None = None
         self._planned_counts, self._finished_counts = Counter[str](), Counter[str]()
         self._running_by_id: dict[int, RunningJob] = {}
-        self._failed_by_id: dict[int, tuple[RunningJob, str]] = {}
+        self._failed_by_id: dict[int, tuple[RunningJob, str]] = {}  # the job and its message
         self._start_time = self._last_output = time.monotonic()
         self._log_file = ""
         self._is_stopping = self._has_error = False
@@ -118,6 +121,7 @@ class Terminal:
         return True
 
     def handle(self, record: LogRecord) -> None:
+        """Show one of Snakemake's log records, and update the counts of jobs."""
         fields = vars(record)
         if Quietness.ALL in self._quiet and not self._is_dry_run:
             return
@@ -161,6 +165,7 @@ class Terminal:
             self._print(text, {"WARNING": "yellow", "ERROR": "red"}.get(getLevelName(record.levelno), ""))
 
     def end(self) -> None:
+        """Show the outcome of the run, or the summary of a dry run; later calls do nothing."""
         with self._lock:
             if self._end_event.is_set():
                 return
@@ -203,6 +208,7 @@ class Terminal:
             self.show_status()
 
     def show_status(self) -> None:
+        """Show the running jobs and their progress."""
         with self._lock:
             if self._end_event.is_set():
                 return

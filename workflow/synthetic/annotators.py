@@ -21,7 +21,7 @@ from synthetic.toyworld.generate import SOURCE_SLOTS, Dice
 from synthetic.toyworld.mmbench_video import MAKERS, QUESTIONS_PER_VIDEO, build_rows, select_videos
 from synthetic.toyworld.script import SLOT_SECONDS
 
-VIDEOS = 6
+VIDEOS = 6  # valid videos of the collection
 CATEGORIES = ("Animation", "Geometry")
 PEOPLE = ("annotator-1", "annotator-2")
 SAMPLES_PER_KIND = 64
@@ -94,6 +94,7 @@ def questions() -> dict[str, list[Row]]:
 
 
 def _row(video: str, question: str, answer: str, dimensions: str, annotator: str) -> Row:
+    """Return the row of a question in an annotator's file, without a span."""
     return dict(zip(COLUMNS, (video, question, answer, dimensions, annotator, "", ""), strict=True))
 
 
@@ -128,6 +129,7 @@ def write(folder: Path) -> None:
 
 
 def _csv(table_rows: list[Row]) -> str:
+    """Return rows of equal columns as csv."""
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, list(table_rows[0]), lineterminator="\n")
     writer.writeheader()

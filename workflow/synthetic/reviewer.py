@@ -25,7 +25,9 @@ from synthetic.toyworld.temporalbench import BLINKS
 
 REVIEWER = "script of the toy world"
 COLUMNS = ("task_id", "digest", "reviewer", "verdict")
+# Verdicts on a pair of captions of VELOCITI.
 FIT, POSITIVE_WRONG, NEGATIVE_WRONG, BOTH_WRONG = "both fit", "positive is wrong", "negative is wrong", "both are wrong"
+# Forms of captions: two deeds of one agent, two events in order, and one event.
 COREFERENCE = re.compile(r"The (?:person|thing) (?:who|that) (?:is )?(.+) is also the one (?:who|that) (?:is )?(.+)\.")
 CHRONOLOGY = re.compile(r"First, (.+)\. Then, (.+)\.")
 CAPTION = re.compile(r"[Tt]he (\w+ \w+) (.+?)\.?")

@@ -19,7 +19,7 @@ from reprise.core.schemas import REQUESTS, read_table
 
 CARELESS_ANNOTATOR = 4
 """Number of the annotator who fails the qualification, if there are several annotators."""
-ERROR_RATE = 0.1
+ERROR_RATE = 0.1  # share of wrong answers of careful annotators
 SEED = 7
 
 

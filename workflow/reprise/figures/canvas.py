@@ -20,7 +20,7 @@ from reprise.core.files import atomic_path, seal_file
 from reprise.core.plain import escape_invisible
 
 FORMATS = ("pdf", "svg", "png")
-WIDTHS = {"column": 4.4, "page": 7.2}
+WIDTHS = {"column": 4.4, "page": 7.2}  # inches
 # The colours of Okabe and Ito are distinct for readers with any colour vision; markers and dashes differ too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -33,7 +33,7 @@ BOLD_WIDTH_RATIO = 1.12  # width of a bold character / width of a regular one
 LEGEND_HANDLE_WIDTH, LEGEND_ROW_HEIGHT = 0.5, 0.024
 # PDF viewers do not read these font tables, and subsetting them takes longer than drawing a figure.
 DROPPED_TABLES = ("GDEF", "GPOS", "GSUB", "kern")
-TITLE_SIZE, TEXT_SIZE, SMALL_SIZE = 9.0, 7.5, 6.5
+TITLE_SIZE, TEXT_SIZE, SMALL_SIZE = 9.0, 7.5, 6.5  # points
 STYLE = {
     "font.family": "DejaVu Sans",
     "font.size": TEXT_SIZE,
@@ -114,10 +114,12 @@ def create_canvas(
 
 
 def wrap_text(text: str, width: float, size: float) -> list[str]:
+    """Return the lines of a text in a font of this size in points that fit a width in inches."""
     return wrap(escape_invisible(text), max(12, int(width / (size * CHARACTER_WIDTH))))
 
 
 def wrap_label(text: str, characters: int) -> str:
+    """Return a label on lines of at most so many characters, wrapped only between words."""
     return "\n".join(wrap(escape_invisible(text), characters, break_long_words=False)) or " "
 
 

@@ -76,12 +76,14 @@ def describe_single_count(counts: Sequence[Count], unit: str, axis: str) -> str:
 
 
 def compute_panel_height(counts: Sequence[Count]) -> float:
+    """Return the height in inches of a panel: low for a sentence, fixed for ranges, by the number of bars for names."""
     if describe_single_count(counts, "", ""):
         return 0.5
     return 2.2 if not counts or parse_range(counts[0].name) else max(1.4, 0.5 + 0.2 * len(counts))
 
 
 def build_legend(marks: Sequence[Count]) -> list[tuple[Artist, str]]:
+    """Return an entry of the legend for each published number."""
     lines = [Line2D([], [], **_mark_style(index)) for index in range(len(marks))]
     return [(line, f"{mark.name}: {mark.value:g} (published)") for line, mark in zip(lines, marks, strict=True)]
 
@@ -115,6 +117,7 @@ def draw_distribution(
 
 
 def _draw_named_counts(axes: Axes, counts: Sequence[Count], axis: str) -> None:
+    """Draw a horizontal bar for each named count."""
     style = {"color": bar_colours(4)[1], "edgecolor": "black", "linewidth": 0.4}
     axes.barh(range(len(counts)), [count.value for count in counts], 0.8, **style)
     axes.set_yticks(range(len(counts)), [wrap_label(count.name, 40) for count in counts])
@@ -126,6 +129,7 @@ def _draw_named_counts(axes: Axes, counts: Sequence[Count], axis: str) -> None:
 
 
 def _draw_range_counts(axes: Axes, counts: Sequence[Count], unit: str, axis: str, marks: Sequence[Count]) -> None:
+    """Draw a histogram, and a vertical line for each published number."""
     ranges = [ends for count in counts if (ends := parse_range(count.name))]
     axes.bar(
         [low for low, _ in ranges], [count.value for count in counts], [high - low for low, high in ranges],

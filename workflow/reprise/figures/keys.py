@@ -34,6 +34,7 @@ class FigureKey(Key):
 
     @property
     def origin(self) -> str:
+        """Return where the paper prints the figure, or that it is an analysis of this project."""
         number = self.figure.removeprefix("fig")
         return f"{self.benchmark_title}, " + (
             f"Figure {number}" if number.isdecimal() else "an analysis of this project"

@@ -28,6 +28,7 @@ REGION_LABELS = {
 }
 TEXT_HEIGHT = 0.5  # height in inches of a row that shows only text
 TEXT_BOX_STYLE = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+# Columns of a point cloud: `across` is the score of the right caption, `up` that of the wrong one.
 POINT_COLUMNS = {"item_id": pl.String, "across": pl.Float64, "up": pl.Float64, "region": pl.String}
 SCATTER_SCHEMA = pl.Schema(
     [
@@ -90,6 +91,7 @@ def compute_points(spec: Scatter, items: pl.DataFrame, verdicts: pl.DataFrame) -
 
 
 def _find_empty_reason(spec: Scatter, items: pl.DataFrame, points: pl.DataFrame) -> str:
+    """Return why no point of a panel can be drawn; empty if there are points."""
     if (points["region"] != UNSCORED).any():
         return ""
     if items.is_empty() and spec.items:
@@ -98,6 +100,7 @@ def _find_empty_reason(spec: Scatter, items: pl.DataFrame, points: pl.DataFrame)
 
 
 def build_legend() -> list[tuple[Artist, str]]:
+    """Return an entry of the legend for each region."""
     return [
         (Line2D([], [], linestyle="", marker=marker, color=colour), REGION_LABELS[region])
         for region, (marker, colour) in REGION_STYLES.items()
@@ -143,6 +146,7 @@ def draw_scatter(canvas: Canvas, clouds: Sequence[PointCloud], panels_per_row: i
 
 
 def _draw_cloud(axes: Axes, cloud: PointCloud) -> None:
+    """Draw a panel: the regions of the metrics, and a point for each item."""
     # The triangle is the region in which the right caption scores higher, and the square that of strict answers.
     axes.add_patch(Polygon([(0, 0), (1, 0), (1, 1)], facecolor="#F0F0F0", edgecolor="none", zorder=0))
     axes.add_patch(Rectangle((0.5, 0), 0.5, 0.5, facecolor="#DCE9F2", edgecolor="none", zorder=0.1))

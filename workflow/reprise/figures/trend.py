@@ -58,6 +58,7 @@ def _find_steps(models: Sequence[str]) -> list[int | None]:
 
 
 def _draw(numbers: pl.DataFrame, models: Sequence[str]) -> Figure:
+    """Draw a panel for each benchmark; `models` are the checkpoints in their order."""
     parts = numbers.partition_by("benchmark", maintain_order=True)
     with mpl.rc_context(STYLE):
         canvas = create_canvas(PANEL_WIDTH * len(parts), PANEL_HEIGHT, "Score by checkpoint", "", [NOTE])
@@ -68,6 +69,7 @@ def _draw(numbers: pl.DataFrame, models: Sequence[str]) -> Figure:
 
 
 def _draw_benchmark(axes: Axes, numbers: pl.DataFrame, models: Sequence[str], marker: str) -> None:
+    """Draw a line for each number of a benchmark over the checkpoints, with intervals and chance levels."""
     has_steps = not numbers["step"].null_count()
     for column, colour in zip(numbers["column"].unique(maintain_order=True), cycle(COLOURS), strict=False):
         rows = numbers.filter(pl.col("column") == column, pl.col("value").is_not_null()).sort(

@@ -41,8 +41,11 @@ class FailedAnswers(NamedTuple):
 
     job: ModelJob
     answer_count: int
+    """number of all answers of the job, failed or not"""
     failed_rows: pl.DataFrame
+    """`request_id`, `error` and `message` of each failed answer"""
     failure_log: Failures
+    """failures of the job's cache key, with their numbers of attempts"""
 
     @property
     def count_by_reason(self) -> Counter[str]:
@@ -127,9 +130,9 @@ def make_job(plan: Plan, scored_run: ScoredRun, run_keys: RunKeys) -> ModelJob:
 
 def summarize_failures(failed_answers: list[FailedAnswers]) -> str:
     """Return one line with the number of failed answers by reason, and how many the next run requests again."""
-    count_by_reason = sum((entry.count_by_reason for entry in failed_answers), Counter[str]())
+    count_by_reason = sum((answers.count_by_reason for answers in failed_answers), Counter[str]())
     count_texts = ", ".join(f"{count} {reason}" for reason, count in count_by_reason.most_common())
-    retry_count = sum(entry.retry_count_by_reason.total() for entry in failed_answers)
+    retry_count = sum(answers.retry_count_by_reason.total() for answers in failed_answers)
     return (
         f"Failed answers: {count_by_reason.total()} ({count_texts}), in {len(failed_answers)} of the runs. "
         f"The next run of snakemake that needs them requests {retry_count} of them again. "

@@ -10,8 +10,8 @@ from reprise.core.provenance import Provenance
 from reprise.core.settings import Settings
 from reprise.core.settings_text import DIGEST
 
-NO_VALUE = "(none)"
-MAX_VALUE_CHARS = 60
+NO_VALUE = "(none)"  # text of a setting that does not exist before or after
+MAX_VALUE_CHARS = 60  # characters of a value that a message shows
 
 
 class ValueChange(NamedTuple):
@@ -102,5 +102,6 @@ def _shorten_values(before: Any, after: Any) -> tuple[str, str]:
 
 
 def _cut(text: str, start: int) -> str:
+    """Return at most MAX_VALUE_CHARS characters of a text, with dots where something is left out."""
     end = start + MAX_VALUE_CHARS
     return text if text == NO_VALUE else f"{'...' if start else ''}{text[start:end]}{'...' if text[end:] else ''}"

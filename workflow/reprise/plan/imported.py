@@ -25,7 +25,7 @@ from reprise.external.answers import filter_by_frame_count, parse_frame_count
 from reprise.media.sampling import count_frames
 from reprise.plan.name_matching import format_list
 
-if TYPE_CHECKING:  # These modules import this one.
+if TYPE_CHECKING:  # That module imports this one.
     from reprise.plan.side_package import SidePackage
 
 
@@ -34,6 +34,7 @@ class ImportedFiles:
 
     def __init__(self, config: Configuration, packages: "Iterable[SidePackage]" = ()) -> None:
         self._config, self._packages = config, packages
+        # Files of answers by run, and of ratings by run and judge.
         self._paths_by_run: dict[ScoredRun, list[Path]] = {}
         self.models = frozenset(slug for slug in config.models if config.is_import(slug))
 
@@ -171,6 +172,7 @@ class ImportedFiles:
         return [folder for folder in folders if folder.is_dir()]
 
     def _list_model_runs(self, benchmark: str, slug: str) -> list[Run]:
+        """Return all runs of a model on a benchmark that the configuration names."""
         runs = (Run.parse(f"{benchmark}/{name}") for name in self._config.list_runs(benchmark))
         return sorted(run for run in runs if run.model == slug)
 
@@ -191,6 +193,7 @@ class ImportedFiles:
 
 
 def _shorten_run_name(run: Run) -> str:
+    """Return a run's name without its model, as `runs:` of a model's file names it."""
     return f"{run.benchmark}/{run.protocol}/{run.sampling}"
 
 
@@ -205,4 +208,5 @@ def _join_names(files: list[Path]) -> str:
 
 
 def _load_importer_of_ratings(benchmark: str) -> RatingImporter | None:
+    """Return the importer of a benchmark's ratings, or None if its answers are not rated."""
     return load_rating_importer(benchmark) if has_importer(benchmark) else None

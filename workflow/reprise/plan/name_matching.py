@@ -5,8 +5,9 @@ from operator import contains, eq
 
 from reprise.core.errors import suggest_name
 
+# How a part of a query may match a part of a name; a later way is tried only if no name matches by the earlier ones.
 MATCH_LEVELS: tuple[Callable[[str, str], bool], ...] = (eq, str.startswith, contains)
-MAX_LISTED = 10
+MAX_LISTED = 10  # names in a message
 
 
 def match_names(query: str, names: Iterable[str]) -> list[str]:

@@ -19,9 +19,10 @@ from reprise.models.local.weights import CODE_PATTERN, CONFIG_PATTERNS, WEIGHT_P
 
 MB, GB = 10**6, 10**9
 MAX_DOWNLOAD_BYTES = 300 * MB  # Larger files are not fetched for inspection.
-MAX_LISTED = 8
+MAX_LISTED = 8  # files in a message
 
 FileSizes = Mapping[str, int]
+"""name of a file in a repository -> its size in bytes"""
 
 
 def fetch_sizes(kind: Literal["model", "dataset"], repo: str, revision: str) -> FileSizes:

@@ -28,10 +28,10 @@ from reprise.plan.runs import Plan
 from reprise.plan.site import find_rerun_triggers
 from reprise.plan.targets import list_outputs
 
-METADATA = Path(".snakemake/metadata")
+METADATA = Path(".snakemake/metadata")  # folder of Snakemake's own records
 CLOCK_SKEW_S = 2.0  # The clocks of a file server and of this machine may differ.
-MAX_LISTED = 8
-MAX_NAME_LENGTH = 254
+MAX_LISTED = 8  # files in a message
+MAX_NAME_LENGTH = 254  # Snakemake splits longer names of its records, because file systems limit them.
 
 
 def check_results(plan: Plan, settings: Mapping[str, Settings], arguments: Sequence[str] = ()) -> None:
@@ -111,6 +111,7 @@ class _Differences:
 
     @cached_property
     def _retries(self) -> dict[Path, str]:
+        """Return the results that must be recomputed because of failures, each with the reason."""
         return dict(find_retries(self._plan))
 
     def describe(self, path: Path) -> str:
@@ -162,8 +163,10 @@ def _read_snakemake_record(path: Path) -> Mapping[str, Any]:
 
 @cache
 def _digest(path: Path) -> str:
+    """Return the digest of an input, shortened as in provenance."""
     return file_digest(path)[:INPUT_DIGEST_DIGITS]
 
 
 def _shorten(names: Iterator[str]) -> str:
+    """Return the first names, and how many more there are."""
     return ", ".join(summarize_list(list(names), MAX_LISTED, "and {} more"))

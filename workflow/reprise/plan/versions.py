@@ -10,6 +10,7 @@ Benchmarks have their versions in config/benchmarks/, adapters in `models/adapte
 
 DECODER_VERSION = 2
 """Version of the code that decodes planned frames (`media/decoder.py`); part of the response cache's key."""
+# Stage -> version of the code that computes its results.
 STAGE_VERSIONS = {
     "agreement": 1,
     "annotations": 1,

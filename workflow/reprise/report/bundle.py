@@ -1,4 +1,4 @@
-"""Write a folder with the pages and items of selected runs, which can be passed on without this machine's paths."""
+"""Write a bundle: a folder with the pages and items of selected runs, without paths and secrets of this machine."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

@@ -17,7 +17,7 @@ from reprise.core.files import atomic_path, canonical_json, file_digest, read_js
 from reprise.core.paths import report_files
 from reprise.core.plain import escape_invisible
 
-MAX_TEXT_CHARS = 20_000
+MAX_TEXT_CHARS = 20_000  # Longer texts from data are truncated, because browsers become slow.
 encode_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 # The build owns all files in these subfolders, and removes old ones.
 MANAGED_FOLDERS = ("assets", "data", "figures", "media", "models", "runs", "tables", "temporal")

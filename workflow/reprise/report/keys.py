@@ -10,6 +10,7 @@ from reprise.tables.keys import SuiteKey
 
 
 def model_page(model: str) -> str:
+    """Return the address of a model's page in the report."""
     return f"models/{model}.html"
 
 
@@ -43,6 +44,8 @@ class ReportedRun(KeyPart):
 
 
 class ReportedTable(KeyPart):
+    """A table in the report."""
+
     name: str
     statistics: bool = False  # whether it shows statistics of the data
 
@@ -60,6 +63,8 @@ class Headline(KeyPart):
 
 
 class ReportedBenchmark(KeyPart):
+    """A benchmark in the report, with its runs, tables and figures."""
+
     name: str
     title: str
     redistribution: str = ""  # what the licence of its videos says about redistribution
@@ -78,7 +83,9 @@ class ReportedBenchmark(KeyPart):
 
 
 class ReportKey(SuiteKey):
-    clips: Literal["link", "copy"]
+    """Key of the stage `report`."""
+
+    clips: Literal["link", "copy"]  # whether pages link to the store's clips, or the report has copies
     level: float = 0.95  # confidence level of intervals
     shards: int = Field(ge=1)
     show_published: bool

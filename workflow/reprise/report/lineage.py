@@ -17,6 +17,8 @@ MAX_FILES = 40  # maximum number of released files that are listed; the output o
 
 
 class Detail(NamedTuple):
+    """A named text in a list of details, such as a setting and its value."""
+
     name: str
     text: str
 

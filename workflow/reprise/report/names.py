@@ -11,6 +11,7 @@ from reprise.report.keys import ReportedBenchmark
 from reprise.tables.builder import column_name
 from reprise.tables.keys import TableKey
 
+# Health metric -> its name on the page of a run.
 HEALTH_NAMES = {name: limit.summary for name, limit in HEALTH_LIMITS.items()} | {
     OPTION: "chosen",
     RIGHT_OPTION: "right",
@@ -21,12 +22,15 @@ HEALTH_NAMES = {name: limit.summary for name, limit in HEALTH_LIMITS.items()} | 
 
 
 class TableNames(NamedTuple):
+    """The names that a paper's tables give to metrics and groups."""
+
     metrics: Mapping[tuple[str, str], str]
     """metric and group -> name in a table, such as `StrictVLE: AgBind (agent binding)`"""
     groups: Mapping[str, str]
     """group -> name in a table, such as `AgBind (agent binding)`"""
 
     def metric_name(self, metric: str, group: str) -> str:
+        """Return the name of a metric of a group; a metric that no table shows keeps its name in files."""
         if metric in HEALTH_NAMES:
             return f"{group}, {HEALTH_NAMES[metric]}"
         group_name = self.groups.get(group) or group.replace("_", " ")

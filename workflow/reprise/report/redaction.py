@@ -6,9 +6,9 @@ import socket
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-FOLDER, PATH, SERVER, SECRET = "[folder]", "[path]", "[server]", "[secret]"
+FOLDER, PATH, SERVER, SECRET = "[folder]", "[path]", "[server]", "[secret]"  # texts that replace private ones
 MIN_NAME_CHARS = 5  # Shorter names of machines are too likely to be words.
-MIN_SECRET_CHARS = 8
+MIN_SECRET_CHARS = 8  # Shorter values of variables are too likely to be parts of other texts.
 
 # An absolute path of at least two parts keeps its last part, such as the name of a checkpoint.
 _PART = r"[^\s/\"'<>\\,;:()\[\]{}&|`]+"
@@ -26,6 +26,7 @@ _PRIVATE_ADDRESS = re.compile(
     rf"|(?:{_PRIVATE_HOST}|[\w-]+|[\w.-]+\.(?:local|lan|internal|intranet))(?![\w.-]){_ADDRESS_END})"
 )
 _BARE_HOST = re.compile(rf"(?<![\w.]){_PRIVATE_HOST}(?::\d+)?(?![\w.])")
+# Tokens of the Hugging Face hub, OpenAI and Anthropic, Google, GitHub and Slack.
 _TOKEN = re.compile(r"\b(?:hf_|sk-|AIza|ghp_|github_pat_|xox[abp]-)[\w-]{10,}")
 
 

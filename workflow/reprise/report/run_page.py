@@ -16,7 +16,7 @@ from reprise.report.names import TableNames
 from reprise.report.tables import Links
 from reprise.tables.measurements import subject_name
 
-METRIC_COLUMNS = ["metric", "group"]
+METRIC_COLUMNS = ["metric", "group"]  # identify a number of a run
 CELL_COLUMNS = ("table", "row", "column", *METRIC_COLUMNS)
 COUNTS = ("requested", "scored", "failed", "unparsed", "missing")
 # Metric that counts answers -> kind of items (`show`) that the item browser selects for the metric

@@ -1,4 +1,8 @@
-"""Compute the columns of a run for the item browser: for each item a sign of its state, and a sign for each metric."""
+"""Compute the columns of a run for the item browser.
+
+A column is a text with one character, its sign, for each item: the state of the item's answers, or whether the item is
+right by a metric. Such texts are small and fast to search.
+"""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -10,8 +14,8 @@ from reprise.benchmarks.scoring import Convention, RunAnswers
 from reprise.models.inference.reasons import FAILURE_REASONS
 from reprise.report.folder import display_text
 
-NO_SIGN = "-"
-RATING = "rating"
+NO_SIGN = "-"  # sign of an item to which a column does not apply
+RATING = "rating"  # column with the judge's ratings, whose signs are digits
 # Columns that can identify the samples of a metric: items, clips with all their items, or pairs of clips.
 SAMPLE_COLUMNS = ("item_id", "clip_id", "cluster")
 
@@ -93,10 +97,12 @@ def compute_columns(
 
 
 def list_metrics(columns: dict[str, Any]) -> list[str]:
+    """Return the metrics for which a run has a column."""
     return sorted({*columns["fixed"], *columns["authors"]})
 
 
 def summarize(columns: dict[str, Any], responses: pl.DataFrame, groups: Iterable[str]) -> RunSummary:
+    """Count the items of a run by state, and its failed answers by reason."""
     counts = {sign: columns["state"].count(sign) for sign in "afum"}
     failed = responses.filter(pl.col("error").is_in(list(FAILURE_REASONS)))
     reasons = failed.group_by("error", maintain_order=True).agg(pl.len(), pl.col("message").first())

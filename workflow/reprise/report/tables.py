@@ -90,6 +90,7 @@ class LinkedTables:
     settings: Mapping[str, Settings]
 
     def build(self, benchmark: str, table: ReportedTable) -> RenderedTable:
+        """Return one table of a benchmark."""
         key = cast(TableKey, self.settings[settings_name("tables", benchmark, table.name)])
         statistics = [self.results.statistics(benchmark)] if table.statistics else []
         published = self._published(benchmark, table.name)
@@ -97,6 +98,7 @@ class LinkedTables:
         return self._render(builder, key.runs)
 
     def build_overview(self) -> RenderedTable:
+        """Return the overview of models."""
         key = cast(OverviewKey, self.settings[settings_name("tables", OVERVIEW)])
         runs = [run for part in key.parts for run in part.runs]
         runs_with_timings = {run.scored.run for run in self.key.runs() if not run.imported and run.scored.name in runs}
@@ -120,6 +122,8 @@ class LinkedTables:
         return read_metrics([*(self.results.folder / "metrics" / f"{run}.parquet" for run in runs), *statistics])
 
     def _link(self, root: str) -> NumberLink:
+        """Return the function that links numbers to their items, from a page whose path to the top is `root`."""
+
         def link(run: str, metric: str, group: str) -> str:
             address = self.links.items_address(run, metric, group, show_provenance=True)
             return f"{root}{address}" if address else ""

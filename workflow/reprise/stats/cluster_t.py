@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from reprise.stats.beta import beta_cdf, student_quantile
 from reprise.stats.intervals import finite_column, sums_in_fixed_order
 
-MIN_CLUSTERS = 40
+MIN_CLUSTERS = 40  # Below it, comparisons are `too few to tell`.
 ROUNDING = 1e-18  # Squared deviations up to this size come from rounding only.
 
 
@@ -25,7 +25,7 @@ class ClusterT:
 
     value: float
     standard_error: float
-    freedom: float
+    freedom: float  # degrees of freedom of Student's t
 
     @property
     def effective_clusters(self) -> float:

@@ -25,9 +25,13 @@ class Measure:
     low: float | None
     high: float | None
     requested: int
+    """samples with a request"""
     scored: int
+    """samples whose answer was parsed"""
     failed: int
+    """samples whose request got no answer"""
     unparsed: int
+    """samples from whose answer no option was extracted"""
     missing: int | None = None
     """samples without a request, if a sample is more than one item; if None, items are counted"""
     estimate: BoundedMean | Difference | None = None

@@ -17,6 +17,7 @@ from reprise.tables.measurements import subject_name
 
 
 def list_judges(metrics: pl.DataFrame) -> list[str]:
+    """Return the judges whose ratings the metrics are computed from."""
     return metrics["judge"].drop_nulls().unique().sort().to_list()
 
 

@@ -16,7 +16,7 @@ from reprise.tables.keys import OverviewKey
 from reprise.tables.published import PublishedTable
 from reprise.tables.render import table as rendered
 
-SPEED, GPU_HOURS, DOLLARS = "seconds a question", "GPU hours", "US dollars"
+SPEED, GPU_HOURS, DOLLARS = "seconds a question", "GPU hours", "US dollars"  # headers of the costs
 TEXT_NOTE = "answers in words are scored, because the model gives no likelihoods"
 
 
@@ -55,6 +55,7 @@ class OverviewBuilder:
         return [*chain.from_iterable(builder.tidy_rows for builder in self._builders), *self._cost_rows]
 
     def build(self) -> rendered.Table:
+        """Return the overview: the tables of all benchmarks side by side, and the costs."""
         key, tables = self._key, {builder.key.benchmark_title: builder.build() for builder in self._builders}
         first, *_ = tables.values()
         table_rows = zip(*(table.rows() for table in tables.values()), strict=True)

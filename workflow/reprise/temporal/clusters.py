@@ -6,7 +6,7 @@ import polars as pl
 
 
 class _Groups:
-    """Disjoint groups of names; the root of a group is its representative."""
+    """Disjoint groups of names (union-find); the root of a group is its representative."""
 
     def __init__(self) -> None:
         self._parents: dict[str, str] = {}

@@ -18,10 +18,13 @@ from reprise.media.ablations import (
 )
 
 PLANNED = "planned"
+# Groups of temporal ablations, by what they remove.
 WITHOUT_VIDEO = (NONE, MISMATCHED)
 SINGLE_FRAMES = (FIRST, MIDDLE, LAST)
 REPEATED_FRAMES = (FIRST_REPEATED, MIDDLE_REPEATED, LAST_REPEATED)
 REORDERED = (SHUFFLED, REVERSED)
+# Conditions of the single-frame probe, which shows each planned frame alone. For each question, the answer counts that
+# the model gives to a frame with the most confidence.
 BEST_FRAME, BEST_FRAME_REPEATED = "best_frame", "best_frame_repeated"
 MISMATCHED_BEST, MISMATCHED_BEST_REPEATED = "mismatched_best_frame", "mismatched_best_frame_repeated"
 BEST_FRAMES = {

@@ -22,13 +22,13 @@ def order_loss(benchmarks: Sequence[BenchmarkProfile]) -> ScoreEstimate | None:
     The interval of the smaller of two quantities runs from the smaller of the lower ends to the smaller of the upper
     ends. The result is None if a condition is missing or was not measured.
     """
-    losses = [_mean_loss(benchmarks, condition) for condition in (SHUFFLED, REVERSED)]
-    present = [loss for loss in losses if loss is not None]
-    if len(present) < len(losses):
+    shuffled_loss, reversed_loss = (_mean_loss(benchmarks, condition) for condition in (SHUFFLED, REVERSED))
+    if shuffled_loss is None or reversed_loss is None:
         return None
-    lows, highs = [loss.low for loss in present], [loss.high for loss in present]
+    losses = (shuffled_loss, reversed_loss)
+    lows, highs = [loss.low for loss in losses], [loss.high for loss in losses]
     return ScoreEstimate(
-        value=min(loss.value for loss in present),
+        value=min(loss.value for loss in losses),
         low=None if None in lows else min(low for low in lows if low is not None),
         high=None if None in highs else min(high for high in highs if high is not None),
     )
@@ -50,8 +50,9 @@ def _mean_loss(benchmarks: Sequence[BenchmarkProfile], condition: str) -> ScoreE
     value = sum(difference.value for difference in differences) / len(differences)
     if any(difference.low is None or difference.high is None for difference in differences):
         return ScoreEstimate(value=value)
-    below = sqrt(sum((entry.value - entry.low) ** 2 for entry in differences if entry.low is not None))
-    above = sqrt(sum((entry.high - entry.value) ** 2 for entry in differences if entry.high is not None))
+    # Independent errors add up in squares.
+    below = sqrt(sum((loss.value - loss.low) ** 2 for loss in differences if loss.low is not None))
+    above = sqrt(sum((loss.high - loss.value) ** 2 for loss in differences if loss.high is not None))
     return ScoreEstimate(value=value, low=value - below / len(differences), high=value + above / len(differences))
 
 

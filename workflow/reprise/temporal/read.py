@@ -14,6 +14,7 @@ from reprise.stats.intervals import FloatArray
 from reprise.temporal.clusters import join_source_clusters
 from reprise.temporal.profile import BenchmarkProfileKey
 
+# Columns of scored samples; `task` names the sample's test, and `value` is its score from 0 to 1.
 SAMPLES = pl.Schema({"item_id": pl.String, "cluster": pl.String, "task": pl.String, "value": pl.Float64})
 
 
@@ -23,7 +24,9 @@ class ConditionVerdicts:
 
     questions: QuestionScores
     headline_samples: pl.DataFrame
+    """samples of the headline score (`SAMPLES`)"""
     verdicts: pl.DataFrame
+    """verdicts on the requests about the profile's group of items"""
     confidences: pl.DataFrame | None = None
     """confidence of each item's answers, if the profile has a single-frame probe"""
     chosen_frames: pl.DataFrame | None = None
@@ -45,7 +48,8 @@ def read_condition(key: BenchmarkProfileKey, paths: Sequence[Path]) -> Condition
     run_answers, chosen_frames = answers_by_frame[0], None
     if len(paths) > 1:
         chosen_frames = choose_frames(confidences)
-        run_answers = RunAnswers(items, _select_frames([entry.verdicts for entry in answers_by_frame], chosen_frames))
+        verdicts_by_frame = [answers.verdicts for answers in answers_by_frame]
+        run_answers = RunAnswers(items, _select_frames(verdicts_by_frame, chosen_frames))
     outcomes = scoring.compute_outcomes(run_answers)
     reject_unknown("score", [key.score], outcomes, f"{paths[0]}: the temporal profile of {key.name}")
     headline = outcomes[key.score]
@@ -90,6 +94,7 @@ def align_confidences(confidences: pl.DataFrame | None, questions: pl.DataFrame)
 
 
 def _as_samples(rows: pl.DataFrame, joined_clusters: Mapping[str, str]) -> pl.DataFrame:
+    """Return outcomes as samples (`SAMPLES`), with clusters of one source video joined."""
     return rows.select(
         "item_id",
         pl.col("cluster").replace(dict(joined_clusters)),

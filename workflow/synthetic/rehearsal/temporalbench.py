@@ -10,6 +10,7 @@ from reprise.core.files import write_text
 from synthetic.rehearsal.words import SEED, Clause, clause, identifier, split_evenly, story
 from synthetic.toyworld.generate import Dice
 
+# Data set -> number of its videos (Table 1).
 VIDEOS = {
     "ActivityNet": 281,
     "EgoExo4D": 307,
@@ -19,6 +20,7 @@ VIDEOS = {
     "COIN": 385,
     "FineGym": 288,
 }
+# Category -> number of its short questions (Table 5).
 QUESTIONS = {
     "Action Order": 130,
     "Action Frequency": 531,
@@ -66,10 +68,12 @@ class Clip(NamedTuple):
     """Categories and texts of negative captions."""
 
     def video_name(self) -> str:
+        """Return the file name of the clip in the release."""
         return _video_name("short_video", self, self)
 
 
 def _video_name(folder: str, first: Clip, last: Clip) -> str:
+    """Return the file name of the part of a source from the first to the last of these clips."""
     start, end = CLIP_SECONDS * first.position, CLIP_SECONDS * (last.position + 1) - GAP_SECONDS
     return f"{folder}/{first.dataset}/{first.source}_start_{start}_end_{end}.mp4"
 
@@ -103,6 +107,7 @@ def _negative(category: str, clauses: list[Clause], dice: Dice) -> str:
 
 
 def _question(positive: str, negative: str, dice: Dice) -> dict[str, str]:
+    """Return the question with both captions in random order, and the letter of the true one."""
     answer = dice.pick(("A", "B"))
     texts = (positive, negative) if answer == "A" else (negative, positive)
     return {"question": QUESTION.format(*texts), "GT": answer}

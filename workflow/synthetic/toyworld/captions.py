@@ -2,10 +2,12 @@
 
 from synthetic.toyworld.script import ACTION, Action, Agent, Figure, Scene, Script
 
+# Pattern of a background -> adjective for it.
 SURFACES = {"plain": "plain", "stripes": "striped", "checker": "checkered", "gradient": "shaded"}
 
 
 def _manner(action: Action, strength: str) -> str:
+    """Return the adverb of an action's strong or weak form."""
     return action.strong if strength == "strong" else action.weak
 
 

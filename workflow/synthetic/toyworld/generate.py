@@ -28,14 +28,14 @@ from synthetic.toyworld.script import (
 
 T = TypeVar("T")
 EVALUATION_SEED = 20261
-EVALUATION_SOURCES = 16
+EVALUATION_SOURCES = 16  # of the demo
 MAX_EVALUATION_SOURCES = 256
 CLIPS_PER_SOURCE = 3
-SOURCE_SLOTS = 20
+SOURCE_SLOTS = 20  # a slot takes SLOT_SECONDS, and figures do one action per slot
 # Lengths are fractions of the canvas. The first radius of a figure is in a range that depends on its action.
 RADII = {"grow": (0.10, 0.115), "shrink": (0.19, 0.215), "stretch": (0.105, 0.125)}
 PLAIN_RADII = (0.125, 0.15)  # the range for other actions
-MARGIN = 0.015
+MARGIN = 0.015  # between a figure and the edge of the canvas
 PROBES = (0.0, 0.25, 0.5, 0.75, 1.0)  # the fractions of a slot at which figures must not collide
 MAX_FIGURES = 3  # per slot
 
@@ -78,6 +78,7 @@ class Dice:
 
 
 def _sample_scenes(dice: Dice, slots: int, shots: int) -> tuple[Scene, ...]:
+    """Sample `shots` scenes; adjacent scenes differ in tone, so each cut is visible."""
     starts = [0, *sorted(dice.sample(range(1, slots), shots - 1))]
     scenes: list[Scene] = []
     for start in starts:
@@ -101,6 +102,7 @@ def _place_figure(dice: Dice, agent: Agent, slot: int, action: str, strength: st
 
 
 def _collide(first: Figure, second: Figure) -> bool:
+    """Return whether two figures of a slot overlap at any of the probed moments."""
     for u in PROBES:
         a, b = pose_at(first, u), pose_at(second, u)
         # Bounding boxes may overlap a little, because most shapes do not fill them.

@@ -1,4 +1,8 @@
-"""Write stills of the evaluation clips as releases of MMBench and MMStar, with questions of all categories."""
+"""Write stills of the evaluation clips as releases of MMBench and MMStar, with questions of all categories.
+
+Each function from `tone` to `on_a_slope` makes a question of one kind about a still. `MMBENCH` and `MMSTAR` list these
+functions with their categories.
+"""
 
 import base64
 import csv
@@ -48,6 +52,8 @@ class Still(NamedTuple):
 
 
 class Question(NamedTuple):
+    """A question with its options."""
+
     text: str
     right_option: str
     wrong_options: tuple[str, ...]

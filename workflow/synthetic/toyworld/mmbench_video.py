@@ -1,4 +1,8 @@
-"""Write evaluation clips as a release of MMBench-Video: questions on 26 abilities, and some subtitles."""
+"""Write evaluation clips as a release of MMBench-Video: questions on 26 abilities, and some subtitles.
+
+Each function from `topic` to `future` makes a question of one kind and its answer from a clip's script, by random
+choices of the dice. `MAKERS` lists these functions with the abilities that the questions test.
+"""
 
 import csv
 import io
@@ -18,6 +22,7 @@ from synthetic.toyworld.script import ACTION, AGENTS, SLOT_SECONDS, Agent, Figur
 COLUMNS = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
 QUESTIONS_PER_VIDEO = 5
 SET_VIDEO_COUNT = 6
+# Actions that change the size of an agent, and actions that lift it.
 SIZE_CHANGES = frozenset({"grow", "shrink", "stretch"})
 LIFTS = frozenset({"jump", "float"})
 UNKNOWN = "There is no way to know from the video."
@@ -39,10 +44,12 @@ def _format_names(agents: set[Agent]) -> str:
 
 
 def _pick_event(script: Script, dice: Dice) -> Figure:
+    """Return a random event of a clip."""
     return dice.pick(script.events)
 
 
 def _describe_deeds(script: Script, agent: Agent) -> str:
+    """Return all deeds of an agent as sentences."""
     deeds = [
         captions.format_verb_phrase(event.action, event.strength) for event in script.events if event.agent == agent
     ]

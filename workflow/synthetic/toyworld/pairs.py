@@ -7,7 +7,7 @@ from synthetic.toyworld import captions
 from synthetic.toyworld.generate import Dice
 from synthetic.toyworld.script import ACTION_NAMES, AGENTS, STRENGTHS, Agent, Figure, Script, is_held_out
 
-Deed = tuple[Agent, str, str]
+Deed = tuple[Agent, str, str]  # agent, action and strength
 
 
 class Pair(NamedTuple):
@@ -28,6 +28,7 @@ class PairInput(NamedTuple):
 
 
 def _pick_event(pair_input: PairInput, dice: Dice) -> Figure:
+    """Return a random event of the clip."""
     return dice.pick(pair_input.script.events)
 
 
@@ -110,6 +111,7 @@ def chrono(pair_input: PairInput, dice: Dice) -> Pair | None:
 
 
 PairMaker = Callable[[PairInput, Dice], Pair | None]
+# Test of VELOCITI -> function that makes its pairs.
 PAIR_MAKERS: dict[str, PairMaker] = {
     "action_adv": action_adv,
     "action_bind": action_bind,
@@ -121,4 +123,4 @@ PAIR_MAKERS: dict[str, PairMaker] = {
     "coref": coref,
 }
 TESTS = tuple(PAIR_MAKERS)
-LONG_TESTS = ("chrono", "coref")
+LONG_TESTS = ("chrono", "coref")  # tests whose captions state two events

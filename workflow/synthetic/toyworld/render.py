@@ -19,6 +19,7 @@ from synthetic.toyworld.script import FPS, SIZE, SLOT_SECONDS, Figure, Scene, Sc
 from synthetic.toyworld.sources import find_source
 
 Image = npt.NDArray[np.uint8]
+# Colour of an agent -> RGB.
 PAINT = {
     "red": (222, 48, 44),
     "blue": (44, 92, 236),
@@ -27,6 +28,7 @@ PAINT = {
     "purple": (168, 62, 206),
     "white": (246, 246, 246),
 }
+# Tone of a background -> RGB of its darker and lighter colour.
 BACKDROPS = {
     "slate": ((84, 90, 104), (100, 106, 120)),
     "earth": ((120, 104, 88), (138, 120, 102)),
@@ -40,7 +42,7 @@ ENCODE = (
     " -fflags +bitexact -flags:v +bitexact -map_metadata -1 -movflags +faststart -f mp4"
 )
 SUBPIXEL = 4  # fractional bits of OpenCV's fixed-point coordinates
-INK = (22, 22, 26)
+INK = (22, 22, 26)  # RGB of outlines
 
 
 def _ring(count: int, radii: Sequence[float], turn: float) -> npt.NDArray[np.float64]:
@@ -50,11 +52,12 @@ def _ring(count: int, radii: Sequence[float], turn: float) -> npt.NDArray[np.flo
     return np.array(points, dtype=np.float64)
 
 
-_ARM = 0.36
+_ARM = 0.36  # half the width of the cross's arms
 _CROSS = [
     (-_ARM, -1.0), (_ARM, -1.0), (_ARM, -_ARM), (1.0, -_ARM), (1.0, _ARM), (_ARM, _ARM),
     (_ARM, 1.0), (-_ARM, 1.0), (-_ARM, _ARM), (-1.0, _ARM), (-1.0, -_ARM), (-_ARM, -_ARM),
 ]  # fmt: skip
+# Shape -> points of its outline around the origin, in half-axes.
 OUTLINES = {
     "circle": _ring(24, (0.98,), 0.0),
     "square": _ring(4, (1.22,), math.pi / 4),
@@ -88,6 +91,7 @@ def _fixed(points: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
 
 
 def _draw_shadow(image: Image, figure: Figure, pose: Pose) -> None:
+    """Draw the shadow on the floor, which shows how high a figure is."""
     centre = _fixed(np.array([pose.x, figure.floor]))
     axes = _fixed(np.array([pose.rx * 0.8, 0.022]))
     shade = tuple(int(value * 0.55) for value in image[0, 0])  # The corner has a colour of the background.
@@ -95,6 +99,7 @@ def _draw_shadow(image: Image, figure: Figure, pose: Pose) -> None:
 
 
 def _draw_figure(image: Image, figure: Figure, pose: Pose) -> None:
+    """Draw the shape of a figure, filled or hollow."""
     cos, sin = math.cos(pose.angle), math.sin(pose.angle)
     rotation = np.array([[cos, sin], [-sin, cos]])
     scale = np.array([pose.rx, pose.ry])
@@ -114,6 +119,7 @@ def _draw_figure(image: Image, figure: Figure, pose: Pose) -> None:
 
 
 def _scene_at(script: Script, slot: int) -> Scene:
+    """Return the background of a slot."""
     return next(scene for scene in reversed(script.scenes) if scene.slot <= slot)
 
 
@@ -138,6 +144,7 @@ def render_source_frame(source: Source, t: float) -> Image:
 
 
 def _render_frames(video: Script | Source) -> Iterator[Image]:
+    """Yield all frames of a clip or a source."""
     for number in range(video.seconds * FPS):
         t = number / FPS
         yield render_frame(video, t) if isinstance(video, Script) else render_source_frame(video, t)

@@ -12,11 +12,12 @@ PATTERNS = ("plain", "stripes", "checker", "gradient")
 TONES = ("slate", "earth", "moss", "plum", "fog")
 STRENGTHS = ("strong", "weak")
 
+# A clip is divided into slots of equal length. In each slot, a figure does one action or stands.
 SLOTS = 5
 SLOT_SECONDS = 2
 CLIP_SECONDS = SLOTS * SLOT_SECONDS
 FPS = 24
-SIZE = 128
+SIZE = 128  # pixels of the width and height of a frame
 
 
 class Action(NamedTuple):

@@ -11,14 +11,14 @@ from synthetic.toyworld.captions import clause, description
 from synthetic.toyworld.generate import EVALUATION_SEED, EVALUATION_SOURCES, Dice, evaluation_sources
 from synthetic.toyworld.script import ACTION_NAMES, AGENTS, STRENGTHS, Agent, Figure, Script, Source, is_held_out
 
-Deed = tuple[Agent, str, str]
-Statement = tuple[Deed, Deed]
+Deed = tuple[Agent, str, str]  # agent, action and strength
+Statement = tuple[Deed, Deed]  # two deeds in their order, which a caption states
 
 DATASETS = ("ActivityNet", "Charades", "FineGym", "Movie_Description", "Oops", "COIN", "EgoExo4D")
 LONG_DATASETS = frozenset({"ActivityNet", "Charades", "FineGym", "COIN", "EgoExo4D"})
 # FineGym's captions are its original annotations, so its clips are not in the captioning task.
 WITHOUT_CAPTIONS = frozenset({"FineGym"})
-NEGATIVES, LONG_NEGATIVES = (3, 4, 5, 6), 4
+NEGATIVES, LONG_NEGATIVES = (3, 4, 5, 6), 4  # possible numbers of negatives of a clip, and number of a long video's
 OPPOSITE = {"slide_left": "slide_right", "slide_right": "slide_left", "float": "sink", "sink": "float"}
 BLINKS = {"strong": "blinks four times", "weak": "blinks once"}
 
@@ -66,12 +66,14 @@ def _edit_action(event: Figure, script: Script) -> list[Deed]:
 
 
 def _edit_direction(event: Figure, script: Script) -> list[Deed]:
+    """Return the deed in the opposite direction, if it is false and there is one."""
     opposite = OPPOSITE.get(event.action)
     options = [(event.agent, opposite, event.strength)] if opposite else []
     return [deed for deed in options if deed not in script.deeds]
 
 
 def _edit_strength(event: Figure, script: Script) -> list[Deed]:
+    """Return the deed with the other strength."""
     return [(event.agent, event.action, strength) for strength in STRENGTHS if strength != event.strength]
 
 
@@ -81,10 +83,12 @@ def _edit_frequency(event: Figure, script: Script) -> list[Deed]:
 
 
 def _edit_magnitude(event: Figure, script: Script) -> list[Deed]:
+    """Return the deed with the other strength, unless it is a blink."""
     return [] if event.action == "blink" else _edit_strength(event, script)
 
 
 def _edit_agent(event: Figure, script: Script) -> list[Deed]:
+    """Return the deed with another agent of the clip."""
     return [(agent, event.action, event.strength) for agent in script.agents if agent != event.agent]
 
 
@@ -140,6 +144,7 @@ def negatives(first: Figure, second: Figure, script: Script, dice: Dice, trainin
 
 
 def _clips(source: Source, dataset: str, dice: Dice) -> list[Clip]:
+    """Return the clips of a source with their captions."""
     clips = []
     for part in source.parts:
         if part.is_clip:

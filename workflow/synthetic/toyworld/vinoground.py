@@ -56,6 +56,7 @@ def clip_parts(source: Source, number: int, source_count: int) -> list[Part]:
 
 
 def _pairs(source_count: int) -> list[tuple[PairSpan, Counterfactual]]:
+    """Return the pairs of the release, each with the span of its videos."""
     sources = zip(evaluation_sources(source_count), counterfactual_sources(source_count), strict=True)
     return [
         (
@@ -68,6 +69,7 @@ def _pairs(source_count: int) -> list[tuple[PairSpan, Counterfactual]]:
 
 
 def _table(pairs: Sequence[tuple[PairSpan, Counterfactual]]) -> str:
+    """Return the released table as csv."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -80,6 +82,7 @@ def _table(pairs: Sequence[tuple[PairSpan, Counterfactual]]) -> str:
 
 
 def _question(index: int, half: str, video: str, text: str, is_a: bool) -> dict[str, Any]:
+    """Return a question in the released format; `half` is the half of the pair (`pos` or `neg`) that it is about."""
     return {"idx": f"{index}_{half}", "video_name": f"{video}.mp4", "question": text, "GT": "A" if is_a else "B"}
 
 

@@ -1,8 +1,8 @@
 """Send requests about many clips to a server concurrently and yield each outcome as soon as it arrives.
 
-The first request about a clip is sent alone, so the server has the requests' shared prefix in its cache before the other
-requests arrive. A request is ready if it can be sent at once. The next clip is opened before the ready requests run out
-(`READY_ROUNDS`), so the server is never idle.
+The first request about a clip is sent alone, so the server has the requests' shared prefix in its cache before the
+other requests arrive. A request is ready if it can be sent at once. The next clip is opened early, while enough ready
+requests remain (`READY_ROUNDS`), so its first answer arrives before they run out.
 """
 
 import asyncio

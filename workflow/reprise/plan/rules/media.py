@@ -20,10 +20,11 @@ class MediaRules(RuleInputs):
     def stage_keys(self, run_keys: RunKeys) -> Iterator[tuple[str, Key]]:
         """Yield the key of each stage of media.smk, with its name."""
         suite = self._plan.config.suite
-        for benchmark, entry in suite.benchmarks.items():
-            sources = SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits)
+        for benchmark, benchmark_settings in suite.benchmarks.items():
+            route = benchmark_settings.route
+            sources = SourcesKey(shards=suite.shards, route=route, limits=suite.limits)
             clips = ClipsKey(shards=suite.shards, **dict(suite.clip_settings))
-            yield settings_name("sources", benchmark), run_keys.add_versions("sources", sources, world=entry.route.kind)
+            yield settings_name("sources", benchmark), run_keys.add_versions("sources", sources, world=route.kind)
             yield settings_name("clips", benchmark), run_keys.add_versions("clips", clips)
             yield (
                 settings_name("clip_metadata", benchmark),
@@ -56,6 +57,7 @@ class MediaRules(RuleInputs):
         return self._retry("clips", wildcards)
 
     def _retry(self, stage: ManifestKind, wildcards: Any) -> str:
+        """Return the param `retry` of a shard's manifest."""
         path = self._results.manifest(stage, wildcards.benchmark, wildcards.shard)
         return compute_retry_param(path, find_manifest_retry_reason(self._plan, stage, wildcards.benchmark, path))
 

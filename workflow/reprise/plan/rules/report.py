@@ -46,6 +46,7 @@ class ReportRules(RuleInputs):
         )
 
     def _describe_benchmark(self, name: str) -> ReportedBenchmark:
+        """Return what the report shows of a benchmark."""
         config = self._plan.config
         settings = config.benchmarks[name]
         figures = config.figures.get(name)
@@ -87,6 +88,7 @@ class ReportRules(RuleInputs):
         )
 
     def _describe_run(self, scored: ScoredRun) -> ReportedRun:
+        """Return what the report needs to know about a scored run."""
         model = self._plan.config.models[scored.run.model]
         return ReportedRun(
             run=scored.run.name,

@@ -81,6 +81,7 @@ class ScoreRules(RuleInputs):
         return value_digest(contents) if contents else ""
 
     def _suite_ratings(self, benchmark: str) -> list[Path]:
+        """Return the file of human ratings that the suite names; empty if there is none."""
         name = self._plan.config.suite.benchmarks[benchmark].ratings
         return [Path(name)] if name and Path(name).is_file() else []
 

@@ -64,6 +64,7 @@ class TemporalRules(RuleInputs):
         # `CHANCE` maps a metric to None if its chance level is computed from the data.
         is_chance_computed = load_scores(name).CHANCE.get(metric, 0.0) is None
         conditions = dict(plan.temporal_profiles[slug][name])
+        # The single-frame probe has a condition for each ablation and each position of a frame.
         probe = {condition: conditions.pop(condition) for condition in list_probe_conditions(config, name, row)}
         probe_reasons = [reason for reason in probe.values() if isinstance(reason, str)]
         verdicts = {condition: self._verdicts(scored) for condition, scored in {**conditions, **probe}.items()}

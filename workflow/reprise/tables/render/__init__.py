@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from reprise.tables.render import html, latex, markdown
 from reprise.tables.render.table import Table
 
+# Suffix of a file -> function that renders a table in this format.
 RENDERERS: Mapping[str, Callable[[Table], str]] = {"tex": latex.render, "md": markdown.render, "html": html.render}
 FORMATS = tuple(RENDERERS)
 

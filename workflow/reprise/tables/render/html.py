@@ -23,10 +23,12 @@ MAIN_START, MAIN_END = "<main>\n", "</main>\n"
 
 
 def render(table: Table) -> str:
+    """Return a page with one table."""
     return render_page(table.heading, render_section(table))
 
 
 def render_page(title: str, content: str) -> str:
+    """Return a page with this content, which is HTML."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -41,10 +43,12 @@ def extract_content(page: str) -> str:
 
 
 def table_anchor(table: Table) -> str:
+    """Return the id of a table's section, to which links may point."""
     return re.sub("[^A-Za-z0-9_-]", "-", table.label)
 
 
 def render_section(table: Table) -> str:
+    """Return a table with its title and remarks as a section of a page."""
     layout, anchor = compute_layout(table), table_anchor(table)
     render_line = partial(_render_line, anchor=anchor)
     alignments = [column.align for column in table.columns]

@@ -16,7 +16,7 @@ LATEX_MISSING = (
     f"{LATEX_COMMAND} not found. The PDF of the tables needs LaTeX with the packages {', '.join(PACKAGES)}. On Debian "
     "or Ubuntu: `apt-get install texlive-latex-recommended`. The other formats do not need LaTeX."
 )
-FRAGMENT_MARKER = "Reprise table: "
+FRAGMENT_MARKER = "Reprise table: "  # precedes the name of a fragment in LaTeX's log
 # Each figure has its own page. It keeps its size, even over the margins; only figures larger than a page are scaled.
 FIGURE = r"""\newcommand{\reprisefigure}[2]{\begin{figure}[p]%
   \sbox0{\includegraphics{#1}}%
@@ -33,6 +33,7 @@ OVERFULL_BOX = re.compile(
 
 
 def has_latex() -> bool:
+    """Return whether this machine has pdflatex."""
     return shutil.which(LATEX_COMMAND) is not None
 
 

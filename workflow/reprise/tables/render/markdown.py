@@ -14,6 +14,7 @@ from reprise.tables.render.layout import (
 )
 from reprise.tables.render.table import Table
 
+# Characters with a meaning in Markdown.
 SPECIAL = re.compile(r"[\\`*_~|$\[\]&<>]")
 # Start of a line that Markdown would read as a list, a heading or a rule.
 BLOCK_START = re.compile(r"^(\d*)([-+=#.)])")
@@ -21,6 +22,7 @@ ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 def render(table: Table) -> str:
+    """Return a table with its caption and remarks."""
     layout = compute_layout(table)
     remarks = [
         *(f"**{escape(warning)}**" for warning in table.warnings),

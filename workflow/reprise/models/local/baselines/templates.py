@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from reprise.models.base import Answer, ClipFrames, ModelSpec, Request
 from reprise.models.settings import Replacement, TemplatesSettings, VerbWords
 
-# Parts of the prompts for constructing VELOCITI: a dictionary of roles, an entry of it, and the sense in `slide (left)`.
+# Parts of the prompts for constructing VELOCITI: a dictionary of roles, an entry of it, and the sense of its verb.
 DICTIONARY = re.compile(r"\{'Verb':.*?\}", re.DOTALL)
 ENTRY = re.compile(r"'([^']+)': ?'(.*?)'(?=[,}\n])")
 VERB_SENSE = re.compile(r"\((.*)\)")
-# Parts of the prompts for constructing TemporalBench: the request for false captions, and a changed caption to classify.
+# Parts of the prompts for constructing TemporalBench: a request for false captions, and a false caption to classify.
 FALSE_CAPTION_TASK = re.compile(r"Write at most (\d+) false captions .*?Caption: ([^\n]+)", re.DOTALL)
 CHANGED_CAPTION = re.compile(r"True caption: ([^\n]+)\nFalse caption: ([^\n]+)")
 # A caption of two events in their order.

@@ -18,6 +18,7 @@ from reprise.core.plain import sanitize_line
 from reprise.core.store import Store
 from reprise.models.local.gpus import TorchBuild
 
+# Lines of a file of pins: a distribution at a version, and the version of Python.
 PIN_PATTERN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9.+!_-]+)")
 PYTHON_PIN_PATTERN = re.compile(r"python==(3\.[0-9]+)")
 CURRENT_PYTHON = ".".join(map(str, sys.version_info[:2]))

@@ -105,15 +105,16 @@ def write_page(simulations: int, seed: int) -> Iterator[str]:
     )
     yield "\n".join(f"- **{model.title}**: {BEHAVIOURS[model.title]}." for model in MODELS)
     yield (
-        f"A profile covers {BENCHMARKS} benchmarks with the same number of clips. The columns of the tables are "
-        "numbers of clips per benchmark."
+        f"A profile covers {BENCHMARKS} benchmarks with the same number of clips, all with the [single-frame "
+        "probe](temporal.md#the-single-frame-probe). The columns of the tables are numbers of clips per benchmark."
     )
     yield "## False claims"
     yield (
         f"The numbers are percentages of {simulations} profiles: those with at least one verdict, on any benchmark, "
         "whose claim is false for the model. The second column lists the claims that are true for the model: *video* "
         "(uses the video), *single frames* (better than its first, middle or last frame alone), *shuffling* (lower "
-        "with shuffled frames), and *order* (sensitive to the order or position of frames). [The "
+        "with shuffled frames), *order* (sensitive to the order or position of frames), and with the probe *several "
+        "frames* (needs several frames) and *uses order* (uses the order of frames). [The "
         f"rules](temporal.md#rules) define them. A rate of 5 % has a simulation error of ±{error:.1f} percentage "
         "points."
     )

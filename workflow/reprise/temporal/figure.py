@@ -48,7 +48,7 @@ ROWS = {
     "middle frame": (MIDDLE, MIDDLE_REPEATED),
     "last frame": (LAST, LAST_REPEATED),
     "best single frame": (BEST_FRAME, BEST_FRAME_REPEATED),
-    "of mismatched clip": (MISMATCHED_BEST, MISMATCHED_BEST_REPEATED),
+    "best frame, mismatched": (MISMATCHED_BEST, MISMATCHED_BEST_REPEATED),
     "shuffled": (SHUFFLED,),
     "reversed": (REVERSED,),
     "as planned": (PLANNED,),

@@ -55,7 +55,7 @@ def _write(path: Path, rule: str) -> None:
     if rule in MANIFESTS:  # planning reads these tables
         write_table(pl.DataFrame(), path, MANIFESTS[rule])
     else:
-        path.write_text(table_metadata() if path.suffix == ".parquet" else "")
+        path.write_text(table_metadata(path) if path.suffix == ".parquet" else "")
 
 
 def prepare_calls(folder: Path) -> Iterator[tuple[str, Sequence[str]]]:

@@ -225,7 +225,9 @@ def test_a_long_list_of_problems_is_cut(project: Project) -> None:
 
 
 def test_an_unknown_override_on_the_command_line_is_named(project: Project) -> None:
-    with pytest.raises(UserError, match=r"^--config: suit: unknown key. Did you mean 'suite'\? Allowed: benchmarks, confidence,"):
+    with pytest.raises(
+        UserError, match=r"^--config: suit: unknown key. Did you mean 'suite'\? Allowed: benchmarks, confidence,"
+    ):
         load(project.root, {"suit": "paper"})
     with pytest.raises(UserError, match=r"^--config: store: should be a text, found 3. Write it in quotes: \"3\"."):
         load(project.root, {"store": 3})

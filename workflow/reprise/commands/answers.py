@@ -21,7 +21,7 @@ from reprise.tables.builder import TIDY_SCHEMA
 
 
 def results(table: str, folder: str | Path = ".") -> pl.DataFrame:
-    """Return the numbers of a table's csv file; columns that this table lacks are null."""
+    """Return the numbers of a table's csv file as a data frame; columns that this table lacks are null."""
     with chdir(folder):
         path = TABLES / f"{table}.csv"
         if not path.is_file():
@@ -92,7 +92,13 @@ ANSWER_COLUMNS = {
 
 
 def export_run(query: str, folder: Path, suite: str | None = None) -> None:
-    """Write a run's answers in the authors' format and print the paths; a missing clip counts as a failure."""
+    """Write a run's answers in the authors' format and print the paths; a missing clip counts as a failure.
+
+    Args:
+        query: Name of the run, or enough parts of it to be unique.
+        folder: Folder that receives the files.
+        suite: Suite of the run; by default the configured one.
+    """
     plan = load_plan(suite)
     run = plan.find_run(query)
     protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]
@@ -115,8 +121,9 @@ def export_run(query: str, folder: Path, suite: str | None = None) -> None:
         )
         .with_columns(pl.col("error").fill_null("missing"))
     )
-    frames = count_frames(plan.config.main.samplings[run.sampling])
-    name = run.model if frames is None else f"{run.model}-frame{frames}"  # Name of the answerer in the files.
+    frame_count = count_frames(plan.config.main.samplings[run.sampling])
+    # The authors' files name the model and its number of frames.
+    name = run.model if frame_count is None else f"{run.model}-frame{frame_count}"
     for path in writers[protocol.form](folder, name, items, answered_requests):
         print(path)
 

@@ -21,6 +21,7 @@ AnswerFunction: TypeAlias = Callable[[Any, Any, str], str]
 ScoresFunction: TypeAlias = Callable[[Any, Any, str, list[str]], Sequence[float]]
 """Frames, their times, a prompt and options -> the probability of each option as the answer's first token."""
 
+# Columns of the data frame that `evaluate` returns.
 NUMBERS = pl.Schema(
     {
         "model": pl.String,
@@ -103,15 +104,18 @@ def evaluate(
         return _evaluate(_locate(model, working_folder), options | {"name": name}, check, working_folder)
     if not model:
         raise UserError("evaluate: the list of models is empty. Name at least one.")
-    names = [f"{name}-{Path(entry).name.lower()}" if name else None for entry in model]
+    names = [f"{name}-{Path(source).name.lower()}" if name else None for source in model]
     return pl.concat(
-        _evaluate(_locate(entry, working_folder), options | {"name": entry_name}, check, working_folder)
-        for entry, entry_name in zip(model, names, strict=True)
+        _evaluate(_locate(source, working_folder), options | {"name": model_name}, check, working_folder)
+        for source, model_name in zip(model, names, strict=True)
     )
 
 
 def _locate(model: str | Path, working_folder: Path) -> str:
-    """Return a model for the command line; a folder gets its absolute path if it is called from another folder."""
+    """Return a model as an argument of the command line.
+
+    The command runs in the working folder, so the path of a folder becomes absolute if the program runs elsewhere.
+    """
     path = Path(model)
     return str(path.resolve() if path.is_dir() and Path.cwd() != working_folder else model)
 
@@ -123,11 +127,12 @@ def _evaluate(
     folder: Path,
     server: AbstractContextManager[Callable[[], None]] | None = None,
 ) -> pl.DataFrame:
+    """Run `reprise eval` for one model, and return its numbers; `server` serves the model if it is a function."""
     arguments = [text for name, value in options.items() if value is not None for text in (f"--{name}", str(value))]
     arguments += [] if check else ["--no-check"]
-    with tempfile.TemporaryDirectory() as temporary, server or nullcontext() as work:
+    with tempfile.TemporaryDirectory() as temporary, server or nullcontext() as answer_request:
         json_file = Path(temporary) / "numbers.json"
-        run_command_line(["eval", model, *arguments, "--yes", "--json", str(json_file)], folder, work)
+        run_command_line(["eval", model, *arguments, "--yes", "--json", str(json_file)], folder, answer_request)
         numbers = json.loads(json_file.read_text(encoding="utf-8"))["numbers"]
     return pl.DataFrame(list(_iter_rows(numbers)), schema=NUMBERS)
 

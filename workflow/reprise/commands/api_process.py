@@ -19,13 +19,14 @@ from typing import IO
 from reprise.core.errors import UserError
 from reprise.core.log import ERROR, STATUS_VARIABLE
 
-NOTEBOOK_WIDTH, MAX_MESSAGE_LINES = 140, 30
+NOTEBOOK_WIDTH = 140  # Width of a status in a notebook, in characters.
+MAX_MESSAGE_LINES = 30  # Lines of a failed command's output in the error.
 # Seconds that an interrupted command gets to stop its jobs.
 STOP_SECONDS = 60
 
 
 class ProgressDisplay:
-    """Print lines; in a terminal or a notebook also a status, which the next output overwrites."""
+    """Display of a command's progress: its lines and, in a terminal or a notebook, a status that is overwritten."""
 
     def __init__(self) -> None:
         is_notebook = hasattr(builtins, "__IPYTHON__")
@@ -43,6 +44,8 @@ class ProgressDisplay:
         print(line, file=self._stream, flush=True)
 
     def _write(self, status: str) -> None:
+        """Overwrite the current status by another one, or clear it if the new one is empty."""
+        # Blanks overwrite the rest of a longer status. Without a new status, the cursor returns to the first column.
         print(f"\r{status.ljust(len(self._status))}", end="" if status else "\r", file=self._stream, flush=True)
         self._status = status
 
@@ -53,7 +56,7 @@ def run_command_line(arguments: Sequence[str], folder: Path, work: Callable[[], 
     Args:
         arguments: Arguments of `reprise`.
         folder: Working folder of the command.
-        work: Function that is called again and again until the command ends; it may wait for up to a second.
+        work: Function that this thread calls repeatedly until the command ends; each call takes at most a second.
 
     Raises:
         UserError: The command fails; the error has its message.

@@ -16,7 +16,7 @@ from reprise.core.names import SLUG, SLUG_DESCRIPTION
 from reprise.core.yaml_files import dump_yaml, load_yaml
 from reprise.models.remote.serving.runner_server import ModelRunner, RunnerServer
 
-SERVER = "function of a Python program"
+SERVER = "function of a Python program"  # Value of `settings.server`, by which the file of such a model is recognised.
 HEADER = (
     "# yaml-language-server: $schema=../schemas/model.schema.json\n"
     "# Written by reprise.evaluate; the server of this function has ended. To remove the model, delete this file and\n"
@@ -29,8 +29,8 @@ TIMEOUT_S, CONCURRENCY, POLL_S = 3600, 2, 0.2
 class FunctionServer:
     """Context manager that serves functions as a model of a working folder.
 
-    It yields a function that answers the next request, or returns after a moment without one. If the block fails, the
-    configuration is restored, because later runs cannot query the functions.
+    It yields a function that answers the next request, or returns after `POLL_S` seconds without one. If the block
+    fails, the configuration is restored, because later runs cannot query the functions.
     """
 
     def __init__(
@@ -41,6 +41,10 @@ class FunctionServer:
         version: str | None,
         folder: Path,
     ) -> None:
+        """Prepare the server of a function `answer` and, for scores of options, a function `scores`.
+
+        `name` is the name of the model's file, and `version` that of its weights (by default a random one).
+        """
         if name is None or not re.fullmatch(SLUG, name):
             raise UserError(
                 f"evaluate: name: {name!r} is not a valid name. A function needs a name for its answers, such as "
@@ -74,8 +78,9 @@ class FunctionServer:
         self._server.shutdown()
         self._server.server_close()
         with suppress(queue.Empty):
-            while True:  # End the threads whose request was not answered.
-                self._server.requests.get_nowait()[1].put((503, {}))
+            while True:  # Each waiting request blocks a thread. A reply with HTTP status 503 ends it.
+                reply = self._server.requests.get_nowait()[1]
+                reply.put((503, {}))
         if kind is not None:
             self._restore()
 
@@ -85,6 +90,7 @@ class FunctionServer:
             reply.put(self._server.compute_reply(body))
 
     def _restore(self) -> None:
+        """Restore the model's file and its entries in the suites, and remove folders that are empty then."""
         for file in (self._file, *self._suites.glob("*.yaml")):
             original_text, text = self._original_texts.get(file), file.read_text(encoding="utf-8")
             if original_text is None:
@@ -100,7 +106,7 @@ class FunctionServer:
 
 def _revert_changes(original_text: str, text: str, name: str) -> str:
     """Return a text with the original lines where changed lines contain a name; the user's other changes stay."""
-    original_lines, lines = (content.splitlines(keepends=True) for content in (original_text, text))
+    original_lines, lines = original_text.splitlines(keepends=True), text.splitlines(keepends=True)
     restored = []
     for _, first, last, new_first, new_last in SequenceMatcher(None, original_lines, lines, False).get_opcodes():
         is_reverted = any(name in line for line in lines[new_first:new_last])

@@ -68,20 +68,23 @@ def check_model(slug: str, questions: int, suite: str | None, benchmarks: str | 
                 problems[run.name] = problem
     if samples and ADAPTERS[model.adapter].needs_weights:
         print("\n".join(_format_memory(model)))
-    texts = [f"{name}: {problem}" for name, problem in problems.items()]
-    if texts and len(texts) == len(samples):
+    messages = [f"{name}: {problem}" for name, problem in problems.items()]
+    if messages and len(messages) == len(samples):
         raise UserError(
-            f"{slug} should not be run, because each of the {len(texts)} runs that were tried shows a problem. "
-            f"Check its weights, its chat template and `settings.frames`. {' '.join(texts)}"
+            f"{slug} should not be run, because each of the {len(messages)} runs that were tried shows a problem. "
+            f"Check its weights, its chat template and `settings.frames`. {' '.join(messages)}"
         )
-    for text in texts:
-        log.warning(text)
-    usable = [run.name for run in samples if run.name not in problems]
-    print(f"{slug} uses its clips in {', '.join(usable)}." if usable else f"{slug} was not checked.")
+    for message in messages:
+        log.warning(message)
+    usable_runs = [run.name for run in samples if run.name not in problems]
+    print(f"{slug} uses its clips in {', '.join(usable_runs)}." if usable_runs else f"{slug} was not checked.")
 
 
 def find_problem(check: VisionCheck, request_type: str, min_option_share: float) -> str:
-    """Return why the answers of a check are useless, with the evidence; an empty text if they are not."""
+    """Return why the answers of a check are useless, with the evidence; an empty text if they are not.
+
+    `min_option_share` is the minimum total probability of the options, as a share of 1.
+    """
     mismatched = check.changes[MISMATCHED_CLIP]
     if check.failures.total() == check.request_count:
         reason, _ = check.failures.most_common(1)[0]
@@ -162,6 +165,7 @@ def is_checkable_model(model: Model) -> bool:
 
 
 def is_checkable_run(plan: Plan, run: Run) -> bool:
+    """Return whether a run can be checked: it shows frames, and its answers are scores or choices of options."""
     return (
         _request_type(plan, run) in CHECKABLE_REQUEST_TYPES
         and plan.config.main.samplings[run.sampling]["rule"] != "none"
@@ -171,7 +175,7 @@ def is_checkable_run(plan: Plan, run: Run) -> bool:
 def _find_runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
     """Return a run with existing data for each benchmark and request type; the model's own runs take precedence.
 
-    If a run belongs to another model, this model is asked its requests.
+    If a run belongs to another model, its requests are sent to this model.
     """
     supported = ADAPTERS[model.adapter].get_request_types(model.settings)
     candidates = [run for run in plan.runs() if _request_type(plan, run) in supported and is_checkable_run(plan, run)]
@@ -211,6 +215,7 @@ def _sample_requests(plan: Plan, run: Run, questions: int) -> list[PendingReques
 
 
 def _find_weights(plan: Plan, slug: str, model: Model) -> Path:
+    """Return the folder with a model's weights, or raise a UserError if it has none."""
     folder = Path(model.checkpoint or get_snapshot_folder(str(model.repo), str(model.revision), plan.store))
     if not any(any(folder.glob(pattern)) for pattern in (WEIGHT_PATTERN, *model.files)):
         hint = f"Fetch them first: snakemake {plan.results.weights(slug)}" if model.repo else "Correct `checkpoint`."
@@ -220,7 +225,10 @@ def _find_weights(plan: Plan, slug: str, model: Model) -> Path:
 
 @contextmanager
 def _load_model(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
-    """Yield the adapter of a model, which is loaded in this process or served by a server: a new or the user's own."""
+    """Yield the adapter of a model.
+
+    The adapter loads the model in this process, or queries a server: one that is started here, or the user's own.
+    """
     folder, settings = _find_weights(plan, slug, model) if model.has_weights else None, model.settings
     with ExitStack() as stack:
         for lock in take_gpus(model.gpus, plan.store.root / "locks", slug, find_torch_build(model), end_idle_process):
@@ -249,6 +257,7 @@ def _load_model(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
 
 
 def _format_check(run: Run, check: VisionCheck) -> Iterator[str]:
+    """Yield the lines about the check of a run."""
     frame_count_range = " to ".join(str(count) for count in sorted({min(check.frame_counts), max(check.frame_counts)}))
     yield f"{run.name}: {check.request_count} requests about {check.clip_count} clips"
     yield f"  frames received           {frame_count_range} per clip, {check.tokens_per_frame:.1f} tokens each"
@@ -262,6 +271,7 @@ def _format_check(run: Run, check: VisionCheck) -> Iterator[str]:
 
 
 def _format_memory(model: Model) -> Iterator[str]:
+    """Yield the peak memory of each GPU, and the peak main memory beside the model's `memory_mb`."""
     import torch
 
     if model.gpus:

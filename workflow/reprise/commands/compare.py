@@ -36,7 +36,7 @@ TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 class Conditions(NamedTuple):
-    """Conditions under which a run's answers were produced; unknown ones, as of imported answers, are empty."""
+    """Conditions under which a run's answers were produced; unknown conditions of imported answers are empty."""
 
     settings: Mapping[str, Any]  # settings of the run key and the answer extraction, and the released files
     frames: Mapping[str, tuple[int, ...]]  # clip -> planned frame indices
@@ -50,28 +50,28 @@ class Conditions(NamedTuple):
         """Return the conditions of a run, from its results and their provenance."""
         results, extractor = plan.results, get_extractor_name(plan, run)
         response_provenance = read_provenance(results.responses(run)) or Provenance()
-        run_keys = (content["answers"] for content in response_provenance.settings.values() if "answers" in content)
-        key: Mapping[str, Any] = next(run_keys, {})
+        answers_settings = (
+            settings["answers"] for settings in response_provenance.settings.values() if "answers" in settings
+        )
+        run_settings: Mapping[str, Any] = next(answers_settings, {})
         answers = read_table(results.responses(run), RESPONSES)
         clip_by_item = dict(read_table(results.items(run.benchmark), ITEMS).select("item_id", "clip_id").iter_rows())
         verdict_provenance = read_provenance(results.verdicts(run, extractor)) or Provenance()
-        verdict_settings = [
-            content for name, content in verdict_provenance.settings.items() if name.startswith("verdicts/")
-        ]
         extractor_settings: dict[str, Any] = {"name": extractor}
-        for content in verdict_settings:
-            extractor_settings |= content
+        for name, settings in verdict_provenance.settings.items():
+            if name.startswith("verdicts/"):
+                extractor_settings |= settings
         release, frames = results.release(run.benchmark), results.frames(run.benchmark, run.sampling)
         files = read_json(verify_sealed_text(release)) if release.is_file() else []
-        plans = read_table(frames, FRAME_PLAN) if frames.is_file() else pl.DataFrame(schema=FRAME_PLAN)
+        frame_plans = read_table(frames, FRAME_PLAN) if frames.is_file() else pl.DataFrame(schema=FRAME_PLAN)
         clip_rows = read_manifests(plan, "clips", run.benchmark).filter(status="ok")
         conditions = cls(
             settings={
-                **{name: value for name, value in key.items() if name != "benchmark"},
+                **{name: value for name, value in run_settings.items() if name != "benchmark"},
                 "extractor": extractor_settings,
                 "released": {file["name"]: file["sha256"] for file in files},
             },
-            frames={clip: tuple(indices) for clip, indices in plans.select("clip_id", "indices").iter_rows()},
+            frames={clip: tuple(indices) for clip, indices in frame_plans.select("clip_id", "indices").iter_rows()},
             clips=dict(clip_rows.select("clip_id", "sha256").iter_rows()),
             prompts={
                 name: digest for name, digest in answers.select("request_id", "prompt_sha256").iter_rows() if digest
@@ -89,13 +89,13 @@ class Conditions(NamedTuple):
 
 
 class ComparedRun(NamedTuple):
-    """Run with its conditions and its outcomes by metric: for each item, the share that counts as right."""
+    """Run with its conditions and outcomes."""
 
     name: str
     benchmark: str
     form: str
     conditions: Conditions
-    outcomes: Mapping[str, pl.DataFrame]
+    outcomes: Mapping[str, pl.DataFrame]  # metric -> a row for each item with the share that counts as right
     level: float  # confidence level of intervals
 
     @classmethod
@@ -126,20 +126,37 @@ class ComparedRun(NamedTuple):
 
 
 def match_pair(first: str, second: str, names: Sequence[str]) -> tuple[str, str]:
-    """Return the two runs to compare; if names are ambiguous, prefer pairs with the same protocol and sampling."""
+    """Return the names of the two runs to compare; among several matches, prefer equal protocols and samplings.
+
+    Args:
+        first: Name of the first run, or some parts of it.
+        second: Name of the second run, or some parts of it.
+        names: Names of all runs.
+
+    Raises:
+        UserError: Several pairs of runs match.
+    """
     first_runs, second_runs = (match_names(query, names) for query in (first, second))
     if not first_runs or not second_runs:
-        return first, second
+        return first, second  # The caller reports the name that matches no run.
     is_unambiguous = len(first_runs) == len(second_runs) == 1
-    pairs = [(a, b) for a in first_runs for b in second_runs if a != b or is_unambiguous]
+    pairs = [
+        (first_run, second_run)
+        for first_run in first_runs
+        for second_run in second_runs
+        if first_run != second_run or is_unambiguous
+    ]
     # Prefer pairs with equal protocol and sampling (all but the last part of the names), then variants of one protocol
     # (`mmbench` and `mmbench.letter` of one benchmark). The caller rejects other pairs if they are not comparable.
-    run_properties = (lambda run: run.rpartition("/")[0], lambda run: re.split("[./]", run)[:2])
-    similar_pairs = ([(a, b) for a, b in pairs if get(a) == get(b)] for get in run_properties)
+    criteria = (lambda run: run.rpartition("/")[0], lambda run: re.split("[./]", run)[:2])
+    similar_pairs = (
+        [(first_run, second_run) for first_run, second_run in pairs if get_key(first_run) == get_key(second_run)]
+        for get_key in criteria
+    )
     matches = next(filter(None, similar_pairs), pairs[:1])
     if len(matches) == 1:
         return matches[0]
-    calls = [f"reprise compare {a} {b}" for a, b in matches]
+    calls = [f"reprise compare {first_run} {second_run}" for first_run, second_run in matches]
     raise UserError(f"compare: '{first}' and '{second}' match several pairs of runs. {format_choices(calls)}")
 
 
@@ -167,16 +184,16 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
     if headline is not None:
         print(TABLE_HEADER.format(percent=100 * first_run.level, p="p (sign flips over videos)"))
         print("\n".join(format_rows([headline], [headline.comparison.p])))
-    all_parts = [
-        part
+    comparisons = [
+        comparison
         for name in metrics
-        for part in compare_by_task(name, first_run.outcomes[name], second_run.outcomes[name], first_run.level)
+        for comparison in compare_by_task(name, first_run.outcomes[name], second_run.outcomes[name], first_run.level)
     ]
-    minor_parts = [part for part in all_parts if headline is None or part.subject != headline.subject]
-    if minor_parts:
-        print(f"\nThe {len(minor_parts)} parts, with p-values adjusted by Holm's method\n")
+    parts = [comparison for comparison in comparisons if headline is None or comparison.subject != headline.subject]
+    if parts:
+        print(f"\nThe {len(parts)} parts, with p-values adjusted by Holm's method\n")
         print(TABLE_HEADER.format(percent=100 * first_run.level, p="p (sign flips over videos, Holm)"))
-        print("\n".join(format_rows(minor_parts, adjust_holm([part.comparison.p for part in minor_parts]))))
+        print("\n".join(format_rows(parts, adjust_holm([part.comparison.p for part in parts]))))
     for metric in metrics:
         print()
         for line in list_item_differences(
@@ -240,8 +257,11 @@ def list_differences(names: tuple[str, str], first: Conditions, second: Conditio
     shared_clips = [clip for clip in first.frames if clip in second.frames]
     differing_clips = [clip for clip in shared_clips if first.frames[clip] != second.frames[clip]]
     if differing_clips:
-        indices = [[str(index) for index in conditions.frames[differing_clips[0]]] for conditions in (first, second)]
-        listing = " | ".join(f"{', '.join(summarize_list(n, MAX_INDICES)) or 'none'} ({len(n)})" for n in indices)
+        indices_by_run = [list(map(str, conditions.frames[differing_clips[0]])) for conditions in (first, second)]
+        listing = " | ".join(
+            f"{', '.join(summarize_list(indices, MAX_INDICES)) or 'none'} ({len(indices)})"
+            for indices in indices_by_run
+        )
         count = f"{len(differing_clips)} of {len(shared_clips)}"
         yield f"- frames: {count} clips differ, such as {sanitize_line(differing_clips[0])}: {listing}"
     if "prompt" not in first.unknown_settings | second.unknown_settings:

@@ -33,10 +33,12 @@ _complete_suite_names = _create_completer("suites")
 
 
 def complete_suites(incomplete: str) -> list[str]:
+    """Return the values of `--config` that select a suite, `suite=<name>`, and begin with a text."""
     return [text for name in _complete_suite_names("") if (text := f"suite={name}").startswith(incomplete)]
 
 
 def complete_runs(ctx: Context, incomplete: str) -> list[str]:
+    """Return the names of the suite's runs with responses that begin with a text."""
     folder = RESULTS / _get_suite(ctx) / "responses"
     files = folder.glob("*/*/*/*.parquet")
     names = (path.relative_to(folder).as_posix().removesuffix(".parquet") for path in files)
@@ -44,6 +46,7 @@ def complete_runs(ctx: Context, incomplete: str) -> list[str]:
 
 
 def complete_tables(ctx: Context, incomplete: str) -> list[str]:
+    """Return the names of the existing tables that begin with a text."""
     names = (path.relative_to(TABLES).with_suffix("").as_posix() for path in TABLES.glob("*/*.csv"))
     return sorted(name for name in names if name.startswith(incomplete))
 

@@ -59,7 +59,7 @@ MB, MEMORY_STEP_MB, MEMORY_MIN_MB, MEMORY_FACTOR = 10**6, 1000, 2000, 1.5
 Engine = Literal["transformers", "vllm"]
 # Environment and concurrent requests of a model that vLLM serves, as in the files of `config/models/`.
 ENVIRONMENT, CONCURRENCY = "serve", 32
-INTERRUPT_TIMEOUT_S = 10.0
+INTERRUPT_TIMEOUT_S = 10.0  # Seconds that a subprocess gets to end by itself after Ctrl-C.
 
 
 class EvaluationOptions(NamedTuple):
@@ -128,7 +128,7 @@ def evaluate_model(options: EvaluationOptions) -> None:
         prepare_model(options, slug, plan.config.models)
         _add_to_suite(plan, slug, suite_file, benchmarks if options.benchmarks else None, samplings, suite)
         if command == "temporal" and ALL not in plan.config.suite.temporal:
-            put_item(suite_file, "temporal", slug, lambda entry: entry == slug)
+            put_item(suite_file, "temporal", slug, lambda item: item == slug)
         plan = load_plan(suite, selection)
         if any(has_unpinned_data(plan, name) for name in benchmarks):
             pin_files(Path(), [plan.config.full_suite_name])
@@ -200,8 +200,8 @@ def _show_results(
         builder, names = make_overview_builder(plan, key), {run.name for run in runs}
         builder.build()
         numbers = [row | {"chance": _find_chance(plan, row)} for row in builder.tidy_rows if row.get("run") in names]
-        content = {"reprise": VERSION, "numbers": numbers}
-        write_text(options.json_file, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        json_content = {"reprise": VERSION, "numbers": numbers}
+        write_text(options.json_file, json.dumps(json_content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     for run in runs:
         overview = plan.config.tables[run.benchmark].overview
         if overview is not None and overview.table is not None:
@@ -242,8 +242,9 @@ def _find_sampling(plan: Plan, benchmark: str, frames: str) -> str:
     if not frames.isdecimal():
         raise UserError(f"--frames: {' '.join(plan.config.main.sampling_problems(frames))}")
     assert overview is not None
-    default = samplings[overview.sampling]
-    rule: dict[str, Any] = (default if "frames" in default else {"rule": "linspace"}) | {"frames": int(frames)}
+    default_rule = samplings[overview.sampling]
+    base_rule = default_rule if "frames" in default_rule else {"rule": "linspace"}
+    rule: dict[str, Any] = base_rule | {"frames": int(frames)}
     for name, sampling in samplings.items():
         if sampling == (rule if int(frames) else {"rule": "none"}):
             return name
@@ -266,7 +267,7 @@ def _add_to_suite(
     line = lines[slug].extend(benchmarks, samplings) if slug in lines else new_line
     put_item(file, OVERVIEW, line.to_entry(), is_of_model, is_first=True)
     if slug not in load_plan(suite).selected_models:
-        put_item(file, "run", slug, lambda entry: entry == slug)
+        put_item(file, "run", slug, lambda item: item == slug)
 
 
 def _list_runs(plan: Plan, slug: str, benchmarks: Sequence[str], command: str) -> list[Run]:
@@ -336,8 +337,8 @@ def prepare_model(options: EvaluationOptions, slug: str, models: Mapping[str, Mo
         write_text(file, FILE_HEADER + dump_yaml(describe_served_model(source, options.served_model)))
         return
     is_served, gpu_count = options.engine == "vllm", _choose_gpu_count(options, file)
-    content, sizes = _describe_model(options, file, gpu_count, models)
-    model = Model.model_validate(content)
+    settings, sizes = _describe_model(options, file, gpu_count, models)
+    model = Model.model_validate(settings)
     frame_modes: list[str] = []  # How a served model takes frames: one entry, once its folder is checked.
 
     def check_folder(model: Model, folder: Path) -> list[str]:
@@ -360,13 +361,17 @@ def prepare_model(options: EvaluationOptions, slug: str, models: Mapping[str, Mo
             "(docs/howto/servers.md)."
         )
     if is_served:
-        settings = {"frames": frame_modes[0], "concurrency": CONCURRENCY}
-        content |= {"adapter": "openai", "served_by": options.engine, "settings": settings}
-    write_text(file, FILE_HEADER + dump_yaml(content))
+        adapter_settings = {"frames": frame_modes[0], "concurrency": CONCURRENCY}
+        settings |= {"adapter": "openai", "served_by": options.engine, "settings": adapter_settings}
+    write_text(file, FILE_HEADER + dump_yaml(settings))
 
 
 def _choose_gpu_count(options: EvaluationOptions, file: Path) -> int:
-    """Return the number of GPUs of a new model, after a check that this machine or its jobs can use them."""
+    """Return the number of GPUs of a new model: that of `--gpus`, or one if this machine has GPUs.
+
+    Raises:
+        UserError: The model needs a GPU and gets none, or this machine runs its jobs and cannot use the GPUs.
+    """
     gpu_count = options.gpus if options.gpus is not None else int(bool(list_visible_gpus()))
     driver_error = get_driver_error() if options.gpus is None and not gpu_count else ""
     is_served = options.engine == "vllm"
@@ -428,7 +433,7 @@ def _suggest_model(source: str, models: Mapping[str, Model]) -> str:
 def _describe_model(
     options: EvaluationOptions, file: Path, gpu_count: int, models: Mapping[str, Model]
 ) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return the content of the model's file and the sizes of its weights files."""
+    """Return the settings for the model's file, and name -> size in bytes of the files in its folder or repository."""
     folder, source = locate(options.model), options.model
     location: dict[str, str | int]
     if folder.is_dir():

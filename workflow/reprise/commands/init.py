@@ -26,10 +26,11 @@ CONFIG = """\
 # Settings that all suites share. The other settings of a suite are in suites/<suite>.yaml.
 suite: demo  # `paper` for the papers' benchmarks
 
-# Folder of videos, clips, weights and answers. Several working directorys can share it.
+# Folder of videos, clips, weights and answers. Several working directories can share it.
 store: resources/store
 """
-ENTRIES = "Snakefile", "config", "profiles"
+ENTRIES = "Snakefile", "config", "profiles"  # Files and folders of a new working directory.
+# Folders that are copied from the workflow. All other files are read from the workflow's own folder.
 COPIED = Path("config/suites"), Path("config/schemas"), PROFILES_FOLDER
 
 
@@ -46,8 +47,9 @@ def create_working_directory(folder: Path) -> None:
             "Name another folder: reprise init <folder>"
         )
     folder.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=folder, prefix=".init-") as name:
-        draft = Path(name)
+    # Everything is written into a temporary folder first, so that an interrupted command leaves no incomplete one.
+    with TemporaryDirectory(dir=folder, prefix=".init-") as temporary:
+        draft = Path(temporary)
         (draft / "Snakefile").write_text(SNAKEFILE, encoding="utf-8")
         for path in COPIED:
             shutil.copytree(WORKFLOW / path, draft / path)

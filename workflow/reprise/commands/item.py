@@ -25,8 +25,8 @@ from reprise.media.errors import MediaError
 from reprise.plan.runs import Plan
 from reprise.stages.preview import draw_contact_sheet, write_sheet
 
-MAX_CHARS = 2000
-MAX_LISTED = 20
+MAX_CHARS = 2000  # Characters of a text that are shown.
+MAX_LISTED = 20  # Wrong answers that are listed.
 
 RowDict = Mapping[str, Any]
 
@@ -86,7 +86,8 @@ class ItemView:
         item = read_table(self._results.items(run.benchmark), ITEMS).filter(item_id=item_id).row(0, named=True)
         yield f"Item {sanitize_line(item_id)} of {run.name}"
         yield f"  task: {sanitize_line(item['task'])}; groups: {sanitize_line(', '.join(item['groups'])) or 'none'}"
-        yield from _format_fields(*((text["name"], text["text"]) for text in item["texts"]), ("answer", item["answer"]))
+        named_texts = [(named_text["name"], named_text["text"]) for named_text in item["texts"]]
+        yield from _format_fields(*named_texts, ("answer", item["answer"]))
         yield from _format_fields(*(("flaw", flaw) for flaw in item["flaws"]))
         frames = _find_row(self._results.frames(run.benchmark, run.sampling), FRAME_PLAN, clip_id=item["clip_id"])
         yield from self._format_clip(item["clip_id"], frames, self._responses.filter(item_id=item_id)["frames_shown"])
@@ -135,6 +136,7 @@ class ItemView:
                 yield f"  no picture: {sanitize_line(str(error))}"
 
     def _format_request(self, request: RowDict, frame_count: int) -> Iterator[str]:
+        """Yield a request with its prompt, its response and the verdicts on it."""
         yield f"Request {sanitize_line(request['role'])} ({request['request_type']})"
         yield from _format_fields(
             ("system", fill_frame_count(request["system"], frame_count)),
@@ -189,6 +191,7 @@ class ItemView:
 
 
 def _answer_fields(response: RowDict, options: Sequence[str], name: str = "answer") -> list[tuple[str, str]]:
+    """Return name and text of a response's parts; `name` is what its text is called, such as `reply`."""
     error = response["error"]
     scores = zip(options or [""] * len(response["scores"]), response["scores"], strict=False)
     score_list = ", ".join(f"{option} {score:.4f}" for option, score in scores)
@@ -197,10 +200,12 @@ def _answer_fields(response: RowDict, options: Sequence[str], name: str = "answe
 
 
 def _first(rows: pl.DataFrame) -> RowDict | None:
+    """Return the first row; None if there are no rows."""
     return rows.row(0, named=True) if rows.height else None
 
 
 def _find_row(path: Path, schema: pl.Schema, **key: str) -> RowDict | None:
+    """Return the first row of a table whose columns have these values; None without a match or a file."""
     return _first(read_table(path, schema).filter(**key)) if path.is_file() else None
 
 

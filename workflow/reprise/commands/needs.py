@@ -39,15 +39,15 @@ from reprise.plan.forecast import (
 from reprise.plan.runs import Plan, run_from_row
 from reprise.tables.render.terminal import wrap_text
 
-DATA_FOLDER = Path("resources/data")
-TIMED, UNKNOWN = "timed here", "unknown"
-LABEL_WIDTH, MAX_LISTED = 13, 6
+DATA_FOLDER = Path("resources/data")  # Example of a folder into which users copy data by hand.
+TIMED, UNKNOWN = "timed here", "unknown"  # Bases of an estimate.
+LABEL_WIDTH, MAX_LISTED = 13, 6  # Minimum width of the column of labels, and number of protocols in a line.
 GPU_TIME = "GPU time"
 Row = tuple[str, str]  # label and text
 
 
 class NamedModel(NamedTuple):
-    """Model of which no run is pending: one that the user names, or a typical one."""
+    """Model that the user names although no run of it is pending, or a typical model."""
 
     name: str
     size: ModelSize | None
@@ -81,9 +81,9 @@ def format_needs(
     """Yield the needs of each benchmark, the weights of each model, and the assumptions of the arithmetic."""
     rows_by_heading: dict[str, list[Row]] = {}
     # Jobs of side packages have a title, and a kind of job instead of a protocol.
-    counted = [estimate for estimate in estimates if not estimate.pending_job.job.title]
+    run_estimates = [estimate for estimate in estimates if not estimate.pending_job.job.title]
     for benchmark in benchmarks:
-        pending = [estimate for estimate in counted if estimate.scored_run.run.benchmark == benchmark]
+        pending = [estimate for estimate in run_estimates if estimate.scored_run.run.benchmark == benchmark]
         model_runs = [(model, run) for model in models if (run := _find_overview_run(plan, benchmark, model))]
         runs = [estimate.scored_run.run for estimate in pending] + [run for _, run in model_runs]
         rows_by_heading[plan.config.benchmarks[benchmark].title] = [
@@ -129,6 +129,7 @@ def _format_rows(rows: Sequence[Row], width: int) -> Iterator[str]:
 
 
 def _format_quantity(quantity: Quantity, format_number: Callable[[float], str]) -> str:
+    """Return a number as text, with its basis in parentheses."""
     number = UNKNOWN if quantity.value is None else format_number(quantity.value)
     return f"{number} ({quantity.basis})"
 
@@ -137,15 +138,16 @@ def _count_rows(plan: Plan, benchmark: str, protocols: Sequence[str]) -> Iterato
     """Yield the numbers of requests and clips; protocols with the same number share a line."""
     counts = {protocol: count_requests(plan, benchmark, protocol) for protocol in protocols}
     for index, label in enumerate(("questions", "clips")):
-        groups = group_by_key(protocols, lambda protocol, index=index: counts[protocol][index])  # type: ignore[misc]
-        yield (
-            label,
-            "\n".join(
-                _format_quantity(quantity, lambda number: f"{number:,.0f}").replace(" (", f" for {names} (", 1)
-                for quantity, members in groups.items()
-                if (names := ", ".join(summarize_list(members, MAX_LISTED, "and {} more")))
-            ),
+        protocols_by_count = group_by_key(
+            protocols,
+            lambda protocol, index=index: counts[protocol][index],  # type: ignore[misc]
         )
+        lines = []
+        for quantity, members in protocols_by_count.items():
+            names = ", ".join(summarize_list(members, MAX_LISTED, "and {} more"))
+            text = _format_quantity(quantity, lambda number: f"{number:,.0f}")
+            lines.append(text.replace(" (", f" for {names} (", 1))  # The names precede the basis in parentheses.
+        yield label, "\n".join(lines)
 
 
 # --- time and price --------------------------------------------------------------------------------------------------
@@ -153,19 +155,23 @@ def _count_rows(plan: Plan, benchmark: str, protocols: Sequence[str]) -> Iterato
 
 def _time_rows(plan: Plan, estimates: Iterable[JobEstimate]) -> Iterator[Row]:
     """Yield the time of the pending runs of each model with weights. GPU time counts each GPU."""
-    groups = group_by_key(estimates, lambda estimate: estimate.pending_job.slug)
-    for slug, members in groups.items():
+    estimates_by_model = group_by_key(estimates, lambda estimate: estimate.pending_job.slug)
+    for slug, model_estimates in estimates_by_model.items():
         model = plan.config.models[slug]
         if not model.has_weights:
             continue
-        times = [estimate.time for estimate in members if estimate.time is not None]
+        times = [estimate.time for estimate in model_estimates if estimate.time is not None]
         total = format_duration(sum(time.seconds for time in times) * max(1, model.gpus))
-        kinds = {time.source == ARITHMETIC for time in times}
-        basis = "partly timed here" if len(kinds) == 2 else f"{ARITHMETIC} for an {GPU}" if True in kinds else TIMED
-        text = format_known_sum(total, len(times), len(members)) if times else UNKNOWN
+        is_computed_flags = {time.source == ARITHMETIC for time in times}
+        if len(is_computed_flags) == 2:
+            basis = "partly timed here"
+        else:
+            basis = f"{ARITHMETIC} for an {GPU}" if True in is_computed_flags else TIMED
+        run_count = len(model_estimates)
+        text = format_known_sum(total, len(times), run_count) if times else UNKNOWN
         reason = basis if times else "it has not run here"
-        n_runs = f"{len(members)} run{'s' * (len(members) > 1)}"
-        yield GPU_TIME if model.gpus else "time", f"{text} for {slug}, {n_runs} ({reason})"
+        runs = f"{run_count} run{'s' * (run_count > 1)}"
+        yield GPU_TIME if model.gpus else "time", f"{text} for {slug}, {runs} ({reason})"
 
 
 def _forecast_row(plan: Plan, run: Run, named: NamedModel) -> Row:
@@ -182,8 +188,7 @@ def _forecast_row(plan: Plan, run: Run, named: NamedModel) -> Row:
     if workload is None or named.size.parameters is None:
         reason = "the questions are not counted yet" if workload is None else named.size.weights.basis
         return GPU_TIME, f"{UNKNOWN} for {label} ({reason})"
-    once = is_encoded_once(model)
-    seconds = forecast_gpu_seconds(plan, run, workload, named.size.parameters, encoded_once=once)
+    seconds = forecast_gpu_seconds(plan, run, workload, named.size.parameters, encoded_once=is_encoded_once(model))
     if seconds is None:
         return GPU_TIME, f"{UNKNOWN} for {label} (the length of the clips is unknown)"
     duration = format_duration(seconds * (model.gpus if model else 1))
@@ -191,11 +196,13 @@ def _forecast_row(plan: Plan, run: Run, named: NamedModel) -> Row:
 
 
 def _judge_rows(plan: Plan, benchmark: str, protocols: Iterable[str]) -> Iterator[Row]:
+    """Yield a row if a judge must rate the answers, but the suite names none."""
     if any(plan.is_judged(benchmark, protocol) for protocol in protocols) and not plan.benchmark_judges(benchmark):
         yield "judge", "rates each answer in addition; name one in `judges:` and `run:` of the suite"
 
 
 def _explain_unknown_time(model: Model | None) -> str:
+    """Return why the time of a model without a size or a GPU is unknown."""
     adapter = ADAPTERS[model.adapter] if model else None
     if adapter is not None and adapter.is_import:
         return "its answers are imported"
@@ -289,8 +296,12 @@ def _merge_patterns(files: Sequence[str]) -> str:
     """Return one glob pattern for all of these files: what their names begin and end with."""
     if len(files) == 1:
         return files[0]
-    prefix, suffix = (
-        "".join(letters[0] for letters in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False)))
-        for names in (files, [file[::-1] for file in files])
-    )
-    return f"{prefix}*{suffix[::-1]}"
+    reversed_suffix = _common_beginning([file[::-1] for file in files])
+    return f"{_common_beginning(files)}*{reversed_suffix[::-1]}"
+
+
+def _common_beginning(texts: Sequence[str]) -> str:
+    """Return the longest text with which all of these texts begin."""
+    # Each element has the letters of all texts at one position.
+    letters_by_position = zip(*texts, strict=False)
+    return "".join(letters[0] for letters in takewhile(lambda letters: len(set(letters)) == 1, letters_by_position))

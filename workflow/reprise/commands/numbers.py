@@ -6,6 +6,7 @@ TIME_UNITS = ((3600, "h"), (60, "min"), (1, "s"))  # A unit is used from 1.5 of 
 
 
 def format_duration(seconds: float) -> str:
+    """Return a time in its most suitable unit, such as `45 s`, `80 min` or `2.5 h`."""
     if 0 < seconds < 1:
         return "<1 s"
     unit_seconds, unit = next(
@@ -26,18 +27,19 @@ def format_count(count: float | None) -> str:
 
 
 def format_known_sum(text: str, n_known: int, total: int) -> str:
-    """Return the text of a sum over `n_known` of `total` runs, with the number of runs whose value is unknown."""
+    """Return the text of a sum over `n_known` of `total` runs, and how many runs have an unknown value, if any."""
     if n_known == total:
         return text
     return f"at least {text} (unknown of {total - n_known} of {total} runs)" if n_known else UNKNOWN
 
 
 def format_bytes(size: float) -> str:
+    """Return a size in GB or, below 0.1 GB, in MB."""
     return f"{size / GB:,.1f} GB" if size >= GB / 10 else f"{size / MB:,.1f} MB"
 
 
 def format_size(size: float | None, prefix: str = "") -> str:
-    """Return a size with a prefix if it is known."""
+    """Return a size after a prefix such as `about `; `of unknown size` if it is None."""
     return "of unknown size" if size is None else f"{prefix}{format_bytes(size)}"
 
 

@@ -75,8 +75,9 @@ class JobEstimator:
 
     def __init__(self, plan: Plan, settings: Mapping[str, Settings]) -> None:
         self._plan, self._settings = plan, settings
+        # (table of requests, sampling, whether labels are needed) -> requests about each clip; None without clips yet.
         self._batches: dict[tuple[Path, str, bool], list[ClipRequests] | None] = {}
-        self._caches: dict[str, ResponseCache] = {}
+        self._caches: dict[str, ResponseCache] = {}  # digest of a run's key -> its response cache
         self._jobs = list(iter_jobs(plan))
         self._timings = {
             job.scored_run: timing for job in self._jobs if (timing := self._table_timing(job)) is not None
@@ -96,6 +97,7 @@ class JobEstimator:
         return pending._replace(prompt_tokens=tokens, time=time)
 
     def _forecast_tokens(self, job: ModelJob, workload: Workload) -> float | None:
+        """Return the prompt tokens of a job by arithmetic, or None if they are unknown."""
         model = self._plan.config.models[_get_slug(job)]
         return forecast_prompt_tokens(self._plan, job.scored_run.run, model, workload.request_count)
 
@@ -113,6 +115,11 @@ class JobEstimator:
     # Pending requests
 
     def _count_pending(self, pending_job: PendingJob) -> JobEstimate:
+        """Return the pending requests of a job, without tokens and time.
+
+        The number comes from the requests about existing clips, else from the table of requests, else from the counts
+        that the benchmark's file states. It is an upper bound in the last two cases.
+        """
         job = pending_job.job
         cache, batches = self._get_cache(job), self._get_batches(job)
         if batches is None:  # The clips and their frames do not exist yet.
@@ -134,7 +141,7 @@ class JobEstimator:
         )
         n_answered, pending = 0, Workload(0, 0, 0.0)
         for batch in batches:
-            unanswered = [entry for entry in batch.entry_ids if cache.get(entry) is None]
+            unanswered = [entry_id for entry_id in batch.entry_ids if cache.get(entry_id) is None]
             n_answered += len(batch.entry_ids) - len(unanswered)
             if new_requests := sum(map(failures.should_send, unanswered)):
                 pictures = batch.clip.picture_count if self._has_frames(job) else 0
@@ -214,7 +221,7 @@ class JobEstimator:
             return None
         rows, tokens = [], []
         for batch in batches:
-            answers = [answer for entry in batch.entry_ids if (answer := cache.get(entry)) is not None]
+            answers = [answer for entry_id in batch.entry_ids if (answer := cache.get(entry_id)) is not None]
             rows.append(build_timing_row(batch, sent_count=0, response_cache=cache) | {"requests": len(answers)})
             tokens += [answer.tokens_in for answer in answers]
         return self._summarize(job, pl.DataFrame(rows, schema=TIMINGS), tokens)
@@ -273,6 +280,7 @@ class JobEstimator:
 
 
 def _get_slug(job: ModelJob) -> str:
+    """Return the model that a job queries: the judge of a judged run, or the run's model."""
     return job.scored_run.judge or job.scored_run.run.model
 
 

@@ -36,10 +36,10 @@ def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> N
     Files are written to the working directory `root`, even if they were read from the workflow's folder.
     """
     files = {
-        path.stem: path.relative_to(place)
-        for place in working_folders(root)
+        path.stem: path.relative_to(base)
+        for base in working_folders(root)
         for folder in ("suites", "models")
-        for path in (place / "config" / folder).glob("*.yaml")
+        for path in (base / "config" / folder).glob("*.yaml")
     }
     reject_unknown("model or suite", names, files, "pin")
     differences = [
@@ -67,29 +67,30 @@ def _pin_file(file: Path, root: Path, unchecked: bool) -> list[str]:
         model = read_config_file(Model, path)
         assert model.repo is not None
         revision = resolve_commit(model.repo, "model", path)
-        pinned, differences = REVISION_LINE.sub(rf"\g<1>{revision}", text), []
+        pinned_text, differences = REVISION_LINE.sub(rf"\g<1>{revision}", text), []
         if not unchecked:  # Write the size of the weights on the line below the revision.
             sizes = fetch_sizes("model", model.repo, revision)
             differences = list(find_model_differences(path, model, revision, sizes))
-            pinned = re.sub(r"^weights_bytes:.*\n", "", pinned, flags=re.MULTILINE)
-            size = f"weights_bytes: {sum_weights_bytes(sizes, model.files)}"
-            pinned = re.sub(r"^revision:.*$", rf"\g<0>\n{size}", pinned, count=1, flags=re.MULTILINE)
+            pinned_text = re.sub(r"^weights_bytes:.*\n", "", pinned_text, flags=re.MULTILINE)
+            size_line = f"weights_bytes: {sum_weights_bytes(sizes, model.files)}"
+            pinned_text = re.sub(r"^revision:.*$", rf"\g<0>\n{size_line}", pinned_text, count=1, flags=re.MULTILINE)
     else:
         repos = {match["repo"] for match in UNPINNED_BLOCK.finditer(text)}
         revisions = {repo: resolve_commit(repo, "dataset", path) for repo in sorted(repos)}
         differences = [] if unchecked else list(_suite_differences(path, root, revisions))
-        pinned = UNPINNED_BLOCK.sub(lambda match: f"{match['head']}{revisions[match['repo']]}", text)
+        pinned_text = UNPINNED_BLOCK.sub(lambda match: f"{match['head']}{revisions[match['repo']]}", text)
     if not differences:
-        write_text(root / file, pinned)
+        write_text(root / file, pinned_text)
     return [f"{path}: {difference}" for difference in differences]
 
 
 def _suite_differences(path: Path, root: Path, revisions: Mapping[str, str]) -> Iterator[str]:
-    for name, entry in read_config_file(Suite, path).benchmarks.items():
-        release, route = entry.release, entry.route
+    """Yield the differences between a suite's file and its repositories; `revisions` maps repositories to commits."""
+    for name, settings in read_config_file(Suite, path).benchmarks.items():
+        release, route = settings.release, settings.route
         if isinstance(release, ReleaseHub) and release.repo in revisions:
             benchmark = read_config_file(Benchmark, locate(f"config/benchmarks/{name}.yaml", root))
-            differences = find_release_differences(path, name, entry, benchmark, release, revisions[release.repo])
+            differences = find_release_differences(path, name, settings, benchmark, release, revisions[release.repo])
             yield from (f"benchmarks.{name}.release: {difference}" for difference in differences)
         if isinstance(route, Huggingface) and route.repo in revisions:
             yield from (

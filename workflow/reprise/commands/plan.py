@@ -31,7 +31,8 @@ from reprise.plan.suite import all_settings
 from reprise.plan.targets import check_targets, find_retired_models, find_target_runs, list_compared_runs
 from reprise.tables.render.terminal import wrap_text
 
-MAX_LINES = 12
+MAX_LINES = 12  # Lines of runs that are printed without `--all`.
+# Source of an estimated time -> its mark before the time, and the explanation of the mark in the legend.
 SOURCE_MARKS: Mapping[EstimateSource, tuple[str, str]] = {
     "itself": ("", "no mark: from earlier requests of the run itself"),
     "benchmark": ("~", "~ from a run of its model on this benchmark"),
@@ -60,9 +61,10 @@ def show_plan(targets: Sequence[str], show_all: bool, suite: str | None, benchma
     pending_names = {estimate.scored_run.run.benchmark for estimate in estimates}
     if not (pending_names or pending_jobs.done_count or pending_jobs.recomputed_count):
         models = models or [TYPICAL_MODEL]
-    if models:
-        parts = {part for target in run_targets for part in target.split("/")}
-        pending_names |= ({*supported} & {*names} & parts) or ({*supported} & {*names})
+    if models:  # Their needs are printed for the benchmarks that the targets name, or for all.
+        target_parts = {part for target in run_targets for part in target.split("/")}
+        candidates = {*supported} & {*names}
+        pending_names |= (candidates & target_parts) or candidates
     lines += format_needs(plan, [name for name in names if name in pending_names], estimates, models, width)
     print(sanitize("\n".join(lines).strip("\n")))
 
@@ -85,7 +87,7 @@ def _split_targets(plan: Plan, targets: Sequence[str]) -> tuple[list[str], list[
 def estimate_jobs(
     plan: Plan, targets: Sequence[str], names: Collection[str] | None = None
 ) -> tuple[PendingJobs, list[JobEstimate]]:
-    """Return the pending inference jobs behind the targets, with their estimates; `names` restricts the benchmarks."""
+    """Return the pending inference jobs behind the targets, and their estimates; `names` restricts the benchmarks."""
     settings = all_settings(plan)
     scored_runs = select_scored_runs(plan, targets)
     if names is not None:
@@ -176,26 +178,26 @@ def _format_runs(plan: Plan, estimates: Sequence[JobEstimate], width: int, *, sh
 
     Runs of the same model and with the same reasons share a heading.
     """
-    ordered_runs = sorted(estimates, key=lambda estimate: (-(estimate.request_count or 0), estimate.scored_run))
-    groups = group_by_key(ordered_runs, lambda estimate: (estimate.pending_job.slug, estimate.pending_job.reasons))
+    ordered_estimates = sorted(estimates, key=lambda estimate: (-(estimate.request_count or 0), estimate.scored_run))
+    # A group has the estimates with the same model and reasons.
+    groups = group_by_key(ordered_estimates, lambda estimate: (estimate.pending_job.slug, estimate.pending_job.reasons))
     needs_by_model = {slug: _describe_needs(plan, slug) for slug, _ in groups}
     request_counts = {
         group: sum(estimate.request_count or 0 for estimate in members) for group, members in groups.items()
     }
-    entries = []
-    # A group is a pair of a model and reasons.
     ordered_groups = sorted(groups, key=lambda group: (needs_by_model[group[0]] is None, -request_counts[group], group))
+    blocks = []  # The lines of each run; those of a group's first run begin with the heading.
     for slug, reasons in ordered_groups:
         heading = wrap_text(f"{slug}: {'; '.join(reasons)}. {needs_by_model[slug] or 'It has no weights.'}", width)
         first_run, *other_runs = (_format_run(estimate, width) for estimate in groups[slug, reasons])
-        entries += [[*heading, *first_run], *other_runs]
-    printed_lines = 0
-    for number, entry in enumerate(entries):
-        printed_lines += len(entry)
-        if number and printed_lines > MAX_LINES and not show_all:
-            yield f"and {len(entries) - number} more: --all lists them"
+        blocks += [[*heading, *first_run], *other_runs]
+    line_count = 0
+    for block_index, block in enumerate(blocks):
+        line_count += len(block)
+        if block_index and line_count > MAX_LINES and not show_all:
+            yield f"and {len(blocks) - block_index} more: --all lists them"
             return
-        yield from entry
+        yield from block
 
 
 def _describe_needs(plan: Plan, slug: str) -> str | None:
@@ -216,6 +218,7 @@ def _describe_needs(plan: Plan, slug: str) -> str | None:
 
 
 def _describe_loaded_size(plan: Plan, slug: str, loaded_bytes: int | None) -> str:
+    """Return the size of loaded weights; if it is not measured, about the size that the model's file implies."""
     size = None if loaded_bytes is not None else size_of_model(plan, plan.config.models[slug])
     return format_size(loaded_bytes) if size is None else format_size(size.weights.value, "about ")
 
@@ -252,6 +255,7 @@ def _format_run(estimate: JobEstimate, width: int) -> list[str]:
 
 
 def _format_legend(plan: Plan, estimates: Sequence[JobEstimate], suite: str | None) -> Iterator[str]:
+    """Yield explanations of the marks that the lines of runs contain."""
     sources = {estimate.time.source for estimate in estimates if estimate.time}
     if sources:
         yield f"Time: {'; '.join(text for source, (_, text) in SOURCE_MARKS.items() if source in sources)}."

@@ -91,6 +91,7 @@ def _find_runs(plan: Plan, queries: Sequence[str]) -> list[ScoredRun]:
 def _describe(
     plan: Plan, states: Sequence[RunState], settings: dict[str, Settings], options: PublishOptions
 ) -> Publication:
+    """Return the publication of one model's runs."""
     slug = states[0].scored_run.run.model
     model = plan.config.models[slug]
     adapter = ADAPTERS[model.adapter]
@@ -153,17 +154,19 @@ def _select_numbers(plan: Plan, scored: ScoredRun, rows: Sequence[dict[str, Any]
     """Return the numbers of the overview, or the accuracies of the largest group if the run has none of them."""
     tables = plan.config.tables[scored.run.benchmark]
     columns = tables.overview.columns if tables.overview else ()
+    # (metric, group) of each number in the overview -> title
     titles = {
         (metric, column.group): tables.abbreviations.get(column.title, column.title)
         for column in columns
         for metric in column.metrics or ()
     }
-    numbers = [row for row in rows if row["value"] is not None]
-    selected = [row for name in titles for row in numbers if (row["metric"], row["group"]) == name]
+    measured = [row for row in rows if row["value"] is not None]
+    selected = [row for key in titles for row in measured if (row["metric"], row["group"]) == key]
     if not selected:
-        shares = [row for row in numbers if row["metric"] in load_scores(scored.run.benchmark).CHANCE]
-        largest = max((row["requested"] for row in shares), default=0)
-        selected = [row for row in shares if row["requested"] == largest]
+        # Metrics with a chance level are accuracies.
+        accuracies = [row for row in measured if row["metric"] in load_scores(scored.run.benchmark).CHANCE]
+        max_requested = max((row["requested"] for row in accuracies), default=0)
+        selected = [row for row in accuracies if row["requested"] == max_requested]
     if not selected:
         raise UserError(f"publish: {scored.name} has no accuracy and no rating, and other numbers are not published.")
     return [
@@ -205,6 +208,7 @@ def _list_notes(plan: Plan, state: RunState) -> Iterator[str]:
 
 
 def _make_redactor(plan: Plan, slug: str) -> Redactor:
+    """Return the redactor of local paths, the address of the model's server, and secrets."""
     model_settings = plan.config.models[slug].settings
     secrets = ["HF_TOKEN", *([model_settings["key"]] if model_settings.get("key") else [])]
     servers = [str(model_settings["url"])] if model_settings.get("url") else []

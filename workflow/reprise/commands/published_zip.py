@@ -31,22 +31,35 @@ ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # A fixed time gives the same bytes for the sa
 
 
 def get_content(plan: Plan, run: PublishedRun) -> PublishedContent:
-    """Return what the suite allows to pass on of a run's benchmark."""
+    """Return what the suite allows users to pass on of a run's benchmark (`publish:`)."""
     return plan.config.suite.benchmarks[run.scored.run.benchmark].publish
 
 
 def write_zip(
     plan: Plan, settings: dict[str, Settings], publication: Publication, path: Path, redactor: Redactor
 ) -> None:
+    """Write the zip of a publication.
+
+    Args:
+        plan: The plan of the suite.
+        settings: Settings of all jobs of the suite, by name.
+        publication: The model and its runs.
+        path: File to write.
+        redactor: Removes private names from all texts.
+
+    Raises:
+        UserError: A result that the zip contains is missing.
+    """
     report_key = settings[settings_name("report")]
     assert isinstance(report_key, ReportKey)
     key = select_runs(report_key, {run.scored.name for run in publication.runs})
-    unused = plan.results.folder / "sources" / "missing.md"  # The pages of runs do not show it.
-    tables = tuple(benchmark.model_copy(update={"tables": (), "figures": ()}) for benchmark in key.benchmarks)
-    inputs = list_inputs(key.model_copy(update={"benchmarks": tables}), plan.results)
-    lost = next((file for file in inputs if not file.is_file() and file != unused), None)
-    if lost is not None:
-        raise UserError(f"publish: {lost} not found. Make it first: snakemake {lost}")
+    # The pages of runs need neither tables, figures nor the list of missing videos.
+    unused = plan.results.folder / "sources" / "missing.md"
+    benchmarks = tuple(benchmark.model_copy(update={"tables": (), "figures": ()}) for benchmark in key.benchmarks)
+    inputs = list_inputs(key.model_copy(update={"benchmarks": benchmarks}), plan.results)
+    missing_file = next((file for file in inputs if not file.is_file() and file != unused), None)
+    if missing_file is not None:
+        raise UserError(f"publish: {missing_file} not found. Make it first: snakemake {missing_file}")
     contents = {run.scored.run.benchmark: get_content(plan, run) for run in publication.runs}
     with TemporaryDirectory() as temporary:
         root = Path(temporary)
@@ -58,13 +71,15 @@ def write_zip(
         with atomic_path(path) as target, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
             for file in sorted(file for file in root.rglob("*") if file.is_file()):
                 name = f"{publication.slug}/{file.relative_to(root).as_posix()}"
-                entry = zipfile.ZipInfo(name, ZIP_TIME)
-                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-                archive.writestr(entry, file.read_bytes())
+                member = zipfile.ZipInfo(name, ZIP_TIME)
+                # The upper 16 bits are the permissions of the unpacked file.
+                member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+                archive.writestr(member, file.read_bytes())
 
 
 def _describe_contents(plan: Plan, publication: Publication) -> list[tuple[str, str]]:
-    files = [
+    """Return name and description of each file, note and licence for the README of the zip."""
+    descriptions = [
         ("index.html", "the runs of this folder, with links to their pages and items"),
         ("items.html", "every item with its answers"),
         ("answers/", "the answers of a run, one JSON object on each line"),
@@ -72,10 +87,10 @@ def _describe_contents(plan: Plan, publication: Publication) -> list[tuple[str, 
         ("provenance/", "the jobs that led to the numbers, with their settings and the digests of their inputs"),
     ]
     for run in publication.runs:
-        files += [(run.scored.name, note) for note in run.notes]
+        descriptions += [(run.scored.name, note) for note in run.notes]
         terms = plan.config.suite.benchmarks[run.scored.run.benchmark].redistribution
-        files.append((run.title, f"{CONTENT_DESCRIPTIONS[get_content(plan, run)]}. {terms}".strip()))
-    return list(dict.fromkeys(files))
+        descriptions.append((run.title, f"{CONTENT_DESCRIPTIONS[get_content(plan, run)]}. {terms}".strip()))
+    return list(dict.fromkeys(descriptions))
 
 
 def _write_run_files(plan: Plan, run: PublishedRun, folder: RedactedFolder, content: PublishedContent) -> None:

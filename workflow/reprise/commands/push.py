@@ -12,8 +12,8 @@ from reprise.fetch.outcome import FetchError
 from reprise.fetch.retry import time_limit
 from reprise.report.redaction import Redactor
 
-CARD = "README.md"
-MAX_S = 120
+CARD = "README.md"  # File of the model card in a repository.
+MAX_S = 120  # Maximum seconds of all calls to the hub.
 
 
 def open_pull_request(publication: Publication, redactor: Redactor) -> str:

@@ -136,6 +136,7 @@ def _format_state(plan: Plan, state: RunState, suite: str | None) -> Iterator[st
 
 
 def _format_failures(answers: FailedAnswers) -> Iterator[str]:
+    """Return the lines about failed answers, indented."""
     failed_rows = answers.failed_rows.select(reason="error", name="request_id", message="message")
     return (f"  {line}" for line in format_failures(failed_rows, answers.retry_count_by_reason))
 
@@ -196,7 +197,7 @@ def _format_missing_items(plan: Plan, benchmark: str, missing_clips: pl.Series, 
 
 
 class MissingCell(NamedTuple):
-    """One metric of a table cell without a number."""
+    """One metric of a table cell without a number; the fields are columns of the table's csv file."""
 
     table: str
     section: str
@@ -279,8 +280,9 @@ def retry_failures(patterns: Sequence[str], suite: str | None = None) -> None:
     if runs:
         names = [job.scored_run.name for job in iter_suite_jobs(plan)]
         run_names = {name for pattern in runs for name in _find_matching_runs(plan, pattern, names)}
-        failures = [entry for entry in failures if entry.job.scored_run.name in run_names]
-    failure_logs = {id(entry.failure_log): entry.failure_log for entry in failures}  # Jobs of one key share a log.
+        failures = [failed_answers for failed_answers in failures if failed_answers.job.scored_run.name in run_names]
+    # Jobs with the same key share a log of failures, which must be changed once.
+    failure_logs = {id(failed_answers.failure_log): failed_answers.failure_log for failed_answers in failures}
     answer_count = sum(failure_log.retry(reasons) for failure_log in failure_logs.values())
     source_count, clip_count = 0, 0
     if not runs:

@@ -23,7 +23,8 @@ from reprise.plan.retries import MANIFEST_SCHEMAS
 from reprise.plan.runs import Plan
 from reprise.stages.clip_requests import gather_clip_requests
 
-MAX_LISTED = 3
+MAX_LISTED = 3  # Failures of a reason that are listed without `--all`.
+# Reason of a failed source, clip or answer -> its meaning.
 REASON_MEANINGS = STATUSES | FAILURE_REASONS | TRANSIENT | PERMANENT
 RETRY_HINT = "To retry other failures: python -m reprise retry <run or reason>"
 
@@ -58,6 +59,7 @@ def list_suite_options(suite: str | None) -> list[str]:
 
 
 def format_snakemake_call(target: Path, suite: str | None) -> str:
+    """Return the call of snakemake that makes a file, for users to copy."""
     return " ".join(["snakemake", str(target), "--cores <N>", *list_suite_options(suite)])
 
 
@@ -146,7 +148,7 @@ def format_failures(failures: pl.DataFrame, retries: Counter[str], limit: int | 
         retry_note = f"; the next run retries {retries[reason]}" if retries[reason] else ""
         yield f"{number} {reason} ({REASON_MEANINGS.get(reason, reason)}){retry_note}"
         messages = failures.filter(reason=reason).select("name", "message").iter_rows()
-        entries = [
+        lines = [
             f"  {sanitize_line(name)}{f': {sanitize_line(message)}' if message else ''}" for name, message in messages
         ]
-        yield from summarize_list(entries, limit, "  and {} more")
+        yield from summarize_list(lines, limit, "  and {} more")

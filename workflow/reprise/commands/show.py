@@ -92,6 +92,7 @@ def make_table_builder(plan: Plan, key: TableKey) -> TableBuilder:
 
 
 def make_overview_builder(plan: Plan, key: OverviewKey) -> OverviewBuilder:
+    """Return the builder of the overview from the existing results, as the workflow builds it."""
     scored, results, show_published = plan.overview_scored_runs(), plan.results, plan.config.suite.show_published
     timings = {
         scored_run.run.name: results.timings(scored_run.run)
@@ -114,9 +115,9 @@ def _read_problems(plan: Plan, scored: Sequence[ScoredRun]) -> dict[str, Counter
     """Return the problems of imported predictions that scored runs use, counted by run."""
     # Both the ratings of a judged run and the run's own answers may be imported.
     files = [
-        plan.results.import_problems(entry)
+        plan.results.import_problems(imported_run)
         for scored_run in scored
-        for entry in {scored_run, ScoredRun(scored_run.run)}
+        for imported_run in {scored_run, ScoredRun(scored_run.run)}
     ]
     return read_problems(filter(Path.is_file, files), plan.results)
 
@@ -163,18 +164,19 @@ def trace_cell(query: str, row: str, column: str, suite: str | None) -> None:
 
 
 def find_by_name(kind: str, query: str, entries: Mapping[str, T]) -> T:
-    """Return the entry whose name equals the query, is the query with frames or a run after it, or has all its words.
+    """Return the row or column whose name matches a query of the user.
 
-    Case does not matter. The first of these criteria that any entry meets decides.
+    A name matches if it equals the query, if only frames or a run follow the query, or if it has all words of it. Case
+    does not matter. The first of these criteria that any entry meets decides.
 
     Raises:
         UserError: No entry or several entries match.
     """
-    folded = query.casefold()
+    folded_query = query.casefold()
     criteria = (
-        lambda name: name == folded,
-        lambda name: name.startswith((f"{folded} (", f"{folded}, ")),
-        lambda name: all(word in name for word in folded.split()),
+        lambda name: name == folded_query,
+        lambda name: name.startswith((f"{folded_query} (", f"{folded_query}, ")),
+        lambda name: all(word in name for word in folded_query.split()),
     )
     matches = next(filter(None, ([name for name in entries if is_match(name.casefold())] for is_match in criteria)), [])
     if len(matches) == 1:
@@ -188,6 +190,7 @@ def find_by_name(kind: str, query: str, entries: Mapping[str, T]) -> T:
 
 
 def _format_lineage(plan: Plan, builder: TableBuilder, row: Row, column: Column) -> Iterator[str]:
+    """Yield the numbers of a cell, and then the jobs that led to them, the last one first."""
     key, scored = builder.key, builder.find_scored_run(row, column)
     yield f"{key.benchmark}/{key.table}, row '{row.label}', column '{column_name(column)}'"
     for metric in key.spec.list_metrics(column):
@@ -212,11 +215,10 @@ def _format_lineage(plan: Plan, builder: TableBuilder, row: Row, column: Column)
         for step in reversed(StageLineages(plan.results).trace(plan.results.metrics(scored))):
             yield f"{step.name}: {', '.join(summarize_list(step.files, 1))}"
             yield from (f"  {detail.name} {detail.text}" for detail in step.details)
-            for entry in step.settings:
-                yield f"  settings {entry.name}"
-                yield from (
-                    line for setting in entry.settings for line in format_field(setting.name, setting.text, "    ")
-                )
+            for group in step.settings:
+                yield f"  settings {group.name}"
+                for setting in group.settings:
+                    yield from format_field(setting.name, setting.text, "    ")
 
 
 def format_cell(cell: Mapping[str, Any]) -> str:

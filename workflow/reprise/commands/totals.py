@@ -12,6 +12,7 @@ from reprise.plan.runs import Plan
 
 
 def format_totals(plan: Plan, estimates: Sequence[JobEstimate]) -> Iterator[str]:
+    """Yield the total numbers of requests, frames and tokens, and the total times with and without GPUs."""
     gpu_counts = [plan.config.models[estimate.pending_job.slug].gpus for estimate in estimates]
     sums = []
     for noun, counts in (
@@ -25,15 +26,15 @@ def format_totals(plan: Plan, estimates: Sequence[JobEstimate]) -> Iterator[str]
     yield f"Total: {'; '.join(sums)}."
     for title, is_on_gpus in (("GPU time", True), ("Time without a GPU", False)):
         # GPU time is the time of a run times its GPUs.
-        group = [
-            (estimate.time, max(1, count))
-            for estimate, count in zip(estimates, gpu_counts, strict=True)
-            if bool(count) == is_on_gpus
+        times = [
+            (estimate.time, max(1, gpu_count))
+            for estimate, gpu_count in zip(estimates, gpu_counts, strict=True)
+            if bool(gpu_count) == is_on_gpus
         ]
-        known_times = [(time.seconds, count) for time, count in group if time]
-        total = sum(seconds * count for seconds, count in known_times)
-        if group:
-            yield f"{title}: {format_known_sum(format_duration(total), len(known_times), len(group))}."
+        known_times = [(time.seconds, gpu_count) for time, gpu_count in times if time]
+        total = sum(seconds * gpu_count for seconds, gpu_count in known_times)
+        if times:
+            yield f"{title}: {format_known_sum(format_duration(total), len(known_times), len(times))}."
     if any(estimate.time is None for estimate in estimates):
         yield (
             "No run similar to those of unknown time was timed here. Start one, stop it with Ctrl-C, and plan again: "
@@ -84,6 +85,7 @@ def _max_usage(plan: Plan, estimate: JobEstimate) -> TokenUsage | None:
 
 
 def format_disk_space(plan: Plan, estimates: Sequence[JobEstimate]) -> Iterator[str]:
+    """Yield a line with the disk space of weights, videos and clips that are not in the store yet."""
     parts: list[str] = []
     for slug in sorted({estimate.pending_job.slug for estimate in estimates}):
         weights, size = (

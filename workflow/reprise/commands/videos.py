@@ -26,7 +26,14 @@ MAX_LISTED = 20
 
 
 def manage_store(*, prune: bool, repair: bool, used_by: Sequence[Path] = (), yes: bool = False) -> None:
-    """Delete unused videos and clips, drop damaged lines of response caches, or print the sizes of a store."""
+    """Delete unused videos and clips, drop damaged lines of response caches, or print the sizes of a store.
+
+    Args:
+        prune: Whether to delete unused videos and clips.
+        repair: Whether to drop damaged lines.
+        used_by: Working directories that use the store, beside this one.
+        yes: Whether to delete without a confirmation.
+    """
     require_working_directory()
     store = Store(Path(load(Path()).main.store))
     if not (prune or repair):

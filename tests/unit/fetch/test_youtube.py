@@ -113,7 +113,7 @@ def test_a_missing_javascript_runtime_ends_the_job(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("yt_dlp.utils._jsruntime._find_exe", lambda name: str(tmp_path / name))
     has_javascript_solver.cache_clear()
     try:
-        with pytest.raises(UserError, match=r"the JavaScript runtime deno .*envs/base\.txt"):
+        with pytest.raises(UserError, match=r"the JavaScript runtime deno .*pip install --upgrade deno yt-dlp-ejs"):
             fetch_source(VIDEO_ID, create_youtube_fetcher(FAST_SETTINGS, Store(tmp_path)), Store(tmp_path))
     finally:
         has_javascript_solver.cache_clear()

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from bench import browser, device, engine, loading, loop, media, report, scoring, serving
 
 MODULES = ("media", "scoring", "report", "browser", "engine", "loop", "device", "loading", "serving")
+"""names that the command line accepts: the modules with benchmarks"""
 
 
 def selected_modules() -> set[str]:
@@ -15,7 +16,8 @@ def selected_modules() -> set[str]:
 
 
 def main() -> None:
-    failed = 0
+    """Run the benchmarks, print their ratios, and exit with status 1 if one misses its bound."""
+    failed_count = 0
     with TemporaryDirectory() as folder:
         benchmarks = (
             media.ratios,
@@ -34,8 +36,8 @@ def main() -> None:
             if benchmark.__module__ in selected_modules():
                 for ratio in benchmark(Path(folder)):
                     print(ratio.line, flush=True)
-                    failed += not ratio.holds
-    sys.exit(1 if failed else 0)
+                    failed_count += not ratio.holds
+    sys.exit(1 if failed_count else 0)
 
 
 if __name__ == "__main__":

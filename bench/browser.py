@@ -38,6 +38,7 @@ RECORD_LOADED_FILES = """document.addEventListener("DOMContentLoaded", () => {
     }).observe(document.body, { subtree: true, childList: true });
 });"""
 CHOICES = (("show", "wrong"), ("task", "short"), ("show", "right"), ("task", ""), ("show", ""))
+"""name of a filter, and the value to choose"""
 
 
 def ratios(folder: Path) -> Iterator[Ratio]:
@@ -58,6 +59,7 @@ def ratios(folder: Path) -> Iterator[Ratio]:
 
 
 def _measure_first_view(browser: Browser, page: Path) -> float:
+    """Return the seconds from the start of loading until the list of items is drawn."""
     window = _open_window(browser, page)
     milliseconds: float = window.evaluate("performance.now()")
     window.close()
@@ -65,6 +67,7 @@ def _measure_first_view(browser: Browser, page: Path) -> float:
 
 
 def _measure_filter(browser: Browser, page: Path) -> float:
+    """Return the median seconds to apply a filter."""
     window = _open_window(browser, page)
     milliseconds = [window.evaluate(MEASURE_FILTER, list(choice)) for _ in range(ROUNDS) for choice in CHOICES]
     window.close()

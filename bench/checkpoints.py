@@ -26,16 +26,17 @@ from transformers import (
 
 from bench.words import sentence
 
-WORDS = 4096
+WORDS = 4096  # Size of the tokenizer's vocabulary.
 SPECIAL_TOKENS = ("<|im_start|>", "<|im_end|>", "<|pad|>", "<image>", "<video>", "<|vision_start|>", "<|vision_end|>",
          "<|image_pad|>", "<|video_pad|>")  # fmt: skip
+# Chat template in which each family replaces VIDEO and IMAGE by its own marks.
 TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{% for part in message['content'] %}"
     "{% if part['type'] == 'video' %}VIDEO{% elif part['type'] == 'image' %}IMAGE"
     "{% else %}{{ part['text'] }}{% endif %}"
     "{% endfor %}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
-HALF = [0.5, 0.5, 0.5]
+HALF = [0.5, 0.5, 0.5]  # Mean and standard deviation of the three colours, by which pictures are normalised.
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,11 @@ class Size:
     """Shapes of a language model and of the vision towers beside it."""
 
     text: dict[str, Any]
+    """configuration of the language model"""
     siglip: dict[str, Any]
+    """configuration of LLaVA-OneVision's vision tower"""
     qwen: dict[str, Any]
+    """configuration of Qwen2-VL's vision tower"""
     side: int
     """width and height of a frame for SigLIP, in pixels"""
     pixels: int
@@ -102,6 +106,7 @@ def tokenizer(special_tokens: Mapping[str, str] | None = None) -> PreTrainedToke
 
 
 def _llava(size: Size, tokenizer: Any) -> tuple[Any, Any]:
+    """Return the configuration and the processor of LLaVA-OneVision."""
     tokens = (size.side // 14) ** 2
     config = LlavaOnevisionConfig(
         vision_config=SiglipVisionConfig(**size.siglip, image_size=size.side, patch_size=14, vision_use_head=False),
@@ -124,6 +129,7 @@ def _llava(size: Size, tokenizer: Any) -> tuple[Any, Any]:
 
 
 def _qwen2_vl(size: Size, tokenizer: Any) -> tuple[Any, Any]:
+    """Return the configuration and the processor of Qwen2-VL."""
     ids = {
         name: tokenizer.convert_tokens_to_ids(f"<|{name}|>")
         for name in ("vision_start", "vision_end", "image_pad", "video_pad")
@@ -152,6 +158,7 @@ def special_token_ids(tokenizer: Any) -> dict[str, Any]:
 
 
 FAMILIES: dict[str, Callable[[Size, Any], tuple[Any, Any]]] = {"LLaVA-OneVision": _llava, "Qwen2-VL": _qwen2_vl}
+"""family -> function that returns a configuration and a processor for a size and a tokenizer"""
 
 
 def write_checkpoint_without_weights(folder: Path, family: str, size: Size) -> Any:

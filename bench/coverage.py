@@ -24,7 +24,10 @@ from bench.worlds import Draw, Numbers, World
 SAMPLES, PRECISE_FACTOR = 400, 5
 """samples of each world, and the factor for a world whose results are near their bounds"""
 NEAR_COVERAGE_BOUND, NEAR_ERROR_BOUND = 97.0, 4.5
+"""in per cent: a world with a lower coverage or a higher error rate is measured with more samples"""
 LEVEL = 0.95
+# Parameters of the worlds: numbers of clusters, numbers of items per cluster (`worlds.SIZES`), rates of right answers,
+# and intraclass correlations.
 CLUSTERS = (3, 5, 10, 20, 50, 100)
 ITEMS = ("1", "10", "uneven", "half")
 RATES = (0.5, 0.8, 0.9, 0.97, 0.99)
@@ -39,6 +42,7 @@ MEASURES: dict[str, Draw] = {
     "mean of seven differences": worlds.average_bias,
     "corpus BLEU-4": worlds.corpus_score,
 }
+"""name of a measure -> function that draws a sample of it"""
 
 
 class WorldResult(NamedTuple):
@@ -59,8 +63,11 @@ class SampleResult(NamedTuple):
     """The results of one sample; a star marks a share as significantly above chance."""
 
     covers: bool
+    """whether the interval contains the true rate"""
     right_starred: bool
+    """whether the share of right answers has a star, although the true rate is the chance level"""
     wrong_starred: bool
+    """the same for the share of wrong answers"""
     right_by_item: bool
     """whether the exact binomial test, which treats items as independent, finds too many right answers"""
     wrong_by_item: bool
@@ -286,7 +293,7 @@ def measure_row(name: str, results: list[WorldResult]) -> tuple[str, ...]:
 
 
 def select_cell(results: list[WorldResult], clusters: int, items: str) -> list[WorldResult]:
-    """Return the results of a table's cell: of the worlds with a number of clusters and of items per cluster."""
+    """Return the results of a table's cell: those of all worlds with these numbers of clusters and of their items."""
     return [result for result in results if (result.world.clusters, result.world.items) == (clusters, items)]
 
 

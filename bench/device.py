@@ -30,11 +30,12 @@ from bench.engine import clip_of, questions, spec_of
 from bench.media import write_clip
 from bench.rounds import Ratio, cpu_seconds
 
-FRAMES, SIZE, SECONDS = 32, (1280, 720), 10
-CLIPS, BUSY = 16, 0.9
+FRAMES, SIZE, SECONDS = 32, (1280, 720), 10  # Planned frames, frame size and length of the clip.
+CLIPS = 16
+BUSY = 0.9  # Minimum share of time in which the device must work.
 # Seconds to prepare and to answer a clip: the device needs three quarters of a copy's workers.
 PREPARED_S, ANSWER_S = 0.6, 0.1
-CACHED_JOB_S = 2.0
+CACHED_JOB_S = 2.0  # Maximum CPU seconds of a job whose answers are all cached.
 # LLaVA-OneVision-7B with 32 frames on one H100: estimates, not measured. Operations to encode a clip with the shared
 # prompt prefix, and for each question; the operations per second of each; the minimum time of a call and of a token.
 ENCODING, QUESTION = 111.5e12, 0.78e12
@@ -67,6 +68,7 @@ KINDS = (
 
 
 def ratios(folder: Path, cores: int = 2, clips: int = CLIPS) -> Iterator[Ratio]:
+    """Yield the busy share of the device for each kind of work for which the cores can keep it busy."""
     path = write_clip(folder / "device.mp4", SECONDS, SIZE)
     write_checkpoint_without_weights(folder / "LLaVA-OneVision-7B", "LLaVA-OneVision", SIZE_7B)
     spec = spec_of(folder / "LLaVA-OneVision-7B", dtype="bfloat16")
@@ -82,7 +84,10 @@ def ratios(folder: Path, cores: int = 2, clips: int = CLIPS) -> Iterator[Ratio]:
 
 
 def run(path: Path, spec: ModelSpec, kind: WorkKind, seconds: float, cores: int, clips: int) -> tuple[float, float]:
-    """Return the share of time in which the device works, and the seconds per clip, after the first prepared clip."""
+    """Return the share of time in which the device works, and the seconds per clip, after the first prepared clip.
+
+    `seconds` is the device time per clip, for which this process sleeps.
+    """
     requests = questions(kind.questions)
     clip_list = [clip_of(path, FRAMES, f"clip {number}") for number in range(clips + 1)]
     with ClipPrefetcher("reprise.models.local.clip_preparer:ClipPreparer", spec, cores) as worker_pool:
@@ -122,6 +127,7 @@ def copies(folder: Path) -> Iterator[Ratio]:
 
 
 def _share_of_copy(workers: int, clips: int = 100) -> float:
+    """Return the busy share of one simulated device with so many workers."""
     clip_list = [ClipFrames(f"clip {number}", None, (), ()) for number in range(clips + 1)]
     spec = ModelSpec(None, "cpu", 1, "float32", "sdpa", False, {})
     with ClipPrefetcher(f"{__name__}:SleepingPreparer", spec, workers) as worker_pool:
@@ -168,8 +174,8 @@ def cached_job_command(folder: Path, clips: int, questions_per_clip: int) -> lis
     manifest = pl.DataFrame([_manifest_row(name) for name in names], schema=CLIP_MANIFEST)
     cache = ResponseCache(get_response_cache_path(store, key.key))
     for clip_requests in gather_clip_requests(requests, plans, manifest, store):
-        for entry in clip_requests.entry_ids:
-            cache.add(entry, Answer(scores=(0.5, 0.4), frames_shown=8, tokens_in=1000), 0.1)
+        for entry_id in clip_requests.entry_ids:
+            cache.add(entry_id, Answer(scores=(0.5, 0.4), frames_shown=8, tokens_in=1000), 0.1)
     tables = {"requests": (requests, REQUESTS), "frames": (plans, FRAME_PLAN), "manifests": (manifest, CLIP_MANIFEST)}
     for name, (table, schema) in tables.items():
         write_table(table, folder / f"{name}.parquet", schema)

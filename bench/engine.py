@@ -25,7 +25,7 @@ from bench.words import sentence
 
 import torch  # isort: skip  reprise's adapters must set it up first
 
-FRAMES, SIZE, SECONDS = 16, (640, 360), 10
+FRAMES, SIZE, SECONDS = 16, (640, 360), 10  # Planned frames, frame size and length of the clip.
 # Minimum ideal / shared by questions per clip, and maximum shared / plain for a single question.
 MIN_IDEAL_SHARES = {20: 0.80, 5: 0.85, 2: 0.85}
 MAX_SINGLE_RATIO = 1.05
@@ -34,12 +34,14 @@ PROMPT_END = "\nBased on your observation, does the given video entail the capti
 
 
 def ratios(folder: Path, rounds: int = ROUNDS) -> Iterator[Ratio]:
+    """Yield the ratios of each family of models."""
     path = write_clip(folder / "engine.mp4", SECONDS, SIZE)
     for family in FAMILIES:
         yield from _family_ratios(family, clip_of(path, FRAMES), folder / family, rounds)
 
 
 def _family_ratios(family: str, clip: ClipFrames, folder: Path, rounds: int) -> Iterator[Ratio]:
+    """Yield the ratio to the plain loop for one question, and to the ideal for several questions."""
     config = write_checkpoint_without_weights(folder, family, SMALL_SIZE)
     random_model(config, "cpu", torch.float32).save_pretrained(folder)
     adapter = TransformersAdapter(spec_of(folder))
@@ -57,16 +59,19 @@ def _family_ratios(family: str, clip: ClipFrames, folder: Path, rounds: int) -> 
 
 
 def clip_of(path: Path, frames: int, name: str = "clip") -> ClipFrames:
+    """Return a clip with so many evenly spread planned frames."""
     index = read_packet_index(path)
     planned = plan_frames({"rule": "linspace", "frames": frames}, index.frame_count, index.times)
     return ClipFrames(name, path, planned.indices, planned.times_s)
 
 
 def spec_of(folder: Path, device: str = "cpu", dtype: str = "float32") -> ModelSpec:
+    """Return the specification with which an adapter loads the model in a folder."""
     return ModelSpec(folder, device, 1, dtype, "sdpa", False, {}, prompt_start=PROMPT_START)
 
 
 def questions(count: int) -> list[Request]:
+    """Return so many Yes/No questions about made-up captions."""
     random = Random(5)  # noqa: S311
     texts = [PROMPT_START + sentence(random, random.randrange(8, 16)) + PROMPT_END for _ in range(count)]
     return [
@@ -100,6 +105,7 @@ def preprocess(processor: Any, frames: Any, request: Request) -> Any:
 
 
 def render_prompt(processor: Any, prompt: str) -> str:
+    """Return the text of a chat with a video and a prompt, by the processor's chat template."""
     content = [{"type": "video"}, {"type": "text", "text": prompt}]
     text = processor.apply_chat_template(
         [{"role": "user", "content": content}], add_generation_prompt=True, tokenize=False

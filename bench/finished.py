@@ -20,6 +20,7 @@ from reprise.core.schemas import CLIP_MANIFEST, SOURCES, write_table
 from bench.scale import PROJECT_FILES, call_in_new_process, copy_project, measure_snakemake, print_usage
 
 SUITE = ("--config", "suite=rehearsal")
+# A job in the output of a dry run: the name of its rule, and indented lines such as `output: ...`.
 JOB = re.compile(r"^ *(?:local)?rule (\w+):\n((?: +\w+: .*\n)+)", re.MULTILINE)
 MANIFESTS = {"sources": SOURCES, "clips": CLIP_MANIFEST}
 TABLE = "config/tables/velociti.yaml"
@@ -46,11 +47,13 @@ def write_placeholders(folder: Path) -> int:
 
 
 def _names(block: str, kind: str) -> Sequence[str]:
+    """Return the files of a kind, such as `output`, in the lines about a job."""
     match = re.search(rf"^ +{kind}: (.*)$", block, re.MULTILINE)
     return match[1].split(", ") if match else ()
 
 
 def _write(path: Path, rule: str) -> None:
+    """Write a placeholder for an output of a rule."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if rule in MANIFESTS:  # planning reads these tables
         write_table(pl.DataFrame(), path, MANIFESTS[rule])

@@ -17,7 +17,8 @@ def ratio() -> Ratio:
     videos = generator.integers(VIDEOS, size=ITEMS)
     # Ten groups of decreasing size, each a tenth of the items smaller, like the groups by data set and category.
     masks = [generator.random(ITEMS) < 1 - number / GROUPS for number in range(GROUPS)]
-    groups = [(generator.random((METRICS, int(rows.sum()))) < 0.6, videos[rows]) for rows in masks]
+    # A group has right and wrong answers, one row for each metric, and the video of each item.
+    groups = [(generator.random((METRICS, int(mask.sum()))) < 0.6, videos[mask]) for mask in masks]
 
     def run_closed_form() -> None:
         for answers, clusters in groups:

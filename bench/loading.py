@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from bench.rounds import Ratio
 from tests.workflow.resident import QUESTIONS, ResidentProject, resident_project
 
-LOAD_S, RUN_S = 10.0, 30.0
-RUNS = [
+LOAD_S, RUN_S = 10.0, 30.0  # Seconds to load the model, and to answer the questions of a run.
+RUNS = [  # Samplings of the runs.
     f"{sampling}{ablation}"
     for sampling in ("linspace2", "linspace4", "linspace8", "linspace16", "fps1")
     for ablation in ("", ".first", ".middle", ".reversed", ".shuffled", ".mismatched")
@@ -22,6 +22,7 @@ MAX_RATIO, MAX_WALL_S = 1.2, 3600.0
 
 
 def ratios(folder: Path, count: int = 4) -> Iterator[Ratio]:
+    """Yield the time of so many runs relative to the sum of its necessary parts, and the number of loads."""
     overhead_s = _measure_seconds(resident_project(folder / "empty"), count, load_s=0.0, answer_s=0.0)
     project = resident_project(folder / "slow")
     wall_s = _measure_seconds(project, count, load_s=LOAD_S, answer_s=RUN_S / QUESTIONS)
@@ -31,6 +32,7 @@ def ratios(folder: Path, count: int = 4) -> Iterator[Ratio]:
 
 
 def _measure_seconds(project: ResidentProject, count: int, **settings: float) -> float:
+    """Return the seconds of `count` runs of a model with these simulated times; exit if snakemake fails."""
     project.models(["a"], RUNS[:count], **settings)
     start = time.monotonic()
     outcome = project.start().wait(MAX_WALL_S)

@@ -21,18 +21,19 @@ import av
 from bench.rounds import Ratio, cpu_seconds, medians
 
 CHECKPOINT = Path("resources/demo/checkpoints/llava-ov-late")
-FRAMES, SIZE, SECONDS = 8, (128, 128), 10
+FRAMES, SIZE, SECONDS = 8, (128, 128), 10  # Planned frames, frame size and length of the clip.
 # Number of questions about a clip, and minimum speedup over the loop. The target is 8, measurements were 4.6 to 5.9,
 # and the ideal of bench/engine.py reaches 6.4.
 QUESTIONS, MIN_SPEEDUP = 32, 4.0
 # A whole job: clips, clips with a second question, threads, and minimum speedup. The target is 2.5, measurements were
 # 2.4 to 2.7.
 CLIPS, SECOND_QUESTIONS, THREADS, MIN_JOB_SPEEDUP = 144, 48, 2, 2.2
-BUSY, MAX_CONTENDED_RATIO = 2, 1.3
+BUSY, MAX_CONTENDED_RATIO = 2, 1.3  # Busy processes, and maximum CPU time beside them relative to the job alone.
 ROUNDS = 3
 
 
 def ratios(folder: Path) -> Iterator[Ratio]:
+    """Yield the speedups over the plain loop, and the cost of threads on a busy machine."""
     from bench.media import write_clip
 
     write_clip(folder / "loop.mp4", SECONDS, SIZE)
@@ -95,6 +96,7 @@ def _forked_job_seconds(folder: Path) -> float:
 
 
 def _run_and_report(path: Path, sender: Any) -> None:
+    """Run the library's job, and send the CPU seconds of this process."""
     library_job(path)
     sender.send(time.process_time())
 

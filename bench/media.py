@@ -16,7 +16,7 @@ from reprise.media.shots_and_motion import ANALYSIS_WIDTH, ShotCounter
 
 from bench.rounds import Ratio, medians
 
-SECONDS, SIZE, SMALL_SIZE = 10, (854, 480), (336, 336)
+SECONDS, SIZE, SMALL_SIZE = 10, (854, 480), (336, 336)  # Length and frame size of the clip, and size for a model.
 LONG_SECONDS = 360
 # (seconds, frames) -> maximum CPU time relative to a whole decode, for evenly spread frames and keyframes 5 s apart.
 MAX_SHARE_OF_WHOLE = {(10, 8): 0.9, (10, 64): 1.0, (165, 8): 0.2, (165, 64): 0.75, (360, 8): 0.12, (360, 64): 0.55}
@@ -49,6 +49,7 @@ def _long_clips(folder: Path) -> Iterator[Ratio]:
 
 
 def _reading(clip: Path) -> Iterator[Ratio]:
+    """Compare reading planned frames with a plain decode, and with a seek for each frame."""
     index = read_packet_index(clip)
     plans = {
         "64 frames": plan_frames({"rule": "linspace", "frames": 64}, index.frame_count, index.times).indices,
@@ -74,6 +75,7 @@ def _shot_counting(clip: Path) -> Iterator[Ratio]:
 
 
 def _memory(folder: Path) -> Ratio:
+    """Measure how much more memory the decoding of a six times longer clip needs."""
     peaks = []
     for seconds in (LONG_SECONDS // 6, LONG_SECONDS):
         clip = write_clip(folder / f"long{seconds}.mp4", seconds, (320, 180))
@@ -99,6 +101,7 @@ def _plain_decode(clip: Path) -> None:
 
 
 def _seek_each(clip: Path, indices: tuple[int, ...]) -> None:
+    """Read frames with OpenCV as many evaluation scripts do: seek to each frame."""
     capture = cv2.VideoCapture(str(clip))
     for index in indices:
         capture.set(cv2.CAP_PROP_POS_FRAMES, index)

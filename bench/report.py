@@ -27,9 +27,9 @@ from bench.scoring import WORKLOADS, ScoringSetup, StageCost, Workload, measure_
 MODELS, STYLES = 40, 4
 """Number of models, and of different answer styles among them."""
 MAX_SECONDS, MAX_MB = 180.0, 2000.0
-KEY = "report-settings.json"
+KEY = "report-settings.json"  # File with the settings of the report, and argument of the process that builds it.
 SUITE, SAMPLING, JUDGE = "full", "linspace8", "judge"
-TIMES = [0.6, 1.8, 3.0, 4.2, 5.4, 6.6, 7.8, 9.0]
+TIMES = [0.6, 1.8, 3.0, 4.2, 5.4, 6.6, 7.8, 9.0]  # Times of the eight frames of a clip, in seconds.
 
 
 def main() -> None:
@@ -98,7 +98,7 @@ def _reported_benchmark(name: str, runs: list[ReportedRun]) -> ReportedBenchmark
 
 
 def _form(workload: Workload) -> str:
-    """Return the question form of a protocol; in these benchmarks most forms are named like the protocol."""
+    """Return the form of question of a protocol; in these benchmarks most forms are named like the protocol."""
     return {"paper": "questions"}.get(workload.protocol, workload.protocol)
 
 
@@ -144,6 +144,7 @@ def _runs(folder: Path, workload: Workload, items: Path, results: Results, model
 
 
 def _link_run(run: ReportedRun, setup: ScoringSetup, metrics: str, results: Results) -> None:
+    """Link the tables of an answer style to the paths of a run's results; `metrics` names its table of metrics."""
     run_name: Run = run.scored.run
     _link(setup.path("responses"), results.responses(run_name))
     for name, extractor in zip(("robust", "authors"), get_extractor_names(run), strict=True):

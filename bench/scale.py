@@ -85,13 +85,14 @@ It returns the call to measure.
 
 def measure_part(prepare: Part, folder: Path, count: int) -> Usage:
     """Run a part in this process, which must do nothing else."""
-    work = prepare(folder, count)
+    call = prepare(folder, count)
     start, start_mib = time.process_time(), _peak_mib(resource.RUSAGE_SELF)
-    work()
+    call()
     return Usage(time.process_time() - start, _peak_mib(resource.RUSAGE_SELF) - start_mib)
 
 
 def _peak_mib(target: int) -> float:
+    """Return the peak memory of this process (`RUSAGE_SELF`) or of its children (`RUSAGE_CHILDREN`)."""
     return resource.getrusage(target).ru_maxrss * 1024 / MIB
 
 
@@ -110,6 +111,7 @@ def requests(count: int) -> pl.DataFrame:
 
 
 def responses(count: int) -> pl.DataFrame:
+    """Return the response to each request."""
     names = [f"clip{number:07d}" for number in range(count)]
     return pl.DataFrame(
         {
@@ -123,6 +125,7 @@ def responses(count: int) -> pl.DataFrame:
 
 
 def manifest(count: int) -> pl.DataFrame:
+    """Return a manifest of so many clips."""
     names = [f"clip{number:07d}" for number in range(count)]
     digests = [text_digest(name) for name in names]
     return pl.DataFrame(
@@ -136,6 +139,7 @@ def manifest(count: int) -> pl.DataFrame:
 
 
 def frames(count: int) -> pl.DataFrame:
+    """Return a frame plan of so many clips with 16 frames each."""
     names = [f"clip{number:07d}" for number in range(count)]
     indices = list(range(16))
     rows = {

@@ -43,6 +43,7 @@ used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(used.ru_utime + used.ru_stime, used.ru_maxrss)
 """
 Answers = Callable[[list[dict[str, object]], int, str], pl.DataFrame]
+"""Requests, number of a model and key of a run -> responses."""
 
 
 class Workload(NamedTuple):
@@ -88,6 +89,7 @@ def main() -> None:
 def ratios(folder: Path) -> Iterator[Ratio]:
     """Yield the cost to score models with all answer styles on all benchmarks, and the ratio of the intervals alone."""
     scoring_costs, start_costs = [], []
+    # Both are measured in turn, so that a busy machine slows them alike.
     for cost in scoring(folder, SAMPLE):
         scoring_costs.append(cost)
         start_costs.append(measure_cost("start", "", [sys.executable, "-c", "import numpy, polars"]))
@@ -110,6 +112,7 @@ def scoring(folder: Path, models: int) -> Iterator[StageCost]:
 
 
 def _items(folder: Path, benchmark: str) -> Path:
+    """Write the table of items of a synthetic release, and return its path."""
     release: Callable[[Path], list[Path]] = getattr(synthetic, f"{benchmark}_release")
     _, items = load_release(benchmark).read_release(release(folder), "release", {}).to_tables()
     path = folder / benchmark / "items.parquet"
@@ -153,6 +156,7 @@ class ScoringSetup:
         return f"{self.workload.benchmark}/{self.workload.protocol}"
 
     def path(self, name: str) -> Path:
+        """Return the path of a table, such as `requests`."""
         return self.folder / f"{name}.parquet"
 
     def _format_settings(self, name: str) -> str:

@@ -22,8 +22,8 @@ from bench.media import write_clip
 from bench.rounds import Ratio
 from bench.slow_server import MODEL, SECONDS
 
-FRAMES, SIZE, CLIP_SECONDS = 8, (320, 180), 10
-CLIPS, QUESTIONS, CONCURRENCY = 60, 20, 8
+FRAMES, SIZE, CLIP_SECONDS = 8, (320, 180), 10  # Planned frames, frame size and length of a clip.
+CLIPS, QUESTIONS, CONCURRENCY = 60, 20, 8  # Clips, questions about each, and concurrent requests.
 MIN_SHARE_OF_IDEAL, MAX_CPU_MS = 0.9, 3.0
 
 

@@ -7,7 +7,7 @@ import asyncio
 import json
 import re
 
-SECONDS = 0.05
+SECONDS = 0.05  # Time from the end of a request to its answer.
 MODEL = "slow"
 CHOICE = {"index": 0, "message": {"role": "assistant", "content": "Yes"}, "finish_reason": "stop"}
 USAGE = {"prompt_tokens": 900, "completion_tokens": 1, "total_tokens": 901}

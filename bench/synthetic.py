@@ -45,7 +45,7 @@ MMBENCH_VIDEOS, MMBENCH_QUESTIONS = 609, 1_998
 
 
 def edited(random: Random, caption: str) -> str:
-    """Return the caption with one word replaced."""
+    """Return the caption with one word replaced, as a negative caption."""
     words = caption.split()
     words[random.randrange(len(words) - 1)] = random.choice(WORDS)
     return " ".join(words)
@@ -55,6 +55,7 @@ def edited(random: Random, caption: str) -> str:
 
 
 def velociti_release(folder: Path) -> list[Path]:
+    """Write a release of VELOCITI, and return its files."""
     random = Random(1)  # noqa: S311
     videos = [f"v_{number:011d}_seg_0_10" for number in range(900)]
     rows = []
@@ -67,6 +68,7 @@ def velociti_release(folder: Path) -> list[Path]:
 
 
 def vinoground_release(folder: Path) -> list[Path]:
+    """Write a release of Vinoground, and return its files."""
     random = Random(2)  # noqa: S311
     rows = []
     for index in range(VINOGROUND_PAIRS):
@@ -77,13 +79,15 @@ def vinoground_release(folder: Path) -> list[Path]:
 
 
 def temporalbench_release(folder: Path) -> list[Path]:
+    """Write a release of TemporalBench, and return its files."""
     random = Random(3)  # noqa: S311
     videos = [(dataset, number) for dataset, count in TEMPORALBENCH.items() for number in range(count)]
     captions = {video: sentence(random, 42) for video in videos}
-    short_questions = [
-        _question(f"{number}", _short(*(video := videos[number % len(videos)])), video[0], captions[video], random)
-        for number in range(SHORT_QUESTIONS)
-    ]
+    short_questions = []
+    for number in range(SHORT_QUESTIONS):
+        video = videos[number % len(videos)]
+        dataset, _ = video
+        short_questions.append(_question(f"{number}", _short(*video), dataset, captions[video], random))
     long_datasets = temporalbench.LONG_DATASETS
     long_questions = []
     for number in range(LONG_QUESTIONS):
@@ -97,17 +101,19 @@ def temporalbench_release(folder: Path) -> list[Path]:
     ]
     files = {"short_qa": short_questions, "long_qa": long_questions, "short_caption": captioning}
     paths = []
-    for name, entries in files.items():
+    for name, questions in files.items():
         paths.append(folder / f"temporalbench_{name}.json")
-        paths[-1].write_text(json.dumps(entries), encoding="utf-8")
+        paths[-1].write_text(json.dumps(questions), encoding="utf-8")
     return paths
 
 
 def _short(dataset: str, number: int) -> str:
+    """Return the file name of a short video."""
     return f"short_video/{dataset}/source{number}_start_1.0_end_9.0.mp4"
 
 
 def _question(idx: str, video: str, dataset: str, caption: str, random: Random) -> dict[str, str]:
+    """Return a question of TemporalBench with a caption and an edited one, in random order."""
     options = [caption, edited(random, caption)]
     random.shuffle(options)
     return {
@@ -122,6 +128,7 @@ def _question(idx: str, video: str, dataset: str, caption: str, random: Random) 
 
 
 def mmbench_video_release(folder: Path) -> list[Path]:
+    """Write a release of MMBench-Video, and return its files."""
     random = Random(4)  # noqa: S311
     rows = []
     for number in range(MMBENCH_QUESTIONS):
@@ -160,6 +167,7 @@ def response(
     }
 
 
+# Styles of answers: option, its text and a random generator -> the answer of a model.
 STYLES: list[Callable[[str, str, Random], str]] = [
     lambda option, text, draw: option,
     lambda option, text, draw: f"{option}.",

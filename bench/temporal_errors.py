@@ -24,9 +24,9 @@ from bench.temporal_worlds import (
     simulate_profile,
 )
 
-CLIPS = (40, 100, 500, 2000)
-BENCHMARKS = 4
-SIMULATIONS = 400
+CLIPS = (40, 100, 500, 2000)  # Numbers of clips of a benchmark.
+BENCHMARKS = 4  # Benchmarks of a profile.
+SIMULATIONS = 400  # Simulated profiles of each model.
 BEHAVIOURS = {
     "last moment only": "needs the planned last frame, at the last position",
     "one position only": "needs the third planned frame, at the third position",
@@ -71,7 +71,10 @@ def main() -> None:
 def measure_rates(
     model: SimulatedModel, clips: int, simulations: int, seed: int, shuffles: Frames, used_share: float = 1.0
 ) -> Rates:
-    """Simulate profiles of a model over `BENCHMARKS` benchmarks of so many clips."""
+    """Simulate profiles of a model over `BENCHMARKS` benchmarks of so many clips.
+
+    The model uses its ability on `used_share` of the clips, and guesses on the others.
+    """
     generator = np.random.default_rng([seed, clips])
     false_claims, shown = 0, dict.fromkeys(Rule, 0)
     for _ in range(simulations):
@@ -151,6 +154,7 @@ def write_page(simulations: int, seed: int) -> Iterator[str]:
 
 
 def _power_section(simulations: int, seed: int, shuffles: Frames) -> Iterator[str]:
+    """Yield the paragraphs about the power to detect a small effect."""
     models = [model for model in MODELS if model.title in POWER_MODELS]
     rows = []
     for model in models:

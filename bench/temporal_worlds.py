@@ -25,13 +25,15 @@ Frames = NDArray[np.int64]
 """One row per clip: the planned number of each shown frame; those of a mismatched clip are `FOREIGN` larger."""
 Flags = NDArray[np.bool_]
 
-FRAME_COUNT = 8
+FRAME_COUNT = 8  # Planned frames of a clip.
 FOREIGN = 1000
 NOISE = 0.1
 """probability that a model answers at random although its evidence decides the question"""
 UNSURE = 0.6
+"""weight of pure chance in the confidence of the model that is often unsure"""
 LEVEL = 0.95
 LOSS_CLIPS = 200_000
+"""number of clips with which true losses are measured"""
 SHUFFLES = 512  # shuffled orders per simulation; clips draw from them
 
 
@@ -56,9 +58,11 @@ class World:
 
 
 Model = Callable[[Frames, World, np.random.Generator], Answers]
+"""Shown frames, the clips' events and a random generator -> the answers."""
 
 
 def make_world(clips: int, rng: np.random.Generator) -> World:
+    """Draw the events of so many clips."""
     first = rng.integers(0, FRAME_COUNT - 2, clips)
     second = np.array([rng.integers(event + 2, FRAME_COUNT) for event in first])
     return World(first, second, rng.random(clips))
@@ -82,6 +86,7 @@ def show(condition: str, clips: int, shuffled_orders: Frames, rng: np.random.Gen
 
 
 def draw_shuffles() -> Frames:
+    """Return `SHUFFLES` shuffled orders of a clip's frames, as the workflow draws them."""
     placements = (
         place_frames({"show": SHUFFLED, "seed": 0}, range(FRAME_COUNT), f"clip{number}", None)[0]
         for number in range(SHUFFLES)
@@ -107,6 +112,7 @@ def _answer(decided: Flags, world: World, rng: np.random.Generator, wrong: Flags
 
 
 def _has(frames: Frames, event: NDArray[np.int64]) -> Flags:
+    """Return whether each clip shows the frame of its event."""
     return (frames == event[:, np.newaxis]).any(axis=1)
 
 
@@ -122,6 +128,7 @@ def _position(frames: Frames, event: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def last_moment(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Look only at the last position, whose planned frame decides the question."""
     decided = frames[:, -1] == FRAME_COUNT - 1 if frames.shape[1] else np.zeros(len(frames), dtype=bool)
     return _answer(decided, world, rng)
 
@@ -141,6 +148,7 @@ def middle_positions(frames: Frames, world: World, rng: np.random.Generator) -> 
 
 
 def one_informative_frame(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Answer right if the frame of the first event is shown, at any position."""
     return _answer(_has(frames, world.first_event), world, rng)
 
 
@@ -153,6 +161,7 @@ def often_unsure(frames: Frames, world: World, rng: np.random.Generator) -> Answ
 
 
 def equally_sure(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Answer as `one_informative_frame`, equally sure of all answers."""
     return one_informative_frame(frames, world, rng)._replace(confidences=None)
 
 
@@ -164,10 +173,12 @@ def less_sure(frames: Frames, world: World, rng: np.random.Generator) -> Answers
 
 
 def bag_of_frames(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Answer right if the frames of both events are shown, at any positions."""
     return _answer(_has(frames, world.first_event) & _has(frames, world.second_event), world, rng)
 
 
 def bag_that_fails_on_jumps(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Answer as `bag_of_frames`, but guess if successive frames are far apart."""
     decided = _has(frames, world.first_event) & _has(frames, world.second_event) & ~_jumps(frames)
     return _answer(decided, world, rng)
 
@@ -187,6 +198,7 @@ def order_of_events(frames: Frames, world: World, rng: np.random.Generator) -> A
 
 
 def text_only(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Guess from the text, whatever frames are shown."""
     return _answer(np.zeros(len(frames), dtype=bool), world, rng)
 
 
@@ -206,6 +218,7 @@ def text_only_with_some_refusals(frames: Frames, world: World, rng: np.random.Ge
 
 
 def coin_flip(frames: Frames, world: World, rng: np.random.Generator) -> Answers:
+    """Guess anew under each condition."""
     return Answers(rng.random(len(frames)) < 0.5)
 
 
@@ -222,7 +235,7 @@ def _model(title: str, answer: Model, *true_claims: Rule) -> SimulatedModel:
     return SimulatedModel(title, answer, frozenset(true_claims))
 
 
-BAG = (Rule.VIDEO, Rule.SINGLE_FRAMES, Rule.SEVERAL_FRAMES)
+BAG = (Rule.VIDEO, Rule.SINGLE_FRAMES, Rule.SEVERAL_FRAMES)  # Claims that are true of models that need two frames.
 MODELS = (
     _model("last moment only", last_moment, Rule.VIDEO, Rule.SHUFFLING),
     _model("one position only", fixed_position, Rule.VIDEO, Rule.SINGLE_FRAMES, Rule.SHUFFLING, Rule.ORDER),

@@ -27,8 +27,8 @@ from reprise.media.settings import Concat, Encode
 
 Images = npt.NDArray[np.uint8]
 
-SECONDS, SIZE, BLOCK = 1.6, (96, 64), 16
-OTHER_SIZE = (64, 96)
+SECONDS, SIZE, BLOCK = 1.6, (96, 64), 16  # Length and frame size of a video, and side of a block in a picture.
+OTHER_SIZE = (64, 96)  # Frame size after a change.
 # Maximum mean difference of two pictures of the same frame after conversions, and after scaling or a lossy encode. Two
 # consecutive frames differ by about 80.
 MAX_DIFFERENCE, MAX_LOSSY_DIFFERENCE = 2.0, 12.0
@@ -49,6 +49,7 @@ CODECS: dict[str, tuple[str, ...]] = {
     "Motion JPEG": ("-c:v", "mjpeg", "-q:v", "2", "-pix_fmt", "yuvj420p"),
 }
 H264_CODECS = ("H.264", "H.264 with B-frames", "H.264 with open groups")
+# Container -> codecs that it can hold.
 CONTAINERS = {
     "mp4": (*H264_CODECS, "H.265", "VP9", "AV1", "MPEG-4"),
     "mov": (*H264_CODECS, "H.265", "MPEG-4", "Motion JPEG"),
@@ -59,7 +60,7 @@ CONTAINERS = {
     "flv": H264_CODECS,
     "mpg": ("MPEG-2",),
 }
-SOUND = {"webm": "libvorbis", "avi": "mp2", "mpg": "mp2"}
+SOUND = {"webm": "libvorbis", "avi": "mp2", "mpg": "mp2"}  # Container -> codec of sound, if it is not AAC.
 # A display matrix (a, b, c, d) shows a decoded point (x, y) at (a x + c y, b x + d y).
 ORIENTATIONS = {
     "upright": (1, 0, 0, 1), "clockwise": (0, 1, -1, 0),
@@ -169,6 +170,7 @@ def write_video(case: Case, folder: Path) -> Path:
 
 
 def _encode(case: Case, path: Path, size: tuple[int, int]) -> Path:
+    """Encode random pictures of this size with the codec, pixel shape and frame rate of a case."""
     is_variable = case.rate == "variable"
     rate = "30" if is_variable else case.rate
     numerator, _, denominator = rate.partition("/")
@@ -191,13 +193,15 @@ def pictures(frames: int, size: tuple[int, int]) -> Images:
 
 def set_display_matrix(path: Path, matrix: Sequence[float]) -> Path:
     """Write a display matrix into the header of the first track of an MP4 file, as a phone does."""
-    content = bytearray(path.read_bytes())
-    header = content.index(b"tkhd") + 4
+    file_bytes = bytearray(path.read_bytes())
+    header = file_bytes.index(b"tkhd") + 4
+    # The matrix has fixed-point numbers: 16 fractional bits, and 30 in its last element.
     a, b, c, d = (round(value * 0x10000) for value in matrix)
-    values = np.array([a, b, 0, c, d, 0, 0, 0, 1 << 30], ">i4").tobytes()
-    start = header + (52 if content[header] else 40)
-    content[start : start + len(values)] = values
-    path.write_bytes(content)
+    matrix_bytes = np.array([a, b, 0, c, d, 0, 0, 0, 1 << 30], ">i4").tobytes()
+    # The first byte of the header is its version. Version 1 has longer times and durations before the matrix.
+    start = header + (52 if file_bytes[header] else 40)
+    file_bytes[start : start + len(matrix_bytes)] = matrix_bytes
+    path.write_bytes(file_bytes)
     return path
 
 
@@ -252,6 +256,7 @@ def problems(case: Case, folder: Path) -> Iterator[str]:
 
 
 def _reading(case: Case, path: Path, index: PacketIndex, frames: Images, reference: Reference) -> Iterator[str]:
+    """Yield the differences of frames and times from those of ffmpeg."""
     if frames.shape != reference.frames.shape:
         yield f"frames are {frames.shape}, ffmpeg's {reference.frames.shape}"
         return
@@ -273,11 +278,13 @@ def _reading(case: Case, path: Path, index: PacketIndex, frames: Images, referen
 
 
 def _rate(case: Case) -> float:
+    """Return the frames per second of a case with a constant rate."""
     numerator, _, denominator = case.rate.partition("/")
     return int(numerator) / int(denominator or 1)
 
 
 def _trimming(case: Case, path: Path, index: PacketIndex, frames: Images, target: Path) -> Iterator[str]:
+    """Trim the video from 30 to 80 % of its length, and yield the differences from the frames of this span."""
     start, end = index.start_offset_s + 0.3 * index.duration_s, index.start_offset_s + 0.8 * index.duration_s
     selected = [
         number for number, time_s in enumerate(index.times) if start <= time_s + index.start_offset_s + 1e-4 < end
@@ -295,6 +302,7 @@ def _trimming(case: Case, path: Path, index: PacketIndex, frames: Images, target
 
 
 def _joining(case: Case, path: Path, index: PacketIndex, frames: Images, target: Path) -> Iterator[str]:
+    """Join the video with itself, and yield the differences of both parts from its frames."""
     plan = concatenate(path, path, target, ENCODE, Concat(black_s=0.5))
     joined = read_frames(target, range(plan.frame_count))
     if not all(is_black(np.asarray(frame.mean(axis=-1), np.uint8)) for frame in joined[slice(*plan.black_span)]):
@@ -321,6 +329,7 @@ def _mean_differences(frames: Images, references: Images) -> npt.NDArray[np.floa
 
 
 def main(minutes: float = 5.0, seed: int = 0) -> int:
+    """Compare random videos until the time is over, and return 1 if there is any difference."""
     end, problem_count, number = time.monotonic() + 60 * minutes, 0, 0
     for number in count():
         if time.monotonic() > end:

@@ -15,7 +15,7 @@ Ratio = tuple[Numbers, Numbers]
 SIZES = {"1": (1,), "3": (3,), "10": (10,), "uneven": (1, 2, 3, 5, 14), "half": (5,)}
 """items per cluster, repeated in turn; in `half` the first cluster has as many as all others together"""
 TEST_COUNT = 7  # the number of tests that VELOCITI averages
-BEST_RATING = 3  # the best rating
+BEST_RATING = 3  # the highest rating of MMBench-Video's scale
 
 
 class World(NamedTuple):
@@ -27,6 +27,7 @@ class World(NamedTuple):
     icc: float
 
     def cluster_of_item(self) -> NDArray[np.int64]:
+        """Return the number of the cluster of each item."""
         sizes = np.resize(SIZES[self.items], self.clusters)
         if self.items == "half":
             sizes[0] = sizes[1:].sum()
@@ -55,6 +56,7 @@ class Sample(NamedTuple):
 
 
 Draw = Callable[[World, np.random.Generator], Sample]
+"""World and random generator -> a random sample of a measure."""
 
 
 def bernoulli(generator: np.random.Generator, rates: Numbers) -> Numbers:
@@ -138,7 +140,7 @@ def _tests(
 
 
 def truth(draw: Draw, world: World) -> float:
-    """Return the true value, estimated from so many clusters that random error is negligible."""
+    """Return the true value of a measure, estimated from so many clusters that random error is negligible."""
     return _truth(draw, world._replace(clusters=30_000, items="3"))
 
 

@@ -20,17 +20,20 @@ from PIL import Image
 from reprise.core.errors import UserError, run_command
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-# The first page, and the first item of the item browser.
+# Page of the report -> picture: the first page, and the first item of the item browser.
 PICTURES = {"index.html": Path("docs/images/first-page.png"), "items.html": Path("docs/images/report.png")}
 PROFILES, PROFILES_PICTURE = Path("results/temporal/all.png"), Path("docs/images/temporal.png")
 WIDTH, HEIGHT = 1440, 900
 LARGEST = 200_000  # bytes of a committed picture
 COLOURS = (256, 128, 64, 32)
-WAIT_MS = 400_000  # of virtual time, which does not wait for video decoding; hence several attempts
+# Time that the browser simulates before it takes the picture. The simulated time does not wait for the decoding of
+# videos, so frames of the clip may be missing. Therefore, several pictures are taken and the best one is kept.
+WAIT_MS = 400_000
 ATTEMPTS = 3
 
 
 def main() -> None:
+    """Take the pictures of the README, or of one page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--report", type=Path, default=Path("results/report"))
     parser.add_argument("--page")
@@ -46,7 +49,7 @@ def main() -> None:
 
 
 def best_picture(report: Path, page: str) -> bytes:
-    """Return the largest of several pictures, because frames of the clip may be missing on a busy machine."""
+    """Return the largest of several pictures of a page as PNG; a picture with missing frames is smaller."""
     return max((compress(take_picture(report, page)) for _ in range(ATTEMPTS)), key=len)
 
 
@@ -81,12 +84,12 @@ def browser() -> str:
 
 
 def compress(picture: Image.Image) -> bytes:
-    """Encode the picture as PNG with as many colours as the size limit of a committed picture allows."""
+    """Return the picture as PNG, with as many colours as the size limit of a committed picture allows."""
     for colours in COLOURS:
-        content = BytesIO()
-        picture.quantize(colours, dither=Image.Dither.NONE).save(content, "PNG", optimize=True)
-        if content.tell() <= LARGEST:
-            return content.getvalue()
+        png = BytesIO()
+        picture.quantize(colours, dither=Image.Dither.NONE).save(png, "PNG", optimize=True)
+        if png.tell() <= LARGEST:
+            return png.getvalue()
     raise UserError(
         f"the picture has more than {LARGEST} bytes with {COLOURS[-1]} colours. Take a smaller part of the page."
     )

@@ -39,7 +39,11 @@ def commands() -> dict[str, Any]:
 
 
 def _command_section(name: str, command: Any, described: dict[str, str]) -> Iterator[str]:
-    """Yield the section of a command; `described` maps each described parameter to the first command that has it."""
+    """Yield the section of a command.
+
+    A parameter that an earlier command describes in the same way is only named. `described` maps the description of
+    each parameter to the first command that has it; this function adds the parameters of its command.
+    """
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
     required = [
         parameter for parameter in command.params if parameter.param_type_name == "option" and parameter.required
@@ -63,11 +67,13 @@ def _command_section(name: str, command: Any, described: dict[str, str]) -> Iter
 
 
 def _usage(parameter: Any) -> str:
+    """Return an argument as it is written in a call; one that may be left out is in brackets."""
     text = f"{parameter.metavar}{'...' if parameter.nargs == -1 else ''}"
     return text if parameter.required else f"[{text}]"
 
 
 def _spelling(parameter: Any) -> str:
+    """Return an argument's name, or an option's longest name with a placeholder for its value."""
     if parameter.param_type_name == "argument":
         return str(parameter.metavar)
     option = max(parameter.opts, key=len)
@@ -75,6 +81,7 @@ def _spelling(parameter: Any) -> str:
 
 
 def _description(parameter: Any) -> str:
+    """Return the help of a parameter for Markdown, with its default."""
     text = re.sub(r"([<>*|])", r"\\\1", parameter.help)
     if parameter.param_type_name == "option" and parameter.required:
         return f"{text}; required"

@@ -10,6 +10,7 @@ from reprise.extraction.robust import HEAD_CHARS, TAIL_CHARS
 from reprise.extraction.rules import Rule
 
 PAGE = "docs/reference/extraction.md"
+# Answers by the rule that extracts them, in groups with the same options or scale; the tests use them too.
 ANSWERS = Path("tests/data/answers/robust.yaml")
 EXAMPLES_PER_ROW = 1
 MAX_EXAMPLE_CHARS = 90
@@ -165,6 +166,7 @@ POLICY_TEXTS = {
 
 
 def _section(title: str, rows: Sequence[Rule], groups: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield a heading and a table with a line for each name of a rule; several rules may share a name."""
     yield f"## {title}"
     yield ""
     yield "| row | when it counts | example of an answer, and the option |"
@@ -175,8 +177,10 @@ def _section(title: str, rows: Sequence[Rule], groups: Sequence[dict[str, Any]])
 
 
 def _examples(groups: Sequence[dict[str, Any]], name: str) -> str:
-    examples = [(answer, value) for group in groups for answer, value in group["rows"].get(name, {}).items()]
-    short_examples = [example for example in examples if len(example[0]) <= MAX_EXAMPLE_CHARS][:EXAMPLES_PER_ROW]
+    """Return short answers from which the rules of this name extract an option, each with the option."""
+    examples = [(answer, option) for group in groups for answer, option in group["rows"].get(name, {}).items()]
+    short_examples = [(answer, option) for answer, option in examples if len(answer) <= MAX_EXAMPLE_CHARS]
     return "; ".join(
-        f"`{answer.strip()}`: {value}".replace("\n", " ").replace("|", "\\|") for answer, value in short_examples
+        f"`{answer.strip()}`: {option}".replace("\n", " ").replace("|", "\\|")
+        for answer, option in short_examples[:EXAMPLES_PER_ROW]
     )

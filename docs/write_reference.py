@@ -73,13 +73,16 @@ def schema(kind: str) -> dict[str, Any]:
         json_schema["properties"]["adapter"]["enum"] = sorted(ADAPTERS)
         json_schema["properties"]["served_by"]["anyOf"].insert(0, {"enum": list(NAME_ONLY_ENGINES)})
         json_schema["allOf"] = [_settings_of(name) for name in sorted(ADAPTERS)]
-        for condition in json_schema["allOf"]:  # a `$ref` is resolved from the root
+        for condition in json_schema["allOf"]:  # A `$ref` is resolved from the root, so move the definitions there.
             json_schema["$defs"] |= condition["then"]["properties"]["settings"].pop("$defs", {})
     return {"$schema": GenerateJsonSchema.schema_dialect, **json_schema}
 
 
 def _settings_of(adapter: str) -> dict[str, Any]:
-    """Return the condition on the settings of one adapter; with `served_by` no key is required."""
+    """Return the part of the schema that checks `settings:` if a model has this adapter.
+
+    With `served_by`, no key is required, because the job that starts the server sets the required keys.
+    """
     settings = schema_of(ADAPTERS[adapter].settings)
     consequence: dict[str, Any] = {"properties": {"settings": settings}}
     if ADAPTERS[adapter].can_be_hosted:
@@ -109,14 +112,15 @@ def _groups(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
 
 
 def _descriptions(kind: type[BaseModel]) -> dict[str, str]:
-    """Return the docstring below each key in the source of a type and of its base classes."""
+    """Return key -> docstring below the key in the source of a type and of its base classes."""
     descriptions: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         if base in (StrictModel, Settings) or not issubclass(base, StrictModel):
             continue
         definition = ast.parse(dedent(inspect.getsource(base))).body[0]
-        for field, text in pairwise(definition.body if isinstance(definition, ast.ClassDef) else ()):
-            match field, text:
+        # A docstring is the statement after the field that it describes.
+        for statement, next_statement in pairwise(definition.body if isinstance(definition, ast.ClassDef) else ()):
+            match statement, next_statement:
                 case ast.AnnAssign(target=ast.Name(id=key)), ast.Expr(value=ast.Constant(value=str(text_below))):
                     descriptions[key] = text_below
     return {key: text_below for key, text_below in descriptions.items() if key in kind.model_fields}
@@ -128,12 +132,13 @@ def _clean_schema(part: Any) -> Any:
         return [_clean_schema(element) for element in part]
     if not isinstance(part, dict):
         return part
-    entries = {key: value for key, value in part.items() if key != "title" or not isinstance(value, str)}
-    if isinstance(entries.get("description"), str):
-        entries["description"] = " ".join(entries["description"].split())
-    if "patternProperties" in entries:
-        entries["additionalProperties"] = False
-    return {key: _clean_schema(value) for key, value in entries.items()}
+    # A `title` that is no text is the schema of a key with this name.
+    keywords = {keyword: value for keyword, value in part.items() if keyword != "title" or not isinstance(value, str)}
+    if isinstance(keywords.get("description"), str):
+        keywords["description"] = " ".join(keywords["description"].split())
+    if "patternProperties" in keywords:
+        keywords["additionalProperties"] = False
+    return {keyword: _clean_schema(value) for keyword, value in keywords.items()}
 
 
 def schema_files() -> dict[str, str]:
@@ -170,7 +175,10 @@ def _without_file(description: str) -> str:
 
 
 def _group_sections(json_schema: Mapping[str, Any], kind: type[BaseModel], described: set[str]) -> Iterator[str]:
-    """Yield a section for each group that a schema uses and that has none yet, in the order of use."""
+    """Yield a section for each group of keys that a schema uses, in the order of use.
+
+    Groups in `described` have a section already. This function adds those that it describes.
+    """
     types = {subclass.__name__: subclass for subclass in _groups(StrictModel)}
     schemas = dict(json_schema.get("$defs", {}))
     queue = list(_group_names(json_schema, kind))
@@ -289,20 +297,21 @@ def _kind(subschema: Mapping[str, Any]) -> str:
         return f"list of {_kind(subschema['items'])}"
     if subschema.get("type") == "string":
         return _text(subschema)
-    words = {"integer": "integer", "number": "number", "boolean": "boolean", "object": "keys"}
-    return words[subschema["type"]] + _range(subschema)
+    kind_by_type = {"integer": "integer", "number": "number", "boolean": "boolean", "object": "keys"}
+    return kind_by_type[subschema["type"]] + _range(subschema)
 
 
 def _text(subschema: Mapping[str, Any]) -> str:
+    """Describe the texts that a key can have, by their pattern."""
     pattern = subschema.get("pattern")
-    words: dict[str | None, str] = {
+    kind_by_pattern: dict[str | None, str] = {
         None: "text",
         names.NAME: "name",
         names.NAME.strip("^$"): "name",
         names.RUN: "run",
         names.REVISION: "commit or `unpinned`",
     }
-    return words.get(pattern, f"text like `{pattern}`")
+    return kind_by_pattern.get(pattern, f"text like `{pattern}`")
 
 
 def _range(subschema: Mapping[str, Any]) -> str:

@@ -71,7 +71,7 @@ def rows_of(spec: TableSpec) -> Iterator[tuple[Row, set[str]]]:
 
 
 def kind_of(row: Row, models: set[str], config: Configuration) -> Kind:
-    """Return how this site can produce a row."""
+    """Return how Reprise can produce a row whose columns show these models."""
     if row.chance:
         return CHANCE
     if row.dataset:
@@ -84,15 +84,14 @@ def kind_of(row: Row, models: set[str], config: Configuration) -> Kind:
 
 
 def kinds(config: Configuration) -> dict[Kind, Counter[str]]:
-    """Return the number of rows by kind and benchmark."""
+    """Return kind -> benchmark -> number of rows; models that run here come first, by their number of GPUs."""
     counts: dict[Kind, Counter[str]] = defaultdict(Counter)
     for benchmark, tables in config.tables.items():
         for spec in tables.tables.values():
             for row, models in rows_of(spec):
                 counts[kind_of(row, models, config)][benchmark] += 1
-    return dict(
-        sorted(counts.items(), key=lambda entry: (entry[0] in (DATA, CHANCE), not entry[0].gpus, entry[0].gpus))
-    )
+    order = sorted(counts, key=lambda kind: (kind in (DATA, CHANCE), not kind.gpus, kind.gpus))
+    return {kind: counts[kind] for kind in order}
 
 
 def count_table(counts_by_kind: Mapping[Kind, Counter[str]], config: Configuration) -> Iterator[str]:
@@ -107,20 +106,23 @@ def count_table(counts_by_kind: Mapping[Kind, Counter[str]], config: Configurati
 
 
 def model_rows(config: Configuration, imported: bool) -> Iterator[str]:
-    """Yield the models by how they run, or by the reason for imports, with the number of their rows."""
-    counts: Counter[str] = Counter()
+    """Yield the lines of a table of models, each model with the number of its rows.
+
+    A line has the models with the same adapter and GPUs or, with `imported`, those that need imports for one reason.
+    """
+    counts: Counter[str] = Counter()  # model -> number of rows that show it
     for tables in config.tables.values():
         for spec in tables.tables.values():
             for row, row_models in rows_of(spec):
                 counts.update(() if row.chance or row.dataset else row_models)
-    groups: dict[str, list[str]] = defaultdict(list)
-    for slug, number in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])):
+    models_by_group: dict[str, list[str]] = defaultdict(list)
+    for slug in sorted(counts, key=lambda slug: (-counts[slug], slug)):
         model = config.models[slug]
         if (model.adapter == "import") == imported:
             group = REASONS[slug] if imported else f"{adapter_of(model)} | {model.gpus}"
-            groups[group].append(f"`{slug}` {number}")
-    for group, entries in groups.items() if imported else sorted(groups.items()):
-        yield f"| {group} | {', '.join(entries)} |"
+            models_by_group[group].append(f"`{slug}` {counts[slug]}")
+    for group, models in models_by_group.items() if imported else sorted(models_by_group.items()):
+        yield f"| {group} | {', '.join(models)} |"
 
 
 def adapter_of(model: Model) -> str:

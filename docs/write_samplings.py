@@ -10,8 +10,8 @@ from reprise.media.ablations import DESCRIPTIONS, MISMATCHED, NONE
 from reprise.media.sampling import PARAMETERS_BY_RULE, describe_rule, plan_frames
 
 PAGE = "docs/reference/samplings.md"
-FRAMES, FPS, BLACK = 240, 24, (96, 144)
-EXAMPLE_FRAMES = 5
+FRAMES, FPS, BLACK = 240, 24, (96, 144)  # The example clip: frames, frame rate, and span of black frames.
+EXAMPLE_FRAMES = 5  # Maximum number of frames in an example.
 ANY_FRAMES, SEVERAL_FRAMES = "all with frames", "all with more than one frame"
 HEAD = f"""# Samplings: which frames a model sees
 
@@ -87,16 +87,16 @@ def rules_table(root: Path) -> Iterator[str]:
 def _example(samplings: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the frames of the longest sampling that fits into a cell, or the first frames of another one."""
     times = [number / FPS for number in range(FRAMES)]
-    plans = {
+    indices_by_sampling = {
         name: plan_frames(sampling, FRAMES, times, "example.clip", BLACK).indices
         for name, sampling in samplings.items()
     }
-    short_plans = {name: indices for name, indices in plans.items() if len(indices) <= EXAMPLE_FRAMES}
-    if not plans or plans.keys() == {"none"}:
+    if not indices_by_sampling or indices_by_sampling.keys() == {"none"}:
         return ""
-    name, indices = (
-        max(short_plans.items(), key=lambda entry: len(entry[1])) if short_plans else next(iter(plans.items()))
-    )
+    short_samplings = [name for name, indices in indices_by_sampling.items() if len(indices) <= EXAMPLE_FRAMES]
+    first_sampling = next(iter(indices_by_sampling))
+    name = max(short_samplings, key=lambda name: len(indices_by_sampling[name]), default=first_sampling)
+    indices = indices_by_sampling[name]
     numbers = ", ".join(map(str, indices[:EXAMPLE_FRAMES])) + (", ..." if len(indices) > EXAMPLE_FRAMES else "")
     return f"`{name}`: {numbers}"
 
@@ -107,14 +107,12 @@ def transforms_table(root: Path) -> Iterator[str]:
     yield "|---|---|---|"
     for name, transform in load(root).main.transforms.items():
         if isinstance(transform, GridTransform):
-            words = f"all frames as one picture, {transform.rows} x {transform.columns}, in reading order"
-            condition = f"those with {transform.rows * transform.columns} frames"
+            description = f"all frames as one picture, {transform.rows} x {transform.columns}, in reading order"
+            accepted = f"those with {transform.rows * transform.columns} frames"
         else:
-            words, condition = (
-                DESCRIPTIONS[transform.show],
-                ANY_FRAMES if transform.show in (NONE, MISMATCHED) else SEVERAL_FRAMES,
-            )
-        yield f"| `{name}` | {words} | {condition} |"
+            description = DESCRIPTIONS[transform.show]
+            accepted = ANY_FRAMES if transform.show in (NONE, MISMATCHED) else SEVERAL_FRAMES
+        yield f"| `{name}` | {description} | {accepted} |"
 
 
 def page(root: Path) -> str:

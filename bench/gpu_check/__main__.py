@@ -27,6 +27,7 @@ VERSIONS = ("torch", "transformers", "accelerate", "bitsandbytes", "vllm", "nump
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the checks, and return the exit status."""
     options = _options(arguments)
     checks = [check for check in CHECKS if not options.only or check.name in options.only]
     if options.device == "cpu":  # other work may share the CPU
@@ -69,6 +70,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _names(text: str) -> tuple[str, ...]:
+    """Return the checks in the value of `--only`."""
     names, available = tuple(text.split(",")), {check.name for check in CHECKS}
     if unknown := set(names) - available:
         raise argparse.ArgumentTypeError(
@@ -78,6 +80,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _write(path: Path, device: str, lines: Sequence[Line], seconds: float) -> None:
+    """Write the lines, and the versions and the machine on which they were measured, as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {
         "device": device,
@@ -92,6 +95,7 @@ def _write(path: Path, device: str, lines: Sequence[Line], seconds: float) -> No
 
 
 def _version(name: str) -> str | None:
+    """Return the installed version of a package; None if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:

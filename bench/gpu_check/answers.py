@@ -25,7 +25,7 @@ from bench.gpu_check.model_queries import (
 )
 from bench.gpu_check.outcome import FailedError, Line, NotTriedError, Session, line_with_reason
 
-FRAMES = (8, 64)
+FRAMES = (8, 64)  # Numbers of frames of a clip.
 # The tolerated relative difference between the weights in memory and the estimate.
 WEIGHTS_TOLERANCE = 0.05
 
@@ -78,6 +78,7 @@ def family(session: Session, name: str) -> Iterator[Line]:
 
 
 def _check_answers(session: Session, name: str, folder: Path) -> Line:
+    """Compare both engines, and check that the answers about another video differ."""
     clip, other_clip = clip_of(video(session), 8), clip_of(video(session, "other"), 8, "other")
     answers: dict[str, ClipAnswers] = {}
     for engine in ("plain", "shared"):
@@ -138,4 +139,5 @@ def quantised(session: Session, method: str) -> Iterator[Line]:
 
 
 def _size(model: object) -> int:
+    """Return the bytes of a model's weights and buffers."""
     return int(model.get_memory_footprint())  # type: ignore[attr-defined]

@@ -44,7 +44,7 @@ LAYERS_KEPT = 4
 # Maximum size of a file of weights, and the free disk space that a checkpoint needs relative to its size.
 MAX_FILE_SIZE, FREE_SPACE_FACTOR = "4GB", 1.2
 # GPU memory for the weights and the activations of clips.
-WHOLE_BYTES = 20_000_000_000
+WHOLE_BYTES = 20_000_000_000  # For a 7B model with all of its layers.
 # The 7B model gets a name as if it came from the hub.
 MODEL = {"repo": "gpu/check", "revision": "0" * 40}
 INTERNVL_TOKENS = {
@@ -176,6 +176,7 @@ def _internvl(shapes: Shapes, tokenizer: Any) -> tuple[Any, Any]:
     )  # fmt: skip
 
 
+# Family -> function that returns a configuration and a processor for some shapes and a tokenizer.
 KINDS: dict[str, Callable[[Shapes, Any], tuple[Any, Any]]] = {
     "LLaVA-OneVision": _llava_onevision,
     "Qwen2.5-VL": _qwen2_5_vl,

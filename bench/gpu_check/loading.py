@@ -34,11 +34,11 @@ from bench.gpu_check.outcome import FailedError, Line, Session, line_with_reason
 
 # Seconds to watch another job that must wait for the GPU.
 WATCH_SECONDS = 1.5
-FREE_BYTES = 2_000_000_000
+FREE_BYTES = 2_000_000_000  # GPU memory that stays free on the nearly full GPU.
 WITHOUT_FRAMES = ClipFrames("none", None, (), ())
 # Enough frames that a batch of 16 questions does not fit into the free memory, while a single question does.
 FULL_FRAMES, FULL_QUESTIONS = 48, 32
-_LOCKS: list[BaseFileLock] = []
+_LOCKS: list[BaseFileLock] = []  # Locks that this process holds until it ends.
 LOCKING_JOB = """
 import sys
 from pathlib import Path

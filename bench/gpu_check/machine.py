@@ -9,7 +9,7 @@ from bench.gpu_check.outcome import FailedError, Line, Measurement, Session, pas
 
 # Maximum error of a product in bfloat16 (8 bits, sums in float32) relative to the largest value in double precision.
 MAX_ERROR = 0.01
-ROUNDS, ROWS = 10, 16
+ROUNDS, ROWS = 10, 16  # Timed products, and rows of the product that are compared.
 
 
 def query(field: str) -> dict[str, str]:
@@ -22,8 +22,8 @@ def query(field: str) -> dict[str, str]:
     except (OSError, subprocess.SubprocessError):
         return {}
     rows = [line.split(",", 1) for line in process.stdout.splitlines()]
-    values = {uuid.strip(): value.strip() for uuid, value in rows}
-    return {gpu.name: values[gpu.uuid] for gpu in list_visible_gpus() if gpu.uuid in values}
+    value_by_uuid = {uuid.strip(): value.strip() for uuid, value in rows}
+    return {gpu.name: value_by_uuid[gpu.uuid] for gpu in list_visible_gpus() if gpu.uuid in value_by_uuid}
 
 
 def driver(session: Session) -> Iterator[Line]:
@@ -79,15 +79,15 @@ def product(session: Session) -> Iterator[Line]:
         left, right = (
             torch.randn(size, size, generator=generator, device=device, dtype=torch.bfloat16) for _ in range(2)
         )
-        result = left @ right
+        matrix_product = left @ right  # The first product is not timed, because it initialises the libraries.
         _synchronize(device)
         start = time.monotonic()
         for _ in range(ROUNDS):
-            result = left @ right
+            matrix_product = left @ right
         _synchronize(device)
         seconds = (time.monotonic() - start) / ROUNDS
         exact = left[:ROWS].cpu().double() @ right.cpu().double()
-        error = float((result[:ROWS].cpu().double() - exact).abs().max() / exact.abs().max())
+        error = float((matrix_product[:ROWS].cpu().double() - exact).abs().max() / exact.abs().max())
         measured |= {f"TFLOP/s of {device}": 2 * size**3 / seconds / 1e12, f"error of {device}": error}
         if not error <= MAX_ERROR:
             raise FailedError(f"the product is wrong on {device}: more than {MAX_ERROR} off", measured)

@@ -22,7 +22,7 @@ from reprise.models.local.transformers import TransformersAdapter
 from bench.gpu_check.outcome import FailedError, Session
 from bench.words import sentence
 
-RATE = 8
+RATE = 8  # Frames per second of the generated videos.
 START = "Carefully watch the video and pay attention to the sequence of events. Here is a caption of the video: "
 END = "\nBased on your observation, does the given video entail the caption? Just answer with either Yes or No."
 OPTIONS = ("Yes", "No")
@@ -41,10 +41,12 @@ class ClipAnswers(NamedTuple):
         return max(abs(first - second) for first, second in zip(self.shares, reference.shares, strict=True))
 
     def count_text_differences(self, reference: "ClipAnswers") -> int:
+        """Return the number of texts that differ."""
         return sum(first != second for first, second in zip(self.texts, reference.texts, strict=True))
 
 
 def dtype_of(session: Session) -> str:
+    """Return the data type of the weights on this device."""
     return "float32" if session.is_cpu else "bfloat16"
 
 
@@ -69,12 +71,14 @@ def video(session: Session, name: str = "clip") -> Path:
 
 
 def clip_of(path: Path, frames: int, name: str = "clip") -> ClipFrames:
+    """Return a clip with so many evenly spread planned frames."""
     index = read_packet_index(path)
     planned = plan_frames({"rule": "linspace", "frames": frames}, index.frame_count, index.times)
     return ClipFrames(name, path, planned.indices, planned.times_s)
 
 
 def questions(count: int, request_type: str = "score", max_tokens: int = 1) -> list[Request]:
+    """Return so many questions about made-up captions; those to score have the options Yes and No."""
     random = Random(count)  # noqa: S311  every process must get the same questions
     texts = [START + sentence(random, random.randrange(8, 16)) + END for _ in range(count)]
     options = OPTIONS if request_type == "score" else ()
@@ -85,6 +89,7 @@ def questions(count: int, request_type: str = "score", max_tokens: int = 1) -> l
 
 
 def spec_of(session: Session, folder: Path, dtype: str = "", **settings: Any) -> ModelSpec:
+    """Return the specification with which an adapter loads the model in a folder."""
     return ModelSpec(
         folder, session.device, 2, dtype or dtype_of(session), "sdpa", False, settings,
         prompt_start=START, has_frames=True, option_sets=(OPTIONS,),
@@ -101,8 +106,8 @@ def key_of(
         "prompt": {"user": START + "{caption}" + END}, "form": "check", "request_type": "score",
         "max_tokens": 1, "versions": {},
     }  # fmt: skip
-    content = {"run": "gpu/check/shapes/random", "key": "0" * 64, "answers": answers, "gpus": gpus}
-    return ModelRunKey.model_validate(content | ({"checkpoint": str(checkpoint)} if checkpoint else {}))
+    settings = {"run": "gpu/check/shapes/random", "key": "0" * 64, "answers": answers, "gpus": gpus}
+    return ModelRunKey.model_validate(settings | ({"checkpoint": str(checkpoint)} if checkpoint else {}))
 
 
 @contextmanager
@@ -128,11 +133,13 @@ def answer_clip(adapter: Any, clip: ClipFrames, *, scores: int = 4, texts: int =
 
 
 def shares_of(answers: Sequence[Answer], clip: ClipFrames) -> tuple[float, ...]:
+    """Return p(Yes) / (p(Yes) + p(No)) of each answer."""
     _check(answers, clip)
     return tuple(yes / (yes + no) for yes, no in (answer.scores for answer in answers))
 
 
 def _check(answers: Sequence[Answer], clip: ClipFrames) -> None:
+    """Raise FailedError for a failed answer, or if the model received another number of frames than planned."""
     for answer in answers:
         if answer.error:
             raise FailedError(f"a request failed, {answer.error}: {answer.message}")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 PASSED, FAILED, NOT_TRIED = "passed", "failed", "not tried"
 
 Measurement = float | int | str
+"""A measured value, or a name such as that of a GPU."""
 
 
 class NotTriedError(Exception):
@@ -41,6 +42,7 @@ class Line(NamedTuple):
 
 
 def passed(name: str, **measured: Measurement) -> Line:
+    """Return a line that passed; underscores in the names of measurements are printed as blanks."""
     return Line(name, PASSED, {key.replace("_", " "): value for key, value in measured.items()})
 
 

@@ -44,6 +44,7 @@ def status_of_error(error: BaseException) -> tuple[str, str]:
 
 
 def main(order: dict[str, Any]) -> None:
+    """Run the check of an order, and write each line at once; an error becomes the result of all pending lines."""
     session = Session(order["device"], *(Path(order[name]) for name in ("folder", "store", "logs")))
     module, _, function = order["target"].partition(":")
     pending_lines, start = list(order["lines"]), time.monotonic()

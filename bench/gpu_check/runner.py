@@ -16,7 +16,7 @@ from bench.gpu_check.outcome import FAILED, NOT_TRIED, Check, Line, Session
 from bench.gpu_check.process import is_package_missing
 
 ROOT = Path(__file__).parents[2]
-MIN_SECONDS = 5.0
+MIN_SECONDS = 5.0  # A check is not started if less time remains.
 DEADLINE_PASSED = "no result after"
 """how the description of a check that passed its deadline begins"""
 
@@ -33,6 +33,7 @@ def run_all(checks: Sequence[Check], session: Session, *, seconds: float, jobs: 
 
 
 def run(check: Check, session: Session, end: float) -> list[Line]:
+    """Run one check, and return its lines; `end` is the time (`time.monotonic`) at which all checks must end."""
     if session.is_cpu and check.only_gpu:
         return [Line(name, NOT_TRIED, reason=check.only_gpu) for name in check.lines]
     missing = [name for name in check.packages if is_package_missing(name)]

@@ -23,7 +23,7 @@ from reprise.models.remote.serving.settings import ServerSettings, build_launch_
 from bench.gpu_check.outcome import Line, NotTriedError, Session, line_with_reason
 from bench.gpu_check.process import is_package_missing
 
-NAME, FRAMES, MINUTES = "gpu/check@random", 8, 4
+NAME, FRAMES, MINUTES = "gpu/check@random", 8, 4  # Name of the model, frames of the clip, minutes for the start.
 # Eager mode avoids minutes of compilation. On a CPU vLLM needs an explicit size of its cache.
 ARGUMENTS = ["--enforce-eager", "--max-num-seqs", "8"]
 ON_CPU = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}

@@ -36,6 +36,7 @@ FIRST_DEVICE_SHARE = 0.9
 
 
 def _require_two_devices(session: Session) -> None:
+    """Raise NotTriedError if fewer than two GPUs are visible."""
     count = COPIES if session.is_cpu else len(query("memory.free"))
     if count < COPIES:
         raise NotTriedError(f"visible GPUs: {count}, needed: 2")

@@ -28,7 +28,7 @@ except UserError as error:
     # Raise the error here, because Snakemake's message names the file that raises it.
     raise WorkflowError(str(error)) from None
 RUN = SUITE.stage_command()
-# The project's logger summarises a dry run, and needs the graph of jobs for it.
+# The project's logger summarises a dry run. It reads the planned jobs from the workflow.
 for handler in workflow.logger_manager.plugin_handlers:
     if isinstance(handler, LogHandler):
         handler.summarize_dry_run(workflow)

@@ -10,6 +10,7 @@ rule weights:
     params:
         repo=lambda wildcards: SUITE.inference.model(wildcards).repo,
         revision=lambda wildcards: SUITE.inference.model(wildcards).revision,
+        # Whether the repository's code is fetched too, because the model executes it.
         code=lambda wildcards: (
             "fetched" if SUITE.inference.model(wildcards).trust_remote_code else "left"
         ),
@@ -59,6 +60,7 @@ rule infer:
         "answers_{benchmark}_{model}"
     threads: SUITE.inference.threads
     resources:
+        # The Slurm profile limits this to 1, so that the jobs of one allocation query the model one after another.
         loaded_model=1,
         gpu=SUITE.inference.gpus,
         mem_mb=SUITE.inference.memory_mb,

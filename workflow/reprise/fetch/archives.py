@@ -31,6 +31,7 @@ ZIP_ERRORS = (
 )  # fmt: skip
 # zipfile reads the whole list of members (the central directory), which is at the end of a zip.
 MAX_DIRECTORY_BYTES = 1 << 26
+BUFFER_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,10 @@ def open_zip(archive: ArchiveFile) -> Iterator[zipfile.ZipFile]:
     with ExitStack() as stack:
         streams = [stack.enter_context(path.open("rb")) for path in archive.parts]
         stream = ConcatenatedStream(streams, [path.stat().st_size for path in archive.parts])
-        zip_file = stack.enter_context(zipfile.ZipFile(stack.enter_context(_BoundedReader(stream, 1 << 20))))
+        reader = stack.enter_context(_BoundedReader(stream, BUFFER_BYTES))
+        zip_file = stack.enter_context(zipfile.ZipFile(reader))
         # zipfile counts offsets from the list of members at the end, so a missing beginning makes them negative.
-        if any(entry.header_offset < 0 for entry in zip_file.infolist()):
+        if any(member.header_offset < 0 for member in zip_file.infolist()):
             raise zipfile.BadZipFile("shorter than its list of members states")
         yield zip_file
 
@@ -109,6 +111,7 @@ class ConcatenatedStream(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]
+        """Read bytes into a buffer, at most to the end of the current stream, and return their number."""
         index = bisect_right(self._starts, self._position) - 1
         if index >= len(self._streams):
             return 0
@@ -134,7 +137,7 @@ class Span(NamedTuple):
 
 
 def locate_videos(path: Path) -> dict[str, Span]:
-    """Return the position of each video in a pickle.
+    """Return name -> position of each video in a pickle.
 
     Raises:
         FetchError: the file is not a pickle, is damaged, or has other content than a dict of str and bytes.

@@ -32,12 +32,15 @@ CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-(?:[0-9]{1,18}/([0-9]{1,18}))?"
 
 
 def create_http_fetcher(settings: Http) -> Fetcher:
+    """Return the fetcher of videos from direct links."""
+
     def url_of(source_id: str) -> str:
         return settings.url.replace("{source_id}", quote(source_id, safe=""))
 
     def fetch(source_id: str, folder: Path) -> FetchedFile:
         url = url_of(source_id)
         suffix = Path(settings.url.split("?")[0]).suffix
+        # A longer suffix is no file type, as in a link that ends with a domain or with the id of a video.
         target = folder / f"download{suffix if 1 < len(suffix) <= 5 else '.mp4'}"
         version = FileVersion()
         with time_limit(settings.max_s):
@@ -62,6 +65,7 @@ class FileVersion:
     validators: dict[str, str] = field(default_factory=dict)
 
     def is_same(self, validators: Mapping[str, str]) -> bool:
+        """Return whether the validators of a later attempt have all values of the first attempt."""
         return all(validators.get(name) == value for name, value in self.validators.items())
 
 
@@ -134,7 +138,7 @@ def download(url: str, target: Path, settings: Http, version: FileVersion) -> st
 
 
 class _HttpOnlyRedirects(HTTPRedirectHandler):
-    """Handler that follows redirects only to http and https links, never to a file on this machine."""
+    """Handler that follows a limited number of redirects, and only to http and https links."""
 
     # No limit for urllib, which follows one redirect more than its limit; redirect_request() enforces the setting.
     max_redirections = 1_000_000

@@ -32,7 +32,7 @@ from reprise.fetch.outcome import FetchedFile, Fetcher, FetchError, fill_safe_na
 from reprise.fetch.retry import call_with_retries, classify_http_code, parse_wait_s, time_limit
 from reprise.fetch.settings import Huggingface
 
-TIMEOUT_S = 30.0
+TIMEOUT_S = 30.0  # Maximum seconds of each phase of a request: connect, read, write, and wait for a connection.
 
 
 def _create_client() -> Client:
@@ -68,7 +68,7 @@ class BoundedProgress(tqdm):  # type: ignore[misc]
         return is_displayed
 
 
-MAX_LISTED = 30
+MAX_LISTED = 30  # Files of a repository that a message lists.
 PAGES = {"model": "https://huggingface.co/", "dataset": "https://huggingface.co/datasets/"}
 
 
@@ -120,6 +120,7 @@ def _list_files(kind: Literal["model", "dataset"], repo: str, revision: str) -> 
 def _no_match_error(
     context: str, patterns: Sequence[str], repository: str, available_files: Sequence[str]
 ) -> UserError:
+    """Return the error for patterns that match no file of a repository."""
     file_list = ", ".join(summarize_list(sorted(available_files), MAX_LISTED)) or "nothing"
     missing_files = ", ".join(f"'{pattern}'" for pattern in patterns)
     return UserError(
@@ -155,6 +156,7 @@ class _Repository:
     _failure: FetchError | None = None  # why the archives could not be downloaded
 
     def fetch(self, source_id: str, folder: Path) -> FetchedFile:
+        """Fetch a video: a file of the repository, or a member of its archives if the settings name archives."""
         if not self.settings.files:
             # Move the file out of the hub's cache, which would return a damaged copy again.
             path = self._download(fill_safe_name(self.settings.member, source_id))
@@ -189,12 +191,13 @@ class _Repository:
             snapshot = f"*/snapshots/{self.settings.revision}"
             new_archives = [name for name in self._list_archives() if not any(cache.glob(f"{snapshot}/{name}"))]
             # If all archives are cached, their members are looked up; the server has no such files, so they count 0.
-            entries = HfApi().get_paths_info(
+            path_infos = HfApi().get_paths_info(
                 self.settings.repo, new_archives or source_files, revision=self.settings.revision, repo_type="dataset"
             )
         except (FetchError, HTTPError, OSError, ValueError):
             return self.settings.estimate_bytes(source_ids)
-        return sum(getattr(entry, "size", 0) for entry in entries) * (2 if self.settings.files else 1)
+        # A folder has no size.
+        return sum(getattr(info, "size", 0) for info in path_infos) * (2 if self.settings.files else 1)
 
     def _list_archives(self) -> list[str]:
         """Return the names of the archives, with patterns replaced by the matching files of the repository."""
@@ -231,10 +234,12 @@ class _Repository:
                 raise name_error from error
 
     def _download(self, name: str) -> Path:
+        """Return the path of a file in the hub's cache; download it if it is missing, with retries."""
         with time_limit(self.settings.max_s):
             return call_with_retries(lambda: self._download_once(name), self.settings)
 
     def _download_once(self, name: str) -> Path:
+        """Try once to download a file, and convert the hub's errors to a `FetchError`."""
         repo = self.settings.repo
         try:
             path: str = hf_hub_download(
@@ -266,6 +271,7 @@ class _Repository:
 
 
 def _status_error(error: HfHubHTTPError, subject: str) -> FetchError:
+    """Return the error for an HTTP status of the hub."""
     headers = error.response.headers
     status = classify_http_code(error.response.status_code)
     wait_s = parse_wait_s(headers.get("Retry-After"), headers.get("Date"))
@@ -273,4 +279,5 @@ def _status_error(error: HfHubHTTPError, subject: str) -> FetchError:
 
 
 def _first_line(error: BaseException) -> str:
+    """Return the first nonempty line of an error's message, or the error's type."""
     return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)

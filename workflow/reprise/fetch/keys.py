@@ -17,6 +17,8 @@ class Extras(KeyPart):
 
 
 class ReleaseKey(Key):
+    """Key of the stage `release`."""
+
     benchmark: str
     release: Release
     files: tuple[str, ...]  # glob patterns of the release's files
@@ -43,4 +45,6 @@ class BenchmarkManifests(KeyPart):
 
 
 class MissingClipsKey(Key):
+    """Key of the stage `missing`."""
+
     benchmarks: dict[str, BenchmarkManifests] = Field({})

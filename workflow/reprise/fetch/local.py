@@ -64,8 +64,8 @@ def create_archive_fetcher(settings: Archive, store: Store) -> Fetcher:
     # A path such as `/` has no name and matches no file.
     files = sorted(path for path in pattern.parent.glob(pattern.name) if path.is_file()) if pattern.name else []
     if not files:
-        entries = sorted(path.name for path in pattern.parent.iterdir()) if pattern.parent.is_dir() else []
-        listing = sanitize_line(", ".join(summarize_list(entries, MAX_LISTED))) or "nothing"
+        names = sorted(path.name for path in pattern.parent.iterdir()) if pattern.parent.is_dir() else []
+        listing = sanitize_line(", ".join(summarize_list(names, MAX_LISTED))) or "nothing"
         raise UserError(
             f"route.path: no file matches '{pattern}'. {pattern.parent} has: {listing}. Correct the suite's route, or "
             "put the archive there."
@@ -95,6 +95,7 @@ class Members:
     _failures: list[FetchError] = field(default_factory=list)  # errors of archives that cannot be read
 
     def identity(self, source_id: str) -> Any:
+        """Return the identity of a source: the digest of its archive, and its name in the archive."""
         member = self._find(source_id)
         digests = [self.store.digest(path) for path in member.archive.parts]
         return ["member", digests[0] if len(digests) == 1 else value_digest(digests), member.name]
@@ -115,6 +116,7 @@ class Members:
         return FetchedFile(target)
 
     def estimate_bytes(self, source_ids: Sequence[str]) -> int:
+        """Return the total size of the members, without those that are missing or too large."""
         total = 0
         for source_id in source_ids:
             try:
@@ -125,6 +127,11 @@ class Members:
         return total
 
     def _find(self, source_id: str) -> Member:
+        """Return the member of a source.
+
+        Raises:
+            FetchError: No archive has it, or its archive cannot be read.
+        """
         name = fill_safe_name(self.pattern, source_id)
         if self._member_by_name is None:
             # If several archives have a member of this name, the first archive's is used.
@@ -162,6 +169,7 @@ class Members:
             return []
 
     def _extract(self, member: Member, sink: BinaryIO) -> None:
+        """Write the bytes of a zip's member. Check the size limit again, as its header may state a smaller size."""
         try:
             with open_zip(member.archive) as zip_file, zip_file.open(member.name) as source:
                 while chunk := source.read(CHUNK_BYTES):

@@ -11,6 +11,8 @@ from reprise.fetch.outcome import Fetcher
 
 
 class Plugin(NamedTuple):
+    """Plug-in with the version of its output."""
+
     module: str
     version: int
     """Increase it when the module generates other files from the same settings."""
@@ -26,9 +28,12 @@ PLUGINS = {
 class PluginModule(Protocol):
     """Interface of a plug-in module."""
 
-    def write_release(self, benchmark: str, folder: Path, settings: Any) -> None: ...
+    def write_release(self, benchmark: str, folder: Path, settings: Any) -> None:
+        """Write the files of a benchmark's release into a folder."""
 
-    def fetcher(self, settings: Any) -> Fetcher: ...
+    def fetcher(self, settings: Any) -> Fetcher:
+        """Return the fetcher that generates videos."""
+        ...
 
 
 def load_plugin(kind: str) -> PluginModule:

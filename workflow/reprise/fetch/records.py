@@ -59,11 +59,12 @@ def _load_record(path: Path) -> FetchRecord | None:
 
 
 def write_record(store: Store, digest: str, record: FetchRecord) -> None:
+    """Write a source's record; `digest` is that of the source's identity."""
     write_checked(record_path(store, digest), record.model_dump(mode="json"))
 
 
 def find_retryable_manifests(manifests: Iterable[Path], attempts: int) -> list[Path]:
-    """Return the manifests with a transient failure that the next run retries."""
+    """Return the manifests with a transient failure of fewer than `attempts` attempts, which the next run retries."""
     is_retryable = (pl.col("transient")) & (pl.col("attempts") < attempts)
     return [path for path in manifests if path.is_file() and read_table(path, SOURCES).filter(is_retryable).height]
 

@@ -46,21 +46,24 @@ class ReleaseFiles:
     video_folder_by_name: Mapping[str, Path] = field(default_factory=dict)
     """annotation file -> folder of its videos, if the listing names one"""
     _images: dict[Path, dict[str, str]] = field(default_factory=dict)
+    """table -> index of a row -> cell with its image"""
 
     @classmethod
     def from_release(cls, listing: Path, store: Store) -> "ReleaseFiles":
         """Return the files of a release from its listing."""
-        entries = read_json(verify_sealed_text(listing))
-        folders = {entry["name"]: Path(entry[VIDEOS]) for entry in entries if VIDEOS in entry}
+        file_records = read_json(verify_sealed_text(listing))
+        folders = {record["name"]: Path(record[VIDEOS]) for record in file_records if VIDEOS in record}
         return cls(read_file_list(listing), store, folders)
 
     def identity(self, source_id: str) -> Any:
+        """Return the identity of a source: the kind of the source, and the digest of its content."""
         file, name = self._find(source_id)
         if file.suffix == ".tsv":
             return ["image", text_digest(self._read_cell(file, name))]
         return ["file", self.store.digest(self._find_video(source_id, file, name))]
 
     def fetch(self, source_id: str, scratch: Path) -> FetchedFile:
+        """Return the file of a video, or write the image of a row into the folder `scratch`."""
         file, name = self._find(source_id)
         if file.suffix == ".tsv":
             cell = self._read_cell(file, name)

@@ -13,7 +13,7 @@ from reprise.fetch.settings import NetworkRoute
 T = TypeVar("T")
 # Statuses after which a call is repeated. Bot checks and captchas are not among them: another request makes them worse.
 TRANSIENT_STATUSES = {"server_error", "network", "empty_download", "rate_limited", "forbidden_media"}
-MAX_BACKOFF_S = 120.0
+MAX_BACKOFF_S = 120.0  # Maximum wait before a retry, if the server does not request a longer one.
 
 
 class _TimeIsUp(BaseException):

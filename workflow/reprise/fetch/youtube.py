@@ -64,7 +64,7 @@ def classify_message(message: str) -> str:
 
 
 # deno, the default of yt-dlp, runs scripts without access to files and network.
-RUNTIME, SCRIPTS = "deno", "yt-dlp-ejs"
+RUNTIME, SCRIPTS = "deno", "yt-dlp-ejs"  # The JavaScript runtime, and the package with the scripts.
 # After these failures, further requests would prolong the block for all shards.
 STOP_ON = frozenset({"bot_check", "rate_limited", "captcha"})
 
@@ -147,6 +147,8 @@ def has_javascript_solver() -> bool:
 
 
 def _options(folder: Path, settings: Youtube) -> dict[str, Any]:
+    """Return the options of yt-dlp that write one video and its subtitles into a folder."""
+
     def check_progress(progress: dict[str, Any]) -> None:
         check_limits(progress.get("downloaded_bytes") or 0, progress.get("elapsed") or 0, settings)
 

@@ -21,6 +21,7 @@ REQUIRED_PROMPTS = {  # kind of construction -> the names of its writer's prompt
 
 
 def check(checks: NameChecks, notes: ProblemNotes) -> None:
+    """Note the problems of the suite's constructions, each at the key of the suite that causes it."""
     suite = checks.configuration.suite
     for name in suite.benchmarks:
         _check_construction(checks, name, notes.at_key(f"benchmarks.{name}"))
@@ -35,6 +36,7 @@ def check(checks: NameChecks, notes: ProblemNotes) -> None:
 
 
 def static_filters(configuration: Configuration) -> dict[str, StaticFilter]:
+    """Return benchmark -> its filter of questions that a single frame answers."""
     constructions = {name: entry.construction for name, entry in configuration.suite.benchmarks.items()}
     return {
         name: construction.static

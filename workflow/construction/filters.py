@@ -59,6 +59,7 @@ def drop_outside_sample(
 
 
 def kept_rows(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows that no filter has dropped."""
     return table.filter(pl.col("filter") == "")
 
 
@@ -82,4 +83,5 @@ def filter_counts(tables: Mapping[str, pl.DataFrame], filters_by_step: Mapping[s
 
 
 def statistic_row(statistic: str, group: str, paper: float | None, reproduced: float | None, note: str = "") -> Row:
+    """Return a row with the paper's value of a statistic and the value of this construction; None if unknown."""
     return {"statistic": statistic, "group": group, "paper": paper, "reproduced": reproduced, "note": note}

@@ -8,11 +8,15 @@ from construction.settings import Construction, SubsetSearch
 
 
 class StepKey(Key):
+    """Key of a step that depends only on the `construction:` of the suite."""
+
     settings: Construction
 
 
 class WritingKey(StepKey):
-    prompts: dict[str, Prompt]
+    """Key of a step that builds the writers' requests."""
+
+    prompts: dict[str, Prompt]  # name of a prompt -> prompt
 
 
 class SamplesKey(WritingKey):
@@ -30,11 +34,15 @@ class ConstructionStatisticsKey(StepKey):
 
 
 class DrawKey(Key):
-    scoring: dict[str, str]
-    count: int
+    """Key of the step that samples questions of other video sets."""
+
+    scoring: dict[str, str]  # video set -> how its answers are scored
+    count: int  # questions to sample from each set
     seed: int
     files: dict[str, str]  # file of questions -> sha256
 
 
 class SubsetKey(Key):
+    """Key of the search for a subset of VELOCITI."""
+
     settings: SubsetSearch

@@ -28,6 +28,7 @@ def load_step(kind: str, step: str) -> Any:
 
 
 def read_tables(kind: str, paths: Iterable[Path]) -> dict[str, pl.DataFrame]:
+    """Return name -> table for files named `<table>.parquet`."""
     return {path.stem: read_table(path, SCHEMAS[kind][path.stem]) for path in paths}
 
 

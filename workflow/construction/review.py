@@ -13,11 +13,13 @@ MAX_LISTED_CHOICES = 16  # the largest number of choices that the csv file lists
 
 
 class ReviewResult(NamedTuple):
-    reviewed: list[Row]
+    """What a review writes: decided samples, the verdicts behind them, and the tasks for annotators."""
+
+    reviewed: list[Row]  # the samples with their votes; those that the verdicts drop are marked
     votes: list[Row]  # individual verdicts, read only by statistics
     tasks: list[Row]
     shown_columns: Sequence[str]  # the columns of a task that annotators see
-    problems: list[RowProblem]
+    problems: list[RowProblem]  # rows of annotators' files that do not count, with the reason
 
     @property
     def columns(self) -> tuple[str, ...]:

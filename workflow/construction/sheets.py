@@ -13,7 +13,7 @@ from reprise.core.tabular import read_csv_lines
 CLIP_NAME = re.compile(r"\w[\w.-]{0,119}")
 SOURCE_NAME = re.compile(r"[\w-][\w.-]{0,119}")  # a source video's name; a YouTube id may begin with '-'
 VIDEO_EXTENSION = re.compile(r"\.(?:mp4|mkv|webm|avi|mov)$", re.IGNORECASE)
-MAX_EXCERPT_CHARS = 60
+MAX_EXCERPT_CHARS = 60  # the longest part of a cell that an error message prints
 
 
 def has_control_characters(text: str) -> bool:
@@ -32,6 +32,8 @@ def parse_number_cell(text: str | None) -> float | None:
 
 
 class SheetRow(NamedTuple):
+    """A row of an annotators' file; its methods parse cells or raise an error that names the row."""
+
     location: str  # file and row, for error messages
     cells: dict[str, str]  # column -> text
 
@@ -56,6 +58,7 @@ class SheetRow(NamedTuple):
         return name
 
     def cell_error(self, column: str, allowed: str) -> UserError:
+        """Return an error that prints the cell and what is allowed in its column."""
         found = excerpt(self.cells[column])
         return UserError(
             f"{self.location}: column '{column}': found '{found}'; allowed: {allowed}. "

@@ -15,10 +15,11 @@ from construction.filters import KEPT, Row, kept_rows, statistic_row
 from construction.review import ReviewResult, apply_decisions, decide, task_rows
 from construction.settings import MmbenchVideoSettings
 
+# In both tuples, the first verdict is a vote in favour of the question.
 QUESTION_VERDICTS = (
     "correct", "answer is wrong", "ability is wrong", "breaks a guideline", "cannot be told from the video",
 )  # fmt: skip
-FRAME_VERDICTS = ("needs the video", "one frame is enough")  # A vote in favour of a question is the first one.
+FRAME_VERDICTS = ("needs the video", "one frame is enough")
 SHOWN_COLUMNS = ("video", "question", "answer", "dimensions")
 
 
@@ -63,7 +64,7 @@ def static(
 ) -> ReviewResult:
     """Return the questions with their single-frame ratings, and the tasks of manual checks, highest means first."""
     assert settings.static is not None  # This step runs only with the filter.
-    means = dict(average_ratings(rating_tables).iter_rows())
+    means = dict(average_ratings(rating_tables).iter_rows())  # item id -> mean rating of the answers from one frame
     ratings = [dict(table.select("item_id", "score").iter_rows()) for table in rating_tables]
     rows: list[Row] = [
         {**row, "mean": means.get(row["index"]), "ratings": [scores.get(row["index"]) for scores in ratings]}
@@ -97,6 +98,7 @@ def static(
 
 
 def _rating_cell(rating: float | None) -> str:
+    """Return a rating as text, or `-` if the question has none."""
     return "-" if rating is None else f"{rating:g}"
 
 
@@ -115,6 +117,7 @@ FIGURE_NOTE = "shown in a figure of the paper"
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) -> list[Row]:
+    """Return the paper's statistics of the data set with the same counts of this construction."""
     static = tables.get("static")
     released = kept_rows(tables["reviewed"] if static is None else static)
     removed = None if static is None else static.height - kept_rows(static).height
@@ -161,6 +164,7 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSetting
 
 
 def _mean_and_deviation_rows(measure: str, mean: float, deviation: float, values: Sequence[float]) -> list[Row]:
+    """Return two rows with the paper's mean and standard deviation, and those of the values of this construction."""
     average = sum(values) / len(values) if values else None
     measured_deviation = (
         None if average is None else (sum((value - average) ** 2 for value in values) / len(values)) ** 0.5

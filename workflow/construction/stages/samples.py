@@ -28,7 +28,7 @@ def main(
 ) -> None:
     named_tables = read_tables(settings.settings.kind, tables)
     reply_tables = read_replies(replies)
-    encoder_options = {}
+    encoder_options = {}  # an argument that only Vinoground's step with a checkpoint takes
     if isinstance(settings.settings, VinogroundSettings) and isinstance(settings.settings.encoder, CheckpointEncoder):
         encoder_options["encode_texts"] = partial(embed_texts, str(settings.embedder), store, settings.settings.encoder)
     rows = load_step(settings.settings.kind, "samples")(

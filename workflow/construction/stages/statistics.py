@@ -60,6 +60,7 @@ The rows of each step, with filter and reason, are in `<step>.parquet` in the fo
 
 
 def _cell(value: object) -> str:
+    """Return a value as a cell of a Markdown table: two decimals at most, `-` for None."""
     if value is None:
         return "-"
     return (

@@ -17,7 +17,7 @@ from construction.velociti.events import normalize_name
 from construction.velociti.making import CAPTION_PROMPT
 
 SAMPLE_VERDICTS = ("both fit", "positive is wrong", "negative is wrong", "both are wrong")
-CAPTION_VERDICTS = ("positive", "neutral", "negative")
+CAPTION_VERDICTS = ("positive", "neutral", "negative")  # how well a written caption matches its annotated event
 VERIFIED_CAPTION_COUNT = 380  # The authors checked this number of captions against their dictionaries.
 SHOWN_COLUMNS = ("video", "event", "positive", "negative")
 RELEASE_COLUMNS = {"test_name": "test", "video_id": "video", "event": "event", "pos": "positive", "neg": "negative"}
@@ -68,10 +68,11 @@ TABLE11 = {
     CONTROL: (850, 2635), "agent_random": (588, 873), "agent_bind": (615, 1459), "coref": (183, 339),
     "action_adv": (355, 438), "action_manner": (378, 458), "action_bind": (540, 1356), "chrono": (521, 1234),
 }  # fmt: skip
-PAPER_CAPTION_VERDICTS = {"positive": 356, "neutral": 21, "negative": 3}
+PAPER_CAPTION_VERDICTS = {"positive": 356, "neutral": 21, "negative": 3}  # verdict -> number of captions
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -> list[Row]:
+    """Return the paper's statistics of the data set with the same counts of this construction."""
     released = kept_rows(tables["reviewed"])
     # The paper counts the events with a written caption, before samples are formed and reviewed.
     written = kept_rows(tables["written"]).filter(pl.col("kind") == CAPTION_PROMPT)
@@ -107,6 +108,7 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -
     # The verb is no role: the paper's examples of roles are agent, patient and manner.
     role_counts = [len(row["roles"]) for row in event_rows]
     event_counts = Counter((row["video"], normalize_name(row["agent"])) for row in event_rows)
+    # (measure, a value per video, event or agent, the paper's threshold, its percentage of values at or above it)
     distributions = (
         ("unique verbs of a video (Fig. 14a)", verb_counts, 4, 87.0),
         ("unique agents of a video (Fig. 14b)", agent_counts, 2, 85.0),

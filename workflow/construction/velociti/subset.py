@@ -27,7 +27,7 @@ class Subset(NamedTuple):
     strict: float
     item_ids: list[str]  # the samples of the subset
     subset_strict: float
-    tries: int
+    tries: int  # number of random subsets up to this one; 0 if the subset has all samples
 
 
 def find_correct_samples(items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, dict[str, bool]]:
@@ -64,10 +64,11 @@ def search(test: str, is_correct: Mapping[str, bool], settings: SubsetSearch) ->
 
 
 def subset_rows(items: pl.DataFrame, subsets: Sequence[Subset]) -> list[Row]:
+    """Return the rows of the subset's list, which names each sample by its test, video, events and captions."""
     selected_ids = {item for subset in subsets for item in subset.item_ids}
     rows = []
     for item in items.filter(pl.col("item_id").is_in(selected_ids)).iter_rows(named=True):
-        texts = {entry["name"]: entry["text"] for entry in item["texts"]}
+        texts = {caption["name"]: caption["text"] for caption in item["texts"]}
         events = item["item_id"].split("/")[-2].split("-")  # The id ends with `<events>/<digest>`.
         rows.append({
             "test_name": item["task"],
@@ -79,6 +80,7 @@ def subset_rows(items: pl.DataFrame, subsets: Sequence[Subset]) -> list[Row]:
 
 
 def score_rows(subsets: Sequence[Subset]) -> list[Row]:
+    """Return a row per test with the strict scores of all samples and of the subset."""
     return [
         {
             "test_name": subset.test,

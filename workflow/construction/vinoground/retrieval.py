@@ -16,17 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 WIDTH = 2048  # the length of a vector
-QUERIES_PER_BLOCK = 256  # A limit of queries per matrix product limits memory.
+QUERIES_PER_BLOCK = 256  # Number of queries in one matrix product. Products in blocks need less memory.
 Matrix = NDArray[np.float32]
 TextEncoder = Callable[[Sequence[str]], Matrix]  # an encoder, which returns a unit vector per text
 
 
 def words(text: str) -> list[str]:
+    """Return the words of a text in lower case, without punctuation."""
     return re.findall(r"[a-z0-9']+", text.lower())
 
 
 @cache
 def hash_term(term: str) -> int:
+    """Return the position of a word or word pair in the vector."""
     return int.from_bytes(hashlib.sha256(term.encode()).digest()[:4]) % WIDTH
 
 

@@ -16,10 +16,11 @@ from construction.filters import Row, RowFilter, apply_filters, kept_rows, stati
 from construction.review import ReviewResult, apply_decisions, decide, task_rows
 from construction.settings import VinogroundSettings
 
-VIDEO_VERDICTS = ("shows it", "does not show it", "is ambiguous")
+VIDEO_VERDICTS = ("shows it", "does not show it", "is ambiguous")  # A vote in favour of a video is the first one.
 _MINOR_SUBSETS = list(
     chain.from_iterable(combinations(MINOR_CATEGORIES, count) for count in range(len(MINOR_CATEGORIES) + 1))
 )
+# What annotators choose from: a major category and any minor ones, such as `action;spatial`.
 CATEGORIES = tuple(";".join((major, *minors)) for major in MAJOR_CATEGORIES for minors in _MINOR_SUBSETS)
 SHOWN_COLUMNS = ("text", "video", "caption")
 COLUMNS = (  # the columns of the released table
@@ -75,6 +76,7 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: V
 
 
 def _search_task_id(pair: str, half: str) -> str:
+    """Return the id of the task to search by hand for a video that shows the caption of this half."""
     return f"search/{pair}/{half}"
 
 
@@ -153,7 +155,7 @@ def build_questions(pairs: Mapping[str, Mapping[str, Row]], seed: int) -> tuple[
     return texts, videos
 
 
-# Table 2: category -> pairs.
+# Table 2: category -> number of pairs in the paper's release.
 TABLE2 = {
     "object": 160, "action": 257, "viewpoint": 83, "interaction": 73, "cyclical": 111, "spatial": 103, "contextual": 63,
 }  # fmt: skip
@@ -163,6 +165,7 @@ LENGTH_NOTE = "spans as annotated; whole files are not counted"
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: VinogroundSettings) -> list[Row]:
+    """Return the paper's statistics of the data set with the same counts of this construction."""
     pool, released = kept_rows(tables["pool"]), kept_rows(tables["reviewed"])
     categories = released.unique("pair", maintain_order=True)["category"].to_list()
     category_counts = Counter(name for category in categories for name in category.split(";"))

@@ -58,4 +58,5 @@ PAGE = """\
 
 
 def _cell(value: float | None) -> str:
+    """Return a value as a cell of a Markdown table, `-` for None."""
     return "-" if value is None else f"{round(value, 4):g}"

@@ -33,7 +33,7 @@ RATING_INSTRUCTIONS = (
     "implying the candidate answer is entirely incorrect. {between} Lastly, a rating of {highest} indicates complete "
     "similarity, which means the candidate answer is entirely correct."
 )
-BETWEEN = {
+BETWEEN = {  # highest rating -> the meaning of the ratings between 0 and it
     "3": "A rating of 1 suggests low similarity, meaning the candidate answer is largely incorrect. A rating of 2 "
     "suggests high similarity, meaning the candidate answer is largely correct.",
     "5": "A rating of 1 suggests very low similarity. A rating of 2 suggests low similarity, meaning the candidate "
@@ -55,6 +55,7 @@ def main(
     qualification = load_qualification(settings.scope, settings.design)
     clips = read_available_clips(manifests)
     clips = clips.filter(pl.col("clip_id").is_in(request_table["clip_id"].to_list()))
+    # clip id -> frames of the clip; empty for a group that sees whole videos
     plans = dict(read_table(frames[0], FRAME_PLAN).select("clip_id", "indices").iter_rows()) if frames else {}
     videos = {}
     for clip in clips.iter_rows(named=True):

@@ -54,7 +54,7 @@ def find_end_of_boxes(file: ContainerFile) -> int:
     position, declared_end, is_fragmented = 0, 0, False
     while position + 8 <= file.size:
         size, kind = struct.unpack(">I4s", file.read(position, 8))
-        if size == 1:
+        if size == 1:  # The size is in the 8 bytes after the type.
             size = int.from_bytes(file.read(position + 8, 8))
         if size < 8:
             break  # A box of size 0 extends to the end of the file.
@@ -300,9 +300,9 @@ def find_end_of_objects(file: ContainerFile) -> int:
     position = 0
     while (object_id := file.read(position, 16)) in {ASF_HEADER, ASF_DATA} | ASF_INDEXES:
         size = int.from_bytes(file.read(position + 16, 8), "little")
-        if object_id == ASF_DATA and size <= ASF_DATA_HEADER:
+        if object_id == ASF_DATA and size <= ASF_DATA_HEADER:  # written by a live broadcast
             position = _find_end_of_broadcast(file, position)
-        elif size < 24:
+        elif size < 24:  # An object is at least as long as its id (16 bytes) and size (8 bytes).
             break
         else:
             position += size
@@ -313,7 +313,7 @@ def find_end_of_objects(file: ContainerFile) -> int:
 
 def _find_end_of_broadcast(file: ContainerFile, position: int) -> int:
     """Return the end of a data object of unknown length, whose packets have equal sizes."""
-    properties = file.read(0, position).partition(ASF_PROPERTIES)[2]
+    properties = file.read(0, position).partition(ASF_PROPERTIES)[2]  # the bytes after the object's id
     packet_size = int.from_bytes(properties[76:80], "little")  # the minimum size, which equals the maximum
     if packet_size == 0:
         return file.size

@@ -36,12 +36,12 @@ ROUNDING = 1e-9  # tolerance for rounding errors when shares are compared
 class Rule(StrEnum):
     """What a profile may claim: that the planned score is higher than under each of the rule's conditions."""
 
-    VIDEO = "video"
-    SINGLE_FRAMES = "single_frames"
-    SEVERAL_FRAMES = "several_frames"
-    SHUFFLING = "shuffling"
-    ORDER = "order"
-    USES_ORDER = "uses_order"
+    VIDEO = "video"  # than without a video and with the frames of a mismatched clip
+    SINGLE_FRAMES = "single_frames"  # than with one frame, alone or repeated
+    SEVERAL_FRAMES = "several_frames"  # the same, and than with the frame of the most confident answer
+    SHUFFLING = "shuffling"  # than with shuffled frames
+    ORDER = "order"  # than with one frame and with frames in other orders
+    USES_ORDER = "uses_order"  # all of `SEVERAL_FRAMES` and `ORDER`
 
 
 # Rule -> the conditions under which the score must be lower than planned.
@@ -157,7 +157,11 @@ def is_confidence_informative(answers: Mapping[str, ConditionAnswers], samples: 
         np.concatenate(parts)
         for parts in (
             [condition_answers.values for condition_answers in answers_with_confidence],
-            [entry.confidences for entry in answers_with_confidence if entry.confidences is not None],
+            [
+                condition_answers.confidences
+                for condition_answers in answers_with_confidence
+                if condition_answers.confidences is not None  # always true; tells mypy so
+            ],
             [samples.tests] * len(answers_with_confidence),
             [samples.clusters] * len(answers_with_confidence),
         )

@@ -12,10 +12,10 @@ from reprise.media.encode import concatenate
 from reprise.media.ffmpeg import BIT_EXACT, QUIET, ffmpeg_executable
 from reprise.media.settings import Concat, Encode
 
-FILMS = 12
-SIZE, RATE = 32, 12
-SECONDS = (2, 3, 4)
-HUE_STEP = 360 // FILMS
+FILMS = 12  # Each id is mapped to one of this number of films.
+SIZE, RATE = 32, 12  # width and height in pixels, frames per second
+SECONDS = (2, 3, 4)  # the lengths of films
+HUE_STEP = 360 // FILMS  # degrees on the colour wheel between two films
 ENCODE = Encode(preset="ultrafast")
 
 

@@ -17,7 +17,7 @@ from synthetic.toyworld.image_choice import QUESTIONS_PER_IMAGE, select_stills, 
 IMAGE_QUESTIONS = (1292, 1500)
 # The paper states: "We randomly sample 1000 QAs" (section 3.2).
 QUESTIONS_PER_SET, VIDEOS_PER_SET = 1000, 6
-CAPABILITIES = ("who", "what", "where")
+CAPABILITIES = ("who", "what", "where")  # invented names of the abilities that the questions of a set need
 # Runs whose answers annotators rated (section 4.4), and the numbers of questions and annotators.
 RATED = ("mmbench_video/unpacked/spaced8/video-llava-7b", "mmbench_video/packed.low/interior8/gpt-4o")
 RATED_QUESTIONS, RATERS = 100, 2
@@ -36,6 +36,7 @@ def write_extras(folder: Path) -> None:
 
 
 def _write_set(folder: Path, dice: Dice, scoring: str) -> None:
+    """Write the videos of a set into a folder, and its questions into the csv file next to it."""
     folder.mkdir(parents=True, exist_ok=True)
     videos = [render(number, folder / f"{number}.mp4").name for number in range(VIDEOS_PER_SET)]
     buffer = io.StringIO()

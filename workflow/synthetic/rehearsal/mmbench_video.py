@@ -13,8 +13,8 @@ from synthetic.toyworld.generate import Dice
 COLUMNS = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
 VIDEOS, QUESTIONS = 609, 1998
 TYPES = ("News", "Sports", "Movies", "Music", "Science", "Travel", "Food", "Animation")
-SECOND_ABILITY_SHARE = 0.2
-CUE_COUNT, CUE_SECONDS = 6, 5
+SECOND_ABILITY_SHARE = 0.2  # invented share of questions about two abilities
+CUE_COUNT, CUE_SECONDS = 6, 5  # subtitles per video, and seconds that each is shown
 # Ability -> invented weight. The paper shows the distribution only as a figure.
 ABILITIES: dict[str, int] = {
     **dict.fromkeys(("Video Topic", "Video Emotion", "Video Scene", "Video Style"), 4),

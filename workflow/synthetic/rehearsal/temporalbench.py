@@ -45,7 +45,7 @@ CHANGED = {
     "Action Effector": "agent",
     "Others": "place",
 }
-CLIPS_PER_SOURCE = 4
+CLIPS_PER_SOURCE = 4  # short videos that are cut from the same source video
 CLIP_SECONDS, GAP_SECONDS = 12, 2  # from the start of a clip to that of the next one, and the gap between both
 QUESTION = (
     "Which caption best describes this video?\nA. {}\nB. {}\n"
@@ -180,7 +180,7 @@ def caption_entries(short_videos: Sequence[Clip]) -> list[dict[str, str]]:
 
 
 def write_release(folder: Path) -> None:
-    """Write the three files."""
+    """Write the questions about short and long videos, and the captioning prompts."""
     short_videos = build_clips()
     files = {"short_qa": short_entries, "long_qa": long_entries, "short_caption": caption_entries}
     for name, entries in files.items():

@@ -42,7 +42,7 @@ CHANGED = {
     "action_manner": "manner",
     "action_bind": "deed",
 }
-ON_TWO_EVENTS = ("coref", "chrono")
+ON_TWO_EVENTS = ("coref", "chrono")  # tests whose captions describe two events
 
 
 def build_rows() -> list[tuple[str, str, str, str, str]]:
@@ -65,6 +65,7 @@ def _video_id(number: int) -> str:
 
 
 def _event(test: str, dice: Dice) -> str:
+    """Return the release's label of one event, such as `Ev3`, or of two events as a JSON list."""
     events = [f"Ev{number + 1}" for number in sorted(dice.sample(range(5), 2))]
     return json.dumps(events, separators=(",", ":")) if test in ON_TWO_EVENTS else events[0]
 

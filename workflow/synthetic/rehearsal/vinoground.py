@@ -16,8 +16,10 @@ COLUMNS = (
     *("pos_vid", "pos_start", "pos_end", "pos_cap"),
     *("neg_vid", "neg_start", "neg_end", "neg_cap"),
 )
+# Category -> number of pairs. Each pair has one major category and any number of minor ones.
 MAJORS = {"object": 160, "action": 257, "viewpoint": 83}
 MINORS = {"interaction": 73, "cyclical": 111, "spatial": 103, "contextual": 63}
+# The authors' questions of the text and of the video score.
 TEXT = "Which caption best describes this video? A. {a}, B. {b}"
 VIDEO = (
     "Which video segment matches this caption? Note: The video contains two segments separated by a 2-second black "
@@ -53,16 +55,19 @@ def build_pairs() -> list[Pair]:
 
 
 def _row(index: int, pair: Pair) -> list[object]:
+    """Return the row of a pair in `vinoground.csv`; both invented videos last from 0 to 5 s."""
     minors = "".join(f"{name};" for name in pair.minors)
     videos = [[identifier("vinoground", index, half), 0, 5] for half in ("pos", "neg")]
     return [index, pair.major, minors, *videos[0], pair.pos, *videos[1], pair.neg]
 
 
 def _question(index: int, half: str, video: str, text: str, is_a: bool) -> dict[str, Any]:
+    """Return a question in the released format; `is_a` states whether A is the right option."""
     return {"idx": f"{index}_{half}", "video_name": f"{video}.mp4", "question": text, "GT": "A" if is_a else "B"}
 
 
 def _text_questions(index: int, pair: Pair) -> list[dict[str, Any]]:
+    """Return a question per video of the pair: which caption fits it?"""
     a, b = (pair.pos, pair.neg) if pair.is_caption_first else (pair.neg, pair.pos)
     return [
         _question(
@@ -73,6 +78,7 @@ def _text_questions(index: int, pair: Pair) -> list[dict[str, Any]]:
 
 
 def _video_questions(index: int, pair: Pair) -> list[dict[str, Any]]:
+    """Return a question per caption of the pair: which segment of the joined video fits it?"""
     texts = (("pos", pair.pos, True), ("neg", pair.neg, False))
     return [
         _question(
@@ -88,10 +94,10 @@ def _video_questions(index: int, pair: Pair) -> list[dict[str, Any]]:
 
 def write_release(folder: Path) -> None:
     """Write `vinoground.csv`, `vinoground_textscore.json` and `vinoground_videoscore.json`."""
-    numbered = list(enumerate(build_pairs()))
+    numbered_pairs = list(enumerate(build_pairs()))
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows([COLUMNS, *(_row(*entry) for entry in numbered)])
+    csv.writer(buffer, lineterminator="\n").writerows([COLUMNS, *(_row(index, pair) for index, pair in numbered_pairs)])
     write_text(folder / "vinoground.csv", buffer.getvalue())
-    for kind, questions in (("textscore", _text_questions), ("videoscore", _video_questions)):
-        entries = [question for entry in numbered for question in questions(*entry)]
-        write_text(folder / f"vinoground_{kind}.json", json.dumps(entries, indent=1) + "\n")
+    for kind, build_questions in (("textscore", _text_questions), ("videoscore", _video_questions)):
+        questions = [question for index, pair in numbered_pairs for question in build_questions(index, pair)]
+        write_text(folder / f"vinoground_{kind}.json", json.dumps(questions, indent=1) + "\n")

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from synthetic.toyworld.generate import Dice
 
-SEED = 20262
-WORDS: dict[str, tuple[str, ...]] = {
+SEED = 20262  # arbitrary; fixed so that every rehearsal writes the same files
+WORDS: dict[str, tuple[str, ...]] = {  # part of a clause -> texts to choose from
     "agent": (
         *("a man in a grey suit", "a woman in a red coat", "an old man with a cane", "a girl with long braids"),
         *("the boy in the striped shirt", "a tall waiter", "the woman with the umbrella", "a bearded sailor"),

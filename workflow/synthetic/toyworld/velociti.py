@@ -15,7 +15,7 @@ from synthetic.toyworld.pairs import PAIR_MAKERS, TESTS, Pair, PairInput
 from synthetic.toyworld.script import ACTION, SLOTS, Figure, Script, Source, to_json
 
 PAIRS_PER_CLIP = 2
-ATTEMPTS = 24
+ATTEMPTS = 24  # A clip may allow fewer different pairs of a test than requested, so sampling stops here.
 COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
 
 
@@ -109,6 +109,7 @@ def _arguments(figure: Figure) -> dict[str, str]:
 
 
 def _annotated(clip: str, figure: Figure, slot: int) -> dict[str, Any]:
+    """Return VidSitu's annotation of one event: its verb, its semantic roles and its relation to other events."""
     arguments = _arguments(figure)
     verb = figure.action if figure.is_acting else "stand"
     return {
@@ -151,7 +152,7 @@ def write_release(folder: Path, sources: int = EVALUATION_SOURCES) -> None:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerows([COLUMNS, *evaluation_rows(sources)])
     clips = {clip: script for source in evaluation_sources(sources) for clip, script in source.clips().items()}
-    annotations = [entry for clip, script in clips.items() for entry in vidsitu_annotations(clip, script)]
+    annotations = [annotation for clip, script in clips.items() for annotation in vidsitu_annotations(clip, script)]
     vidsitu = folder / "vidsitu_annotations"
     write_text(folder / "velociti.csv", buffer.getvalue())
     write_text(vidsitu / "split_files" / "vseg_split_valid_lb.json", _json_text(list(clips)))

@@ -69,9 +69,9 @@ def answers(run: str, suite: str | None = None, folder: str | Path = ".") -> pl.
 # The columns of `answers` and their meanings; the notebook guide lists them.
 ANSWER_COLUMNS = {
     "item_id": "id of the item, which is what the question is about",
-    "role": "which question about the item, such as pos or neg",
+    "role": "which question about the item, such as `pos` (about the right caption) or `neg` (about the wrong one)",
     "clip_id": "id of the clip",
-    "cluster": "source video or pair of the item; confidence intervals resample these",
+    "cluster": "source video or pair of the item; confidence intervals count it as one observation",
     "task": "test or category of the item",
     "groups": "further groups of the item",
     "prompt": "prompt, without the number of frames, which is filled in later",

@@ -188,6 +188,7 @@ def cached_job_command(folder: Path, clips: int, questions_per_clip: int) -> lis
 
 
 def _request_row(clip: str, number: int) -> dict[str, Any]:
+    """Return the row of a request about a clip."""
     name = f"{clip}.{number}"
     return {
         "request_id": name, "item_id": name, "clip_id": clip, "role": "pos", "request_type": "score", "system": "",
@@ -200,6 +201,7 @@ def _frame_plan_row(clip: str) -> dict[str, Any]:
 
 
 def _manifest_row(clip: str) -> dict[str, Any]:
+    """Return the row of a clip in the manifest."""
     return {
         "clip_id": clip, "cluster": clip, "status": "ok", "object": "clips/none.mp4", "recipe": clip, "sha256": "",
         "bytes": 1, "black_start": None, "black_end": None, "message": "",

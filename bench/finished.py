@@ -69,6 +69,7 @@ def prepare_calls(folder: Path) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def main() -> None:
+    """Write placeholders for all results, and print the cost of each call of snakemake."""
     with TemporaryDirectory() as name:
         folder = copy_project(Path(name, "project"), (*PROJECT_FILES, "resources/rehearsal"))
         jobs = write_placeholders(folder)

@@ -21,6 +21,7 @@ def ratio() -> Ratio:
     groups = [(generator.random((METRICS, int(mask.sum()))) < 0.6, videos[mask]) for mask in masks]
 
     def run_closed_form() -> None:
+        """Compute the interval of every metric of every group in closed form."""
         for answers, clusters in groups:
             for right in answers:
                 estimate = clustered_estimate([(right, np.ones(len(right)))], clusters, take_first)

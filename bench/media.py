@@ -109,6 +109,7 @@ def _seek_each(clip: Path, indices: tuple[int, ...]) -> None:
 
 
 def _count_shots(clip: Path) -> int:
+    """Count the shots of a clip as the workflow does."""
     index = read_packet_index(clip)
     counter = ShotCounter(Shots(), index.fps)
     for frame in iter_frames(

@@ -92,6 +92,7 @@ def count_items(path: Path) -> int:
 
 
 def _reported_benchmark(name: str, runs: list[ReportedRun]) -> ReportedBenchmark:
+    """Return a benchmark's settings of the report, with its runs."""
     forms = {workload.protocol: _form(workload) for workload in WORKLOADS if workload.benchmark == name}
     benchmark_runs = tuple(run for run in runs if run.scored.run.benchmark == name)
     return ReportedBenchmark(name=name, title=name, has_clips=True, forms=forms, runs=benchmark_runs)
@@ -156,6 +157,7 @@ def _link_run(run: ReportedRun, setup: ScoringSetup, metrics: str, results: Resu
 
 
 def _link(source: Path, target: Path) -> None:
+    """Make `target` a hard link to `source`, which takes no disk space."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.unlink(missing_ok=True)
     os.link(source, target)

@@ -171,6 +171,7 @@ def prepare_gathering(folder: Path, count: int) -> Callable[[], object]:
 
 
 def prepare_loading(folder: Path, count: int) -> Callable[[], object]:
+    """Write a response cache with an answer for each clip, and return a call that loads it."""
     path = get_response_cache_path(Store(folder), "ab" * 32)
     path.parent.mkdir(parents=True)
     with path.open("w") as stream:
@@ -187,6 +188,7 @@ def prepare_appending(folder: Path, count: int) -> Callable[[], object]:
 
 
 def prepare_listing(folder: Path, count: int) -> Callable[[], object]:
+    """Write an empty object for each clip, and return a call that counts the files of the store."""
     store = Store(folder)
     for name in manifest(count)["object"]:
         path = store.root / name
@@ -263,6 +265,7 @@ def print_usage(count: int, unit: str, part: str, usage: Usage) -> None:
 
 
 def main() -> None:
+    """Print the usage of each part at each size."""
     with TemporaryDirectory() as name:
         for count in CLIPS:
             folder = Path(name, f"clips{count}")

@@ -35,6 +35,7 @@ class ClientCost(NamedTuple):
 
 
 def ratios(folder: Path) -> Iterator[Ratio]:
+    """Yield the share of the ideal that the client reaches, and its CPU time per request."""
     path = write_clip(folder / "serving.mp4", CLIP_SECONDS, SIZE)
     cost = measure_job(clip_of(path, FRAMES), CLIPS, CONCURRENCY)
     name = f"{QUESTIONS} questions a clip, {CONCURRENCY} at a time, a server that takes {1000 * SECONDS:.0f} ms"

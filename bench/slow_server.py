@@ -36,6 +36,7 @@ class Connection(asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
+        """Read a request, which may arrive in parts, and answer it after `SECONDS`."""
         if self._missing_bytes:
             self._missing_bytes -= nbytes
         else:

@@ -140,6 +140,7 @@ def mmbench_video_release(folder: Path) -> list[Path]:
 
 
 def _csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]], separator: str = ",") -> Path:
+    """Write a csv file, and return its path."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, delimiter=separator)
         writer.writerows([header, *rows])

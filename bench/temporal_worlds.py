@@ -263,6 +263,7 @@ def simulate_answers(
     is_able = rng.random(clips) < used_share
 
     def answer(condition: str, position: int = 1) -> ConditionAnswers:
+        """Return the answers under one condition; clips on which the model is not able get a guess."""
         right, refused, confidences = model(show(condition, clips, shuffles, rng, position), world, rng)
         confidences = np.zeros(clips) if confidences is None else confidences
         if used_share < 1:

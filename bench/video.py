@@ -208,6 +208,7 @@ def set_display_matrix(path: Path, matrix: Sequence[float]) -> Path:
 def _run(
     *options: str, content: bytes | None = None, executable: str | None = None
 ) -> subprocess.CompletedProcess[bytes]:
+    """Run ffmpeg with these options, and raise an error if it fails; `content` is its standard input."""
     command = [executable or ffmpeg_executable(), "-hide_banner", "-y", *(() if content else ("-nostdin",)), *options]
     process = subprocess.run(command, input=content, capture_output=True)
     if process.returncode != 0:

@@ -85,6 +85,7 @@ class FunctionServer:
             self._restore()
 
     def _answer_request(self) -> None:
+        """Answer the next request with the functions; return after `POLL_S` seconds without a request."""
         with suppress(queue.Empty):
             body, reply = self._server.requests.get(timeout=POLL_S)
             reply.put(self._server.compute_reply(body))

@@ -197,9 +197,10 @@ def _show_results(
     if options.json_file is not None:
         key = all_settings(plan)[settings_name("tables", OVERVIEW)]
         assert isinstance(key, OverviewKey)
-        builder, names = make_overview_builder(plan, key), {run.name for run in runs}
+        builder, run_names = make_overview_builder(plan, key), {run.name for run in runs}
         builder.build()
-        numbers = [row | {"chance": _find_chance(plan, row)} for row in builder.tidy_rows if row.get("run") in names]
+        rows = [row for row in builder.tidy_rows if row.get("run") in run_names]
+        numbers = [row | {"chance": _find_chance(plan, row)} for row in rows]
         json_content = {"reprise": VERSION, "numbers": numbers}
         write_text(options.json_file, json.dumps(json_content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     for run in runs:

@@ -239,6 +239,7 @@ def describe_terms(plan: Plan, benchmarks: Iterable[str]) -> Iterator[str]:
 
 
 def _describe_access(data: ReleasedData) -> str:
+    """Return how users get access to released data."""
     if data.access == "open":
         return f"open; nothing to accept at {data.page}"
     if data.access == "gated":
@@ -247,6 +248,7 @@ def _describe_access(data: ReleasedData) -> str:
 
 
 def _video_rows(plan: Plan, benchmark: str) -> Iterator[Row]:
+    """Yield a row with the size of the videos, or the fact that they are made here."""
     if is_made_here(plan, benchmark):
         yield "videos", "made on this machine; nothing to download or to accept"
     else:

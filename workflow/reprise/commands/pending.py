@@ -251,11 +251,13 @@ class JobEstimator:
         return not job.is_text_only and self._plan.config.models[_get_slug(job)].has_weights
 
     def _get_key(self, job: ModelJob) -> str:
+        """Return the digest of the settings that shape the answers of a job."""
         key = self._settings[job.settings_name]
         assert isinstance(key, RunKey)
         return key.key
 
     def _get_cache(self, job: ModelJob) -> ResponseCache:
+        """Return the response cache of a job."""
         key = self._get_key(job)
         if key not in self._caches:
             self._caches[key] = ResponseCache(get_response_cache_path(self._plan.store, key))
@@ -270,6 +272,7 @@ class JobEstimator:
         return self._batches[key]
 
     def _gather_requests(self, job: ModelJob, with_labels: bool) -> list[ClipRequests] | None:
+        """Return the requests about each clip from the existing tables, or None if they do not exist yet."""
         if job.is_text_only:
             requests = _read_table(job.requests_path, REQUESTS)
             return None if requests is None else gather_text_requests(requests, with_labels=with_labels)

@@ -155,6 +155,7 @@ def _check_benchmark(name_checks: NameChecks, name: str, notes: ProblemNotes) ->
 
 
 def _check_figures(name_checks: NameChecks, figures: Figures, benchmark: str, notes: ProblemNotes) -> None:
+    """Note unknown tables, groups, rows and metrics of the figures of a benchmark."""
     if figures.benchmark != benchmark:
         notes.at_key("benchmark").add(f"found '{figures.benchmark}', expected '{benchmark}' as in the suite.")
         return

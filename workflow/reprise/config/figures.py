@@ -55,6 +55,7 @@ class Part(Settings):
         return spec.model_copy(update=updates)
 
     def _columns(self, spec: TableSpec) -> list[Column]:
+        """Return the columns to show: those of the table with a selected metric, or the part's `columns`."""
         if self.columns is None:
             selected_columns = []
             for column in spec.columns:

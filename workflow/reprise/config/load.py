@@ -60,6 +60,7 @@ class _ConfigFiles:
             return None
 
     def _load_content(self, path: Path) -> Any:
+        """Return the content of a YAML file; if it cannot be parsed, note the problem and raise the error again."""
         try:
             return load_yaml(path)
         except UserError as error:

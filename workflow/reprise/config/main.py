@@ -15,6 +15,7 @@ from reprise.media.ablations import NONE
 
 
 def _check_rule(rule: dict[str, Any]) -> dict[str, Any]:
+    """Return the rule of a sampling if it is valid."""
     try:
         sampling.validate_rule(rule)
     except UserError as error:

@@ -126,6 +126,7 @@ class Model(Settings):
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Self:
+        """Reject settings that contradict each other or have no effect on this model."""
         adapter, has_runner = ADAPTERS[self.adapter], self.served_by is not None and self.served_by.runner is not None
         if self.served_by is not None and not adapter.can_be_hosted:
             hosted = ", ".join(name for name, candidate in ADAPTERS.items() if candidate.can_be_hosted)

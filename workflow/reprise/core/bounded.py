@@ -31,6 +31,7 @@ class BoundedReader:
         self._content = bytearray()
 
     def feed(self, chunk: bytes) -> None:
+        """Add a chunk of the reply; raise an error if the reply is then too large."""
         self._content += chunk
         if len(self._content) > self._limit:
             raise TooLargeError(self._limit)
@@ -40,13 +41,13 @@ class BoundedReader:
         compressed = bytes(self._content)
         if not self._is_compressed or not compressed:
             return compressed
-        content = bytearray()
+        decompressed = bytearray()
         try:
             while compressed:  # A gzip stream may have several members.
                 decompressor = zlib.decompressobj(_window_bits(compressed))
                 # One byte above the limit is enough to detect that the content is too large.
-                content += decompressor.decompress(compressed, self._limit + 1 - len(content))
-                if len(content) > self._limit:
+                decompressed += decompressor.decompress(compressed, self._limit + 1 - len(decompressed))
+                if len(decompressed) > self._limit:
                     raise TooLargeError(self._limit, " when it is decompressed")
                 if not decompressor.eof:
                     raise DecompressionError("a truncated compressed reply")
@@ -54,7 +55,7 @@ class BoundedReader:
                 compressed = decompressor.unused_data if decompressor.unused_data.startswith(GZIP) else b""
         except zlib.error as error:
             raise DecompressionError(f"a compressed reply that cannot be decompressed: {error}") from error
-        return bytes(content)
+        return bytes(decompressed)
 
 
 def _window_bits(compressed: bytes) -> int:

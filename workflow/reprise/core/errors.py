@@ -256,6 +256,7 @@ def _error_number(error: OSError) -> int:
 
 
 def _fault_message(path: object, error_number: int) -> str:
+    """Return the message about a system error with its remedy; `path` may be unknown."""
     return _with_remedy(
         f"{path}: {os.strerror(error_number)}" if path else os.strerror(error_number), REMEDIES[error_number]
     )

@@ -46,10 +46,10 @@ def find_owner() -> Owner | None:
 
 def is_snakemake(command: Sequence[str]) -> bool:
     """Return whether a command runs Snakemake; `tmux new -s snakemake` only contains its name."""
-    names = [Path(word).name for word in command]
-    if not names or not names[0].startswith("python"):
-        return names[:1] == [PROGRAM]
-    arguments = [name for name in names[1:] if name == "-m" or not name.startswith("-")]
+    words = [Path(word).name for word in command]
+    if not words or not words[0].startswith("python"):
+        return words[:1] == [PROGRAM]
+    arguments = [word for word in words[1:] if word == "-m" or not word.startswith("-")]
     return arguments[:1] == [PROGRAM] or arguments[:2] == ["-m", PROGRAM]
 
 

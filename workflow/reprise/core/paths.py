@@ -112,6 +112,7 @@ class Run:
 
     @classmethod
     def parse(cls, name: str) -> "Run":
+        """Return the run with this name; raise a UserError for a text that is not the name of a run."""
         parts = name.split("/")
         if len(parts) != 4 or not all(parts):
             raise UserError(f"'{name}' is not the name of a run. Runs are named {RUN_NAME}.")

@@ -106,7 +106,8 @@ def redact_user_secrets(text: str) -> str:
         path = Path(os.environ.get("HF_TOKEN_PATH") or f"{home}/token").expanduser()
         secrets.append(_read_token(path, path.stat().st_mtime_ns))
     # A shorter secret would match ordinary words.
-    pattern = _secrets_pattern(tuple(sorted({value for value in secrets if len(value) >= 8}, key=len, reverse=True)))
+    long_secrets = {secret for secret in secrets if len(secret) >= 8}
+    pattern = _secrets_pattern(tuple(sorted(long_secrets, key=len, reverse=True)))
     return pattern.sub(REDACTED, text) if pattern else text
 
 
@@ -130,6 +131,7 @@ def _secrets_pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _secret_pattern(secret: str) -> str:
+    """Return a pattern of one secret, also with line breaks inside."""
     # The pattern does not begin with a repetition; otherwise each backslash of a long run would be scanned many times.
     spellings = (
         _character_pattern(character, "\\\\*" if position else "") for position, character in enumerate(secret)

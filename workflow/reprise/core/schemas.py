@@ -227,10 +227,10 @@ def write_table(frame: pl.DataFrame, path: Path, schema: pl.Schema) -> None:
     if frame.is_empty():
         frame = pl.DataFrame(schema=schema)
     frame = frame.select([pl.col(name).cast(dtype) for name, dtype in schema.items()])
-    content = BytesIO()
-    frame.write_parquet(content, metadata={"reprise": table_metadata(path)})
+    parquet = BytesIO()
+    frame.write_parquet(parquet, metadata={"reprise": table_metadata(path)})
     with atomic_path(path) as temporary:
-        temporary.write_bytes(insert_checksum(content.getvalue()))
+        temporary.write_bytes(insert_checksum(parquet.getvalue()))
 
 
 def read_table(path: Path, schema: pl.Schema, skipped_columns: Collection[str] = ()) -> pl.DataFrame:

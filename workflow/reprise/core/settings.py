@@ -71,6 +71,7 @@ def _expand_path(path: str) -> str:
 
 
 def _parse_day(value: Any) -> date:
+    """Return a day that YAML parsed as a date, or that is a text such as `2026-12-11`."""
     if isinstance(value, date):
         return value
     try:
@@ -100,6 +101,7 @@ class StrictModel(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _validate_with_plain_messages(cls, content: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        """Validate as pydantic does, and replace pydantic's messages by plainer ones."""
         try:
             return validate(content)
         except ValidationError as error:

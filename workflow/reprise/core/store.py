@@ -241,6 +241,7 @@ class Store:
         return digest
 
     def _cached_digests(self) -> dict[tuple[object, ...], str]:
+        """Return the cached digests; the log of digests is read at the first call."""
         if self._digests is None:  # A damaged line may be skipped, because its file can be hashed again.
             lines = read_lines(self.root / DIGESTS, skip_damaged=True)
             # A line is the four parts of `_cache_key`, then the digest.

@@ -156,6 +156,7 @@ def read_csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _reject_invalid_header(path: Path, columns: Sequence[str]) -> None:
+    """Raise a UserError if a table has another separator than expected, or two columns with the same name."""
     for separator, description in ((";", "';'"), ("\t", "tabs")):
         if len(columns) == 1 and separator in columns[0]:
             raise UserError(f"{path}: its columns are separated by {description}. Save the file as csv with commas.")

@@ -62,6 +62,7 @@ class _RejectedYamlError(yaml.YAMLError):
 
 
 def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
+    """Return a mapping; reject duplicate keys, and keys that YAML parses as another type than text."""
     earlier_keys: set[Hashable] = set()
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode):

@@ -60,6 +60,7 @@ def _find_relationship(publication: Publication) -> str:
 
 
 def _describe_model(publication: Publication) -> dict[str, Any]:
+    """Return the model and how it was run, in the terms of the schema."""
     details = {
         "deployment_type": publication.deployment,
         "model_availability": "open_weights" if publication.has_open_weights else UNKNOWN,
@@ -76,6 +77,7 @@ def _describe_model(publication: Publication) -> dict[str, Any]:
 
 
 def _build_result(run: PublishedRun, number: PublishedNumber) -> dict[str, Any]:
+    """Return one number of a run with its uncertainty and its conditions."""
     uncertainty: dict[str, Any] = {"num_samples": number.scored}
     if number.low is not None and number.high is not None:
         uncertainty["confidence_interval"] = {

@@ -170,6 +170,7 @@ def _read_answers_by_item(files: Sequence[Path], items: pl.DataFrame) -> Importe
 
 
 def _parse_answer(cell: str) -> Answer:
+    """Return the answer in a cell; an empty cell, or the failure text of the harness, is a failed answer."""
     if FAILURE_TEXT in cell:
         return Answer(error=EXTERNAL_FAILURE)
     return Answer(text=cell) if cell.strip() else UNANSWERED
@@ -226,6 +227,7 @@ def _read_cells(
 
 
 def _write_unpacked(folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame) -> list[Path]:
+    """Write the questions with a run's answers in the harness's format, and return the file."""
     texts = {
         row["item_id"]: row["text"] for row in answered_requests.filter(pl.col("error") == "").iter_rows(named=True)
     }
@@ -238,6 +240,7 @@ def _write_unpacked(folder: Path, name: str, items: pl.DataFrame, answered_reque
 
 
 def _write_choices(folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame) -> list[Path]:
+    """Write the rotations of image questions with a run's answers in the harness's format, and return the file."""
     rows: list[Sequence[str]] = [("index", *IMAGE_OPTION_LETTERS, "answer", "prediction")]
     for row in answered_requests.iter_rows(named=True):
         index, rotation = row["item_id"].split("/")[1], int(row["role"].removeprefix("rotation"))
@@ -263,6 +266,7 @@ def _write_sheet(path: Path, rows: Sequence[Sequence[str]]) -> Path:
 
 
 def _create_answer_files(form: str, read: AnswerReader, write: "AnswerWriter | None" = None) -> AnswerFiles:
+    """Return the functions that find, read and write the files of a form of question."""
     find_deviations = partial(_find_deviations, form)
     return AnswerFiles(
         partial(_find_files, form), partial(_find_candidates, form), read, write, find_deviations=find_deviations

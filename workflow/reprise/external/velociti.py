@@ -109,6 +109,7 @@ def match_rows(
 def _parse_answer(
     column: str, cell: str, request: Mapping[str, Any], location: FileLocation, imported: ImportedAnswers
 ) -> Answer:
+    """Return the answer in a cell: scores, an option, or a failure if the cell is empty."""
     if column in SCORES:
         score = parse_number(cell)
         if score is None:

@@ -69,6 +69,7 @@ def _identify(entry: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _write(folder: Path, name: str, items: pl.DataFrame, answered_requests: pl.DataFrame) -> list[Path]:
+    """Write a run's answers in the authors' two files, and return the files."""
     return [
         write_responses(folder / f"{kind}-response.jsonl", answered_requests, "{}/" + task)
         for task, kind in KIND_BY_TASK.items()

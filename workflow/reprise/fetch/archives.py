@@ -117,10 +117,10 @@ class ConcatenatedStream(io.RawIOBase):
             return 0
         stream = self._streams[index]
         stream.seek(self._position - self._starts[index])
-        content = stream.read(min(len(buffer), self._starts[index + 1] - self._position))
-        buffer[: len(content)] = content
-        self._position += len(content)
-        return len(content)
+        chunk = stream.read(min(len(buffer), self._starts[index + 1] - self._position))
+        buffer[: len(chunk)] = chunk
+        self._position += len(chunk)
+        return len(chunk)
 
 
 # Limits of a pickle: its instructions, and the bytes of a name.

@@ -147,6 +147,7 @@ class _HttpOnlyRedirects(HTTPRedirectHandler):
         self._max_redirects = max_redirects
 
     def redirect_request(self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Request | None:
+        """Return the request of a redirect; raise an error if it exceeds the limit or leaves HTTP."""
         if len(getattr(req, "redirect_dict", ())) >= self._max_redirects:
             raise FetchError("bad_redirect", f"HTTP {code}: more than {self._max_redirects} redirects (max_redirects)")
         if urlsplit(newurl).scheme not in ("http", "https"):

@@ -43,6 +43,7 @@ def _create_client() -> Client:
 
 
 def _add_timeout(request: Request) -> None:
+    """Add the timeout to each phase of a request that has none."""
     timeouts = request.extensions.get("timeout", {})
     request.extensions["timeout"] = {
         phase: timeouts.get(phase) or TIMEOUT_S for phase in ("connect", "read", "write", "pool")

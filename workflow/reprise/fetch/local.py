@@ -151,9 +151,9 @@ class Members:
             try:
                 with open_zip(archive) as zip_file:
                     return [
-                        Member(archive, entry.filename, entry.file_size)
-                        for entry in zip_file.infolist()
-                        if not entry.is_dir()
+                        Member(archive, info.filename, info.file_size)
+                        for info in zip_file.infolist()
+                        if not info.is_dir()
                     ]
             except ZIP_ERRORS as error:
                 path, advice = archive.parts[0].with_name(archive.name), "Delete it and download it again."

@@ -52,6 +52,7 @@ def read_record(store: Store, digest: str) -> FetchRecord | None:
 
 
 def _load_record(path: Path) -> FetchRecord | None:
+    """Return the record in a file; None if it is missing, damaged or invalid."""
     try:
         return FetchRecord.model_validate(read_checked(path))
     except ValidationError:

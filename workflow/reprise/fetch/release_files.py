@@ -68,15 +68,15 @@ class ReleaseFiles:
         if file.suffix == ".tsv":
             cell = self._read_cell(file, name)
             try:
-                content = base64.b64decode("".join(cell.split()), validate=True)
+                image_bytes = base64.b64decode("".join(cell.split()), validate=True)
             except (binascii.Error, ValueError) as error:
                 raise MediaError("corrupt", f"{source_id}: not base64 ({error})") from error
             suffix = next(
-                (suffix for signature, suffix in IMAGE_SUFFIXES.items() if content.startswith(signature)), None
+                (suffix for signature, suffix in IMAGE_SUFFIXES.items() if image_bytes.startswith(signature)), None
             )
             if suffix is None:
                 raise MediaError("corrupt", f"{source_id}: neither JPEG, PNG, BMP nor WebP")
-            (scratch / f"image{suffix}").write_bytes(content)
+            (scratch / f"image{suffix}").write_bytes(image_bytes)
             return FetchedFile(scratch / f"image{suffix}")
         return FetchedFile(self._find_video(source_id, file, name), is_external=True)
 

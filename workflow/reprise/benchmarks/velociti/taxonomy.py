@@ -17,8 +17,10 @@ def build_event_id(test: str, video: str, event: str) -> str:
     It contains the test, the video and the event: `Ev3`, or `Ev1-Ev2` for a list of events.
     """
     try:
-        names = ast.literal_eval(event)  # literal_eval runs no code from the release.
+        event_names = ast.literal_eval(event)  # literal_eval runs no code from the release.
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        names = None
-    name = "-".join(map(str, names)) if isinstance(names, list) else event or "Ev"  # `Ev` for a row without an event
-    return f"{test}/{VIDEO_SUFFIX.sub('', video)}/{name}"
+        event_names = None
+    event_part = event or "Ev"  # `Ev` for a row without an event
+    if isinstance(event_names, list):
+        event_part = "-".join(map(str, event_names))
+    return f"{test}/{VIDEO_SUFFIX.sub('', video)}/{event_part}"

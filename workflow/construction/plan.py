@@ -219,9 +219,11 @@ class Package(SidePackage):
         return [folder / f"{shard}.parquet" for shard in range(self._plan.config.suite.shards)]
 
     def retry_sources(self, wildcards: Any) -> str:
+        """Return a param that changes if failed downloads of a shard are worth another try."""
         return self._retry("sources", wildcards)
 
     def retry_clips(self, wildcards: Any) -> str:
+        """Return a param that changes if failed clips of a shard are worth another try."""
         return self._retry("clips", wildcards)
 
     def _retry(self, stage: ManifestKind, wildcards: Any) -> str:
@@ -230,6 +232,7 @@ class Package(SidePackage):
         return compute_retry_param(path, find_manifest_retry_reason(self._plan, stage, wildcards.benchmark, path))
 
     def pages(self) -> list[Path]:
+        """Return the page of statistics of each construction, its last output."""
         return [self._results.construction(name, "statistics.md") for name in sorted(self._constructed)]
 
     def model_jobs(self) -> Iterator[ModelJob]:
@@ -250,6 +253,7 @@ class Package(SidePackage):
                     )
 
     def _round_path(self, folder: str, benchmark: str, writer: str, number: int | str) -> Path:
+        """Return the path of a round's table; `folder` is `requests` or `replies`."""
         return self._results.construction(benchmark, folder) / writer / f"{number}.parquet"
 
     def pending_jobs(self, states: RunStates, benchmarks: Collection[str]) -> Iterator[PendingJob]:
@@ -294,6 +298,7 @@ class Package(SidePackage):
 
     @cached_property
     def _failed_answers(self) -> dict[ScoredRun, FailedAnswers]:
+        """Failed answers by the run or writing round that they belong to."""
         return {answers.job.scored_run: answers for answers in find_failed_answers(self._plan)}
 
     def earlier_replies(self, wildcards: Any) -> list[Path]:
@@ -311,10 +316,12 @@ class Package(SidePackage):
         return self._replies(wildcards.benchmark, writers_of(settings), settings.rounds) if settings else []
 
     def _replies(self, benchmark: str, writers: Sequence[str], rounds: int) -> list[Path]:
+        """Return the replies of these writers in the first `rounds` rounds."""
         numbers = range(1, rounds + 1)
         return [self._round_path("replies", benchmark, writer, number) for writer in writers for number in numbers]
 
     def verdicts(self, wildcards: Any) -> list[Path]:
+        """Return the files of annotators' verdicts that `review.verdicts:` names."""
         return glob_files(self._constructed[wildcards.benchmark].review.verdicts)
 
     def subset_verdicts(self, wildcards: Any) -> list[Path]:
@@ -349,6 +356,7 @@ class Package(SidePackage):
         return [self._results.verdicts(run, self._plan.find_judge(run)) for run in runs]
 
     def manual_check_files(self, wildcards: Any) -> list[Path]:
+        """Return the files of annotators' checks of static questions."""
         return self._manual_check_files[wildcards.benchmark]
 
     def sampled_sets(self, wildcards: Any) -> list[Path]:
@@ -358,6 +366,7 @@ class Package(SidePackage):
         return [folder / f"{name}.csv" for name in sorted(video_sets.scoring)] if video_sets else []
 
     def video_set_file(self, wildcards: Any) -> list[str]:
+        """Return the file with all questions of another video set."""
         return [self._video_sets[wildcards.benchmark].files()[wildcards.set]]
 
 

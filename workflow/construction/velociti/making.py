@@ -43,7 +43,7 @@ from construction.writing import Rounds, UnusableReplyError, parse_parts
 
 DUPLICATE_COLUMNS = ("video", "annotation", "event", "start_s", "end_s", "verb", "roles")  # equal in duplicate events
 MAX_TEXT_CHARS = 300  # characters of a verb or a role, far more than VidSitu's longest
-CAPTION_PROMPT = "caption"
+CAPTION_PROMPT = "caption"  # name of the prompt that turns an event into a caption, without a replacement
 
 
 class RoleDictionary(NamedTuple):
@@ -58,9 +58,9 @@ class RoleDictionary(NamedTuple):
 class Draft(NamedTuple):
     """A sample before its captions are written, with the reason why it may be invalid, if any."""
 
-    events: tuple[Event, ...]
-    negative: Sequence[RoleDictionary]
-    why: str = ""
+    events: tuple[Event, ...]  # the events of the true caption, one or two
+    negative: Sequence[RoleDictionary]  # the inputs for the false caption, one per event
+    why: str = ""  # why the false caption may be true, so that the sample is dropped; empty for a usable sample
 
 
 def add_text(dictionary: RoleDictionary, texts: dict[str, Row]) -> str:

@@ -39,7 +39,7 @@ ASSUMPTIONS = (
 )
 # The number of parameters in the name of a repository, such as `7b` in `llava-onevision-qwen2-7b-ov-hf`.
 PARAMETERS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[bB](?![a-zA-Z])")
-BILLION = 10**9
+BILLION = 10**9  # the unit of parameters in names of models
 
 
 class Quantity(NamedTuple):
@@ -132,6 +132,7 @@ def measure_videos(plan: Plan, benchmark: str) -> Quantity:
 
 
 def _describe_basis(stated: StatedNumber) -> str:
+    """Return where a stated number comes from, such as `paper: Table 1`."""
     return f"{stated.basis}: {stated.source}"
 
 
@@ -155,8 +156,8 @@ def size_from_name(name: str) -> ModelSize:
 
 def size_of_folder(folder: Path) -> ModelSize:
     """Return the size of the weights in a folder, as 16-bit numbers unless the folder's name says otherwise."""
-    n_bytes = sum(path.stat().st_size for path in folder.glob(WEIGHT_PATTERN))
-    return ModelSize(parse_parameters(folder.name) or n_bytes / 2, Quantity(n_bytes, COUNTED))
+    weights_bytes = sum(path.stat().st_size for path in folder.glob(WEIGHT_PATTERN))
+    return ModelSize(parse_parameters(folder.name) or weights_bytes / 2, Quantity(weights_bytes, COUNTED))
 
 
 def size_of_model(plan: Plan, model: Model) -> ModelSize | None:

@@ -80,7 +80,7 @@ def count_answers(results: Results, scored_run: ScoredRun) -> AnswerCounts:
 
 
 StateName = Literal["done", "stale", "missing", "failed"]
-ANSWERS, REPLIES, METRICS = "answers", "replies of the judge", "metrics"  # names of a run's main results
+ANSWERS, REPLIES, METRICS = "answers", "replies of the judge", "metrics"  # names of main results in messages
 
 
 class RunState(NamedTuple):
@@ -88,6 +88,7 @@ class RunState(NamedTuple):
 
     scored_run: ScoredRun
     name: StateName
+    """`stale` results exist, but settings changed or failed answers will be requested again"""
     counts: AnswerCounts
     missing_results: tuple[str, ...]  # names of missing results, in the order of the pipeline
     job_failures: tuple[tuple[Path, str], ...]  # log of each failed job, with its last message
@@ -178,7 +179,7 @@ SETTING_CATEGORIES = {
     "model": "weights", "checkpoint": "weights", "prompt": "prompt", "sampling": "frames", "code_versions": "version",
     "versions": "versions of libraries",
 }  # fmt: skip
-MAX_MESSAGE_CHARS = 160
+MAX_MESSAGE_CHARS = 160  # An error or a changed setting is cut to this length in a reason.
 
 
 class PendingJob(NamedTuple):

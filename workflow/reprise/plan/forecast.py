@@ -30,7 +30,8 @@ SHORT_ANSWER_TOKENS, WRITTEN_ANSWER_TOKENS, TOKEN_S = 5, 100, 0.025
 # Processor time for each second of video, and number of parallel processes.
 DECODING_S, DECODERS = 0.15, 8
 ASSUMPTIONS = (
-    f"GPU time by arithmetic is for one {GPU} with 16-bit weights; it is not measured. It assumes "
+    f"GPU time by arithmetic is for one {GPU} with 16-bit weights; it is not measured, and was 0.3 to "
+    "3.3 times the time on an H200 for two models (docs/reference/gpu-results.md). It assumes "
     f"{PEAK_FLOPS / 1e12:.0f} TFLOP/s, of which frames use {CLIP_UTILISATION:.0%} and questions "
     f"{REQUEST_UTILISATION:.0%}; {FRAME_TOKENS} tokens a frame and {REQUEST_TOKENS} a question, plus "
     f"{1000 * REQUEST_S:.0f} ms; answers of {SHORT_ANSWER_TOKENS} tokens if an option is chosen and "

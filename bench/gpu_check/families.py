@@ -1,4 +1,4 @@
-"""Write checkpoints with random weights, in the shapes of the families of most models in the tables."""
+"""Write checkpoints with random weights in the shapes of four families, those of most models in the tables."""
 
 import shutil
 from collections.abc import Callable

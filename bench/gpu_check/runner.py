@@ -1,4 +1,7 @@
-"""Run each check in its own process with a deadline. A crash or a hang becomes a failed line."""
+"""Run each check in its own process with a deadline.
+
+The results of a check are lines. A crash or a hang gives a failed line.
+"""
 
 import json
 import os
@@ -18,7 +21,7 @@ from bench.gpu_check.process import is_package_missing
 ROOT = Path(__file__).parents[2]
 MIN_SECONDS = 5.0  # A check is not started if less time remains.
 DEADLINE_PASSED = "no result after"
-"""how the description of a check that passed its deadline begins"""
+"""beginning of the reason if a check exceeds its deadline"""
 
 
 def run_all(checks: Sequence[Check], session: Session, *, seconds: float, jobs: int = 1) -> Iterator[list[Line]]:
@@ -55,15 +58,15 @@ def run(check: Check, session: Session, end: float) -> list[Line]:
 
 
 def _in_process(check: Check, session: Session, log: Path, seconds: float) -> tuple[str, list[Line]]:
-    """Return how the process of a check ended, and its lines."""
+    """Return the reason for any line that the process of a check did not yield, and the lines that it yielded."""
     output = log.with_suffix(".jsonl")
     output.unlink(missing_ok=True)
-    order = {**asdict(check), **asdict(session), "output": output}
+    task = {**asdict(check), **asdict(session), "output": output}
     import_paths = [str(ROOT), str(ROOT / "workflow"), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(import_paths), "PYTHONFAULTHANDLER": "1"}
     with log.open("wb") as stream:
         process = subprocess.Popen(
-            [sys.executable, "-m", "bench.gpu_check.process", json.dumps(order, default=str)],
+            [sys.executable, "-m", "bench.gpu_check.process", json.dumps(task, default=str)],
             cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT,
             start_new_session=True,
         )  # fmt: skip

@@ -114,7 +114,7 @@ class CaptionColumns(Settings):
     """Columns of the caption files, by default those of VATEX."""
 
     video: str = "videoID"
-    """Column of the video's id, which `span:` parses."""
+    """Column of the video's id. The construction's `span:` reads video, start and end from it."""
     captions: str = "enCap"
     """Column of its captions: a list, or one text per row."""
     start: str = "start"
@@ -175,7 +175,7 @@ class VinogroundSettings(WrittenConstruction):
     review: AgreedReview
     """The review. The paper keeps samples on which several authors agree."""
     captions_per_video: int = Field(5, ge=1)
-    """How many captions of a video are searched; the first ones are used."""
+    """Number of captions of a video, the first ones, among which similar captions are searched."""
     pairs: int = Field(500, ge=1)
     """Number of caption pairs to write within `rounds:`."""
     encoder: Encoder = WordsEncoder(kind="words")

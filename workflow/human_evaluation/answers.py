@@ -32,7 +32,7 @@ from human_evaluation.tasks import (
 
 # Reasons why a question has no answer, or why a row does not count. `count_votes` has further reasons.
 TOO_FEW, TIE = "too_few_annotators", "tie"
-WROTE_CAPTIONS = "wrote_captions"  # of annotators in `excluded_annotators:`
+WROTE_CAPTIONS = "wrote_captions"  # reason for annotators in `excluded_annotators:`: they wrote the captions
 NAMES_DIFFER = "If they answered under other names, list those names or numbers instead"
 
 
@@ -55,11 +55,11 @@ class CountedAnswers(NamedTuple):
     @property
     def excluded_count(self) -> int:
         """Return the number of answering annotators that `excluded_annotators:` excludes."""
-        return sum(worker.refusal_reason == WROTE_CAPTIONS for worker in self.annotators)
+        return sum(annotator.refusal_reason == WROTE_CAPTIONS for annotator in self.annotators)
 
     @property
     def is_exclusion_unmatched(self) -> bool:
-        """Return whether no name in `excluded_annotators:` answered, as if these people had used other names."""
+        """Return whether no excluded name answered; these people probably answered under other names."""
         return bool(self.excluded_names and self.annotators and not self.excluded_count)
 
 
@@ -73,7 +73,10 @@ class AggregatedAnswer(NamedTuple):
 def read_group_answers(
     scope: str, design: SurveyDesign, files: AnswerFiles, requests: pl.DataFrame
 ) -> tuple[list[Task], CountedAnswers]:
-    """Return the tasks of a group in the order of the requests, and the counted answers from all its files."""
+    """Return the tasks of a group of annotators in the order of the requests, and the counted answers from its files.
+
+    `scope` names the group and its sampling. The column `reviewer` of the files names the annotator.
+    """
     tasks, qualification = build_question_tasks(scope, requests), load_qualification(scope, design)
     verdicts = read_verdicts(map(Path, files.answers))
     excluded_names: set[str] = set()
@@ -97,7 +100,7 @@ def count_answers(
     qualification: QualificationTest,
     excluded_annotators: Collection[str],
 ) -> CountedAnswers:
-    """Return the answers that count.
+    """Return the answers that count. A `Verdict` is one row of a file: the option that an annotator chose.
 
     An annotator must have passed the qualification and must not be excluded. If an annotator gave different answers to
     a question, none of them counts.
@@ -116,9 +119,9 @@ def count_answers(
     unknown_votes = count_votes((), unknown_verdicts)
     right_counts = Counter(
         annotator
-        for task, verdict_by_annotator in test_votes.by_task.items()
-        for annotator, verdict in verdict_by_annotator.items()
-        if verdict == qualification.right_answers[task]
+        for task, option_by_annotator in test_votes.by_task.items()
+        for annotator, option in option_by_annotator.items()
+        if option == qualification.right_answers[task]
     )
     refusal_by_number: dict[str, tuple[str, str]] = {}  # annotator -> name of the reason, and its description
     min_right_count = design.qualification.right if design.qualification else 0
@@ -158,11 +161,11 @@ def aggregate_answers(tasks: Sequence[Task], votes: Votes, design: AnswerDesign)
         counts = Counter(task_votes.values())
         most_frequent = [option for option in task.choices if counts[option] == max(counts.values(), default=0)]
         error = ""
-        if len(task_votes) < design.workers:
+        if len(task_votes) < design.workers:  # the minimum number of annotators of a question
             error = TOO_FEW
         elif len(most_frequent) > 1 and design.ties == "wrong":
             error = TIE
-        elif design.ties == "draw":
+        elif design.ties == "draw":  # draw lots; with `first_option`, the first of the most frequent options counts
             most_frequent = sorted(most_frequent, key=lambda option: seeded_digest(design.seed, task.task_id, option))
         answer_by_task[task.task_id] = AggregatedAnswer("" if error else most_frequent[0], error)
     return answer_by_task
@@ -229,5 +232,6 @@ def compute_mean_ratings(
         if len(ratings) < min_raters:
             unrated_requests.append(request["request_id"])
         else:
+            # The role of a rating request is the rated run.
             rows.append((request["role"], request["item_id"], sum(map(int, ratings.values())) / len(ratings)))
     return pl.DataFrame(rows, schema=RATING_SCHEMA, orient="row"), unrated_requests

@@ -1,6 +1,7 @@
 # Convert a release in its authors' layout to clips, items and filled prompts.
 
 
+# Fetch or locate the files of a release, and list them with their digests.
 rule release:
     output:
         out="<suite>/release/{benchmark}/files.json",

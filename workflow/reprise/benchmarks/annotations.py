@@ -45,7 +45,7 @@ class Tag(NamedTuple):
 
 
 class Item(NamedTuple):
-    """One annotated entry about a clip, from which every form of question builds its requests."""
+    """One annotated entry about a clip. The protocol decides which requests are made from it."""
 
     item_id: str
     clip_id: str

@@ -183,7 +183,7 @@ class _Repository:
 
         Archives count twice, because their members are stored too.
         """
-        # The path of an id with `..` may be unsafe, which is an error of this source only, when it is fetched.
+        # An id with `..` may give an unsafe path. It is left out here; only its own fetch fails.
         source_files = [
             fill_safe_name(self.settings.member, source_id) for source_id in source_ids if ".." not in source_id
         ]
@@ -191,7 +191,8 @@ class _Repository:
             cache = self.store.root / "hub"
             snapshot = f"*/snapshots/{self.settings.revision}"
             new_archives = [name for name in self._list_archives() if not any(cache.glob(f"{snapshot}/{name}"))]
-            # If all archives are cached, their members are looked up; the server has no such files, so they count 0.
+            # If all archives are cached, the names of their members are sent instead. The server does not know them, so
+            # the total is 0.
             path_infos = HfApi().get_paths_info(
                 self.settings.repo, new_archives or source_files, revision=self.settings.revision, repo_type="dataset"
             )

@@ -41,7 +41,7 @@ STAGES_WITHOUT_SETTINGS = (
 
 
 class Rules:
-    """One object for each file of rules, with the keys of its stages and the input functions of its rules."""
+    """Hold one object for each file of rules; each has the keys of its stages and the input functions of its rules."""
 
     def __init__(self, plan: Plan, site: SlurmSite | None = None) -> None:
         self.annotations = AnnotationRules(plan)
@@ -64,7 +64,8 @@ class Rules:
         all_rules = (*rules_of_runs, *rules_of_pages, *self.packages.values())
         for name, settings in chain.from_iterable(rules.stage_keys(run_keys) for rules in all_rules):
             yield name, settings
-            if isinstance(settings, RunKey):  # Later stages get only the fields that all kinds of run keys have.
+            # Stages after inference depend only on the fields of RunKey, so they get an entry without other fields.
+            if isinstance(settings, RunKey):
                 yield settings_name("runs", name), RunKey.model_validate(settings.model_dump())
 
 
@@ -74,7 +75,7 @@ def all_settings(plan: Plan) -> dict[str, Settings]:
 
 
 def load_job_settings(config: Mapping[str, Any], name: str) -> Settings:
-    """Load the configuration of a job's command line, and return the settings of this job."""
+    """Return the full settings of a job whose command line has digests instead of long values."""
     plan = Plan(load(Path(), dict(config)))
     return next(settings for job_name, settings in Rules(plan).settings_by_name(plan) if job_name == name)
 
@@ -156,14 +157,14 @@ class SuiteRules(Rules):
         self.name = plan.config.name
 
     def pages(self) -> list[Path]:
-        """Return the pages of all side packages."""
+        """Return the pages of statistics of the side packages, which `snakemake all` makes."""
         return [page for package in self.packages.values() for page in package.pages()]
 
     def stage_command(self, module: str = "reprise.stages") -> str:
         """Return the beginning of every rule's command: the Python executable and the options that all jobs share.
 
-        These options affect no result, so they are not params. Otherwise, a change of them would rerun all jobs. Braces
-        are doubled, because Snakemake replaces placeholders in braces.
+        They are not params, because a change of them would rerun all jobs; settings that affect results are in the
+        `params.settings` of each rule. Braces are doubled, because Snakemake replaces placeholders in braces.
         """
         main = self._plan.config.main
         command_words: list[object] = [sys.executable, "-m", module, "--config", canonical_json(self._overrides)]

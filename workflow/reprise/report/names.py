@@ -11,7 +11,7 @@ from reprise.report.keys import ReportedBenchmark
 from reprise.tables.builder import column_name
 from reprise.tables.keys import TableKey
 
-# Health metric -> its name on the page of a run.
+# Health metric -> its name on the page of a run, after the group, which names the option or the rule: "Yes, chosen".
 HEALTH_NAMES = {name: limit.summary for name, limit in HEALTH_LIMITS.items()} | {
     OPTION: "chosen",
     RIGHT_OPTION: "right",
@@ -46,11 +46,13 @@ def read_table_names(benchmark: ReportedBenchmark, settings: Mapping[str, Settin
         key = cast(TableKey, settings[settings_name("tables", benchmark.name, table.name)])
         columns_by_group = Counter(column.group for column in key.spec.columns)
         for column in key.spec.columns:
-            if column.group is None or column.model or column.sampling:  # the column stands for a run, not for a group
+            if (
+                column.group is None or column.model or column.sampling
+            ):  # Its header names no group, but a model or a sampling.
                 continue
             meaning = key.abbreviations.get(column.title, "")
             name = f"{column_name(column)} ({meaning})" if meaning else column_name(column)
-            if columns_by_group[column.group] == 1:  # with several columns per group, titles stand for metrics
+            if columns_by_group[column.group] == 1:  # Titles of several columns of a group name metrics.
                 group_names.setdefault(column.group, name)
             metrics = key.spec.list_metrics(column)
             for metric in metrics:

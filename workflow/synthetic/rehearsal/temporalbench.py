@@ -46,7 +46,7 @@ CHANGED = {
     "Others": "place",
 }
 CLIPS_PER_SOURCE = 4  # short videos that are cut from the same source video
-CLIP_SECONDS, GAP_SECONDS = 12, 2  # from the start of a clip to that of the next one, and the gap between both
+CLIP_SECONDS, GAP_SECONDS = 12, 2  # A clip of 10 s starts every 12 s, with a gap of 2 s.
 QUESTION = (
     "Which caption best describes this video?\nA. {}\nB. {}\n"
     "Answer with the option's letter from the given choices directly."
@@ -80,7 +80,7 @@ def _video_name(folder: str, first: Clip, last: Clip) -> str:
 
 def build_clips() -> list[Clip]:
     """Return the short videos, with the categories of questions distributed over them."""
-    dice = Dice(SEED, 3)
+    dice = Dice(SEED, 3)  # The second number keeps the choices of each file independent.
     categories = dice.shuffled([category for category, count in QUESTIONS.items() for _ in range(count)])
     counts = iter(dice.shuffled(split_evenly(len(categories), sum(VIDEOS.values()))))
     short_videos = []
@@ -114,7 +114,7 @@ def _question(positive: str, negative: str, dice: Dice) -> dict[str, str]:
 
 
 def _entries(name: str, dataset: str, questions: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Return entries in the released format, whose `idx` ends with the number of the question of its video."""
+    """Return entries in the released format; `idx` is the video's name and the position of the question, from 0."""
     return [
         {"idx": f"{name}_{number}", "video_name": name, "dataset": dataset, **question}
         for number, question in enumerate(questions)
@@ -138,7 +138,7 @@ def short_entries(short_videos: Sequence[Clip]) -> list[dict[str, str]]:
 def long_entries(short_videos: Sequence[Clip]) -> list[dict[str, str]]:
     """Return questions about long videos of adjacent clips.
 
-    The options are all captions in order, and the same captions with one negative.
+    Each question has two options: all captions in order, and the same with one replaced by its negative.
     """
     dice = Dice(SEED, 5)
     sources: dict[str, list[Clip]] = {}

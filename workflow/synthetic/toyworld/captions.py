@@ -1,4 +1,7 @@
-"""Write texts about events: captions, coreferences, and descriptions of whole clips."""
+"""Write texts about events: captions, coreferences, and descriptions of whole clips.
+
+An event is a figure that acts in a slot. Its deed is its agent, action and strength.
+"""
 
 from synthetic.toyworld.script import ACTION, Action, Agent, Figure, Scene, Script
 
@@ -20,7 +23,7 @@ def format_verb_phrase(action: str, strength: str) -> str:
 def format_gerund_phrase(action: str, strength: str) -> str:
     """Return an action in the gerund form, such as `sliding left quickly`."""
     entry = ACTION[action]
-    return f"{entry.gerund} {_manner(entry, strength)}"
+    return f"{entry.gerund} {_manner(entry, strength)}"  # the gerund contains the direction
 
 
 def clause(agent: Agent, action: str, strength: str) -> str:

@@ -18,7 +18,10 @@ DATASETS = ("ActivityNet", "Charades", "FineGym", "Movie_Description", "Oops", "
 LONG_DATASETS = frozenset({"ActivityNet", "Charades", "FineGym", "COIN", "EgoExo4D"})
 # FineGym's captions are its original annotations, so its clips are not in the captioning task.
 WITHOUT_CAPTIONS = frozenset({"FineGym"})
-NEGATIVES, LONG_NEGATIVES = (3, 4, 5, 6), 4  # possible numbers of negatives of a clip, and number of a long video's
+NEGATIVES, LONG_NEGATIVES = (
+    (3, 4, 5, 6),
+    4,
+)  # possible numbers of negatives of a clip; number of negatives of a long video
 OPPOSITE = {"slide_left": "slide_right", "slide_right": "slide_left", "float": "sink", "sink": "float"}
 BLINKS = {"strong": "blinks four times", "weak": "blinks once"}
 
@@ -172,7 +175,7 @@ def question(positive: str, negative: str, dice: Dice) -> dict[str, str]:
 
 
 def _entries(video_name: str, dataset: str, questions: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Return entries in the released format, whose `idx` ends with the number of the question of its video."""
+    """Return entries in the released format; `idx` is the video's name and the question's number within it."""
     return [
         {"idx": f"{video_name}_{number}", "video_name": video_name, "dataset": dataset, **question}
         for number, question in enumerate(questions)
@@ -185,7 +188,10 @@ def _short_entries(clip: Clip, dice: Dice) -> list[dict[str, str]]:
 
 
 def _long_entries(source: Source, clips: Sequence[Clip], dice: Dice) -> list[dict[str, str]]:
-    """Return questions about a long video. The options are all captions in order, and the same with one negative."""
+    """Return questions about a long video.
+
+    One option joins the true captions of all clips; in the other, one caption is replaced by a negative.
+    """
     name = f"long_video/{clips[0].dataset}/{source.source_id}_start_{clips[0].start}_end_{clips[-1].end}.mp4"
     positives = [clip.positive for clip in clips]
     options = [(index, negative.text) for index, clip in enumerate(clips) for negative in clip.negatives]
@@ -209,7 +215,7 @@ def _caption_entry(clip: Clip, other_scripts: Sequence[Script], dice: Dice) -> d
 
 def release(sources: int = EVALUATION_SOURCES) -> dict[str, list[dict[str, str]]]:
     """Return the entries of each file."""
-    dice = Dice(EVALUATION_SEED, 3_000_000)
+    dice = Dice(EVALUATION_SEED, 3_000_000)  # The second number keeps these choices independent of other files.
     clips_by_source = {
         source: _clips(source, DATASETS[number % len(DATASETS)], dice)
         for number, source in enumerate(evaluation_sources(sources))

@@ -7,12 +7,13 @@ CONTROL = "control"
 TESTS = ("agent_random", "agent_bind", "coref", "action_adv", "action_manner", "action_bind", "chrono")
 """the seven tests in the average, which excludes the control"""
 SUBSET = "subset"
+"""group of the items in the subset that the suite selects"""
 VIDEO_SUFFIX = re.compile(r"\.(?:mp4|mkv|webm|avi)$")
 """file extension of a video"""
 
 
 def build_event_id(test: str, video: str, event: str) -> str:
-    """Return the prefix of the ids of an event's samples.
+    """Return the prefix of the ids of an event's items; the number of the item follows it.
 
     It contains the test, the video and the event: `Ev3`, or `Ev1-Ev2` for a list of events.
     """

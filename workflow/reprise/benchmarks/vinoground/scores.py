@@ -24,11 +24,12 @@ from reprise.stats.measures import Measure, compute_measure, unit_weights
 
 GROUPS = CATEGORIES | {name: is_in_group(name) for name in ANALYSIS_GROUPS}
 METRICS = ("text", "video", "group")
-# As in the paper, chance is the score of four random similarities.
+# Scores of four random similarities, as in the paper. A form replaces them in SCORES if its chance differs.
 CHANCE: dict[str, float | None] = {name: 100 * value for name, value in chance_pair_similarities().items()}
 GROUP_CHANCE = 100 / 2**4
 """group score of random answers to four two-way questions"""
 
+# A pair has two halves, "pos" and "neg", each with a video and a caption.
 ROLES = {task: [f"{task}_{half}" for half in HALVES] for task in ("text", "video")}
 ALL_ROLES = [role for roles in ROLES.values() for role in roles]
 
@@ -77,8 +78,8 @@ def _outcomes(build_pairs: PairBuilder, run_answers: RunAnswers) -> dict[str, pl
 def _score_by_questions(run_answers: RunAnswers) -> pl.DataFrame:
     """Score pairs by their four questions.
 
-    Under the `authors` convention every pair of the release counts, and a question without an answer is wrong. If such
-    a question aborts the text score, the video answers of the pair are wrong too.
+    Under the `authors` convention every pair of the release counts, and a question without an answer is wrong. If
+    the authors' scorer stops at a text question without an answer, the pair's video answers are wrong too.
     """
     pairs = _join_pair_verdicts(run_answers, ALL_ROLES)
     pairs = _apply_authors_rules(pairs) if run_answers.convention == "authors" else pairs
@@ -144,6 +145,7 @@ def _apply_authors_rules(pairs: pl.DataFrame) -> pl.DataFrame:
     is_aborted = is_missing("text_pos") | (pl.col("text_pos_right") & is_missing("text_neg"))
     right_columns = [pl.col(f"{role}_right").fill_null(False) for role in ROLES["text"]]
     right_columns += [pl.col(f"{role}_right").fill_null(False) & ~is_aborted for role in ROLES["video"]]
+    # Not null, so every pair of the release counts as requested.
     failed_columns = [pl.col(f"{role}_failed").fill_null(True) for role in ALL_ROLES]
     return pairs.with_columns(*right_columns, *failed_columns)
 

@@ -24,7 +24,7 @@ DEVICE_ERROR = "device_error"
 
 
 class QueryableModel(Protocol):
-    """An adapter, or a model that is loaded for its first request."""
+    """An adapter, or a model that loads when its first request arrives."""
 
     def answers(self, clip: ClipFrames, requests: Sequence[Request]) -> Iterator[Answer]:
         """Yield one answer per request, in order."""
@@ -66,7 +66,7 @@ def run_requests(model: QueryableModel, clip: ClipFrames, requests: Sequence[Req
         else:
             continue
         failed_requests: Sequence[Request] = ()
-        if failure.error == DEVICE_ERROR:  # Only the request in progress fails; the others stay pending.
+        if failure.error == DEVICE_ERROR:  # The others get no outcome, so the next job sends them.
             pending_batches.clear()
             failed_requests = batch[answer_count : answer_count + 1]
         elif is_clip_failure:

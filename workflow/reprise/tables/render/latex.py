@@ -23,7 +23,7 @@ from reprise.tables.render.layout import (
 from reprise.tables.render.table import Table, collect_numbers
 
 PACKAGES = ("booktabs", "graphicx", "pdflscape")
-# Documents without the package color or xcolor print no grey. There, only the symbol beside the number marks it.
+# Documents without the package color or xcolor print no grey; then only the symbol GREY_SYMBOL marks a number.
 GREY_FALLBACK = r"\providecommand{\textcolor}[3][]{#3}"
 MAX_INLINE_COLUMNS = 3  # tables with more columns have comparisons below their numbers, not beside them
 MAX_PORTRAIT_COLUMNS = 8  # tables with more columns are printed in landscape

@@ -194,7 +194,8 @@ def test_the_callback_evaluates_the_model_of_a_trainer(variables: dict[str, Any]
     [
         (lambda: reprise.evaluate(max), "evaluate: name: None is not a valid name. A function needs a name"),
         (lambda: reprise.evaluate(max, name="oracle"), r"config/models/oracle.yaml: belongs to another model. Choose another `name`"),
-        (lambda: reprise.evaluate([]), "evaluate: the list of models is empty"),
+        (lambda: reprise.evaluate([]), r"evaluate: \[\] is no model"),
+        (lambda: reprise.evaluate(5), "evaluate: 5 is no model"),  # type: ignore[arg-type]
         (lambda: reprise.evaluate("oracle", version="1"), "evaluate: `scores` and `version` belong to a function"),
         (lambda: reprise.evaluate("oracle", folder="nowhere"), "nowhere: not a working directory of Reprise"),
         (lambda: reprise.evaluate("oracle", "velocity"), "^--benchmarks: unknown benchmark 'velocity'. Did you mean 'velociti'"),

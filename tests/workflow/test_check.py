@@ -48,7 +48,7 @@ def test_a_running_server_is_checked(toy: Project) -> None:
         toy.write("config/models/served.yaml", SERVED.format(url=server.url, model=MODEL, more=""))
         output = toy.call_reprise("check", "served", "--questions", "8")
         assert (
-            "served uses its clips in velociti" in output
+            "The answers of served change with its clips in velociti" in output
             and "frames received" in output
             and "main memory" not in output
         )
@@ -73,6 +73,8 @@ def test_the_check_starts_and_stops_the_server_of_a_job(
     ):
         toy.call_reprise("check", "hosted")
     toy.write("config/models/hosted.yaml", f"{hosted}settings: {{frames: images}}\n")
-    assert "hosted uses its clips in velociti" in toy.call_reprise("check", "hosted", "--questions", "8")
+    assert "The answers of hosted change with its clips in velociti" in toy.call_reprise(
+        "check", "hosted", "--questions", "8"
+    )
     assert have_ended(read_process_ids(pids)) and (toy.root / "held").exists()
     assert "ready" in next(toy.root.glob("results/*/logs/check/hosted.server.log")).read_text()

@@ -136,7 +136,10 @@ def test_eval_adds_a_checkpoint_folder_to_the_overview(toy: Project) -> None:
     assert suite["run"] == ["oracle", CHECKPOINT_NAME] and suite["overview"] == [
         {"model": CHECKPOINT_NAME, "benchmarks": ["velociti"]}
     ]
-    assert f"{CHECKPOINT_NAME} uses its clips in velociti" in output and "reprise show velociti/table2" in output
+    assert (
+        f"The answers of {CHECKPOINT_NAME} change with its clips in velociti" in output
+        and "reprise show velociti/table2" in output
+    )
     rows = {row["metric"]: row for row in toy.cells("overview").values()}
     assert (
         rows["strict"]["run"] == RUN

@@ -72,6 +72,15 @@ def test_a_refused_model_leaves_no_trace_and_no_check_runs_it(project: Project) 
     assert "blind" in output and "{model: blind, benchmarks: [velociti]}" in project.text(SUITE)
 
 
+def test_a_server_of_another_model_that_is_gone_is_named(project: Project) -> None:
+    project.write("config/models/gone.yaml", SERVED.format(url="http://127.0.0.1:9/v1", model=MODEL))
+    project.edit(SUITE, "run: [local]\noverview: [toy-llava-ov]", "run: [local, gone]\noverview: [toy-llava-ov, gone]")
+    config = read_config(project)
+    process = project.reprise("eval", "toy-llava-ov", "--benchmarks", "velociti", "--yes", "--no-check", "--cores", "2")
+    assert process.returncode == 1 and "http://127.0.0.1:9/v1 does not answer" in process.stderr
+    assert f"remove 'gone' from `run:` in {SUITE}" in process.stderr and read_config(project) == config
+
+
 def test_one_useless_run_is_a_warning(
     project: Project, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -88,7 +97,7 @@ def test_one_useless_run_is_a_warning(
     with ChatServer(reply) as server:
         project.write("config/models/served.yaml", SERVED.format(url=server.url, model=MODEL))
         output = project.call_reprise("check", "served", "--questions", "8")
-        assert "served uses its clips in velociti/entail/fps1/served." in output
+        assert "The answers of served change with its clips in velociti/entail/fps1/served." in output
         assert "velociti/mc/fps1/served: the model ignores the video: none of 3 answers changes" in caplog.text
         server.respond = reply_without_frames
         with pytest.raises(UserError, match="each of the 2 runs that were tried shows a problem"):

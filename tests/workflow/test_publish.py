@@ -84,7 +84,7 @@ def test_the_numbers_of_a_sample_name_the_sample(small: Project) -> None:
     suite = "small-limit2"
     small.run_rules(f"results/{suite}/metrics/{RUN}.parquet", "--config", f"suite={suite}")
     output = small.reprise_output("publish", RUN, "--config", f"suite={suite}")
-    assert "Not the whole benchmark: a sample of 2 videos or pairs." in output
+    assert "A sample of at most 2 videos or pairs of the benchmark" in output
     numbers = ModelCard.load(small.root / "results/publish/oracle/README.md").data.eval_results
     assert {number.metric_name.partition(" (")[2] for number in numbers} == {
         "entail, fps1, sample of 2 videos or pairs)"

@@ -40,10 +40,12 @@ def fail_evaluation(options: EvaluationOptions) -> str:
     ("options", "message"),
     [
         (EvaluationOptions("empty"), "eval: 'empty' has no weights (*.safetensors). Found: config.json."),
-        (EvaluationOptions("nowhere/at/all"), "eval: 'nowhere/at/all' is neither a folder nor a repository of the hub"),
+        (EvaluationOptions("nowhere/to/find"), "eval: 'nowhere/to/find' is neither a folder nor a repository of the hub"),
         (EvaluationOptions("oracle", "vinogrund"), "--benchmarks: unknown benchmark 'vinogrund'. Did you mean 'vinoground'? Allowed: mmbench_video, temporalbench, velociti, vinoground."),
         (EvaluationOptions("oracle", "velociti", "linspace9"), "--frames: unknown sampling 'linspace9'. Did you mean 'linspace"),
         (EvaluationOptions("oracle", "velociti", "9"), "--frames: no sampling selects 9 frames by rule linspace, which velociti uses. Add one to `samplings:` in config/config.yaml: linspace9: {rule: linspace, frames: 9}"),
+        (EvaluationOptions("oracle", ""), "--benchmarks: unknown benchmark ''"),
+        (EvaluationOptions("empty", name="local"), "eval: 'local' has a meaning in `run:` of suites"),
         (EvaluationOptions("empty", name="No Name"), "eval: 'No Name' is not a valid name. Allowed: lower-case letters,"),
         (EvaluationOptions("empty", name="oracle"), "config/models/oracle.yaml: belongs to another model (no weights). Choose another name with --name."),
         (EvaluationOptions("toy-lava-ov"), "Did you mean 'toy-llava-ov'?"),

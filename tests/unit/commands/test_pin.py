@@ -111,5 +111,7 @@ def test_a_dataset_is_checked_by_the_reader_of_its_benchmark(
     assert "benchmarks.velociti.route.files: no file is 'videos.zip'. It holds clips.zip, readme.txt." in message
     assert (root / "config/suites/s.yaml").read_text() == SUITE
     with serve_repository("dataset", DATASET, folder, monkeypatch):
-        pin_files(root, ["s"], unchecked=True)
+        pin_files(root, ["s"], unchecked=True, benchmarks=[])
+        assert (root / "config/suites/s.yaml").read_text() == SUITE
+        pin_files(root, ["s"], unchecked=True, benchmarks=["velociti"])
     assert (root / "config/suites/s.yaml").read_text() == SUITE.replace("unpinned", REVISION)

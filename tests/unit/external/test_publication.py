@@ -30,7 +30,7 @@ RUN = PublishedRun(
     key="ab",
     notes=["2 failed answers count as wrong."],
 )
-SAMPLE = RUN._replace(limit=20, notes=["Not the whole benchmark: a sample of 20 videos or pairs."])
+SAMPLE = RUN._replace(limit=20, notes=["A sample of at most 20 videos or pairs of the benchmark (--limit)."])
 RATED = RUN._replace(
     scored=ScoredRun(Run.parse("mmbench_video/unpacked/interior8/mine"), "qwen2-72b"),
     title="MMBench-Video (Demo)",
@@ -83,8 +83,8 @@ def test_new_numbers_replace_those_of_the_same_run_and_keep_the_rest_of_a_card()
 def test_a_number_of_a_sample_never_looks_like_that_of_the_benchmark() -> None:
     publication = make_publication(SAMPLE._replace(hub_task="strict"))
     (result,) = ModelCard(str(create_card(publication))).data.eval_results
-    assert result.metric_name == "Strict (entail, fps1, sample of 20 videos or pairs)"
-    assert result.metric_args["notes"].startswith("Not the whole benchmark")
+    assert result.metric_name == "Strict (entail, fps1, sample of at most 20 videos or pairs)"
+    assert result.metric_args["notes"].startswith("A sample of at most 20")
     assert build_leaderboard_files(publication) == {}, "a leaderboard would rank it"
     ((_, text),) = build_records(publication, NOW).items()
     (record,) = json.loads(text)["evaluation_results"]

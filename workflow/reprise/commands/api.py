@@ -102,8 +102,11 @@ def evaluate(
         raise UserError("evaluate: `scores` and `version` belong to a function. Leave them out.")
     if isinstance(model, str | Path):
         return _evaluate(_locate(model, working_folder), options | {"name": name}, check, working_folder)
-    if not model:
-        raise UserError("evaluate: the list of models is empty. Name at least one.")
+    if not isinstance(model, Sequence) or not model:
+        raise UserError(
+            f"evaluate: {model!r} is no model. Allowed: a folder, a repository of the hub, the address of a server, "
+            "the name of a model file, a list of these, or a function."
+        )
     names = [f"{name}-{Path(source).name.lower()}" if name else None for source in model]
     return pl.concat(
         _evaluate(_locate(source, working_folder), options | {"name": model_name}, check, working_folder)

@@ -77,7 +77,11 @@ def check_model(slug: str, questions: int, suite: str | None, benchmarks: str | 
     for message in messages:
         log.warning(message)
     usable_runs = [run.name for run in samples if run.name not in problems]
-    print(f"{slug} uses its clips in {', '.join(usable_runs)}." if usable_runs else f"{slug} was not checked.")
+    print(
+        f"The answers of {slug} change with its clips in {', '.join(usable_runs)}."
+        if usable_runs
+        else f"{slug} was not checked."
+    )
 
 
 def find_problem(check: VisionCheck, request_type: str, min_option_share: float) -> str:

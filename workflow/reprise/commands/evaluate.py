@@ -25,6 +25,7 @@ from reprise.config.configuration import limited_suite_name
 from reprise.config.edit import copy_to_working_folder, put_item, restore_unless_kept
 from reprise.config.model import Model
 from reprise.config.suite import OverviewLine
+from reprise.config.suite_checks import TERMS
 from reprise.core.errors import UserError, reject_unknown, suggest_name
 from reprise.core.files import write_text
 from reprise.core.log import log
@@ -105,7 +106,7 @@ def evaluate_model(options: EvaluationOptions) -> None:
     benchmarks = _select_benchmarks(plan, options)
     for line in describe_terms(plan, benchmarks):
         print(line)
-    selection = ",".join(benchmarks) if options.benchmarks else None
+    selection = ",".join(benchmarks) if options.benchmarks is not None else None
     samplings = {name: _find_sampling(plan, name, options.frames) for name in benchmarks} if options.frames else {}
     slug = choose_slug(options, plan.config.models)
     if slug in plan.config.invalid_models:
@@ -126,12 +127,12 @@ def evaluate_model(options: EvaluationOptions) -> None:
     with restore_unless_kept([model_file, suite_file]) as keep_files:
         copy_to_working_folder(plan.config.suite_file)
         prepare_model(options, slug, plan.config.models)
-        _add_to_suite(plan, slug, suite_file, benchmarks if options.benchmarks else None, samplings, suite)
+        _add_to_suite(plan, slug, suite_file, benchmarks if selection else None, samplings, suite)
         if command == "temporal" and ALL not in plan.config.suite.temporal:
             put_item(suite_file, "temporal", slug, lambda item: item == slug)
         plan = load_plan(suite, selection)
         if any(has_unpinned_data(plan, name) for name in benchmarks):
-            pin_files(Path(), [plan.config.full_suite_name])
+            pin_files(Path(), [plan.config.full_suite_name], benchmarks=benchmarks)
             plan = load_plan(suite, selection)
         model = plan.config.models[slug]
         runs = _list_runs(plan, slug, benchmarks, command)
@@ -139,6 +140,8 @@ def evaluate_model(options: EvaluationOptions) -> None:
         is_checked = bool(pending) and is_checkable_model(model) and not options.no_check
         if is_checked and not options.dry_run:
             require_answering_server(slug, model)
+        if not options.dry_run:
+            _require_other_servers(plan, slug, suite_file)
         print(f"Configuration: {model_file}, and its entries in {suite_file}. Runs:")
         print("\n".join(f"  {run.name}" for run in dict.fromkeys([*runs, *_list_profile_runs(plan, slug, command)])))
         run_snakemake("--dry-run", options.target(slug))
@@ -159,6 +162,24 @@ def evaluate_model(options: EvaluationOptions) -> None:
         keep_files()
     run_snakemake(options.target(slug))
     _show_results(options, plan, slug, runs, suite, selection)
+
+
+def _require_other_servers(plan: Plan, slug: str, suite_file: Path) -> None:
+    """Raise a UserError if the server of another model, which the overview would query too, does not answer."""
+    pending_models = {
+        scored.run.model for scored in plan.overview_scored_runs() if not plan.results.responses(scored.run).is_file()
+    }
+    for name in sorted(pending_models - {slug}):
+        model = plan.config.models[name]
+        if not is_checkable_model(model):
+            continue
+        try:
+            require_answering_server(name, model)
+        except UserError as error:
+            raise UserError(
+                f"{error} The overview would query this model too. To leave it out, remove '{name}' from `run:` in "
+                f"{suite_file}."
+            ) from None
 
 
 def _run_module(command: str, name: str, *arguments: str) -> None:
@@ -223,7 +244,7 @@ def _find_chance(plan: Plan, row: Mapping[str, Any]) -> float | None:
 def _select_benchmarks(plan: Plan, options: EvaluationOptions) -> list[str]:
     """Return the benchmarks of `--benchmarks`, by default all benchmarks of the overview."""
     supported = [name for name, tables in plan.config.tables.items() if tables.overview is not None]
-    names = options.benchmarks.split(",") if options.benchmarks else supported
+    names = supported if options.benchmarks is None else options.benchmarks.split(",")
     reject_unknown("benchmark", names, supported, "--benchmarks")
     if not supported:
         raise UserError(
@@ -320,11 +341,13 @@ def choose_slug(options: EvaluationOptions, models: Mapping[str, Model]) -> str:
     slug = options.name or re.sub(r"[^a-z0-9._-]+", "-", Path(source).name.lower()).strip("-._")
     if options.name is None and options.engine == "vllm":  # A file for the same weights with transformers may exist.
         slug += "-vllm"
-    if not re.fullmatch(SLUG, slug):
-        raise UserError(
-            f"{options.command}: '{slug}' is not a valid name. Allowed: {SLUG_DESCRIPTION}. Choose another one with "
-            "--name."
+    if not re.fullmatch(SLUG, slug) or slug in TERMS:
+        reason = (
+            "has a meaning in `run:` of suites"
+            if slug in TERMS
+            else f"is not a valid name. Allowed: {SLUG_DESCRIPTION}"
         )
+        raise UserError(f"{options.command}: '{slug}' {reason}. Choose another one with --name.")
     return slug
 
 

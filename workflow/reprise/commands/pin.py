@@ -4,7 +4,7 @@ A repository stays unpinned if its files do not match the configuration.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -15,6 +15,7 @@ from reprise.config.problems import read_config_file
 from reprise.config.suite import Suite
 from reprise.core.errors import UserError, reject_unknown
 from reprise.core.files import write_text
+from reprise.core.names import UNPINNED
 from reprise.core.paths import locate, working_folders
 from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.plan.repositories import (
@@ -30,10 +31,13 @@ UNPINNED_BLOCK = re.compile(r"(?P<head>repo:[ ]*(?P<repo>[^\s,}]+),?\s+revision:
 REVISION_LINE = re.compile(r"^(revision:[ ]*)unpinned\b", re.MULTILINE)
 
 
-def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> None:
+def pin_files(
+    root: Path, names: Sequence[str], *, unchecked: bool = False, benchmarks: Collection[str] | None = None
+) -> None:
     """Pin the named models and suites, or all of them; `unchecked` skips the checks of the repositories.
 
-    Files are written to the working directory `root`, even if they were read from the workflow's folder.
+    In suites, only the data of `benchmarks` are pinned; None pins those of all benchmarks. Files are written to the
+    working directory `root`, even if they were read from the workflow's folder.
     """
     files = {
         path.stem: path.relative_to(base)
@@ -43,7 +47,9 @@ def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> N
     }
     reject_unknown("model or suite", names, files, "pin")
     differences = [
-        difference for name in names or sorted(files) for difference in _pin_file(files[name], root, unchecked)
+        difference
+        for name in names or sorted(files)
+        for difference in _pin_file(files[name], root, unchecked, benchmarks)
     ]
     if differences:
         raise UserError(
@@ -53,7 +59,7 @@ def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> N
         )
 
 
-def _pin_file(file: Path, root: Path, unchecked: bool) -> list[str]:
+def _pin_file(file: Path, root: Path, unchecked: bool, benchmarks: Collection[str] | None) -> list[str]:
     """Pin the revisions in one file.
 
     If a repository differs from the configuration, the file stays unchanged and the differences are returned.
@@ -76,12 +82,26 @@ def _pin_file(file: Path, root: Path, unchecked: bool) -> list[str]:
             pinned_text = re.sub(r"^revision:.*$", rf"\g<0>\n{size_line}", pinned_text, count=1, flags=re.MULTILINE)
     else:
         repos = {match["repo"] for match in UNPINNED_BLOCK.finditer(text)}
+        if benchmarks is not None:
+            repos &= _list_repos(path, benchmarks)
         revisions = {repo: resolve_commit(repo, "dataset", path) for repo in sorted(repos)}
         differences = [] if unchecked else list(_suite_differences(path, root, revisions))
-        pinned_text = UNPINNED_BLOCK.sub(lambda match: f"{match['head']}{revisions[match['repo']]}", text)
+        pinned_text = UNPINNED_BLOCK.sub(lambda match: f"{match['head']}{revisions.get(match['repo'], UNPINNED)}", text)
     if not differences:
         write_text(root / file, pinned_text)
     return [f"{path}: {difference}" for difference in differences]
+
+
+def _list_repos(path: Path, benchmarks: Collection[str]) -> set[str]:
+    """Return the repositories that hold the data of these benchmarks in a suite's file."""
+    settings_by_name = read_config_file(Suite, path).benchmarks
+    sources = [
+        source
+        for name in benchmarks
+        for source in (settings_by_name[name].release, settings_by_name[name].route)
+        if isinstance(source, ReleaseHub | Huggingface)
+    ]
+    return {source.repo for source in sources}
 
 
 def _suite_differences(path: Path, root: Path, revisions: Mapping[str, str]) -> Iterator[str]:

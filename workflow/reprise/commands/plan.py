@@ -49,7 +49,7 @@ def show_plan(targets: Sequence[str], show_all: bool, suite: str | None, benchma
     """
     plan, width = load_plan(suite), shutil.get_terminal_size().columns
     supported = [name for name, tables in plan.config.tables.items() if tables.overview is not None]
-    names = benchmarks.split(",") if benchmarks else list(plan.config.benchmarks)
+    names = list(plan.config.benchmarks) if benchmarks is None else benchmarks.split(",")
     reject_unknown("benchmark", names, plan.config.benchmarks, "--benchmarks")
     run_targets, models = _split_targets(plan, targets)
     lines: list[str] = []

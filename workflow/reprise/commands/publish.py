@@ -192,7 +192,7 @@ def _list_notes(plan: Plan, state: RunState) -> Iterator[str]:
     suite, counts = plan.config.suite, state.counts
     model = plan.config.models[state.scored_run.run.model]
     if plan.config.limit:
-        yield f"Not the whole benchmark: a sample of {plan.config.limit} videos or pairs."
+        yield f"A sample of at most {plan.config.limit} videos or pairs of the benchmark (--limit)."
     if counts.missing:
         yield f"{counts.missing} requests without a clip are left out."
     if counts.failed:

@@ -42,7 +42,7 @@ class PublishedRun(NamedTuple):
     def conditions(self) -> str:
         """Return the protocol, the sampling, the judge and the sample, which belong to the name of each number."""
         run = self.scored.run
-        sample = f"sample of {self.limit} videos or pairs" if self.limit else ""
+        sample = f"sample of at most {self.limit} videos or pairs" if self.limit else ""
         judge = f"judge {self.scored.judge}" if self.scored.judge else ""
         return ", ".join(filter(None, (run.protocol, run.sampling, judge, sample)))
 

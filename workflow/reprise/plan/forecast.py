@@ -36,7 +36,8 @@ ASSUMPTIONS = (
     f"{REQUEST_UTILISATION:.0%}; {FRAME_TOKENS} tokens a frame and {REQUEST_TOKENS} a question, plus "
     f"{1000 * REQUEST_S:.0f} ms; answers of {SHORT_ANSWER_TOKENS} tokens if an option is chosen and "
     f"{WRITTEN_ANSWER_TOKENS} if text is written, at {1000 * TOKEN_S:.0f} ms each; {DECODERS} processes that need "
-    f"{DECODING_S:g} s to decode a second of video."
+    f"{DECODING_S:g} s to decode a second of video. The frames of a clip are computed once for all of its questions. "
+    "For a model on several GPUs, the time is multiplied by their number."
 )
 # The number of parameters in the name of a repository, such as `7b` in `llava-onevision-qwen2-7b-ov-hf`.
 PARAMETERS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[bB](?![a-zA-Z])")

@@ -32,7 +32,7 @@ PERMANENT_REASONS = {
     "beyond_context": "the prompt is longer than the model's context",
     "failed": "failed for the reason in the message",
 }
-FAILURE_REASONS = TRANSIENT_REASONS | PERMANENT_REASONS | MEDIA_STATUSES
+FAILURE_REASONS = MEDIA_STATUSES | TRANSIENT_REASONS | PERMANENT_REASONS
 
 
 def describe_failure(error: str, message: str) -> str:

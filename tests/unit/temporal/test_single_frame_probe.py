@@ -65,7 +65,7 @@ def test_worked_example(tmp_path: Path) -> None:
         "foreign": [(0.5, 0.5), (0.6, 0.5)],
     }
     files = {name: write_scores(tmp_path / f"{name}.parquet", scores) for name, scores in scores_by_file.items()}
-    conditions = {name: files.get(name, files["frame1"]) for name in CONDITIONS}
+    conditions = {name: files.get(name, files["frame1"]) for name in CONDITIONS} | {"middle": files["frame2"]}
     own, foreign = (files["frame1"], files["frame2"]), (files["foreign"], files["foreign"])
     key = key_of(
         tmp_path / "items.parquet", conditions, name="velociti", form="entail", score="classic", group="average",
@@ -77,6 +77,7 @@ def test_worked_example(tmp_path: Path) -> None:
     values = {name: result.question_score.value for name, result in scores.items() if result}
     assert values[BEST_FRAME] == 50.0, "frame 2 for the first item, frame 1 for the second"
     assert values[MISMATCHED_BEST] == 50.0
+    assert benchmark.tomato.frame_disparity == 0.0, "50 / 50 - 1"
     assert [(frame.score, frame.chosen_share) for frame in benchmark.best_frames] == [(0.0, 50.0), (50.0, 50.0)]
     assert [frame.mismatched_chosen_share for frame in benchmark.best_frames] == [100.0, 0.0], "ties: the first frame"
     assert {benchmark.outcome(rule) for rule in PROBE_RULES} <= {Outcome.TOO_FEW, Outcome.NOT_MEASURED}, "two clusters"

@@ -279,15 +279,22 @@ def count_ordered_only(questions: pl.DataFrame, count: int, chance: float | None
 
 
 def tomato_metrics(questions: pl.DataFrame) -> TomatoMetrics:
-    """Return how much the score rises from one frame to all frames, and from shuffled to planned order, in percent."""
+    """Return how much the score rises, in percent.
 
-    def gain_over(condition: str) -> float | None:
-        if not questions.height or not {PLANNED, condition} <= set(questions.columns):
+    From one frame to all frames, from shuffled to planned order, and from one frame to the best frame.
+    """
+
+    def gain(condition: str, base: str) -> float | None:
+        if not questions.height or not {condition, base} <= set(questions.columns):
             return None
-        planned, other = (mean_over_tests(questions, name) for name in (PLANNED, condition))
-        return 100 * (planned / other - 1) if other > 0 else None
+        score, base_score = (mean_over_tests(questions, name) for name in (condition, base))
+        return 100 * (score / base_score - 1) if base_score > 0 else None
 
-    return TomatoMetrics(multi_frame_gain=gain_over(MIDDLE), order_sensitivity=gain_over(SHUFFLED))
+    return TomatoMetrics(
+        multi_frame_gain=gain(PLANNED, MIDDLE),
+        order_sensitivity=gain(PLANNED, SHUFFLED),
+        frame_disparity=gain(BEST_FRAME, MIDDLE),
+    )
 
 
 def mean_over_tests(samples: pl.DataFrame, condition: str) -> float:

@@ -70,6 +70,7 @@ class TomatoMetrics(KeyPart):
 
     multi_frame_gain: float | None = None
     order_sensitivity: float | None = None
+    frame_disparity: float | None = None  # of the frame with the most confident answer, not of one that people chose
 
 
 class BestFrame(KeyPart):

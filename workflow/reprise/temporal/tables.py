@@ -133,14 +133,15 @@ def build_verdicts_table(profile: TemporalProfile) -> Table:
         "Mirrored",
         "κ",
         "τ",
+        "ρ*",
     )
     return Table(
         title=f"{profile.title}: verdicts",
         caption="Each verdict with its p-value after Holm's correction over benchmarks and rules. Ordered only: "
         "questions that score higher as planned than both shuffled and reversed; expected: by guessing; mirrored: "
         "questions that score lower as planned than both. κ and τ: "
-        "TOMATO's multi-frame gain and frame order sensitivity in percent. Its frame information disparity needs "
-        "hand-picked frames and is not measured.",
+        "TOMATO's multi-frame gain and frame order sensitivity in percent. ρ*: its frame information disparity, with "
+        "the single-frame probe only, and with the frame of the most confident answer instead of a hand-picked one.",
         label=f"tab:temporal-{profile.model}-verdicts",
         stub="Benchmark",
         groups=(ColumnGroup(tuple(map(TableColumn, headers))),),
@@ -160,6 +161,7 @@ def _verdict_row(benchmark: BenchmarkProfile, rules: Sequence[Rule]) -> TableRow
         _number_cell(ordered.mirrored if ordered else None, 0),
         _number_cell(tomato.multi_frame_gain, 1),
         _number_cell(tomato.order_sensitivity, 1),
+        _number_cell(tomato.frame_disparity, 1),
     )
     notes = tuple(describe_benchmark(benchmark)) if benchmark.problems else ()
     return TableRow(benchmark.title, cells, notes=notes)

@@ -124,7 +124,8 @@ def test_a_vendor_has_a_price(project: Project, capsys: pytest.CaptureFixture[st
     project.write("config/models/vendor.yaml", f"label: V\nadapter: openai\nsettings: {settings}\nprice: {price}\n")
     text = " ".join(run_plan(capsys, "vendor --config suite=paper --benchmarks mmbench_video").split())
     usd = (1998 * (8 * 85 + 100) * 2 + 1998 * 100 * 8) / 1e6
-    assert f"price ${usd:.2f} (arithmetic; price of 2026-11-01, https://example.com/prices) for vendor" in text
+    assert f"price ${usd:.2f} at most (arithmetic: 1.6M input tokens with `image_tokens` per frame" in text
+    assert "price of 2026-11-01, https://example.com/prices) for vendor" in text
     project.edit("config/models/vendor.yaml", f"price: {price}\n", "")
     text = run_plan(capsys, "vendor --config suite=paper --benchmarks mmbench_video")
     assert "price      unknown (config/models/vendor.yaml has no `price:`)" in text

@@ -224,7 +224,11 @@ def _forecast_price(plan: Plan, run: Run, named: NamedModel) -> str:
         return f"{UNKNOWN} ({file} has no `settings.image_tokens`, or the clips have an unknown length)"
     protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]
     usage = TokenUsage(round(tokens), workload.request_count * max(1, count_answer_tokens(protocol)))
-    return f"${price.compute_usd(usage):,.2f} ({ARITHMETIC}; price of {price.date}, {price.source})"
+    return (
+        f"${price.compute_usd(usage):,.2f} at most ({ARITHMETIC}: {usage.input / 1e6:,.1f}M input tokens with "
+        f"`image_tokens` per frame and without a discount for cached ones, {usage.output / 1e6:,.1f}M output tokens; "
+        f"price of {price.date}, {price.source})"
+    )
 
 
 # --- terms and files -------------------------------------------------------------------------------------------------

@@ -12,14 +12,12 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import typer
-
 from reprise.benchmarks.registry import load_scores
 from reprise.commands.check import is_checkable_model, is_checkable_run, require_answering_server
 from reprise.commands.needs import describe_terms
 from reprise.commands.pin import pin_files, resolve_commit
 from reprise.commands.served import describe_served_model, is_server_url, normalise_url
-from reprise.commands.shared import list_inference_inputs, list_suite_options, load_plan
+from reprise.commands.shared import confirm, list_inference_inputs, list_suite_options, load_plan
 from reprise.commands.show import make_overview_builder, show_tables
 from reprise.config.configuration import limited_suite_name
 from reprise.config.edit import copy_to_working_folder, put_item, restore_unless_kept
@@ -150,7 +148,7 @@ def evaluate_model(options: EvaluationOptions) -> None:
             return
         if not options.yes and not sys.stdin.isatty():
             raise UserError(f"{command}: add --yes to run this; without a terminal it cannot be confirmed.")
-        if not options.yes and not typer.confirm("Run this?"):
+        if not options.yes and not confirm("Run this?"):
             return
         if is_checked:
             # The check reads existing data and weights.

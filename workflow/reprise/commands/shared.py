@@ -1,10 +1,12 @@
 """Helpers of several commands: the plan of a suite, its manifests, the requests of a run, and lists of failures."""
 
+import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
+import typer
 
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import RunAnswers
@@ -115,6 +117,13 @@ def compute_outcomes(plan: Plan, run: Run, command: str) -> dict[str, pl.DataFra
     form = plan.config.benchmarks[run.benchmark].protocols[run.protocol].form
     items = read_table(plan.results.items(run.benchmark), ITEMS)
     return load_scores(run.benchmark).SCORES[form].compute_outcomes(RunAnswers(items, read_table(path, VERDICTS)))
+
+
+def confirm(question: str) -> bool:
+    """Ask a question in the terminal; Ctrl-C raises `typer.Abort`."""
+    # The signal handler of polars would let the terminal wait for a line after Ctrl-C.
+    signal.siginterrupt(signal.SIGINT, True)
+    return typer.confirm(question)
 
 
 def format_choices(calls: Sequence[str]) -> str:

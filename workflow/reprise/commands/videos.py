@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-import typer
-
-from reprise.commands.shared import has_running_snakemake, load_plan, read_manifests, require_working_directory
+from reprise.commands.shared import confirm, has_running_snakemake, load_plan, read_manifests, require_working_directory
 from reprise.config.load import load
 from reprise.core.errors import UserError, reject_unknown
 from reprise.core.files import write_text
@@ -99,7 +97,7 @@ def _prune(store: Store, users: Sequence[Path], is_confirmed: bool) -> None:
                 "store --prune: nothing was deleted, because there is no terminal to confirm it. Add --yes to delete "
                 "these files, and --used-by with each working directory that uses the store."
             )
-        if not is_confirmed and not typer.confirm("Delete them?"):
+        if not is_confirmed and not confirm("Delete them?"):
             print("Nothing was deleted.")
             return
     # A job may have started since the list was made.

@@ -124,6 +124,13 @@ def test_limited_runs_and_missing_clips_are_not_comparable() -> None:
     assert "at most about 0.1 of the 1 comparable scores" in render_tables(reproduction)
 
 
+def test_a_number_of_mostly_lost_answers_is_not_comparable() -> None:
+    lost, kept = make_tidy_row(failed=30, unparsed=21), make_tidy_row(row="B", failed=30, unparsed=20)
+    first, second = make_reproduction(lost, kept).comparisons
+    assert first.verdict.text == "not comparable: 51 of 100 failed or unparsed"
+    assert second.verdict.name == "too few to tell"
+
+
 def test_conditions_stand_next_to_the_verdict_in_the_csv_and_on_the_page() -> None:
     row = make_tidy_row(
         run="b/p/linspace4/m", row="<script>x</script>|", missing=5, failed=2, unparsed=1, source="imported"

@@ -16,6 +16,7 @@ from reprise.tables.render import table as rendered
 VerdictName = Literal["within margin", "differs", "too few to tell", "not comparable"]
 VERDICT_NAMES: tuple[VerdictName, ...] = ("within margin", "differs", "too few to tell", "not comparable")
 DEFAULT_MARGIN = 2.0  # points
+MAX_LOST_SHARE = 0.5  # With more failed and unparsed answers, a score says little about the model.
 ERROR_RATE = 0.05  # significance level of both tests
 # Half the length of a 95 % interval, in standard errors. A test for a difference at 5 % uses this interval.
 DIFFERENCE_QUANTILE = NormalDist().inv_cdf(1 - ERROR_RATE / 2)
@@ -139,11 +140,14 @@ class Reproduction:
         paper_judge = self._key.paper_judges.get(row["table"], "")
         # Papers and labels write a judge's name with different case and punctuation, which the comparison ignores.
         judge_names = {"".join(filter(str.isalnum, name.lower())) for name in (judge, paper_judge)}
+        lost_count = (row["failed"] or 0) + (row["unparsed"] or 0)
+        is_mostly_lost = lost_count > MAX_LOST_SHARE * (row["requested"] or 0)
         has_other_judge = len(judge_names) == 2 and "" not in judge_names
         obstacles = [
             f"judged by {judge}, in the paper by {paper_judge}" if has_other_judge else "",
             *self._key.obstacles.get(row["run"] or "", ()),
             f"{row['missing']} samples without a clip" if row["missing"] else "",
+            f"{lost_count} of {row['requested']} failed or unparsed" if is_mostly_lost else "",
         ]
         verdict = compare_with_published(
             row["value"],

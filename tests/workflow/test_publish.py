@@ -89,7 +89,9 @@ def test_the_numbers_of_a_sample_name_the_sample(small: Project) -> None:
     assert {number.metric_name.partition(" (")[2] for number in numbers} == {
         "entail, fps1, sample of at most 2 videos or pairs)"
     }
-    assert b"sample of at most 2 videos" in read_zip(small.root / "results/publish/oracle/oracle.zip")["oracle/index.html"]
+    assert (
+        b"sample of at most 2 videos" in read_zip(small.root / "results/publish/oracle/oracle.zip")["oracle/index.html"]
+    )
 
 
 def test_incomplete_and_broken_runs_are_refused(small: Project) -> None:

@@ -22,7 +22,7 @@ from reprise.core.log import ERROR, STATUS_VARIABLE
 NOTEBOOK_WIDTH = 140  # Width of a status in a notebook, in characters.
 MAX_MESSAGE_LINES = 30  # Lines of a failed command's output in the error.
 # Seconds that an interrupted command gets to stop its jobs.
-STOP_SECONDS = 60
+STOP_SECONDS = 90
 
 
 class ProgressDisplay:

@@ -62,6 +62,7 @@ def run_command_line(arguments: Sequence[str], folder: Path, work: Callable[[], 
         UserError: The command fails; the error has its message.
     """
     display, messages = ProgressDisplay(), list[str]()
+    earlier_locks = _list_locks(folder)
     environment = os.environ | ({STATUS_VARIABLE: "1"} if display.is_live else {})
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
@@ -77,7 +78,11 @@ def run_command_line(arguments: Sequence[str], folder: Path, work: Callable[[], 
                 work()
             process.wait()
         finally:
-            _stop(process)
+            if process.poll() is None:
+                _stop(process)
+                # An interrupted Snakemake may leave the lock that it created. Only one at a time can have one.
+                for lock in _list_locks(folder) - earlier_locks:
+                    lock.unlink(missing_ok=True)
             relay.join()
         if process.returncode:
             output.seek(0)
@@ -105,6 +110,11 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def _list_locks(folder: Path) -> set[Path]:
+    """Return the files by which Snakemake locks a working folder."""
+    return set(folder.glob(".snakemake/locks/*.lock"))
 
 
 def _find_message(lines: Sequence[str]) -> str:

@@ -58,9 +58,8 @@ MB, MEMORY_STEP_MB, MEMORY_MIN_MB, MEMORY_FACTOR = 10**6, 1000, 2000, 1.5
 Engine = Literal["transformers", "vllm"]
 # Environment and concurrent requests of a model that vLLM serves, as in the files of `config/models/`.
 ENVIRONMENT, CONCURRENCY = "serve", 32
-INTERRUPT_TIMEOUT_S = (
-    40.0  # Seconds that a subprocess gets to end by itself after Ctrl-C; a second signal could leave a lock.
-)
+# Seconds that a subprocess gets to end by itself after Ctrl-C. A second signal could leave Snakemake's lock.
+INTERRUPT_TIMEOUT_S = 40.0
 
 
 class EvaluationOptions(NamedTuple):

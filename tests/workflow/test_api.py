@@ -135,32 +135,6 @@ def test_a_function_is_evaluated_and_only_a_version_reuses_its_answers(variables
 
 
 @pytest.mark.usefixtures("variables")
-@pytest.mark.parametrize(
-    ("error", "raised", "message"),
-    [(ValueError("no such layer"), reprise.UserError, "ValueError: no such layer"), (KeyboardInterrupt("stop"), KeyboardInterrupt, "stop")],
-)  # fmt: skip
-def test_a_failed_function_is_explained_and_leaves_the_configuration(
-    project: Project, error: BaseException, raised: type[BaseException], message: str
-) -> None:
-    suite, note = Path(SUITE), "# a note that the user writes meanwhile\n"
-    text_before = suite.read_text()
-
-    def answer(frames: Any, times: Any, prompt: str) -> str:
-        raise AssertionError
-
-    def scores(frames: Any, times: Any, prompt: str, options: list[str]) -> list[float]:
-        text = suite.read_text()
-        assert "broken-step-1" in text
-        if note not in text:
-            suite.write_text(note + text)
-        raise error
-
-    with pytest.raises(raised, match=message):
-        reprise.evaluate(answer, "velociti", limit=20, name="broken-step-1", scores=scores)
-    assert suite.read_text() == note + text_before and not Path("config/models/broken-step-1.yaml").exists()
-    suite.write_text(text_before)
-
-
 def test_the_callback_evaluates_the_model_of_a_trainer(variables: dict[str, Any]) -> None:
     """Without learning, the model in memory has the scores of its checkpoint."""
     run_block(2, variables)
@@ -214,3 +188,29 @@ def test_a_trend_needs_one_number_of_each_column(variables: dict[str, Any]) -> N
         reprise.trend(pl.concat([numbers, numbers]))
     names = pl.Series("model", ["early", "late-2"])
     assert reprise.trend(numbers.with_columns(names)).table["step"].to_list() == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("error", "raised", "message"),
+    [(ValueError("no such layer"), reprise.UserError, "ValueError: no such layer"), (KeyboardInterrupt("stop"), KeyboardInterrupt, "stop")],
+)  # fmt: skip
+def test_a_failed_function_is_explained_and_leaves_the_configuration(
+    project: Project, error: BaseException, raised: type[BaseException], message: str
+) -> None:
+    suite, note = Path(SUITE), "# a note that the user writes meanwhile\n"
+    text_before = suite.read_text()
+
+    def answer(frames: Any, times: Any, prompt: str) -> str:
+        raise AssertionError
+
+    def scores(frames: Any, times: Any, prompt: str, options: list[str]) -> list[float]:
+        text = suite.read_text()
+        assert "broken-step-1" in text
+        if note not in text:
+            suite.write_text(note + text)
+        raise error
+
+    with pytest.raises(raised, match=message):
+        reprise.evaluate(answer, "velociti", limit=20, name="broken-step-1", scores=scores)
+    assert suite.read_text() == note + text_before and not Path("config/models/broken-step-1.yaml").exists()
+    suite.write_text(text_before)

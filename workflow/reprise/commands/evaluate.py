@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from reprise.benchmarks.registry import load_scores
+from reprise.benchmarks.headline import find_chance
 from reprise.commands.check import is_checkable_model, is_checkable_run, require_answering_server
 from reprise.commands.needs import describe_terms
 from reprise.commands.pin import pin_files, resolve_commit
@@ -233,8 +233,8 @@ def _show_results(
 def _find_chance(plan: Plan, row: Mapping[str, Any]) -> float | None:
     """Return the chance level of a number, or None if it depends on the data or is unknown."""
     run = Run.parse(row["run"])
-    scores, form = load_scores(run.benchmark), plan.config.benchmarks[run.benchmark].protocols[run.protocol].form
-    return scores.SCORES[form].chance.get(row["metric"], scores.CHANCE.get(row["metric"]))
+    form = plan.config.benchmarks[run.benchmark].protocols[run.protocol].form
+    return find_chance(run.benchmark, form, row["metric"], row["group"])
 
 
 # --- benchmarks and samplings ----------------------------------------------------------------------------------------

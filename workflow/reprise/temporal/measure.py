@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from reprise.benchmarks.headline import find_chance
 from reprise.benchmarks.health import find_problems
 from reprise.benchmarks.registry import load_scores
 from reprise.core.schemas import METRICS, read_table
@@ -250,12 +251,8 @@ def answer_shares(verdicts: pl.DataFrame) -> dict[str, float | None]:
 
 def compute_chance(key: BenchmarkProfileKey) -> float | None:
     """Return the headline score of random answers: a constant, or computed from the data."""
-    scores = load_scores(key.name)
-    constant = scores.SCORES[key.form].chance.get(key.score, scores.CHANCE.get(key.score))
-    if constant is not None or key.statistics is None:
-        return constant
-    rows = read_table(key.statistics, METRICS).filter(metric=f"chance.{key.form}.{key.score}", group=key.group)
-    return rows["value"][0] if rows.height else None
+    statistics = read_table(key.statistics, METRICS) if key.statistics is not None else None
+    return find_chance(key.name, key.form, key.score, key.group, statistics)
 
 
 def select_ordered_only(questions: pl.DataFrame, benchmark: str) -> pl.DataFrame:

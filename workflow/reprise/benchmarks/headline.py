@@ -26,6 +26,11 @@ class HeadlineScore(NamedTuple):
     max_score: float  # best possible score
 
     @property
+    def decimals(self) -> int:
+        """Return the number of decimals to print: one of a percentage, two of a rating."""
+        return 1 if self.max_score >= 100 else 2
+
+    @property
     def is_above_chance(self) -> bool | None:
         """Return whether the score is significantly above chance; None without a chance level or an interval."""
         return is_above_chance(self.chance, self.low, self.p_chance)

@@ -5,18 +5,21 @@ Pages escape all texts from data. Tables are inserted as HTML, whose texts are e
 
 import html
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
+import polars as pl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from reprise.benchmarks.headline import HeadlineScore, find_headline_score
 from reprise.benchmarks.health import HEALTH_PREFIX, find_problems
 from reprise.core.files import verify_sealed_text
 from reprise.core.paths import Results, figure_file, judge_settings_name, reproduction_file, settings_name, table_file
+from reprise.core.schemas import METRICS, read_table
 from reprise.core.settings import Settings
 from reprise.core.store import Store
 from reprise.core.version import VERSION
@@ -24,6 +27,7 @@ from reprise.figures.keys import FigureKey
 from reprise.report.data import BrowserData, write_data
 from reprise.report.first_page import PaperComparison, build_ranking, compare_with_papers
 from reprise.report.folder import ReportFolder, display_text
+from reprise.report.health import list_outcomes, summarize_health
 from reprise.report.inputs import FIGURE_KINDS, TEMPLATES_FOLDER, list_site_files
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey, model_page
 from reprise.report.lineage import StageLineages, flatten_details
@@ -64,6 +68,8 @@ class Pages:
         # run -> the table cells that show its numbers
         self._cells_by_run: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._problems_by_run: dict[str, list[str]] = {}  # run -> the reasons why it looks broken
+        self._score_by_run: dict[str, HeadlineScore | None] = {}
+        self._metric_name_by_run: dict[str, str] = {}  # run -> name of the score's metric and group
         self._rendered_tables: dict[str, dict[str, RenderedTable]] = {}  # benchmark -> name -> table
         self._figures: dict[str, dict[str, FigureKey]] = {}  # benchmark -> name -> settings
         # benchmark, protocol, metric -> chance level in a temporal profile
@@ -77,6 +83,17 @@ class Pages:
         )
         self._templates.filters["number"] = lambda value, decimals=2: format_value(value, decimals)
         self._templates.filters["text"] = display_text
+        self._templates.filters["count"] = lambda number: f"{number:,}"
+        self._templates.filters["share"] = format_share
+        # Globals are available in imported macros too.
+        self._templates.globals |= {
+            "items_address": self._links.items_address,
+            "summaries": browser_data.summaries,
+            "problems_by_run": self._problems_by_run,
+            "score_by_run": self._score_by_run,
+            "metric_name_by_run": self._metric_name_by_run,
+            "list_outcomes": partial(list_outcomes, browser_data.summaries),
+        }
 
     def write(self) -> None:
         """Write all pages. The first page comes last, because it summarises the others."""
@@ -134,9 +151,6 @@ class Pages:
             "has_tables": self._has_tables,
             "root": "../" * name.count("/"),  # relative address of the top of the report
             "current_page": name,
-            "items_address": self._links.items_address,
-            "summaries": self._browser_data.summaries,
-            "problems_by_run": self._problems_by_run,
         }
         self._folder.write(name, page.render(shared_values | values))
 
@@ -163,7 +177,7 @@ class Pages:
             overview=overview,
             rankings=list(filter(None, rankings)),
             paper_comparisons=comparisons,
-            broken_counts=Counter(name.partition("/")[0] for name, reasons in self._problems_by_run.items() if reasons),
+            health=summarize_health(self._key.runs(), self._browser_data.summaries, self._problems_by_run),
             highlights=self._browser_data.highlights,
             browser_address=browser_address,
             run_by_model=run_by_model,
@@ -212,15 +226,26 @@ class Pages:
                 )
         self._page(f"figures/{name}.html", "figures", benchmark=benchmark, figures=figures)
 
+    def _read_statistics(self, benchmark: ReportedBenchmark) -> pl.DataFrame | None:
+        """Return the statistics of a benchmark's data, if its tables show them."""
+        has_statistics = any(table.statistics for table in benchmark.tables)
+        return read_table(self._results.statistics(benchmark.name), METRICS) if has_statistics else None
+
     def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun, names: TableNames) -> None:
         """Write the page of a run and the provenance of its numbers, and remember why the run looks broken."""
         answer_run, name = run.scored.run, run.scored.name
-        lines = build_metric_lines(run, self._results, self._links, names)
+        metrics = read_table(self._results.metrics(run.scored), METRICS)
+        lines = build_metric_lines(run, metrics, self._links, names)
         health_lines = [line for line in lines if line.row["metric"].startswith(HEALTH_PREFIX)]
         number_lines = [line for line in lines if line not in health_lines]
         stages = self._lineages.trace(self._results.metrics(run.scored))
         self._folder.put(run.provenance, build_provenance(lines, self._cells_by_run[name], stages))
         self._problems_by_run[name] = [] if run.reference else find_problems([line.row for line in lines])
+        score = find_headline_score(
+            metrics, benchmark.name, benchmark.forms[answer_run.protocol], self._read_statistics(benchmark)
+        )
+        self._score_by_run[name] = score
+        self._metric_name_by_run[name] = names.metric_name(score.metric, score.group) if score else ""
         settings_name_by_title = {"Settings of the answers": answer_run.name}
         if run.judge:
             settings_name_by_title["Settings of the judge"] = judge_settings_name(
@@ -245,6 +270,11 @@ class Pages:
             stages=stages,
             version=VERSION,
         )
+
+
+def format_share(percent: float) -> str:
+    """Return a share with one decimal. Only shares of 0 and 100 are printed as such."""
+    return "<0.1 %" if 0 < percent < 0.05 else ">99.9 %" if 99.95 <= percent < 100 else f"{percent:.1f} %"
 
 
 def parse_missing_list(text: str) -> list[dict[str, Any]]:

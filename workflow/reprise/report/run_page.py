@@ -7,7 +7,7 @@ import polars as pl
 
 from reprise.benchmarks.health import FAILED, HEALTH_PREFIX, UNPARSED
 from reprise.core.paths import Results
-from reprise.core.schemas import EXTRACTORS_DIFFER, FAILED_ANSWERS, METRICS, TIMINGS, read_table
+from reprise.core.schemas import EXTRACTORS_DIFFER, FAILED_ANSWERS, TIMINGS, read_table
 from reprise.core.version import VERSION
 from reprise.report.folder import display_text, drop_empty_values, finite_or_none
 from reprise.report.keys import Headline, ReportedRun
@@ -32,13 +32,14 @@ class MetricLine(NamedTuple):
     link: str
 
 
-def build_metric_lines(run: ReportedRun, results: Results, links: Links, names: TableNames) -> list[MetricLine]:
+def build_metric_lines(run: ReportedRun, metrics: pl.DataFrame, links: Links, names: TableNames) -> list[MetricLine]:
     """Return all numbers of a run, with counts of answers last. The link of a count selects the counted items."""
-    rows = read_table(results.metrics(run.scored), METRICS)
     authors = (
-        rows.filter(convention="authors").select(*METRIC_COLUMNS, authors="value").unique(METRIC_COLUMNS, keep="first")
+        metrics.filter(convention="authors")
+        .select(*METRIC_COLUMNS, authors="value")
+        .unique(METRIC_COLUMNS, keep="first")
     )
-    fixed = rows.filter(convention="fixed").join(authors, on=METRIC_COLUMNS, how="left", maintain_order="left")
+    fixed = metrics.filter(convention="fixed").join(authors, on=METRIC_COLUMNS, how="left", maintain_order="left")
     lines = []
     for row in fixed.iter_rows(named=True):
         metric, name = row["metric"], run.scored.name

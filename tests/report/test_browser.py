@@ -94,7 +94,7 @@ def test_p_values_equal_those_of_the_command_and_are_never_0(viewer: Viewer) -> 
         assert viewer.value(f"reprise.paired.p({sums})") == pytest.approx(p)
         assert not sums or sign_flip_p(sums, range(len(sums))) == pytest.approx(p)
     texts = [viewer.value(f"reprise.paired.formatP({p})") for p in (1, 0.03, 0.0001, 0.00009, 0)]
-    assert texts == ["1.0000", "0.0300", "0.0001", "<0.0001", "<0.0001"]
+    assert texts == ["1.0000", "0.0300", "0.0001", "< 0.0001", "< 0.0001"]
 
 
 def test_items_are_filtered_by_state_and_by_extractors_that_differ(viewer: Viewer) -> None:

@@ -74,7 +74,7 @@ def test_a_row_has_numbers_with_intervals_and_costs(tmp_path: Path) -> None:
     cells: Any = parse_cells(text)
     assert cells["Model"] == ["VELOCITI strict", "Vinoground group", "Cost: seconds a question", "Cost: GPU hours"]
     # The cost is 8 seconds for 10 requests.
-    assert cells["Ours"] == ["33.0 (29.0–38.0)", "21.0 (17.0–26.0)", "0.80", "0.00"]
+    assert cells["Ours"] == ["33.0 [29.0, 38.0]", "21.0 [17.0, 26.0]", "0.80", "0.00"]
     assert [cells["Theirs"][0].partition("<")[0], *cells["Theirs"][1:]] == ["*61.6*", "–", "–", "–"]
     assert "with 95 % intervals" in text and "VELOCITI entail, fps1; Vinoground paper, fps1" in text
     assert "Protocol and sampling: VELOCITI entail, none." in text and text.count("Protocol and sampling:") == 1

@@ -109,7 +109,7 @@ def test_a_rating_is_compared_at_the_printed_precision() -> None:
     rows = rating, rating | {"row": "B", "value": 1.64, "low": 1.64, "high": 1.64}
     reproduction = make_reproduction(*rows, margins={"b": {"mean": 0.06}})
     assert [cell.verdict.text for cell in reproduction.comparisons] == ["differs", "within ±0.06"]
-    assert "| 1.66 | 1.66 to 1.66 |  1.60 |      +0.06 | differs" in render_tables(reproduction)
+    assert "| 1.66 | [1.66, 1.66] |  1.60 |      +0.06 | differs" in render_tables(reproduction)
 
 
 def test_limited_runs_and_missing_clips_are_not_comparable() -> None:

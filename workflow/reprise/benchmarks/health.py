@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from reprise.core.notation import format_percentage
 from reprise.models.inference.reasons import FAILURE_REASONS
 
 # Names of metrics, as in the tables of results; some are shorter than the terms used here.
@@ -217,29 +218,30 @@ def _describe_problem(
         return f"its {count} scores are all equal" if value < MIN_SPREAD else ""
     if metric == OPTIONS_PROBABILITY:
         reason = (
-            f"the options have only {value:.1f} % of the probability of an answer's first token, "
+            f"the options have only {format_percentage(value, 1)} of the probability of an answer's first token, "
             f"less than {MIN_OPTIONS_PROBABILITY:g} %"
         )
         return reason if value < MIN_OPTIONS_PROBABILITY else ""
     if metric == OPTION:  # Nearly all answers are one option although it is right much less often.
         right_share = row_by_metric_and_group.get((RIGHT_OPTION, row["group"]), {}).get("value")
         is_broken = value >= MAX_OPTION_SHARE and (right_share is None or value - right_share >= MIN_OPTION_EXCESS)
-        right_note = f", which is right for {right_share:.1f} %" if right_share is not None else ""
-        return f'{value:.1f} % of {count} {answer_kind} are "{option}"{right_note}' if is_broken else ""
+        right_note = f", which is right for {format_percentage(right_share, 1)}" if right_share is not None else ""
+        return f'{format_percentage(value, 1)} of {count} {answer_kind} are "{option}"{right_note}' if is_broken else ""
     if metric in HEALTH_LIMITS and value > HEALTH_LIMITS[metric].max_share:
-        return f"{value:.1f} % of {count} {answer_kind} {HEALTH_LIMITS[metric].reason.format(note=row['note'])}"
+        reason = HEALTH_LIMITS[metric].reason.format(note=row["note"])
+        return f"{format_percentage(value, 1)} of {count} {answer_kind} {reason}"
     return ""
 
 
 def summarize_health(metric_rows: Sequence[Mapping[str, Any]]) -> str:
     """Return a one-line summary of a run's health metrics."""
     option_shares = [
-        f"{row['group'].partition(GROUP_SEPARATOR)[2]} {row['value']:.1f} %"
+        f"{row['group'].partition(GROUP_SEPARATOR)[2]} {format_percentage(row['value'], 1)}"
         for row in metric_rows
         if row["metric"] == OPTION
     ]
     problem_shares = [
-        f"{row['value']:.1f} % {HEALTH_LIMITS[row['metric']].summary}"
+        f"{format_percentage(row['value'], 1)} {HEALTH_LIMITS[row['metric']].summary}"
         for row in metric_rows
         if row["metric"] in HEALTH_LIMITS and row["value"]
     ]
@@ -247,7 +249,7 @@ def summarize_health(metric_rows: Sequence[Mapping[str, Any]]) -> str:
         f"scores spread by {row['value']:.3g}" for row in metric_rows if row["metric"] == SPREAD and row["value"]
     ]
     extractor_shares = [
-        f"{row['group'].partition(GROUP_SEPARATOR)[2]} {row['value']:.1f} %"
+        f"{row['group'].partition(GROUP_SEPARATOR)[2]} {format_percentage(row['value'], 1)}"
         for row in metric_rows
         if row["metric"] == EXTRACTED_BY
     ]

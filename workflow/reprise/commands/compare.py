@@ -14,6 +14,7 @@ from reprise.benchmarks.registry import load_scores
 from reprise.commands.shared import compute_outcomes, format_choices, get_extractor_name, load_plan, read_manifests
 from reprise.core.errors import UserError
 from reprise.core.files import read_json, read_provenance, verify_sealed_text
+from reprise.core.notation import EN_DASH, format_difference, format_interval, format_p
 from reprise.core.paths import RESULTS, Run
 from reprise.core.plain import sanitize_line, summarize_list
 from reprise.core.provenance import Provenance
@@ -25,7 +26,6 @@ from reprise.plan.runs import Plan
 from reprise.stats.paired import adjust_holm
 
 MAX_LISTED, MAX_INDICES = 8, 16  # Numbers of listed samples or clips, and of listed frames of a clip.
-MIN_P = 0.0001  # Smallest p-value that four decimals can show.
 
 TABLE_HEADER = (
     "| metric | test | samples | videos | difference | {percent:g} % interval | {p} |\n"
@@ -209,13 +209,10 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
 def format_rows(rows: Sequence[MetricComparison], p_values: Sequence[float]) -> Iterator[str]:
     """Yield one table row per comparison; a p-value has four decimals and is never 0."""
     for (metric, test, estimate), p in zip(rows, p_values, strict=True):
-        bounds = (estimate.low, estimate.high)
-        interval = (
-            "–" if None in bounds else " to ".join(f"{100 * bound:+.1f}" for bound in bounds if bound is not None)
-        )
-        counts = f"{estimate.n_items} | {estimate.n_clusters} | {100 * estimate.difference:+.1f}"
-        p_text = f"{p:.4f}" if p >= MIN_P else f"<{MIN_P}"
-        yield f"| {metric} | {sanitize_line(test)} | {counts} | {interval} | {p_text} |"
+        low, high = (None if bound is None else 100 * bound for bound in (estimate.low, estimate.high))
+        counts = f"{estimate.n_items} | {estimate.n_clusters} | {format_difference(100 * estimate.difference, 1)}"
+        interval = format_interval(low, high, 1) or EN_DASH
+        yield f"| {metric} | {sanitize_line(test)} | {counts} | {interval} | {format_p(p)} |"
 
 
 def list_item_differences(

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from reprise.commands.shared import format_choices, format_field, format_snakemake_call, load_plan
 from reprise.config.tables import Column, Row
 from reprise.core.errors import UserError, suggest_name
+from reprise.core.notation import format_interval, format_value
 from reprise.core.paths import OVERVIEW, ScoredRun, overview_file, settings_name, table_file
 from reprise.core.plain import sanitize, summarize_list
 from reprise.core.schemas import TIMINGS, read_table
@@ -28,6 +29,7 @@ from reprise.tables.overview import OverviewBuilder
 from reprise.tables.published import PublishedTable, published_path
 from reprise.tables.render.terminal import TerminalStyle, render, wrap_text
 
+LINEAGE_DECIMALS = 4
 T = TypeVar("T")
 
 
@@ -200,7 +202,7 @@ def _format_lineage(plan: Plan, builder: TableBuilder, row: Row, column: Column)
                 yield f"  {metric} ({', '.join(extraction)}): {format_cell(cell)}"
         paper = builder.find_published(row, column, metric)
         if paper is not None:
-            yield f"  {metric} in the paper: {paper.value:.{paper.decimals}f}"
+            yield f"  {metric} in the paper: {format_value(paper.value, paper.decimals)}"
     if scored is None and row.dataset:
         yield f"Computed from the data: {plan.results.statistics(key.benchmark)}"
     elif scored is None:
@@ -225,6 +227,6 @@ def format_cell(cell: Mapping[str, Any]) -> str:
     """Return the value of a number with its interval and counts."""
     names = ("requested", "scored", "failed", "unparsed", "missing")
     counts = ", ".join(f"{cell[name]} {name}" for name in names if cell.get(name) is not None)
-    value = "none" if cell["value"] is None else f"{cell['value']:.4f}"
-    interval = "" if cell["low"] is None else f", interval {cell['low']:.4f} to {cell['high']:.4f}"
-    return f"{value}{interval}; {counts}"
+    value = "none" if cell["value"] is None else format_value(cell["value"], LINEAGE_DECIMALS)
+    interval = format_interval(cell["low"], cell["high"], LINEAGE_DECIMALS)
+    return f"{' '.join(filter(None, (value, interval)))}; {counts}"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import yaml
 from huggingface_hub import EvalResult, EvalResultEntry, ModelCard, ModelCardData, eval_result_entries_to_yaml
 
+from reprise.core.notation import format_interval, format_value, round_value
 from reprise.external.publication import Publication, PublishedRun
 
 TASK_TYPE = "video-text-to-text"  # The hub's name of the task.
@@ -24,12 +25,12 @@ def build_eval_results(publication: Publication) -> list[EvalResult]:
             dataset_name=run.title,
             dataset_revision=run.revision or None,
             metric_type=number.metric,
-            metric_value=round(number.value, DECIMALS),
+            metric_value=round_value(number.value, DECIMALS),
             metric_name=run.number_name(number),
             metric_args={
                 "run": run.scored.name,
                 "group": number.group,
-                "interval": _format_interval(number.low, number.high),
+                "interval": format_interval(number.low, number.high, DECIMALS),
                 "scored": number.scored,
                 "notes": " ".join(run.notes),
                 "evaluated_by": f"Reprise {publication.version}",
@@ -40,18 +41,16 @@ def build_eval_results(publication: Publication) -> list[EvalResult]:
     ]
 
 
-def _format_interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:.{DECIMALS}f} to {high:.{DECIMALS}f}"
-
-
 def create_card(publication: Publication) -> ModelCard:
     """Return a model card with nothing but the numbers."""
     data = ModelCardData(model_name=publication.label, eval_results=build_eval_results(publication))
     lines = [f"# {publication.label}", "", "| data set | metric | value | interval |", "|---|---|--:|---|"]
     for run in publication.runs:
         for number in run.numbers:
-            interval = _format_interval(number.low, number.high)
-            lines.append(f"| {run.title} | {run.number_name(number)} | {number.value:.{DECIMALS}f} | {interval} |")
+            interval = format_interval(number.low, number.high, DECIMALS)
+            lines.append(
+                f"| {run.title} | {run.number_name(number)} | {format_value(number.value, DECIMALS)} | {interval} |"
+            )
     notes = [f"{run.scored.name}: {' '.join(run.notes)}" for run in publication.runs if run.notes]
     text = "\n".join(
         [*lines, "", *(f"- {note}" for note in notes), "", f"Evaluated with Reprise {publication.version}."]
@@ -93,7 +92,7 @@ def _list_entries(runs: Sequence[PublishedRun]) -> list[EvalResultEntry]:
         EvalResultEntry(
             dataset_id=run.dataset,
             task_id=run.hub_task,
-            value=round(run.numbers[-1].value, DECIMALS),
+            value=round_value(run.numbers[-1].value, DECIMALS),
             dataset_revision=run.revision or None,
             date=run.date,
             notes=" ".join([f"{run.number_name(run.numbers[-1])}.", *run.notes]),

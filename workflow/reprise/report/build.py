@@ -18,6 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from reprise.benchmarks.headline import HeadlineScore, find_headline_score
 from reprise.benchmarks.health import HEALTH_PREFIX, find_problems
 from reprise.core.files import verify_sealed_text
+from reprise.core.notation import format_difference, format_interval, format_p, format_value
 from reprise.core.paths import Results, figure_file, judge_settings_name, reproduction_file, settings_name, table_file
 from reprise.core.schemas import METRICS, read_table
 from reprise.core.settings import Settings
@@ -42,7 +43,6 @@ from reprise.report.run_page import (
 from reprise.report.tables import LinkedTables, Links, RenderedTable, browser_address
 from reprise.report.temporal_profiles import copy_shared_files, load_profile
 from reprise.tables.render.html import extract_content
-from reprise.tables.render.table import format_value
 
 
 class Pages:
@@ -81,7 +81,12 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.filters["number"] = lambda value, decimals=2: format_value(value, decimals)
+        self._templates.filters |= {
+            "number": lambda value, decimals=2: format_value(value, decimals),
+            "difference": format_difference,
+            "interval": lambda bounds, decimals=2: format_interval(bounds[0], bounds[1], decimals),
+            "p": format_p,
+        }
         self._templates.filters["text"] = display_text
         self._templates.filters["count"] = lambda number: f"{number:,}"
         self._templates.filters["share"] = format_share

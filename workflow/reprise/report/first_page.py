@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from reprise.core.notation import NO_BREAK, describe_p, format_interval, format_value
 from reprise.core.paths import OVERVIEW, Run
 from reprise.media.ablations import REVERSED, SHUFFLED
 from reprise.report.folder import finite_or_none
@@ -17,8 +18,6 @@ from reprise.tables.builder import NumberLink
 from reprise.tables.measurements import subject_name
 from reprise.tables.reproduction import REPRODUCTION_SCHEMA, VERDICT_NAMES
 
-MIN_PRINTED_P = 0.001
-NO_BREAK = "\N{NO-BREAK SPACE}"
 MAX_MODELS = 6  # models in a chart; the overview shows all models
 Columns = Mapping[str, Any]
 """Columns of a run for the item browser, as `compute_columns` returns them; most have one character per item."""
@@ -122,17 +121,16 @@ def _summarize(entries: Sequence[RankingEntry], benchmark: ReportedBenchmark, co
         return f"Only {evaluated_entries[0].label} was evaluated."
     first, second, *_ = evaluated_entries
     decimals = benchmark.headline.decimals if benchmark.headline else 1
-    text = f"{first.label} is {first.value - second.value:.{decimals}f} above {second.label}"
+    text = f"{first.label} is {format_value(first.value - second.value, decimals)} above {second.label}"
     # The first three parts of a run's name are its benchmark, protocol and sampling.
     if first.run.split("/")[:3] != second.run.split("/")[:3]:
         return f"{text}, which was evaluated with another protocol or sampling."
     lead = comparisons.get((first.run, second.run))
     if lead is None:
         return f"{text}."
-    bounds = [benchmark.scale * end for end in (lead.low, lead.high) if end is not None]
-    interval = f" [{bounds[0]:.{decimals}f}, {bounds[1]:.{decimals}f}]" if bounds else ""
-    p = f"p = {lead.p:.3f}" if lead.p >= MIN_PRINTED_P else f"p < {MIN_PRINTED_P}"
-    return f"{text}{interval}, {p.replace(' ', NO_BREAK)}."
+    low, high = (None if end is None else benchmark.scale * end for end in (lead.low, lead.high))
+    lead_text = " ".join(filter(None, (text, format_interval(low, high, decimals))))
+    return f"{lead_text}, {describe_p(lead.p).replace(' ', NO_BREAK)}."
 
 
 def compare_with_papers(path: Path, benchmarks: Sequence[ReportedBenchmark]) -> Iterator[PaperComparison]:

@@ -12,6 +12,7 @@ import polars as pl
 
 from reprise.benchmarks.registry import load_scores
 from reprise.config.tables import Column, Row, Section
+from reprise.core.notation import EN_DASH, format_value
 from reprise.core.paths import Run, ScoredRun
 from reprise.stats.beta import ALPHA
 from reprise.stats.paired import adjust_holm, share_p
@@ -20,7 +21,7 @@ from reprise.tables.keys import TableKey
 from reprise.tables.measurements import check_failed, check_missing, subject_name
 from reprise.tables.published import PublishedNumber, PublishedTable
 from reprise.tables.render import table as rendered
-from reprise.tables.render.table import EN_DASH, Cell, TableNumber, TextCell, mark_best
+from reprise.tables.render.table import Cell, TableNumber, TextCell, mark_best
 
 # Convention (how failed and unparsed answers count) and extractor of the numbers that tables show.
 DEFAULT_EXTRACTION = ("fixed", "robust")
@@ -365,7 +366,7 @@ class TableBuilder:
                 for extraction in (DEFAULT_EXTRACTION, AUTHORS_EXTRACTION)
             ]
             values = [number["value"] for number in numbers if number]
-            texts = ["-" if value is None else f"{value:.{column.decimals}f}" for value in values]
+            texts = [format_value(value, column.decimals) for value in values]
             if len(texts) == 2 and texts[0] != texts[1]:
                 descriptions.append(f"{column_name(column)} {texts[1]}")
         return descriptions

@@ -8,6 +8,7 @@ import polars as pl
 
 from reprise.benchmarks import health
 from reprise.benchmarks.annotations import FLAWS_METRIC
+from reprise.core.notation import format_share, format_value
 from reprise.core.plain import summarize_list
 from reprise.core.schemas import EXTRACTORS_DIFFER
 from reprise.core.version import VERSION
@@ -67,19 +68,20 @@ def extraction_notes(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
     difference_rows = metrics.filter(pl.col("metric") == EXTRACTORS_DIFFER).iter_rows(named=True)
     largest = max(difference_rows, key=lambda row: (row["value"] or 0) / max(row["requested"], 1), default=None)
     if largest is not None and largest["value"]:
-        count, total = f"{largest['value']:.0f}", largest["requested"]
-        yield f"The extractors robust and authors differ on at most {count} of {total} answers of a run."
+        count, total = round(largest["value"]), largest["requested"]
+        yield f"The extractors robust and authors differ on at most {format_share(count, total)} answers of a run."
     counts = _extractor_counts(metrics)
     by_judge = counts.filter(pl.col("extractor") == pl.col("judge"))
     by_custom_rule = counts.filter(pl.col("extractor").str.ends_with(CUSTOM_RULE_SUFFIX))
     for (name,), rows in pl.concat([by_judge, by_custom_rule]).group_by("extractor", maintain_order=True):
         extractor = f"{key.judges[str(name)]} ({name})" if name in key.judges else f"'{name}' of the configuration"
         unparsed = " that robust leaves unparsed" if name in key.judges else ""
-        yield f"{rows['count'].sum():.0f} of {rows['requested'].sum()} answers{unparsed} were extracted by {extractor}."
+        share = format_share(int(rows["count"].sum()), int(rows["requested"].sum()))
+        yield f"{share} answers{unparsed} were extracted by {extractor}."
     yield from judge_notes(key, metrics)
     flaws = metrics.filter(pl.col("metric") == FLAWS_METRIC).select("value", "note").unique(maintain_order=True)
     for value, note in flaws.iter_rows():
-        yield f"Flawed entries of the release: {value:.0f} ({note})."
+        yield f"Flawed entries of the release: {format_value(value, 0)} ({note})."
 
 
 def provenance_lines(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:

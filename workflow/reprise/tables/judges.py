@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from reprise.core.notation import EN_DASH
 from reprise.core.version import VERSION
 from reprise.stats.agreement import kappa, rank_correlation, weighted_kappa
 from reprise.stats.measures import Measure, compute_measure, subtract_second, take_first, unit_weights
 from reprise.tables.keys import AgreementKey, JudgePairKey
 from reprise.tables.render.table import (
-    EN_DASH,
     Cell,
     ColumnGroup,
     Table,

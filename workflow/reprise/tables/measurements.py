@@ -12,6 +12,7 @@ from reprise.benchmarks.health import HEALTH_PREFIX
 from reprise.benchmarks.registry import load_analyses
 from reprise.core.errors import UserError
 from reprise.core.files import verify_sealed_text
+from reprise.core.notation import format_percentage
 from reprise.core.paths import Results
 from reprise.core.schemas import EXTRACTORS_DIFFER, FAILED_ANSWERS, METRICS, read_table
 from reprise.tables.keys import TableKey
@@ -54,9 +55,10 @@ def check_missing(key: TableKey, metrics: pl.DataFrame) -> None:
     totals = measured.group_by("run", maintain_order=True).agg(pl.col("requested", "missing").sum())
     for run, requested, missing in totals.iter_rows():
         if missing > key.missing_share_max * (requested + missing):
+            share = format_percentage(100 * missing / (requested + missing), 1)
             raise UserError(
-                f"{key.table} of {key.benchmark}: {100 * missing / (requested + missing):.1f} % of the items of {run} "
-                f"have no clip, more than the {100 * key.missing_share_max:.1f} % that missing_share_max of suite "
+                f"{key.table} of {key.benchmark}: {share} of the items of {run} have no clip, more than the "
+                f"{format_percentage(100 * key.missing_share_max, 1)} that missing_share_max of suite "
                 f"'{key.suite}' allows. {Results(key.suite).folder}/sources/ lists them with the reasons."
             )
 
@@ -72,7 +74,7 @@ def check_failed(key: TableKey, metrics: pl.DataFrame) -> None:
         first, *others = descriptions
         raise UserError(
             f"{key.table} of {key.benchmark}: {first}: a larger share of answers failed than the "
-            f"{100 * key.failed_share_max:.1f} % that failed_share_max of suite '{key.suite}' allows.\n"
+            f"{format_percentage(100 * key.failed_share_max, 1)} that failed_share_max of suite '{key.suite}' allows.\n"
             + "".join(f"Also {line}.\n" for line in others)
             + "`python -m reprise why <run>` lists the requests that the next run of snakemake sends again. "
             "`python -m reprise retry <run or reason>` marks the others to be sent again."

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from reprise.config.tables import Row
+from reprise.core.notation import EN_DASH
 from reprise.core.paths import OVERVIEW
 from reprise.core.schemas import TIMINGS
 from reprise.tables.builder import NumberLink, TableBuilder
@@ -121,7 +122,7 @@ class OverviewBuilder:
         for name in self._costs:
             value = costs.get(name)
             if value is None:
-                yield rendered.TextCell(rendered.EN_DASH)
+                yield rendered.TextCell(EN_DASH)
                 continue
             cell_columns = {"suite": self._key.suite, "table": OVERVIEW, "section": "", "row": label, "column": name}
             number_columns = {"metric": name.replace(" ", "_"), "group": "", "value": value, "requested": requests}

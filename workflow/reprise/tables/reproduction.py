@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
+from reprise.core.notation import EN_DASH, format_difference, format_interval, format_value
 from reprise.tables.keys import ReproductionKey, TableTitle
 from reprise.tables.published import PublishedNumber
 from reprise.tables.render import table as rendered
@@ -257,17 +258,13 @@ class Reproduction:
 def _detail_row(comparison: NumberComparison) -> rendered.TableRow:
     """Return the row of one comparison. Its numbers have the decimals of the published number, but at least two."""
     row, verdict = comparison.row, comparison.verdict
-
-    def format_number(value: float | None, decimals: int = max(2, row["published_decimals"]), sign: str = "") -> str:
-        return rendered.EN_DASH if value is None else f"{value:{sign}.{decimals}f}"
-
-    interval_ends = [row["low"], row["high"]]
+    decimals = max(2, row["published_decimals"])
     texts = (
         f"{row['column']} ({row['metric']})",
-        format_number(row["value"]),
-        rendered.EN_DASH if None in interval_ends else " to ".join(map(format_number, interval_ends)),
-        format_number(row["published"], row["published_decimals"]),
-        format_number(verdict.difference, sign="+"),
+        format_value(row["value"], decimals),
+        format_interval(row["low"], row["high"], decimals) or EN_DASH,
+        format_value(row["published"], row["published_decimals"]),
+        format_difference(verdict.difference, decimals),
         verdict.text,
         "; ".join(comparison.conditions),
     )

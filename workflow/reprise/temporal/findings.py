@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from reprise.core.notation import format_difference, format_interval, format_percentage, format_value
 from reprise.media.ablations import REVERSED, SHUFFLED
 from reprise.stats.cluster_t import MIN_CLUSTERS
-from reprise.tables.render.table import format_value
 from reprise.temporal.conditions import CONDITION_TITLES, NULL_CONDITIONS, PLANNED, REORDERED
 from reprise.temporal.profile import BenchmarkProfile, PlannedDifference, TemporalProfile
 from reprise.temporal.rules import CONDITIONS_BY_RULE, PROBE_RULES, Outcome, Rule
@@ -82,13 +82,14 @@ def describe_benchmark(benchmark: BenchmarkProfile) -> list[str]:
     if benchmark.condition(PLANNED) is None:
         return [f"Not tested: {CONDITION_TITLES[PLANNED]} was not run."]
     if benchmark.effective_clusters < MIN_CLUSTERS:
+        effective_clusters = format_value(benchmark.effective_clusters, 0)
         return [
-            f"Too few clips to tell: {benchmark.clusters} clusters, worth {benchmark.effective_clusters:.0f} of equal "
+            f"Too few clips to tell: {benchmark.clusters} clusters, worth {effective_clusters} of equal "
             f"size; verdicts need {MIN_CLUSTERS}."
         ]
     sentences = {rule: _describe_rule(benchmark, rule) for rule in list_claims([benchmark])}
     if is_lower_only_if_shuffled(benchmark):
-        shuffled, reverse = (format_difference(benchmark, condition) for condition in (SHUFFLED, REVERSED))
+        shuffled, reverse = (describe_difference(benchmark, condition) for condition in (SHUFFLED, REVERSED))
         sentences[Rule.ORDER] = f"Lower with shuffled frames: {shuffled}. Use of order not shown: {reverse}."
     return list(sentences.values())
 
@@ -106,12 +107,12 @@ def _describe_rule(benchmark: BenchmarkProfile, rule: Rule) -> str:
         # Single frames must score lower too, but a reordering is the evidence for the use of order.
         decisive = REORDERED if rule in (Rule.ORDER, Rule.USES_ORDER) else CONDITIONS_BY_RULE[rule]
         closest = min(_differences(benchmark, decisive), key=lambda entry: entry.difference.value)
-        return f"{claim[:1].upper()}{claim[1:]}: {format_difference(benchmark, closest.condition)}."
+        return f"{claim[:1].upper()}{claim[1:]}: {describe_difference(benchmark, closest.condition)}."
     opening = "Too few clips to tell" if outcome == Outcome.TOO_FEW else "Not shown"
     undecided = [entry for entry in differences if entry.difference.outcome == outcome]
     if undecided:
         weakest = min(undecided, key=lambda entry: entry.difference.value)
-        return f"{opening}: {claim}; {format_difference(benchmark, weakest.condition)}."
+        return f"{opening}: {claim}; {describe_difference(benchmark, weakest.condition)}."
     if rule != Rule.VIDEO and benchmark.outcome(Rule.VIDEO) == outcome:
         return f"{opening}: {claim}. The lower scores under other conditions count only if the model uses the video."
     return f"{opening}: {claim}. Holm's correction for several tests removes the evidence."
@@ -131,12 +132,12 @@ def _describe_lost(benchmark: BenchmarkProfile, differences: Sequence[ConditionD
     if benchmark.is_confidence_informative is False and unmeasured <= set(NULL_CONDITIONS):
         return "The model is not more confident where it is right, so its confidence does not identify the best frame."
     lost = [
-        f"{CONDITION_TITLES[entry.condition]} {result.unparsed_share + result.failed_share:.0f} %"
+        f"{CONDITION_TITLES[entry.condition]} {format_percentage(result.unparsed_share + result.failed_share)}"
         for entry in differences
         if entry.difference.outcome == Outcome.NOT_MEASURED and (result := benchmark.condition(entry.condition))
     ]
     planned_lost = planned.unparsed_share + planned.failed_share if planned else 0.0
-    return f"Unparsed or failed answers: {', '.join(lost)}; {planned_lost:.0f} % as planned."
+    return f"Unparsed or failed answers: {', '.join(lost)}; {format_percentage(planned_lost)} as planned."
 
 
 def _differences(benchmark: BenchmarkProfile, conditions: Sequence[str]) -> Iterator[ConditionDifference]:
@@ -147,22 +148,16 @@ def _differences(benchmark: BenchmarkProfile, conditions: Sequence[str]) -> Iter
             yield ConditionDifference(name, result.difference)
 
 
-def format_difference(benchmark: BenchmarkProfile, condition: str) -> str:
+def describe_difference(benchmark: BenchmarkProfile, condition: str) -> str:
     """Phrase a comparison, such as `as planned +10.1 [7.2, 13.0] points against mismatched clip`."""
     result = benchmark.condition(condition)
     if result is None or result.difference is None:
         return f"{CONDITION_TITLES[condition]} not run"
     difference, decimals = result.difference, benchmark.question_decimals
-    ends = [end for end in (difference.low, difference.high) if end is not None]
-    interval = f" [{', '.join(format_value(end, decimals) for end in ends)}]" if ends else ""
+    interval = format_interval(difference.low, difference.high, decimals)
     unit = " points" if benchmark.question_best == 100 else ""
-    value = format_signed(difference.value, decimals)
-    return f"as planned {value}{interval}{unit} against {CONDITION_TITLES[condition]}"
-
-
-def format_signed(value: float, decimals: int) -> str:
-    """Format a difference with its sign; a value that rounds to 0 gets none."""
-    return format_value(value, decimals, signed=round(value, decimals) != 0)
+    value = " ".join(filter(None, (format_difference(difference.value, decimals), interval)))
+    return f"as planned {value}{unit} against {CONDITION_TITLES[condition]}"
 
 
 def summarize_profile(profile: TemporalProfile) -> str:

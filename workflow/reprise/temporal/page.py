@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from reprise.core.files import write_sealed_text
+from reprise.core.notation import format_interval, format_percentage, format_share, format_value
 from reprise.tables.render import html, latex, markdown
 from reprise.tables.render.html import escape
-from reprise.tables.render.table import Table, format_value
+from reprise.tables.render.table import Table
 from reprise.temporal.conditions import CONDITION_TITLES, PLANNED
 from reprise.temporal.findings import describe_benchmark, summarize_benchmark, summarize_profile
 from reprise.temporal.profile import BenchmarkProfile, ConditionResult, TemporalProfile
@@ -108,10 +109,10 @@ def _notes(benchmark: BenchmarkProfile) -> Iterator[str]:
     """Yield the remarks below a benchmark's sentences."""
     ordered = benchmark.ordered_only
     if ordered:
-        expected = "" if ordered.expected is None else f", {ordered.expected:.1f} expected by guessing"
+        expected = "" if ordered.expected is None else f", {format_value(ordered.expected, 1)} expected by guessing"
         yield (
-            f"{ordered.count} of {benchmark.questions} questions score higher as planned than in both other orders"
-            f"{expected}; {ordered.mirrored} score lower than both."
+            f"{format_share(ordered.count, benchmark.questions)} questions score higher as planned than in both other "
+            f"orders{expected}; {ordered.mirrored} score lower than both."
         )
     if benchmark.best_frames:
         yield _describe_positions(benchmark)
@@ -139,8 +140,8 @@ def _describe_positions(benchmark: BenchmarkProfile) -> str:
     scores = ", ".join(format_value(frame.score, benchmark.question_decimals) for frame in benchmark.best_frames)
     return (
         f"Scores of single frames by position: {scores}. The model is most confident with frame {own.position} in "
-        f"{own.chosen_share:.0f} % of the questions; of a mismatched clip, with frame {mismatched.position} in "
-        f"{mismatched.mismatched_chosen_share:.0f} %."
+        f"{format_percentage(own.chosen_share)} of the questions; of a mismatched clip, with frame "
+        f"{mismatched.position} in {format_percentage(mismatched.mismatched_chosen_share)}."
     )
 
 
@@ -150,15 +151,15 @@ def _note_threshold_shifts(benchmark: BenchmarkProfile) -> Iterator[str]:
     if benchmark.question_title != "accuracy per question" or planned is None or planned.first_option_share is None:
         return
     shifts = [
-        f"{CONDITION_TITLES[result.condition]} {result.first_option_share:.0f} %"
+        f"{CONDITION_TITLES[result.condition]} {format_percentage(result.first_option_share)}"
         for result in benchmark.conditions
         if result.first_option_share is not None
         and abs(result.first_option_share - planned.first_option_share) > MAX_OPTION_SHIFT
     ]
     if shifts:
         yield (
-            f"The share of Yes or A is {planned.first_option_share:.0f} % as planned, but {', '.join(shifts)}. These "
-            "differences may come from a shifted threshold."
+            f"The share of Yes or A is {format_percentage(planned.first_option_share)} as planned, but "
+            f"{', '.join(shifts)}. These differences may come from a shifted threshold."
         )
 
 
@@ -190,7 +191,7 @@ def _score_lines(benchmark: BenchmarkProfile) -> Iterator[str]:
         score = result.question_score
         interval, whisker = "", ""
         if score.low is not None and score.high is not None:
-            interval = f" [{format_value(score.low, decimals)}, {format_value(score.high, decimals)}]"
+            interval = f" {format_interval(score.low, score.high, decimals)}"
             left, right = position(score.low), position(score.high)
             whisker = f'<i class="tp-interval" style="left:{left};right:calc(100% - {right})"></i>'
         value = escape(format_value(score.value, decimals))

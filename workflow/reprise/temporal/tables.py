@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from reprise.core.notation import describe_p, format_p
 from reprise.tables.render.table import (
     Cell,
     ColumnGroup,
@@ -47,7 +48,6 @@ TIDY = pl.Schema(
     }
 )
 QUESTION = "question"
-MIN_PRINTED_P = 0.0001  # A smaller p-value is printed as `<0.0001`.
 # Rule -> header of its column. Shuffling alone supports no claim, so it has no column.
 RULE_TITLES = {
     Rule.VIDEO: "Uses the video",
@@ -170,13 +170,8 @@ def _verdict_row(benchmark: BenchmarkProfile, rules: Sequence[Rule]) -> TableRow
 def _verdict_cell(verdict: RuleVerdict | None) -> TextCell:
     if verdict is None:
         return TextCell(OUTCOME_TITLES[Outcome.NOT_RUN])
-    p = f" (p {format_p(verdict.adjusted_p)})" if verdict.adjusted_p is not None else ""
+    p = f" ({describe_p(verdict.adjusted_p)})" if verdict.adjusted_p is not None else ""
     return TextCell(OUTCOME_TITLES[verdict.outcome] + p)
-
-
-def format_p(p: float) -> str:
-    """Return a p-value with four decimals."""
-    return f"{p:.4f}" if p >= MIN_PRINTED_P else f"<{MIN_PRINTED_P}"
 
 
 def build_conditions_table(profile: TemporalProfile) -> Table:

@@ -37,7 +37,7 @@ reprise.paired = (() => {
 
   /** Format a p-value with four decimals; a smaller one is not printed as 0. */
   function formatP(value) {
-    return value < MIN_PRINTED_P ? `<${MIN_PRINTED_P}` : value.toFixed(4);
+    return value < MIN_PRINTED_P ? `< ${MIN_PRINTED_P}` : value.toFixed(4);
   }
 
   return { sums, p, formatP };

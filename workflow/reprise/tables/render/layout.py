@@ -7,9 +7,8 @@ from itertools import chain
 from string import ascii_lowercase
 from textwrap import wrap
 
+from reprise.core.notation import EN_DASH, MINUS, NO_BREAK, format_interval, format_value
 from reprise.tables.render.table import (
-    EN_DASH,
-    MINUS,
     Cell,
     State,
     Table,
@@ -18,7 +17,6 @@ from reprise.tables.render.table import (
     TextCell,
     collect_numbers,
     format_comparison,
-    format_value,
 )
 
 # Control characters and whitespace. Renderers replace them with a blank, because each text must fit on one line.
@@ -26,7 +24,6 @@ BLANKS = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]+")
 HEADER_WIDTH = 9  # in characters; a longer header of a column is wrapped between words
 NUMBER_SEPARATOR = " / "  # between the numbers of a cell
 GREY_SYMBOL = "°"
-NO_BREAK = "\N{NO-BREAK SPACE}"  # keeps a symbol on the same line as its explanation
 # State of a number -> its symbol, and the symbol's explanation in the legend.
 STATE_SYMBOLS: dict[State, tuple[str, str]] = {
     "published": ("†", "Published value in italics, not reproduced here."),
@@ -174,8 +171,8 @@ class _Rows:
         significant = "*" if number.is_significant and is_best_bold else ""
         yield from self._marks(number.notes, state, significant, GREY_SYMBOL if number.is_greyed else "")
         if number.interval and has_value:
-            ends = EN_DASH.join(format_value(end, number.decimals, signed=number.signed) for end in number.interval)
-            yield from (TextSpan(" "), TextSpan(f"({ends})", small=True))
+            interval = format_interval(*number.interval, number.decimals)
+            yield from (TextSpan(" "), TextSpan(interval, small=True))
         if self._table.has_comparison and not self._stacked and (texts := format_comparison(number)):
             yield from (TextSpan(" "), TextSpan(f"({', '.join(texts)})", small=True))
 
@@ -244,7 +241,7 @@ def _list_legend_lines(table: Table, stacked: bool) -> Iterator[tuple[bool, Form
     yield table.has_comparison and any(map(format_comparison, numbers)), (TextSpan(comparison_text),)
     yield (
         any(number.interval for number in numbers_with_value),
-        (TextSpan("Range in parentheses: interval of the number."),),
+        (TextSpan("In brackets: interval of the number."),),
     )
     abbreviations = _abbreviations(table)
     explanations = (

@@ -2,6 +2,7 @@
 
 import re
 
+from reprise.core.notation import MINUS
 from reprise.core.plain import escape_invisible
 from reprise.tables.render.layout import (
     BLANKS,
@@ -14,8 +15,10 @@ from reprise.tables.render.layout import (
 )
 from reprise.tables.render.table import Table
 
-# Characters with a meaning in Markdown.
-SPECIAL = re.compile(r"[\\`*_~|$\[\]&<>]")
+# Characters with a meaning in Markdown. The sources are read too, so intervals, names with underscores and `< 0.0001`
+# stay as they are.
+INTERVAL = rf"\[{MINUS}?[\d.]+, {MINUS}?[\d.]+\](?![(\[:])"
+SPECIAL = re.compile(rf"{INTERVAL}|(?<![^\W_])_|_(?![^\W_])|<(?! \d)|[\\`*~|$\[\]&>]")
 # Start of a line that Markdown would read as a list, a heading or a rule.
 BLOCK_START = re.compile(r"^(\d*)([-+=#.)])")
 ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -90,4 +93,9 @@ def escape(text: str) -> str:
 
 def _inline(text: str) -> str:
     """Return text that Markdown prints unchanged within a line."""
-    return SPECIAL.sub(lambda sign: ENTITIES.get(sign[0], "\\" + sign[0]), escape_invisible(BLANKS.sub(" ", text)))
+    return SPECIAL.sub(_escape_match, escape_invisible(BLANKS.sub(" ", text)))
+
+
+def _escape_match(match: re.Match[str]) -> str:
+    """Return an interval unchanged, and any other special character as Markdown prints it."""
+    return match[0] if len(match[0]) > 1 else ENTITIES.get(match[0], "\\" + match[0])

@@ -1,18 +1,15 @@
 """Define the content of a table, independent of the format: numbers with marks, sections of rows, groups of columns."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Literal
 
 from reprise.benchmarks.annotations import group_by_key
+from reprise.core.notation import format_difference, format_value, round_value
 
 State = Literal["reproduced", "imported", "incomplete", "published", "not run", "lost"]
 BestRule = Literal["highest", "lowest", "nearest_zero"]
-
-EN_DASH = "\N{EN DASH}"
-MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True)
@@ -129,23 +126,13 @@ def collect_numbers(row: TableRow) -> tuple[TableNumber, ...]:
     return tuple(number for cell in row.cells if isinstance(cell, Cell) for number in cell.numbers)
 
 
-def format_value(value: float | None, decimals: int, *, signed: bool = False) -> str:
-    """Return a rounded number, never a negative zero. None becomes an en dash; NaN and infinity become `NaN`."""
-    if value is None:
-        return EN_DASH
-    if not math.isfinite(value):
-        return "NaN"
-    rounded = round(value, decimals) + 0.0  # adding 0.0 turns -0.0 into 0.0
-    return f"{rounded:{'+' if signed else ''}.{decimals}f}".replace("-", MINUS)
-
-
 def format_comparison(number: TableNumber) -> tuple[str, str] | None:
     """Return the published value and the difference of the printed values, or None if either value is missing."""
     if number.value is None or number.published is None or number.state == "published":
         return None
-    difference = round(number.value, number.decimals) - round(number.published, number.decimals)
+    difference = round_value(number.value, number.decimals) - round_value(number.published, number.decimals)
     published = format_value(number.published, number.decimals, signed=number.signed)
-    return published, format_value(difference, number.decimals, signed=True)
+    return published, format_difference(difference, number.decimals)
 
 
 def mark_best(table: Table, column: int, best_rule: BestRule = "highest") -> Table:
@@ -188,5 +175,5 @@ def _competing_value(row: TableRow, column: int, best_rule: BestRule) -> float |
     number = cell.numbers[0] if isinstance(cell, Cell) and cell.numbers else TableNumber(None)
     if number.value is None or row.is_reference or number.is_greyed or number.state == "incomplete":
         return None
-    value = round(number.value, number.decimals)
+    value = round_value(number.value, number.decimals)
     return abs(value) if best_rule == "nearest_zero" else value

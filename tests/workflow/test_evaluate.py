@@ -3,7 +3,6 @@
 import os
 import pty
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ import pytest
 from reprise.core.errors import UserError
 from safetensors.torch import load_file, save_file
 
+from tests.unit.fetch.server import silent_server
 from tests.unit.models.chat_server import (
     MODEL,
     ChatServer,
@@ -106,27 +106,22 @@ def test_one_useless_run_is_a_warning(
         project.call_reprise("check", "served", "--benchmarks", "vinoground")
 
 
-@pytest.fixture
-def silent_port() -> Iterator[int]:
-    """Return a port that accepts connections and never answers."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(100)
-        yield listener.getsockname()[1]
-
-
 @pytest.mark.parametrize("command", [("check", "served"), ("eval", "served", "--yes"), ("temporal", "served", "--yes")])
 def test_an_interactive_command_does_not_wait_for_a_server(
-    project: Project, silent_port: int, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    project: Project, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("reprise.models.remote.reachability.DEADLINE_S", 1.0)
-    for port, reason in ((9, "All connection attempts failed"), (silent_port, "no answer within 1 s")):
-        url = f"http://127.0.0.1:{port}/v1"
-        project.write("config/models/served.yaml", SERVED.format(url=url, model=MODEL))
-        config, start = read_config(project), time.monotonic()
-        with pytest.raises(UserError, match=rf"served\.yaml: settings\.url: {url} does not answer: {reason}\. Start"):
-            project.call_reprise(*command)
-        assert time.monotonic() - start < 30 and read_config(project) == config
+    with silent_server() as silent_address:
+        for address, reason in (
+            ("http://127.0.0.1:9", "All connection attempts failed"),
+            (silent_address, "no answer within 1 s"),
+        ):
+            url = f"{address}/v1"
+            project.write("config/models/served.yaml", SERVED.format(url=url, model=MODEL))
+            config, start = read_config(project), time.monotonic()
+            with pytest.raises(UserError, match=rf"served\.yaml: settings\.url: {url} does not answer: {reason}\. Sta"):
+                project.call_reprise(*command)
+            assert time.monotonic() - start < 30 and read_config(project) == config
 
 
 def test_the_check_ends_if_requests_are_not_answered(project: Project) -> None:

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from huggingface_hub import ModelCard
 from jsonschema import Draft7Validator
+from reprise.core.errors import UserError
 from reprise.tables.builder import TIDY_SCHEMA
 
 from tests.unit.external.test_publication import SCHEMA
-from tests.unit.fetch.server import Behaviour, serve_paths
+from tests.unit.fetch.server import Behaviour, serve_paths, silent_server
+from tests.unit.fetch.test_hub import use_local_hub
 from tests.workflow.conftest import Project, printed_text
 
 RUN = "velociti/entail/fps1/oracle"
@@ -159,3 +161,14 @@ def test_a_push_without_a_repository_or_a_hub_fails_in_one_line(small: Project) 
     process = small.module("reprise", "publish", RUN, "--repo", REPO, "--push", **closed)
     assert process.returncode == 1 and f"no pull request at {REPO}" in process.stderr
     assert "Traceback" not in process.stderr and (small.root / "results/publish/oracle/oracle.zip").is_file()
+
+
+def test_a_push_to_a_silent_hub_ends(small: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reprise.commands.push.MAX_S", 2)
+    with silent_server() as url:
+        use_local_hub(url, monkeypatch)
+        with pytest.raises(
+            UserError, match=r"^publish: the hub did not answer within 2 s\. Run the same command again"
+        ):
+            small.call_reprise("publish", RUN, "--repo", REPO, "--push")
+    assert (small.root / "results/publish/oracle/oracle.zip").is_file()

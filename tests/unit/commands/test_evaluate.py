@@ -1,7 +1,9 @@
 """Test `eval` before inference: the model's file, the entries of the suite, and messages about unsupported models."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from reprise.commands.evaluate import EvaluationOptions, choose_slug, evaluate_model, prepare_model
@@ -11,7 +13,7 @@ from reprise.core.yaml_files import load_yaml
 
 from tests.unit.commands.test_pin import serve_repository
 from tests.unit.config.conftest import ROOT, Project
-from tests.unit.fetch.server import REVISION
+from tests.unit.fetch.server import REVISION, silent_server
 from tests.unit.fetch.test_hub import use_local_hub
 from tests.unit.models.adapters import tiny_video
 from tests.unit.models.fake_driver import FakeDriver, gpu
@@ -77,6 +79,19 @@ def test_an_unreachable_repository_is_reported(cpu_project: Project, monkeypatch
     use_local_hub("http://127.0.0.1:9", monkeypatch)
     message = fail_evaluation(EvaluationOptions("some/model", "velociti"))
     assert "the hub did not resolve model 'some/model'" in message and "Check the name and the network" in message
+
+
+@pytest.mark.parametrize("command", ["eval", "temporal"])
+def test_a_silent_hub_is_reported(
+    cpu_project: Project, monkeypatch: pytest.MonkeyPatch, command: Literal["eval", "temporal"]
+) -> None:
+    monkeypatch.setattr("reprise.fetch.hub.TIMEOUT_S", 0.5)
+    with silent_server() as url:
+        use_local_hub(url, monkeypatch)
+        start = time.monotonic()
+        message = fail_evaluation(EvaluationOptions(f"some/{command}", "velociti", command=command))
+    assert time.monotonic() - start < 20
+    assert f"the hub did not resolve model 'some/{command}' (timed out)" in message and "\n" not in message
 
 
 def test_a_repository_gets_a_file_with_its_commit(

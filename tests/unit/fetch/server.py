@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -128,6 +129,15 @@ def serve_paths(behaviours: dict[str, Behaviour]) -> Iterator[tuple[str, Request
         server.shutdown()
         server.server_close()
         thread.join(timeout=5)
+
+
+@contextmanager
+def silent_server() -> Iterator[str]:
+    """Yield the address of a server that accepts connections and never answers."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(100)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 def make_repository(

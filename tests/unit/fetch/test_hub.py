@@ -1,7 +1,9 @@
 """Test repositories of the hub on a local server: archives, releases, gated and missing repositories."""
 
 import os
+import time
 import zipfile
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,11 @@ from reprise.fetch.hub import create_hub_fetcher, fetch_snapshot
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.outcome import Fetcher
 from reprise.fetch.settings import Huggingface, ReleaseHub
+from reprise.plan.repositories import fetch_sizes
 from reprise.stages.release import locate_release
 from reprise.stages.sources import fetch_source
 
-from tests.unit.fetch.server import REVISION, Behaviour, make_repository, serve_paths
+from tests.unit.fetch.server import REVISION, Behaviour, make_repository, serve_paths, silent_server
 
 RESOLVE = f"/datasets/some/set/resolve/{REVISION}"
 
@@ -161,3 +164,34 @@ def test_a_failed_snapshot_gives_one_message(
         with pytest.raises(UserError, match=message) as caught:
             fetch_snapshot("here", "dataset", "some/set", REVISION, tmp_path / "set", ["*.csv"])
     assert str(caught.value).startswith("here: some/set")
+
+
+@pytest.mark.parametrize("request_hub", [
+    lambda folder: fetch_snapshot("here", "model", "some/model", REVISION, folder, ["*.json"]),
+    lambda folder: fetch_snapshot("here", "dataset", "some/set", REVISION, folder, ["*.csv"]),
+    lambda folder: fetch_sizes("model", "some/model", REVISION),
+], ids=["model", "dataset", "sizes"])  # fmt: skip
+def test_a_silent_hub_does_not_stop_a_command_forever(
+    request_hub: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reprise.fetch.hub.TIMEOUT_S", 0.5)
+    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)  # between the client's retries
+    with silent_server() as url:
+        use_local_hub(url, monkeypatch)
+        start = time.monotonic()
+        with pytest.raises(UserError) as caught:
+            request_hub(tmp_path / "files")
+    assert time.monotonic() - start < 20
+    assert "some/" in str(caught.value) and "network" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_silent_hub_fails_a_source(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hub's client would wait for minutes, because it repeats a request six times."""
+    monkeypatch.setattr("reprise.fetch.hub.TIMEOUT_S", 0.5)
+    with silent_server() as url:
+        fetcher = make_fetcher(url, store, monkeypatch, files=["v.zip"], member="{source_id}.mp4", max_s=2)
+        start = time.monotonic()
+        record = fetch_source("a", fetcher, store)
+        assert fetcher.estimate_bytes(["a", "b"]) == 2 * fetcher.estimate_bytes(["a"]), "the settings give the size"
+    assert time.monotonic() - start < 20
+    assert (record.status, record.message) == ("too_slow", "not finished after 2 s (max_s)")

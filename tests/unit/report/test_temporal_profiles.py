@@ -94,7 +94,7 @@ def test_chance_is_taken_from_a_profile_of_the_same_protocol(world: World, proto
     key, folder = world.key, ReportFolder(world.root)
     world.build()
     settings = {name: run_settings(name) for name in world.runs}
-    browser_data = write_data(key, world.results, folder, lambda _: "", settings)
+    browser_data = write_data(key, world.results, folder, lambda _: "", world.store, settings)
     pages = Pages(key, world.results, folder, browser_data, settings)
     pages.write()
     headline = Headline(

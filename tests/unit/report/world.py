@@ -104,6 +104,8 @@ class World:
             RUN: (make_responses("a", 0.9, 0.4), make_verdicts("a", 0.9, 0.4), make_verdicts("a", 0.9, 0.4))
         }
         self.plans: list[Row] = [{"clip_id": "c1", "indices": [12, 36], "times_s": [0.5, 1.5], "note": ""}]
+        self.plans_by_sampling: dict[str, list[Row]] = {}
+        """sampling -> its frame plans, if they differ from `plans`"""
         self.key_changes: dict[str, Any] = {}
         self.metrics: list[Mapping[str, Any]] = []
         self.tables: tuple[ReportedTable, ...] = ()
@@ -125,7 +127,8 @@ class World:
         self._write(self.clips, results.manifest("clips", "velociti", 0), CLIP_MANIFEST)
         self._write(metadata, results.clip_metadata("velociti"), CLIP_METADATA)
         for sampling in {name.split("/")[2] for name in self.runs}:
-            self._write(self.plans, results.frames("velociti", sampling), FRAME_PLAN)
+            plans = self.plans_by_sampling.get(sampling, self.plans)
+            self._write(plans, results.frames("velociti", sampling), FRAME_PLAN)
         for name in self.runs:
             self._write_run(name)
         write_text(results.folder / "sources" / "missing.md", "# Missing videos\n")

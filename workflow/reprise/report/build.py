@@ -26,6 +26,7 @@ from reprise.core.store import Store
 from reprise.core.version import VERSION
 from reprise.figures.keys import FigureKey
 from reprise.report.data import BrowserData, write_data
+from reprise.report.filmstrips import select_shown
 from reprise.report.first_page import PaperComparison, build_ranking, compare_with_papers
 from reprise.report.folder import ReportFolder, display_text
 from reprise.report.health import list_outcomes, summarize_health
@@ -184,6 +185,7 @@ class Pages:
             paper_comparisons=comparisons,
             health=summarize_health(self._key.runs(), self._browser_data.summaries, self._problems_by_run),
             highlights=self._browser_data.highlights,
+            filmstrips=select_shown(self._browser_data.filmstrips),
             browser_address=browser_address,
             run_by_model=run_by_model,
             tables=self._rendered_tables,
@@ -322,7 +324,7 @@ def build(key: ReportKey, results: Results, store: Store, root: Path, settings: 
         folder.copy(source, f"media/{source.name}", row["sha256"])
         return f"media/{source.name}"
 
-    browser_data = write_data(key, results, folder, get_clip_address, settings)
+    browser_data = write_data(key, results, folder, get_clip_address, store.root, settings)
     Pages(key, results, folder, browser_data, settings).write()
     for name, path in list_site_files().items():
         folder.copy(path, name)

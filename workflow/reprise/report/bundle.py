@@ -79,7 +79,7 @@ def write_bundle(
         return f"media/{source.name}"
 
     withheld = {benchmark for benchmark, content in contents.items() if content == "answers"}
-    browser_data = write_data(key, results, folder, get_clip_address, settings, withheld)
+    browser_data = write_data(key, results, folder, get_clip_address, store.root, settings, withheld)
     Pages(key, results, folder, browser_data, settings, has_tables=False).write_runs(descriptions)
     for name, path in list_site_files().items():
         folder.copy(path, name)

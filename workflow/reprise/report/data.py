@@ -8,6 +8,7 @@ frames of the clips.
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice, permutations
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -27,6 +28,7 @@ from reprise.core.schemas import (
     read_table,
 )
 from reprise.core.settings import Settings
+from reprise.report.filmstrips import Filmstrip, FilmstripBuilder
 from reprise.report.first_page import (
     BrowserState,
     Highlight,
@@ -53,6 +55,7 @@ class BrowserData(NamedTuple):
     highlights: dict[str, list[Highlight]]  # benchmark -> its highlights
     paired_comparisons: dict[tuple[str, str], PairedComparison]
     """two runs -> the difference of the first and the second"""
+    filmstrips: dict[str, list[Filmstrip]]  # benchmark -> filmstrips of its highlighted items
 
 
 def write_data(
@@ -60,6 +63,7 @@ def write_data(
     results: Results,
     folder: ReportFolder,
     get_clip_address: ClipAddress,
+    store: Path,
     settings: Mapping[str, Settings],
     withheld: Container[str] = (),
 ) -> BrowserData:
@@ -67,7 +71,7 @@ def write_data(
 
     Items of the benchmarks in `withheld` have no texts, prompts and expected answers.
     """
-    browser_data = BrowserData({}, {}, {})
+    browser_data = BrowserData({}, {}, {}, {})
     writers = [
         BenchmarkWriter(benchmark, key, results, folder, settings, is_withheld=benchmark.name in withheld)
         for benchmark in key.browsable_benchmarks()
@@ -77,7 +81,7 @@ def write_data(
         "title": display_text(key.suite_title),
         "notice": display_text(key.notice),
         "chunk": CHUNK_SIZE,
-        "benchmarks": [writer.write(get_clip_address, browser_data) for writer in writers],
+        "benchmarks": [writer.write(get_clip_address, store, browser_data) for writer in writers],
     }
     folder.put("catalog", catalog)
     return browser_data
@@ -113,7 +117,7 @@ class BenchmarkWriter:
         self._samplings = sorted({run.scored.run.sampling for run in benchmark.runs if has_clips and not run.imported})
         self._level = key.level
 
-    def write(self, get_clip_address: ClipAddress, browser_data: BrowserData) -> dict[str, Any]:
+    def write(self, get_clip_address: ClipAddress, store: Path, browser_data: BrowserData) -> dict[str, Any]:
         """Write items, clips, answers and the columns of each run; return the entry of the catalog."""
         benchmark, name = self._benchmark, self._name
         has_media = self._write_items(get_clip_address)
@@ -149,13 +153,38 @@ class BenchmarkWriter:
         best_runs = select_best_two(benchmark, all_columns, is_member)
         highlights = find_highlights(benchmark, best_runs, headline_group, is_member)
         browser_data.highlights[name] = [highlight for highlight in highlights if highlight.items]
+        self._write_filmstrips(answers_by_run, all_columns, has_media, store, browser_data)
         self._folder.put(f"{name}/settings", [self._flatten_answer_settings(run) for run in benchmark.runs])
         requests_by_protocol = (
             {} if self._is_withheld else {protocol: group_requests(table) for protocol, table in requests.items()}
         )
         self._write_list("items", self._encode_items(requests_by_protocol, answers_by_run))
         initial_state = choose_initial_state(name, browser_data.highlights[name], self._items.ids, has_media)
-        return self._make_catalog_entry(all_columns, comparisons, initial_state)
+        entry = self._make_catalog_entry(all_columns, comparisons, initial_state)
+        return entry | {"strips": [filmstrip.clip for filmstrip in browser_data.filmstrips[name]]}
+
+    def _write_filmstrips(
+        self,
+        answers_by_run: Sequence[Mapping[int, str]],
+        all_columns: Mapping[str, dict[str, Any]],
+        has_media: Sequence[bool],
+        store: Path,
+        browser_data: BrowserData,
+    ) -> None:
+        """Write the pictures of the frames of highlighted items, which a page on disk may not read from the clips."""
+        builder = FilmstripBuilder(self._benchmark, self._results, self._items, self._clips, store)
+        filmstrips = list(
+            builder.build(browser_data.highlights[self._name], list(all_columns.values()), answers_by_run, has_media)
+        )
+        browser_data.filmstrips[self._name] = filmstrips
+        for filmstrip in filmstrips:
+            strip = {
+                "sampling": filmstrip.sampling,
+                "width": filmstrip.strip.width,
+                "height": filmstrip.strip.height,
+                "picture": filmstrip.strip.address,
+            }
+            self._folder.put(f"{self._name}/strips/{filmstrip.clip}", strip)
 
     def _write_comparisons(
         self, comparisons: Mapping[int, Mapping[int, MetricComparison]], browser_data: BrowserData

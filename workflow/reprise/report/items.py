@@ -12,8 +12,10 @@ from reprise.benchmarks.scoring import add_analysis_groups
 from reprise.core.schemas import NAMED_TEXTS
 from reprise.report.folder import display_text, drop_empty_values, encode_json, finite_or_none
 from reprise.report.runs import RunTables
+from reprise.report.variants import Variant, find_variants
 
 MAX_LABEL_CHARS = 120  # characters of an item's label in the list
+MAX_LABEL_START = 16  # characters that a label shows before the first difference
 MAX_SEARCH_CHARS = 4000  # characters of an item that the search covers
 REQUEST_COLUMNS = ["item_id", "role"]  # identify a request
 ANSWER_COLUMNS = ("role", "text", "scores", "error", "message", "frames_shown", "tokens_in", "tokens_out")
@@ -40,6 +42,7 @@ class Items:
     ) -> None:
         self._table = items.with_columns(WITHHELD) if is_withheld else items
         self.ids: list[str] = items["item_id"].to_list()
+        self.clip_ids: list[str] = items["clip_id"].to_list()
         self.tasks: list[str] = items["task"].unique(maintain_order=True).to_list()
         analyses = load_analyses(benchmark)
         self.grouped = items.drop("texts") if analyses is None else add_analysis_groups(items, clip_metadata, analyses)
@@ -76,9 +79,14 @@ class Items:
             "clip": [clip_positions[name] for name in self._table["clip_id"]],
         }
 
-    def labels(self) -> Iterator[str]:
-        """Return the label of each item in the list."""
-        return starmap(_label, self._table.select("texts", "answer").iter_rows())
+    def labels(self) -> Iterator[list[str]]:
+        """Return the label of each item in the list, as segments; every second segment is marked as a difference."""
+        return starmap(_make_label, self._table.select("texts", "answer", "tags").iter_rows())
+
+    def find_variants(self, item_index: int) -> list[Variant]:
+        """Return the variants of an item's text, the main one first."""
+        texts, answer, tags = self._table.select("texts", "answer", "tags").row(item_index)
+        return find_variants(texts, answer, tags)
 
     def search_texts(self) -> dict[str, Any]:
         """Return the text of each item that the search covers, in lower case."""
@@ -123,9 +131,29 @@ def group_requests(requests: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
     return by_item
 
 
-def _label(texts: list[dict[str, str]], answer: str) -> str:
-    """Return a one-line label of an item: the start of its first text, or of its answer if it has no text."""
-    text = texts[0]["text"] if texts else answer
+def _make_label(texts: list[dict[str, str]], answer: str, tags: list[dict[str, str]]) -> list[str]:
+    """Return a one-line label of an item: its main text, from shortly before the first difference to its variants.
+
+    An item without variants has the start of its first text, or of its answer if it has no text.
+    """
+    short_texts = [{**text, "text": text["text"][: 4 * MAX_LABEL_CHARS]} for text in texts]
+    variants = find_variants(short_texts, answer, tags)
+    if not (variants and variants[0].is_marked):
+        return [_to_line(texts[0]["text"] if texts else answer)]
+    parts = [display_text(segment.text) for segment in variants[0].segments]
+    if variants[0].segments[0].differs:
+        parts = ["", *parts]
+    start = parts[0]
+    parts[0] = start if len(start) <= MAX_LABEL_START else f"... {start[-MAX_LABEL_START:].partition(' ')[2]}"
+    label: list[str] = []
+    for part in parts:
+        remaining = MAX_LABEL_CHARS - sum(map(len, label))
+        if remaining > 0:
+            label.append(" ".join(part.splitlines())[:remaining])
+    return label
+
+
+def _to_line(text: str) -> str:
     line = " ".join(display_text(text[: 4 * MAX_LABEL_CHARS]).split())
     return line if len(line) <= MAX_LABEL_CHARS else f"{line[: MAX_LABEL_CHARS - 3]}..."
 
@@ -160,6 +188,11 @@ class Clips:
                 }
             )
         return clips
+
+    def find_object(self, position: int) -> str:
+        """Return the path of a complete clip in the store; empty if the clip is missing."""
+        row = self._manifest.get(self._ids[position], {"status": "not fetched"})
+        return str(row["object"]) if row["status"] == "ok" else ""
 
     def build_frames(self, plan: pl.DataFrame) -> Iterator[dict[str, Any]]:
         """Yield the frames of a sampling for each clip, in the order in which a model gets them.

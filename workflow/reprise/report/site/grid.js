@@ -78,21 +78,29 @@ reprise.grid = (() => {
     const address = reprise.hash.format({ ...state, item: index.id[item] });
     const tabStop = view.order.includes(view.item) ? view.item : view.order[0];
     const label = makeText("span", "", { class: "label" });
-    reprise.entry(benchmark, "labels", item).then((text) => label.append(text), ({ message }) => label.append(message));
+    reprise.entry(benchmark, "labels", item).then((segments) => label.append(...segments.map(segmentElement)), ({ message }) => label.append(message));
     return make("a", { href: address, tabindex: item === tabStop ? "0" : "-1" },
       label,
       make("span", { class: "where" }, makeText("span", benchmark.tasks[index.task[item]]), " · ", makeText("span", index.id[item])));
   }
 
+  /** Create a segment of a label; every second one is a difference to a variant of the text. */
+  function segmentElement(text, position) {
+    return position % 2 ? make("mark", {}, text) : text;
+  }
+
   function resultBadge(cell, name) {
     const columns = view[name];
-    return columns ? reprise.outcome.badge(reprise.outcome.describe(columns, view.metric, cell.getData().index)) : "";
+    const item = cell.getData().index;
+    const badge = columns ? reprise.outcome.badge(reprise.outcome.describe(columns, view.metric, item)) : "";
+    const samples = view.samples[name === "columns" ? 0 : 1];
+    const sample = samples && samples.of(item);
+    return sample ? make("span", {}, badge, make("span", { class: "where" }, `${sample.noun} ${sample.isRight ? "right" : "wrong"}`)) : badge;
   }
 
   function redraw(item) {
-    const row = item >= 0 && table.getRow(item);
-    if (row) {
-      row.reformat();
+    if (view.order.includes(item)) {
+      table.getRow(item).reformat();
     }
   }
 

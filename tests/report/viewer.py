@@ -33,6 +33,12 @@ class Viewer:
         if page.startswith("items.html"):
             self.until("Boolean(document.body.dataset.shown)")
 
+    def show_list(self) -> None:
+        """Show the list; a narrow window shows either the list or an item."""
+        back = self.page.get_by_role("button", name="List")
+        if back.is_visible():
+            back.click()
+
     def choose(self, control: str, label: str) -> None:
         """Choose an option of a select."""
         self.page.get_by_role("combobox", name=control, exact=True).select_option(label=label)

@@ -5,7 +5,7 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
 from reprise.report.items import Items
-from reprise.report.runs import RunTables, compute_columns
+from reprise.report.runs import RunTables, compute_columns, get_item_signs
 
 from tests.unit.report.test_first_page import HEADLINE
 from tests.unit.report.world import CAPTION, OTHER_RUN, RUN, World, make_clip, make_run_tables
@@ -69,7 +69,7 @@ def test_the_index_the_clips_and_the_texts_are_written(world: World) -> None:
     group_names = [{groups[group] for group in index["group_sets"][position]} for position in index["group_set"]]
     common_groups = {"average", "agent"}
     assert group_names == [common_groups | {"subset", "video_negation", "verbs_movement"}, common_groups, common_groups]
-    assert world.data("velociti/labels/0") == [CAPTION, "", ""] and index["cluster"] == [0, 1, 1]
+    assert world.data("velociti/labels/0") == [[CAPTION], [""], [""]] and index["cluster"] == [0, 1, 1]
     available_clip, missing_clip = world.data("velociti/clips/0")
     assert available_clip["media"] == "../store/clips/aa/aa.mp4" and available_clip["status"] == "ok"
     assert (available_clip["seconds"], available_clip["frames"], available_clip["fps"]) == (2.0, 48, 24.0)
@@ -153,10 +153,34 @@ def test_scores_of_a_video_count_for_the_items_of_the_run() -> None:
     assert run_columns["fixed"] == {"ba": "1-", "mba": "1-"}
 
 
-def test_without_highlights_the_first_item_is_open(world: World) -> None:
+def test_an_item_of_a_wrong_pair_or_video_keeps_its_own_verdict() -> None:
+    """The second answer makes the pair and the video wrong."""
+    items = pl.DataFrame([item_row(name, cluster="p", task="text") for name in "ab"], schema=ITEMS)
+    names = {
+        "temporalbench": ("short", "mba", ("short", "short")),
+        "vinoground": ("questions", "text", ("text_pos", "text_neg")),
+    }
+    for benchmark, (form, metric, roles) in names.items():
+        rows = [
+            verdict_row(f"{item}#{role}", "A", right=right)
+            for item, role, right in zip("ab", roles, (True, False), strict=True)
+        ]
+        verdicts = pl.DataFrame(rows, schema=VERDICTS)
+        run = RunTables(pl.DataFrame(schema=RESPONSES), verdicts, verdicts)
+        columns = compute_columns(benchmark, form, items, pl.DataFrame(schema=REQUESTS), run)
+        assert (columns["fixed"][metric], columns["item_right"]) == ("00", "10")
+        assert get_item_signs(columns, metric) == "10"
+    similarity = [verdict_row(f"a#{role}", score=0.5) for role in ("pos_pos", "pos_neg", "neg_pos", "neg_neg")]
+    verdicts = pl.DataFrame(similarity, schema=VERDICTS)
+    run = RunTables(pl.DataFrame(schema=RESPONSES), verdicts, verdicts)
+    columns = compute_columns("vinoground", "similarity", items, pl.DataFrame(schema=REQUESTS), run)
+    assert "item_right" not in columns, "a comparison belongs to two items"
+
+
+def test_without_highlights_the_browser_chooses_the_item(world: World) -> None:
     world.runs = {RUN: make_run_tables(CORRECT_SCORES, CORRECT_SCORES, CORRECT_SCORES)}
     world.build()
-    assert world.data("catalog")["benchmarks"][0]["initial_state"] == {"b": "velociti", "item": "a"}
+    assert world.data("catalog")["benchmarks"][0]["initial_state"] == {"b": "velociti"}
 
 
 def test_frames_of_an_ablation_keep_their_times_and_their_clip(world: World) -> None:

@@ -116,7 +116,7 @@ def test_numbers_link_to_their_items() -> None:
         "the link has no filter if single items do not have the metric"
     )
     assert address(RUN, "mc_bias", "answers", show_provenance=True) == f"{ITEMS_OF_RUN}&provenance=mc_bias%2Fanswers"
-    assert address("velociti/data", "samples", "coref") == "items.html#b=velociti&group=coref", "the counted items"
+    assert address("velociti/data", "samples", "coref") == "items.html#b=velociti&group=coref&show=all"
     assert address(OTHER_RUN, "strict") == address("vinoground/data", "samples") == "", "the run is not in the report"
 
 

@@ -12,12 +12,13 @@ from reprise.core.paths import OVERVIEW, Run
 from reprise.media.ablations import REVERSED, SHUFFLED
 from reprise.report.folder import finite_or_none
 from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun, model_page
-from reprise.report.runs import NO_SIGN, RATING
+from reprise.report.runs import NO_SIGN, RATING, get_item_signs
 from reprise.stats.paired import PairedComparison
 from reprise.tables.builder import NumberLink
 from reprise.tables.measurements import subject_name
 from reprise.tables.reproduction import REPRODUCTION_SCHEMA, VERDICT_NAMES
 
+TEMPORAL, UNPARSED = "temporal", "unparsed"  # kinds of items (`show`) in the item browser
 MAX_MODELS = 6  # models in a chart; the overview shows all models
 Columns = Mapping[str, Any]
 """Columns of a run for the item browser, as `compute_columns` returns them; most have one character per item."""
@@ -167,26 +168,28 @@ class Highlight(NamedTuple):
 
 
 def mark_ordered_only(benchmark: ReportedBenchmark, columns: Mapping[str, dict[str, Any]]) -> None:
-    """Mark in each run's columns the items that are right as planned and wrong both shuffled and reversed.
+    """Mark in each run's columns the items that are right as planned, and wrong shuffled and reversed.
 
-    The column `temporal` maps each metric to one character per item: 1 for a marked item, else 0.
+    A suite may have only one of these two ablations. An item counts by its own answers, also if the metric counts pairs
+    or videos. The column `temporal` maps each metric to one character per item: 1 for a marked item, else 0.
     """
     for run in benchmark.runs:
-        if not {SHUFFLED, REVERSED} <= run.ablations.keys():
+        ablations = [columns[run.ablations[name]] for name in (SHUFFLED, REVERSED) if name in run.ablations]
+        if not ablations:
             continue
-        ablations = [columns[run.ablations[name]] for name in (SHUFFLED, REVERSED)]
         run_columns = columns[run.scored.name]
-        metrics = run_columns["fixed"] if RATING not in run_columns else {RATING: run_columns[RATING]}
-        for metric, signs in metrics.items():
+        for metric in [RATING] if RATING in run_columns else run_columns["fixed"]:
             best = str(run_columns["max_rating"]) if metric == RATING else "1"
-            ablation_signs = [
-                ablation["fixed"][metric] if metric != RATING else ablation[RATING] for ablation in ablations
-            ]
+            all_signs = [get_item_signs(columns_of_run, metric) for columns_of_run in (run_columns, *ablations)]
             marks = (
-                sign == best and best not in ablated_signs
-                for sign, *ablated_signs in zip(signs, *ablation_signs, strict=True)
+                sign == best and best not in ablated_signs for sign, *ablated_signs in zip(*all_signs, strict=True)
             )
             run_columns.setdefault("temporal", {})[metric] = "".join("1" if mark else "0" for mark in marks)
+
+
+def find_order_ablation(run: ReportedRun) -> str:
+    """Return the run in which the frames of this run are shuffled, or else reversed; empty if there is none."""
+    return next((run.ablations[name] for name in (SHUFFLED, REVERSED) if name in run.ablations), "")
 
 
 class ItemScores(NamedTuple):
@@ -195,7 +198,10 @@ class ItemScores(NamedTuple):
     run: ReportedRun
     columns: Columns
     metric: str
+    metric_values: list[int | None]
+    """by the metric, which may count pairs or videos"""
     values: list[int | None]
+    """by the item's own answers"""
 
     def find_better_items(self, other: "ItemScores") -> list[int]:
         """Return the items on which this run has a higher value than another run."""
@@ -212,7 +218,9 @@ def select_best_two(
 ) -> list[ItemScores]:
     """Return the best run of each of the two best models, over the items of the headline's group."""
     ordered = sorted(
-        _item_scores(benchmark, columns, is_member), key=lambda scores: sum(filter(None, scores.values)), reverse=True
+        _item_scores(benchmark, columns, is_member),
+        key=lambda scores: sum(filter(None, scores.metric_values)),
+        reverse=True,
     )
     best_by_model: dict[str, ItemScores] = {}
     for scores in ordered:
@@ -232,7 +240,7 @@ def find_highlights(
     marks = columns.get("temporal", {}).get(first.metric, "")
     yield Highlight(
         f"{label} right only in the planned order",
-        state | {"other": first.run.ablations.get(SHUFFLED, ""), "show": "temporal"},
+        state | {"other": find_order_ablation(first.run), "show": TEMPORAL},
         _find_items(marks, "1", is_member),
     )
     for second in best_runs[1:]:
@@ -241,7 +249,7 @@ def find_highlights(
         yield Highlight(f"{label} right where {second_label} is wrong", better, first.find_better_items(second))
         yield Highlight(f"{second_label} right where {label} is wrong", worse, second.find_better_items(first))
     unparsed = _find_items(columns["state"], "u", is_member)
-    yield Highlight(f"answers of {label} that could not be parsed", state | {"show": "unparsed"}, unparsed)
+    yield Highlight(f"answers of {label} that could not be parsed", state | {"show": UNPARSED}, unparsed)
 
 
 def _find_items(signs: str, sign: str, is_member: Sequence[bool]) -> list[int]:
@@ -252,15 +260,16 @@ def _find_items(signs: str, sign: str, is_member: Sequence[bool]) -> list[int]:
 def choose_initial_state(
     name: str, highlights: Sequence[Highlight], ids: Sequence[str], has_media: Sequence[bool]
 ) -> BrowserState:
-    """Return the state in which the item browser opens: the first highlight, or else the first item.
+    """Return the state in which the item browser opens: an item of the first highlight.
 
-    Items whose clip has a file are preferred.
+    Items whose clip has a file are preferred. Without highlights, the browser chooses a run and opens its first wrong
+    item.
     """
-    candidates = [(highlight.state, item) for highlight in highlights for item in highlight.items]
-    candidates = candidates or [({"b": name}, item) for item in range(len(ids))]
+    shown_highlights = [highlight for highlight in highlights if highlight.state["show"] != UNPARSED]
+    candidates = [(highlight.state, item) for highlight in shown_highlights for item in highlight.items]
     candidates = [(state, item) for state, item in candidates if has_media[item]] or candidates
     if not candidates:
-        return {}
+        return {"b": name}
     state, item = candidates[0]
     return state | {"item": ids[item]}
 
@@ -294,8 +303,11 @@ def _item_scores(
         metric = headline.metric if headline and headline.metric in names else next(iter(names), "")
         if metric:
             signs = run_columns[RATING] if metric == RATING else run_columns["fixed"][metric]
-            values = [
-                int(sign) if sign != NO_SIGN and is_counted else None
-                for sign, is_counted in zip(signs, is_member, strict=True)
-            ]
-            yield ItemScores(run, run_columns, metric, values)
+            metric_values, values = (
+                [
+                    int(sign) if sign != NO_SIGN and is_counted else None
+                    for sign, is_counted in zip(column, is_member, strict=True)
+                ]
+                for column in (signs, get_item_signs(run_columns, metric))
+            )
+            yield ItemScores(run, run_columns, metric, metric_values, values)

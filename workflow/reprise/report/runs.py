@@ -4,7 +4,7 @@ A column is a text with one character, its sign, for each item: the state of the
 right by a metric. Such texts are small and fast to search.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -60,6 +60,7 @@ def compute_columns(
     """Return the columns of a run: states, metrics by both conventions, their samples, and where the extractors differ.
 
     The column of a metric by the authors' convention is present only if it differs from the convention `fixed`.
+    `item_right` is present if a metric counts pairs or videos: whether each item is right, regardless of the others.
     `max_rating` is the best rating, if a judge rates the answers.
     """
     # An item is failed or unparsed if any of its answers is. An item with requests but no answer is missing. The signs
@@ -77,9 +78,10 @@ def compute_columns(
             "max_rating": max_rating,
         }
     run_items = items.filter(pl.col("item_id").is_in(run.robust["item_id"].implode()))
+    scoring = load_scores(benchmark).SCORES[form]
     extractions: tuple[tuple[Convention, pl.DataFrame], ...] = (("fixed", run.robust), ("authors", run.authors))
     for convention, verdicts in extractions:
-        outcomes = load_scores(benchmark).SCORES[form].compute_outcomes(RunAnswers(items, verdicts, convention))
+        outcomes = scoring.compute_outcomes(RunAnswers(items, verdicts, convention))
         if is_rated:  # The ratings replace the metrics of single items.
             outcomes = {}
         sample_columns = {metric: _find_sample_column(items, frame) for metric, frame in outcomes.items()}
@@ -91,6 +93,9 @@ def compute_columns(
     result["authors"] = {
         metric: signs for metric, signs in result["authors"].items() if result["fixed"].get(metric) != signs
     }
+    if set(result["samples"].values()) - {"item_id", None} and scoring.compute_questions:
+        questions = scoring.compute_questions(RunAnswers(items, run.robust)).rows
+        result |= _compute_item_right(items, questions)
     verdict_pairs = run.robust.join(run.authors, on=["item_id", "role"], suffix="_authors")
     differs = pl.when((pl.col("value") != pl.col("value_authors")).any()).then(pl.lit("1")).otherwise(pl.lit("0"))
     return result | {"extractors_differ": _join_signs(items, verdict_pairs.group_by("item_id").agg(sign=differs))}
@@ -121,6 +126,32 @@ def summarize(columns: dict[str, Any], responses: pl.DataFrame, groups: Iterable
         metrics=frozenset(list_metrics(columns)),
         groups=frozenset(groups),
     )
+
+
+def get_item_signs(columns: Mapping[str, Any], metric: str) -> str:
+    """Return a metric's sign for each item by the item's own answers, also if the metric counts pairs or videos."""
+    if metric == RATING:
+        return str(columns[RATING])
+    signs = str(columns["fixed"][metric])
+    if columns["samples"][metric] == "item_id" or "item_right" not in columns:
+        return signs
+    pairs = zip(signs, columns["item_right"], strict=True)
+    return "".join(NO_SIGN if sign == NO_SIGN else item_sign for sign, item_sign in pairs)
+
+
+def _compute_item_right(items: pl.DataFrame, questions: pl.DataFrame) -> dict[str, str]:
+    """Return the column `item_right`, unless the questions belong to several items, as comparisons of videos do.
+
+    The ids of questions are those of items or requests.
+    """
+    item_id = pl.when(pl.col("item_id").is_in(items["item_id"].implode())).then("item_id")
+    rows = questions.with_columns(item_id.otherwise(pl.col("item_id").str.replace("#[^#]*$", "")).alias("item_id"))
+    rows = rows.filter(pl.col("item_id").is_in(items["item_id"].implode()))
+    if rows.is_empty():
+        return {}
+    is_right = (pl.col("right").cast(pl.Float64) >= 1).all()
+    sign = pl.when(is_right).then(pl.lit("1")).otherwise(pl.lit("0"))
+    return {"item_right": _join_signs(items, rows.group_by("item_id").agg(sign=sign))}
 
 
 def _find_sample_column(items: pl.DataFrame, outcomes: pl.DataFrame) -> str | None:

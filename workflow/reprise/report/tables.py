@@ -41,14 +41,14 @@ class Links:
         """Return the address of a run's items in the item browser, relative to the top of the report.
 
         The address is empty if the report does not contain the run. A metric without values for single items, such as a
-        bias, links to all items of its group. A data statistic links to the counted items.
+        bias, links to all items of its group. The browser lists the items that the number counts, wrong ones first.
 
         Args:
             run: Name of the run and its judge, or `<benchmark>/data` for a data statistic.
             metric: Metric by which the browser shows the items.
             group: Group of items, such as a task.
             show: Kind of items, such as `failed`.
-            show_provenance: Whether the browser also opens the provenance of the number.
+            show_provenance: Whether the browser's panel of provenance lists only this number.
         """
         benchmark, _, run_part = run.partition("/")
         is_statistic = run_part == "data"  # computed from the benchmark's data, not from answers
@@ -64,7 +64,7 @@ class Links:
             "run": "" if is_statistic else run,
             "metric": metric if metric in summaries[0].metrics and not is_statistic else "",
             "group": group if any(group in summary.groups for summary in summaries) else "",
-            "show": show,
+            "show": "all" if is_statistic else show,
             "provenance": f"{metric}/{group}" if show_provenance and not is_statistic else "",
         }
         return browser_address(state)

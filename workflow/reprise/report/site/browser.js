@@ -4,9 +4,11 @@
 reprise.browser = (() => {
   const { count, countNoun } = reprise.dom;
   const itemCount = document.getElementById("item-count");
+  const outcomeCount = document.getElementById("outcome-count");
   const errorLine = document.getElementById("error");
   let latestCallNumber = 0; // number of the latest call of `show`; earlier calls stop
   let cachedList = {};
+  let isFirstView = true;
 
   /** Load the benchmark, runs, metric and item that a state selects. */
   async function loadView(state) {
@@ -66,9 +68,24 @@ reprise.browser = (() => {
     if (key !== cachedList.key) {
       const candidates = reprise.filter.select(view.index.id.length, reprise.filter.itemTests(view));
       const tests = reprise.filter.outcomeTests(view);
-      cachedList = { key, candidates, order: candidates.filter((item) => tests.every((test) => test(item))) };
+      // A search does not divide pairs and videos.
+      const members = q ? reprise.filter.select(view.index.id.length, reprise.filter.itemTests({ ...view, state: { ...view.state, q: "" } })) : candidates;
+      const samples = [view.columns, view.otherColumns].map((columns) => reprise.samples.find(view, columns, members));
+      const order = reprise.samples.sortWrongFirst(view, candidates.filter((item) => tests.every((test) => test(item))), samples[0]);
+      cachedList = { key, candidates, order, samples };
     }
-    return { ...view, candidates: cachedList.candidates, order: cachedList.order };
+    const { candidates, order, samples } = cachedList;
+    return { ...view, candidates, order, samples };
+  }
+
+  /** Open the first item of the list if no item is open. A narrow window shows the list or an item, so there only the first view does this. Return whether the page goes there. */
+  function openFirstItem({ index, order, item, state }) {
+    const isWide = !matchMedia("(max-width: 50rem)").matches;
+    const isNeeded = item < 0 && !state.item && order.length > 0 && (isWide || isFirstView);
+    if (isNeeded) {
+      reprise.hash.go({ item: index.id[order[0]] }, { replace: true });
+    }
+    return isNeeded;
   }
 
   /** Return a message that lists the names of an address that this report does not have. */
@@ -100,9 +117,10 @@ reprise.browser = (() => {
         return;
       }
       const view = applyFilters(await loadView(requested));
-      if (callNumber !== latestCallNumber) {
+      if (callNumber !== latestCallNumber || openFirstItem(view)) {
         return;
       }
+      isFirstView = false;
       showHeader(view);
       showError(describeUnknown(view, requested));
       document.body.classList.toggle("item-open", view.item >= 0);
@@ -118,13 +136,36 @@ reprise.browser = (() => {
     }
   }
 
-  function showHeader({ catalog, benchmark, index, order }) {
+  /** Describe how many of the listed items, pairs or videos are wrong in the first run. */
+  function describeOutcomes({ columns, metric, order, samples: [samples] }) {
+    const { RATING, isCounted, value } = reprise.outcome;
+    const counted = columns ? order.filter((item) => isCounted(columns, metric, item)) : [];
+    if (!metric || !counted.length) {
+      return "";
+    }
+    if (metric === RATING) {
+      const total = counted.reduce((sum, item) => sum + (value(columns, metric, item) || 0), 0);
+      return `mean rating ${(total / counted.length).toFixed(2)} of ${columns.max_rating}`;
+    }
+    const wrong = counted.filter((item) => value(columns, metric, item) !== 1).length;
+    const items = `${count(wrong)} wrong, ${count(counted.length - wrong)} right`;
+    if (!samples) {
+      return items;
+    }
+    const listed = new Set(counted.map((item) => samples.of(item)));
+    const right = [...listed].filter(({ isRight }) => isRight).length;
+    return `${items}; ${count(listed.size - right)} wrong and ${count(right)} right of ${countNoun(listed.size, samples.noun)}`;
+  }
+
+  function showHeader(view) {
+    const { catalog, benchmark, index, order } = view;
     document.title = `Items of ${benchmark.title}: ${catalog.title}`;
     document.getElementById("title").textContent = `Items of ${benchmark.title}`;
     const notice = document.getElementById("notice");
     notice.textContent = [catalog.notice, benchmark.redistribution].filter(Boolean).join(" ");
     notice.hidden = !notice.textContent;
     itemCount.textContent = `${count(order.length)} of ${countNoun(index.id.length, "item")}`;
+    outcomeCount.textContent = describeOutcomes(view);
   }
 
   async function copyLink({ target }) {

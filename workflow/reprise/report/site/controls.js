@@ -3,6 +3,7 @@
 /* The form with the filters. It shows the state of the address; a change goes to a new address. */
 reprise.controls = (() => {
   const { make } = reprise.dom;
+  const FILTERS = ["task", "group", "show"]; // their lists open with their first item
   const SEARCH_DELAY = 150; // milliseconds from the last key to the search
   const form = document.getElementById("filters");
   const control = (name) => form.elements.namedItem(name);
@@ -46,7 +47,7 @@ reprise.controls = (() => {
     fill("other", runChoices(benchmark.runs, [{ value: "", text: "no other" }]), other ? other.name : "");
     fill("metric", nameChoices(view.metrics.length ? view.metrics : [""]), metric);
     const kinds = reprise.filter.choices(view);
-    fill("show", [{ value: "", text: "all" }, ...kinds.map(({ name, label, possible }) => ({ value: name, text: label, disabled: !possible }))], state.show);
+    fill("show", kinds.map(({ name, label, possible }) => ({ value: name, text: label, disabled: !possible })), state.show);
     if (document.activeElement !== control("q")) {
       control("q").value = state.q;
     }
@@ -55,6 +56,8 @@ reprise.controls = (() => {
   function onChange({ target }) {
     if (target.name === "b") {
       reprise.hash.go({ ...reprise.hash.parse(""), b: target.value });
+    } else if (FILTERS.includes(target.name)) {
+      reprise.hash.go({ [target.name]: target.value, item: "" });
     } else if (target.name && target.name !== "q") {
       reprise.hash.go({ [target.name]: target.value });
     }
@@ -64,7 +67,7 @@ reprise.controls = (() => {
 
   function onInput() {
     clearTimeout(timer);
-    timer = setTimeout(() => reprise.hash.go({ q: control("q").value.trim() }, { replace: true }), SEARCH_DELAY);
+    timer = setTimeout(() => reprise.hash.go({ q: control("q").value.trim(), item: "" }, { replace: true }), SEARCH_DELAY);
   }
 
   form.addEventListener("change", onChange);

@@ -4,7 +4,10 @@
 reprise.filter = (() => {
   // Kinds of items. `a` and `b` map an item to its value in the first and the second run, or to null if it does not count.
   // `rated` replaces `label` if the metric is a rating; `needs` is what a kind requires (see `choices`).
+  const ALL = "all";
   const KINDS = {
+    "": { label: "counted", needs: "", test: ({ columns, metric }) => (item) => !columns || reprise.outcome.isCounted(columns, metric, item) },
+    [ALL]: { label: "all, also those not requested", needs: "run", test: () => () => true },
     right: { label: "right", rated: "with the best rating", needs: "run", test: ({ a }) => (item) => a(item) === best(a) },
     wrong: { label: "wrong", rated: "with a lower rating", needs: "run", test: ({ a }) => (item) => a(item) !== null && a(item) < best(a) },
     disagree: { label: "models disagree", needs: "other", test: ({ a, b }) => (item) => countsForBoth(a, b, item) && a(item) !== b(item) },
@@ -25,9 +28,9 @@ reprise.filter = (() => {
     return a(item) !== null && b(item) !== null;
   }
 
-  /** Return a function from an item to its value by a run's metric; its property `best` is the best value. */
-  function values(columns, metric) {
-    return Object.assign((item) => reprise.outcome.value(columns, metric, item), {
+  /** Return a function from an item to its value in a run by its own answers; its property `best` is the best value. */
+  function values(columns, metric, getValue = reprise.outcome.value) {
+    return Object.assign((item) => getValue(columns, metric, item), {
       metric, best: metric === reprise.outcome.RATING ? columns.max_rating : 1,
     });
   }
@@ -37,7 +40,7 @@ reprise.filter = (() => {
     const available = { "": true, run: columns, other: columns && otherColumns, temporal: columns && (columns.temporal || {})[metric] };
     const isRating = metric === reprise.outcome.RATING;
     return Object.entries(KINDS).map(([name, { label, rated, needs }]) => ({
-      name, label: (isRating && rated) || label, possible: Boolean(available[needs]),
+      name, label: (isRating && rated) || (name || columns ? label : ALL), possible: Boolean(available[needs]),
     }));
   }
 
@@ -66,7 +69,7 @@ reprise.filter = (() => {
     }
     const a = columns && values(columns, metric);
     const b = otherColumns && values(otherColumns, metric);
-    return [KINDS[state.show].test({ index, a, b, temporal: columns && (columns.temporal || {})[metric], runs: [columns, otherColumns].filter(Boolean) })];
+    return [KINDS[state.show].test({ index, columns, metric, a, b, temporal: columns && (columns.temporal || {})[metric], runs: [columns, otherColumns].filter(Boolean) })];
   }
 
   /** Return the items that pass every test, in the order of the annotations. */
@@ -88,7 +91,8 @@ reprise.filter = (() => {
     const worse = both.filter((item) => a(item) < b(item)).length;
     const right = both.filter((item) => a(item) === b(item) && a(item) === best(a)).length;
     const bothLower = both.length - better - worse - right;
-    return { total: both.length, better, worse, right, bothLower, ...testDifference(both, index, columns, a, b) };
+    const sampleValues = [columns, otherColumns].map((runColumns) => values(runColumns, metric, reprise.outcome.sampleValue));
+    return { total: both.length, better, worse, right, bothLower, ...testDifference(both, index, columns, ...sampleValues) };
   }
 
   /** Return the mean difference of two runs, as a share of the best value, and its p-value. A sample of several items counts once. */

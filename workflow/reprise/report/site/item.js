@@ -11,7 +11,7 @@ reprise.item = (() => {
 
   /** Show the open item of a view, or a hint how to open one. */
   async function show(view) {
-    const key = JSON.stringify([view.benchmark.name, view.item, view.run && view.run.name, view.other && view.other.name, view.metric]);
+    const key = JSON.stringify([view.benchmark.name, view.item, view.run && view.run.name, view.other && view.other.name, view.metric, view.state.group, view.state.task]);
     if (view.item < 0) {
       shownKey = null;
       container.replaceChildren(heading("No item is open"), make("p", {}, "Choose an item in the list, or press j."));
@@ -59,10 +59,16 @@ reprise.item = (() => {
     const { index, item } = view;
     const { clip } = loaded;
     const { element, video } = reprise.clip.show(clip);
-    return [heading(index.id[item]), make("div", { class: "sides" },
+    return [heading(index.id[item]), ...verdicts(view, loaded), make("div", { class: "sides" },
       make("div", {}, element, ...withPlayButton(frames(view, loaded, video), video), details(view, loaded.data)),
       make("div", {}, section("Texts", texts(loaded.data)), section("Answers", [chosenAnswers(view, loaded)]))),
     otherAnswers(view, loaded), section("Prompts", prompts(view, loaded))];
+  }
+
+  /** Say for each chosen run why the item counts as right or wrong. */
+  function verdicts(view, { data }) {
+    const runs = [[view.run, view.columns, "A"], [view.other, view.otherColumns, "B"]];
+    return runs.map(([run, columns, letter], index) => run && reprise.verdict.show(view, { run, columns, letter, samples: view.samples[index], data }));
   }
 
   function section(title, children) {

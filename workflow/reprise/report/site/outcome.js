@@ -24,10 +24,35 @@ reprise.outcome = (() => {
     return column ? column[item] : "-";
   }
 
-  /** Return a number that is larger for a better answer; null if the item does not count. */
-  function value(columns, metric, item) {
+  /** Return whether a metric counts pairs or videos, whose items have verdicts of their own. */
+  function countsSamples(columns, metric) {
+    return Boolean(columns.item_right) && ["clip_id", "cluster"].includes((columns.samples || {})[metric]);
+  }
+
+  /** Return the sign of an item by its own answers, also if the metric counts pairs or videos. */
+  function itemSign(columns, metric, item) {
     const mark = sign(columns, metric, item);
+    return mark !== "-" && countsSamples(columns, metric) ? columns.item_right[item] : mark;
+  }
+
+  /** Return a number that is larger for a better answer to the item; null if the item does not count. */
+  function value(columns, metric, item) {
+    return toNumber(itemSign(columns, metric, item));
+  }
+
+  /** Return a number that is larger for a better sample of the metric: the item, or its pair or video. */
+  function sampleValue(columns, metric, item) {
+    return toNumber(sign(columns, metric, item));
+  }
+
+  function toNumber(mark) {
     return mark === "-" ? null : Number(mark);
+  }
+
+  /** Return whether a run's numbers count an item by a metric. A metric without a column, such as a bias, counts all requested items. */
+  function isCounted(columns, metric, item) {
+    const isRequested = "afu".includes(columns.state[item]);
+    return metric && metric !== RATING ? sign(columns, metric, item) !== "-" : isRequested;
   }
 
   /** Return how a sign of a metric is displayed; a rating is displayed with the best possible one. */
@@ -41,10 +66,10 @@ reprise.outcome = (() => {
     return mark === "1" ? RIGHT : WRONG;
   }
 
-  /** Return how an item of a run is displayed: its verdict, and its state if that explains a wrong one. */
+  /** Return how an item of a run is displayed: the verdict on its own answers, and its state if that explains a wrong one. */
   function describe(columns, metric, item) {
     const state = STATES[columns.state[item]];
-    const verdict = describeSign(sign(columns, metric, item), metric, columns.max_rating);
+    const verdict = describeSign(itemSign(columns, metric, item), metric, columns.max_rating);
     if (!verdict) {
       return state || ANSWERED;
     }
@@ -57,5 +82,5 @@ reprise.outcome = (() => {
     return make("span", { class: `verdict ${kind}` }, make("span", { "aria-hidden": "true" }, mark), ` ${word}`);
   }
 
-  return { RATING, metrics, sign, value, describeSign, describe, badge };
+  return { RATING, metrics, sign, value, sampleValue, countsSamples, isCounted, describeSign, describe, badge };
 })();

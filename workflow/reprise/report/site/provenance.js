@@ -7,7 +7,7 @@ reprise.provenance = (() => {
   const COUNTS = ["requested", "scored", "failed", "unparsed", "missing"];
   let shownKey = "";
 
-  /** Show a closed section, which is filled when it is opened. Links of table cells open it. */
+  /** Show a closed section, which is filled when it is opened. */
   function show(view) {
     const { run, state } = view;
     const key = run ? JSON.stringify([run.name, state.metric, state.group || state.task, state.provenance]) : "";
@@ -19,7 +19,6 @@ reprise.provenance = (() => {
     const body = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Where the numbers come from" }, "Loading ...");
     const section = make("details", {}, make("summary", {}, "Where the numbers of ", makeText("strong", run.label), ` (${run.protocol}, ${run.sampling}) come from`), body);
     section.addEventListener("toggle", () => section.open && fill(body, view));
-    section.open = Boolean(state.provenance);
     container.replaceChildren(section);
   }
 

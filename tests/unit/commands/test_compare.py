@@ -97,27 +97,35 @@ def test_the_headline_of_velociti_is_the_mean_of_its_tests_without_the_control()
     second_outcomes = {"strict": make_task_outcomes(control=[1, 1], coref=[1, 1, 0, 0], chrono=[0, 0])}
     headline = compare_headline(scores, first_outcomes, second_outcomes, 0.95)
     assert headline is not None and headline.subject == ("strict", "average of 7")
-    assert headline.comparison.difference == pytest.approx((0.5 + 0.5) / 2) and headline.comparison.n_items == 6
+    assert headline.comparison.difference == pytest.approx(100 * (0.5 + 0.5) / 2) and headline.comparison.n_items == 6
     assert headline.comparison.p == pytest.approx(2 / 2**3), "weights 1/8, 1/8 and 1/4 of three videos that differ"
     assert compare_headline(scores, first_outcomes, {}, 0.95) is None
     differences = [
         (part.task, part.comparison.difference)
-        for part in compare_by_task("strict", first_outcomes["strict"], second_outcomes["strict"], 0.95)
+        for part in compare_by_task(scores, "strict", first_outcomes["strict"], second_outcomes["strict"], 0.95)
     ]
-    assert differences == [("control", -1.0), ("coref", 0.5), ("chrono", 0.5)]
+    assert differences == [("control", -100.0), ("coref", 50.0), ("chrono", 50.0)]
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "form", "metric"),
-    [("vinoground", "questions", "group"), ("temporalbench", "short", "mba"), ("mmbench_video", "unpacked", "mean")],
+    ("benchmark", "form", "metric", "difference"),
+    [
+        ("vinoground", "questions", "group", "+100.0"),
+        ("temporalbench", "short", "mba", "+100.0"),
+        ("mmbench_video", "unpacked", "mean", "+3.00"),
+    ],
 )
-def test_the_headline_of_other_benchmarks_is_one_metric_of_all_samples(benchmark: str, form: str, metric: str) -> None:
+def test_the_headline_of_other_benchmarks_is_one_metric_of_all_samples(
+    benchmark: str, form: str, metric: str, difference: str
+) -> None:
     scores = load_scores(benchmark).SCORES[form]
     first_outcomes, second_outcomes = (
         {name: make_task_outcomes(x=[right, right], y=[right]) for name in scores.metrics} for right in (1, 0)
     )
     headline = compare_headline(scores, first_outcomes, second_outcomes, 0.95)
-    assert headline is not None and headline.subject == (metric, "all") and headline.comparison.difference == 1
+    assert headline is not None and headline.describe(0.95).startswith(
+        f"{metric}, all: {difference} points, 95 % interval ["
+    )
 
 
 RUNS = ("b/mc/fps1/late", "b/mc/fps1/early", "b/entail/fps1/late", "b/entail/fps2/late", "c/mc/fps1/late")

@@ -64,7 +64,7 @@ def test_the_lead_has_an_interval_if_the_runs_were_compared() -> None:
     """The interval is from a quarter to three quarters of a scale from 0 to 3."""
     for second_model, p, suffix in (("early", 0.0301, " [0.75, 2.25], p = 0.0301"), ("early", 1e-9, " [0.75, 2.25], p < 0.0001"), ("another", 0.03, "")):  # fmt: skip
         names = [f"mmbench_video/unpacked/fps1/{name}/wordmatch" for name in ("late", second_model)]
-        leads = {(names[0], names[1]): PairedComparison(9, 9, 0.5, 0.25, 0.75, p)}
+        leads = {(names[0], names[1]): PairedComparison(9, 9, 1.5, 0.75, 2.25, p)}
         result = rank(make_row("early", 0.5), make_row("late", 2.0), leads=leads)
         assert result and result.summary.replace("\N{NO-BREAK SPACE}", " ") == f"late is 1.50 above early{suffix}."
     other_protocol = rank(make_row("early", 0.5, run="mmbench_video/packed/fps1/early"), make_row("late", 2.0))

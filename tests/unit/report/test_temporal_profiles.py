@@ -57,6 +57,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     world.key_changes = {"temporal": ["one"], "notice": "Toy <numbers>."}
     benchmark = BenchmarkProfile(
         name="velociti", title="VELOCITI", protocol="entail", sampling="fps1", score="strict", score_title="Strict",
+        question_title="classic comparison", question_metric="classic",
         decimals=1, best=100, questions=3, excluded=0, clusters=2, effective_clusters=2, conditions=CONDITIONS, chance=25.0,
     )  # fmt: skip
     profile = TemporalProfile(
@@ -75,11 +76,18 @@ def test_numbers_of_a_profile_link_to_their_items_and_the_first_page_has_the_fig
     files = world.files()
     page = files["models/one.html"].decode()
     run, shuffled = (name.replace("/", "%2F") for name in (RUN, SHUFFLED_RUN))
-    comparison = f"../items.html#b=velociti&run={run}&metric=strict&other={shuffled}&show=".replace("&", "&amp;")
-    assert f'<a href="../items.html#b=velociti&amp;run={run}&amp;metric=strict">66.7</a>' in page
+    comparison = f"../items.html#b=velociti&run={run}&metric=classic&other={shuffled}&show=".replace("&", "&amp;")
+    assert f'<a href="../items.html#b=velociti&amp;run={run}&amp;metric=classic">66.7</a>' in page
     # The planned run comes first in the comparison, so `better` shows the regressions, and `worse` the improvements.
     assert f'<a href="{comparison}better">1</a>' in page and f'<a href="{comparison}worse">0</a>' in page
     assert f'<a href="{comparison}temporal">items that are right only in the planned order</a>' in page
+    planned, other = RUN, SHUFFLED_RUN
+    indices = {entry["name"]: entry["index"] for entry in world.data("catalog")["benchmarks"][0]["runs"]}
+    for first, second, difference in ((planned, other, "+50.0 points, 95 % interval [10.0, 90.0]"), (other, planned, "−50.0 points, 95 % interval [−90.0, −10.0]")):  # fmt: skip
+        sentence = world.data(f"velociti/comparisons/{indices[first]}")[str(indices[second])]
+        assert sentence == (
+            f"Per question, classic comparison: {difference}, p = 0.0300; questions: 3; clusters: 2 (cluster t-test)."
+        )
     assert page.count("Toy &lt;numbers&gt;.") == 1, "the page has the notice once"
     assert '<img src="temporal/all.svg"' in files["index.html"].decode()
     assert files["temporal/all.svg"] == b"all, svg" and files["temporal/one.items.csv"] == b"one, items.csv"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import polars as pl
 
 from reprise.benchmarks.scoring import Scoring
+from reprise.core.notation import describe_difference
 from reprise.stats.paired import PairedComparison, compare_paired
 
 # The p-value of a mean over tasks is estimated with this many permutations, in about 0.1 s for VELOCITI's videos.
@@ -19,11 +20,24 @@ class MetricComparison(NamedTuple):
     task: str
     """name of the task; `all`, or `average of <number>` for a mean over tasks"""
     comparison: PairedComparison
+    """difference in points of the metric's own scale, such as percentage points"""
+    decimals: int
 
     @property
     def subject(self) -> tuple[str, str]:
         """Return the metric and the task that are compared."""
         return self.metric, self.task
+
+    def describe(self, level: float) -> str:
+        """Return the difference, its interval, its p-value and its samples as a sentence."""
+        estimate = self.comparison
+        difference = describe_difference(
+            estimate.difference, estimate.low, estimate.high, estimate.p, self.decimals, level
+        )
+        return (
+            f"{self.metric}, {self.task}: {difference}; samples: {estimate.n_items:,}; "
+            f"sign flips over videos: {estimate.n_clusters:,}."
+        )
 
 
 def compare_headline(
@@ -41,7 +55,8 @@ def compare_headline(
         level: Confidence level of the interval.
 
     Returns:
-        The first run minus the second, or None if one of them lacks the metric or they share no sample.
+        The first run minus the second in points of the metric. None if one of them lacks the metric, or if they share
+        no sample.
     """
     metric = scoring.headline_metric
     if metric not in first_outcomes or metric not in second_outcomes:
@@ -58,11 +73,11 @@ def compare_headline(
         comparison = _compare_outcomes(first_outcomes[metric], second_outcomes[metric], level)
         tasks = first_outcomes[metric]["task"].unique()
         task = tasks[0] if len(tasks) == 1 else "all"
-    return MetricComparison(metric, task, comparison) if comparison else None
+    return MetricComparison(metric, task, comparison.scale(scoring.max_score), scoring.decimals) if comparison else None
 
 
 def compare_by_task(
-    metric: str, first_outcomes: pl.DataFrame, second_outcomes: pl.DataFrame, level: float
+    scoring: Scoring, metric: str, first_outcomes: pl.DataFrame, second_outcomes: pl.DataFrame, level: float
 ) -> Iterator[MetricComparison]:
     """Compare two runs by one metric on each task separately; skip tasks without common samples."""
     for task in first_outcomes["task"].unique(maintain_order=True):
@@ -70,7 +85,7 @@ def compare_by_task(
             first_outcomes.filter(pl.col("task") == task), second_outcomes.filter(pl.col("task") == task), level
         )
         if comparison is not None:
-            yield MetricComparison(metric, task, comparison)
+            yield MetricComparison(metric, task, comparison.scale(scoring.max_score), scoring.decimals)
 
 
 def _compare_outcomes(

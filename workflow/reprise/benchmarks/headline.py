@@ -6,6 +6,7 @@ from typing import NamedTuple
 import polars as pl
 
 from reprise.benchmarks.registry import load_scores
+from reprise.benchmarks.scoring import count_decimals
 from reprise.core.schemas import METRICS, read_table
 from reprise.stats.beta import ALPHA
 
@@ -27,8 +28,8 @@ class HeadlineScore(NamedTuple):
 
     @property
     def decimals(self) -> int:
-        """Return the number of decimals to print: one of a percentage, two of a rating."""
-        return 1 if self.max_score >= 100 else 2
+        """Return the number of decimals to print."""
+        return count_decimals(self.max_score)
 
     @property
     def is_above_chance(self) -> bool | None:

@@ -47,6 +47,8 @@ class QuestionScores(NamedTuple):
     """mean score of random answers in percent; None if there is none, as for ratings"""
     rows: pl.DataFrame
     """one row (`SAMPLE_COLUMNS`) per question, with `right` from 0 to 1"""
+    metric: str = ""
+    """metric of `compute_outcomes` with the same samples; empty if there is none"""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,16 @@ class Scoring:
     compute_confidences: Callable[[RunAnswers], pl.DataFrame] | None = None
     """the model's confidence in its answer to each question (columns `item_id` and `confidence`), without use of the
     right answer; None if answers have no scores"""
+
+    @property
+    def decimals(self) -> int:
+        """Return the number of decimals of printed scores."""
+        return count_decimals(self.max_score)
+
+
+def count_decimals(max_score: float) -> int:
+    """Return the number of decimals of a printed score: one of a percentage, two of a rating."""
+    return 1 if max_score >= 100 else 2
 
 
 def filter_group(items: pl.DataFrame, group: str, group_filters: GroupFilters) -> pl.DataFrame:

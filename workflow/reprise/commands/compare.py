@@ -173,21 +173,19 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
     differences = list(list_differences((first_run.name, second_run.name), first_run.conditions, second_run.conditions))
     print(f"Differences of the conditions: {first_run.name} | {second_run.name}")
     print("\n".join(differences or ["- none"]))
-    print(f"\n{first_run.name} minus {second_run.name}, percentage points, on the samples of both runs\n")
+    print(f"\n{first_run.name} minus {second_run.name}, in points of the metric, on the samples of both runs\n")
     metrics = sorted(first_run.outcomes.keys() & second_run.outcomes.keys())
-    headline = compare_headline(
-        load_scores(first_run.benchmark).SCORES[first_run.form],
-        first_run.outcomes,
-        second_run.outcomes,
-        first_run.level,
-    )
+    scoring = load_scores(first_run.benchmark).SCORES[first_run.form]
+    headline = compare_headline(scoring, first_run.outcomes, second_run.outcomes, first_run.level)
     if headline is not None:
         print(TABLE_HEADER.format(percent=100 * first_run.level, p="p (sign flips over videos)"))
         print("\n".join(format_rows([headline], [headline.comparison.p])))
     comparisons = [
         comparison
         for name in metrics
-        for comparison in compare_by_task(name, first_run.outcomes[name], second_run.outcomes[name], first_run.level)
+        for comparison in compare_by_task(
+            scoring, name, first_run.outcomes[name], second_run.outcomes[name], first_run.level
+        )
     ]
     parts = [comparison for comparison in comparisons if headline is None or comparison.subject != headline.subject]
     if parts:
@@ -208,10 +206,9 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
 
 def format_rows(rows: Sequence[MetricComparison], p_values: Sequence[float]) -> Iterator[str]:
     """Yield one table row per comparison; a p-value has four decimals and is never 0."""
-    for (metric, test, estimate), p in zip(rows, p_values, strict=True):
-        low, high = (None if bound is None else 100 * bound for bound in (estimate.low, estimate.high))
-        counts = f"{estimate.n_items} | {estimate.n_clusters} | {format_difference(100 * estimate.difference, 1)}"
-        interval = format_interval(low, high, 1) or EN_DASH
+    for (metric, test, estimate, decimals), p in zip(rows, p_values, strict=True):
+        counts = f"{estimate.n_items} | {estimate.n_clusters} | {format_difference(estimate.difference, decimals)}"
+        interval = format_interval(estimate.low, estimate.high, decimals) or EN_DASH
         yield f"| {metric} | {sanitize_line(test)} | {counts} | {interval} | {format_p(p)} |"
 
 

@@ -48,6 +48,19 @@ def describe_p(p: float) -> str:
     return f"p {'' if p < MIN_PRINTED_P else '= '}{format_p(p)}"
 
 
+def describe_difference(
+    value: float, low: float | None, high: float | None, p: float | None, decimals: int, level: float
+) -> str:
+    """Return a difference in points of its metric, such as `+1.5 points, 95 % interval [0.2, 2.8], p = 0.0301`."""
+    interval = format_interval(low, high, decimals)
+    parts = (
+        f"{format_difference(value, decimals)} points",
+        f"{100 * level:g} % interval {interval}" if interval else "",
+        "" if p is None else describe_p(p),
+    )
+    return ", ".join(filter(None, parts))
+
+
 def format_share(count: int, total: int) -> str:
     """Return how many of all have a property, such as `3 of 80`."""
     return f"{count:,} of {total:,}"

@@ -32,7 +32,7 @@ STAGE_VERSIONS = {
     "overview": 1,
     "preview": 1,
     "release": 1,
-    "report": 1,
+    "report": 2,
     "reproduction": 1,
     "requests": 1,
     "serve_environment": 1,
@@ -40,7 +40,7 @@ STAGE_VERSIONS = {
     "table": 1,
     "tables_pdf": 1,
     "temporal_profiles": 1,
-    "temporal_profile": 1,
+    "temporal_profile": 2,
     "verdicts": 1,
     "weights": 1,
 }

@@ -6,7 +6,6 @@ frames of the clips.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from itertools import islice, permutations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ import polars as pl
 from reprise.benchmarks.comparison import MetricComparison, compare_headline
 from reprise.benchmarks.registry import load_scores
 from reprise.core.errors import UserError
-from reprise.core.paths import Results
+from reprise.core.paths import Results, temporal_file
 from reprise.core.schemas import (
     CLIP_MANIFEST,
     CLIP_METADATA,
@@ -44,6 +43,8 @@ from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
 from reprise.report.names import read_table_names
 from reprise.report.runs import RunSummary, RunTables, compute_columns, compute_outcomes, list_metrics, summarize
 from reprise.stats.paired import PairedComparison
+from reprise.temporal.findings import describe_run_difference
+from reprise.temporal.profile import read_profile
 
 CHUNK_SIZE = 10  # entries in each file of a long list
 
@@ -116,6 +117,7 @@ class BenchmarkWriter:
         self._clips = Clips(items, manifest, clip_metadata)
         self._samplings = sorted({run.scored.run.sampling for run in benchmark.runs if has_clips and not run.imported})
         self._level = key.level
+        self._profiles = {model: read_profile(temporal_file(model, "json")) for model in key.temporal}
 
     def write(self, get_clip_address: ClipAddress, store: Path, browser_data: BrowserData) -> dict[str, Any]:
         """Write items, clips, answers and the columns of each run; return the entry of the catalog."""
@@ -144,7 +146,7 @@ class BenchmarkWriter:
         for index, run in enumerate(benchmark.runs):
             self._folder.put(f"{name}/runs/{index}", all_columns[run.scored.name])
         comparisons = self._compare_runs(outcomes_by_run)
-        self._write_comparisons(comparisons, browser_data)
+        comparable_runs = self._write_comparisons(comparisons, browser_data)
         headline_group = benchmark.headline.group if benchmark.headline else ""
         if headline_group in self._items.groups:
             is_member = self._items.groups[headline_group].to_list()
@@ -160,7 +162,7 @@ class BenchmarkWriter:
         )
         self._write_list("items", self._encode_items(requests_by_protocol, answers_by_run))
         initial_state = choose_initial_state(name, browser_data.highlights[name], self._items.ids, has_media)
-        entry = self._make_catalog_entry(all_columns, comparisons, initial_state)
+        entry = self._make_catalog_entry(all_columns, comparable_runs, initial_state)
         return entry | {"strips": [filmstrip.clip for filmstrip in browser_data.filmstrips[name]]}
 
     def _write_filmstrips(
@@ -188,22 +190,30 @@ class BenchmarkWriter:
 
     def _write_comparisons(
         self, comparisons: Mapping[int, Mapping[int, MetricComparison]], browser_data: BrowserData
-    ) -> None:
-        """Write the comparisons of each run, and add those by the headline metric to the browser data."""
+    ) -> dict[int, list[int]]:
+        """Write the sentences on each pair of runs, and add comparisons by the headline metric to the browser data.
+
+        Two runs have a sentence if they have the same protocol and sampling, or if a temporal profile compares them.
+        Return index of the first run -> indices of the second runs.
+        """
         runs, headline = self._benchmark.runs, self._benchmark.headline
-        for index, comparison_by_index in comparisons.items():
-            encoded_comparisons = {}
-            for other_index, comparison in comparison_by_index.items():
-                encoded_comparisons[str(other_index)] = {
-                    "metric": comparison.metric,
-                    "test": display_text(comparison.task),
-                    "level": self._level,
-                    **asdict(comparison.comparison),
-                }
-                if headline and comparison.metric == headline.metric:
-                    run_names = (runs[index].scored.name, runs[other_index].scored.name)
-                    browser_data.paired_comparisons[run_names] = comparison.comparison
-            self._folder.put(f"{self._name}/comparisons/{index}", encoded_comparisons)
+        comparable_runs: dict[int, list[int]] = {}
+        for index, run in enumerate(runs):
+            sentences: dict[int, str] = {}
+            for other_index, other in enumerate(runs):
+                comparison = comparisons.get(index, {}).get(other_index)
+                if comparison is not None:
+                    sentences[other_index] = comparison.describe(self._level)
+                    if headline and comparison.metric == headline.metric:
+                        run_names = (run.scored.name, other.scored.name)
+                        browser_data.paired_comparisons[run_names] = comparison.comparison
+                elif profile := self._profiles.get(run.scored.run.model):
+                    sentences[other_index] = describe_run_difference(profile, run.run, other.run)
+            sentences = {other_index: display_text(sentence) for other_index, sentence in sentences.items() if sentence}
+            comparable_runs[index] = list(sentences)
+            if sentences:
+                self._folder.put(f"{self._name}/comparisons/{index}", sentences)
+        return comparable_runs
 
     def _write_items(self, get_clip_address: ClipAddress) -> list[bool]:
         """Write items, clips, search texts and frames; return for each item whether its clip has a file."""
@@ -283,7 +293,7 @@ class BenchmarkWriter:
     def _make_catalog_entry(
         self,
         all_columns: Mapping[str, dict[str, Any]],
-        comparisons: Mapping[int, Mapping[int, MetricComparison]],
+        comparable_runs: Mapping[int, Sequence[int]],
         initial_state: BrowserState,
     ) -> dict[str, Any]:
         """Return the benchmark's entry in the catalog, which the page loads first."""
@@ -303,7 +313,7 @@ class BenchmarkWriter:
                 "provenance": run.provenance,
                 "ablations": run.ablations,
                 "extractor": run.judge or "robust",
-                "comparable": list(comparisons.get(index, ())),
+                "comparable": comparable_runs[index],
             }
             for index, run in enumerate(self._benchmark.runs)
         ]

@@ -23,7 +23,7 @@ MAX_MODELS = 6  # models in a chart; the overview shows all models
 Columns = Mapping[str, Any]
 """Columns of a run for the item browser, as `compute_columns` returns them; most have one character per item."""
 PairedComparisons = Mapping[tuple[str, str], PairedComparison]
-"""Two runs -> the difference of the first and the second by the headline metric, as a share of 1."""
+"""Two runs -> the difference of the first and the second by the headline metric, in points."""
 BrowserState = dict[str, str]
 """Parameter -> value in the address of the item browser, such as `run` -> the run that it shows."""
 
@@ -122,15 +122,15 @@ def _summarize(entries: Sequence[RankingEntry], benchmark: ReportedBenchmark, co
         return f"Only {evaluated_entries[0].label} was evaluated."
     first, second, *_ = evaluated_entries
     decimals = benchmark.headline.decimals if benchmark.headline else 1
-    text = f"{first.label} is {format_value(first.value - second.value, decimals)} above {second.label}"
+    lead = comparisons.get((first.run, second.run))
+    difference = lead.difference if lead else first.value - second.value
+    text = f"{first.label} is {format_value(difference, decimals)} above {second.label}"
     # The first three parts of a run's name are its benchmark, protocol and sampling.
     if first.run.split("/")[:3] != second.run.split("/")[:3]:
         return f"{text}, which was evaluated with another protocol or sampling."
-    lead = comparisons.get((first.run, second.run))
     if lead is None:
         return f"{text}."
-    low, high = (None if end is None else benchmark.scale * end for end in (lead.low, lead.high))
-    lead_text = " ".join(filter(None, (text, format_interval(low, high, decimals))))
+    lead_text = " ".join(filter(None, (text, format_interval(lead.low, lead.high, decimals))))
     return f"{lead_text}, {describe_p(lead.p).replace(' ', NO_BREAK)}."
 
 

@@ -52,7 +52,7 @@ def _link_benchmark(benchmark: BenchmarkProfile, group: str) -> dict[str, Any]:
 
     # Without the planned condition, the browser shows the condition alone. Otherwise it compares the condition with it.
     def link_to(condition: ConditionResult, show: str) -> str:
-        state = {"b": benchmark.name, "group": group, "run": run or condition.run, "metric": benchmark.score}
+        state = {"b": benchmark.name, "group": group, "run": run or condition.run, "metric": benchmark.question_metric}
         return browser_address(state | {"other": condition.run if run != condition.run else "", "show": show})
 
     conditions = [

@@ -1,7 +1,7 @@
 """Compare two models on the items that both have answered."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -27,6 +27,11 @@ class PairedComparison:
     p: float
     """Two-sided p-value of a sign-flip permutation test over clusters; with one item per cluster, the exact McNemar
     test."""
+
+    def scale(self, best: float) -> "PairedComparison":
+        """Return the comparison in points of a score that is `best` if all values are 1."""
+        low, high = (None if end is None else best * end for end in (self.low, self.high))
+        return replace(self, difference=best * self.difference, low=low, high=high)
 
 
 def compare_paired(

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from reprise.core.notation import describe_difference as describe_points
 from reprise.core.notation import format_difference, format_interval, format_percentage, format_value
 from reprise.media.ablations import REVERSED, SHUFFLED
 from reprise.stats.cluster_t import MIN_CLUSTERS
@@ -155,9 +156,28 @@ def describe_difference(benchmark: BenchmarkProfile, condition: str) -> str:
         return f"{CONDITION_TITLES[condition]} not run"
     difference, decimals = result.difference, benchmark.question_decimals
     interval = format_interval(difference.low, difference.high, decimals)
-    unit = " points" if benchmark.question_best == 100 else ""
     value = " ".join(filter(None, (format_difference(difference.value, decimals), interval)))
-    return f"as planned {value}{unit} against {CONDITION_TITLES[condition]}"
+    return f"as planned {value} points against {CONDITION_TITLES[condition]}"
+
+
+def describe_run_difference(profile: TemporalProfile, first: str, second: str) -> str:
+    """Phrase the score per question of a run minus that of another, if the profile compares these runs."""
+    for benchmark in profile.benchmarks:
+        planned = benchmark.condition(PLANNED)
+        for result in benchmark.conditions:
+            if planned and result.difference and {first, second} == {planned.run, result.run}:
+                sign = 1 if first == planned.run else -1
+                difference, ends = result.difference, (result.difference.low, result.difference.high)
+                low, high = ends if sign == 1 else (None if end is None else -end for end in reversed(ends))
+                text = describe_points(
+                    sign * difference.value, low, high, difference.p, benchmark.question_decimals, profile.level
+                )
+                test = "cluster t-test" if difference.p is not None else f"a test needs {MIN_CLUSTERS}"
+                return (
+                    f"Per question, {benchmark.question_title}: {text}; questions: {benchmark.questions:,}; "
+                    f"clusters: {benchmark.clusters:,} ({test})."
+                )
+    return ""
 
 
 def summarize_profile(profile: TemporalProfile) -> str:

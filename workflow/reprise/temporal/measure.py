@@ -125,6 +125,7 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
         best=scoring.max_score,
         chance=compute_chance(key),
         question_title=first.title if first else "",
+        question_metric=(first.metric if first else "") or key.score,
         question_best=question_best,
         question_decimals=key.decimals if is_rating else 1,
         question_chance=first.chance if first else None,

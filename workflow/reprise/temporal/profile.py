@@ -104,6 +104,7 @@ class BenchmarkProfile(ScoreDefinition):
     best: float  # highest possible headline score: 100, or the best rating
     chance: float | None = None
     question_title: str = ""
+    question_metric: str = ""  # metric under which the item browser shows the questions
     question_best: float = 100
     question_decimals: int = 1
     question_chance: float | None = None

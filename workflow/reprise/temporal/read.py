@@ -24,7 +24,7 @@ class ConditionVerdicts:
 
     questions: QuestionScores
     headline_samples: pl.DataFrame
-    """samples of the headline score (`SAMPLES`)"""
+    """samples of the headline score (`SAMPLES`), in the clusters of the tables"""
     verdicts: pl.DataFrame
     """verdicts on the requests about the profile's group of items"""
     confidences: pl.DataFrame | None = None
@@ -61,7 +61,7 @@ def read_condition(key: BenchmarkProfileKey, paths: Sequence[Path]) -> Condition
     requested = run_answers.verdicts.join(items.select("item_id"), on="item_id", how="semi")
     return ConditionVerdicts(
         questions._replace(rows=_as_samples(questions.rows, joined_clusters)),
-        _as_samples(headline, joined_clusters),
+        _as_samples(headline, {}),  # in the clusters of the tables, which show the same interval
         requested,
         compute_confidences(run_answers) if compute_confidences else None,
         chosen_frames,
@@ -94,7 +94,7 @@ def align_confidences(confidences: pl.DataFrame | None, questions: pl.DataFrame)
 
 
 def _as_samples(rows: pl.DataFrame, joined_clusters: Mapping[str, str]) -> pl.DataFrame:
-    """Return outcomes as samples (`SAMPLES`), with clusters of one source video joined."""
+    """Return outcomes as samples (`SAMPLES`), with clusters joined."""
     return rows.select(
         "item_id",
         pl.col("cluster").replace(dict(joined_clusters)),

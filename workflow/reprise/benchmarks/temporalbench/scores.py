@@ -102,7 +102,7 @@ def _accuracy_outcomes(build_rows: RowBuilder, run_answers: RunAnswers) -> dict[
 def _questions(build_rows: RowBuilder, run_answers: RunAnswers) -> QuestionScores:
     """Score each binary question."""
     rows = _build_counted_rows(build_rows, run_answers).select(SAMPLE_COLUMNS)
-    return QuestionScores("accuracy per question", 50.0, rows)
+    return QuestionScores("accuracy per question", 50.0, rows, metric="ba")
 
 
 def _caption_measures(run_answers: RunAnswers, level: float) -> list[Measure]:

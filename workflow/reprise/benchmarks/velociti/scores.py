@@ -141,7 +141,10 @@ def _questions(form: str, run_answers: RunAnswers) -> QuestionScores:
     if form == "mc" or not samples["has_scores"].any():
         return score_requests(50.0, run_answers)
     return QuestionScores(
-        "classic comparison", 50.0, samples.select("item_id", "cluster", "task", right="is_positive_higher")
+        "classic comparison",
+        50.0,
+        samples.select("item_id", "cluster", "task", right="is_positive_higher"),
+        metric="classic",
     )
 
 

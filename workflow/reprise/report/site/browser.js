@@ -28,7 +28,7 @@ reprise.browser = (() => {
     const metrics = run ? reprise.outcome.metrics(run, columns) : [];
     const metric = [state.metric, benchmark.metric].find((name) => metrics.includes(name)) || metrics[0] || "";
     const item = state.item ? index.id.indexOf(state.item) : -1;
-    return { catalog, benchmark, run, other, index, columns, otherColumns, texts, headline: comparisons && comparisons[other.index], metrics, metric, item, state: normalize(state, benchmark) };
+    return { catalog, benchmark, run, other, index, columns, otherColumns, texts, difference: comparisons && comparisons[other.index], metrics, metric, item, state: normalize(state, benchmark) };
   }
 
   function findNamed(entries, name) {

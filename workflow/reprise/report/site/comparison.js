@@ -16,8 +16,8 @@ reprise.comparison = (() => {
     const tieLabels = metric === reprise.outcome.RATING ? ["both with the best rating", "the same lower rating"] : ["both right", "both wrong"];
     const names = make("p", {}, "A: ", ...describeRun(run), ". B: ", ...describeRun(other), ". ");
     container.replaceChildren(make("div", { class: "who" }, names, reprise.settingsDiff.create(view)));
-    if (view.headline) {
-      container.append(make("p", { class: "leading" }, describeHeadline(view.headline)));
+    if (view.difference) {
+      container.append(make("p", { class: "leading" }, `A minus B: ${view.difference}`));
     }
     if (!counts.total) {
       names.append(`No item counts for both by ${metric || "any metric"}.`);
@@ -30,26 +30,8 @@ reprise.comparison = (() => {
       make("span", {}, `${tieLabels[0]}: ${count(counts.right)}`),
       make("span", {}, `${tieLabels[1]}: ${count(counts.bothLower)}`),
       link("disagree", `verdicts differ: ${count(counts.better + counts.worse)}`, view),
-      make("span", {}, describeDifference(counts)),
     ];
     container.append(bar(counts), make("p", { class: "counts" }, ...numbers));
-  }
-
-  /** Describe the difference of the headline metric over all items, as `reprise compare` does. */
-  function describeHeadline({ metric, test, level, difference, low, high, n_items: samples, n_clusters: clusters, p }) {
-    const interval = low === null ? "" : ` (${100 * level} % interval ${formatPoints(low)} to ${formatPoints(high)})`;
-    return `Headline metric, ${metric}, ${test}: A minus B: ${formatPoints(difference)} percentage points${interval} on `
-      + `${countNoun(samples, "sample")}; p ${reprise.paired.formatP(p)} (sign flips over ${countNoun(clusters, "video")}).`;
-  }
-
-  function formatPoints(share) {
-    const points = 100 * share;
-    return `${points < 0 ? "−" : "+"}${Math.abs(points).toFixed(1)}`;
-  }
-
-  /** Describe the mean difference on the filtered items, with its p-value. */
-  function describeDifference({ difference, samples, clusters, p }) {
-    return `A minus B: ${formatPoints(difference)} percentage points on ${countNoun(samples, "sample")}; p ${reprise.paired.formatP(p)} (sign flips over ${countNoun(clusters, "video")})`;
   }
 
   function describeRun({ label, protocol, sampling }) {

@@ -29,8 +29,8 @@ reprise.filter = (() => {
   }
 
   /** Return a function from an item to its value in a run by its own answers; its property `best` is the best value. */
-  function values(columns, metric, getValue = reprise.outcome.value) {
-    return Object.assign((item) => getValue(columns, metric, item), {
+  function values(columns, metric) {
+    return Object.assign((item) => reprise.outcome.value(columns, metric, item), {
       metric, best: metric === reprise.outcome.RATING ? columns.max_rating : 1,
     });
   }
@@ -84,24 +84,14 @@ reprise.filter = (() => {
   }
 
   /** Compare two runs on the items that count for both. */
-  function compare(items, { index, columns, otherColumns, metric }) {
+  function compare(items, { columns, otherColumns, metric }) {
     const [a, b] = [values(columns, metric), values(otherColumns, metric)];
     const both = items.filter((item) => countsForBoth(a, b, item));
     const better = both.filter((item) => a(item) > b(item)).length;
     const worse = both.filter((item) => a(item) < b(item)).length;
     const right = both.filter((item) => a(item) === b(item) && a(item) === best(a)).length;
     const bothLower = both.length - better - worse - right;
-    const sampleValues = [columns, otherColumns].map((runColumns) => values(runColumns, metric, reprise.outcome.sampleValue));
-    return { total: both.length, better, worse, right, bothLower, ...testDifference(both, index, columns, ...sampleValues) };
-  }
-
-  /** Return the mean difference of two runs, as a share of the best value, and its p-value. A sample of several items counts once. */
-  function testDifference(both, index, columns, a, b) {
-    const getSample = { clip_id: (item) => index.clip[item], cluster: (item) => index.cluster[item] }[(columns.samples || {})[a.metric]];
-    const samples = getSample ? [...new Map(both.map((item) => [getSample(item), item])).values()] : both; // one item of each sample
-    const sums = reprise.paired.sums(samples, index.cluster, a, b);
-    const difference = sums.reduce((total, sum) => total + sum, 0) / (samples.length * best(a));
-    return { samples: samples.length, clusters: sums.length, difference, p: reprise.paired.p(sums) };
+    return { total: both.length, better, worse, right, bothLower };
   }
 
   return { choices, itemTests, outcomeTests, select, compare };

@@ -11,35 +11,51 @@ from reprise.tables.render.table import Table, TableColumn, TableRow
 from tests.unit.tables.full_tables import full_tables
 from tests.unit.tables.render.render_examples import HOSTILE, cell, full_table, hostile_table, other_table, small_table
 
+ARTICLE = r"\documentclass[a4paper]{article}"
+TWO_COLUMNS = (  # as CVPR
+    r"\documentclass[10pt,twocolumn]{article}\usepackage{times}"
+    r"\usepackage[letterpaper,textwidth=6.875in,textheight=8.875in,columnsep=0.3125in]{geometry}"
+)
+ONE_COLUMN = (  # as NeurIPS
+    r"\documentclass{article}\usepackage{times}\usepackage[letterpaper,textwidth=5.5in,textheight=9in]{geometry}"
+)
+PAGE_LAYOUTS = {"article": ARTICLE, "one-column": ONE_COLUMN, "two-columns": TWO_COLUMNS}
 
-def oversized_tables(tables: dict[str, Table], folder: Path) -> list[str]:
+
+def oversized_tables(tables: dict[str, Table], folder: Path, page_layout: str = ARTICLE) -> list[str]:
     fragments = {name: render(table, "tex") for name, table in tables.items()}
-    _, log = compile_pdf(build_document(fragments), folder)
+    _, log = compile_pdf(build_document(fragments, page_layout), folder)
     return [f"{table}: {points} pt too {side}" for table, points, side in find_oversized(log)]
 
 
+@pytest.mark.parametrize("page_layout", PAGE_LAYOUTS)
 @pytest.mark.parametrize("suite", ["demo", "paper", "rehearsal"])
-def test_every_table_fits_a_page(suite: str, tmp_path: Path) -> None:
-    assert oversized_tables(full_tables(suite), tmp_path) == []
+def test_every_table_fits_a_page(suite: str, page_layout: str, tmp_path: Path) -> None:
+    assert oversized_tables(full_tables(suite), tmp_path, PAGE_LAYOUTS[page_layout]) == []
 
 
 def test_hostile_texts_compile(tmp_path: Path) -> None:
+    """Hostile texts end no table and no document. They are too long for a page."""
     tables = {"hostile": hostile_table(), "full": full_table(), "other": other_table()}
-    assert oversized_tables(tables, tmp_path) == []
+    assert {name.partition(":")[0] for name in oversized_tables(tables, tmp_path)} == {"hostile"}
 
 
-def test_the_widest_and_the_tallest_table_fit(tmp_path: Path) -> None:
-    """Many columns are scaled down, and many rows continue on further pages, also in landscape."""
-    wide = small_table(TableRow("m", tuple([cell(10)] * 60)), columns=tuple([TableColumn("A")] * 60))
-    tall = small_table(
-        *[TableRow(f"m{index}", tuple([cell(10)] * 20)) for index in range(80)], columns=tuple([TableColumn("A")] * 20)
-    )
-    assert oversized_tables({"wide": wide, "tall": tall}, tmp_path) == []
+def test_a_wide_or_tall_table_fits_and_only_an_unreadable_table_is_named(tmp_path: Path) -> None:
+    """Wide tables are turned, and tall tables continue on further pages. A table of 60 columns fits no page."""
+    tables = {
+        f"{count} columns": small_table(
+            *[TableRow(f"m{index}", tuple([cell(10)] * count)) for index in range(rows)],
+            columns=tuple([TableColumn("A")] * count),
+        )
+        for count, rows in ((20, 80), (27, 80), (60, 1))
+    }
+    oversized = oversized_tables(tables, tmp_path)
+    assert [name.partition(":")[0] for name in oversized] == ["60 columns"]
 
 
 def test_tables_that_do_not_fit_are_named(tmp_path: Path) -> None:
-    fragment = "\\noindent\\rule{400pt}{1pt}\n\n\\begin{table}\\rule{1pt}{600pt}\\end{table}\n"
-    _, log = compile_pdf(build_document({"a/table1": "x\n", "b/table2": fragment}), tmp_path)
+    fragment = "\\noindent\\rule{400pt}{1pt}\n\n\\begin{table}\\rule{1pt}{648pt}\\end{table}\n"
+    _, log = compile_pdf(build_document({"a/table1": "x\n", "b/table2": fragment}, ARTICLE), tmp_path)
     oversized = [(table, round(points), side) for table, points, side in find_oversized(log)]
     assert oversized == [("b/table2", 55, "wide"), ("b/table2", 50, "high")]
 

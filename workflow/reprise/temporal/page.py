@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reprise.core.files import write_sealed_text
 from reprise.core.notation import format_interval, format_percentage, format_share, format_value
-from reprise.tables.render import html, latex, markdown
+from reprise.tables.render import html, latex, latex_text, markdown
 from reprise.tables.render.html import escape
 from reprise.tables.render.table import Table
 from reprise.temporal.conditions import CONDITION_TITLES, PLANNED
@@ -34,7 +34,7 @@ def write_pages(title: str, sentences: Sequence[str], tables: Sequence[Table], p
     """Write the HTML `page` to `path`, and the sentences and tables beside it as Markdown and LaTeX."""
     lines = "\n".join(f"- {markdown.escape(line)}" for line in sentences if line)
     document = [f"## {markdown.escape(title)}\n", f"{lines}\n", *map(markdown.render, tables)]
-    source = [*(latex.comment(line) for line in sentences if line), *map(latex.render, tables)]
+    source = [*(latex_text.comment(line) for line in sentences if line), *map(latex.render, tables)]
     for kind, blocks in (("html", [page]), ("md", document), ("tex", source)):
         write_sealed_text(path.with_suffix(f".{kind}"), "\n".join(blocks))
 

@@ -6,7 +6,7 @@ joins the rendered tables of several papers.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from reprise.tables.render import html, latex, markdown
+from reprise.tables.render import html, latex, latex_text, markdown
 from reprise.tables.render.table import Table
 
 # Suffix of a file -> function that renders a table in this format.
@@ -24,5 +24,5 @@ def combine_tables(title: str, rendered: Sequence[str], suffix: str) -> str:
     if suffix == "html":
         heading = f"<h1>{html.escape(title)}</h1>\n"
         return html.render_page(title, heading + "".join(map(html.extract_content, rendered)))
-    heading = f"## {markdown.escape(title)}" if suffix == "md" else latex.comment(title)
+    heading = f"## {markdown.escape(title)}" if suffix == "md" else latex_text.comment(title)
     return "\n".join([f"{heading}\n", *rendered])

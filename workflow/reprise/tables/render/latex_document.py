@@ -9,12 +9,15 @@ from pathlib import Path
 
 from reprise.core.errors import UserError
 from reprise.core.plain import truncate
-from reprise.tables.render.latex import PACKAGES, escape
+from reprise.tables.render.latex import PACKAGES
+from reprise.tables.render.latex_text import escape
 
 LATEX_COMMAND = "pdflatex"
+PAGE_LAYOUT = r"\documentclass{article}\usepackage[a4paper,margin=2cm]{geometry}"
+INSTALL_COMMAND = "apt-get install texlive-latex-recommended texlive-science"
 LATEX_MISSING = (
     f"{LATEX_COMMAND} not found. The PDF of the tables needs LaTeX with the packages {', '.join(PACKAGES)}. On Debian "
-    "or Ubuntu: `apt-get install texlive-latex-recommended`. The other formats do not need LaTeX."
+    f"or Ubuntu: `{INSTALL_COMMAND}`. The other formats do not need LaTeX."
 )
 FRAGMENT_MARKER = "Reprise table: "  # precedes the name of a fragment in LaTeX's log
 # Each figure has its own page. It keeps its size, even over the margins; only figures larger than a page are scaled.
@@ -37,13 +40,13 @@ def has_latex() -> bool:
     return shutil.which(LATEX_COMMAND) is not None
 
 
-def build_document(fragments: Mapping[str, str]) -> str:
+def build_document(fragments: Mapping[str, str], page_layout: str = PAGE_LAYOUT) -> str:
     """Return a document with each fragment on its own pages. The log records where each fragment starts."""
     pages = [
         rf"\typeout{{{FRAGMENT_MARKER}{name}}}" + f"\n{source}" + r"\clearpage" for name, source in fragments.items()
     ]
     packages = [rf"\usepackage{{{','.join(PACKAGES)}}}", r"\usepackage{color}"]
-    preamble = [r"\documentclass{article}", *packages, FIGURE, r"\begin{document}"]
+    preamble = [page_layout, *packages, FIGURE, r"\begin{document}"]
     return "\n".join([*preamble, *pages, r"\end{document}", ""])
 
 
@@ -64,7 +67,8 @@ def compile_pdf(source: str, folder: Path) -> tuple[Path, str]:
     if process.returncode:
         problem = next((line for line in log.splitlines() if line.startswith("!")), "! its log has no reason.")
         raise UserError(
-            f"{LATEX_COMMAND} failed: {problem.removeprefix('! ')} Install the packages {', '.join(PACKAGES)}."
+            f"{LATEX_COMMAND} failed: {problem.removeprefix('! ')} If a package is missing, on Debian or Ubuntu: "
+            f"`{INSTALL_COMMAND}`."
         )
     return folder / "tables.pdf", log
 

@@ -201,16 +201,17 @@ def _comparison_rows(row: TableRow) -> Iterator[LayoutRow]:
     if not any(map(any, comparisons)):
         return
     for part, name in enumerate(("published", "difference")):  # the two parts of a comparison
-        texts = [_join_part(cell_comparisons, part) for cell_comparisons in comparisons]
-        cells = tuple((TextSpan(text, small=True),) if text else () for text in texts)
+        texts = [_list_part(cell_comparisons, part) for cell_comparisons in comparisons]
+        cells = tuple(tuple(TextSpan(text, small=True) for text in cell_texts) for cell_texts in texts)
         yield LayoutRow((TextSpan(name, small=True),), cells)
 
 
-def _join_part(cell_comparisons: Sequence[tuple[str, str] | None], part: int) -> str:
-    """Return this part of the comparisons of a cell's numbers; empty if no number of the cell has any."""
+def _list_part(cell_comparisons: Sequence[tuple[str, str] | None], part: int) -> list[str]:
+    """Return this part of the comparisons of a cell's numbers, with separators; empty if no number has any."""
     if not any(cell_comparisons):
-        return ""
-    return NUMBER_SEPARATOR.join(comparison[part] if comparison else EN_DASH for comparison in cell_comparisons)
+        return []
+    texts = [comparison[part] if comparison else EN_DASH for comparison in cell_comparisons]
+    return [*chain.from_iterable((text, NUMBER_SEPARATOR) for text in texts)][:-1]
 
 
 def _list_legend_lines(table: Table, stacked: bool) -> Iterator[tuple[bool, FormattedLine]]:

@@ -73,7 +73,15 @@ def test_two_models_are_compared_where_they_differ(viewer: Viewer) -> None:
 
 
 RUN_PAGE = "runs/velociti.entail.fps1.one.html"
-PAGES = ["index.html", "tables/velociti.html", "figures/velociti.html", "models/one.html", RUN_PAGE, "missing.html"]
+PAGES = [
+    "index.html",
+    "leaderboard.html",
+    "tables/velociti.html",
+    "figures/velociti.html",
+    "models/one.html",
+    RUN_PAGE,
+    "missing.html",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

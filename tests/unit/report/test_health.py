@@ -20,7 +20,7 @@ def test_outcomes_have_denominators_and_baselines_are_counted_separately() -> No
         OutcomeCounts("models", 1, 50, 40, 10, 0, 10),
         OutcomeCounts("baselines", 1, 100, 100, 0, 60, 0),
     ]
-    assert health.counts[0].outcomes() == [("failed", 10, 40), ("without a clip", 10, 50)]
+    assert health.counts[0].describe() == "10 of 40 failed (25.0 %), 10 of 50 without a clip (20.0 %)"
     assert [outcome.show for outcome in list_outcomes(summaries, runs)] == ["failed", "unparsed", "missing"]
     assert list_outcomes(summaries, runs[1:])[0].title == "unparsed", "columns of zeros are left out"
 

@@ -6,8 +6,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from reprise.report.build import parse_missing_list
 from reprise.report.keys import ReportedTable
+from reprise.report.missing_page import parse_missing_list
 from reprise.report.names import read_table_names
 from reprise.report.runs import RunSummary
 from reprise.report.tables import Links

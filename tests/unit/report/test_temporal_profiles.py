@@ -6,11 +6,7 @@ import pytest
 from reprise.core.files import seal_file, write_text
 from reprise.core.paths import ALL, TEMPORAL
 from reprise.media.ablations import REVERSED, SHUFFLED
-from reprise.report.build import Pages
-from reprise.report.data import write_data
-from reprise.report.folder import ReportFolder
 from reprise.report.inputs import PROFILE_KINDS
-from reprise.report.keys import Headline
 from reprise.temporal.conditions import PLANNED
 from reprise.temporal.profile import (
     BenchmarkProfile,
@@ -23,7 +19,7 @@ from reprise.temporal.profile import (
 from reprise.temporal.rules import Outcome
 
 from tests.unit.report.test_data import CORRECT_SCORES, REVERSED_RUN, SHUFFLED_RUN, WRONG_SCORES
-from tests.unit.report.world import RUN, World, make_run_tables, run_settings
+from tests.unit.report.world import RUN, World, make_run_tables
 
 LOSS = PlannedDifference(value=50.0, low=10.0, high=90.0, p=0.03, outcome=Outcome.SHOWN, regressions=1, improvements=0)
 
@@ -95,17 +91,3 @@ def test_numbers_of_a_profile_link_to_their_items_and_the_first_page_has_the_fig
     world.build()
     assert not any(name.startswith("temporal/") for name in world.files()), "without profiles their files are removed"
     assert "temporal/" not in world.files()["index.html"].decode()
-
-
-@pytest.mark.parametrize(("protocol", "chance"), [("entail", 25.0), ("mc", None)])
-def test_chance_is_taken_from_a_profile_of_the_same_protocol(world: World, protocol: str, chance: float | None) -> None:
-    key, folder = world.key, ReportFolder(world.root)
-    world.build()
-    settings = {name: run_settings(name) for name in world.runs}
-    browser_data = write_data(key, world.results, folder, lambda _: "", world.store, settings)
-    pages = Pages(key, world.results, folder, browser_data, settings)
-    pages.write()
-    headline = Headline(
-        metric="strict", group="average", title="Strict", decimals=1, table=None, protocol=protocol, sampling="fps1"
-    )
-    assert pages.find_chance_level(key.benchmarks[0].model_copy(update={"headline": headline})) == chance

@@ -108,8 +108,11 @@ class World:
         """sampling -> its frame plans, if they differ from `plans`"""
         self.key_changes: dict[str, Any] = {}
         self.metrics: list[Mapping[str, Any]] = []
+        self.metrics_by_run: dict[str, list[Mapping[str, Any]]] = {}
+        """metrics of a run, if they are not those of all runs"""
         self.tables: tuple[ReportedTable, ...] = ()
-        self.is_baseline, self.headline = False, None
+        self.is_baseline = False
+        self.headline: dict[str, Any] | None = None
         self.is_recorded = False
         """whether items and metrics record their provenance"""
         self.settings: dict[str, Settings] = {}
@@ -159,7 +162,7 @@ class World:
         self._write(authors, self.results.verdicts(scored.run, "authors"), VERDICTS)
         items = self.results.items("velociti").relative_to(self.results.root.parent)
         with record_provenance(Provenance("metrics", inputs={str(items): "ab"}) if self.is_recorded else Provenance()):
-            self._write(self.metrics, self.results.metrics(scored), METRICS)
+            self._write(self.metrics_by_run.get(name, self.metrics), self.results.metrics(scored), METRICS)
         self._write([], self.results.timings(scored.run), TIMINGS)
 
     def data(self, name: str) -> Any:

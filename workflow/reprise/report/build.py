@@ -3,12 +3,10 @@
 Pages escape all texts from data. Tables are inserted as HTML, whose texts are escaped already.
 """
 
-import html
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,20 +17,32 @@ from reprise.benchmarks.headline import HeadlineScore, find_headline_score
 from reprise.benchmarks.health import HEALTH_PREFIX, find_problems
 from reprise.core.files import verify_sealed_text
 from reprise.core.notation import format_difference, format_interval, format_p, format_value
-from reprise.core.paths import Results, figure_file, judge_settings_name, reproduction_file, settings_name, table_file
+from reprise.core.paths import (
+    OVERVIEW,
+    Results,
+    figure_file,
+    judge_settings_name,
+    reproduction_file,
+    settings_name,
+    table_file,
+)
 from reprise.core.schemas import METRICS, read_table
 from reprise.core.settings import Settings
 from reprise.core.store import Store
 from reprise.core.version import VERSION
 from reprise.figures.keys import FigureKey
+from reprise.report.best_models import build_rankings
 from reprise.report.data import BrowserData, write_data
 from reprise.report.filmstrips import select_shown
-from reprise.report.first_page import PaperComparison, build_ranking, compare_with_papers
+from reprise.report.first_page import PaperComparison, compare_with_papers
 from reprise.report.folder import ReportFolder, display_text
 from reprise.report.health import list_outcomes, summarize_health
 from reprise.report.inputs import FIGURE_KINDS, TEMPLATES_FOLDER, list_site_files
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey, model_page
+from reprise.report.leaderboard import build_leaderboard
+from reprise.report.leaderboard_entries import Sources, find_headline_number
 from reprise.report.lineage import StageLineages, flatten_details
+from reprise.report.missing_page import parse_missing_list
 from reprise.report.names import TableNames, read_table_names
 from reprise.report.run_page import (
     build_metric_lines,
@@ -43,6 +53,7 @@ from reprise.report.run_page import (
 )
 from reprise.report.tables import LinkedTables, Links, RenderedTable, browser_address
 from reprise.report.temporal_profiles import copy_shared_files, load_profile
+from reprise.tables.keys import OverviewKey
 from reprise.tables.render.html import extract_content
 
 
@@ -73,8 +84,7 @@ class Pages:
         self._metric_name_by_run: dict[str, str] = {}  # run -> name of the score's metric and group
         self._rendered_tables: dict[str, dict[str, RenderedTable]] = {}  # benchmark -> name -> table
         self._figures: dict[str, dict[str, FigureKey]] = {}  # benchmark -> name -> settings
-        # benchmark, protocol, metric -> chance level in a temporal profile
-        self._profile_chances: dict[tuple[str, str, str], float | None] = {}
+        self._headline_numbers: dict[str, Mapping[str, Any]] = {}  # run -> its number of the benchmark's headline
         self._templates = Environment(
             loader=FileSystemLoader(TEMPLATES_FOLDER),
             autoescape=True,
@@ -90,7 +100,6 @@ class Pages:
         }
         self._templates.filters["text"] = display_text
         self._templates.filters["count"] = lambda number: f"{number:,}"
-        self._templates.filters["share"] = format_share
         # Globals are available in imported macros too.
         self._templates.globals |= {
             "items_address": self._links.items_address,
@@ -135,7 +144,7 @@ class Pages:
         self._page("index.html", "bundle", contents=contents)
 
     def _write_model(self, model: str, label: str) -> None:
-        """Write the page of a model, and remember the chance levels of its temporal profile."""
+        """Write the page of a model: its temporal profile, if it has one, and its runs."""
         runs_by_benchmark = [
             (benchmark, [run for run in benchmark.runs if run.scored.run.model == model])
             for benchmark in self._key.browsable_benchmarks()
@@ -143,10 +152,6 @@ class Pages:
         runs = {benchmark.title: (benchmark, model_runs) for benchmark, model_runs in runs_by_benchmark if model_runs}
         groups = {benchmark.name: benchmark.headline.group for benchmark, _ in runs_by_benchmark if benchmark.headline}
         profile = load_profile(model, groups, self._folder) if model in self._key.temporal else None
-        benchmark_profiles = [entry["profile"] for entry in profile["benchmarks"]] if profile else []
-        for benchmark_profile in benchmark_profiles:
-            chance_key = (benchmark_profile.name, benchmark_profile.protocol, benchmark_profile.score)
-            self._profile_chances[chance_key] = benchmark_profile.chance
         self._page(model_page(model), "model", model=model, label=label, runs=runs, temporal=profile)
 
     def _page(self, name: str, template: str, **values: Any) -> None:
@@ -161,28 +166,21 @@ class Pages:
         self._folder.write(name, page.render(shared_values | values))
 
     def _write_first_page(
-        self, run_by_model: Mapping[str, ReportedRun], comparisons: Sequence[PaperComparison]
+        self, run_by_model: Mapping[str, ReportedRun], paper_comparisons: Sequence[PaperComparison]
     ) -> None:
+        """Write the first page and the leaderboard, which it summarises."""
         overview = self._tables.build_overview() if self._key.overview else None
-        tidy_rows = overview.tidy_rows if overview else []
         link = partial(self._links.items_address, show_provenance=True)
-        rankings = (
-            build_ranking(
-                benchmark,
-                tidy_rows,
-                self.find_chance_level(benchmark),
-                self._key.reference_models(),
-                link,
-                self._browser_data.paired_comparisons,
-            )
-            for benchmark in self._key.benchmarks
-        )
+        comparisons = self._browser_data.paired_comparisons
+        sources = filter(None, map(self._collect_sources, self._key.benchmarks))
+        leaderboard = build_leaderboard(self._key, sources, link, comparisons)
+        self._page("leaderboard.html", "leaderboard", leaderboard=leaderboard)
         self._page(
             "index.html",
             "index",
             overview=overview,
-            rankings=list(filter(None, rankings)),
-            paper_comparisons=comparisons,
+            rankings=build_rankings(leaderboard, comparisons),
+            paper_comparisons=paper_comparisons,
             health=summarize_health(self._key.runs(), self._browser_data.summaries, self._problems_by_run),
             highlights=self._browser_data.highlights,
             filmstrips=select_shown(self._browser_data.filmstrips),
@@ -192,21 +190,22 @@ class Pages:
             figures=self._figures,
         )
 
-    def find_chance_level(self, benchmark: ReportedBenchmark) -> float | None:
-        """Return the chance level of a benchmark's headline: from a temporal profile, or else from a table."""
+    def _collect_sources(self, benchmark: ReportedBenchmark) -> Sources | None:
+        """Return where a benchmark's numbers in the leaderboard come from; None if it has no headline."""
         headline = benchmark.headline
         if headline is None:
             return None
-        # The profile has the level of the headline's answer format. A table may print that of another format:
-        # Vinoground's tables print the level of similarity scores.
-        profile_chance = self._profile_chances.get((benchmark.name, headline.protocol, headline.metric))
-        if profile_chance is not None:
-            return profile_chance
-        # The main table comes first.
-        tables = sorted(self._rendered_tables[benchmark.name].items(), key=lambda entry: entry[0] != headline.table)
-        rows = (row for _, table in tables for row in table.tidy_rows)
-        headline_rows = (row for row in rows if (row["metric"], row["group"]) == (headline.metric, headline.group))
-        return next((row["value"] for row in headline_rows if row["source"] == "chance"), None)
+        main_table = next((table for table in benchmark.tables if table.name == headline.table), None)
+        overview_settings = self._settings.get(settings_name("tables", OVERVIEW)) if self._key.overview else None
+        overview_parts = cast(OverviewKey, overview_settings).parts if overview_settings else ()
+        return Sources(
+            benchmark,
+            headline,
+            builder=self._tables.make_builder(benchmark.name, main_table) if main_table else None,
+            overview_runs=frozenset(run for part in overview_parts for run in part.runs),
+            numbers=self._headline_numbers,
+            statistics=self._read_statistics(benchmark),
+        )
 
     def _write_tables(self, benchmark: ReportedBenchmark) -> None:
         """Write the page of a benchmark's tables, copy their csv files, and remember which cells show each run."""
@@ -252,6 +251,8 @@ class Pages:
             metrics, benchmark.name, benchmark.forms[answer_run.protocol], self._read_statistics(benchmark)
         )
         self._score_by_run[name] = score
+        if benchmark.headline and (number := find_headline_number(benchmark.headline, metrics)):
+            self._headline_numbers[name] = number
         self._metric_name_by_run[name] = names.metric_name(score.metric, score.group) if score else ""
         settings_name_by_title = {"Settings of the answers": answer_run.name}
         if run.judge:
@@ -277,29 +278,6 @@ class Pages:
             stages=stages,
             version=VERSION,
         )
-
-
-def format_share(percent: float) -> str:
-    """Return a share with one decimal. Only shares of 0 and 100 are printed as such."""
-    return "<0.1 %" if 0 < percent < 0.05 else ">99.9 %" if 99.95 <= percent < 100 else f"{percent:.1f} %"
-
-
-def parse_missing_list(text: str) -> list[dict[str, Any]]:
-    """Parse the output of the stage `missing`: for each benchmark its title, lines of text, and tables with headers."""
-    sections = []
-    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
-        title, *all_lines = section.splitlines()
-        lines: list[str] = []
-        tables: list[list[list[str]]] = []
-        for is_table, block in groupby(all_lines, key=lambda line: line.startswith("|")):
-            if is_table:
-                # Rows are `| cell | cell |`. The rule below the header starts with `|-`.
-                rows = [line[2:-2].split(" | ") for line in block if line.startswith("| ")]
-                tables.append([[html.unescape(cell) for cell in row] for row in rows])
-            else:
-                lines.extend(filter(None, block))
-        sections.append({"title": title, "lines": lines, "tables": tables})
-    return sections
 
 
 def build(key: ReportKey, results: Results, store: Store, root: Path, settings: Mapping[str, Settings]) -> None:

@@ -1,61 +1,22 @@
-"""Compute the content of the first page: rankings, comparisons with published numbers, and highlights."""
+"""Compute the content of the first page: comparisons with published numbers, and highlights."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise.core.notation import NO_BREAK, describe_p, format_interval, format_value
-from reprise.core.paths import OVERVIEW, Run
 from reprise.media.ablations import REVERSED, SHUFFLED
-from reprise.report.folder import finite_or_none
-from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun, model_page
+from reprise.report.keys import ReportedBenchmark, ReportedRun
 from reprise.report.runs import NO_SIGN, RATING, get_item_signs
-from reprise.stats.paired import PairedComparison
-from reprise.tables.builder import NumberLink
-from reprise.tables.measurements import subject_name
 from reprise.tables.reproduction import REPRODUCTION_SCHEMA, VERDICT_NAMES
 
 TEMPORAL, UNPARSED = "temporal", "unparsed"  # kinds of items (`show`) in the item browser
-MAX_MODELS = 6  # models in a chart; the overview shows all models
 Columns = Mapping[str, Any]
 """Columns of a run for the item browser, as `compute_columns` returns them; most have one character per item."""
-PairedComparisons = Mapping[tuple[str, str], PairedComparison]
-"""Two runs -> the difference of the first and the second by the headline metric, in points."""
 BrowserState = dict[str, str]
 """Parameter -> value in the address of the item browser, such as `run` -> the run that it shows."""
-
-
-class RankingEntry(NamedTuple):
-    """A model's number in the ranking of a benchmark."""
-
-    run: str  # the run and its judge; empty for a published number
-    label: str
-    page: str  # the page of the model; empty for a published number
-    link: str  # the address of the number's items; empty for a published number
-    value: float
-    low: float | None
-    high: float | None
-    published: float | None
-    is_reference: bool
-    is_best: bool
-
-
-class Ranking(NamedTuple):
-    """The ranking of a benchmark's models for a chart, the best model first."""
-
-    benchmark: ReportedBenchmark
-    headline: Headline
-    entries: list[RankingEntry]
-    omitted_count: int  # number of models that the chart leaves out
-    chance: float | None
-    summary: str  # a sentence about the best model and its lead over the second
-
-    def percent(self, value: float) -> float:
-        """Return the position of a value in percent of the chart's width."""
-        return round(100 * min(1.0, max(0.0, value / self.benchmark.scale)), 2)
 
 
 class PaperComparison(NamedTuple):
@@ -65,73 +26,6 @@ class PaperComparison(NamedTuple):
     points: list[tuple[float, float, str]]
     """the published number and ours, each in percent of the chart, and the verdict as a CSS class"""
     counts: dict[str, int]  # verdict -> how many numbers have this verdict
-
-
-def build_ranking(
-    benchmark: ReportedBenchmark,
-    tidy_rows: Iterable[Mapping[str, Any]],
-    chance: float | None,
-    references: Container[str],
-    link: NumberLink,
-    comparisons: PairedComparisons,
-) -> Ranking | None:
-    """Return the ranking of a benchmark from the rows of the overview, or None if the overview has no number."""
-    headline = benchmark.headline
-    if headline is None:
-        return None
-    headline_columns = {"table": f"{benchmark.name}/{OVERVIEW}", "metric": headline.metric, "group": headline.group}
-    rows = [
-        row
-        for row in tidy_rows
-        if all(row.get(name) == value for name, value in headline_columns.items())
-        and row.get("convention") != "authors"
-        and finite_or_none(row.get("value")) is not None
-    ]
-    models = [Run.parse(row["run"]).model if row.get("run") else "" for row in rows]
-    competing_values = [
-        row["value"] for row, model in zip(rows, models, strict=True) if model and model not in references
-    ]
-    entries = [
-        RankingEntry(
-            run=subject_name(row) if model else "",
-            label=row["row"],
-            page=model_page(model) if model else "",
-            link=link(subject_name(row), headline.metric, headline.group) if model else "",
-            value=row["value"],
-            low=finite_or_none(row.get("low")),
-            high=finite_or_none(row.get("high")),
-            published=finite_or_none(row.get("published")),
-            is_reference=model in references,
-            is_best=model != "" and model not in references and row["value"] == max(competing_values),
-        )
-        for row, model in zip(rows, models, strict=True)
-    ]
-    if not entries:
-        return None
-    entries.sort(key=lambda entry: -entry.value)
-    summary = _summarize(entries, benchmark, comparisons)
-    return Ranking(benchmark, headline, entries[:MAX_MODELS], len(entries[MAX_MODELS:]), chance, summary)
-
-
-def _summarize(entries: Sequence[RankingEntry], benchmark: ReportedBenchmark, comparisons: PairedComparisons) -> str:
-    """Return a sentence about the best evaluated model and its lead over the second."""
-    evaluated_entries = [entry for entry in entries if entry.run and not entry.is_reference]
-    if not evaluated_entries:
-        return "No model of this suite has been evaluated; the numbers are published ones or those of baselines."
-    if len(evaluated_entries) == 1:
-        return f"Only {evaluated_entries[0].label} was evaluated."
-    first, second, *_ = evaluated_entries
-    decimals = benchmark.headline.decimals if benchmark.headline else 1
-    lead = comparisons.get((first.run, second.run))
-    difference = lead.difference if lead else first.value - second.value
-    text = f"{first.label} is {format_value(difference, decimals)} above {second.label}"
-    # The first three parts of a run's name are its benchmark, protocol and sampling.
-    if first.run.split("/")[:3] != second.run.split("/")[:3]:
-        return f"{text}, which was evaluated with another protocol or sampling."
-    if lead is None:
-        return f"{text}."
-    lead_text = " ".join(filter(None, (text, format_interval(lead.low, lead.high, decimals))))
-    return f"{lead_text}, {describe_p(lead.p).replace(' ', NO_BREAK)}."
 
 
 def compare_with_papers(path: Path, benchmarks: Sequence[ReportedBenchmark]) -> Iterator[PaperComparison]:

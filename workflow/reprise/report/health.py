@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from reprise.core.notation import format_percentage, format_share
 from reprise.report.keys import ReportedRun
 from reprise.report.runs import RunSummary
 
@@ -46,14 +47,19 @@ class OutcomeCounts(NamedTuple):
     unparsed: int
     missing: int  # items without a clip
 
-    def outcomes(self) -> list[tuple[str, int, int]]:
-        """Return each bad outcome that occurred, with its number of items and the number that it is part of."""
-        outcomes = [
+    def describe(self) -> str:
+        """Return each bad outcome that occurred, such as `29 of 7,708 unparsed (0.4 %)`."""
+        outcomes = (
             ("failed", self.failed, self.requested),
             ("unparsed", self.unparsed, self.requested),
             ("without a clip", self.missing, self.items),
+        )
+        descriptions = [
+            f"{format_share(count, total)} {name} ({format_percentage(100 * count / total, 1)})"
+            for name, count, total in outcomes
+            if count
         ]
-        return [outcome for outcome in outcomes if outcome[1]]
+        return ", ".join(descriptions) or "none failed, unparsed or without a clip"
 
 
 class HealthSummary(NamedTuple):

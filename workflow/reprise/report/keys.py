@@ -43,6 +43,13 @@ class ReportedRun(KeyPart):
         return f"{self.scored.run.benchmark}/provenance/{self.scored.name.replace('/', '.')}"
 
 
+class ReportedModel(KeyPart):
+    """A model of the leaderboard, which may have published numbers only."""
+
+    label: str
+    reference: bool = False  # whether it is a baseline or human annotators, which are never the best model
+
+
 class ReportedTable(KeyPart):
     """A table in the report."""
 
@@ -70,6 +77,8 @@ class ReportedBenchmark(KeyPart):
     redistribution: str = ""  # what the licence of its videos says about redistribution
     has_clips: bool  # whether its videos are processed here
     forms: dict[str, str] = Field({})  # protocol -> question form
+    items: dict[str, str] = Field({})  # protocol -> group of items that it queries, unless it queries all items
+    sample_counts: dict[str, int] = Field({})  # protocol -> number of samples in the release
     max_rating: dict[str, int] = Field({})  # protocol with a judge -> the best rating
     headline: Headline | None = None
     runs: tuple[ReportedRun, ...] = ()
@@ -90,6 +99,8 @@ class ReportKey(SuiteKey):
     shards: int = Field(ge=1)
     show_published: bool
     overview: bool
+    overview_models: tuple[str, ...] = ()  # models of the overview, in its order
+    models: dict[str, ReportedModel] = Field({})  # models of runs, of the main tables and of the overview
     temporal: tuple[str, ...] = ()
     site: dict[str, str] = Field({})  # name -> digest of the fixed files and the templates
     benchmarks: tuple[ReportedBenchmark, ...] = ()

@@ -91,11 +91,15 @@ class LinkedTables:
 
     def build(self, benchmark: str, table: ReportedTable) -> RenderedTable:
         """Return one table of a benchmark."""
+        builder = self.make_builder(benchmark, table)
+        return self._render(builder, builder.key.runs)
+
+    def make_builder(self, benchmark: str, table: ReportedTable) -> TableBuilder:
+        """Return the builder of one table of a benchmark."""
         key = cast(TableKey, self.settings[settings_name("tables", benchmark, table.name)])
         statistics = [self.results.statistics(benchmark)] if table.statistics else []
         published = self._published(benchmark, table.name)
-        builder = TableBuilder(key, self._metrics(key.runs, statistics), published, self._problems, self._link("../"))
-        return self._render(builder, key.runs)
+        return TableBuilder(key, self._metrics(key.runs, statistics), published, self._problems, self._link("../"))
 
     def build_overview(self) -> RenderedTable:
         """Return the overview of models."""

@@ -11,7 +11,7 @@ from reprise.core.settings import Key
 from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 from reprise.report.inputs import list_fixed_files, list_inputs
-from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun, ReportedTable, ReportKey
+from reprise.report.keys import Headline, ReportedBenchmark, ReportedModel, ReportedRun, ReportedTable, ReportKey
 from reprise.temporal.conditions import CONDITION_TITLES
 
 
@@ -40,10 +40,30 @@ class ReportRules(RuleInputs):
             shards=suite.shards,
             show_published=suite.show_published,
             overview=bool(self._plan.overview_specs),
+            overview_models=tuple(dict.fromkeys(line.model for line in suite.overview_lines())),
+            models={
+                slug: ReportedModel(label=model.label, reference=model.reference)
+                for slug in sorted(self._list_models())
+                if (model := config.models.get(slug)) is not None
+            },
             temporal=tuple(self._plan.temporal_profiles),
             site={name: file_digest(path) for name, path in list_fixed_files().items()},
             benchmarks=tuple(self._describe_benchmark(name) for name in config.tables),
         )
+
+    def _list_models(self) -> set[str]:
+        """Return the models of the runs, of the papers' main tables, and of the overview."""
+        plan = self._plan
+        specs = [
+            tables.tables[tables.overview.table]
+            for tables in plan.config.tables.values()
+            if tables.overview is not None and tables.overview.table is not None
+        ]
+        return {
+            *(scored.run.model for scored in plan.scored_runs()),
+            *(row.model for spec in specs for row in spec.rows() if row.model),
+            *(line.model for line in plan.config.suite.overview_lines()),
+        }
 
     def _describe_benchmark(self, name: str) -> ReportedBenchmark:
         """Return what the report shows of a benchmark."""
@@ -56,6 +76,13 @@ class ReportRules(RuleInputs):
             redistribution=config.suite.benchmarks[name].redistribution,
             has_clips=name in self._plan.data_benchmarks,
             forms={protocol: spec.form for protocol, spec in settings.protocols.items()},
+            items={protocol: spec.items for protocol, spec in settings.protocols.items() if spec.items is not None},
+            sample_counts={
+                protocol: int(count.samples.number)
+                for protocol, spec in settings.protocols.items()
+                for count in (settings.data.counts if settings.data else ())
+                if spec.form in count.forms and spec.items == count.items
+            },
             max_rating={
                 protocol: spec.max_rating for protocol, spec in settings.protocols.items() if spec.judge is not None
             },

@@ -1,0 +1,95 @@
+"""The leaderboard of 40 models in Chromium: sorting and pinning by mouse and keyboard, layout and accessibility."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.report.many_models import build_many_models
+from tests.report.test_browser import AXE, RULES
+from tests.report.viewer import Viewer
+
+FIRST_PAGE_BYTES = 1_000_000  # limit of the first page with everything that it loads
+MODEL_CELLS = "[...document.querySelectorAll('.leaderboard tbody th')].map((cell) => cell.innerText)"
+
+
+@pytest.fixture(scope="session")
+def many_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("many")
+    build_many_models(folder)
+    return folder
+
+
+@pytest.fixture(params=[1440, 390])
+def board(browser: Browser, many_models: Path, request: pytest.FixtureRequest) -> Iterator[Viewer]:
+    """Open the leaderboard from disk."""
+    page = browser.new_page(viewport={"width": request.param, "height": 900})
+    viewer = Viewer(page, f"{many_models.as_uri()}/")
+    viewer.open("leaderboard.html#velociti")
+    yield viewer
+    page.close()
+    assert viewer.errors == [] and viewer.external_requests == []
+
+
+def list_models(viewer: Viewer) -> list[str]:
+    return [str(label) for label in viewer.value(MODEL_CELLS)]
+
+
+def list_values(viewer: Viewer) -> list[float]:
+    """Return the numbers below the pinned model."""
+    cells = "[...document.querySelectorAll('.leaderboard tbody:last-child td')]"
+    return [float(value) for value in viewer.value(f"{cells}.map((cell) => cell.dataset.value)")]
+
+
+def test_numbers_are_sorted_and_the_model_of_the_overview_is_pinned(board: Viewer) -> None:
+    assert len(list_models(board)) == 41 and list_models(board)[0] == "Model 07"
+    assert list_values(board) == sorted(list_values(board), reverse=True)
+    board.page.get_by_role("button", name="VELOCITI").click()
+    assert list_values(board) == sorted(list_values(board)) and list_models(board)[0] == "Model 07"
+    expect(board.page.get_by_role("columnheader", name="VELOCITI")).to_have_attribute("aria-sort", "ascending")
+    board.page.get_by_role("button", name="Model", exact=True).click()
+    assert list_models(board)[1:] == sorted(list_models(board)[1:])
+    assert board.value("document.documentElement.scrollWidth <= innerWidth"), "only the table scrolls"
+
+
+def test_pins_are_set_by_keyboard_and_remembered(board: Viewer) -> None:
+    board.page.get_by_role("button", name="Pin Model 39").focus()
+    board.page.keyboard.press("Enter")
+    assert list_models(board)[:2] == ["Model 07", "Model 39"]
+    assert board.value("document.activeElement.getAttribute('aria-label')") == "Pin Model 39", "focus stays"
+    board.page.get_by_role("button", name="Pin Model 07").press("Space")
+    board.page.reload()
+    assert list_models(board)[0] == "Model 39" and list_models(board)[1] != "Model 07"
+    pressed = board.page.locator("button.pin[aria-pressed=true]")
+    expect(pressed).to_have_count(1)
+
+
+def test_results_that_cannot_be_told_from_the_best_are_shaded(board: Viewer) -> None:
+    best = board.page.locator(".leaderboard td.best")
+    expect(best).to_have_count(1)
+    assert board.value("document.querySelectorAll('.leaderboard td.tied').length") >= 1
+    assert "not above" in board.page.locator("tr[data-key=guesses]").inner_text()
+
+
+def test_the_first_page_is_small_and_names_the_best_model(browser: Browser, many_models: Path) -> None:
+    page = browser.new_page()
+    paths: list[Path] = []
+    page.on("request", lambda request: paths.append(Path(request.url.removeprefix("file://"))))
+    page.goto((many_models / "report/index.html").as_uri())
+    assert sum(path.stat().st_size for path in paths) < FIRST_PAGE_BYTES
+    best = page.locator("dl.best").inner_text()
+    assert "Best measured" in best and "significant lead" in best and "p =" in best.replace("\N{NO-BREAK SPACE}", " ")
+    expect(page.get_by_role("link", name="All 41 in the leaderboard")).to_be_visible()
+    page.close()
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_the_leaderboard_is_accessible(browser: Browser, many_models: Path, colours: str) -> None:
+    for width in (1440, 390):
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=colours)
+        for name in ("leaderboard.html", "index.html", "models/model-00.html"):
+            page.goto((many_models / "report" / name).as_uri())
+            page.evaluate(AXE.read_text(encoding="utf-8"))
+            assert page.evaluate(f"axe.run(document, {RULES})")["violations"] == [], name
+        page.close()

@@ -1,0 +1,122 @@
+"""Summarize the leaderboard for the first page: the best models of each benchmark, by how much, and how sure."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from reprise.core.notation import NO_BREAK, describe_p, format_interval, format_value
+from reprise.report.leaderboard import (
+    Cell,
+    Leaderboard,
+    LeaderboardColumn,
+    LeaderboardRow,
+    PairedComparisons,
+    is_distinguishable,
+)
+
+MAX_ENTRIES = 6  # models in a chart; the leaderboard has all models
+MIN_ENTRIES = 2  # best measured and best published models that a chart always has
+Numbers = list[tuple[LeaderboardRow, Cell]]
+"""Models with their numbers in one column, the best first."""
+
+
+class BestModel(NamedTuple):
+    """The best measured or the best published model of a benchmark."""
+
+    row: LeaderboardRow
+    cell: Cell
+    value: float
+    lead: str  # a sentence about its lead over the second
+
+
+class Ranking(NamedTuple):
+    """The best models of a benchmark, and the models of its chart."""
+
+    column: LeaderboardColumn
+    measured: BestModel | None
+    published: BestModel | None
+    entries: Numbers
+    model_count: int  # number of models, variants and baselines in the leaderboard
+    subset: "Ranking | None" = None  # the same for the subset
+
+
+def build_rankings(leaderboard: Leaderboard, comparisons: PairedComparisons) -> list[Ranking]:
+    """Return a ranking for each benchmark of the leaderboard.
+
+    It is about all items if a model has such a number, and otherwise about the subset.
+    """
+    rankings: dict[str, Ranking] = {}
+    for column in leaderboard.columns:
+        ranking = _rank_models(column, leaderboard.rows, comparisons)
+        full_ranking = rankings.get(column.benchmark.name)
+        if full_ranking is not None and (full_ranking.measured or full_ranking.published):
+            ranking = full_ranking._replace(subset=ranking)
+        rankings[column.benchmark.name] = ranking
+    return list(rankings.values())
+
+
+def _rank_models(column: LeaderboardColumn, rows: Sequence[LeaderboardRow], comparisons: PairedComparisons) -> Ranking:
+    numbers = [(row, row.cells[column.name]) for row in rows if column.name in row.cells]
+    numbers.sort(key=lambda number: -number[1].value)
+    models = [number for number in numbers if number[0].kind == "model"]
+    measured = [number for number in models if number[1].run]
+    published = [number for number in models if number[1].published is not None]
+    published.sort(key=lambda number: -(number[1].published or 0))
+    return Ranking(
+        column,
+        _describe_best_measured(measured, column, comparisons) if measured else None,
+        _describe_best_published(published, column) if published else None,
+        _select_entries(numbers, [*measured[:MIN_ENTRIES], *published[:MIN_ENTRIES]]),
+        len(numbers),
+    )
+
+
+def _select_entries(numbers: Numbers, always: Numbers) -> Numbers:
+    """Return the models of a chart: those that it always has, then the best others, and the best human result."""
+    humans = [number for number in numbers if number[0].kind == "human"][:1]
+    always_keys = {row.key for row, _ in (*always, *humans)}
+    others = [number for number in numbers if number[0].key not in always_keys and number[0].kind != "human"]
+    other_keys = {row.key for row, _ in others[: max(0, MAX_ENTRIES - len(always_keys))]}
+    return [number for number in numbers if number[0].key in always_keys | other_keys]
+
+
+def _drop_variants(row: LeaderboardRow, others: Numbers) -> Numbers:
+    """Return the numbers of other models, without the variants of a row's model."""
+    return [number for number in others if not row.model or number[0].model != row.model]
+
+
+def _describe_best_measured(measured: Numbers, column: LeaderboardColumn, comparisons: PairedComparisons) -> BestModel:
+    """Return the best measured model with its lead over the second model, and whether the lead is significant."""
+    (row, cell), *others = measured
+    others = _drop_variants(row, others)
+    if not others:
+        return BestModel(row, cell, cell.value, "The only model that was evaluated here.")
+    second_row, second = others[0]
+    decimals = column.headline.decimals
+    comparison = comparisons.get((cell.run, second.run))
+    difference, interval, test = cell.value - second.value, "", ""
+    if comparison is not None:
+        test = f", {describe_p(comparison.p).replace(' ', NO_BREAK)}"
+        difference = comparison.difference
+        interval = f" {format_interval(comparison.low, comparison.high, decimals)}".rstrip()
+    lead = f"{format_value(difference, decimals)}{interval} above {second_row.label}{test}"
+    is_significant = is_distinguishable(cell, second, comparisons)
+    verdict = "a significant lead" if is_significant else "no significant lead"
+    if comparison is None:
+        verdict += f" ({'separate' if is_significant else 'overlapping'} intervals; another protocol or sampling)"
+    tied_count = sum(other.is_tied for _, other in others[1:])
+    if not is_significant and tied_count:
+        verdict += f", nor over {tied_count} more"
+    return BestModel(row, cell, cell.value, f"{lead}: {verdict}.")
+
+
+def _describe_best_published(published: Numbers, column: LeaderboardColumn) -> BestModel:
+    """Return the best published model with its lead over the second model."""
+    (row, cell), *others = published
+    value = cell.published or 0.0
+    others = _drop_variants(row, others)
+    if not others:
+        return BestModel(row, cell, value, "The only published model.")
+    second_row, second = others[0]
+    difference = value - (second.published or 0.0)
+    lead = f"{format_value(difference, column.headline.decimals)} above {second_row.label}, untested."
+    return BestModel(row, cell, value, lead)

@@ -1,0 +1,178 @@
+"""Collect the numbers of a benchmark for the leaderboard: rows of the paper's main table, and other runs."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from reprise.benchmarks.headline import find_chance
+from reprise.config.tables import Column, Row
+from reprise.report.keys import Headline, ReportedBenchmark, ReportedRun
+from reprise.tables.builder import TableBuilder
+
+SUBSET = "subset"  # group of items that protocols of a published subset query
+
+
+class Sources(NamedTuple):
+    """Where a benchmark's numbers come from."""
+
+    benchmark: ReportedBenchmark
+    headline: Headline
+    builder: TableBuilder | None  # builder of the paper's main table
+    overview_runs: frozenset[str]
+    numbers: Mapping[str, Mapping[str, Any]]  # run -> its number of the headline metric, as in the metrics
+    statistics: pl.DataFrame | None  # statistics of the benchmark's data, if its tables show them
+
+    def find_chance(self, protocol: str) -> float | None:
+        """Return the chance level of the headline metric by a protocol: computed, or else as the paper prints it."""
+        benchmark, headline = self.benchmark, self.headline
+        form = benchmark.forms.get(protocol, "")
+        chance = find_chance(benchmark.name, form, headline.metric, headline.group, self.statistics) if form else None
+        column = _find_column(self.builder, headline) if self.builder is not None else None
+        if chance is not None or self.builder is None or column is None:
+            return chance
+        rows = (row for row in self.builder.spec.rows() if row.chance)
+        numbers = (self.builder.find_published(row, column, headline.metric) for row in rows)
+        return next((number.value for number in numbers if number), None)
+
+
+class Entry(NamedTuple):
+    """A number before it is assigned to a row of the leaderboard."""
+
+    name: str  # name of the paper's row, or label of the run
+    model: str  # slug; empty for a row with published numbers only
+    protocol: str
+    is_subset: bool
+    is_close: tuple[bool, bool]  # whether protocol and sampling are those of the headline
+    run: ReportedRun | None = None
+    published: float | None = None
+    variant: str = ""  # what tells a row of the paper from others of the same name, such as `32 frames`
+    needs_condition: bool = False  # whether neither a table nor the headline implies protocol and sampling of the run
+
+
+def collect_entries(sources: Sources) -> list[Entry]:
+    """Return the numbers of a benchmark: of each row of the main table, and one run of each model without such a row.
+
+    A run replaces the model's row of the main table if that row was not run, and takes over its published number.
+    """
+    paper_entries = sorted(_list_paper_entries(sources), key=lambda entry: entry.is_close, reverse=True)
+    main_entries: dict[tuple[str, bool], Entry] = {}  # the row of each model that is closest to the headline
+    for entry in paper_entries:
+        if entry.model:
+            main_entries.setdefault((entry.model, entry.is_subset), entry)
+    other_runs = _select_other_runs(
+        sources, main_entries, {entry.run.scored.name for entry in paper_entries if entry.run}
+    )
+    replaced = [main_entries[subject] for subject in other_runs if subject in main_entries]
+    return [*other_runs.values(), *(entry for entry in paper_entries if entry not in replaced)]
+
+
+def find_headline_number(headline: Headline, metrics: pl.DataFrame) -> Mapping[str, Any] | None:
+    """Return a run's number of the benchmark's headline, if it has one."""
+    rows = metrics.filter(pl.col("value").is_finite(), metric=headline.metric, group=headline.group, convention="fixed")
+    return rows.row(0, named=True) if rows.height else None
+
+
+def _list_paper_entries(sources: Sources) -> Iterator[Entry]:
+    """Yield the numbers of the rows of the paper's main table."""
+    builder, headline = sources.builder, sources.headline
+    column = _find_column(builder, headline) if builder is not None else None
+    if builder is None or column is None:
+        return
+    runs = {run.scored.name: run for run in sources.benchmark.runs if run.scored.name in sources.numbers}
+    for row in builder.spec.rows():
+        if row.chance or row.dataset:
+            continue
+        scored = builder.find_scored_run(row, column)
+        run = runs.get(scored.name) if scored else None
+        number = builder.find_published(row, column, headline.metric)
+        if run is not None or number is not None:
+            yield Entry(
+                # The file of published numbers tells rows of the same label apart.
+                name=row.published or row.label,
+                model=row.model or "",
+                protocol=row.protocol or "",
+                is_subset=sources.benchmark.items.get(row.protocol or "") == SUBSET,
+                is_close=_is_close(row.protocol, row.sampling, headline),
+                run=run,
+                published=number.value if number else None,
+                variant=_describe_variant(row),
+            )
+
+
+def _find_column(builder: TableBuilder, headline: Headline) -> Column | None:
+    """Return the column of a table that shows the headline metric."""
+    columns = (
+        column
+        for column in builder.spec.columns
+        if column.group == headline.group and headline.metric in builder.spec.list_metrics(column)
+    )
+    return next(columns, None)
+
+
+def _describe_variant(row: Row) -> str:
+    """Return the frames of a row, such as `32 frames` or `1fps`, or else its sampling."""
+    frames = row.frames or row.sampling or ""
+    return f"{frames} {'frame' if frames == '1' else 'frames'}" if frames.isdigit() else frames
+
+
+def _is_close(protocol: str | None, sampling: str | None, headline: Headline) -> tuple[bool, bool]:
+    """Return whether protocol and sampling are those of the headline; the protocol of a subset counts as the same."""
+    names = [(name or "").removesuffix(f".{SUBSET}") for name in (protocol, headline.protocol)]
+    return names[0] == names[1], sampling == headline.sampling
+
+
+def _select_other_runs(
+    sources: Sources, main_entries: Mapping[tuple[str, bool], Entry], used_runs: Iterable[str]
+) -> dict[tuple[str, bool], Entry]:
+    """Return one run of each model whose row of the main table was not run: of the overview, or else the closest one.
+
+    Runs with temporal ablations do not count. Keys are the model and whether its run is about the subset.
+    """
+    benchmark, headline = sources.benchmark, sources.headline
+    excluded = {*used_runs, *(name for run in benchmark.runs for name in run.ablations.values())}
+    headline_items = benchmark.items.get(headline.protocol, "")
+    candidates: dict[tuple[str, bool], list[ReportedRun]] = {}
+    for run in benchmark.runs:
+        items = benchmark.items.get(run.scored.run.protocol, "")
+        subject = run.scored.run.model, items == SUBSET
+        is_same_task = items == SUBSET or headline_items in (items, SUBSET)
+        is_needed = subject not in main_entries or main_entries[subject].run is None
+        if run.scored.name in sources.numbers and run.scored.name not in excluded and is_same_task and is_needed:
+            candidates.setdefault(subject, []).append(run)
+    entries = {}
+    for subject, runs in candidates.items():
+        run = max(runs, key=lambda run: _rank_run(run, sources))
+        protocol, sampling = run.scored.run.protocol, run.scored.run.sampling
+        entries[subject] = Entry(
+            name=run.label,
+            model=run.scored.run.model,
+            protocol=protocol,
+            is_subset=subject[1],
+            is_close=_is_close(protocol, sampling, headline),
+            run=run,
+            published=main_entries[subject].published if subject in main_entries else None,
+            needs_condition=run.scored.name not in sources.overview_runs
+            and not all(_is_close(protocol, sampling, headline)),
+        )
+    return entries
+
+
+def _rank_run(run: ReportedRun, sources: Sources) -> tuple[bool, ...]:
+    """Return the rank of a run among the runs of its model: those of the overview, then those like the headline."""
+    scored = run.scored
+    is_close = _is_close(scored.run.protocol, scored.run.sampling, sources.headline)
+    return (scored.name in sources.overview_runs, *is_close)
+
+
+def name_entries(entries: Sequence[Entry], label: str) -> Iterator[tuple[str, Entry]]:
+    """Yield the label of each entry of a model.
+
+    The first entry has the label of the model. The others are variants, with the name of the paper's row.
+    """
+    first, *variants = entries
+    yield label, first
+    names = [entry.name for entry in entries]
+    for entry in variants:
+        is_ambiguous = names.count(entry.name) > 1 or entry.name == label
+        yield f"{entry.name}, {entry.variant}" if is_ambiguous else entry.name, entry

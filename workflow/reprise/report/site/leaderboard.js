@@ -1,0 +1,102 @@
+// Sort the leaderboard by a column, and pin models to its top. Pins are kept in this browser, for each suite.
+"use strict";
+
+(() => {
+  const table = document.querySelector("table.leaderboard");
+  if (!table) return;
+  const [pinnedBody, otherBody] = table.tBodies;
+  const headers = [...table.tHead.rows[0].cells];
+  const storageKey = `reprise.pins.${table.dataset.suite}`;
+
+  /** Return the pinned models that this browser remembers, or null without any record. */
+  function readPins() {
+    try {
+      const pins = JSON.parse(localStorage.getItem(storageKey));
+      return Array.isArray(pins) ? pins : null;
+    } catch {
+      return null; // The browser blocks storage, or the record is damaged.
+    }
+  }
+
+  function writePins() {
+    const pins = [...pinnedBody.rows].map((row) => row.dataset.key);
+    try {
+      localStorage.setItem(storageKey, JSON.stringify(pins));
+    } catch {
+      // Without storage, pins last until the page is closed.
+    }
+  }
+
+  /** Return a comparison of two rows by a column; rows without a number come last in both directions. */
+  function compareBy(index, isDescending) {
+    if (index === 0) {
+      const order = new Intl.Collator(undefined, { numeric: true }).compare;
+      return (a, b) => order(a.cells[0].innerText, b.cells[0].innerText) * (isDescending ? -1 : 1);
+    }
+    return (a, b) => {
+      const [first, second] = [a, b].map((row) => row.cells[index].dataset.value);
+      if (first === undefined || second === undefined) return (first === undefined) - (second === undefined);
+      return (first - second) * (isDescending ? -1 : 1);
+    };
+  }
+
+  function sort(index, isDescending) {
+    for (const body of [pinnedBody, otherBody]) body.append(...[...body.rows].sort(compareBy(index, isDescending)));
+    headers.forEach((header) => header.removeAttribute("aria-sort"));
+    headers[index].setAttribute("aria-sort", isDescending ? "descending" : "ascending");
+  }
+
+  function sortAgain() {
+    const index = headers.findIndex((header) => header.hasAttribute("aria-sort"));
+    sort(index, headers[index].getAttribute("aria-sort") === "descending");
+  }
+
+  /** Move a row to the pinned models or back to the others. */
+  function setPinned(row, isPinned) {
+    (isPinned ? pinnedBody : otherBody).append(row);
+    row.querySelector("button.pin").setAttribute("aria-pressed", String(isPinned));
+  }
+
+  for (const [index, header] of headers.entries()) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...header.childNodes);
+    header.append(button);
+    button.addEventListener("click", () => {
+      // Numbers start with the best, names with the first letter.
+      const order = header.getAttribute("aria-sort");
+      sort(index, order ? order === "ascending" : index > 0);
+    });
+  }
+
+  for (const row of table.querySelectorAll("tbody tr")) {
+    const button = document.createElement("button");
+    const label = row.cells[0].innerText;
+    button.type = "button";
+    button.className = "pin";
+    button.setAttribute("aria-label", `Pin ${label}`);
+    button.setAttribute("aria-pressed", String(row.parentElement === pinnedBody));
+    row.cells[0].prepend(button);
+    button.addEventListener("click", () => {
+      setPinned(row, row.parentElement !== pinnedBody);
+      sortAgain();
+      writePins();
+      button.focus();
+    });
+  }
+
+  const pins = readPins();
+  if (pins !== null) {
+    for (const row of table.querySelectorAll("tbody tr")) setPinned(row, pins.includes(row.dataset.key));
+  }
+
+  /** Sort by the column that the address names, or else by the first benchmark. */
+  function followAddress() {
+    const name = decodeURIComponent(location.hash.slice(1));
+    const index = headers.findIndex((header) => header.dataset.sort === name);
+    sort(index > 0 ? index : 1, true);
+  }
+
+  followAddress();
+  window.addEventListener("hashchange", followAddress);
+})();

@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build a folder with the report and the store with its clips."""
     folder = tmp_path_factory.mktemp("site")
     world = World(folder)
-    _video(folder / "store/clips/aa/aa.mp4")
+    write_video(folder / "store/clips/aa/aa.mp4")
     broken = folder / "store/clips/bb/bb.mp4"
     broken.parent.mkdir(parents=True)
     broken.write_bytes(b"no video")
@@ -65,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _video(path: Path) -> None:
+def write_video(path: Path) -> None:
     """Write two seconds of H.264."""
     path.parent.mkdir(parents=True)
     source = ("-f", "lavfi", "-i", "testsrc=size=128x96:rate=24:duration=2")
@@ -112,21 +112,21 @@ def wide(request: pytest.FixtureRequest) -> int:
 @pytest.fixture
 def viewer(browser: Browser, folder: Path) -> Iterator[Viewer]:
     """Open a desktop window on the report on disk."""
-    yield from _viewer(browser, f"{folder.as_uri()}/", 1280)
+    yield from open_viewer(browser, f"{folder.as_uri()}/", 1280)
 
 
 @pytest.fixture
 def any_viewer(browser: Browser, base: str, wide: int) -> Iterator[Viewer]:
     """Open windows of both widths, on disk and on a server."""
-    yield from _viewer(browser, base, wide)
+    yield from open_viewer(browser, base, wide)
 
 
 @pytest.fixture
 def phone(browser: Browser, folder: Path) -> Iterator[Viewer]:
-    yield from _viewer(browser, f"{folder.as_uri()}/", 390)
+    yield from open_viewer(browser, f"{folder.as_uri()}/", 390)
 
 
-def _viewer(browser: Browser, base: str, width: int) -> Iterator[Viewer]:
+def open_viewer(browser: Browser, base: str, width: int) -> Iterator[Viewer]:
     page: Page = browser.new_page(viewport={"width": width, "height": 800})
     viewer = Viewer(page, base)
     yield viewer

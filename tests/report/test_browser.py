@@ -171,7 +171,7 @@ def test_hostile_texts_are_shown_and_run_nothing(viewer: Viewer) -> None:
     assert HOSTILE[:20] in viewer.text("details.run >> nth=0")
     assert "Failed: Timeout." in viewer.text("details.run >> nth=0")
     assert viewer.value("window.ran") is None
-    added = "#item b:not(.timeline b), #item img, #item script, #grid img"
+    added = "#item b:not(.timeline b, .thumbnails b), #item img, #item script, #grid img"
     assert viewer.value(f"document.querySelectorAll('{added}').length") == 0
     assert "characters)" in viewer.text(".texts dd >> nth=1")
 

@@ -4,7 +4,9 @@ import polars as pl
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
+from reprise.report.agreement import count_right_models
 from reprise.report.items import Items
+from reprise.report.keys import ReportedRun
 from reprise.report.runs import RunTables, compute_columns, get_item_signs
 
 from tests.unit.report.test_first_page import HEADLINE
@@ -136,7 +138,7 @@ def test_items_that_are_correct_only_with_the_planned_frames_come_first(world: W
     assert world.data("velociti/runs/0")["temporal"]["classic"] == "101"
     assert "temporal" not in world.data("velociti/runs/1")
     state = world.data("catalog")["benchmarks"][0]["initial_state"]
-    assert (state["run"], state["other"], state["show"], state["item"]) == (RUN, SHUFFLED_RUN, "temporal", "a")
+    assert (state["run"], state["other"], state["show"]) == (RUN, SHUFFLED_RUN, "temporal")
     assert state["group"] == "average"
     assert "VELOCITI: 1 item</a>, one right only in the planned order" in world.files()["index.html"].decode()
 
@@ -214,3 +216,15 @@ def test_a_rating_is_shown_on_its_own_scale(max_rating: int | None, signs: str |
     )
     run_columns = compute_columns("mmbench_video", "unpacked", items, requests, run, max_rating)
     assert (run_columns.get("rating"), run_columns.get("max_rating")) == (signs, max_rating)
+
+
+def test_right_models_are_counted_without_baselines() -> None:
+    names = ("one", "two", "three", "random")
+    runs = [ReportedRun(run=f"vinoground/paper/fps1/{name}", label=name, reference=name == "random") for name in names]
+    pair_metric = {"samples": {"text": "cluster"}, "fixed": {"text": "00-"}, "item_right": "10-"}
+    rated = {"rating": "53-", "max_rating": 5, "fixed": {}}
+    columns = {run.scored.name: pair_metric for run in runs}
+    assert count_right_models(runs, columns) == {"paper/fps1": {"text": {"right": [3, 0, 0], "models": [3, 3, 0]}}}
+    ratings = count_right_models(runs, {run.scored.name: rated for run in runs})
+    assert ratings == {"paper/fps1": {"rating": {"right": [3, 0, 0], "models": [3, 3, 0]}}}
+    assert count_right_models(runs[1:], columns) == {}, "the list shows two models anyway"

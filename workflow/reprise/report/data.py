@@ -27,6 +27,7 @@ from reprise.core.schemas import (
     read_table,
 )
 from reprise.core.settings import Settings
+from reprise.report.agreement import count_right_models
 from reprise.report.filmstrips import Filmstrip, FilmstripBuilder
 from reprise.report.first_page import (
     BrowserState,
@@ -145,6 +146,9 @@ class BenchmarkWriter:
         mark_ordered_only(benchmark, all_columns)
         for index, run in enumerate(benchmark.runs):
             self._folder.put(f"{name}/runs/{index}", all_columns[run.scored.name])
+        right_models = count_right_models(benchmark.runs, all_columns)
+        for setting, counts in right_models.items():
+            self._folder.put(f"{name}/models/{setting}", counts)
         comparisons = self._compare_runs(outcomes_by_run)
         comparable_runs = self._write_comparisons(comparisons, browser_data)
         headline_group = benchmark.headline.group if benchmark.headline else ""
@@ -161,8 +165,9 @@ class BenchmarkWriter:
             {} if self._is_withheld else {protocol: group_requests(table) for protocol, table in requests.items()}
         )
         self._write_list("items", self._encode_items(requests_by_protocol, answers_by_run))
-        initial_state = choose_initial_state(name, browser_data.highlights[name], self._items.ids, has_media)
+        initial_state = choose_initial_state(name, browser_data.highlights[name])
         entry = self._make_catalog_entry(all_columns, comparable_runs, initial_state)
+        entry["settings_with_models"] = list(right_models)
         return entry | {"strips": [filmstrip.clip for filmstrip in browser_data.filmstrips[name]]}
 
     def _write_filmstrips(

@@ -151,21 +151,13 @@ def _find_items(signs: str, sign: str, is_member: Sequence[bool]) -> list[int]:
     return [position for position, character in enumerate(signs) if character == sign and is_member[position]]
 
 
-def choose_initial_state(
-    name: str, highlights: Sequence[Highlight], ids: Sequence[str], has_media: Sequence[bool]
-) -> BrowserState:
-    """Return the state in which the item browser opens: an item of the first highlight.
+def choose_initial_state(name: str, highlights: Sequence[Highlight]) -> BrowserState:
+    """Return the state in which the item browser opens: the first highlight that is not about unparsed answers.
 
-    Items whose clip has a file are preferred. Without highlights, the browser chooses a run and opens its first wrong
-    item.
+    Without such a highlight, the browser chooses a run, whose wrong items come first.
     """
-    shown_highlights = [highlight for highlight in highlights if highlight.state["show"] != UNPARSED]
-    candidates = [(highlight.state, item) for highlight in shown_highlights for item in highlight.items]
-    candidates = [(state, item) for state, item in candidates if has_media[item]] or candidates
-    if not candidates:
-        return {"b": name}
-    state, item = candidates[0]
-    return state | {"item": ids[item]}
+    states = (highlight.state for highlight in highlights if highlight.state["show"] != UNPARSED)
+    return next(states, {"b": name})
 
 
 def _item_scores(

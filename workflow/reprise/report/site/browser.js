@@ -21,14 +21,16 @@ reprise.browser = (() => {
     const other = findNamed(benchmark.runs, state.other);
     const loadColumns = (selected) => (selected ? reprise.load(`${benchmark.name}/runs/${selected.index}`) : null);
     const isComparable = run && other && run.comparable.includes(other.index);
-    const [index, columns, otherColumns, texts, comparisons] = await Promise.all([
+    const setting = run ? `${run.protocol}/${run.sampling}` : "";
+    const [index, columns, otherColumns, texts, comparisons, models] = await Promise.all([
       reprise.load(`${benchmark.name}/index`), loadColumns(run), loadColumns(other), state.q ? reprise.load(`${benchmark.name}/texts`) : null,
       isComparable ? reprise.load(`${benchmark.name}/comparisons/${run.index}`) : null,
+      benchmark.settings_with_models.includes(setting) ? reprise.load(`${benchmark.name}/models/${setting}`) : {},
     ]);
     const metrics = run ? reprise.outcome.metrics(run, columns) : [];
     const metric = [state.metric, benchmark.metric].find((name) => metrics.includes(name)) || metrics[0] || "";
     const item = state.item ? index.id.indexOf(state.item) : -1;
-    return { catalog, benchmark, run, other, index, columns, otherColumns, texts, difference: comparisons && comparisons[other.index], metrics, metric, item, state: normalize(state, benchmark) };
+    return { catalog, benchmark, run, other, index, columns, otherColumns, texts, difference: comparisons && comparisons[other.index], models: models[metric], metrics, metric, item, state: normalize(state, benchmark) };
   }
 
   function findNamed(entries, name) {
@@ -47,7 +49,7 @@ reprise.browser = (() => {
   async function openInitialState({ b, ...others }) {
     const { benchmarks } = await reprise.load("catalog");
     const { initial_state: initial = {} } = findNamed(benchmarks, b) || (!b && benchmarks[0]) || {};
-    const isNeeded = Boolean(initial.item) && !Object.values(others).some(Boolean);
+    const isNeeded = Boolean(initial.run) && !Object.values(others).some(Boolean);
     if (isNeeded) {
       reprise.hash.go(initial, { replace: true });
     }

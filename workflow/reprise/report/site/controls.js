@@ -31,8 +31,9 @@ reprise.controls = (() => {
   const nameChoices = (names, titles = {}) => names.map((name) => ({ value: name, text: titles[name] || name }));
 
   function runChoices(runs, firstChoices) {
-    const choices = runs.map(({ name, label, protocol, sampling }) => ({
-      value: name, text: `${label} (${protocol}, ${sampling})`, groupLabel: protocol,
+    // The start of a text is what a narrow select shows: the ablation of a sampling, then the model.
+    const choices = runs.map(({ name, label, protocol, sampling, judge }) => ({
+      value: name, text: [...sampling.split(".").slice(1), label, judge].filter(Boolean).join(" · "), groupLabel: `${protocol}, ${sampling}`,
     }));
     return [...firstChoices, ...choices];
   }

@@ -59,17 +59,17 @@ reprise.diff = (() => {
     return [onlyA, onlyB];
   }
 
-  /** Split texts into segments {text, differs}: each text is compared with the first, and the first with all others. */
+  /** Split texts into segments {text, differs}: each text is compared with all others that are variants of it. */
   function segments(texts) {
     const tokenLists = texts.map(words);
     const marks = tokenLists.map((tokens) => tokens.map(() => false));
-    tokenLists.slice(1).forEach((tokens, index) => {
-      const differences = findDifferences(tokenLists[0], tokens);
+    const pairs = tokenLists.flatMap((_, first) => tokenLists.slice(first + 1).map((__, offset) => [first, first + 1 + offset]));
+    for (const pair of pairs) {
+      const differences = findDifferences(...pair.map((index) => tokenLists[index]));
       if (differences && areVariants(differences)) {
-        differences[0].forEach((differs, position) => (marks[0][position] ||= differs));
-        marks[index + 1] = differences[1];
+        pair.forEach((index, side) => differences[side].forEach((differs, position) => (marks[index][position] ||= differs)));
       }
-    });
+    }
     return tokenLists.map((tokens, index) => mergeNeighbours(tokens, marks[index]));
   }
 

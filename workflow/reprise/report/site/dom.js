@@ -2,6 +2,8 @@
 
 /* The only place that creates elements. It sets content as text, so markup in data never becomes markup of the page. */
 reprise.dom = (() => {
+  const MAX_ID = 28; // characters of an item's id in lists
+
   /** Create an element. Attributes that are null or false are left out; functions become event listeners. */
   function make(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
@@ -33,5 +35,10 @@ reprise.dom = (() => {
     return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
   }
 
-  return { make, makeText, count, countNoun };
+  /** Shorten the id of an item to its end, because the ids of a benchmark's items start alike. */
+  function shortenId(id) {
+    return id.length > MAX_ID ? `...${id.slice(-MAX_ID)}` : id;
+  }
+
+  return { make, makeText, count, countNoun, shortenId };
 })();

@@ -8,6 +8,7 @@ reprise.filter = (() => {
   const KINDS = {
     "": { label: "counted", needs: "", test: ({ columns, metric }) => (item) => !columns || reprise.outcome.isCounted(columns, metric, item) },
     [ALL]: { label: "all, also those not requested", needs: "run", test: () => () => true },
+    requested: { label: "requested", needs: "run", test: ({ columns }) => (item) => "afu".includes(columns.state[item]) },
     right: { label: "right", rated: "with the best rating", needs: "run", test: ({ a }) => (item) => a(item) === best(a) },
     wrong: { label: "wrong", rated: "with a lower rating", needs: "run", test: ({ a }) => (item) => a(item) !== null && a(item) < best(a) },
     disagree: { label: "models disagree", needs: "other", test: ({ a, b }) => (item) => countsForBoth(a, b, item) && a(item) !== b(item) },

@@ -3,17 +3,18 @@
 /* The frames that a model got: marks on a time line of the clip, and thumbnails that seek to their position in the clip. */
 reprise.frames = (() => {
   const { make, makeText, countNoun } = reprise.dom;
-  const [THUMB_HEIGHT, SCREEN_HEIGHT] = [54, 180];
+  const [THUMB_HEIGHT, SCREEN_HEIGHT] = [108, 180];
+  const MAX_COLUMNS = 16; // frames on one line in a wide window
   const FRAME_INTERVAL = 500; // milliseconds
 
-  /** Create the figure of one sampling's frames. `times` refer to the clip, or to `otherVideo` for frames of another clip; `models` names the models. */
-  function show({ clip, times, note, sampling, models, video, otherVideo }) {
+  /** Create the figure of one sampling's frames. `times` refer to the clip, or to `otherVideo` for frames of another clip; `planned` are the times of the planned frames, and `models` names the models. */
+  function show({ clip, times, planned, note, sampling, models, video, otherVideo }) {
     const source = otherVideo || (video && video.src);
     const seconds = clip.seconds || Math.max(0, ...times);
     const caption = make("figcaption", {}, makeText("strong", models), ` got ${countNoun(times.length, "frame")} (${sampling})${note ? `: ${note}` : ""}`);
     const figure = make("figure", { class: "frames" }, caption);
     if (times.length) {
-      figure.append(...thumbnails(times, otherVideo ? null : video, source, `Frames that ${models} got`));
+      figure.append(...thumbnails(times, otherVideo ? times : planned, otherVideo ? null : video, source, `Frames that ${models} got`));
     }
     if (times.length && video) {
       const screen = make("canvas", { class: "screen", hidden: true, height: SCREEN_HEIGHT, width: 0 });
@@ -76,13 +77,19 @@ reprise.frames = (() => {
   }
 
   /** Create a toolbar with one button per frame. The tab key stops at the toolbar once; arrows go from frame to frame. */
-  function thumbnails(times, video, source, label) {
+  function thumbnails(times, planned, video, source, label) {
     const buttons = times.map((time, index) => {
       const text = `${time.toFixed(2)} s`;
-      const attributes = { type: "button", tabindex: index ? "-1" : "0", "aria-label": `Frame ${index + 1} of ${times.length}, ${text}`, disabled: !video };
-      return make("button", { ...attributes, click: () => seek(video, time) }, make("canvas", { height: THUMB_HEIGHT, width: 96 }), text);
+      const position = planned.indexOf(time);
+      const name = `Frame ${index + 1} of ${times.length}, ${text}${position === index ? "" : `, number ${position + 1} in the planned order`}`;
+      const attributes = { type: "button", tabindex: index ? "-1" : "0", "aria-label": name, disabled: !video };
+      const button = make("button", { ...attributes, click: () => seek(video, time) },
+        make("canvas", { height: THUMB_HEIGHT, width: THUMB_HEIGHT }), make("span", {}, make("b", {}, position + 1), ` ${text}`));
+      button.style.setProperty("--at", (position + 1) / planned.length);
+      return button;
     });
     const bar = make("div", { class: "thumbnails", role: "toolbar", "aria-label": label }, ...buttons);
+    bar.style.setProperty("--columns", columnCount(times.length));
     bar.addEventListener("keydown", (event) => moveFocus(event, buttons));
     const reason = make("p", { class: "note", role: "note", hidden: true });
     if (source) {
@@ -101,6 +108,11 @@ reprise.frames = (() => {
       button.disabled = true;
       button.querySelector("canvas").replaceWith(make("span", { class: "no-picture" }, "no picture"));
     }
+  }
+
+  /** Return the number of frames on a line, so that all lines but the last are full. */
+  function columnCount(count) {
+    return Math.ceil(count / Math.ceil(count / MAX_COLUMNS));
   }
 
   function moveFocus(event, buttons) {
@@ -146,5 +158,5 @@ reprise.frames = (() => {
     });
   }
 
-  return { show, play };
+  return { show, play, loadVideo, drawFrame, columnCount };
 })();

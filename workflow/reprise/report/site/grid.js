@@ -79,9 +79,10 @@ reprise.grid = (() => {
     const tabStop = view.order.includes(view.item) ? view.item : view.order[0];
     const label = makeText("span", "", { class: "label" });
     reprise.entry(benchmark, "labels", item).then((segments) => label.append(...segments.map(segmentElement)), ({ message }) => label.append(message));
+    const models = reprise.outcome.describeModels(view, item);
     return make("a", { href: address, tabindex: item === tabStop ? "0" : "-1" },
       label,
-      make("span", { class: "where" }, makeText("span", benchmark.tasks[index.task[item]]), " · ", makeText("span", index.id[item])));
+      make("span", { class: "where" }, models ? `${models} · ` : "", makeText("span", benchmark.tasks[index.task[item]]), " · ", makeText("span", reprise.dom.shortenId(index.id[item]))));
   }
 
   /** Create a segment of a label; every second one is a difference to a variant of the text. */

@@ -45,30 +45,50 @@ reprise.item = (() => {
     const loadClip = (number) => reprise.entry(benchmark, "clips", number);
     const [data, clip] = await Promise.all([reprise.entry(benchmark, "items", item), loadClip(clipIndex)]);
     const samplings = [...new Set([run, other].filter(Boolean).map(({ sampling }) => sampling))];
+    const loadPlan = (sampling) => (benchmark.samplings.includes(sampling) ? reprise.entry(benchmark, `frames/${sampling}`, clipIndex) : null);
     const frames = samplings.map(async (sampling) => {
-      if (!benchmark.samplings.includes(sampling)) {
+      const plan = await loadPlan(sampling);
+      if (!plan) {
         return null;
       }
-      const plan = await reprise.entry(benchmark, `frames/${sampling}`, clipIndex);
-      return { ...plan, otherClip: plan.source_clip === null ? null : await loadClip(plan.source_clip) };
+      const planned = [...new Set((await loadPlan(plannedName(benchmark, sampling))).times)].sort((a, b) => a - b);
+      return { ...plan, planned, otherClip: plan.source_clip === null ? null : await loadClip(plan.source_clip) };
     });
-    return { data, clip, samplings, frames: await Promise.all(frames) };
+    return { data, clip, clipIndex, samplings, frames: await Promise.all(frames) };
+  }
+
+  /** Return the sampling whose frames an ablation shows in another way, or the sampling itself. */
+  function plannedName({ samplings }, sampling) {
+    const base = sampling.slice(0, Math.max(0, sampling.lastIndexOf(".")));
+    return samplings.includes(base) ? base : sampling;
   }
 
   async function body(view, loaded) {
     const { index, item } = view;
     const { clip } = loaded;
     const { element, video } = reprise.clip.show(clip);
-    return [heading(index.id[item]), ...verdicts(view, loaded), make("div", { class: "sides" },
-      make("div", {}, element, ...withPlayButton(frames(view, loaded, video), video), details(view, loaded.data)),
-      make("div", {}, section("Texts", texts(loaded.data)), section("Answers", [chosenAnswers(view, loaded)]))),
+    const figures = frames(view, loaded, video);
+    const { compared, others } = texts(loaded.data);
+    const models = reprise.outcome.describeModels(view, item);
+    return [heading(index.id[item]), models ? make("p", { class: "where" }, `${models} (${view.run.protocol}, ${view.run.sampling})`) : null, make("section", { class: "saw", "aria-label": "What the models saw and answered" },
+      compared, ...runsBySampling(view, loaded).flatMap(({ runs }, position) => [...runs.map((run) => verdict(view, loaded, run)), figures[position]]),
+      playButton(figures, video), reprise.filmstrip.buttons(view, loaded, () => container.querySelector(".saw"))),
+    make("div", { class: "sides" }, make("div", {}, element, details(view, loaded.data)),
+      make("div", {}, others ? section("Question and answer", [others]) : null, section("Answers", [chosenAnswers(view, loaded)]))),
     otherAnswers(view, loaded), section("Prompts", prompts(view, loaded))];
   }
 
-  /** Say for each chosen run why the item counts as right or wrong. */
-  function verdicts(view, { data }) {
-    const runs = [[view.run, view.columns, "A"], [view.other, view.otherColumns, "B"]];
-    return runs.map(([run, columns, letter], index) => run && reprise.verdict.show(view, { run, columns, letter, samples: view.samples[index], data }));
+  /** Return the chosen runs by sampling, with the frames of each sampling. */
+  function runsBySampling(view, { samplings, frames: plans }) {
+    const chosenRuns = [view.run, view.other].filter(Boolean);
+    return samplings.map((sampling, index) => ({ sampling, plan: plans[index], runs: chosenRuns.filter((run) => run.sampling === sampling) }));
+  }
+
+  /** Say why the item counts as right or wrong in a chosen run. */
+  function verdict(view, { data }, run) {
+    const isFirst = run === view.run;
+    const columns = isFirst ? view.columns : view.otherColumns;
+    return reprise.verdict.show(view, { run, columns, letter: isFirst ? "A" : "B", samples: view.samples[isFirst ? 0 : 1], data });
   }
 
   function section(title, children) {
@@ -95,30 +115,27 @@ reprise.item = (() => {
     return make("dl", { class: "details" }, ...rows.filter(([, text]) => text).flatMap(([name, text]) => [makeText("dt", name), makeText("dd", text)]));
   }
 
-  /** Return for each sampling the frames that the chosen runs got, then a line for each run without frames. */
-  function frames(view, { data, clip, samplings, frames: plans }, video) {
-    const chosenRuns = [view.run, view.other].filter(Boolean);
+  /** Return for each sampling the frames that the chosen runs got, or a line that says why there are none. */
+  function frames(view, loaded, video) {
+    const { data, clip } = loaded;
     const hasFrames = (run, plan) => plan && !run.imported && (data.answers[run.index] || []).some(({ frames: count }) => count);
-    return samplings.flatMap((sampling, index) => {
-      const plan = plans[index];
-      const runs = chosenRuns.filter((run) => run.sampling === sampling);
+    return runsBySampling(view, loaded).map(({ sampling, plan, runs }) => {
       const runsWithFrames = runs.filter((run) => hasFrames(run, plan));
-      const notes = runs.filter((run) => !hasFrames(run, plan)).map((run) => withoutFrames(run, plan));
-      return runsWithFrames.length ? [planFigure(view, plan, runsWithFrames, { clip, sampling, video }), ...notes] : notes;
+      return runsWithFrames.length ? planFigure(view, plan, runsWithFrames, { clip, sampling, video }) : withoutFrames(runs[0], plan);
     });
   }
 
-  /** Place the frames of the chosen runs side by side, with a button that plays them. */
-  function withPlayButton(figures, video) {
+  /** Create a button that plays the frames of the figures, if there are frames. */
+  function playButton(figures, video) {
     const canPlay = video && figures.some(({ screen }) => screen);
-    const button = canPlay && make("button", { type: "button", class: "play", "aria-pressed": "false", click: ({ currentTarget }) => reprise.frames.play(figures, currentTarget) }, "Play these frames");
-    return [button || null, make("div", { class: "plans" }, ...figures)];
+    return canPlay ? make("button", { type: "button", class: "play", "aria-pressed": "false", click: ({ currentTarget }) => reprise.frames.play(figures, currentTarget) }, "Play these frames") : null;
   }
 
-  function planFigure(view, { times, note, otherClip }, runs, context) {
+  function planFigure(view, { times, planned, note, otherClip }, runs, context) {
     const letter = (run) => (view.run && view.other ? `${run === view.run ? "A" : "B"} ` : "");
     const models = runs.map((run) => `${letter(run)}${run.label}`).join(" and ");
-    return reprise.frames.show({ ...context, models, times, note, otherVideo: otherClip && otherClip.media });
+    const figure = reprise.frames.show({ ...context, models, times, planned, note, otherVideo: otherClip && otherClip.media });
+    return Object.assign(figure, { plan: { times, planned, otherClip } }); // for `filmstrip`
   }
 
   function withoutFrames({ label, sampling, imported }, plan) {
@@ -126,23 +143,27 @@ reprise.item = (() => {
     return make("p", { class: "frames" }, makeText("strong", label), ` ${reason}`);
   }
 
-  /** List each text once, with all its names. Words in which captions or options differ are marked. */
-  function texts({ texts: entries = [], answer }) {
+  /** Return a list of the texts that are compared, with the words in which they differ marked, and a list of the other texts with the right answer. Each text is listed once, with all its names. */
+  function texts({ texts: entries = [], answer = "", tags = [] }) {
+    const half = (tags.find(({ name }) => name === "half") || {}).text; // names the caption of a pair that the item is about
     const namesByText = new Map();
     for (const { name, text } of entries) {
       namesByText.set(text, [...(namesByText.get(text) || []), name]);
     }
-    const isCompared = (names) => !names.some((name) => NOT_COMPARED.includes(name));
-    const compared = [...namesByText].filter(([, names]) => isCompared(names)).map(([text]) => text);
-    const segments = new Map(reprise.diff.segments(compared).map((list, index) => [compared[index], list]));
-    const rows = [...namesByText].flatMap(([text, names]) => [makeText("dt", names.join(", ")), make("dd", { dir: "auto" }, ...mark(text, segments))]);
-    const answerRow = answer ? [make("dt", {}, "right answer"), makeText("dd", answer)] : [];
-    return [make("dl", { class: "texts" }, ...rows, ...answerRow)];
+    const isCompared = ([, names]) => !names.some((name) => NOT_COMPARED.includes(name));
+    const isRight = (names) => names.includes("positive") || names.some((name) => name.toLowerCase() === answer.toLowerCase());
+    const compared = [...namesByText].filter(isCompared);
+    const segments = reprise.diff.segments(compared.map(([text]) => text));
+    const describe = (names) => `${names.join(", ")}${names.includes(half) ? ", asked" : ""}${isRight(names) ? " ✓" : ""}`;
+    const comparedRows = compared.flatMap(([, names], index) => [makeText("dt", describe(names)), make("dd", { dir: "auto" }, ...mark(segments[index]))]);
+    const otherRows = [...[...namesByText].filter((entry) => !isCompared(entry)).map(([text, names]) => [names.join(", "), text]), ["right answer", answer]];
+    const others = otherRows.filter(([, text]) => text).flatMap(([name, text]) => [makeText("dt", name), makeText("dd", text)]);
+    const list = (rows) => (rows.length ? make("dl", { class: "texts" }, ...rows) : null);
+    return { compared: list(comparedRows), others: list(others) };
   }
 
-  function mark(text, segments) {
-    const parts = segments.get(text) || [{ text, differs: false }];
-    return parts.map((part) => (part.differs ? make("mark", {}, part.text) : part.text));
+  function mark(segments) {
+    return segments.map((part) => (part.differs ? make("mark", {}, part.text) : part.text));
   }
 
   function answersElement(run, columns, letter, view, data) {

@@ -24,15 +24,15 @@ reprise.outcome = (() => {
     return column ? column[item] : "-";
   }
 
-  /** Return whether a metric counts pairs or videos, whose items have verdicts of their own. */
+  /** Return whether a metric counts pairs or videos. */
   function countsSamples(columns, metric) {
-    return Boolean(columns.item_right) && ["clip_id", "cluster"].includes((columns.samples || {})[metric]);
+    return ["clip_id", "cluster"].includes((columns.samples || {})[metric]);
   }
 
-  /** Return the sign of an item by its own answers, also if the metric counts pairs or videos. */
+  /** Return the sign of an item by its own answers. A comparison of two videos is no answer to one item; it has the sign of its pair. */
   function itemSign(columns, metric, item) {
     const mark = sign(columns, metric, item);
-    return mark !== "-" && countsSamples(columns, metric) ? columns.item_right[item] : mark;
+    return mark !== "-" && countsSamples(columns, metric) && columns.item_right ? columns.item_right[item] : mark;
   }
 
   /** Return a number that is larger for a better answer to the item; null if the item does not count. */
@@ -76,11 +76,16 @@ reprise.outcome = (() => {
     return state && verdict !== RIGHT ? { ...verdict, sign: `${verdict.sign} ${state.sign}`, word: `${verdict.word}, ${state.word}` } : verdict;
   }
 
+  /** Describe how many models answer an item right; empty if few models share its protocol and sampling. */
+  function describeModels({ models }, item) {
+    return models && models.models[item] ? `${models.right[item]} of ${models.models[item]} models right` : "";
+  }
+
   /** Create the element of a verdict: a sign and a word, because colour alone is not accessible. */
   function badge({ sign: mark, word, kind }) {
     const { make } = reprise.dom;
     return make("span", { class: `verdict ${kind}` }, make("span", { "aria-hidden": "true" }, mark), ` ${word}`);
   }
 
-  return { RATING, metrics, sign, value, sampleValue, countsSamples, isCounted, describeSign, describe, badge };
+  return { RATING, metrics, sign, value, sampleValue, countsSamples, isCounted, describeSign, describe, describeModels, badge };
 })();

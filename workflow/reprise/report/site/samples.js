@@ -23,8 +23,9 @@ reprise.samples = (() => {
     }
     // A group may contain only some questions of a video. Its number then counts only these.
     const isPartial = sampleColumn === "clip_id" && Boolean(state.group);
+    const isWrong = (item) => Boolean(columns.item_right) && columns.item_right[item] !== "1";
     for (const sample of samples.values()) {
-      sample.wrong = sample.members.filter((item) => columns.item_right[item] !== "1");
+      sample.wrong = sample.members.filter(isWrong);
       sample.isRight = isPartial ? !sample.wrong.length : reprise.outcome.sampleValue(columns, metric, sample.members[0]) === 1;
     }
     return { noun: NOUNS[sampleColumn], all: [...samples.values()], of: (item) => samples.get(getKey(item)) || null };

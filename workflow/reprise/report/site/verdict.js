@@ -12,7 +12,7 @@ reprise.verdict = (() => {
     const answers = data.answers[run.index] || [];
     const metric = chooseMetric(run, view);
     const head = make("p", {}, outcome.badge(outcome.describe(columns, metric, view.item)), " ",
-      view.other ? make("span", { class: "letter" }, letter) : null, makeText("strong", run.label), ` ${run.protocol}, ${run.sampling}: `,
+      ...(view.other ? [make("span", { class: "letter" }, letter), " "] : []), makeText("strong", run.label), ` ${run.protocol}, ${run.sampling}: `,
       ...reasons(answers, data, run, columns));
     const sample = metric === view.metric && samples && samples.of(view.item);
     return make("div", { class: "why" }, head, sample ? describeSample(view, sample) : null);
@@ -31,11 +31,11 @@ reprise.verdict = (() => {
     return answers.flatMap((answer, index) => {
       const request = requests.find(({ role }) => role === answer.role) || {};
       const role = answers.length > 1 ? [index ? "; " : "", makeText("span", answer.role), ": "] : [];
-      return [...role, ...reason(answer, request, data, columns)];
+      return [...role, ...reason(answer, request, columns)];
     }).concat(".");
   }
 
-  function reason(answer, { expected, options = [] }, data, columns) {
+  function reason(answer, { expected, options = [] }, columns) {
     const extraction = Object.values(answer.extractions || {})[0] || {};
     if (answer.error) {
       return [`the request failed (${answer.error})`];
@@ -49,18 +49,12 @@ reprise.verdict = (() => {
     }
     const position = options.indexOf(extraction.value);
     const score = (answer.scores || []).length === options.length && position >= 0 ? ` (p ${+answer.scores[position].toPrecision(2)})` : "";
-    const right = expected && expected !== extraction.value ? [", right is ", ...option(expected, data)] : [];
-    return ["answered ", ...option(extraction.value || answer.text || "", data), score, rule, ...right];
-  }
-
-  /** Quote an option, and its text if the option is only a letter. */
-  function option(value, { texts = [] }) {
-    const entry = value.length === 1 && texts.find(({ name }) => name.toLowerCase() === value.toLowerCase());
-    return [quote(value), ...(entry ? [" (", makeText("span", shorten(entry.text)), ")"] : [])];
+    const right = expected && expected !== extraction.value ? [", right is ", quote(expected)] : [];
+    return ["answered ", quote(extraction.value || answer.text || ""), score, ...right, rule];
   }
 
   function quote(text) {
-    return makeText("q", shorten(text));
+    return makeText("span", `“${shorten(text)}”`);
   }
 
   function shorten(text) {
@@ -80,7 +74,7 @@ reprise.verdict = (() => {
     others.slice(0, MAX_LINKS).forEach((item, index) => {
       const isLast = index === Math.min(others.length, MAX_LINKS) - 1;
       const more = others.length > MAX_LINKS ? ` and ${others.length - MAX_LINKS} more.` : ".";
-      start.append(make("a", { href: reprise.hash.format({ ...view.state, item: view.index.id[item] }) }, view.index.id[item]), isLast ? more : ", ");
+      start.append(make("a", { href: reprise.hash.format({ ...view.state, item: view.index.id[item] }) }, reprise.dom.shortenId(view.index.id[item])), isLast ? more : ", ");
     });
     return start;
   }

@@ -119,7 +119,7 @@ class TableBuilder:
                 for span, members in groupby(spec.columns, key=lambda column: column.span)
             ),
             sections=sections,
-            warnings=tuple(broken_run_notes(key, self.metrics)),
+            warnings=tuple(broken_run_notes(key, self.metrics, self._label_runs())),
             notes=(*self.find_wrong_answer_notes(), *extraction_notes(key, self.metrics), *spec.notes),
             provenance=tuple(provenance_lines(key, self.metrics)),
             notice=key.notice,
@@ -164,6 +164,16 @@ class TableBuilder:
             return ScoredRun(run)
         candidates = (ScoredRun(run, judge) for judge in row.judges or self.key.judge_order)
         return next((scored for scored in candidates if scored.name in self.key.runs), None)
+
+    def _label_runs(self) -> dict[str, str]:
+        """Return the label of the first row of each run, by the name of the run with and without its judge."""
+        labels: dict[str, str] = {}
+        for row in self.spec.rows():
+            for column in self.spec.columns:
+                if (scored := self.find_scored_run(row, column)) is not None:
+                    labels.setdefault(scored.name, row.label)
+                    labels.setdefault(scored.run.name, row.label)
+        return labels
 
     def find_number(
         self, row: Row, column: Column, metric: str, extraction: tuple[str, str]
@@ -274,9 +284,16 @@ class TableBuilder:
             return ""
         direction = "above" if measurement["value"] > reference else "below"
         return (
-            f"Significantly {direction} the same model's score over group '{self.spec.compared_with}' (two-sided test "
-            f"by the clustered interval, Holm's correction over the groups, alpha {ALPHA}; that score counts as exact)."
+            f"Significantly {direction} the same model's score over '{self._reference_title}' (two-sided test by the "
+            f"clustered interval, Holm's correction over the groups, alpha {ALPHA}; that score counts as exact)."
         )
+
+    @property
+    def _reference_title(self) -> str:
+        """Return the title of the row or column of the reference group."""
+        titles = {row.group: row.label for row in self.spec.rows()}
+        titles |= {column.group: column_name(column) for column in self.spec.columns if column.group}
+        return titles.get(self.spec.compared_with, self.spec.compared_with or "")
 
     def _corrected_group_ps(self, subject: str, metric: str) -> dict[str, float]:
         """Return the corrected p-value of each group against the reference group, for one run and metric."""
@@ -340,9 +357,9 @@ class TableBuilder:
             yield from (f"Judged by {self.key.judges[judge]}." for judge in judges)
         if differing_columns := self._find_differing_columns(row):
             if len(differing_columns) > MAX_LISTED_DIFFERENCES or self._differing_row_count > MAX_LISTED_DIFFERENCES:
-                yield "The authors' convention and extractor give other numbers, which are in the csv."
+                yield "The authors' way to extract and count answers gives other numbers in this row."
             else:
-                yield f"By the authors' convention and extractor: {', '.join(differing_columns)}."
+                yield f"By the authors' way to extract and count answers: {', '.join(differing_columns)}."
 
     def _find_measured_numbers(self, row: Row) -> list[Mapping[str, Any]]:
         """Return the measured numbers that a row shows."""
@@ -382,6 +399,6 @@ class TableBuilder:
     def describe_judges(self) -> str:
         """Return the sentence that names the judges of the measured and of the published ratings."""
         has_published = any(row["source"] == "published" for row in self.tidy_rows)
-        judges = [f"{self.key.judges[judge]} ({judge})" for judge in list_judges(self.metrics)]
+        judges = [self.key.judges[judge] for judge in list_judges(self.metrics)]
         paper_judges = [f"{self.spec.judge}{' (published values)' if judges else ''}"] if has_published else []
         return f"Judged by {'; '.join(judges + paper_judges)}." if judges or paper_judges else ""

@@ -22,10 +22,13 @@ def list_judges(metrics: pl.DataFrame) -> list[str]:
     return metrics["judge"].drop_nulls().unique().sort().to_list()
 
 
-def broken_run_notes(key: TableKey, metrics: pl.DataFrame) -> list[str]:
-    """Return a warning with the reasons for each run that looks broken, except baselines."""
+def broken_run_notes(key: TableKey, metrics: pl.DataFrame, labels: Mapping[str, str]) -> list[str]:
+    """Return a warning with the reasons for each run that looks broken, except baselines.
+
+    `labels` maps the name of a run to the label of its row.
+    """
     lines = [
-        f"{name} looks broken: {'; '.join(reasons)}."
+        f"{labels.get(name, name)} looks broken: {'; '.join(reasons)}."
         for name, rows in _health_by_subject(metrics)
         if rows[0]["run"].rpartition("/")[2] not in key.reference_models and (reasons := health.find_problems(rows))
     ]
@@ -47,10 +50,9 @@ def judge_notes(key: TableKey, metrics: pl.DataFrame) -> list[str]:
     # `extraction_notes` names the judges of unparsed answers.
     is_rule_of_judge = pl.col("extractor").str.starts_with(pl.col("judge") + ": ")
     extracting_judges = set(counts["judge"]) - set(counts.filter(is_rule_of_judge)["judge"])
-    lines = [f"Answers judged by {key.judges[judge]} ({judge})." for judge in judges if judge not in extracting_judges]
+    lines = [f"Answers judged by {key.judges[judge]}." for judge in judges if judge not in extracting_judges]
     if key.unjudged_runs:
-        runs = ", ".join(summarize_list(key.unjudged_runs, 3, "..."))
-        lines.append(f"Published values instead of {len(key.unjudged_runs)} runs that no judge has rated: {runs}.")
+        lines.append(f"Published values instead of {len(key.unjudged_runs)} runs that no judge has rated.")
     return lines
 
 
@@ -69,13 +71,15 @@ def extraction_notes(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
     largest = max(difference_rows, key=lambda row: (row["value"] or 0) / max(row["requested"], 1), default=None)
     if largest is not None and largest["value"]:
         count, total = round(largest["value"]), largest["requested"]
-        yield f"The extractors robust and authors differ on at most {format_share(count, total)} answers of a run."
+        share = format_share(count, total)
+        yield f"Our extraction rules and the authors' extract another answer from at most {share} responses of a run."
     counts = _extractor_counts(metrics)
     by_judge = counts.filter(pl.col("extractor") == pl.col("judge"))
     by_custom_rule = counts.filter(pl.col("extractor").str.ends_with(CUSTOM_RULE_SUFFIX))
     for (name,), rows in pl.concat([by_judge, by_custom_rule]).group_by("extractor", maintain_order=True):
-        extractor = f"{key.judges[str(name)]} ({name})" if name in key.judges else f"'{name}' of the configuration"
-        unparsed = " that robust leaves unparsed" if name in key.judges else ""
+        rule = str(name).removesuffix(CUSTOM_RULE_SUFFIX)
+        extractor = key.judges.get(rule, f"the additional rule '{rule}'")
+        unparsed = " that no extraction rule parses" if rule in key.judges else ""
         share = format_share(int(rows["count"].sum()), int(rows["requested"].sum()))
         yield f"{share} answers{unparsed} were extracted by {extractor}."
     yield from judge_notes(key, metrics)
@@ -93,6 +97,8 @@ def provenance_lines(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
             "Failed and unparsed answers count as wrong (convention fixed, extractor robust). "
             "Intervals and numbers by the authors' convention are in the csv."
         )
+    for run in key.unjudged_runs:
+        yield f"{run}: rated by no judge"
     digests = {row["run"]: row["key"] for row in metrics.iter_rows(named=True) if row["key"]}
     for run, digest in sorted(digests.items()):
         yield f"{run}: key {digest[:12]}"

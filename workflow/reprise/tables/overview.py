@@ -75,7 +75,7 @@ class OverviewBuilder:
                 rendered.ColumnGroup(tuple(map(rendered.TableColumn, self._costs)), "Cost"),
             ),
             sections=(rendered.TableSection(tuple(map(self._row, table_rows, spec_rows))),),
-            warnings=tuple(chain.from_iterable(table.warnings for table in tables.values())),
+            warnings=tuple(f"{title}: {warning}" for title, table in tables.items() for warning in table.warnings),
             notes=tuple(f"{title}: {note}" for title, table in tables.items() for note in table.notes),
             provenance=tuple(dict.fromkeys(line for table in tables.values() for line in table.provenance)),
             has_comparison=False,

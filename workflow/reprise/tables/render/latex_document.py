@@ -13,7 +13,7 @@ from reprise.tables.render.latex import PACKAGES
 from reprise.tables.render.latex_text import escape
 
 LATEX_COMMAND = "pdflatex"
-PAGE_LAYOUT = r"\documentclass{article}\usepackage[a4paper,margin=2cm]{geometry}"
+PAGE_LAYOUT = r"\documentclass{article}\usepackage[a4paper,margin=1.5cm]{geometry}"
 INSTALL_COMMAND = "apt-get install texlive-latex-recommended texlive-science"
 LATEX_MISSING = (
     f"{LATEX_COMMAND} not found. The PDF of the tables needs LaTeX with the packages {', '.join(PACKAGES)}. On Debian "

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import Literal
 from xml.etree import ElementTree
 
 import pytest
@@ -107,3 +108,18 @@ def test_a_pair_is_wrong_because_of_its_wrong_items(viewer: Viewer) -> None:
     order = "reprise.samples.sortWrongFirst(view, [4, 3, 2, 1, 0], found)"
     assert run("cluster", "", "[0, 1, 2, 3, 4]", order) == [1, 0, 3, 2, 4]
     assert run("item_id", "", "[0]", "found") is None
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_filmstrips_are_accessible_and_fit_the_window(
+    browser: Browser, temporal_folder: Path, width: int, colours: Literal["light", "dark"]
+) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=colours)
+    viewer = Viewer(page, f"{temporal_folder.as_uri()}/")
+    for name in ("index.html", "items.html"):
+        viewer.open(name)
+        viewer.until("Boolean(document.querySelector('.filmstrip, .saw'))")
+        assert viewer.find_violations() == []
+        assert viewer.value("document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the window"
+    page.close()

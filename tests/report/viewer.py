@@ -1,11 +1,15 @@
 """A page of the report in a browser, with its errors and its external requests."""
 
+from pathlib import Path
 from typing import Any
 
+import axe_playwright_python
 from playwright.sync_api import Page
 
 LIST = "items.html#b=velociti&run=velociti/entail/fps1/one"
 MAX_POLLS = 200
+AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
+RULES = "{runOnly: {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']}}"
 
 
 class Viewer:
@@ -32,6 +36,12 @@ class Viewer:
         self.page.goto(f"{self._base}report/{page}")
         if page.startswith("items.html"):
             self.until("Boolean(document.body.dataset.shown)")
+
+    def find_violations(self) -> list[tuple[str, str]]:
+        """Return the violations of WCAG, levels A and AA: the rule and the first element that breaks it."""
+        self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        violations = self.page.evaluate(f"axe.run(document, {RULES})")["violations"]
+        return [(rule["id"], rule["nodes"][0]["html"]) for rule in violations]
 
     def show_list(self) -> None:
         """Show the list; a narrow window shows either the list or an item."""

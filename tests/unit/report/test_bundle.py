@@ -91,3 +91,10 @@ def test_every_link_of_a_bundle_leads_to_one_of_its_pages(world: World, tmp_path
                 if address and not address.startswith("data:"):
                     target = (Path("/") / name).parent.joinpath(address).resolve().relative_to("/").as_posix()
                     assert target in files, (name, address)
+
+
+def test_a_bundle_opens_with_the_items_that_the_run_answered(world: World, tmp_path: Path) -> None:
+    """Of the three items, the run answered only a. Without an item in the address, the browser lists the counted items."""
+    write(world, tmp_path, "texts")
+    assert world.data("catalog")["benchmarks"][0]["initial_state"] == {"b": "velociti"}
+    assert world.data("velociti/runs/0")["fixed"]["strict"] == "1--"

@@ -75,7 +75,7 @@ reprise.item = (() => {
       playButton(figures, video), reprise.filmstrip.buttons(view, loaded, () => container.querySelector(".saw"))),
     make("div", { class: "sides" }, make("div", {}, element, details(view, loaded.data)),
       make("div", {}, others ? section("Question and answer", [others]) : null, section("Answers", [chosenAnswers(view, loaded)]))),
-    otherAnswers(view, loaded), section("Prompts", prompts(view, loaded))];
+    section("Prompts", prompts(view, loaded)), otherAnswers(view, loaded)];
   }
 
   /** Return the chosen runs by sampling, with the frames of each sampling. */
@@ -206,16 +206,16 @@ reprise.item = (() => {
     return requests[protocol] || [];
   }
 
-  /** List the prompts of the chosen runs' protocols. */
+  /** List the prompts of the chosen runs' protocols, with the first one open. */
   function prompts(view, { data }) {
     const protocols = [...new Set([view.run, view.other].filter(Boolean).map(({ protocol }) => protocol))];
     const requests = protocols.flatMap((protocol) => requestsOf(data, { protocol }).map((request) => ({ protocol, ...request })));
-    return requests.length ? requests.map(prompt) : [make("p", {}, "The chosen runs have no prompt about this item.")];
+    return requests.length ? requests.map((request, position) => prompt(request, position === 0)) : [make("p", {}, "The chosen runs have no prompt about this item.")];
   }
 
-  function prompt({ protocol, role, request_type: requestType, system, prompt: text, options = [], expected }) {
+  function prompt({ protocol, role, request_type: requestType, system, prompt: text, options = [], expected }, open) {
     const rows = [["System", system], ["Prompt", text], ["Options", options.join(" | ")], ["Expected", expected]];
-    return make("details", { class: "prompt" }, make("summary", {}, `${protocol}: ${role} (${requestType})`),
+    return make("details", { class: "prompt", open }, make("summary", {}, `${protocol}: ${role} (${requestType})`),
       ...rows.filter(([, content]) => content).flatMap(([name, content]) => [make("h4", {}, name), makeText("pre", content)]));
   }
 

@@ -8,7 +8,7 @@ from reprise.tables.render import render
 from reprise.tables.render.latex_document import build_document, build_figure, compile_pdf, find_oversized
 from reprise.tables.render.table import Table, TableColumn, TableRow
 
-from tests.unit.tables.full_tables import full_tables
+from tests.unit.tables.full_tables import full_overviews, full_tables
 from tests.unit.tables.render.render_examples import HOSTILE, cell, full_table, hostile_table, other_table, small_table
 
 ARTICLE = r"\documentclass[a4paper]{article}"
@@ -31,7 +31,8 @@ def oversized_tables(tables: dict[str, Table], folder: Path, page_layout: str = 
 @pytest.mark.parametrize("page_layout", PAGE_LAYOUTS)
 @pytest.mark.parametrize("suite", ["demo", "paper", "rehearsal"])
 def test_every_table_fits_a_page(suite: str, page_layout: str, tmp_path: Path) -> None:
-    assert oversized_tables(full_tables(suite), tmp_path, PAGE_LAYOUTS[page_layout]) == []
+    tables = full_tables(suite) | full_overviews(suite)
+    assert oversized_tables(tables, tmp_path, PAGE_LAYOUTS[page_layout]) == []
 
 
 def test_hostile_texts_compile(tmp_path: Path) -> None:

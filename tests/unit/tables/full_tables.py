@@ -14,7 +14,8 @@ from reprise.core.settings import Settings
 from reprise.plan.runs import Plan
 from reprise.plan.suite import all_settings
 from reprise.tables.builder import TableBuilder
-from reprise.tables.keys import TableKey
+from reprise.tables.keys import OverviewKey, TableKey
+from reprise.tables.overview import OverviewBuilder
 from reprise.tables.published import PublishedTable, published_path
 from reprise.tables.render.table import Table
 
@@ -33,6 +34,21 @@ def full_tables(suite: str) -> dict[str, Table]:
     """Return tables with numbers, published values, differences, marks and notes, by benchmark and table."""
     tables = (key for key in list_settings(suite) if isinstance(key, TableKey))
     return {f"{key.benchmark}/{key.table}": fill_table(key).build() for key in tables}
+
+
+def full_overviews(suite: str) -> dict[str, Table]:
+    """Return the overview with numbers, intervals and notes, if the suite has one."""
+    keys = [key for key in list_settings(suite) if isinstance(key, OverviewKey)]
+    return {"overview": fill_overview(keys[0])} if keys else {}
+
+
+def fill_overview(key: OverviewKey) -> Table:
+    """Return an overview with random numbers."""
+    builders = [fill_table(part) for part in key.parts]
+    key = key.model_copy(update={"parts": tuple(builder.key for builder in builders)})
+    metrics = pl.concat([builder.metrics for builder in builders])
+    published = {builder.key.benchmark: builder.published for builder in builders}
+    return OverviewBuilder(key, metrics, published, {}, {}).build()
 
 
 def fill_table(key: TableKey) -> TableBuilder:

@@ -78,7 +78,7 @@ def test_a_row_has_numbers_with_intervals_and_costs(tmp_path: Path) -> None:
     assert [cells["Theirs"][0].partition("<")[0], *cells["Theirs"][1:]] == ["*61.6*", "–", "–", "–"]
     assert "with 95 % intervals" in text and "VELOCITI entail, fps1; Vinoground paper, fps1" in text
     assert "Protocol and sampling: VELOCITI entail, none." in text and text.count("Protocol and sampling:") == 1
-    assert "VELOCITI: Of up to 10 samples: 1 failed." in text and "**Toy.**" in text
+    assert text.count("VELOCITI, Vinoground: Of up to 10 samples: 1 failed.") == 1 and "**Toy.**" in text
     assert "VELOCITI: Problems of imported answers: empty (2)." in text
     assert "Paper: VELOCITI (A. et al.)." in text and text.count("Suite s (S)") == 1
     builder = make_builder(tmp_path, gpu_count=1)

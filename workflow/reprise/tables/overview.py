@@ -1,7 +1,7 @@
 """Build the overview: the main numbers of each benchmark side by side for the same models, and their costs."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -75,8 +75,8 @@ class OverviewBuilder:
                 rendered.ColumnGroup(tuple(map(rendered.TableColumn, self._costs)), "Cost"),
             ),
             sections=(rendered.TableSection(tuple(map(self._row, table_rows, spec_rows))),),
-            warnings=tuple(f"{title}: {warning}" for title, table in tables.items() for warning in table.warnings),
-            notes=tuple(f"{title}: {note}" for title, table in tables.items() for note in table.notes),
+            warnings=_join_notes((title, table.warnings) for title, table in tables.items()),
+            notes=_join_notes((title, table.notes) for title, table in tables.items()),
             provenance=tuple(dict.fromkeys(line for table in tables.values() for line in table.provenance)),
             has_comparison=False,
             abbreviations={short: long for part in key.parts for short, long in part.abbreviations.items()},
@@ -84,10 +84,10 @@ class OverviewBuilder:
 
     def _row(self, table_rows: Sequence[rendered.TableRow], spec_rows: Sequence[Row]) -> rendered.TableRow:
         """Join the rows of one model in all parts, with a note on protocols and samplings other than the default."""
-        notes, exceptions = [], []
+        notes, exceptions = [], list[str]()
         for builder, row, table_row in zip(self._builders, spec_rows, table_rows, strict=True):
             title, default = builder.key.benchmark_title, self._key.default_conditions[builder.key.benchmark]
-            notes += [f"{title}: {note}" for note in table_row.notes]
+            notes.append((title, table_row.notes))
             if row.model is not None and (row.protocol, row.sampling) != (default.protocol, default.sampling):
                 has_text = row.protocol in self._key.protocols_without_scores.get(builder.key.benchmark, ())
                 exceptions.append(f"{title} {row.protocol}, {row.sampling}{f' ({TEXT_NOTE})' if has_text else ''}")
@@ -97,7 +97,7 @@ class OverviewBuilder:
                 *chain.from_iterable(table_row.cells for table_row in table_rows),
                 *self._cost_cells(table_rows[0].label, spec_rows),
             ),
-            (*([f"Protocol and sampling: {'; '.join(exceptions)}."] if exceptions else ()), *notes),
+            (*([f"Protocol and sampling: {'; '.join(exceptions)}."] if exceptions else ()), *_join_notes(notes)),
             is_reference=any(table_row.is_reference for table_row in table_rows),
         )
 
@@ -128,3 +128,12 @@ class OverviewBuilder:
             number_columns = {"metric": name.replace(" ", "_"), "group": "", "value": value, "requested": requests}
             self._cost_rows.append({**cell_columns, **number_columns, "source": "reproduced"})
             yield rendered.Cell((rendered.TableNumber(value, 2),))
+
+
+def _join_notes(notes_by_title: Iterable[tuple[str, Iterable[str]]]) -> tuple[str, ...]:
+    """Return each different note once, after the titles of the benchmarks that have it."""
+    titles_by_note = dict[str, list[str]]()
+    for title, notes in notes_by_title:
+        for note in notes:
+            titles_by_note.setdefault(note, []).append(title)
+    return tuple(f"{', '.join(titles)}: {note}" for note, titles in titles_by_note.items())

@@ -100,7 +100,7 @@ TABLES = {
 FIGURES = """\
 benchmark: vinoground
 figures:
-  fig1: {kind: bars, title: Scores, caption: Scores., axis: score (%), of: [{table: table3, metrics: [text]}]}
+  fig1: {kind: points, title: Scores, caption: Scores., axis: score (%), of: [{table: table3, metrics: [text]}]}
 """
 MODELS = {
     "pixels": "label: Pixels\nadapter: pixels\npartitions: 2\nsettings: {seed: 0}\n",

@@ -73,7 +73,7 @@ FIGURES = """\
 benchmark: velociti
 figures:
   fig3: {kind: scatter, title: Scores, caption: Scores., across: pos, up: neg, of: [{table: table2, rows: [Oracle, Always Yes]}]}
-  own_strict: {kind: bars, title: Strict, caption: Strict., of: [{table: table2}]}
+  own_strict: {kind: points, title: Strict, caption: Strict., of: [{table: table2}]}
 """
 AVERAGE = "columns: [{title: Avg, group: average}]"
 TOY_TABLES = f"""\

@@ -21,6 +21,8 @@ from reprise.figures.canvas import apply_style, create_canvas, save_figure
 from reprise.figures.distribution import Count, bin_values, draw_distribution
 from reprise.figures.draw import draw_figure
 from reprise.figures.keys import FigureKey
+from reprise.figures.series import PUBLISHED_LABEL
+from reprise.figures.styles import assign_styles
 from reprise.tables.builder import TableBuilder
 from reprise.tables.published import PublishedTable
 
@@ -30,11 +32,13 @@ from tests.unit.tables.world import metric_row, published, table_key
 RUN = "velociti/entail/fps1/ov"
 HOSTILE = "$x_{1}$ \\frac{a <b> & \u202e\x00 \u0645\u0631\u062d\u0628\u0627"
 ROWS = [{"label": "Ours", "model": "ov", "frames": "8"}, {"label": HOSTILE, "model": "other", "frames": "1fps"}]
+STYLES = assign_styles(["ov", "other"], ["ov", "other"], [])
+WIDTH = 5.5
 SPECS: dict[str, dict[str, Any]] = {
-    "bars": {"kind": "bars", "along": "rows"},
+    "points": {"kind": "points", "along": "rows"},
+    "points of columns": {"kind": "points"},
     "lines": {"kind": "lines"},
     "frames": {"kind": "lines", "along": "frames"},
-    "radar": {"kind": "radar", "top": 100},
     "scatter": {"kind": "scatter", "across": "pos", "up": "neg"},
 }
 COLUMNS = [{"title": name, "group": group} for name, group in (("A", "control"), ("B", "chrono"), ("C", "coref"))]
@@ -51,7 +55,7 @@ def make_figure_key(spec: Mapping[str, Any], columns: Sequence[Any] = COLUMNS, *
         {
             "suite": "s", "notice": "Toy numbers.", "benchmark": "velociti", "benchmark_title": "VELOCITI", "figure": "fig3",
             "spec": {"title": "Title", "caption": "Caption.", **spec, **tables}, "parts": [table | changes] if tables else [],
-            "show_published": True,
+            "show_published": True, "width": WIDTH, "styles": STYLES,
         }
     )  # fmt: skip
 
@@ -80,6 +84,11 @@ def draw(
     )
 
 
+def list_axes(figure: Any) -> list[Any]:
+    """Return all panels of a figure, including those of its parts."""
+    return [*figure.axes, *(axes for part in figure.subfigs for axes in list_axes(part) if axes not in figure.axes)]
+
+
 def read_text(figure: Any) -> str:
     return " ".join(text.get_text() for text in figure.findobj(Text)).replace("\n", " ")
 
@@ -106,7 +115,7 @@ def test_numbers_are_drawn_and_gaps_are_named(kind: str, case: str, tmp_path: Pa
         assert b"\x00" not in (tmp_path / "figure.svg").read_bytes(), "XML comments have no NUL character either"
     assert "Toy numbers." in text and "VELOCITI, Figure 3." in text
     if kind == "scatter":
-        assert text.count("not run here") == 2, "each of the two rows without points has a line of text"
+        assert text.count("(not run here)") == 2 and not list_axes(figure), "rows without points are named"
         return
     values = {row["group"]: row["value"] for row in rows.iter_rows(named=True)}
     expected = {row["group"]: row["value"] for row in ROWS_BY_CASE[case]}
@@ -117,7 +126,7 @@ def test_numbers_are_drawn_and_gaps_are_named(kind: str, case: str, tmp_path: Pa
 
 def test_published_numbers_replace_runs_and_are_marked(tmp_path: Path) -> None:
     published_table = published(tmp_path, "velociti,table2,Ours,8,control,strict,81.6")
-    figure, rows = draw(make_figure_key(SPECS["bars"], runs=()), [], published_table)
+    figure, rows = draw(make_figure_key(SPECS["points of columns"], runs=()), [], published_table)
     assert rows.select("row", "value", "source").rows() == [("Ours", 81.6, "published")]
     text = read_text(figure)
     assert "published by the paper" in text and "All numbers are published ones" in text
@@ -138,7 +147,9 @@ def test_points_are_in_the_regions_of_the_metrics() -> None:
     figure, rows = draw(make_figure_key(SPECS["scatter"]), verdicts=table)
     points = rows.filter(row="Ours", group="control")
     assert points["region"].to_list() == ["strict", "classic only", "wrong", "no score", "no score"]
-    assert "A: 1 1 1 (+2)" in read_text(figure) and "no requests" in read_text(figure), "there are no items of coref"
+    text = read_text(figure)
+    assert "A 1 1 1 (+2)" in text and "No panel: Ours, B, C (no requests)." in text, "there are no items of coref"
+    assert len(list_axes(figure)) == 1
     without_scores = pl.DataFrame([row | {"score": None} for row in verdicts], schema=VERDICTS)
     assert "answers without scores" in read_text(draw(make_figure_key(SPECS["scatter"]), verdicts=without_scores)[0])
     subset_key = make_figure_key(SPECS["scatter"] | {"items": "subset"})
@@ -160,12 +171,12 @@ def test_values_are_counted_in_ranges() -> None:
 
 def test_numbers_from_the_text_of_the_paper_are_compared_with_ours(tmp_path: Path) -> None:
     stated = {"published": {"values_in_text": {"Ours": 49.2}}}
-    key = make_figure_key(SPECS["bars"], [column | stated for column in COLUMNS[:2]])
+    key = make_figure_key(SPECS["points of columns"], [column | stated for column in COLUMNS[:2]])
     figure, rows = draw(key, [make_metric("control", 50.0)], published(tmp_path))
     assert rows.select("group", "value", "published", "source").rows() == [
         ("control", 50.0, 49.2, "reproduced"), ("chrono", 49.2, 49.2, "published")
     ]  # fmt: skip
-    assert "published, beside ours" in read_text(figure)
+    assert PUBLISHED_LABEL in read_text(figure)
 
 
 def test_a_figure_shows_the_counts_of_a_construction() -> None:
@@ -175,7 +186,8 @@ def test_a_figure_shows_the_counts_of_a_construction() -> None:
     figure, rows = draw(key, statistics=[(*row, "") for row in (*verb_statistics, ("x", "1", None, 9.0))])
     assert rows.select("metric", "group", "published", "value").rows() == verb_statistics
     text = read_text(figure)
-    assert "(a) verbs, 4 or more: 50 % here, about 87 % in the paper." in text and "nothing to show" in text
+    assert "(a) verbs, 4 or more: 50 % here, about 87 % in the paper." in text
+    assert "Not counted in this construction: (b)." in text and len(list_axes(figure)) == 1
     assert "the benchmark is not constructed here" in read_text(draw(key)[0])
 
 

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import polars as pl
 from reprise.core.schemas import ITEMS, VERDICTS, write_table
+from reprise.figures.styles import ModelStyle
 from reprise.temporal.conditions import CONDITIONS
 from reprise.temporal.profile import BenchmarkProfileKey, TemporalProfileKey
 
 from tests.unit.rows import item_row, verdict_row
 
+STYLE = ModelStyle(colour="#0072B2", marker="D")
 Rule = Callable[[str, int], bool]  # condition and number of the sample -> whether the answer is right
 
 
@@ -36,7 +38,8 @@ def key_of(items: Path, conditions: Mapping[str, Path | None], **known: object) 
             "items": items, "conditions": dict.fromkeys(CONDITIONS) | dict(conditions),
         } | known
     )  # fmt: skip
-    return TemporalProfileKey(suite="made", level=0.95, model="toy", title="Toy", benchmarks=(benchmark,))
+    figure = {"style": STYLE, "width": 3.25}
+    return TemporalProfileKey(suite="made", level=0.95, model="toy", title="Toy", benchmarks=(benchmark,), **figure)
 
 
 def key_of_rule(

@@ -6,15 +6,17 @@ from pathlib import Path
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.text import Text
 from reprise.temporal.conditions import CONDITIONS
-from reprise.temporal.figure import WIDTH, draw_profile, draw_profiles
+from reprise.temporal.figure import LOWER_COLOUR, draw_profile, draw_profiles
 from reprise.temporal.measure import build_profile
 from reprise.temporal.page import render_profile, render_profiles
 from reprise.temporal.profile import TemporalProfile
 
-from tests.unit.temporal.profile_inputs import key_of_rule
+from tests.unit.temporal.profile_inputs import STYLE, key_of_rule
 
 RIGHT = {"none": 5, "middle": 6, "shuffled": 6, "reversed": 9, "planned": 9}
+ROWS = ["text only", "middle frame", "shuffled", "reversed", "as planned"]
 SCORES = [10 * tenths for tenths in RIGHT.values()]
 
 
@@ -31,24 +33,34 @@ def visible_panels(figure: Figure) -> list[Axes]:
     return list(dict.fromkeys(axes for axes in axes_inside(figure) if axes.get_visible()))
 
 
+def read_text(figure: Figure) -> str:
+    return " ".join(text.get_text() for text in figure.findobj(Text)).replace("\n", " ")
+
+
 def marks(axes: Axes) -> list[tuple[float, str]]:
     """Return the score and the fill of each mark."""
     lines = [line for line in axes.lines if len(line.get_xdata()) == 1]
     return [(round(float(line.get_xdata()[0])), str(line.get_markerfacecolor())) for line in lines]
 
 
+def draw_all(profiles: list[TemporalProfile], width: float) -> Figure:
+    return draw_profiles(profiles, {profile.model: STYLE for profile in profiles}, width)
+
+
+@pytest.mark.parametrize("width", [3.03, 5.5, 6.875])
 @pytest.mark.parametrize("model_count", [1, 2])
-def test_marks_are_at_the_scores(profile: TemporalProfile, model_count: int) -> None:
-    figure = draw_profiles([profile] * model_count) if model_count > 1 else draw_profile(profile)
+def test_marks_are_at_the_scores(profile: TemporalProfile, model_count: int, width: float) -> None:
+    figure = draw_all([profile] * model_count, width) if model_count > 1 else draw_profile(profile, STYLE, width)
     panels = visible_panels(figure)
     assert len(panels) == model_count
     for axes in panels:
         assert [score for score, _ in marks(axes)] == SCORES
         none, middle, shuffled, reverse, planned = (fill for _, fill in marks(axes))
-        assert none == middle == shuffled != reverse == "white" != planned
+        assert none == middle == shuffled == LOWER_COLOUR and reverse == "#FFFFFF" and planned == STYLE.colour
+        assert [label.get_text() for label in axes.get_yticklabels()] == ROWS
         assert any(list(line.get_xdata()) == [50, 50] and line.get_linestyle() == "--" for line in axes.lines), "chance"
         assert axes.get_xlim()[0] < 50 and axes.get_xlim()[1] > 90
-    assert figure.get_figwidth() == WIDTH
+    assert figure.get_figwidth() == width and "Not run: mismatched clip, first frame, last frame." in read_text(figure)
 
 
 def test_page_and_figure_have_the_same_marks(profile: TemporalProfile) -> None:
@@ -68,6 +80,6 @@ def test_model_names_are_escaped(profile: TemporalProfile) -> None:
 def test_profiles_without_answers_give_an_empty_figure(profile: TemporalProfile) -> None:
     without = tuple(benchmark.model_copy(update={"questions": 0}) for benchmark in profile.benchmarks)
     empty = profile.model_copy(update={"benchmarks": without})
-    assert not visible_panels(draw_profile(empty)) and not visible_panels(draw_profiles([empty, empty]))
-    assert not visible_panels(draw_profiles([]))
+    assert not visible_panels(draw_profile(empty, STYLE, 3.25)) and not visible_panels(draw_all([empty, empty], 5.5))
+    assert not visible_panels(draw_all([], 5.5))
     assert len(CONDITIONS) == 11

@@ -24,7 +24,7 @@ from reprise.temporal.rules import Outcome, Rule
 from reprise.temporal.tables import build_ranking_table, tidy_rows
 
 from tests.unit.rows import item_row, verdict_row
-from tests.unit.temporal.profile_inputs import key_of, key_of_rule, write_items, write_verdicts
+from tests.unit.temporal.profile_inputs import STYLE, key_of, key_of_rule, write_items, write_verdicts
 
 # The worked example: ten videos with one question each; 1 is a right answer.
 EXAMPLE = {
@@ -263,7 +263,7 @@ def test_run_that_looks_broken_gets_no_verdict_panel_or_loss(tmp_path: Path) -> 
     assert summarize_profile(profile) == "No verdict: the run looks broken: TemporalBench"
     sentence = f"No verdict: the run temporalbench/short/linspace8/toy looks broken: {reason}."
     assert describe_benchmark(benchmark) == [sentence]
-    assert not [axes for axes in draw_profile(profile).axes if axes.get_visible()]
+    assert not [axes for axes in draw_profile(profile, STYLE, 3.25).axes if axes.get_visible()]
     page = render_profile(profile)
     assert sentence in page and 'class="tp-mark' not in page and "no evidence" not in page
     rows = tidy_rows([profile])

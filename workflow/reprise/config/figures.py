@@ -1,12 +1,51 @@
 """`config/figures/<benchmark>.yaml`: the figures of a paper and of our own analyses, drawn from its tables."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from reprise.config.names import FigureName, Slug, TableName
 from reprise.config.tables import Column, PublishedAs, TableSpec
 from reprise.core.settings import Settings, setting_error
+
+Venue = Literal[
+    "neurips",
+    "iclr",
+    "cvpr",
+    "cvpr-column",
+    "cvpr-page",
+    "icml",
+    "icml-column",
+    "icml-page",
+    "acl",
+    "acl-column",
+    "acl-page",
+]
+# Venue -> width of a column and of the text in inches, from the venue's LaTeX style.
+VENUE_WIDTHS = {
+    "neurips": (5.5, 5.5), "iclr": (5.5, 5.5), "cvpr": (3.25, 6.875), "icml": (3.25, 6.75), "acl": (3.03, 6.3),
+}  # fmt: skip
+PrintedWidth = Literal["column", "page"]
+
+
+def _get_width_tag(entry: Any) -> str:
+    """Return the tag of the value of `figure_width:`: a number, or the name of a venue."""
+    return "(number)" if isinstance(entry, int | float) else "(text)"
+
+
+FigureWidth = Annotated[
+    Annotated[Venue, Tag("(text)")] | Annotated[float, Field(ge=2, le=10), Tag("(number)")],
+    Discriminator(_get_width_tag),
+]
+
+
+def compute_width(figure_width: FigureWidth, printed_width: PrintedWidth) -> float:
+    """Return the width in inches of a figure that is printed over a column or over the page."""
+    if not isinstance(figure_width, str):
+        return figure_width
+    venue, _, override = figure_width.partition("-")
+    column, page = VENUE_WIDTHS[venue]
+    return column if (override or printed_width) == "column" else page
 
 
 class FigureColumn(Settings):
@@ -85,8 +124,8 @@ class FigureText(Settings):
     """Caption; it is also the description in the files' metadata."""
     axis: str = ""
     """Label of the value axis."""
-    width: Literal["column", "page"] = "column"
-    """Printed width."""
+    width: PrintedWidth = "column"
+    """Printed width: over one column or over the page. `figure_width:` of the suite states both in inches."""
     notes: list[str] = Field([])
     """Sentences for the footnotes."""
 
@@ -101,12 +140,12 @@ class TableFigure(FigureText):
         return [part.table for part in self.of]
 
 
-class Bars(TableFigure):
-    """Grouped bars."""
+class Points(TableFigure):
+    """Points with intervals. If the rows or columns on the axis are models, there is a panel for each other label."""
 
-    kind: Literal["bars"]
+    kind: Literal["points"]
     along: Literal["rows", "columns"] = "columns"
-    """Groups on the axis: the columns of the tables, with a bar for each row, or the reverse."""
+    """Labels on the axis: the columns of the tables, with a point for each row, or the reverse."""
 
 
 class Lines(TableFigure):
@@ -114,15 +153,8 @@ class Lines(TableFigure):
 
     kind: Literal["lines"]
     along: Literal["frames", "columns"] = "columns"
-    """Horizontal axis: the rows' numbers of frames (logarithmic), or the tables' columns."""
-
-
-class Radar(TableFigure):
-    """A polygon for each row, with an axis for each column and a panel for each spanning header."""
-
-    kind: Literal["radar"]
-    top: float = Field(gt=0)
-    """Value at the rim; larger values extend the rim."""
+    """Horizontal axis: the rows' numbers of frames (logarithmic), or the tables' columns, which must have an order,
+    such as ranges of durations."""
 
 
 class Scatter(TableFigure):
@@ -134,7 +166,7 @@ class Scatter(TableFigure):
     up: str
     """Role of the request on the vertical axis, such as that of the incorrect caption."""
     panels: int = Field(4, ge=1)
-    """Panels per line."""
+    """Panels per line, if the width of the figure suffices for them."""
     items: Slug | None = None
     """Group of items to show, such as `subset`; by default all items."""
 
@@ -204,7 +236,7 @@ class Distribution(FigureText):
         return [self.marks.table] if self.marks else []
 
 
-Figure = Annotated[Bars | Lines | Radar | Scatter | Distribution, Field(discriminator="kind")]
+Figure = Annotated[Points | Lines | Scatter | Distribution, Field(discriminator="kind")]
 
 
 class Figures(Settings):

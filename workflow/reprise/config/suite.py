@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Discriminator, Field, Tag
 
 from reprise.benchmarks.keys import DEFAULT_TEXT_CHARS_MAX
+from reprise.config.figures import FigureWidth
 from reprise.config.names import RunName, Slug, get_entry_tag
 from reprise.config.side_packages import TypeOf
 from reprise.core.paths import ALL
@@ -142,6 +143,9 @@ class Suite(Settings):
     """A sentence that every table of the suite shows."""
     show_published: bool = True
     """Whether to show published values; the rows must be those of the paper."""
+    figure_width: FigureWidth = "neurips"
+    """Width of figures in print: the text of a venue (with two columns: a column for figures with `width: column`, both
+    for `width: page`), always its `-column` or `-page`, or a number of inches for all figures."""
     run: list[RunTerm]
     """Models to run: names, `local` (no GPU, download or API), `gpus: N` (models that need at most N GPUs), `all` or
     `none`. Other rows show published values."""

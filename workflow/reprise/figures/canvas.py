@@ -3,8 +3,10 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 import matplotlib as mpl
 from fontTools.subset import Options
@@ -13,6 +15,7 @@ from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.cbook import file_requires_unicode, open_file_cm
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.text import Text
 
@@ -20,23 +23,28 @@ from reprise.core.files import atomic_path, seal_file
 from reprise.core.plain import escape_invisible
 
 FORMATS = ("pdf", "svg", "png")
-WIDTHS = {"column": 4.4, "page": 7.2}  # inches
-# The colours of Okabe and Ito are distinct for readers with any colour vision; markers and dashes differ too.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)))
-GRID_COLOUR, FAINT_COLOUR = "#D9D9D9", "#595959"
+# Colours of text and axes, of secondary text, of the grid, and of what stands for no model, such as counts.
+INK, FAINT_COLOUR, GRID_COLOUR, COUNT_COLOUR = "#222222", "#595959", "#D9D9D9", "#8A94A6"
+BACKGROUND = "#FFFFFF"
+STRICT_REGION_COLOUR, CLASSIC_REGION_COLOUR = "#D6E0EA", "#F0F0F0"
+# Colour -> its replacement on a dark page. All other colours have enough contrast on both.
+DARK_COLOURS = {
+    BACKGROUND: "#1a1d21", INK: "#e6e8eb", FAINT_COLOUR: "#a7afb9", GRID_COLOUR: "#3a4048", "#000000": "#ffffff",
+    "#0072B2": "#1f86c9", STRICT_REGION_COLOUR: "#2c3a4a", CLASSIC_REGION_COLOUR: "#262a30",
+}  # fmt: skip
 # Width of a character of the regular face and height of a line, in inches per point of font size.
 CHARACTER_WIDTH, LINE_HEIGHT = 0.0083, 0.0185
 BOLD_WIDTH_RATIO = 1.12  # width of a bold character / width of a regular one
 # Width of a legend's handle and gaps in inches, and height of a legend's row in inches per point of font size.
 LEGEND_HANDLE_WIDTH, LEGEND_ROW_HEIGHT = 0.5, 0.024
+EMPTY_BODY_HEIGHT = 0.05  # inches; the layout fails without any height
 # PDF viewers do not read these font tables, and subsetting them takes longer than drawing a figure.
 DROPPED_TABLES = ("GDEF", "GPOS", "GSUB", "kern")
-TITLE_SIZE, TEXT_SIZE, SMALL_SIZE = 9.0, 7.5, 6.5  # points
+TITLE_SIZE, TEXT_SIZE, SMALL_SIZE, SMALLEST_SIZE = 9.0, 7.5, 6.5, 6.0  # points
 STYLE = {
     "font.family": "DejaVu Sans",
     "font.size": TEXT_SIZE,
+    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
     "axes.titlesize": TEXT_SIZE,
     "axes.labelsize": TEXT_SIZE,
     "xtick.labelsize": TEXT_SIZE,
@@ -50,7 +58,6 @@ STYLE = {
     "grid.color": GRID_COLOUR,
     "grid.linewidth": 0.5,
     "axes.linewidth": 0.6,
-    "hatch.linewidth": 0.6,
     "lines.linewidth": 1.2,
     "lines.markersize": 4,
     "text.parse_math": False,
@@ -74,6 +81,32 @@ def apply_style() -> None:
     manager.ttflist = [font for font in manager.ttflist if Path(font.fname).is_relative_to(bundled)]
 
 
+class ThemedCanvas(FigureCanvasAgg):  # type: ignore[misc]
+    """A canvas whose SVG files follow the light or dark mode of the page that shows them; `Figure.savefig` uses it."""
+
+    def print_svg(self, file: Any, *, metadata: Any = None, bbox_inches_restore: Any = None, **_options: Any) -> None:
+        """Write the figure as SVG with a style sheet that replaces colours on dark pages."""
+        source = StringIO()
+        FigureCanvasSVG(self.figure).print_svg(source, metadata=metadata, bbox_inches_restore=bbox_inches_restore)
+        self.figure.set_canvas(self)
+        text = source.getvalue().replace("</style>", f"\n{_build_dark_rules()}</style>", 1)
+        with open_file_cm(file, "wb") as stream:
+            stream.write(text if file_requires_unicode(stream) else text.encode())
+
+
+def _build_dark_rules() -> str:
+    """Return the style sheet of dark pages.
+
+    The colours remain attributes of the elements, because programs other than browsers know no style sheets.
+    """
+    rules = "".join(
+        f'[style*="{name}: {colour.lower()}"]{{{name}:{dark} !important}}\n'
+        for colour, dark in DARK_COLOURS.items()
+        for name in ("fill", "stroke")
+    )
+    return f"@media screen and (prefers-color-scheme: dark) {{\n{rules}}}\n"
+
+
 @dataclass(frozen=True)
 class Canvas:
     """A figure with a body to draw into, and the width of the body in inches."""
@@ -92,25 +125,42 @@ def create_canvas(
     legend: Sequence[tuple[Artist, str]] = (),
 ) -> Canvas:
     """Return an empty figure: the title, a body of this height, and the legend, source note and notes below it."""
-    title_lines = [*wrap_text(title, width, TITLE_SIZE * BOLD_WIDTH_RATIO)]
+    title_lines = wrap_text(title, width, TITLE_SIZE * BOLD_WIDTH_RATIO)
     footer_lines = [line for note in (source_note, *notes) for line in wrap_text(note, width, SMALL_SIZE)]
-    longest_label = max((len(label) for _, label in legend), default=0)
-    legend_columns = max(1, int(width / (LEGEND_HANDLE_WIDTH + longest_label * SMALL_SIZE * CHARACTER_WIDTH)))
-    legend_rows = math.ceil(len(legend) / legend_columns)
+    artists = [artist for artist, _ in legend]
+    labels = ["\n".join(wrap_text(label, width - LEGEND_HANDLE_WIDTH, SMALL_SIZE)) for _, label in legend]
+    longest_line = max((len(line) for label in labels for line in label.split("\n")), default=0)
+    legend_columns = max(1, int(width / (LEGEND_HANDLE_WIDTH + longest_line * SMALL_SIZE * CHARACTER_WIDTH)))
+    line_counts = [label.count("\n") + 1 for label in labels]
+    # Columns have rows of equal height; a single column has rows of different heights.
+    legend_rows = math.ceil(len(labels) / legend_columns)
+    legend_lines = legend_rows * max(line_counts, default=0) if legend_columns > 1 else sum(line_counts)
     heights = [
         0.1 + len(title_lines) * TITLE_SIZE * LINE_HEIGHT,
-        body_height,
-        0.1 + legend_rows * SMALL_SIZE * LEGEND_ROW_HEIGHT + len(footer_lines) * SMALL_SIZE * LINE_HEIGHT,
+        max(body_height, EMPTY_BODY_HEIGHT),
+        0.1 + legend_lines * SMALL_SIZE * LEGEND_ROW_HEIGHT + len(footer_lines) * SMALL_SIZE * LINE_HEIGHT,
     ]
     figure = Figure(figsize=(width, sum(heights)), layout="constrained")
+    ThemedCanvas(figure)
     figure.get_layout_engine().set(w_pad=0.06, h_pad=0.04)
     header, body, footer = figure.subfigures(3, 1, height_ratios=heights, hspace=0)
     header.text(0.012, 0.5, "\n".join(title_lines), fontsize=TITLE_SIZE, fontweight="bold", ha="left", va="center")
     if legend:
-        artists, labels = zip(*legend, strict=True)
         footer.legend(artists, labels, loc="upper center", ncols=legend_columns, borderaxespad=0.1, columnspacing=1.2)
     footer.text(0.012, 0.04, "\n".join(footer_lines), fontsize=SMALL_SIZE, ha="left", va="bottom", color=FAINT_COLOUR)
     return Canvas(figure, body, width)
+
+
+def count_columns(panels: int, width: float, panel_width: float) -> int:
+    """Return how many of the panels stand side by side in rows of nearly equal length.
+
+    Args:
+        panels: Number of panels.
+        width: Width of all panels in inches.
+        panel_width: Smallest width of a panel.
+    """
+    rows = math.ceil(panels / max(1, int(width / panel_width)))
+    return math.ceil(panels / rows) if rows else 1
 
 
 def wrap_text(text: str, width: float, size: float) -> list[str]:
@@ -139,7 +189,7 @@ def save_figure(figure: Figure, path: Path, description: Mapping[str, str]) -> N
     """Write the figure in every format. Files have no date, so equal figures have equal bytes."""
     for text in figure.findobj(Text):  # Row labels come from users' settings and may have hidden characters.
         text.set_text(escape_invisible(text.get_text()))
-    canvas, layout = FigureCanvasAgg(figure), figure.get_layout_engine()
+    canvas, layout = ThemedCanvas(figure), figure.get_layout_engine()
     for _ in range(2):  # Wrapped labels need a second pass.
         layout.execute(figure)
     figure.set_layout_engine("none")
@@ -150,7 +200,7 @@ def save_figure(figure: Figure, path: Path, description: Mapping[str, str]) -> N
     with atomic_path(path.with_suffix(".png")) as temporary:
         canvas.print_png(temporary, metadata={"Title": title, "Description": caption})
     with atomic_path(path.with_suffix(".svg")) as temporary:
-        FigureCanvasSVG(figure).print_svg(temporary, metadata={"Title": title, "Description": caption, "Date": None})
+        canvas.print_svg(temporary, metadata={"Title": title, "Description": caption, "Date": None})
     figure.dpi = dpi  # Restore the resolution for the PDF's rasterised parts, because print_svg changes it.
     with atomic_path(path.with_suffix(".pdf")) as temporary:
         FigureCanvasPdf(figure).print_pdf(

@@ -18,6 +18,8 @@ class Panel:
     ticks: tuple[str, ...]
     series: dict[str, dict[str, TableNumber]]
     """label of a series -> tick -> number"""
+    models: dict[str, str] = field(default_factory=dict)
+    """label of a series or tick -> its model, if it stands for one"""
 
     def list_ticks_with_numbers(self) -> list[str]:
         """Return the ticks at which any series has a number."""
@@ -29,6 +31,7 @@ class LineSeries:
     """A line over numbers of frames, or a horizontal line."""
 
     label: str
+    model: str | None = None
     numbers: dict[int, TableNumber] = field(default_factory=dict)
     """number of frames -> number"""
     level: TableNumber | None = None
@@ -98,18 +101,25 @@ def _list_distinguishing_properties(chart_row: ChartRow) -> tuple[str, str, str]
     return frames, section_title, ", ".join(filter(None, [row.protocol, row.sampling]))
 
 
+def collect_numbers(panels: Sequence[Panel]) -> list[TableNumber]:
+    """Return the numbers of all series of these panels."""
+    return [number for panel in panels for numbers in panel.series.values() for number in numbers.values()]
+
+
 def build_span_panels(chart_rows: Sequence[ChartRow]) -> list[Panel]:
-    """Return a panel for each spanning header, with a series for each row."""
+    """Return a panel for each spanning header, with a series for each row that has numbers in any panel."""
     panels = []
+    rows_with_numbers = [chart_row for chart_row in chart_rows if chart_row.has_numbers]
+    models = {chart_row.label: chart_row.row.model for chart_row in rows_with_numbers if chart_row.row.model}
     for span in dict.fromkeys(column.span or "" for chart_row in chart_rows for column, _ in chart_row.cells):
-        cells_by_row = {chart_row.label: _list_span_cells(chart_row, span) for chart_row in chart_rows}
-        tick_titles = dict.fromkeys(title for span_cells in cells_by_row.values() for title, _ in span_cells)
-        labels = [chart_row.label for chart_row in chart_rows if chart_row.has_numbers]
+        ticks = dict.fromkeys(title for chart_row in chart_rows for title, _ in _list_span_cells(chart_row, span))
         series = {
-            label: {title: number for title, number in cells_by_row[label] if number.value is not None}
-            for label in labels
+            chart_row.label: {
+                title: number for title, number in _list_span_cells(chart_row, span) if number.value is not None
+            }
+            for chart_row in rows_with_numbers
         }
-        panels.append(Panel(span, tuple(tick_titles), series))
+        panels.append(Panel(span, tuple(ticks), series, models))
     return panels
 
 
@@ -118,20 +128,29 @@ def _list_span_cells(chart_row: ChartRow, span: str) -> list[tuple[str, TableNum
     return [(column.title, number) for column, number in chart_row.cells if (column.span or "") == span]
 
 
-def build_bar_panel(chart_rows: Sequence[ChartRow], along: str) -> Panel:
+def has_span_panels(chart_rows: Sequence[ChartRow]) -> bool:
+    """Return whether the columns below spanning headers differ, so that each header has a panel of its own."""
+    columns = [column for chart_row in chart_rows for column, _ in chart_row.cells]
+    return any(column.span for column in columns) and len({column.title for column in columns}) > 1
+
+
+def build_point_panel(chart_rows: Sequence[ChartRow], along: str) -> Panel:
     """Return one panel with columns as ticks and rows as series, or vice versa if `along` is `rows`.
 
     Rows and columns without numbers are left out.
     """
     numbers_by_row: dict[str, dict[str, TableNumber]] = {}
+    models: dict[str, str] = {}
     for chart_row in chart_rows:
         # Rows of several parts that have the same label but no column in common are joined to one row.
         label = chart_row.row.label if _has_disjoint_columns(chart_row, chart_rows) else chart_row.label
-        row_numbers = {
-            name: number for name, number in _iter_named_numbers(chart_row, chart_rows) if number.value is not None
-        }
+        named_cells = _list_named_cells(chart_row, chart_rows)
+        row_numbers = {name: number for name, _, number in named_cells if number.value is not None}
         numbers_by_row.setdefault(label, {}).update(row_numbers)
-    columns = dict.fromkeys(name for chart_row in chart_rows for name, _ in _iter_named_numbers(chart_row, chart_rows))
+        models |= {name: column.model for name, column, _ in named_cells if column.model}
+        if chart_row.row.model:
+            models[label] = chart_row.row.model
+    columns = dict.fromkeys(name for chart_row in chart_rows for name, _, _ in _list_named_cells(chart_row, chart_rows))
     rows = [label for label, row_numbers in numbers_by_row.items() if row_numbers]
     columns_with_numbers = [
         name for name in columns if any(name in row_numbers for row_numbers in numbers_by_row.values())
@@ -141,8 +160,8 @@ def build_bar_panel(chart_rows: Sequence[ChartRow], along: str) -> Panel:
             name: {row: numbers_by_row[row][name] for row in rows if name in numbers_by_row[row]}
             for name in columns_with_numbers
         }
-        return Panel("", tuple(rows), series)
-    return Panel("", tuple(columns_with_numbers), {row: numbers_by_row[row] for row in rows})
+        return Panel("", tuple(rows), series, models)
+    return Panel("", tuple(columns_with_numbers), {row: numbers_by_row[row] for row in rows}, models)
 
 
 def list_rows_without_numbers(chart_rows: Sequence[ChartRow]) -> list[str]:
@@ -156,12 +175,12 @@ def list_rows_without_numbers(chart_rows: Sequence[ChartRow]) -> list[str]:
 def find_columns_without_numbers(chart_rows: Sequence[ChartRow]) -> dict[str, bool]:
     """Map each column without numbers to whether the text extracted from the paper lost one of its numbers."""
     cells_by_name = group_by_key(
-        (cell for chart_row in chart_rows for cell in _iter_named_numbers(chart_row, chart_rows)), itemgetter(0)
+        (cell for chart_row in chart_rows for cell in _list_named_cells(chart_row, chart_rows)), itemgetter(0)
     )
     empty_columns = {
-        name: cells for name, cells in cells_by_name.items() if all(number.value is None for _, number in cells)
+        name: cells for name, cells in cells_by_name.items() if all(number.value is None for _, _, number in cells)
     }
-    return {name: any(number.state == "lost" for _, number in cells) for name, cells in empty_columns.items()}
+    return {name: any(number.state == "lost" for _, _, number in cells) for name, cells in empty_columns.items()}
 
 
 def _has_disjoint_columns(chart_row: ChartRow, chart_rows: Sequence[ChartRow]) -> bool:
@@ -174,11 +193,13 @@ def _has_disjoint_columns(chart_row: ChartRow, chart_rows: Sequence[ChartRow]) -
     return all(not first & second for index, first in enumerate(columns) for second in columns[index + 1 :])
 
 
-def _iter_named_numbers(chart_row: ChartRow, chart_rows: Sequence[ChartRow]) -> Iterator[tuple[str, TableNumber]]:
-    """Yield the name of each column and the row's number; the name is the span if all columns have the same title."""
+def _list_named_cells(chart_row: ChartRow, chart_rows: Sequence[ChartRow]) -> list[tuple[str, Column, TableNumber]]:
+    """Return the name, column and number of each cell; the name is the span if all columns have the same title."""
     titles = {column.title for row in chart_rows for column, _ in row.cells}
-    for column, number in chart_row.cells:
-        yield column.span if column.span and len(titles) == 1 else column_name(column), number
+    return [
+        (column.span if column.span and len(titles) == 1 else column_name(column), column, number)
+        for column, number in chart_row.cells
+    ]
 
 
 def build_frame_lines(
@@ -200,9 +221,9 @@ def build_frame_lines(
             )
             if row.chance or frame_count is None:
                 name = name if name == row.label else f"{name}, {row.label}"
-                line_by_name[name] = LineSeries(name, level=number, is_chance=row.chance)
+                line_by_name[name] = LineSeries(name, row.model, level=number, is_chance=row.chance)
             else:
-                line_by_name.setdefault(name, LineSeries(name)).numbers[frame_count] = number
+                line_by_name.setdefault(name, LineSeries(name, row.model)).numbers[frame_count] = number
         yield column.title, [line for line in line_by_name.values() if line.list_available_numbers()]
 
 

@@ -7,18 +7,31 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
-from matplotlib.artist import Artist, setp
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from reprise.benchmarks.scoring import GroupFilters, filter_group
 from reprise.config.figures import ConstructionCount, Distribution
-from reprise.figures.canvas import COLOURS, DASHES, TEXT_SIZE, Canvas, wrap_label
-from reprise.figures.plots import bar_colours, write_message
+from reprise.figures.canvas import (
+    COUNT_COLOUR,
+    FAINT_COLOUR,
+    INK,
+    TEXT_SIZE,
+    Canvas,
+    count_columns,
+    wrap_label,
+)
+from reprise.figures.points import Layout
+from reprise.figures.series import DASHES
 
 PANELS_PER_ROW = 2  # for the panels of a benchmark's construction
 CONSTRUCTION_PANEL_HEIGHT = 1.7  # inches
+PANEL_HEAD, BAR_HEIGHT = 0.6, 0.13  # inches: of a panel of named counts without its bars, and of a bar
+RANGE_PANEL_WIDTH, NAME_PANEL_WIDTH = 1.6, 2.6  # inches: smallest widths of panels of ranges and of named counts
+LABEL_SHARE = 0.45  # largest share of a panel's width that the names of counts take
+BAR_STYLE = {"color": COUNT_COLOUR, "edgecolor": INK, "linewidth": 0.4}
 
 
 class Count(NamedTuple):
@@ -75,11 +88,41 @@ def describe_single_count(counts: Sequence[Count], unit: str, axis: str) -> str:
     return f"All {nonzero_counts[0].value:g} {axis}: {subset}"
 
 
-def compute_panel_height(counts: Sequence[Count]) -> float:
+Panels = Sequence[tuple[str, Sequence[Count]]]
+"""title and counts of each group"""
+
+
+def _has_ranges(counts: Sequence[Count]) -> bool:
+    return not counts or parse_range(counts[0].name) is not None
+
+
+def _count_columns(panels: Panels, width: float) -> int:
+    """Return the number of panels side by side."""
+    has_names = any(not _has_ranges(counts) for _, counts in panels)
+    return count_columns(len(panels), width, NAME_PANEL_WIDTH if has_names else RANGE_PANEL_WIDTH)
+
+
+def _arrange_names(counts: Sequence[Count], panel_width: float) -> Layout:
+    """Return the layout of a panel of named counts, each with one bar."""
+    return Layout([count.name for count in counts], 1, BAR_HEIGHT, LABEL_SHARE * panel_width)
+
+
+def _compute_panel_height(counts: Sequence[Count], panel_width: float, *, has_marks: bool) -> float:
     """Return the height in inches of a panel: low for a sentence, fixed for ranges, by the number of bars for names."""
-    if describe_single_count(counts, "", ""):
+    if describe_single_count(counts, "", "") and not has_marks:
         return 0.5
-    return 2.2 if not counts or parse_range(counts[0].name) else max(1.4, 0.5 + 0.2 * len(counts))
+    if _has_ranges(counts) or has_marks:
+        return 2.2
+    return PANEL_HEAD + _arrange_names(counts, panel_width).height
+
+
+def compute_height(panels: Panels, width: float, *, has_marks: bool) -> float:
+    """Return the height in inches of all panels."""
+    if not panels:
+        return 0.0
+    columns = _count_columns(panels, width)
+    heights = [_compute_panel_height(counts, width / columns, has_marks=has_marks) for _, counts in panels]
+    return max(heights) * math.ceil(len(panels) / columns)
 
 
 def build_legend(marks: Sequence[Count]) -> list[tuple[Artist, str]]:
@@ -89,7 +132,7 @@ def build_legend(marks: Sequence[Count]) -> list[tuple[Artist, str]]:
 
 
 def _mark_style(index: int) -> dict[str, Any]:
-    return {"color": COLOURS[(index + 1) % len(COLOURS)], "linestyle": DASHES[index % len(DASHES)]}
+    return {"color": INK, "linestyle": DASHES[(index + 1) % len(DASHES)]}
 
 
 def _build_integer_locator() -> MaxNLocator:
@@ -97,34 +140,43 @@ def _build_integer_locator() -> MaxNLocator:
     return MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True, min_n_ticks=1)
 
 
-def draw_distribution(
-    canvas: Canvas, panels: Sequence[tuple[str, Sequence[Count]]], unit: str, axis: str, marks: Sequence[Count]
-) -> None:
+def draw_distribution(canvas: Canvas, panels: Panels, unit: str, axis: str, marks: Sequence[Count]) -> None:
     """Draw a panel of bars for each group, and lines for the published numbers in the first panel.
 
     A single panel has no title.
     """
-    for index, axes in enumerate(canvas.body.subplots(1, len(panels), squeeze=False)[0]):
-        title, counts = panels[index]
+    if not panels:
+        return
+    columns = _count_columns(panels, canvas.width)
+    grid = canvas.body.subplots(math.ceil(len(panels) / columns), columns, squeeze=False).flatten()
+    for index, (axes, (title, counts)) in enumerate(zip(grid, panels, strict=False)):
         axes.set_title(title if panels[1:] else "")
         message = describe_single_count(counts, unit, axis)
         if message and not marks:
-            write_message(axes, message)
-        elif counts and not parse_range(counts[0].name):
-            _draw_named_counts(axes, counts, axis)
-        else:
+            _write_message(axes, message)
+        elif _has_ranges(counts):
             _draw_range_counts(axes, counts, unit, axis, () if index else marks)
+        else:
+            _draw_named_counts(axes, counts, _arrange_names(counts, canvas.width / columns), axis)
+    for axes in grid[len(panels) :]:
+        axes.remove()
 
 
-def _draw_named_counts(axes: Axes, counts: Sequence[Count], axis: str) -> None:
+def _write_message(axes: Axes, message: str) -> None:
+    """Write a sentence instead of a single bar."""
+    axes.text(0.5, 0.5, wrap_label(message, 40), ha="center", va="center", transform=axes.transAxes, color=FAINT_COLOUR)
+    axes.set_axis_off()
+
+
+def _draw_named_counts(axes: Axes, counts: Sequence[Count], layout: Layout, axis: str) -> None:
     """Draw a horizontal bar for each named count."""
-    style = {"color": bar_colours(4)[1], "edgecolor": "black", "linewidth": 0.4}
-    axes.barh(range(len(counts)), [count.value for count in counts], 0.8, **style)
-    axes.set_yticks(range(len(counts)), [wrap_label(count.name, 40) for count in counts])
-    axes.set(ylim=(len(counts) - 0.5, -0.5), xlabel=axis)
+    axes.barh(layout.centres, [count.value for count in counts], BAR_HEIGHT, **BAR_STYLE)
+    axes.set_yticks(layout.centres, layout.labels)
+    axes.set(ylim=(layout.height, 0), xlabel=axis)
     axes.grid(axis="y", visible=False)
-    for index, count in enumerate(counts):
-        axes.text(count.value, index, f" {count.value:g}", va="center", fontsize=TEXT_SIZE - 1)
+    for centre, count in zip(layout.centres, counts, strict=True):
+        axes.text(count.value, centre, f" {count.value:g}", va="center", fontsize=TEXT_SIZE - 1)
+    axes.margins(x=0.12)  # for the number at the end of the longest bar
     axes.xaxis.set_major_locator(_build_integer_locator())
 
 
@@ -133,12 +185,10 @@ def _draw_range_counts(axes: Axes, counts: Sequence[Count], unit: str, axis: str
     ranges = [ends for count in counts if (ends := parse_range(count.name))]
     axes.bar(
         [low for low, _ in ranges], [count.value for count in counts], [high - low for low, high in ranges],
-        align="edge", color=bar_colours(4)[1], edgecolor="black", linewidth=0.4,
+        align="edge", **BAR_STYLE,
     )  # fmt: skip
     for index, mark in enumerate(marks):
         axes.axvline(mark.value, **_mark_style(index))
-    if not counts and not marks:
-        write_message(axes)
     axes.set_xlim(left=min([0.0, *(low for low, _ in ranges)]))
     axes.grid(axis="x", visible=False)
     axes.set(xlabel=unit, ylabel=axis)
@@ -156,24 +206,17 @@ def iter_share_notes(counts: Sequence[ConstructionCount], numbers: pl.DataFrame)
 
 def draw_construction(canvas: Canvas, counts: Sequence[ConstructionCount], numbers: pl.DataFrame, axis: str) -> None:
     """Draw a panel of bars for each quantity of the construction, with the frequency of each value."""
+    if not counts:
+        return
     grid = canvas.body.subplots(math.ceil(len(counts) / PANELS_PER_ROW), PANELS_PER_ROW, squeeze=False).flatten()
     for axes, count in zip(grid, counts, strict=False):
         axes.set_title(count.title)
         rows = numbers.filter(statistic=count.statistic).select("group", "reproduced").iter_rows()
         frequencies = dict(sorted((int(value), frequency) for value, frequency in rows if value.isdecimal()))
-        if not frequencies:
-            write_message(axes)
-            continue
-        axes.bar(
-            list(frequencies),
-            list(frequencies.values()),
-            0.8,
-            color=bar_colours(4)[1],
-            edgecolor="black",
-            linewidth=0.4,
-        )
+        axes.bar(list(frequencies), list(frequencies.values()), 0.8, **BAR_STYLE)
         axes.set_xticks(range(min(frequencies), max(frequencies) + 1))
         axes.grid(axis="x", visible=False)
         axes.yaxis.set_major_locator(_build_integer_locator())
-    setp(grid[len(counts) :], visible=False)
+    for axes in grid[len(counts) :]:
+        axes.remove()
     canvas.body.supylabel(axis, fontsize=TEXT_SIZE)

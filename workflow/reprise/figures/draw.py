@@ -9,12 +9,13 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from reprise.benchmarks.registry import load_scores
-from reprise.config.figures import Bars, ConstructionCount, Distribution, Lines, Radar, Scatter
+from reprise.config.figures import ConstructionCount, Distribution, Lines, Points, Scatter
 from reprise.core.plain import summarize_list
-from reprise.figures import chart, distribution, plots, scatter
-from reprise.figures.canvas import WIDTHS, Canvas, apply_style, create_canvas
-from reprise.figures.chart import ChartRow
+from reprise.figures import chart, distribution, lines, points, scatter
+from reprise.figures.canvas import Canvas, apply_style, create_canvas
+from reprise.figures.chart import ChartRow, Panel
 from reprise.figures.keys import FigureKey
+from reprise.figures.series import LegendEntries, is_published
 from reprise.tables.builder import TIDY_SCHEMA, TableBuilder
 from reprise.tables.footnotes import judge_notes
 from reprise.tables.published import PublishedTable
@@ -69,8 +70,9 @@ def _draw_distribution(
     notes = [] if benchmark_counts else ["Nothing is counted, because the data are not available."]
     if missing_titles := [title for title, panel_counts in group_counts.items() if not panel_counts]:
         notes.append(f"Data not available: {', '.join(missing_titles)}.")
-    panels = [(key.benchmark_title, benchmark_counts), *group_panels]
-    height = 2.2 if marks else max(distribution.compute_panel_height(panel_counts) for _, panel_counts in panels)
+    has_panel = benchmark_counts or marks
+    panels = [*([(key.benchmark_title, benchmark_counts)] if has_panel else []), *group_panels]
+    height = distribution.compute_height(panels, key.width, has_marks=bool(marks))
     canvas = _create_canvas(key, height, distribution.build_legend(marks), notes)
     distribution.draw_distribution(canvas, panels, spec.unit, spec.axis, marks)
     shared_columns = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
@@ -91,10 +93,14 @@ def _draw_construction(
     """Draw the counts of a benchmark's construction beside those of the paper."""
     selected_counts = construction_counts.filter(pl.col("statistic").is_in([count.statistic for count in counts]))
     notes = list(distribution.iter_share_notes(counts, selected_counts))
-    notes = notes or ["Nothing is counted, because the benchmark is not constructed here."]
-    panel_rows = math.ceil(len(counts) / distribution.PANELS_PER_ROW)
+    available_counts = [count for count in counts if count.statistic in set(selected_counts["statistic"])]
+    if not available_counts:
+        notes = ["Nothing is counted, because the benchmark is not constructed here."]
+    elif missing := [count.title for count in counts if count not in available_counts]:
+        notes.append(f"Not counted in this construction: {', '.join(missing)}.")
+    panel_rows = math.ceil(len(available_counts) / distribution.PANELS_PER_ROW)
     canvas = _create_canvas(key, distribution.CONSTRUCTION_PANEL_HEIGHT * panel_rows, [], notes)
-    distribution.draw_construction(canvas, counts, selected_counts, axis)
+    distribution.draw_construction(canvas, available_counts, selected_counts, axis)
     shared_columns = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}", "source": "data"}
     rows = [
         shared_columns
@@ -113,10 +119,13 @@ def _draw_scatter(
     verdicts: Mapping[str, pl.DataFrame],
 ) -> tuple[Figure, pl.DataFrame]:
     clouds = list(scatter.build_clouds(spec, builder, chart_rows, items, verdicts))
+    drawn_clouds = [cloud for cloud in clouds if not cloud.empty_reason]
     notes = ["Above each panel: number of items that are strict, classic only and wrong; + items without a score."]
-    height = sum(scatter.compute_row_heights(clouds, spec.panels, WIDTHS[spec.width]).values())
-    canvas = _create_canvas(key, height, scatter.build_legend(), notes)
-    scatter.draw_scatter(canvas, clouds, spec.panels)
+    notes = [*(notes if drawn_clouds else []), *scatter.iter_gap_notes(clouds)]
+    height = sum(scatter.compute_row_heights(drawn_clouds, spec.panels, key.width).values())
+    canvas = _create_canvas(key, height, scatter.build_legend() if drawn_clouds else [], notes)
+    models = {chart_row.label: chart_row.row.model for chart_row in chart_rows if chart_row.row.model}
+    scatter.draw_scatter(canvas, drawn_clouds, spec.panels, {row: key.styles[model] for row, model in models.items()})
     key_by_run = {run: frame["key"][0] if frame.height else "" for run, frame in verdicts.items()}
     parts = [pl.DataFrame(schema=scatter.SCATTER_SCHEMA)]
     for cloud in clouds:
@@ -128,56 +137,69 @@ def _draw_scatter(
 
 
 def _draw_numbers(
-    key: FigureKey, spec: Bars | Lines | Radar, builders: Sequence[TableBuilder], chart_rows: Sequence[ChartRow]
+    key: FigureKey, spec: Points | Lines, builders: Sequence[TableBuilder], chart_rows: Sequence[ChartRow]
 ) -> tuple[Figure, pl.DataFrame]:
-    """Draw numbers of tables as bars, lines or radar charts."""
+    """Draw numbers of tables as points or lines."""
     rows = pl.DataFrame([row for builder in builders for row in builder.tidy_rows], schema=TIDY_SCHEMA)
     available_numbers = [
         number for chart_row in chart_rows for _, number in chart_row.cells if number.value is not None
     ]
     source_note = (
-        "All numbers are published ones; none was measured here."
-        if all(map(plots.is_published, available_numbers))
-        else ""
+        "All numbers are published ones; none was measured here." if all(map(is_published, available_numbers)) else ""
     )
     notes = [source_note if available_numbers else NO_NUMBERS_NOTE, *_collect_notes(builders, chart_rows)]
-    if isinstance(spec, Bars):
-        panel = chart.build_bar_panel(chart_rows, spec.along)
-        canvas = _create_canvas(
-            key,
-            plots.compute_bars_height(panel),
-            plots.build_bars_legend(panel),
-            [*_iter_gap_notes(panel, chart_rows), *notes],
+    if isinstance(spec, Lines) and spec.along == "frames":
+        return _draw_frames(key, spec, chart_rows, notes), rows
+    legend: LegendEntries
+    if isinstance(spec, Points) and not (spec.along == "columns" and chart.has_span_panels(chart_rows)):
+        panel = chart.build_point_panel(chart_rows, spec.along)
+        notes = [*_iter_gap_notes(panel, chart_rows), *notes]
+        panels = [panel] if panel.ticks else []
+        panels = (
+            panels
+            if points.has_model_series(panels)
+            else [part for panel in panels for part in points.split_series(panel)]
         )
-        plots.draw_bars(canvas, panel, spec.axis)
-    elif isinstance(spec, Lines) and spec.along == "frames":
-        frames = {name: count for part in key.parts for name, count in part.frames.items()}
-        lines = list(chart.build_frame_lines(chart_rows, frames))
-        labels_without_numbers = chart.list_lines_without_numbers(chart_rows)
-        notes = [f"Without any number: {', '.join(labels_without_numbers)}." if labels_without_numbers else "", *notes]
-        canvas = _create_canvas(key, 2.8, plots.build_frames_legend(lines[0][1]), notes)
-        plots.draw_frames(canvas, lines, spec.axis)
     else:
-        panels = chart.build_span_panels(chart_rows)
-        legend = plots.build_lines_legend(list(panels[0].series), plots.collect_numbers(panels))
-        if isinstance(spec, Radar):
-            canvas = _create_canvas(key, 3.9 * len(panels), legend, notes)
-            plots.draw_radars(canvas, panels, spec.top)
-        else:
-            gap_notes = []
-            for panel in panels:
-                ticks_with_numbers = panel.list_ticks_with_numbers()
-                empty_ticks = [tick for tick in panel.ticks if tick not in ticks_with_numbers]
-                if empty_ticks:
-                    subject = f" ({panel.title})" if panel.title else ""
-                    gap_notes.append(f"Without any number{subject}: {', '.join(empty_ticks)}.")
-            canvas = _create_canvas(key, 2.6, legend, [*gap_notes, *notes])
-            panels = [replace(panel, ticks=tuple(panel.list_ticks_with_numbers())) for panel in panels]
-            plots.draw_lines(canvas, panels, spec.axis)
+        all_panels = chart.build_span_panels(chart_rows)
+        notes = [*_iter_tick_notes(all_panels), *notes]
+        panels = [replace(panel, ticks=tuple(panel.list_ticks_with_numbers())) for panel in all_panels]
+        panels = [panel for panel in panels if panel.ticks]
+    if isinstance(spec, Points):
+        legend = points.build_legend(panels, key.styles)
+        canvas = _create_canvas(key, points.compute_height(panels, key.width), legend, notes)
+        points.draw_points(canvas, panels, key.styles, spec.axis)
+    else:
+        legend = lines.build_legend(panels, key.styles)
+        canvas = _create_canvas(key, lines.compute_height(len(panels), key.width), legend, notes)
+        lines.draw_lines(canvas, panels, key.styles, spec.axis)
     return canvas.figure, rows
 
 
-def _iter_gap_notes(panel: chart.Panel, chart_rows: Sequence[ChartRow]) -> Iterator[str]:
+def _draw_frames(key: FigureKey, spec: Lines, chart_rows: Sequence[ChartRow], notes: Sequence[str]) -> Figure:
+    """Draw lines over numbers of frames, in a panel for each column that has numbers."""
+    frames = {name: count for part in key.parts for name, count in part.frames.items()}
+    all_panels = list(chart.build_frame_lines(chart_rows, frames))
+    panels = [(title, panel_lines) for title, panel_lines in all_panels if panel_lines]
+    missing = [title for title, panel_lines in all_panels if not panel_lines] if panels else []
+    missing += chart.list_lines_without_numbers(chart_rows)
+    notes = [f"Without any number: {', '.join(missing)}." if missing else "", *notes]
+    legend = lines.build_frames_legend(panels, key.styles)
+    canvas = _create_canvas(key, lines.compute_height(len(panels), key.width), legend, notes)
+    lines.draw_frames(canvas, panels, key.styles, spec.axis)
+    return canvas.figure
+
+
+def _iter_tick_notes(panels: Sequence[Panel]) -> Iterator[str]:
+    """Yield notes that name the ticks without numbers, and panels that are left out for that reason."""
+    for panel in panels:
+        ticks_with_numbers = panel.list_ticks_with_numbers()
+        if empty_ticks := [tick for tick in panel.ticks if tick not in ticks_with_numbers]:
+            subject = f" ({panel.title})" if panel.title else ""
+            yield f"Without any number{subject}: {', '.join(empty_ticks)}."
+
+
+def _iter_gap_notes(panel: Panel, chart_rows: Sequence[ChartRow]) -> Iterator[str]:
     """Yield notes that explain the dash for a missing number, and name the columns without numbers."""
     if any(tick not in numbers for tick in panel.ticks for numbers in panel.series.values()):
         is_lost = any(number.state == "lost" for chart_row in chart_rows for _, number in chart_row.cells)
@@ -204,4 +226,4 @@ def _create_canvas(key: FigureKey, height: float, legend: Sequence[Any], notes: 
     """Create the canvas of a figure, with its title, origin, notice, legend and notes."""
     origin = f"{key.origin}. {key.notice}".strip()
     lines = [*key.spec.notes, *filter(None, notes)]
-    return create_canvas(WIDTHS[key.spec.width], height, key.spec.title, origin, lines, legend)
+    return create_canvas(key.width, height, key.spec.title, origin, lines, legend)

@@ -4,6 +4,7 @@ from pydantic import Field
 
 from reprise.config.figures import Figure
 from reprise.core.settings import Key
+from reprise.figures.styles import ModelStyle
 from reprise.tables.keys import TableKey
 
 
@@ -23,6 +24,8 @@ class FigureKey(Key):
     benchmark_title: str
     figure: str
     spec: Figure
+    width: float  # inches
+    styles: dict[str, ModelStyle] = Field({})  # model of the figure -> its style
     parts: tuple[TableKey, ...] = ()  # parts of tables that the figure shows, each as a table
     show_published: bool
     published_sha256: str = ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
-from matplotlib.artist import Artist, setp
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
@@ -14,20 +14,32 @@ from matplotlib.patches import Polygon, Rectangle
 from reprise.benchmarks.annotations import group_by_key, select_items
 from reprise.benchmarks.scoring import filter_group
 from reprise.config.figures import Scatter
-from reprise.figures.canvas import COLOURS, FAINT_COLOUR, SMALL_SIZE, Canvas, wrap_label
+from reprise.figures.canvas import (
+    CLASSIC_REGION_COLOUR,
+    COUNT_COLOUR,
+    FAINT_COLOUR,
+    SMALL_SIZE,
+    SMALLEST_SIZE,
+    STRICT_REGION_COLOUR,
+    Canvas,
+    count_columns,
+)
 from reprise.figures.chart import ChartRow
+from reprise.figures.series import WITHOUT_MODEL, SeriesStyle
+from reprise.figures.styles import OUTCOME_COLOURS, ModelStyle
 from reprise.tables.builder import TableBuilder
 
 STRICT, CLASSIC, WRONG, UNSCORED = "strict", "classic only", "wrong", "no score"
 # Region -> marker and colour.
-REGION_STYLES = {STRICT: ("o", COLOURS[0]), CLASSIC: ("^", COLOURS[4]), WRONG: ("x", COLOURS[1])}
+REGION_STYLES = {STRICT: ("o", COUNT_COLOUR), CLASSIC: ("^", OUTCOME_COLOURS[0]), WRONG: ("x", OUTCOME_COLOURS[1])}
 REGION_LABELS = {
     STRICT: "strict: Yes to the right caption, No to the wrong one",
     CLASSIC: "classic only: the right caption scores higher",
     WRONG: "wrong: the wrong caption scores at least as high",
 }
-TEXT_HEIGHT = 0.5  # height in inches of a row that shows only text
-TEXT_BOX_STYLE = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+PANEL_WIDTH, PANEL_HEAD, ROW_HEAD = 0.64, 0.48, 0.2  # inches: smallest width of a panel, and heights of titles
+AXIS_HEIGHT = 0.16  # inches of the horizontal axis' label below the last row
+AXIS_WIDTH = 0.35  # inches of the vertical axis with its label
 # Columns of a point cloud: `across` is the score of the right caption, `up` that of the wrong one.
 POINT_COLUMNS = {"item_id": pl.String, "across": pl.Float64, "up": pl.Float64, "region": pl.String}
 SCATTER_SCHEMA = pl.Schema(
@@ -107,49 +119,68 @@ def build_legend() -> list[tuple[Artist, str]]:
     ]
 
 
-def find_shared_empty_reason(clouds: Sequence[PointCloud]) -> str:
-    """Return why no panel of a row has a point if the reason is the same for all panels, else an empty text."""
-    return clouds[0].empty_reason if len({cloud.empty_reason for cloud in clouds}) == 1 else ""
+def iter_gap_notes(clouds: Sequence[PointCloud]) -> Iterator[str]:
+    """Yield notes that name the panels without points, by row and reason."""
+    for row, row_clouds in group_by_key(clouds, lambda cloud: cloud.row).items():
+        for reason, empty_clouds in group_by_key(row_clouds, lambda cloud: cloud.empty_reason).items():
+            if reason:
+                titles = ", ".join(cloud.title for cloud in empty_clouds)
+                yield f"No panel: {row}{'' if len(empty_clouds) == len(row_clouds) else f', {titles}'} ({reason})."
+
+
+def _group_by_row(clouds: Sequence[PointCloud]) -> dict[str, list[PointCloud]]:
+    return group_by_key(clouds, lambda cloud: cloud.row)
+
+
+def _count_columns(clouds: Sequence[PointCloud], panels_per_row: int, width: float) -> int:
+    """Return the number of panels side by side, which is the same for all rows."""
+    most = max((len(row_clouds) for row_clouds in _group_by_row(clouds).values()), default=1)
+    return count_columns(most, width - AXIS_WIDTH, max(PANEL_WIDTH, (width - AXIS_WIDTH) / panels_per_row - 1e-9))
 
 
 def compute_row_heights(clouds: Sequence[PointCloud], panels_per_row: int, width: float) -> dict[str, float]:
     """Return the height in inches of each row's block of panels."""
-    heights = {}
-    for row, row_clouds in group_by_key(clouds, lambda cloud: cloud.row).items():
-        panel_rows = math.ceil(len(row_clouds) / panels_per_row)
-        panel_width = width / min(panels_per_row, len(row_clouds))
-        has_panels = not find_shared_empty_reason(row_clouds)
-        heights[row] = panel_rows * (panel_width * 0.86 + 0.34) + 0.22 if has_panels else TEXT_HEIGHT
-    return heights
+    columns = _count_columns(clouds, panels_per_row, width)
+    panel_height = (width - AXIS_WIDTH) / columns * 0.86 + PANEL_HEAD
+    heights = {
+        row: math.ceil(len(row_clouds) / columns) * panel_height + ROW_HEAD
+        for row, row_clouds in _group_by_row(clouds).items()
+    }
+    return heights | {row: heights[row] + AXIS_HEIGHT for row in list(heights)[-1:]}
 
 
-def draw_scatter(canvas: Canvas, clouds: Sequence[PointCloud], panels_per_row: int) -> None:
+def draw_scatter(
+    canvas: Canvas, clouds: Sequence[PointCloud], panels_per_row: int, style_by_row: Mapping[str, ModelStyle]
+) -> None:
     """Draw a block of panels for each row; the title of a panel has the number of points in each region."""
     height_by_row = compute_row_heights(clouds, panels_per_row, canvas.width)
+    if not height_by_row:
+        return
+    columns = _count_columns(clouds, panels_per_row, canvas.width)
     height_ratios = list(height_by_row.values())
     blocks = canvas.body.subfigures(len(height_by_row), 1, squeeze=False, height_ratios=height_ratios)[:, 0]
-    for block, row in zip(blocks, height_by_row, strict=True):
-        row_clouds = [cloud for cloud in clouds if cloud.row == row]
-        columns = min(panels_per_row, len(row_clouds))
-        block.suptitle(row, fontsize=SMALL_SIZE + 1, fontweight="bold")
-        if reason := find_shared_empty_reason(row_clouds):
-            block.text(0.5, 0.35, reason, ha="center", va="center", fontsize=SMALL_SIZE + 1, color=FAINT_COLOUR)
-            continue
+    for block, (row, row_clouds) in zip(blocks, _group_by_row(clouds).items(), strict=True):
+        symbol = SeriesStyle(style_by_row.get(row, WITHOUT_MODEL)).build_legend_symbol(has_line=False)
+        bold = {"size": SMALL_SIZE + 1, "weight": "bold"}
+        block.legend([symbol], [row], loc="outside upper center", prop=bold, borderaxespad=0.0, handletextpad=0.2)
         grid = block.subplots(
-            -(-len(row_clouds) // columns), columns, squeeze=False, sharex=True, sharey=True
+            math.ceil(len(row_clouds) / columns), columns, squeeze=False, sharex=True, sharey=True
         ).flatten()
         for axes, cloud in zip(grid, row_clouds, strict=False):
             _draw_cloud(axes, cloud)
-        setp(grid[len(row_clouds) :], visible=False)
-        block.supxlabel("score of the right caption", fontsize=SMALL_SIZE)
-        block.supylabel("score of the wrong caption", fontsize=SMALL_SIZE)
+        for index, axes in enumerate(grid):
+            if index >= len(row_clouds):
+                axes.set_visible(False)
+            axes.tick_params(axis="x", labelbottom=index + columns >= len(row_clouds))
+        block.supylabel("wrong caption", fontsize=SMALL_SIZE)
+    blocks[-1].supxlabel("score of the right caption", fontsize=SMALL_SIZE)
 
 
 def _draw_cloud(axes: Axes, cloud: PointCloud) -> None:
     """Draw a panel: the regions of the metrics, and a point for each item."""
     # The triangle is the region in which the right caption scores higher, and the square that of strict answers.
-    axes.add_patch(Polygon([(0, 0), (1, 0), (1, 1)], facecolor="#F0F0F0", edgecolor="none", zorder=0))
-    axes.add_patch(Rectangle((0.5, 0), 0.5, 0.5, facecolor="#DCE9F2", edgecolor="none", zorder=0.1))
+    axes.add_patch(Polygon([(0, 0), (1, 0), (1, 1)], facecolor=CLASSIC_REGION_COLOUR, edgecolor="none", zorder=0))
+    axes.add_patch(Rectangle((0.5, 0), 0.5, 0.5, facecolor=STRICT_REGION_COLOUR, edgecolor="none", zorder=0.1))
     axes.plot([0, 1], [0, 1], color=FAINT_COLOUR, linewidth=0.5)
     axes.plot([0.5, 0.5, 1], [0, 0.5, 0.5], color=FAINT_COLOUR, linewidth=0.5)
     for region, (marker, colour) in REGION_STYLES.items():
@@ -160,21 +191,9 @@ def _draw_cloud(axes: Axes, cloud: PointCloud) -> None:
     counts = Counter(cloud.points["region"])
     missing = f" (+{counts[UNSCORED]})" if counts[UNSCORED] else ""
     numbers = " ".join(str(counts[region]) for region in REGION_STYLES)
-    axes.set_title(
-        cloud.title if cloud.empty_reason else f"{cloud.title}: {numbers}{missing}", fontsize=SMALL_SIZE, pad=2
-    )
-    if cloud.empty_reason:
-        axes.text(
-            0.5,
-            0.5,
-            wrap_label(cloud.empty_reason, 14),
-            ha="center",
-            va="center",
-            fontsize=SMALL_SIZE,
-            bbox=TEXT_BOX_STYLE,
-        )
+    axes.set_title(f"{cloud.title}\n{numbers}{missing}", fontsize=SMALLEST_SIZE, pad=2)
     axes.grid(visible=False)
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
-    axes.set_xticklabels(["0", ".5", "1"], fontsize=SMALL_SIZE - 0.5)
-    axes.set_yticklabels(["0", ".5", "1"], fontsize=SMALL_SIZE - 0.5)
+    axes.set_xticklabels(["0", ".5", "1"], fontsize=SMALLEST_SIZE)
+    axes.set_yticklabels(["0", ".5", "1"], fontsize=SMALLEST_SIZE)
     axes.spines[["top", "right"]].set_visible(True)

@@ -1,8 +1,8 @@
 """Compare checkpoints of one training run: a table and a figure of the numbers that `reprise.evaluate` returns."""
 
+import math
 import re
-from collections.abc import Sequence
-from itertools import cycle
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import matplotlib as mpl
@@ -11,10 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reprise.core.errors import UserError
-from reprise.figures.canvas import COLOURS, FAINT_COLOUR, MARKERS, STYLE, create_canvas, wrap_label
+from reprise.figures.canvas import FAINT_COLOUR, STYLE, count_columns, create_canvas, wrap_label
+from reprise.figures.series import SeriesStyle
+from reprise.figures.styles import MARKERS, MODEL_COLOURS, ModelStyle
 
-PANEL_WIDTH, PANEL_HEIGHT = 3.3, 2.6  # inches
-NOTE = "Bars: intervals of the numbers. Dashed lines: chance."
+DEFAULT_WIDTH, PANEL_WIDTH, PANEL_HEIGHT = 5.5, 2.5, 2.2  # inches: of the figure, and of a panel
+NOTE = "Bars: intervals of the numbers. Dotted lines: chance."
 
 
 class Trend(NamedTuple):
@@ -26,10 +28,11 @@ class Trend(NamedTuple):
     """one panel per benchmark; `figure.savefig("trend.pdf")` writes it"""
 
 
-def trend(numbers: pl.DataFrame) -> Trend:
+def trend(numbers: pl.DataFrame, width: float = DEFAULT_WIDTH) -> Trend:
     """Return the trend of a list of checkpoints that `reprise.evaluate` has evaluated.
 
-    If all names of the checkpoints end with a number, this number is their step; otherwise they keep their order.
+    If all names of the checkpoints end with a number, this number is their step, and lines join their scores; otherwise
+    they keep their order, and the figure shows points. `width` is the width of the figure in inches.
 
     Raises:
         UserError: A checkpoint has several numbers of one column, or the frame is empty.
@@ -47,7 +50,7 @@ def trend(numbers: pl.DataFrame) -> Trend:
     position_column = pl.DataFrame({"model": models, "step": steps}, schema={"model": pl.String, "step": pl.Int64})
     numbers = numbers.join(position_column, on="model", how="left", maintain_order="left")
     table = numbers.pivot("column", index=["model", "step"], values="value").sort("step", maintain_order=True)
-    return Trend(table, _draw(numbers, table["model"].to_list()))
+    return Trend(table, _draw(numbers, table["model"].to_list(), width))
 
 
 def _find_steps(models: Sequence[str]) -> list[int | None]:
@@ -57,36 +60,45 @@ def _find_steps(models: Sequence[str]) -> list[int | None]:
     return [*steps] if len(set(steps)) == len(models) else [None] * len(models)
 
 
-def _draw(numbers: pl.DataFrame, models: Sequence[str]) -> Figure:
+def _draw(numbers: pl.DataFrame, models: Sequence[str], width: float) -> Figure:
     """Draw a panel for each benchmark; `models` are the checkpoints in their order."""
     parts = numbers.partition_by("benchmark", maintain_order=True)
+    has_steps = not numbers["step"].null_count()
+    # The checkpoints are one model, so all lines have one colour, and markers and dashes distinguish the numbers.
+    styles = {
+        column: SeriesStyle(ModelStyle(colour=MODEL_COLOURS[0], marker=MARKERS[index % len(MARKERS)]), index)
+        for index, column in enumerate(numbers["column"].unique(maintain_order=True))
+    }
+    columns = count_columns(len(parts), width, PANEL_WIDTH)
+    rows = math.ceil(len(parts) / columns)
+    legend = [(style.build_legend_symbol(has_line=has_steps), column) for column, style in styles.items()]
     with mpl.rc_context(STYLE):
-        canvas = create_canvas(PANEL_WIDTH * len(parts), PANEL_HEIGHT, "Score by checkpoint", "", [NOTE])
-        axes_row = canvas.body.subplots(1, len(parts), squeeze=False)[0]
-        for axes, part, marker in zip(axes_row, parts, cycle(MARKERS), strict=False):
-            _draw_benchmark(axes, part, models, marker)
+        canvas = create_canvas(width, PANEL_HEIGHT * rows, "Score by checkpoint", "", [NOTE], legend)
+        grid = canvas.body.subplots(rows, columns, squeeze=False).flatten()
+        for axes, part in zip(grid, parts, strict=False):
+            _draw_benchmark(axes, part, models, styles, has_steps=has_steps)
+        for axes in grid[len(parts) :]:
+            axes.remove()
     return canvas.figure
 
 
-def _draw_benchmark(axes: Axes, numbers: pl.DataFrame, models: Sequence[str], marker: str) -> None:
-    """Draw a line for each number of a benchmark over the checkpoints, with intervals and chance levels."""
-    has_steps = not numbers["step"].null_count()
-    for column, colour in zip(numbers["column"].unique(maintain_order=True), cycle(COLOURS), strict=False):
+def _draw_benchmark(
+    axes: Axes, numbers: pl.DataFrame, models: Sequence[str], styles: Mapping[str, SeriesStyle], *, has_steps: bool
+) -> None:
+    """Draw the numbers of a benchmark over the checkpoints, with intervals and chance levels."""
+    for column in numbers["column"].unique(maintain_order=True):
         rows = numbers.filter(pl.col("column") == column, pl.col("value").is_not_null()).sort(
             "step", maintain_order=True
         )
         positions = rows["step"].to_list() if has_steps else [models.index(model) for model in rows["model"]]
         lengths = rows.select(pl.col("value") - pl.col("low"), pl.col("high") - pl.col("value")).fill_null(0.0)
-        axes.errorbar(
-            positions, rows["value"].to_list(), yerr=lengths.to_numpy().T, label=column, color=colour, marker=marker,
-            capsize=2, elinewidth=0.8,
-        )  # fmt: skip
+        style = styles[column].style_marker() | (styles[column].style_line() if has_steps else {})
+        axes.errorbar(positions, rows["value"].to_list(), yerr=lengths.to_numpy().T, capsize=2, elinewidth=0.8, **style)
         for chance in rows["chance"].drop_nulls().unique():
-            axes.axhline(chance, color=colour, linestyle="--", linewidth=0.8)
+            axes.axhline(chance, color=FAINT_COLOUR, linestyle=":", linewidth=0.8)
     if has_steps:
         axes.set_xlabel("step")
     else:
         axes.set_xticks(range(len(models)), [wrap_label(model, 14) for model in models])
     axes.margins(x=0.1)
-    axes.legend(labelcolor=FAINT_COLOUR)
     axes.set_ylabel("score")

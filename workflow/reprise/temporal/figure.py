@@ -1,10 +1,10 @@
 """Draw temporal profiles: the score under each condition, with its interval and chance.
 
-The figure of one model is as wide as a paper's column, that of several models as wide as a page. Shape and fill repeat
-what colour says, so the figures stay readable in grey.
+The planned condition has the colour and marker of the model. Orange means a lower score, and no model has this colour.
+Shape and fill repeat what colour says, so the figures stay readable in grey.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -13,7 +13,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from reprise.figures.canvas import FAINT_COLOUR, SMALL_SIZE, WIDTHS, apply_style, create_canvas, wrap_label
+from reprise.figures.canvas import (
+    BACKGROUND,
+    CHARACTER_WIDTH,
+    FAINT_COLOUR,
+    INK,
+    SMALL_SIZE,
+    SMALLEST_SIZE,
+    apply_style,
+    count_columns,
+    create_canvas,
+    wrap_label,
+)
+from reprise.figures.styles import OUTCOME_COLOURS, ModelStyle
 from reprise.media.ablations import (
     FIRST,
     FIRST_REPEATED,
@@ -39,8 +51,8 @@ from reprise.temporal.findings import summarize_benchmark
 from reprise.temporal.profile import BenchmarkProfile, ConditionResult, TemporalProfile
 from reprise.temporal.rules import Outcome
 
-WIDTH = 3.3  # inches; the width of a paper's column
-ROW_HEIGHT, PANEL_HEAD = 0.15, 0.8  # heights in inches: of a condition's row, and of a panel without its rows
+LABEL_WIDTH, PANEL_WIDTH = 0.85, 1.1  # inches: width of the labels of rows, and smallest width of a panel
+ROW_HEIGHT, PANEL_HEAD = 0.15, 0.5  # heights in inches: of a condition's row, and of a panel without rows and verdict
 ROWS = {
     "text only": (NONE,),
     "mismatched clip": (MISMATCHED,),
@@ -54,9 +66,9 @@ ROWS = {
     "as planned": (PLANNED,),
 }
 """label of a row -> its conditions; the second one repeats the frame"""
-HEADING_OFFSET = 26  # points from the top of a panel to its heading; three lines of the verdict fit between
-# Colours of the planned condition, of lower scores, and of scores that are not shown to be lower.
-INK, LOWER_COLOUR, EQUAL_COLOUR = "#222222", "#D55E00", "#8A8A8A"
+NAME_HEIGHT = 0.14  # inches of the line with the model's name, if a figure has several models
+VERDICT_LINE = 7.6  # points of a line of the verdict, between the heading and the scores
+LOWER_COLOUR, EQUAL_COLOUR = OUTCOME_COLOURS[1], "#8A8A8A"  # of scores that are lower, or not shown to be lower
 DOTTED = (0, (1, 1.2))  # matplotlib's dash pattern: offset, then lengths of dash and gap in points
 
 
@@ -68,11 +80,11 @@ class Style(NamedTuple):
     marker: str
 
 
-def style_condition(result: ConditionResult, is_repeated: bool) -> Style:
-    """Return a style: black as planned, coloured if lower, hollow if not shown to be lower, a cross if not measured."""
+def style_condition(result: ConditionResult, model_style: ModelStyle, is_repeated: bool) -> Style:
+    """Return a style: the model's as planned, orange if lower, hollow if not shown to be, a cross if not measured."""
     marker = "s" if is_repeated else "o"
     if result.condition == PLANNED:
-        return Style(INK, True, "D")
+        return Style(model_style.colour, True, model_style.marker)
     if result.difference is None:
         return Style(EQUAL_COLOUR, False, marker)
     match result.difference.outcome:
@@ -84,31 +96,45 @@ def style_condition(result: ConditionResult, is_repeated: bool) -> Style:
             return Style(EQUAL_COLOUR, False, marker)
 
 
-def draw_profile(profile: TemporalProfile) -> Figure:
-    """Draw one model: one panel per benchmark."""
-    return _draw([profile], f"{profile.title}: score per question")
+def draw_profile(profile: TemporalProfile, style: ModelStyle, width: float) -> Figure:
+    """Draw one model: one panel per benchmark. `width` is in inches."""
+    return _draw([profile], {profile.model: style}, width, f"{profile.title}: score per question")
 
 
-def draw_profiles(profiles: Sequence[TemporalProfile]) -> Figure:
-    """Draw several models below each other: one row of panels per model, one column per benchmark."""
-    return _draw(profiles, "Score per question")
+def draw_profiles(profiles: Sequence[TemporalProfile], styles: Mapping[str, ModelStyle], width: float) -> Figure:
+    """Draw several models below each other; a benchmark has the same column for all models.
+
+    Args:
+        profiles: Profiles of the models.
+        styles: Name of a model -> its colour and marker.
+        width: Width of the figure in inches.
+    """
+    title = f"{profiles[0].title}: score per question" if len(profiles) == 1 else "Score per question"
+    return _draw(profiles, styles, width, title)
 
 
-Panel = tuple[str, BenchmarkProfile] | None
-"""heading and benchmark; None leaves the place empty"""
+class Panel(NamedTuple):
+    """A benchmark of a model, with the heading above its scores."""
+
+    heading: str
+    benchmark: BenchmarkProfile
+    model_style: ModelStyle
 
 
-def _draw(profiles: Sequence[TemporalProfile], title: str) -> Figure:
+def _draw(profiles: Sequence[TemporalProfile], styles: Mapping[str, ModelStyle], width: float, title: str) -> Figure:
     """Return a figure with the panels of the profiles, a legend and notes."""
     apply_style()
-    rows = _arrange(profiles)
-    column_count = max((len(row) for row in rows), default=1)
-    width = WIDTH if column_count <= 2 else WIDTHS["page"]
+    rows = _arrange(profiles, styles, width)
     labels = _row_labels(profiles)
-    height = len(rows) * (PANEL_HEAD + ROW_HEIGHT * len(labels))
+    column_count = max(map(len, rows), default=1)
+    panel_width = (width - LABEL_WIDTH) / column_count
+    verdicts = [_wrap_verdict(panel, panel_width) for row in rows for panel in row if panel]
+    verdict_height = VERDICT_LINE * max((verdict.count("\n") + 1 for verdict in verdicts), default=0)
+    name_height = NAME_HEIGHT if len(profiles) > 1 else 0.0
+    height = len(rows) * (PANEL_HEAD + name_height + verdict_height / 72 + ROW_HEIGHT * len(labels))
     notes = [_note(profiles), *_note_empty(profiles)]
     notice = profiles[0].notice if profiles else ""
-    page = create_canvas(width, max(0.4, height), title, notice, notes, _legend() if rows else ())
+    page = create_canvas(width, height, title, notice, notes, _legend() if rows else ())
     if not rows:
         return page.figure
     grid = page.body.subplots(len(rows), column_count, squeeze=False, sharey=True)
@@ -117,29 +143,42 @@ def _draw(profiles: Sequence[TemporalProfile], title: str) -> Figure:
             if panel is None:
                 axes.set_visible(False)
             else:
-                heading, benchmark = panel
-                _draw_panel(axes, benchmark, heading, labels, _limits(benchmark.name, profiles))
+                _draw_panel(axes, panel, labels, _limits(panel.benchmark.name, profiles))
+                axes.set_title(panel.heading, loc="left", fontweight="bold", pad=verdict_height + 3)
+                axes.annotate(
+                    _wrap_verdict(panel, panel_width), (0, 1), (0, verdict_height + 1), xycoords="axes fraction",
+                    textcoords="offset points", fontsize=SMALLEST_SIZE, va="top", ha="left", color=FAINT_COLOUR,
+                )  # fmt: skip
+        # The first panel of a row can be absent; the labels stand at the first one that is there.
+        first = next(index for index, panel in enumerate(panels) if panel is not None)
+        axes_row[first].tick_params(axis="y", labelleft=True)
     return page.figure
 
 
-def _arrange(profiles: Sequence[TemporalProfile]) -> list[list[Panel]]:
-    """Return the panels row by row: two per row for one model, else a row per model and a column per benchmark."""
-    if len(profiles) == 1:
-        panels: list[Panel] = [(entry.title, entry) for entry in profiles[0].benchmarks if entry.is_usable]
-        return [panels[start : start + 2] for start in range(0, len(panels), 2)]
+def _arrange(
+    profiles: Sequence[TemporalProfile], styles: Mapping[str, ModelStyle], width: float
+) -> list[list[Panel | None]]:
+    """Return the panels row by row. A benchmark stands at the same place for all models; None leaves it empty."""
     names = dict.fromkeys(entry.name for profile in profiles for entry in profile.benchmarks if entry.is_usable)
-    if not names:
-        return []
+    columns = count_columns(len(names), width - LABEL_WIDTH, PANEL_WIDTH)
     rows = []
     for profile in profiles:
-        row: list[Panel] = []
-        for name in names:
-            benchmark = profile.benchmark(name)
-            # The name of the model stands above the row's first panel; the other headings leave that line empty.
-            model_line = "" if row else profile.title
-            heading = f"{model_line}\n{benchmark.title}" if benchmark else ""
-            row.append((heading, benchmark) if benchmark and benchmark.is_usable else None)
-        rows.append(row)
+        benchmarks = [profile.benchmark(name) for name in names]
+        usable = [benchmark if benchmark and benchmark.is_usable else None for benchmark in benchmarks]
+        # The name of the model stands above its first panel; the other headings of that row leave the line empty.
+        is_named = len(profiles) == 1
+        for start in range(0, len(usable), columns):
+            row: list[Panel | None] = []
+            has_name_line = not is_named
+            for benchmark in usable[start : start + columns]:
+                if benchmark is None:
+                    row.append(None)
+                    continue
+                name_line = f"{'' if is_named else profile.title}\n" if has_name_line else ""
+                is_named = True
+                row.append(Panel(f"{name_line}{benchmark.title}", benchmark, styles[profile.model]))
+            if any(row):
+                rows.append(row)
     return rows
 
 
@@ -158,20 +197,24 @@ def _limits(name: str, profiles: Sequence[TemporalProfile]) -> tuple[float, floa
 
 
 def _row_labels(profiles: Sequence[TemporalProfile]) -> list[str]:
-    """Return the labels of the rows; those of the single-frame probe only if a profile has it."""
-    has_probe = any(benchmark.has_probe for profile in profiles for benchmark in profile.benchmarks)
-    return [label for label, conditions in ROWS.items() if has_probe or conditions[0] not in BEST_FRAMES]
+    """Return the labels of the rows with a score in any panel."""
+    benchmarks = [benchmark for profile in profiles for benchmark in profile.benchmarks if benchmark.is_usable]
+    available = {result.condition for benchmark in benchmarks for result in benchmark.conditions}
+    return [label for label, conditions in ROWS.items() if available & {*conditions}]
 
 
-def _draw_panel(
-    axes: Axes, benchmark: BenchmarkProfile, heading: str, labels: Sequence[str], limits: tuple[float, float]
-) -> None:
+def _wrap_verdict(panel: Panel, width: float) -> str:
+    return wrap_label(summarize_benchmark(panel.benchmark), int(width / (SMALLEST_SIZE * CHARACTER_WIDTH)))
+
+
+def _draw_panel(axes: Axes, panel: Panel, labels: Sequence[str], limits: tuple[float, float]) -> None:
     """Draw a benchmark: one row per label, with the scores of its conditions."""
+    benchmark, model_style = panel.benchmark, panel.model_style
     planned = benchmark.condition(PLANNED)
     if planned:
-        axes.axvline(planned.question_score.value, color=INK, linewidth=0.5, alpha=0.5, zorder=1)
+        axes.axvline(planned.question_score.value, color=model_style.colour, linewidth=0.5, alpha=0.5, zorder=1)
     if benchmark.question_chance is not None:
-        axes.axvline(benchmark.question_chance, color="black", linestyle=DOTTED, linewidth=0.9, zorder=1.5)
+        axes.axvline(benchmark.question_chance, color=INK, linestyle=DOTTED, linewidth=0.9, zorder=1.5)
     for row, label in enumerate(labels):
         results = [(name, result) for name in ROWS[label] if (result := benchmark.condition(name))]
         for name, result in results:
@@ -179,21 +222,16 @@ def _draw_panel(
             offset = 0.0
             if len(results) > 1:  # Two scores of one row are drawn above each other.
                 offset = 0.18 if is_repeated else -0.18
-            _draw_score(axes, result, row + offset, style_condition(result, is_repeated))
+            _draw_score(axes, result, row + offset, style_condition(result, model_style, is_repeated))
     axes.set_yticks(range(len(labels)), labels, fontsize=SMALL_SIZE)
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_xlim(*limits)
     axes.locator_params(axis="x", nbins=4)
-    axes.tick_params(axis="x", labelsize=SMALL_SIZE - 0.5, length=2, pad=1)
+    axes.tick_params(axis="x", labelsize=SMALLEST_SIZE, length=2, pad=1)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", visible=False)
     if benchmark.question_best != 100:
-        axes.set_xlabel(f"{benchmark.question_title}, 0 to {benchmark.question_best:g}", fontsize=SMALL_SIZE - 0.5)
-    axes.set_title(heading, loc="left", fontweight="bold", pad=HEADING_OFFSET)
-    axes.annotate(
-        wrap_label(summarize_benchmark(benchmark), 24), (0, 1), (0, HEADING_OFFSET - 2), xycoords="axes fraction",
-        textcoords="offset points", fontsize=SMALL_SIZE - 0.5, va="top", ha="left", color=FAINT_COLOUR,
-    )  # fmt: skip
+        axes.set_xlabel(f"{benchmark.question_title}, 0 to {benchmark.question_best:g}", fontsize=SMALLEST_SIZE)
 
 
 def _draw_score(axes: Axes, result: ConditionResult, y: float, style: Style) -> None:
@@ -202,7 +240,7 @@ def _draw_score(axes: Axes, result: ConditionResult, y: float, style: Style) -> 
         axes.plot([score.low, score.high], [y, y], color=style.colour, linewidth=0.9, zorder=2)
     axes.plot(
         [score.value], [y], marker=style.marker, markersize=3.4, linestyle="none", color=style.colour,
-        markerfacecolor=style.colour if style.is_filled else "white", markeredgewidth=0.8, zorder=3,
+        markerfacecolor=style.colour if style.is_filled else BACKGROUND, markeredgewidth=0.8, zorder=3,
     )  # fmt: skip
 
 
@@ -210,13 +248,16 @@ def _note(profiles: Sequence[TemporalProfile]) -> str:
     """Return the note that explains lines, colours and ranges."""
     level = profiles[0].level if profiles else 0.95
     return (
-        f"Lines: {100 * level:g} % intervals. Colour: each comparison by itself; the verdicts above the panels are "
-        "corrected. The range differs between benchmarks."
+        f"Lines: {100 * level:g} % intervals. As planned: the model's colour and mark. Orange: each comparison by "
+        "itself; the verdicts above the panels are corrected. The range differs between benchmarks."
     )
 
 
 def _note_empty(profiles: Sequence[TemporalProfile]) -> list[str]:
-    """Return notes on the benchmarks that have no panel."""
+    """Return notes on the benchmarks that have no panel, and on the conditions that have no row."""
+    labels = _row_labels(profiles)
+    # The conditions of the single-frame probe are optional, so they are not missing.
+    absent = [label for label, conditions in ROWS.items() if label not in labels and conditions[0] not in BEST_FRAMES]
     titles_not_run = dict.fromkeys(
         benchmark.title for profile in profiles for benchmark in profile.benchmarks if not benchmark.questions
     )
@@ -227,6 +268,7 @@ def _note_empty(profiles: Sequence[TemporalProfile]) -> list[str]:
         if entry.questions and entry.problems
     )
     return [
+        *([f"Not run: {', '.join(absent)}."] if labels and absent else []),
         *([f"Not run: {', '.join(titles_not_run)}."] if titles_not_run else []),
         *([f"No panel, since the run looks broken: {', '.join(broken)}."] if broken else []),
     ]
@@ -237,10 +279,9 @@ def _legend() -> list[tuple[Artist, str]]:
         return Line2D([], [], color=colour, marker=marker, markerfacecolor=face, markersize=3.6, linestyle="none")
 
     return [
-        (mark(INK, "D", INK), "as planned"),
         (mark(LOWER_COLOUR, "o", LOWER_COLOUR), "lower than planned"),
-        (mark(EQUAL_COLOUR, "o", "white"), "not shown lower"),
-        (mark(EQUAL_COLOUR, "s", "white"), "frame repeated"),
-        (mark(EQUAL_COLOUR, "x", "white"), "not measured"),
-        (Line2D([], [], color="black", linestyle=DOTTED, linewidth=0.9), "chance"),
+        (mark(EQUAL_COLOUR, "o", BACKGROUND), "not shown lower"),
+        (mark(EQUAL_COLOUR, "s", BACKGROUND), "frame repeated"),
+        (mark(EQUAL_COLOUR, "x", BACKGROUND), "not measured"),
+        (Line2D([], [], color=INK, linestyle=DOTTED, linewidth=0.9), "chance"),
     ]

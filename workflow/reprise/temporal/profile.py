@@ -7,6 +7,7 @@ from pydantic import Field, ValidationError
 from reprise.core.errors import UserError
 from reprise.core.files import read_json, verify_sealed_text, write_sealed_text
 from reprise.core.settings import Key, KeyPart
+from reprise.figures.styles import ModelStyle
 from reprise.temporal.rules import Outcome, Rule
 
 
@@ -184,6 +185,8 @@ class TemporalProfileKey(Key, ProfiledModel):
     """Key of the stage that computes one model's profile."""
 
     benchmarks: tuple[BenchmarkProfileKey, ...]
+    style: ModelStyle
+    width: float  # of the figure, in inches
 
 
 class TemporalProfilesKey(Key):
@@ -192,7 +195,8 @@ class TemporalProfilesKey(Key):
     suite: str
     notice: str = ""
     level: float
-    models: tuple[str, ...]
+    styles: dict[str, ModelStyle]  # model -> its style in figures
+    width: float  # of the figure, in inches
 
 
 def write_profile(profile: TemporalProfile, path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from reprise.config.figures import Distribution, Figure, Scatter
+from reprise.config.figures import Distribution, Figure, Scatter, compute_width
 from reprise.config.tables import TableSpec
 from reprise.core.errors import UserError
 from reprise.core.paths import (
@@ -26,6 +26,7 @@ from reprise.core.settings import Key
 from reprise.figures.keys import FigureKey, PdfKey
 from reprise.media.sampling import count_frames
 from reprise.models.adapters import ADAPTERS
+from reprise.plan.figure_styles import assign_model_styles
 from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
@@ -290,8 +291,10 @@ class FigureRules(TableInputs):
         """Yield the key of each stage of figures.smk, with its name."""
         config, suite = self._plan.config, self._plan.config.suite
         captions: dict[str, str] = {}  # `<benchmark>/<figure>` -> caption
+        styles = assign_model_styles(self._plan)
         for benchmark, figure, spec in self._plan.list_figures():
             parts = self._plan.table_parts(benchmark, figure)
+            models = {cell.model for _, part in parts for cell in part.cells() if cell.model is not None}
             key = FigureKey(
                 suite=config.name,
                 notice=suite.notice,
@@ -299,6 +302,8 @@ class FigureRules(TableInputs):
                 benchmark_title=config.benchmarks[benchmark].title,
                 figure=figure,
                 spec=spec,
+                width=compute_width(suite.figure_width, spec.width),
+                styles={model: styles[model] for model in sorted(models)},
                 parts=tuple(make_table_key(self._plan, benchmark, table, part) for table, part in parts),
                 show_published=suite.show_published,
                 published_sha256=self._plan.compute_optional_digest(

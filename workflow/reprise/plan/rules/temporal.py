@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise.benchmarks.registry import load_scores
+from reprise.config.figures import compute_width
 from reprise.config.single_frame_probe import list_probe_conditions, name_probe_transform
 from reprise.config.tables import Column, Row
 from reprise.config.temporal import PLANNED
@@ -13,6 +14,7 @@ from reprise.core.paths import ALL, ScoredRun, settings_name, temporal_file
 from reprise.core.settings import Key
 from reprise.media.ablations import NONE, PROBE_ABLATIONS
 from reprise.media.sampling import count_frames
+from reprise.plan.figure_styles import assign_model_styles
 from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
@@ -39,15 +41,26 @@ class TemporalRules(RuleInputs):
             return
         config = self._plan.config
         suite_fields = {"suite": config.name, "notice": config.suite.notice, "level": config.main.confidence}
+        all_styles, figure_width = assign_model_styles(self._plan), config.suite.figure_width
+        styles = {slug: all_styles[slug] for slug in self._plan.temporal_profiles}
         for slug, conditions_by_benchmark in self._plan.temporal_profiles.items():
             benchmarks = [self._benchmark_fields(slug, name) for name in conditions_by_benchmark]
-            model_fields = {"model": slug, "title": config.models[slug].label, "benchmarks": benchmarks}
+            model_fields = {
+                "model": slug,
+                "title": config.models[slug].label,
+                "benchmarks": benchmarks,
+                "style": styles[slug],
+                "width": compute_width(figure_width, "column"),
+            }
             profile = TemporalProfileKey.model_validate(suite_fields | model_fields)
             yield (
                 settings_name("temporal", slug),
                 run_keys.add_versions("temporal_profile", profile, *conditions_by_benchmark),
             )
-        combined = TemporalProfilesKey.model_validate(suite_fields | {"models": tuple(self._plan.temporal_profiles)})
+        # More than two benchmarks do not fit side by side in a column.
+        is_wide = any(len(benchmarks) > 2 for benchmarks in self._plan.temporal_profiles.values())
+        width = compute_width(figure_width, "page" if is_wide else "column")
+        combined = TemporalProfilesKey.model_validate(suite_fields | {"styles": styles, "width": width})
         yield settings_name("temporal_profiles"), run_keys.add_versions("temporal_profiles", combined)
 
     def _benchmark_fields(self, slug: str, name: str) -> dict[str, Any]:

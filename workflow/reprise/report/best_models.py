@@ -14,7 +14,6 @@ from reprise.report.leaderboard import (
 )
 
 MAX_ENTRIES = 6  # models in a chart; the leaderboard has all models
-MIN_ENTRIES = 2  # best measured and best published models that a chart always has
 Numbers = list[tuple[LeaderboardRow, Cell]]
 """Models with their numbers in one column, the best first."""
 
@@ -58,36 +57,40 @@ def _rank_models(column: LeaderboardColumn, rows: Sequence[LeaderboardRow], comp
     numbers = [(row, row.cells[column.name]) for row in rows if column.name in row.cells]
     numbers.sort(key=lambda number: -number[1].value)
     models = [number for number in numbers if number[0].kind == "model"]
-    measured = [number for number in models if number[1].run]
     published = [number for number in models if number[1].published is not None]
-    published.sort(key=lambda number: -(number[1].published or 0))
+    published = _drop_variants(sorted(published, key=lambda number: -(number[1].published or 0)))
+    measured = _drop_variants([number for number in models if number[1].run])
     return Ranking(
         column,
         _describe_best_measured(measured, column, comparisons) if measured else None,
         _describe_best_published(published, column) if published else None,
-        _select_entries(numbers, [*measured[:MIN_ENTRIES], *published[:MIN_ENTRIES]]),
+        _select_entries(numbers, measured, published),
         len(numbers),
     )
 
 
-def _select_entries(numbers: Numbers, always: Numbers) -> Numbers:
-    """Return the models of a chart: those that it always has, then the best others, and the best human result."""
+def _select_entries(numbers: Numbers, measured: Numbers, published: Numbers) -> Numbers:
+    """Return the models of a chart, the best first.
+
+    It always has the models that the text compares, and the best human result. Baselines fill places that are left.
+    """
     humans = [number for number in numbers if number[0].kind == "human"][:1]
-    always_keys = {row.key for row, _ in (*always, *humans)}
-    others = [number for number in numbers if number[0].key not in always_keys and number[0].kind != "human"]
-    other_keys = {row.key for row, _ in others[: max(0, MAX_ENTRIES - len(always_keys))]}
-    return [number for number in numbers if number[0].key in always_keys | other_keys]
+    compared = [*measured[:2], *published[:2]]
+    by_kind = sorted(numbers, key=lambda number: number[0].kind != "model")
+    candidates = [*compared, *humans, *(number for number in by_kind if number[0].kind != "human")]
+    keys = list(dict.fromkeys(row.key for row, _ in candidates))[:MAX_ENTRIES]
+    return [number for number in numbers if number[0].key in keys]
 
 
-def _drop_variants(row: LeaderboardRow, others: Numbers) -> Numbers:
-    """Return the numbers of other models, without the variants of a row's model."""
-    return [number for number in others if not row.model or number[0].model != row.model]
+def _drop_variants(models: Numbers) -> Numbers:
+    """Return the numbers without variants of the first model, such as with chain of thought."""
+    first_model = models[0][0].model if models else ""
+    return [*models[:1], *(number for number in models[1:] if not first_model or number[0].model != first_model)]
 
 
 def _describe_best_measured(measured: Numbers, column: LeaderboardColumn, comparisons: PairedComparisons) -> BestModel:
     """Return the best measured model with its lead over the second model, and whether the lead is significant."""
     (row, cell), *others = measured
-    others = _drop_variants(row, others)
     if not others:
         return BestModel(row, cell, cell.value, "The only model that was evaluated here.")
     second_row, second = others[0]
@@ -113,7 +116,6 @@ def _describe_best_published(published: Numbers, column: LeaderboardColumn) -> B
     """Return the best published model with its lead over the second model."""
     (row, cell), *others = published
     value = cell.published or 0.0
-    others = _drop_variants(row, others)
     if not others:
         return BestModel(row, cell, value, "The only published model.")
     second_row, second = others[0]

@@ -162,11 +162,12 @@ def _make_cell(entry: Entry, sources: Sources, link: NumberLink) -> Cell:
 
 
 def _describe_samples(cells: Sequence[Cell], release_count: int) -> str:
-    """Return the number of samples of a column's measured numbers; without them, that of the release."""
+    """Return the number of samples of a column's measured numbers, and that of the release for published numbers."""
     counts = sorted({cell.samples for cell in cells if cell.samples is not None})
-    if not counts:
-        return f"{release_count:,} in the release" if release_count else ""
-    return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+    measured = [f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"] if counts else []
+    has_published = any(not cell.run for cell in cells)
+    is_new = release_count > 0 and counts != [release_count]
+    return ", ".join([*measured, *([f"{release_count:,} in the release"] if has_published and is_new else [])])
 
 
 def _mark_best(column: LeaderboardColumn, rows: Iterable[LeaderboardRow], comparisons: PairedComparisons) -> None:

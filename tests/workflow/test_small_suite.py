@@ -4,6 +4,7 @@ import base64
 import html
 import re
 import shutil
+from pathlib import Path
 
 import polars as pl
 from reprise.tables.render.html import extract_content
@@ -53,6 +54,10 @@ def test_figures_and_report_have_the_numbers_of_tables(small: Project) -> None:
     chunk = (folder / "data/velociti/items/0.js").read_text(encoding="utf-8")
     assert chunk.startswith('reprise.put("velociti/items/0", [{"texts":') and '"0":[{"role":"pos"' in chunk
     assert (folder / "figures/velociti/fig3.svg").is_file()
+    # Users send the report to others, so that it must not name folders of this machine.
+    private_names = [str(small.root).encode(), str(Path.home()).encode(), str(Path(__file__).parents[2]).encode()]
+    files = [path for path in (small.root / "results/report").rglob("*") if path.is_file()]
+    assert [path.name for path in files if any(name in path.read_bytes() for name in private_names)] == []
     # Snakemake's own report shows the tables and figures too, with captions escaped and without a network.
     small.edit("config/tables/small.yaml", "caption: Strict.", "caption: Strict `*entailment*` | {{ x }} <b>_.")
     figure_file = "results/figures/velociti/own_strict.png"

@@ -6,6 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from reprise.models.keys import RunKey
 from reprise.report.keys import ReportedTable
 from reprise.report.missing_page import parse_missing_list
 from reprise.report.names import read_table_names
@@ -43,6 +44,24 @@ def test_builds_are_identical_and_remove_old_files(world: World, tmp_path: Path)
     assert another.files() == first, "files contain no absolute path"
     digest_by_name = json.loads(first.pop("manifest.json"))
     assert digest_by_name == {name: sha256(content).hexdigest() for name, content in first.items()}
+
+
+def test_no_page_names_folders_of_this_machine(world: World) -> None:
+    """Users send the report to others, so settings and messages have no absolute paths."""
+    path = "/home/someone/checkpoints/mine"
+    world.clips[1]["message"] = f"{path}.mp4 is damaged"
+    failed = [verdict_row("a#pos", failed=True)]
+    world.runs[RUN] = ([response_row("a#pos", error="Timeout", message=f"cannot read '{path}'")], failed, failed)
+    answers = {"adapter": "random", "sampling": {"folder": path}}
+    world.settings = {RUN: RunKey.model_validate({"run": RUN, "key": "k", "answers": answers})}
+    world.build()
+    files = world.files()
+    assert [name for name, content in files.items() if b"someone" in content] == []
+    page = files["runs/velociti.entail.fps1.one.html"].decode()
+    assert (
+        "<td>[path]/checkpoints/mine</td>" in page
+        and "[path]/checkpoints/mine.mp4" in world.data("velociti/clips/0")[1]["message"]
+    )
 
 
 def test_clips_are_copied_on_request(world: World) -> None:

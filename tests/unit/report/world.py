@@ -135,7 +135,7 @@ class World:
         for name in self.runs:
             self._write_run(name)
         write_text(results.folder / "sources" / "missing.md", "# Missing videos\n")
-        settings = self.settings | {name: run_settings(name) for name in self.runs}
+        settings = {name: run_settings(name) for name in self.runs} | self.settings
         build(self.key, results, Store(self.store), self.root, settings)
 
     @staticmethod

@@ -44,6 +44,7 @@ from reprise.report.leaderboard_entries import Sources, find_headline_number
 from reprise.report.lineage import StageLineages, flatten_details
 from reprise.report.missing_page import parse_missing_list
 from reprise.report.names import TableNames, read_table_names
+from reprise.report.redaction import redact_paths
 from reprise.report.run_page import (
     build_metric_lines,
     build_provenance,
@@ -81,7 +82,6 @@ class Pages:
         self._cells_by_run: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._problems_by_run: dict[str, list[str]] = {}  # run -> the reasons why it looks broken
         self._score_by_run: dict[str, HeadlineScore | None] = {}
-        self._metric_name_by_run: dict[str, str] = {}  # run -> name of the score's metric and group
         self._rendered_tables: dict[str, dict[str, RenderedTable]] = {}  # benchmark -> name -> table
         self._figures: dict[str, dict[str, FigureKey]] = {}  # benchmark -> name -> settings
         self._headline_numbers: dict[str, Mapping[str, Any]] = {}  # run -> its number of the benchmark's headline
@@ -106,7 +106,6 @@ class Pages:
             "summaries": browser_data.summaries,
             "problems_by_run": self._problems_by_run,
             "score_by_run": self._score_by_run,
-            "metric_name_by_run": self._metric_name_by_run,
             "list_outcomes": partial(list_outcomes, browser_data.summaries),
         }
 
@@ -124,7 +123,7 @@ class Pages:
         for model, run in run_by_model.items():
             self._write_model(model, run.label)
         missing_list = verify_sealed_text(self._results.folder / "sources" / "missing.md").read_text(encoding="utf-8")
-        self._page("missing.html", "missing", sections=parse_missing_list(missing_list))
+        self._page("missing.html", "missing", sections=parse_missing_list(redact_paths(missing_list)))
         comparisons: list[PaperComparison] = []
         if key.show_published:
             content = extract_content(verify_sealed_text(reproduction_file("html")).read_text(encoding="utf-8"))
@@ -247,13 +246,11 @@ class Pages:
         stages = self._lineages.trace(self._results.metrics(run.scored))
         self._folder.put(run.provenance, build_provenance(lines, self._cells_by_run[name], stages))
         self._problems_by_run[name] = [] if run.reference else find_problems([line.row for line in lines])
-        score = find_headline_score(
+        self._score_by_run[name] = find_headline_score(
             metrics, benchmark.name, benchmark.forms[answer_run.protocol], self._read_statistics(benchmark)
         )
-        self._score_by_run[name] = score
         if benchmark.headline and (number := find_headline_number(benchmark.headline, metrics)):
             self._headline_numbers[name] = number
-        self._metric_name_by_run[name] = names.metric_name(score.metric, score.group) if score else ""
         settings_name_by_title = {"Settings of the answers": answer_run.name}
         if run.judge:
             settings_name_by_title["Settings of the judge"] = judge_settings_name(

@@ -42,6 +42,7 @@ from reprise.report.inputs import get_extractor_names
 from reprise.report.items import ClipAddress, Clips, Items, RequestsByProtocol, encode_answers, group_requests
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
 from reprise.report.names import read_table_names
+from reprise.report.redaction import redact_paths
 from reprise.report.runs import RunSummary, RunTables, compute_columns, compute_outcomes, list_metrics, summarize
 from reprise.stats.paired import PairedComparison
 from reprise.temporal.findings import describe_run_difference
@@ -274,7 +275,11 @@ class BenchmarkWriter:
         """Return the settings of a run's answers by dotted names. The browser compares those of two runs."""
         content = self._run_settings[run.run].model_dump(mode="json")
         answers = flatten_settings(content.get("answers", {}))
-        texts = {display_text(name): display_text(to_text(value)) for name, value in answers if name != "benchmark"}
+        texts = {
+            display_text(name): redact_paths(display_text(to_text(value)))
+            for name, value in answers
+            if name != "benchmark"
+        }
         return texts | {"extractor": display_text(run.judge or "robust")}
 
     def _encode_items(self, requests: RequestsByProtocol, answers_by_run: Sequence[Mapping[int, str]]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from reprise.benchmarks.registry import load_analyses, load_scores
 from reprise.benchmarks.scoring import add_analysis_groups
 from reprise.core.schemas import NAMED_TEXTS
 from reprise.report.folder import display_text, drop_empty_values, encode_json, finite_or_none
+from reprise.report.redaction import redact_paths
 from reprise.report.runs import RunTables
 from reprise.report.variants import Variant, find_variants
 
@@ -181,7 +182,7 @@ class Clips:
                     "id": display_text(name),
                     "media": get_clip_address(row) if row["status"] == "ok" else "",
                     "status": row["status"],
-                    "message": display_text(row["message"]),
+                    "message": redact_paths(display_text(row["message"])),
                     "seconds": seconds,
                     "frames": metadata.get("frames"),
                     "fps": fps,
@@ -249,7 +250,7 @@ def encode_answers(index_by_item: Mapping[str, int], run: RunTables, judge: str)
             "text": display_text(text),
             "scores": [_round(score) for score in scores or ()],
             "error": error,
-            "message": display_text(message),
+            "message": redact_paths(display_text(message)),
             "frames": frames,
             "tokens_in": tokens_in,
             "tokens_out": tokens_out,

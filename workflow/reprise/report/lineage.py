@@ -11,6 +11,7 @@ from reprise.core.lineage import Lineages, LineageStep
 from reprise.core.paths import MANIFEST_KINDS, Results
 from reprise.core.schemas import CLIP_MANIFEST, SOURCES, read_table
 from reprise.report.folder import display_text, flatten_settings, to_text
+from reprise.report.redaction import redact_paths
 
 MAX_LIST_CHARACTERS = 1000  # maximum number of characters of a list in the settings
 MAX_FILES = 40  # maximum number of released files that are listed; the output of the stage lists all
@@ -64,7 +65,7 @@ class StageLineages:
             stages.append(
                 StageProvenance(
                     name=stage,
-                    files=[display_text(step.path.as_posix()) for step in steps],
+                    files=[redact_paths(display_text(step.path.as_posix())) for step in steps],
                     details=self._file_details(stage, tuple(self._root / step.path for step in steps)),
                     settings=[UsedSettings(name, flatten_details(content)) for name, content in new_settings.items()],
                 )
@@ -81,7 +82,7 @@ def _iter_details(content: Any) -> Iterator[Detail]:
     """Yield the non-empty values of settings or of a record."""
     for name, value in flatten_settings(content):
         if value not in (None, "", [], {}):
-            text = display_text(to_text(value))
+            text = redact_paths(display_text(to_text(value)))
             if len(text) > MAX_LIST_CHARACTERS and not isinstance(value, str):
                 text = f"{text[:MAX_LIST_CHARACTERS]}... ({len(text)} characters)"
             yield Detail(display_text(name), text)
@@ -103,7 +104,8 @@ def _read_details(stage: str, files: Sequence[Path]) -> list[Detail]:
         for path in files:
             released_files = read_json(verify_sealed_text(path))
             details += [
-                Detail(display_text(file["path"]), f"sha256 {file['sha256']}") for file in released_files[:MAX_FILES]
+                Detail(redact_paths(display_text(file["path"])), f"sha256 {file['sha256']}")
+                for file in released_files[:MAX_FILES]
             ]
             if len(released_files) > MAX_FILES:
                 details.append(Detail("and", f"{len(released_files) - MAX_FILES} more files"))

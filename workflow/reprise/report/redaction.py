@@ -30,6 +30,12 @@ _BARE_HOST = re.compile(rf"(?<![\w.]){_PRIVATE_HOST}(?::\d+)?(?![\w.])")
 _TOKEN = re.compile(r"\b(?:hf_|sk-|AIza|ghp_|github_pat_|xox[abp]-)[\w-]{10,}")
 
 
+def redact_paths(text: str) -> str:
+    """Return the text without absolute paths; the last part of each path stays."""
+    text = _HOME.sub(PATH, text)
+    return _ABSOLUTE_PATH.sub(lambda match: f"{PATH}/{match[1] or ''}", text)
+
+
 class Redactor:
     """Replace everything in a text that names this machine or its user."""
 
@@ -55,5 +61,4 @@ class Redactor:
         text = _TOKEN.sub(SECRET, text)
         text = _PRIVATE_ADDRESS.sub(SERVER, text)
         text = _BARE_HOST.sub(SERVER, text)
-        text = _HOME.sub(PATH, text)
-        return _ABSOLUTE_PATH.sub(lambda match: f"{PATH}/{match[1] or ''}", text)
+        return redact_paths(text)

@@ -13,6 +13,7 @@ from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import Convention, RunAnswers
 from reprise.models.inference.reasons import FAILURE_REASONS
 from reprise.report.folder import display_text
+from reprise.report.redaction import redact_paths
 
 NO_SIGN = "-"  # sign of an item to which a column does not apply
 RATING = "rating"  # column with the judge's ratings, whose signs are digits
@@ -113,7 +114,8 @@ def summarize(columns: dict[str, Any], responses: pl.DataFrame, groups: Iterable
     reasons = failed.group_by("error", maintain_order=True).agg(pl.len(), pl.col("message").first())
     rows = reasons.sort(["len", "error"], descending=[True, False]).iter_rows()
     failures = [
-        {"reason": reason, "answers": count, "message": display_text(text)[:300]} for reason, count, text in rows
+        {"reason": reason, "answers": count, "message": redact_paths(display_text(text))[:300]}
+        for reason, count, text in rows
     ]
     return RunSummary(
         requested=counts["a"] + counts["f"] + counts["u"],

@@ -13,7 +13,7 @@ PLAN_HEADER = " pending answered frames tokens     rate      time  run\n"
 
 
 @pytest.mark.parametrize(("command_line", "text"), [
-    ("runs", "state     requested  failed  unparsed  missing  run\nmissing           -       -         -        -  mmbench_video/mmbench/interior8/toy-llava-ov\n"),
+    ("runs", "state    run\nmissing  mmbench_video/mmbench/interior8/toy-llava-ov\n"),
     ("runs --config suite=paper", "Suite 'paper': 0 runs: 0 done, 0 stale, 0 missing, 0 failed.\nIts `run:` selects no model of its tables,"),
     (f"why {RUN}", f"{RUN}: missing: not computed yet\nMissing results: answers, verdicts, metrics.\nShown in: velociti/table5, velociti/table10.\nTo compute it: snakemake results/tables/velociti/table5.md --cores <N>\n"),
     ("missing", "Nothing is missing in suite 'demo', as far as its videos were fetched.\n"),
@@ -24,8 +24,8 @@ PLAN_HEADER = " pending answered frames tokens     rate      time  run\n"
     (f"plan results/tables/{TABLE}.md --config suite=rehearsal", f"{PLAN_HEADER}gemini-1.5-flash: not computed yet. It has no weights.\n"),
     ("plan --config suite=paper", "Suite 'paper': 0 inference jobs pending: its `run:` selects no model of these\ntables, so they only show published values.\n"),
     ("plan --config suite=construction", "more: --all lists them\n\nTotal: requests ?; frames ?; tokens ?.\nTime without a GPU: ?.\n"),
-    (f"show {TABLE}", "\nOracle                     –       –       –       –       –\n"),
-    ("show overview", "`python -m reprise why\n<run>` gives the reason; `snakemake results/tables/overview.md --cores <N>`\ncomputes them.\n"),
+    (f"show {TABLE}", "\nOracle                     –       –       –       –"),
+    ("show overview", "`python -m reprise why <run>` gives the reason; `snakemake results/tables/overview.md --cores <N>` computes them.\n"),
     (f"trace {TABLE} --row Oracle --column Ctrl", ", suite demo\nmetrics: results/demo/metrics/velociti/entail/fps1/oracle.parquet (missing)\n"),
     (f"trace {TABLE} --row Random --column Ctrl", "It has no run: it is the paper's number, or the chance level.\n"),
     (f"trace {TABLE} --row gpt-4o --column Ctrl --config suite=paper", "  strict in the paper: 63.3\nvelociti/entail.frames.subset/fps1/gpt-4o is not selected by `run:` of config/suites/paper.yaml.\n"),

@@ -25,6 +25,7 @@ def test_the_catalog_and_the_columns_of_a_run_are_written(world: World) -> None:
         "fixed": signs_by_metric,
         "authors": {},
         "samples": dict.fromkeys(signs_by_metric, "item_id"),
+        "question_metric": "classic",
         "extractors_differ": "0--",
     }
     assert world.data("velociti/runs/0") == expected

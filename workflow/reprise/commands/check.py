@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from reprise.commands.output import write_lines
 from reprise.commands.shared import list_inference_inputs, load_clip_requests, load_plan
 from reprise.config.model import Model
 from reprise.core.errors import UserError
@@ -52,7 +53,7 @@ def check_model(slug: str, questions: int, suite: str | None, benchmarks: str | 
     _require_frames_setting(plan, slug, model)
     if ADAPTERS[model.adapter].needs_weights:
         for line in _collect_notes(plan, slug, model):
-            print(line)
+            write_lines([line])
     runs = _find_runs_with_data(plan, slug, model)
     require_answering_server(slug, model)
     samples = {run: sample for run in runs if (sample := _sample_requests(plan, run, questions // len(runs)))}
@@ -62,12 +63,12 @@ def check_model(slug: str, questions: int, suite: str | None, benchmarks: str | 
             _require_first_answer(slug, adapter, next(iter(samples.values()))[0])
         for run, sample in samples.items():
             check = run_vision_check(adapter, sample)
-            print("\n".join(_format_check(run, check)))
+            write_lines(_format_check(run, check))
             min_share = float(model.settings.get(OPTION_SHARE, DEFAULT_OPTION_SHARE))
             if problem := find_problem(check, _request_type(plan, run), min_share):
                 problems[run.name] = problem
     if samples and ADAPTERS[model.adapter].needs_weights:
-        print("\n".join(_format_memory(model)))
+        write_lines(_format_memory(model))
     messages = [f"{name}: {problem}" for name, problem in problems.items()]
     if messages and len(messages) == len(samples):
         raise UserError(
@@ -77,11 +78,8 @@ def check_model(slug: str, questions: int, suite: str | None, benchmarks: str | 
     for message in messages:
         log.warning(message)
     usable_runs = [run.name for run in samples if run.name not in problems]
-    print(
-        f"The answers of {slug} change with its clips in {', '.join(usable_runs)}."
-        if usable_runs
-        else f"{slug} was not checked."
-    )
+    outcome = f"The answers of {slug} change with its clips in {', '.join(usable_runs)}."
+    write_lines([outcome if usable_runs else f"{slug} was not checked."])
 
 
 def find_problem(check: VisionCheck, request_type: str, min_option_share: float) -> str:

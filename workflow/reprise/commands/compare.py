@@ -11,11 +11,12 @@ import polars as pl
 
 from reprise.benchmarks.comparison import MetricComparison, compare_by_task, compare_headline
 from reprise.benchmarks.registry import load_scores
+from reprise.commands.output import OutputColumn, write_heading, write_lines, write_rows
 from reprise.commands.shared import compute_outcomes, format_choices, get_extractor_name, load_plan, read_manifests
 from reprise.core.errors import UserError
 from reprise.core.files import read_json, read_provenance, verify_sealed_text
 from reprise.core.notation import EN_DASH, format_difference, format_interval, format_p
-from reprise.core.paths import RESULTS, Run
+from reprise.core.paths import RESULTS, Run, temporal_file
 from reprise.core.plain import sanitize_line, summarize_list
 from reprise.core.provenance import Provenance
 from reprise.core.schemas import FRAME_PLAN, ITEMS, RESPONSES, read_table
@@ -24,13 +25,11 @@ from reprise.plan.changes import NO_VALUE, find_changes, flatten
 from reprise.plan.name_matching import match_names
 from reprise.plan.runs import Plan
 from reprise.stats.paired import adjust_holm
+from reprise.temporal.findings import describe_run_difference
+from reprise.temporal.profile import read_profile
 
 MAX_LISTED, MAX_INDICES = 8, 16  # Numbers of listed samples or clips, and of listed frames of a clip.
 
-TABLE_HEADER = (
-    "| metric | test | samples | videos | difference | {percent:g} % interval | {p} |\n"
-    "| :-- | :-- | --: | --: | --: | --: | --: |"
-)
 UNKNOWN = "unknown"
 TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 
@@ -171,15 +170,18 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
             f"{first_run.form}, '{second_run.name}' has {second_run.benchmark} {second_run.form}."
         )
     differences = list(list_differences((first_run.name, second_run.name), first_run.conditions, second_run.conditions))
-    print(f"Differences of the conditions: {first_run.name} | {second_run.name}")
-    print("\n".join(differences or ["- none"]))
-    print(f"\n{first_run.name} minus {second_run.name}, in points of the metric, on the samples of both runs\n")
+    write_heading(f"Differences of the conditions: {first_run.name} | {second_run.name}")
+    write_lines(differences or ["- none"])
+    print()
+    write_heading(f"{first_run.name} minus {second_run.name}, in points of the metric, on the samples of both runs")
     metrics = sorted(first_run.outcomes.keys() & second_run.outcomes.keys())
     scoring = load_scores(first_run.benchmark).SCORES[first_run.form]
     headline = compare_headline(scoring, first_run.outcomes, second_run.outcomes, first_run.level)
     if headline is not None:
-        print(TABLE_HEADER.format(percent=100 * first_run.level, p="p (sign flips over videos)"))
-        print("\n".join(format_rows([headline], [headline.comparison.p])))
+        print()
+        write_comparisons([headline], [headline.comparison.p], first_run.level)
+    if profile_difference := find_profile_difference(first_run, second_run):
+        write_lines(["", f"In the temporal profile: {profile_difference}"])
     comparisons = [
         comparison
         for name in metrics
@@ -189,27 +191,47 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
     ]
     parts = [comparison for comparison in comparisons if headline is None or comparison.subject != headline.subject]
     if parts:
-        print(f"\nThe {len(parts)} parts, with p-values adjusted by Holm's method\n")
-        print(TABLE_HEADER.format(percent=100 * first_run.level, p="p (sign flips over videos, Holm)"))
-        print("\n".join(format_rows(parts, adjust_holm([part.comparison.p for part in parts]))))
+        print()
+        write_heading(f"The {len(parts)} parts, with p-values adjusted by Holm's method")
+        print()
+        write_comparisons(parts, adjust_holm([part.comparison.p for part in parts]), first_run.level)
     for metric in metrics:
         print()
-        for line in list_item_differences(
-            metric, (first_run.name, first_run.outcomes[metric]), (second_run.name, second_run.outcomes[metric])
-        ):
-            print(line)
-    print("\nFrames and answers of a sample: python -m reprise item <run> <sample>, in the clone of the run")
+        write_lines(
+            list_item_differences(
+                metric, (first_run.name, first_run.outcomes[metric]), (second_run.name, second_run.outcomes[metric])
+            )
+        )
+    write_lines(
+        ["", "p: sign flips over videos. A sample: python -m reprise item <run> <sample>, in the clone of the run"]
+    )
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def format_rows(rows: Sequence[MetricComparison], p_values: Sequence[float]) -> Iterator[str]:
-    """Yield one table row per comparison; a p-value has four decimals and is never 0."""
-    for (metric, test, estimate, decimals), p in zip(rows, p_values, strict=True):
-        counts = f"{estimate.n_items} | {estimate.n_clusters} | {format_difference(estimate.difference, decimals)}"
+def write_comparisons(comparisons: Sequence[MetricComparison], p_values: Sequence[float], level: float) -> None:
+    """Print one row per comparison, with its p-value."""
+    columns = [
+        *map(OutputColumn, ("A − B", f"{100 * level:g} % interval", "p", "samples", "videos")),
+        OutputColumn("metric, test", "left"),
+    ]
+    rows = []
+    for (metric, test, estimate, decimals), p in zip(comparisons, p_values, strict=True):
         interval = format_interval(estimate.low, estimate.high, decimals) or EN_DASH
-        yield f"| {metric} | {sanitize_line(test)} | {counts} | {interval} | {format_p(p)} |"
+        counts = [str(estimate.n_items), str(estimate.n_clusters)]
+        difference = format_difference(estimate.difference, decimals)
+        rows.append([difference, interval, format_p(p), *counts, f"{metric}, {sanitize_line(test)}"])
+    write_rows(columns, rows)
+
+
+def find_profile_difference(first_run: ComparedRun, second_run: ComparedRun) -> str:
+    """Return the sentence of a temporal profile about two runs of its model; empty if it does not compare them."""
+    path = temporal_file(first_run.name.rpartition("/")[2], "json")
+    if ":" in first_run.name + second_run.name or not path.is_file():
+        return ""
+    profile = read_profile(path)
+    return describe_run_difference(profile, first_run.name, second_run.name)
 
 
 def list_item_differences(

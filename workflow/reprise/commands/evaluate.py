@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 from reprise.benchmarks.headline import find_chance
 from reprise.commands.check import is_checkable_model, is_checkable_run, require_answering_server
 from reprise.commands.needs import describe_terms
+from reprise.commands.output import write_heading, write_lines, write_table
 from reprise.commands.pin import pin_files, resolve_commit
 from reprise.commands.served import describe_served_model, is_server_url, normalise_url
 from reprise.commands.shared import confirm, list_inference_inputs, list_suite_options, load_plan
@@ -47,6 +48,9 @@ from reprise.plan.site import find_executor
 from reprise.plan.suite import all_settings
 from reprise.plan.targets import has_unpinned_data
 from reprise.tables.keys import OverviewKey
+from reprise.temporal.page import list_sentences
+from reprise.temporal.profile import TemporalProfile, read_profile
+from reprise.temporal.tables import build_tables
 
 FILE_HEADER = "# yaml-language-server: $schema=../schemas/model.schema.json\n# Written by `reprise eval`.\n"
 
@@ -103,8 +107,7 @@ def evaluate_model(options: EvaluationOptions) -> None:
             "--config suite=<name>."
         )
     benchmarks = _select_benchmarks(plan, options)
-    for line in describe_terms(plan, benchmarks):
-        print(line)
+    write_lines(describe_terms(plan, benchmarks))
     selection = ",".join(benchmarks) if options.benchmarks is not None else None
     samplings = {name: _find_sampling(plan, name, options.frames) for name in benchmarks} if options.frames else {}
     slug = choose_slug(options, plan.config.models)
@@ -141,11 +144,12 @@ def evaluate_model(options: EvaluationOptions) -> None:
             require_answering_server(slug, model)
         if not options.dry_run:
             _require_other_servers(plan, slug, suite_file)
-        print(f"Configuration: {model_file}, and its entries in {suite_file}. Runs:")
-        print("\n".join(f"  {run.name}" for run in dict.fromkeys([*runs, *_list_profile_runs(plan, slug, command)])))
+        write_lines([f"Configuration: {model_file}, and its entries in {suite_file}. Runs:"])
+        run_names = [run.name for run in dict.fromkeys([*runs, *_list_profile_runs(plan, slug, command)])]
+        write_lines(f"  {name}" for name in run_names)
         run_snakemake("--dry-run", options.target(slug))
         if options.dry_run:
-            print("The configuration files are unchanged (--dry-run).")
+            write_lines(["The configuration files are unchanged (--dry-run)."])
             return
         if not options.yes and not sys.stdin.isatty():
             raise UserError(f"{command}: add --yes to run this; without a terminal it cannot be confirmed.")
@@ -210,8 +214,8 @@ def _show_results(
 ) -> None:
     """Show the model's temporal profile or the overview, and write the numbers of `--json`."""
     if options.command == "temporal":
-        print(Path(options.target(slug)).read_text(encoding="utf-8"))
-        print(f"Temporal profile: {temporal_file(slug, 'html')}")
+        _show_profile(read_profile(temporal_file(slug, "json")))
+        write_lines([f"Temporal profile: {temporal_file(slug, 'html')}"])
         return
     show_tables(OVERVIEW, suite, selection)
     if options.json_file is not None:
@@ -227,7 +231,15 @@ def _show_results(
         overview = plan.config.tables[run.benchmark].overview
         if overview is not None and overview.table is not None:
             call = ["reprise", "show", f"{run.benchmark}/{overview.table}", *list_suite_options(suite)]
-            print(f"With all rows of the paper: {' '.join(call)}")
+            write_lines([f"With all rows of the paper: {' '.join(call)}"])
+
+
+def _show_profile(profile: TemporalProfile) -> None:
+    """Print the sentences and the tables of a temporal profile."""
+    write_heading(f"Temporal profile of {profile.title}")
+    write_lines(["", *(f"- {sentence}" for sentence in list_sentences(profile)), ""])
+    for table in build_tables(profile):
+        write_table(table)
 
 
 def _find_chance(plan: Plan, row: Mapping[str, Any]) -> float | None:

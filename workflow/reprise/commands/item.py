@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from reprise.benchmarks.prompts import FRAMES_MARKER, fill_frame_count
+from reprise.commands.output import write_lines
 from reprise.commands.shared import (
     REASON_MEANINGS,
     compute_outcomes,
@@ -35,7 +36,7 @@ def show_item(query: str, item_id: str | None, suite: str | None) -> None:
     """Print an item of a run, or the list of wrong answers if no item is named."""
     plan = load_plan(suite)
     view = ItemView(plan, plan.find_run(query))
-    print("\n".join(view.format_wrong_answers() if item_id is None else view.format_details(item_id)))
+    write_lines(view.format_wrong_answers() if item_id is None else view.format_details(item_id))
 
 
 class ItemView:

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from reprise.commands.output import write_lines
 from reprise.config.benchmark import Benchmark
 from reprise.config.model import Model
 from reprise.config.problems import read_config_file
@@ -132,5 +133,5 @@ def resolve_commit(repo: str, kind: Literal["model", "dataset"], path: Path) -> 
             f"{path}: the hub did not resolve {kind} '{repo}' ({error}). It stays unpinned. "
             "Check the name and the network; a gated repository needs HF_TOKEN."
         ) from error
-    print(f"{path}: {repo} is {revision}")
+    write_lines([f"{path}: {repo} is {revision}"])
     return revision

@@ -14,6 +14,7 @@ from reprise.commands.numbers import (
     format_rate,
     format_size,
 )
+from reprise.commands.output import write_lines
 from reprise.commands.pending import JobEstimate, JobEstimator
 from reprise.commands.shared import format_snakemake_call, load_plan
 from reprise.commands.show import match_tables
@@ -66,7 +67,7 @@ def show_plan(targets: Sequence[str], show_all: bool, suite: str | None, benchma
         candidates = {*supported} & {*names}
         pending_names |= (candidates & target_parts) or candidates
     lines += format_needs(plan, [name for name in names if name in pending_names], estimates, models, width)
-    print(sanitize("\n".join(lines).strip("\n")))
+    write_lines([sanitize("\n".join(lines).strip("\n"))])
 
 
 def _split_targets(plan: Plan, targets: Sequence[str]) -> tuple[list[str], list[NamedModel]]:

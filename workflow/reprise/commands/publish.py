@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from reprise.benchmarks.health import find_problems
 from reprise.benchmarks.registry import load_scores
+from reprise.commands.output import write_lines
 from reprise.commands.published_zip import CONTENT_DESCRIPTIONS, get_content, write_zip
 from reprise.commands.shared import format_snakemake_call, load_plan
 from reprise.core.errors import UserError
@@ -62,8 +63,8 @@ def publish_runs(options: PublishOptions) -> None:
     for path in (*(folder / name for name in files), archive):
         print(path)
     for run in publication.runs:
-        print(f"{run.scored.name}: {' '.join(run.notes) or 'no notes.'}")
-        print(f"  The zip contains {CONTENT_DESCRIPTIONS[get_content(plan, run)]}.")
+        content = f"  The zip contains {CONTENT_DESCRIPTIONS[get_content(plan, run)]}."
+        write_lines([f"{run.scored.name}: {' '.join(run.notes) or 'no notes.'}", content])
     if options.push:
         from reprise.commands.push import open_pull_request
 

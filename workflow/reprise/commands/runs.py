@@ -10,6 +10,8 @@ from typing import NamedTuple
 import polars as pl
 
 from reprise.benchmarks.annotations import group_by_key
+from reprise.benchmarks.headline import HeadlineScore, read_headline_score
+from reprise.commands.output import OutputColumn, write_lines, write_rows
 from reprise.commands.shared import (
     MAX_LISTED,
     REASON_MEANINGS,
@@ -24,6 +26,7 @@ from reprise.commands.shared import (
 from reprise.config.tables import TableSpec
 from reprise.core.errors import UserError, reject_unknown
 from reprise.core.files import verify_sealed_text
+from reprise.core.notation import EN_DASH, format_interval, format_share, format_value, round_value
 from reprise.core.paths import OVERVIEW, RUN_NAME, TABLES, ScoredRun, overview_file, table_file
 from reprise.core.plain import sanitize, sanitize_line, summarize_list, unescape_cell
 from reprise.core.schemas import ITEMS, REQUESTS, read_table
@@ -44,35 +47,66 @@ STATE_LABELS: dict[StateName, str] = {
     "stale": "stale: the next run of snakemake computes it again",
     "done": "done: nothing to do",
 }
-ROW_FORMAT = "{:<8}{:>11}{:>8}{:>10}{:>9}  {}"
 
 
 def list_runs(suite: str | None) -> None:
-    """Print the state and the counts of every run of a suite."""
+    """Print the score, the state and the counts of every run of a suite."""
     plan = load_plan(suite)
     states = RunStates(plan, all_settings(plan)).list_states()
     order = list(STATE_LABELS)
     counts = Counter(state.name for state in states)
     state_counts = ", ".join(f"{counts[name]} {name}" for name in reversed(order))
-    print(f"Suite '{plan.config.name}': {len(states)} runs: {state_counts}.")
+    write_lines([f"Suite '{plan.config.name}': {len(states)} runs: {state_counts}."])
     if states:
-        print("\n" + ROW_FORMAT.format("state", "requested", "failed", "unparsed", "missing", "run"))
+        print()
+        _write_states(plan, sorted(states, key=lambda state: (order.index(state.name), state.scored_run)))
     else:
-        print("Its `run:` selects no model of its tables, so they only show published values.")
-    for state in sorted(states, key=lambda state: (order.index(state.name), state.scored_run)):
-        numbers = state.counts if state.counts.total else ("-",) * 4
-        reasons = state.failed_answers.count_by_reason.most_common() if state.failed_answers else []
-        reason_counts = ", ".join(f"{number} {reason}" for reason, number in reasons)
-        print(
-            ROW_FORMAT.format(state.name, *numbers, state.scored_run.name)
-            + (f"  ({reason_counts})" if reason_counts else "")
-        )
+        write_lines(["Its `run:` selects no model of its tables, so they only show published values."])
     if counts["done"] < len(states):
-        print("\nWhy a run is not done: python -m reprise why <run>")
+        write_lines(["", "Why a run is not done: python -m reprise why <run>"])
     for failures in find_failed_answers(plan):
         if failures.job.title:  # The job belongs to a side package, not to one of the runs above.
-            print(f"\n{failures.job.title}: {failures.failed_rows.height} of {failures.answer_count} failed")
-            print("\n".join(_format_failures(failures)))
+            shares = format_share(failures.failed_rows.height, failures.answer_count)
+            write_lines(["", f"{failures.job.title}: {shares} failed", *_format_failures(failures)])
+
+
+def _write_states(plan: Plan, states: Sequence[RunState]) -> None:
+    """Print a row per run: its score first, then its counts and, unless all runs are done, its state."""
+    has_states = any(state.name != "done" for state in states)
+    headers = ("score", f"{100 * plan.config.main.confidence:g} % interval", "chance")
+    columns = [*map(OutputColumn, (*headers, "requested", "failed", "unparsed", "missing"))]
+    columns += [*([OutputColumn("state", "left")] if has_states else []), OutputColumn("run", "left")]
+    rows = []
+    for state in states:
+        numbers = (*_format_score(plan, state), *map(str, state.counts if state.counts.total else (EN_DASH,) * 4))
+        reasons = state.failed_answers.count_by_reason.most_common() if state.failed_answers else []
+        reason_counts = ", ".join(f"{number} {reason}" for reason, number in reasons)
+        name = state.scored_run.name + (f"  ({reason_counts})" if reason_counts else "")
+        rows.append([*numbers, *([state.name] if has_states else []), name])
+    write_rows(columns, rows)
+
+
+def _format_score(plan: Plan, state: RunState) -> tuple[str, str, str]:
+    """Return the texts of a run's score, its interval and its chance level."""
+    score = _read_score(plan, state)
+    if score is None:
+        return EN_DASH, "", ""
+    chance = "" if score.chance is None else f"{round_value(score.chance, 2):g}"
+    return (
+        format_value(score.value, score.decimals),
+        format_interval(score.low, score.high, score.decimals),
+        chance,
+    )
+
+
+def _read_score(plan: Plan, state: RunState) -> HeadlineScore | None:
+    """Return the headline score of a run whose results exist and are up to date."""
+    run, metrics = state.scored_run.run, plan.results.metrics(state.scored_run)
+    if state.name == "stale" or not metrics.is_file():
+        return None
+    statistics = plan.results.statistics(run.benchmark)
+    form = plan.config.benchmarks[run.benchmark].protocols[run.protocol].form
+    return read_headline_score(metrics, run.benchmark, form, statistics if statistics.is_file() else None)
 
 
 def explain_run(query: str, suite: str | None) -> None:
@@ -84,7 +118,7 @@ def explain_run(query: str, suite: str | None) -> None:
         run = plan.find_run(query)
         matches = [scored for scored in scored_runs if scored.run == run]
     for scored in matches:
-        print(sanitize("\n".join(_format_state(plan, states.compute_state(scored), suite))))
+        write_lines(map(sanitize, _format_state(plan, states.compute_state(scored), suite)))
 
 
 def _format_state(plan: Plan, state: RunState, suite: str | None) -> Iterator[str]:
@@ -150,7 +184,7 @@ def list_missing(suite: str | None, show_all: bool) -> None:
     limit, benchmarks = None if show_all else MAX_LISTED, plan.config.suite.benchmarks
     lines = [line for benchmark in benchmarks for line in _format_missing(plan, benchmark, limit)]
     nothing = f"Nothing is missing in suite '{plan.config.name}', as far as its videos were fetched."
-    print("\n".join([*lines, RETRY_HINT]) if lines else nothing)
+    write_lines([*lines, RETRY_HINT] if lines else [nothing])
 
 
 def _format_missing(plan: Plan, benchmark: str, limit: int | None) -> Iterator[str]:
@@ -216,8 +250,8 @@ def list_incomplete(names: Collection[str], suite: str | None) -> None:
     lines = (
         f"{row}: {', '.join(f'{cell.column} ({cell.metric})' for cell in cells)}" for row, cells in cells_by_row.items()
     )
-    print("\n".join(lines))
-    print(f"{len(missing_cells)} numbers are missing in {len({cell.table for cell in missing_cells})} tables")
+    write_lines(lines)
+    write_lines([f"{len(missing_cells)} numbers are missing in {len({cell.table for cell in missing_cells})} tables"])
 
 
 def incomplete_cells(plan: Plan, folder: Path, names: Collection[str] = ()) -> list[MissingCell]:
@@ -288,7 +322,8 @@ def retry_failures(patterns: Sequence[str], suite: str | None = None) -> None:
     if not runs:
         source_count = forget_failures(plan.store, reasons)
         clip_count = _retry_shards(plan, list(reasons or REASON_MEANINGS))
-    print(f"Failures to retry: {source_count} sources, {clip_count} clips, {answer_count} answers. Run snakemake now.")
+    counts = f"{source_count} sources, {clip_count} clips, {answer_count} answers"
+    write_lines([f"Failures to retry: {counts}. Run snakemake now."])
 
 
 def _find_matching_runs(plan: Plan, pattern: str, names: Sequence[str]) -> list[str]:

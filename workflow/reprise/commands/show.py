@@ -1,14 +1,12 @@
 """Commands `show` and `trace`: print tables of the results that exist now, and the lineage of a cell."""
 
-import os
 import shlex
-import shutil
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from reprise.commands.output import write_lines, write_table
 from reprise.commands.shared import format_choices, format_field, format_snakemake_call, load_plan
 from reprise.config.tables import Column, Row
 from reprise.core.errors import UserError, suggest_name
@@ -27,7 +25,6 @@ from reprise.tables.keys import OverviewKey, TableKey
 from reprise.tables.measurements import read_metrics, read_problems
 from reprise.tables.overview import OverviewBuilder
 from reprise.tables.published import PublishedTable, published_path
-from reprise.tables.render.terminal import TerminalStyle, render, wrap_text
 
 LINEAGE_DECIMALS = 4
 T = TypeVar("T")
@@ -38,9 +35,6 @@ def show_tables(query: str, suite: str | None, benchmarks: str | None = None) ->
     plan = load_plan(suite, benchmarks)
     settings = all_settings(plan)
     states = RunStates(plan, settings)
-    is_styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    style = TerminalStyle(is_styled, is_styled and not os.environ.get("NO_COLOR"))
-    width = shutil.get_terminal_size().columns
     is_overview = table_name(query) == OVERVIEW and bool(plan.overview_specs)
     for benchmark, name in [("", OVERVIEW)] if is_overview else select_tables(plan, query):
         key = settings[settings_name("tables", *filter(None, (benchmark, name)))]
@@ -51,9 +45,9 @@ def show_tables(query: str, suite: str | None, benchmarks: str | None = None) ->
             assert isinstance(key, TableKey)
             table, scored = make_table_builder(plan, key).build(), plan.table_scored_runs(benchmark, name)
             target = table_file(benchmark, name, "md")
-        print(render(table, width, style))
+        write_table(table)
         for line in _format_notes(scored, target, states, suite):
-            print("\n".join(wrap_text(line, width)), end="\n\n")
+            write_lines([line, ""])
 
 
 def table_name(query: str) -> str:
@@ -162,7 +156,7 @@ def trace_cell(query: str, row: str, column: str, suite: str | None) -> None:
         rows[f"{table_row.label}{frames} ({scored.name if scored else 'no run'})"] = table_row
     columns = {column_name(spec): spec for spec in key.spec.columns if spec.shows == "metrics"}
     matched_row, matched_column = find_by_name("row", row, rows), find_by_name("column", column, columns)
-    print(sanitize("\n".join(_format_lineage(plan, builder, matched_row, matched_column))))
+    write_lines(map(sanitize, _format_lineage(plan, builder, matched_row, matched_column)))
 
 
 def find_by_name(kind: str, query: str, entries: Mapping[str, T]) -> T:

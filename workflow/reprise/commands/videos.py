@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
+from reprise.commands.numbers import format_bytes
+from reprise.commands.output import write_lines
 from reprise.commands.shared import confirm, has_running_snakemake, load_plan, read_manifests, require_working_directory
 from reprise.config.load import load
 from reprise.core.errors import UserError, reject_unknown
@@ -37,7 +39,7 @@ def manage_store(*, prune: bool, repair: bool, used_by: Sequence[Path] = (), yes
     if not (prune or repair):
         print(store.root)
         for kind, (files, size) in store.count_files_and_bytes().items():
-            print(f"  {kind:<10} {files:>8} files {size / 1e6:>12.1f} MB")
+            print(f"  {kind:<14} {files:>8} files {size / 1e6:>12,.1f} MB")
         return
     if store.is_foreign:
         raise UserError(
@@ -47,7 +49,7 @@ def manage_store(*, prune: bool, repair: bool, used_by: Sequence[Path] = (), yes
     users = _resolve_users(store, used_by, must_be_named=yes)
     store.mark()
     if repair:
-        print("\n".join(store.repair_logs()) or "No damaged lines.")
+        write_lines(list(store.repair_logs()) or ["No damaged lines."])
     if prune:
         _prune(store, users, yes)
 
@@ -86,11 +88,13 @@ def _prune(store: Store, users: Sequence[Path], is_confirmed: bool) -> None:
     if unused:
         names = [str(path.relative_to(store.root)) for path in unused]
         size = sum(path.lstat().st_size for path in unused)
-        print(f"{store.root}: {len(unused)} unused files, {size / 1e6:.1f} MB:")
-        print("\n".join(f"  {name}" for name in summarize_list(names, MAX_LISTED)))
-        print(
-            f"No results in {', '.join(map(str, users))} name them. If another working directory uses this store, "
-            "answer no, and name it with `--used-by <folder>`."
+        write_lines([f"{store.root}: {len(unused)} unused files, {format_bytes(size)}:"])
+        write_lines(f"  {name}" for name in summarize_list(names, MAX_LISTED))
+        write_lines(
+            [
+                f"No results in {', '.join(map(str, users))} name them. If another working directory uses this store, "
+                "answer no, and name it with `--used-by <folder>`."
+            ]
         )
         if not is_confirmed and not sys.stdin.isatty():
             raise UserError(
@@ -102,7 +106,7 @@ def _prune(store: Store, users: Sequence[Path], is_confirmed: bool) -> None:
             return
     # A job may have started since the list was made.
     still_unused = set(_find_unused(store, users)) if unused else set()
-    print(f"{store.delete(path for path in unused if path in still_unused) / 1e6:.1f} MB freed")
+    print(f"{format_bytes(store.delete(path for path in unused if path in still_unused))} freed")
 
 
 def _find_unused(store: Store, users: Sequence[Path]) -> list[Path]:
@@ -143,5 +147,6 @@ def copy_subtitles(benchmark: str, suite: str | None = None) -> None:
             write_text(target, subtitle_text)
             copied_count += 1
     if edited_names:
-        print(f"Edited files in {folder} were kept: {', '.join(summarize_list(edited_names, MAX_LISTED))}.")
-    print(f"{copied_count} files copied to {folder}. Run snakemake now to read them.")
+        names = ", ".join(summarize_list(edited_names, MAX_LISTED))
+        write_lines([f"Edited files in {folder} were kept: {names}."])
+    write_lines([f"{copied_count} files copied to {folder}. Run snakemake now to read them."])

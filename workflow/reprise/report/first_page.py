@@ -62,10 +62,11 @@ class Highlight(NamedTuple):
 
 
 def mark_ordered_only(benchmark: ReportedBenchmark, columns: Mapping[str, dict[str, Any]]) -> None:
-    """Mark in each run's columns the items that are right as planned, and wrong shuffled and reversed.
+    """Mark in each run's columns the items that score higher as planned than shuffled and reversed.
 
-    A suite may have only one of these two ablations. An item counts by its own answers, also if the metric counts pairs
-    or videos. The column `temporal` maps each metric to one character per item: 1 for a marked item, else 0.
+    This is the definition of temporal profiles, but a suite may have only one of the two ablations. An item counts by
+    its own answers, also if the metric counts pairs or videos. The column `temporal` maps each metric to one character
+    per item: 1 for a marked item, else 0.
     """
     for run in benchmark.runs:
         ablations = [columns[run.ablations[name]] for name in (SHUFFLED, REVERSED) if name in run.ablations]
@@ -73,10 +74,10 @@ def mark_ordered_only(benchmark: ReportedBenchmark, columns: Mapping[str, dict[s
             continue
         run_columns = columns[run.scored.name]
         for metric in [RATING] if RATING in run_columns else run_columns["fixed"]:
-            best = str(run_columns["max_rating"]) if metric == RATING else "1"
             all_signs = [get_item_signs(columns_of_run, metric) for columns_of_run in (run_columns, *ablations)]
             marks = (
-                sign == best and best not in ablated_signs for sign, *ablated_signs in zip(*all_signs, strict=True)
+                NO_SIGN not in ablated_signs and sign > max(ablated_signs)
+                for sign, *ablated_signs in zip(*all_signs, strict=True)
             )
             run_columns.setdefault("temporal", {})[metric] = "".join("1" if mark else "0" for mark in marks)
 
@@ -131,10 +132,11 @@ def find_highlights(
     first = best_runs[0]
     label, columns = first.run.label, first.columns
     state = {"b": benchmark.name, "group": group, "run": first.run.scored.name, "metric": first.metric}
-    marks = columns.get("temporal", {}).get(first.metric, "")
+    metric = columns["question_metric"] or first.metric
+    marks = columns.get("temporal", {}).get(metric, "")
     yield Highlight(
-        f"{label} right only in the planned order",
-        state | {"other": find_order_ablation(first.run), "show": TEMPORAL},
+        f"{label} {'better' if metric == RATING else 'right'} only in the planned order",
+        state | {"metric": metric, "other": find_order_ablation(first.run), "show": TEMPORAL},
         _find_items(marks, "1", is_member),
     )
     for second in best_runs[1:]:

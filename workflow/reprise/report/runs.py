@@ -61,6 +61,7 @@ def compute_columns(
     """Return the columns of a run: states, metrics by both conventions, their samples, and where the extractors differ.
 
     The column of a metric by the authors' convention is present only if it differs from the convention `fixed`.
+    `question_metric` is the metric of the scores per question in temporal profiles; empty if no metric of items is.
     `item_right` is present if a metric counts pairs or videos: whether each item is right, regardless of the others.
     `max_rating` is the best rating, if a judge rates the answers.
     """
@@ -94,9 +95,10 @@ def compute_columns(
     result["authors"] = {
         metric: signs for metric, signs in result["authors"].items() if result["fixed"].get(metric) != signs
     }
-    if set(result["samples"].values()) - {"item_id", None} and scoring.compute_questions:
-        questions = scoring.compute_questions(RunAnswers(items, run.robust)).rows
-        result |= _compute_item_right(items, questions)
+    questions = scoring.compute_questions(RunAnswers(items, run.robust)) if scoring.compute_questions else None
+    result["question_metric"] = RATING if is_rated else questions.metric if questions else ""
+    if questions and set(result["samples"].values()) - {"item_id", None}:
+        result |= _compute_item_right(items, questions.rows)
     verdict_pairs = run.robust.join(run.authors, on=["item_id", "role"], suffix="_authors")
     differs = pl.when((pl.col("value") != pl.col("value_authors")).any()).then(pl.lit("1")).otherwise(pl.lit("0"))
     return result | {"extractors_differ": _join_signs(items, verdict_pairs.group_by("item_id").agg(sign=differs))}

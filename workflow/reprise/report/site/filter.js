@@ -14,7 +14,7 @@ reprise.filter = (() => {
     disagree: { label: "models disagree", needs: "other", test: ({ a, b }) => (item) => countsForBoth(a, b, item) && a(item) !== b(item) },
     better: { label: "only the model right", rated: "the model better", needs: "other", test: ({ a, b }) => (item) => countsForBoth(a, b, item) && a(item) > b(item) },
     worse: { label: "only the other right", rated: "the other better", needs: "other", test: ({ a, b }) => (item) => countsForBoth(a, b, item) && a(item) < b(item) },
-    temporal: { label: "right only in the planned order", needs: "temporal", test: ({ temporal }) => (item) => temporal[item] === "1" },
+    temporal: { label: "right only in the planned order", rated: "better only in the planned order", needs: "temporal", test: ({ temporal }) => (item) => temporal[item] === "1" },
     extractors: { label: "extractors disagree", needs: "run", test: ({ runs }) => (item) => runs.some((run) => run.extractors_differ[item] === "1") },
     failed: { label: "failed", needs: "run", test: ({ runs }) => (item) => runs.some((run) => run.state[item] === "f") },
     unparsed: { label: "unparsed", needs: "run", test: ({ runs }) => (item) => runs.some((run) => run.state[item] === "u") },

@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.report.many_models import build_many_models
-from tests.report.test_browser import AXE, RULES
 from tests.report.viewer import Viewer
 
 FIRST_PAGE_BYTES = 1_000_000  # limit of the first page with everything that it loads
@@ -88,8 +87,8 @@ def test_the_first_page_is_small_and_names_the_best_model(browser: Browser, many
 def test_the_leaderboard_is_accessible(browser: Browser, many_models: Path, colours: str) -> None:
     for width in (1440, 390):
         page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=colours)
+        viewer = Viewer(page, f"{many_models.as_uri()}/")
         for name in ("leaderboard.html", "index.html", "models/model-00.html"):
-            page.goto((many_models / "report" / name).as_uri())
-            page.evaluate(AXE.read_text(encoding="utf-8"))
-            assert page.evaluate(f"axe.run(document, {RULES})")["violations"] == [], name
+            viewer.open(name)
+            assert viewer.find_violations() == [], name
         page.close()

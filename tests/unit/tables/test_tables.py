@@ -160,6 +160,18 @@ def test_notes_of_a_row_and_of_the_table(build: Build) -> None:
     assert "unparsed" not in " ".join(build(runs=[]).build().provenance), "no convention without answers"
 
 
+def test_a_note_counts_the_answers_of_judges_and_of_additional_rules(build: Build) -> None:
+    def extracted_by(name: str, percentage: float, judge: str | None = None) -> dict[str, Any]:
+        return make_health_row("read_by", percentage, group=f"answers: {name}", judge=judge)
+
+    rows = [extracted_by("gpt-4", 40.0, "gpt-4"), extracted_by("points at (own row)", 10.0)]
+    notes = build(CONTROL_ROW, *rows, judges={"gpt-4": "GPT-4 (0613)"}).build().notes
+    assert notes[:2] == (
+        "20 of 50 answers that no extraction rule parses were extracted by GPT-4 (0613).",
+        "5 of 50 answers were extracted by the additional rule 'points at'.",
+    )
+
+
 def test_imported_answers_are_marked_and_their_problems_are_footnotes(build: Build) -> None:
     builder = build(CONTROL_ROW, imported_runs=[RUN])
     builder.problems = {RUN: Counter({"unknown id": 3, "disagrees with another answer": 1})}

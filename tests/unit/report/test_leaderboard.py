@@ -110,6 +110,8 @@ def test_other_leads_are_tested_by_intervals_and_variants_are_no_second_model() 
     assert overlapping.measured and overlapping.measured.lead.endswith(
         "above Early: no significant lead (overlapping intervals; another protocol or sampling)."
     )
+    three = rank((make_run("early", "packed"), 1.6), (make_run("other", "packed"), 1.7), (make_run("late"), 2.0))
+    assert three.measured and ": no significant lead over it and 1 more (overlapping" in three.measured.lead
     single = rank((make_run("late"), 2.0), (make_run("late", "packed"), 1.9), (make_run("random"), 2.5))
     assert single.measured and single.measured.lead == "The only model that was evaluated here."
     only_baseline = rank((make_run("random"), 0.5))

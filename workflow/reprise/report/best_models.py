@@ -104,11 +104,11 @@ def _describe_best_measured(measured: Numbers, column: LeaderboardColumn, compar
     lead = f"{format_value(difference, decimals)}{interval} above {second_row.label}{test}"
     is_significant = is_distinguishable(cell, second, comparisons)
     verdict = "a significant lead" if is_significant else "no significant lead"
-    if comparison is None:
-        verdict += f" ({'separate' if is_significant else 'overlapping'} intervals; another protocol or sampling)"
     tied_count = sum(other.is_tied for _, other in others[1:])
     if not is_significant and tied_count:
-        verdict += f", nor over {tied_count} more"
+        verdict += f" over it and {tied_count} more"
+    if comparison is None:
+        verdict += f" ({'separate' if is_significant else 'overlapping'} intervals; another protocol or sampling)"
     return BestModel(row, cell, cell.value, f"{lead}: {verdict}.")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.permissions import OBEY_PERMISSIONS
 from tests.workflow.conftest import ROOT, SUITE, TABLES, Project, copy_of, printed_text
 
 COUNTS = "results/tables/velociti/table11.csv"
@@ -40,8 +41,6 @@ module {name}:
 
 use rule * from {name} as {name}_*
 """
-WITHOUT_OVERRIDE = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
-"""Removes root's permission to write anywhere."""
 
 
 @pytest.fixture(scope="module")
@@ -112,9 +111,8 @@ def test_an_unknown_key_of_a_module_and_two_suites_in_one_folder_are_refused(
 
 def test_a_folder_that_cannot_be_written_is_named(elsewhere: Project, workflow_root: Path) -> None:
     elsewhere.root.chmod(0o555)
-    drop_override = WITHOUT_OVERRIDE if os.geteuid() == 0 else []
     command = [sys.executable, "-m", "snakemake", "-n", "-s", str(workflow_root / "Snakefile"), COUNTS]
-    process = elsewhere.run([*drop_override, *command])
+    process = elsewhere.run([*OBEY_PERMISSIONS, *command])
     assert process.returncode and f"{elsewhere.root}: no permission to write to this working directory" in printed_text(
         process
     )

@@ -104,7 +104,7 @@ def test_incomplete_and_broken_runs_are_refused(small: Project) -> None:
     broken = refuse(small, "velociti/entail/fps1/always-first")
     assert "looks broken, so its numbers are not published" in broken and 'are "Yes"' in broken
     (small.root / "file").touch()
-    assert "file/x cannot be created (Not a directory)" in refuse(small, RUN, "--to", "file/x")
+    assert "file/x cannot be written (Not a directory)" in refuse(small, RUN, "--to", "file/x")
     (small.root / f"results/small/metrics/{RUN}.parquet").unlink()
     assert f"publish: {RUN} is missing" in refuse(small, RUN)
 

@@ -50,7 +50,7 @@ def test_a_new_folder_has_the_configured_suite_and_nothing_is_overwritten(
 
 def test_a_name_of_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(MachineError, match=r"file/folder: Not a directory\. Nothing was recorded"):
+    with pytest.raises(MachineError, match=r"file/folder cannot be written \(Not a directory\)\. Nothing was changed"):
         run("init", str(tmp_path / "file/folder"))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

@@ -1,5 +1,7 @@
 """Test adding an item to a list in a user's file: only the item changes, or the file stays unchanged."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,8 @@ from reprise.config.edit import put_item, restore_unless_kept
 from reprise.core.errors import UserError
 from reprise.core.files import write_text
 from reprise.core.yaml_files import load_yaml
+
+from tests.unit.permissions import OBEY_PERMISSIONS
 
 NEW_ITEM = {"model": "new", "benchmarks": ["vinoground"]}
 NEW_ITEM_TEXT = "{model: new, benchmarks: [vinoground]}"
@@ -100,3 +104,17 @@ def test_a_new_folder_with_files_of_others_stays(tmp_path: Path) -> None:
         write_text(file, "label: New\n")
         write_text(tmp_path / "config/notes.txt", "mine")
     assert [*(tmp_path / "config").iterdir()] == [tmp_path / "config/notes.txt"]
+
+
+def test_a_file_is_restored_where_no_second_file_fits(tmp_path: Path) -> None:
+    """The folder has no write permission, as a full disk has no room."""
+    file = tmp_path / "suite.yaml"
+    file.write_text("run: [a, b]\n")
+    tmp_path.chmod(0o555)
+    program = (
+        "import sys; from pathlib import Path; from reprise.config.edit import restore_file; "
+        "restore_file(Path(sys.argv[1]), b'run: [a]\\n')"
+    )
+    subprocess.run([*OBEY_PERMISSIONS, sys.executable, "-c", program, str(file)], check=True)
+    tmp_path.chmod(0o755)
+    assert file.read_text() == "run: [a]\n" and list(tmp_path.iterdir()) == [file]

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.core.errors import UserError, describe_choices
+from reprise.core.errors import MachineError, UserError, describe_choices
+from reprise.core.files import draft_folder
 from reprise.core.log import TAIL_BYTES, Progress, find_last_error, read_last_progress
 from reprise.core.paths import Results, Run
 from reprise.core.schemas import REQUESTS, read_table, write_table
@@ -65,3 +66,21 @@ def test_a_column_of_another_type_is_named_even_if_unused(tmp_path: Path) -> Non
     write_table(pl.DataFrame(schema=wrong_schema), path, wrong_schema)
     with pytest.raises(UserError, match=r"r\.parquet: column 'prompt' is Int32, expected String\. Delete the file"):
         read_table(path, REQUESTS, skipped_columns=("prompt",))
+
+
+def test_a_draft_replaces_files_only_if_it_is_complete(tmp_path: Path) -> None:
+    folder = tmp_path / "new/folder"
+    with pytest.raises(ValueError, match="stop"), draft_folder(folder) as draft:
+        (draft / "a.txt").write_text("half")
+        raise ValueError("stop")
+    assert list(tmp_path.iterdir()) == []
+    for number in (1, 2):
+        with draft_folder(folder) as draft:
+            (draft / "parts").mkdir()
+            (draft / "parts/same.txt").write_text(str(number))
+            (draft / f"parts/{number}.txt").touch()
+    assert sorted(path.name for path in folder.rglob("*")) == ["1.txt", "2.txt", "parts", "same.txt"]
+    assert (folder / "parts/same.txt").read_text() == "2"
+    message = rf"^{folder} cannot be written \(No space left on device\)"
+    with pytest.raises(MachineError, match=message), draft_folder(folder):
+        Path("/dev/full").write_text("x")

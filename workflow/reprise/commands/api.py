@@ -13,6 +13,7 @@ from reprise.commands.api_process import run_command_line
 from reprise.commands.api_server import FunctionServer
 from reprise.commands.shared import require_working_directory
 from reprise.core.errors import UserError
+from reprise.core.files import require_free_space, require_write_permission
 from reprise.core.paths import Run
 from reprise.tables.builder import DEFAULT_EXTRACTION
 
@@ -95,6 +96,8 @@ def evaluate(
     }  # fmt: skip
     working_folder = Path(folder).resolve()
     require_working_directory(working_folder)
+    require_write_permission(working_folder)
+    require_free_space(working_folder)
     if callable(model):
         server = FunctionServer(model, scores, name, version, working_folder)
         return _evaluate(server.name, options, False, working_folder, server)

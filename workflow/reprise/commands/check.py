@@ -36,6 +36,12 @@ SERVER_TIMEOUT_S = 60.0  # of a request to the user's server, unless the model's
 MB = 10**6
 
 
+class RefusedModelError(UserError):
+    """Each run that the check tried shows a problem of the model."""
+
+    exit_code = 3
+
+
 def check_model(slug: str, questions: int, suite: str | None, benchmarks: str | None = None) -> None:
     """Query a model with about `questions` requests of the suite, with and without frames, and print a summary.
 
@@ -71,7 +77,7 @@ def check_model(slug: str, questions: int, suite: str | None, benchmarks: str | 
         write_lines(_format_memory(model))
     messages = [f"{name}: {problem}" for name, problem in problems.items()]
     if messages and len(messages) == len(samples):
-        raise UserError(
+        raise RefusedModelError(
             f"{slug} should not be run, because each of the {len(messages)} runs that were tried shows a problem. "
             f"Check its weights, its chat template and `settings.frames`. {' '.join(messages)}"
         )

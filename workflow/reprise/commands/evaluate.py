@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from reprise.benchmarks.headline import find_chance
-from reprise.commands.check import is_checkable_model, is_checkable_run, require_answering_server
+from reprise.commands.check import RefusedModelError, is_checkable_model, is_checkable_run, require_answering_server
 from reprise.commands.needs import describe_terms
 from reprise.commands.output import write_heading, write_lines, write_table
 from reprise.commands.pin import pin_files, resolve_commit
@@ -26,7 +26,7 @@ from reprise.config.model import Model
 from reprise.config.suite import OverviewLine
 from reprise.config.suite_checks import TERMS
 from reprise.core.errors import UserError, reject_unknown, suggest_name
-from reprise.core.files import write_text
+from reprise.core.files import require_free_space, require_write_permission, write_text
 from reprise.core.log import log
 from reprise.core.names import SLUG, SLUG_DESCRIPTION, UNPINNED
 from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, locate, overview_file, settings_name, temporal_file
@@ -98,6 +98,9 @@ def evaluate_model(options: EvaluationOptions) -> None:
     """
     command, suite = options.command, options.suite
     plan = load_plan(suite)
+    require_write_permission(Path())
+    for folder in (Path(), plan.store.root):
+        require_free_space(folder)
     if options.limit is not None:
         suite = limited_suite_name(plan.config.full_suite_name, options.limit)
         plan = load_plan(suite)
@@ -203,10 +206,11 @@ def _run_module(command: str, name: str, *arguments: str) -> None:
             process.send_signal(signal.SIGINT)
             process.wait()
         raise
-    if code and name == "reprise":
+    if code == RefusedModelError.exit_code and name == "reprise":
         raise UserError(f"{command}: the check refuses the model, see above. --no-check runs it without the check.")
     if code:
-        raise UserError(f"{command}: {name} failed, see above. After the correction, the same command resumes.")
+        program = "the check" if name == "reprise" else name
+        raise UserError(f"{command}: {program} failed, see above. After the correction, the same command resumes.")
 
 
 def _show_results(

@@ -3,9 +3,9 @@
 import shlex
 import shutil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from reprise.core.errors import UserError
+from reprise.core.files import draft_folder
 from reprise.core.paths import PROFILES_FOLDER, WORKFLOW
 
 SNAKEFILE = """\
@@ -46,16 +46,13 @@ def create_working_directory(folder: Path) -> None:
             f"init: {folder.absolute()} already has {', '.join(existing)}. Nothing was changed. "
             "Name another folder: reprise init <folder>"
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    # Everything is written into a temporary folder first, so that an interrupted command leaves no incomplete one.
-    with TemporaryDirectory(dir=folder, prefix=".init-") as temporary:
-        draft = Path(temporary)
+    with draft_folder(folder) as draft:
         (draft / "Snakefile").write_text(SNAKEFILE, encoding="utf-8")
-        for path in COPIED:
-            shutil.copytree(WORKFLOW / path, draft / path)
+        for file in (file for path in COPIED for file in (WORKFLOW / path).rglob("*") if file.is_file()):
+            target = draft / file.relative_to(WORKFLOW)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
         (draft / "config/config.yaml").write_text(CONFIG, encoding="utf-8")
-        for entry in ENTRIES:
-            (draft / entry).rename(folder / entry)
     change_folder = "" if folder.resolve() == Path.cwd() else f"  cd {shlex.quote(str(folder))}\n"
     print(
         f"""Created Snakefile, config/ and profiles/ in {folder.absolute()}. Next:

@@ -11,7 +11,7 @@ from reprise.commands.output import write_lines
 from reprise.commands.published_zip import CONTENT_DESCRIPTIONS, get_content, write_zip
 from reprise.commands.shared import format_snakemake_call, load_plan
 from reprise.core.errors import UserError
-from reprise.core.files import write_text
+from reprise.core.files import draft_folder, write_text
 from reprise.core.paths import RESULTS, ScoredRun
 from reprise.core.schemas import METRICS, VERDICTS, read_table
 from reprise.core.settings import Settings
@@ -51,15 +51,10 @@ def publish_runs(options: PublishOptions) -> None:
     files = {"README.md": str(create_card(publication)), **build_leaderboard_files(publication)}
     files |= {f"every_eval_ever/{name}": text for name, text in build_records(publication, now).items()}
     archive = folder / f"{publication.slug}.zip"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(
-            f"publish: {folder} cannot be created ({error.strerror}). Choose another one with --to."
-        ) from None
-    write_zip(plan, settings, publication, archive, redactor)
-    for name, text in files.items():
-        write_text(folder / name, redactor.redact(text))
+    with draft_folder(folder) as draft:
+        write_zip(plan, settings, publication, draft / archive.name, redactor)
+        for name, text in files.items():
+            write_text(draft / name, redactor.redact(text))
     for path in (*(folder / name for name in files), archive):
         print(path)
     for run in publication.runs:

@@ -43,11 +43,23 @@ def restore_unless_kept(files: Collection[Path]) -> Iterator[Callable[[], None]]
                 if original_content is None:
                     file.unlink(missing_ok=True)
                 elif not file.is_file() or file.read_bytes() != original_content:
-                    with atomic_path(file) as temporary:
-                        temporary.write_bytes(original_content)
+                    restore_file(file, original_content)
             for folder in sorted(new_folders, reverse=True):
                 with suppress(OSError):  # Another program may have put files into it.
                     folder.rmdir()
+
+
+def restore_file(file: Path, content: bytes) -> None:
+    """Write the original content of a file, also on a full disk."""
+    try:
+        with atomic_path(file) as temporary:
+            temporary.write_bytes(content)
+    except OSError:
+        if not file.is_file():
+            raise
+        with file.open("r+b") as stream:  # The disk may have no room for a second file, but the file has its own.
+            stream.write(content)
+            stream.truncate()
 
 
 def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool], *, is_first: bool = False) -> None:

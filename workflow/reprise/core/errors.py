@@ -45,6 +45,8 @@ ERRNO_IN_MESSAGE = re.compile(r"\(os error (\d+)\)")
 class UserError(Exception):
     """A problem that the user can solve, usually a mistake; the command prints its message without a traceback."""
 
+    exit_code = 1
+
 
 class MachineError(UserError):
     """A failure of this machine; the same command may succeed later."""
@@ -139,7 +141,7 @@ def run_command(main: Callable[[], None]) -> None:
             print(message, file=sys.stderr, flush=True)
         except OSError:  # Standard error may be a log on a full disk.
             print(message, flush=True)
-        sys.exit(1)
+        sys.exit(error.exit_code)
     finally:
         gc.freeze()  # This avoids a slow garbage collection of the libraries' objects at exit.
 
@@ -164,7 +166,7 @@ def describe_machine_fault(error: BaseException, store: Path | None = None) -> s
         elif error_number in (errno.EACCES, errno.EPERM) and store is not None and cause.filename is not None:
             is_fault = Path(os.fsdecode(cause.filename)).resolve().is_relative_to(store.resolve())
         if is_fault:
-            return _fault_message(cause.filename or store, error_number)
+            return _fault_message(get_error_path(cause) or store, error_number)
     return None
 
 
@@ -203,7 +205,7 @@ def _describe_blocked_path(error: OSError) -> str | None:
 def get_error_path(error: OSError) -> Path | None:
     """Return the path in an error, the target's if it has two; None if it has no path or only a file descriptor."""
     name = error.filename2 or error.filename
-    return Path(os.fsdecode(name)) if isinstance(name, str | bytes) else None
+    return Path(os.fsdecode(name)) if isinstance(name, str | bytes | os.PathLike) else None
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -8,12 +8,14 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from reprise.core.errors import UserError, add_path_to_errors
+from reprise.core.errors import MachineError, UserError, add_path_to_errors, get_error_path
 from reprise.core.provenance import Provenance, build_provenance_record
 
 CHECKSUM_MARKER = b"reprise sha256="
@@ -22,6 +24,7 @@ CHECKSUM_PLACEHOLDER = b"0" * CHECKSUM_DIGITS
 # Number of bytes at the end of a parquet file that contain its metadata with the marker.
 FOOTER_BYTES = 1 << 18
 LINE_CHECKSUM_DIGITS = 16
+MIN_FREE_MB = 100  # An evaluation does not start with less, because Snakemake could not record its jobs.
 MAX_NAME_BYTES = 255  # The limit of common file systems, in bytes.
 
 
@@ -43,6 +46,26 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def require_write_permission(folder: Path) -> None:
+    """Raise a UserError if this user cannot write to a working directory."""
+    if not os.access(folder, os.W_OK):
+        raise UserError(
+            f"{folder.absolute()}: no permission to write to this working directory, which holds the configuration and "
+            "the results. Nothing was changed. Give this user write permission, or use another working directory."
+        )
+
+
+def require_free_space(folder: Path) -> None:
+    """Raise a UserError if the disk of a folder, which may be missing, has less than `MIN_FREE_MB`."""
+    existing_folder = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    free_mb = shutil.disk_usage(existing_folder).free / 1e6
+    if free_mb < MIN_FREE_MB:
+        raise UserError(
+            f"{folder.absolute()}: the disk has {free_mb:.1f} MB left, at least {MIN_FREE_MB} MB are needed. Nothing "
+            "was changed. Make room (python -m reprise store --prune)."
+        )
+
+
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path next to `path`, which replaces `path` only if the block succeeds."""
@@ -52,8 +75,53 @@ def atomic_path(path: Path) -> Iterator[Path]:
         with add_path_to_errors(path):
             yield temporary
             temporary.replace(path)
+    except OSError as error:
+        if error.filename is not None and str(error.filename) == str(temporary):
+            error.filename = str(path)  # Users know the file, but not its temporary name.
+        raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def draft_folder(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder, whose files move into `folder` only if the block succeeds.
+
+    If it fails, `folder` stays as it was, or does not exist if it is new.
+
+    Raises:
+        MachineError: `folder` cannot be written.
+    """
+    folder_path = folder.absolute()
+    new_folders = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder, prefix=".draft-") as temporary:
+            draft = Path(temporary)
+            yield draft
+            for entry in draft.iterdir():
+                _move_into(entry, folder / entry.name)
+    except OSError as error:
+        path = (get_error_path(error) or folder).absolute()
+        if error.errno and (path.is_relative_to(folder_path) or folder_path.is_relative_to(path)):
+            reason = os.strerror(error.errno)
+            raise MachineError(
+                f"{folder} cannot be written ({reason}). Nothing was changed there. Choose another folder."
+            ) from error
+        raise
+    finally:
+        for path in new_folders:
+            with suppress(OSError):  # Only an empty folder can be removed.
+                path.rmdir()
+
+
+def _move_into(source: Path, target: Path) -> None:
+    """Move a file or a folder to a path, where it replaces files of the same names."""
+    if source.is_dir() and target.is_dir():
+        for entry in source.iterdir():
+            _move_into(entry, target / entry.name)
+    else:
+        source.replace(target)
 
 
 def write_text(path: Path, text: str) -> None:

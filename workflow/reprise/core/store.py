@@ -49,6 +49,7 @@ LOGS = "response_cache", "failures"  # The kinds whose objects are append-only l
 HASHING_THREADS = 8  # The number of files that are hashed in parallel.
 LARGE_FILE_BYTES = 1 << 30  # Hashing a file of this size takes longer than a second.
 DIGESTS = "digests.jsonl"
+UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM}
 TOP_LEVEL_LOGS = DIGESTS, "spent.jsonl"  # Logs of file digests and of spent money.
 # Position of the entry's id (32 hexadecimal digits) in a line of the response cache: `["<id>",...`. The id stands for a
 # request.
@@ -236,7 +237,12 @@ class Store:
         """Compute the sha256 of a file from its current content, and cache it."""
         digests, cache_key, digest = self._cached_digests(), _cache_key(path), file_digest(path)
         if digests.get(cache_key) != digest and not self._is_read_only:
-            append_lines(self.root / DIGESTS, canonical_json([*cache_key, digest]))
+            try:
+                append_lines(self.root / DIGESTS, canonical_json([*cache_key, digest]))
+            except OSError as error:
+                # A command that only reads works with a full disk and in a store of another user.
+                if error.errno not in UNWRITABLE:
+                    raise
         digests[cache_key] = digest
         return digest
 

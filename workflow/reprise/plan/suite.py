@@ -1,6 +1,5 @@
 """Connect the Snakemake rules to a suite: provide settings, input paths and resources for the wildcards of a job."""
 
-import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +9,7 @@ from typing import Any
 
 from reprise.config.load import load
 from reprise.core.errors import UserError, convert_machine_errors
-from reprise.core.files import canonical_json
+from reprise.core.files import canonical_json, require_write_permission
 from reprise.core.log import log
 from reprise.core.names import FIGURE, any_of_pattern
 from reprise.core.paths import RESULTS, WORKFLOW, settings_name
@@ -127,11 +126,7 @@ def load_suite(
 
 def _check_folders(rules_folder: Path) -> None:
     """Raise a UserError if rules and library belong to different clones, or the working directory is read-only."""
-    if not os.access(Path(), os.W_OK):
-        raise UserError(
-            f"{Path().absolute()}: no permission to write to this working directory, which holds the results. Nothing "
-            "was changed. Give this user write permission, or name another folder: snakemake -d <folder>."
-        )
+    require_write_permission(Path())
     if rules_folder.name == "rules" and rules_folder.is_dir() and rules_folder.parents[1] != WORKFLOW:
         raise UserError(
             f"the Snakefile belongs to {rules_folder.parents[1]}, but this Snakemake ({sys.executable}) uses the "

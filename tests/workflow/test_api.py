@@ -190,12 +190,22 @@ def test_a_trend_needs_one_number_of_each_column(variables: dict[str, Any]) -> N
     assert reprise.trend(numbers.with_columns(names)).table["step"].to_list() == [None, None]
 
 
+FAILURE = (
+    r"^evaluate: broken-step-1: '[\w.<>]+\.scores' raised ValueError: no such layer \(traceback above\)\. All \d+ requests "
+    r"failed, so the run stopped\. The configuration is restored\.$"
+)
+
+
 @pytest.mark.parametrize(
     ("error", "raised", "message"),
-    [(ValueError("no such layer"), reprise.UserError, "ValueError: no such layer"), (KeyboardInterrupt("stop"), KeyboardInterrupt, "stop")],
+    [(ValueError("no such layer"), reprise.UserError, FAILURE), (KeyboardInterrupt("stop"), KeyboardInterrupt, "^stop$")],
 )  # fmt: skip
 def test_a_failed_function_is_explained_and_leaves_the_configuration(
-    project: Project, error: BaseException, raised: type[BaseException], message: str
+    project: Project,
+    error: BaseException,
+    raised: type[BaseException],
+    message: str,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     suite, note = Path(SUITE), "# a note that the user writes meanwhile\n"
     text_before = suite.read_text()
@@ -214,3 +224,7 @@ def test_a_failed_function_is_explained_and_leaves_the_configuration(
         reprise.evaluate(answer, "velociti", limit=20, name="broken-step-1", scores=scores)
     assert suite.read_text() == note + text_before and not Path("config/models/broken-step-1.yaml").exists()
     suite.write_text(text_before)
+    output = capfd.readouterr().err
+    is_failed = raised is reprise.UserError
+    assert output.count("Traceback (most recent call last)") == output.count("ValueError: no such layer") == is_failed
+    assert "runner_server.py" not in output and "FAILED" not in output and "model's file" not in output

@@ -3,7 +3,7 @@
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -131,14 +131,18 @@ def _evaluate(
     options: dict[str, Any],
     check: bool,
     folder: Path,
-    server: AbstractContextManager[Callable[[], None]] | None = None,
+    server: FunctionServer | None = None,
 ) -> pl.DataFrame:
     """Run `reprise eval` for one model, and return its numbers; `server` serves the model if it is a function."""
     arguments = [text for name, value in options.items() if value is not None for text in (f"--{name}", str(value))]
     arguments += [] if check else ["--no-check"]
-    with tempfile.TemporaryDirectory() as temporary, server or nullcontext() as answer_request:
+    with tempfile.TemporaryDirectory() as temporary, server or nullcontext():
         json_file = Path(temporary) / "numbers.json"
-        run_command_line(["eval", model, *arguments, "--yes", "--json", str(json_file)], folder, answer_request)
+        command = ["eval", model, *arguments, "--yes", "--json", str(json_file)]
+        if server is None:
+            run_command_line(command, folder)
+        else:
+            server.run_command(command)
         numbers = json.loads(json_file.read_text(encoding="utf-8"))["numbers"]
     return pl.DataFrame(list(_iter_rows(numbers)), schema=NUMBERS)
 

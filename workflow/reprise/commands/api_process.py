@@ -21,6 +21,7 @@ from reprise.core.log import ERROR, STATUS_VARIABLE
 
 NOTEBOOK_WIDTH = 140  # Width of a status in a notebook, in characters.
 MAX_MESSAGE_LINES = 30  # Lines of a failed command's output in the error.
+FAILURES = ("FAILED ", ERROR)  # Beginnings of the first line about a failure.
 # Seconds that an interrupted command gets to stop its jobs.
 STOP_SECONDS = 90
 
@@ -50,13 +51,20 @@ class ProgressDisplay:
         self._status = status
 
 
-def run_command_line(arguments: Sequence[str], folder: Path, work: Callable[[], None] | None = None) -> None:
+def run_command_line(
+    arguments: Sequence[str],
+    folder: Path,
+    work: Callable[[], None] | None = None,
+    should_hide_failure: Callable[[], bool] = lambda: False,
+) -> None:
     """Run `reprise` with these arguments in a folder.
 
     Args:
         arguments: Arguments of `reprise`.
         folder: Working folder of the command.
         work: Function that this thread calls repeatedly until the command ends; each call takes at most a second.
+        should_hide_failure: Function that returns whether a failure of the command is not displayed, because the caller
+            explains it.
 
     Raises:
         UserError: The command fails; the error has its message.
@@ -71,7 +79,9 @@ def run_command_line(arguments: Sequence[str], folder: Path, work: Callable[[], 
             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE,
         )  # fmt: skip
         assert process.stderr is not None
-        relay = threading.Thread(target=_relay, args=(process.stderr, display, messages), daemon=True)
+        relay = threading.Thread(
+            target=_relay, args=(process.stderr, display, messages, should_hide_failure), daemon=True
+        )
         relay.start()
         try:
             while work is not None and process.poll() is None:
@@ -89,15 +99,20 @@ def run_command_line(arguments: Sequence[str], folder: Path, work: Callable[[], 
             raise UserError(_find_message([*output.read().decode(errors="replace").splitlines(), *messages]))
 
 
-def _relay(stream: IO[bytes], display: ProgressDisplay, messages: list[str]) -> None:
+def _relay(
+    stream: IO[bytes], display: ProgressDisplay, messages: list[str], should_hide_failure: Callable[[], bool]
+) -> None:
     """Show the lines of a stream until it ends, and collect those that are not a status."""
+    is_hidden = False
     for content in stream:
         line = content.decode(errors="replace").rstrip("\n")
         if line.startswith("\r"):
             display.show_status(line.rpartition("\r")[2])
         else:
             messages.append(line)
-            display.print_line(line)
+            is_hidden = is_hidden or (line.startswith(FAILURES) and should_hide_failure())
+            if not is_hidden:
+                display.print_line(line)
     display.show_status("")
 
 
@@ -119,5 +134,5 @@ def _list_locks(folder: Path) -> set[Path]:
 
 def _find_message(lines: Sequence[str]) -> str:
     """Return the lines from the first error on; for a bug the last lines."""
-    first = next((index for index, line in enumerate(lines) if line.startswith(("FAILED ", ERROR))), 0)
+    first = next((index for index, line in enumerate(lines) if line.startswith(FAILURES)), 0)
     return "\n".join(lines[first:][-MAX_MESSAGE_LINES:]).removeprefix(ERROR)

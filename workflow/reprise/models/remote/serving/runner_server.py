@@ -200,6 +200,10 @@ class RunnerServer(ThreadingHTTPServer):
         self.server_activate()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
+    def log_failure(self, error: BaseException) -> None:
+        """Log the exception that a function of the runner has raised."""
+        log_traceback()
+
     def compute_reply(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """Return the HTTP status and the reply to a request; a KeyboardInterrupt is raised."""
         try:
@@ -207,7 +211,7 @@ class RunnerServer(ThreadingHTTPServer):
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a library may raise SystemExit
-            log_traceback()
+            self.log_failure(error)
             return 422, {
                 "error": {"type": "runner", "code": _classify_failure(error), "message": _describe_error(error)}
             }

@@ -188,15 +188,17 @@ def test_a_declined_command_changes_nothing(project: Project, keys: bytes) -> No
     assert read_config(project) == config
 
 
-def test_a_command_that_is_interrupted_before_its_requests_changes_nothing(project: Project) -> None:
+@pytest.mark.parametrize("moment", ["Using workflow specific profile", "jobs: "], ids=["start", "preparation"])
+def test_a_command_that_is_interrupted_before_its_requests_changes_nothing(project: Project, moment: str) -> None:
     """Snakemake, which prepares the data, releases the working folder."""
     shutil.copytree(ROOT / "resources/demo/checkpoints/llava-ov-late", project.root / "new")
     shutil.rmtree(project.root / "results/small/clips")
     config = read_config(project)
     with terminal(project, "eval", "new", "--cores", "2", "--yes") as terminal_file:
-        read_until(terminal_file, "jobs: ")
+        read_until(terminal_file, moment)
         os.write(terminal_file, b"\x03")
-        assert "Traceback" not in read_until(terminal_file, "(end)")
+        output = read_until(terminal_file, "(end)")
+    assert "Traceback" not in output and output.count("Interrupted. Finished requests are cached; the same comm") == 1
     assert read_config(project) == config
     assert not [*(project.root / ".snakemake").glob("locks/*")]
 

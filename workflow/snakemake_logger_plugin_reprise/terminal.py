@@ -147,7 +147,9 @@ class Terminal:
                         self._failed_by_id[fields["jobid"]] = job, message
                         self._print(f"FAILED {message}", "red")
                 case LogEvent.ERROR:
-                    if text := format_error(record.getMessage(), fields["exception"]):
+                    # After Ctrl-C, Snakemake may fail to close its event loop.
+                    text = "" if self._is_stopping else format_error(record.getMessage(), fields["exception"])
+                    if text:
                         self._has_error = True
                         self._print(text, "red")
                 case None:

@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from typer import Argument, BadParameter, Option
+from typer import Argument, BadParameter, Exit, Option
 
 from reprise.commands import command_line, completion
 from reprise.core.errors import run_command
 from reprise.core.paths import RUN_NAME
+from reprise.core.version import VERSION
 
 RUN_HELP = f"{RUN_NAME}, or enough of these parts to be unique"
 RunArgument = Annotated[str, Argument(metavar="RUN", help=RUN_HELP, autocompletion=completion.complete_runs)]
@@ -38,6 +39,22 @@ app = command_line(
     "Inspect results, evaluate models and maintain the store. Run it in the working directory of snakemake.",
     with_completion=True,
 )
+
+
+def print_version(is_requested: bool) -> None:
+    """Print the version and end the command, if the option is present."""
+    if is_requested:
+        print(f"reprise {VERSION}")
+        raise Exit
+
+
+@app.callback()
+def set_global_options(
+    version: Annotated[
+        bool, Option("--version", callback=print_version, is_eager=True, help="show the version and exit")
+    ] = False,
+) -> None:
+    """Accept the options that precede a command."""
 
 
 @app.command(rich_help_panel=RESULTS)
@@ -441,7 +458,10 @@ def pin(
 
 @app.command(rich_help_panel=CONFIGURATION)
 def check(
-    model: Annotated[str, Argument(metavar="MODEL", help="such as toy-llava-ov")],
+    model: Annotated[
+        str,
+        Argument(metavar="MODEL", help="a model's name, such as toy-llava-ov, or its repository or folder of weights"),
+    ],
     questions: Annotated[int, Option(help="number of requests, each sent in four variants", min=4)] = 36,
     suite: SuiteOption = None,
     benchmarks: SelectedBenchmarksOption = None,

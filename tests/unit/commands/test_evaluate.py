@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from reprise.commands.check import check_model
 from reprise.commands.evaluate import EvaluationOptions, choose_slug, evaluate_model, prepare_model
+from reprise.commands.needs import find_named_model
+from reprise.commands.shared import load_plan
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.yaml_files import load_yaml
@@ -46,6 +49,7 @@ def fail_evaluation(options: EvaluationOptions) -> str:
         (EvaluationOptions("oracle", "vinogrund"), "--benchmarks: unknown benchmark 'vinogrund'. Did you mean 'vinoground'? Allowed: mmbench_video, temporalbench, velociti, vinoground."),
         (EvaluationOptions("oracle", "velociti", "linspace9"), "--frames: unknown sampling 'linspace9'. Did you mean 'linspace"),
         (EvaluationOptions("oracle", "velociti", "9"), "--frames: no sampling selects 9 frames by rule linspace, which velociti uses. Add one to `samplings:` in config/config.yaml: linspace9: {rule: linspace, frames: 9}"),
+        (EvaluationOptions("oracle", "velociti", "0"), "--frames: 0 frames show no video. `--frames none` evaluates text-only answers"),
         (EvaluationOptions("oracle", ""), "--benchmarks: unknown benchmark ''"),
         (EvaluationOptions("empty", name="local"), "eval: 'local' has a meaning in `run:` of suites"),
         (EvaluationOptions("empty", name="No Name"), "eval: 'No Name' is not a valid name. Allowed: lower-case letters,"),
@@ -79,6 +83,36 @@ def test_an_unreachable_repository_is_reported(cpu_project: Project, monkeypatch
     use_local_hub("http://127.0.0.1:9", monkeypatch)
     message = fail_evaluation(EvaluationOptions("some/model", "velociti"))
     assert "the hub did not resolve model 'some/model'" in message and "Check the name and the network" in message
+
+
+def test_plan_check_and_eval_find_the_file_of_a_folder(cpu_project: Project) -> None:
+    checkpoint = "resources/demo/checkpoints/llava-ov-late"
+    for source in (checkpoint, f"./{checkpoint}/", str(Path(checkpoint).absolute())):
+        named = find_named_model(load_plan(None), source)
+        assert named is not None and named.name == "toy-llava-ov"
+        with pytest.raises(UserError, match="no requests with frames yet that 'toy-llava-ov' supports"):
+            check_model(source, 4, None)
+        models = load(Path()).models
+        prepare_model(EvaluationOptions(source, name="toy-llava-ov"), "toy-llava-ov", models)
+    tiny_video.qwen2_vl(Path("new"))
+    with pytest.raises(
+        UserError, match=r"^check: 'new' has no file in config/models/ yet\. `reprise eval new` writes it"
+    ):
+        check_model("new", 4, None)
+
+
+@pytest.mark.parametrize(("damage", "message", "has_advice"), [
+    (lambda folder: (folder / "config.json").write_text('{"a":'), "new/config.json: damaged or truncated: not JSON", False),
+    (lambda folder: (folder / "config.json").write_text('{"model_type": "none"}'), "AutoConfig cannot load this checkpoint", True),
+])  # fmt: skip
+def test_a_checkpoint_that_cannot_be_loaded_gives_one_line(
+    cpu_project: Project, damage: Callable[[Path], object], message: str, has_advice: bool
+) -> None:
+    tiny_video.qwen2_vl(Path("new"))
+    damage(Path("new"))
+    line = fail_evaluation(EvaluationOptions("new", "velociti"))
+    assert line.startswith("eval: new cannot be loaded: ") and message in line and "\n" not in line
+    assert "--no-check" not in line and ("docs/howto/servers.md" in line) == has_advice
 
 
 @pytest.mark.parametrize("command", ["eval", "temporal"])

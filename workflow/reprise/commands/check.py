@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from reprise.commands.output import write_lines
-from reprise.commands.shared import list_inference_inputs, load_clip_requests, load_plan
+from reprise.commands.shared import find_model_file, list_inference_inputs, load_clip_requests, load_plan
 from reprise.config.model import Model
 from reprise.core.errors import UserError
 from reprise.core.log import log
-from reprise.core.paths import Run
+from reprise.core.paths import Run, locate
 from reprise.models.adapters import ADAPTERS, OPTION_SHARE, import_object
 from reprise.models.base import Adapter, ModelSpec, PendingRequests
 from reprise.models.inference.money.prices import NO_BUDGET, Account
@@ -42,13 +42,21 @@ class RefusedModelError(UserError):
     exit_code = 3
 
 
-def check_model(slug: str, questions: int, suite: str | None, benchmarks: str | None = None) -> None:
+def check_model(source: str, questions: int, suite: str | None, benchmarks: str | None = None) -> None:
     """Query a model with about `questions` requests of the suite, with and without frames, and print a summary.
+
+    `source` is the name of the model's file, its repository or its folder of weights.
 
     Raises:
         UserError: The model cannot be checked, its server does not answer, or every run that was tried shows a problem.
     """
     plan = load_plan(suite, benchmarks)
+    slug = find_model_file(plan.config.models, source) or source
+    if slug not in plan.config.models and (locate(source).is_dir() or "/" in source):
+        raise UserError(
+            f"check: '{source}' has no file in config/models/ yet. `reprise eval {source}` writes it, and checks the "
+            "model before it runs."
+        )
     model = plan.config.require_model(slug, "check")
     if not is_checkable_model(model):
         raise UserError(

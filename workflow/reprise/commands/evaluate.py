@@ -18,7 +18,7 @@ from reprise.commands.needs import describe_terms
 from reprise.commands.output import write_heading, write_lines, write_table
 from reprise.commands.pin import pin_files, resolve_commit
 from reprise.commands.served import describe_served_model, is_server_url, normalise_url
-from reprise.commands.shared import confirm, list_inference_inputs, list_suite_options, load_plan
+from reprise.commands.shared import confirm, is_checkpoint_of, list_inference_inputs, list_suite_options, load_plan
 from reprise.commands.show import make_overview_builder, show_tables
 from reprise.config.configuration import limited_suite_name
 from reprise.config.edit import copy_to_working_folder, put_item, restore_unless_kept
@@ -33,7 +33,7 @@ from reprise.core.paths import ALL, OVERVIEW, WORKFLOW, Run, locate, overview_fi
 from reprise.core.version import VERSION
 from reprise.core.yaml_files import dump_yaml
 from reprise.models.local.gpus import check_build, get_driver_error, list_visible_gpus, read_installed_build
-from reprise.models.local.weights import WEIGHT_PATTERN
+from reprise.models.local.weights import DAMAGED, WEIGHT_PATTERN
 from reprise.models.remote.serving.environment import read_torch_build
 from reprise.plan.builds import check_model_gpus
 from reprise.plan.repositories import (
@@ -62,6 +62,13 @@ MB, MEMORY_STEP_MB, MEMORY_MIN_MB, MEMORY_FACTOR = 10**6, 1000, 2000, 1.5
 Engine = Literal["transformers", "vllm"]
 # Environment and concurrent requests of a model that vLLM serves, as in the files of `config/models/`.
 ENVIRONMENT, CONCURRENCY = "serve", 32
+# Program that runs a module like `python -m`, but prints no traceback after Ctrl-C.
+RUN_QUIETLY = (
+    "import runpy, sys; hook = sys.excepthook; "
+    "sys.excepthook = lambda kind, *error: kind is KeyboardInterrupt or hook(kind, *error); "
+    "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+)
+INTERRUPTED = "Interrupted. Finished requests are cached; the same command continues."
 # Seconds that a subprocess gets to end by itself after Ctrl-C. A second signal could leave Snakemake's lock.
 INTERRUPT_TIMEOUT_S = 40.0
 
@@ -96,6 +103,15 @@ def evaluate_model(options: EvaluationOptions) -> None:
 
     If the command ends before the first request of the evaluation, the configuration files are restored.
     """
+    try:
+        _evaluate_model(options)
+    except KeyboardInterrupt:
+        print(f"\n{INTERRUPTED}", file=sys.stderr)
+        raise
+
+
+def _evaluate_model(options: EvaluationOptions) -> None:
+    """Execute the steps of `evaluate_model`."""
     command, suite = options.command, options.suite
     plan = load_plan(suite)
     require_write_permission(Path())
@@ -195,7 +211,7 @@ def _run_module(command: str, name: str, *arguments: str) -> None:
         UserError: The module fails.
     """
     sys.stdout.flush()
-    process = subprocess.Popen([sys.executable, "-m", name, *arguments])
+    process = subprocess.Popen([sys.executable, "-c", RUN_QUIETLY, name, *arguments])
     try:
         code = process.wait()
     except KeyboardInterrupt:
@@ -278,12 +294,17 @@ def _find_sampling(plan: Plan, benchmark: str, frames: str) -> str:
         return frames
     if not frames.isdecimal():
         raise UserError(f"--frames: {' '.join(plan.config.main.sampling_problems(frames))}")
+    if int(frames) == 0:
+        raise UserError(
+            "--frames: 0 frames show no video. `--frames none` evaluates text-only answers, and `reprise temporal` "
+            "compares them with the answers about the video."
+        )
     assert overview is not None
     default_rule = samplings[overview.sampling]
     base_rule = default_rule if "frames" in default_rule else {"rule": "linspace"}
     rule: dict[str, Any] = base_rule | {"frames": int(frames)}
     for name, sampling in samplings.items():
-        if sampling == (rule if int(frames) else {"rule": "none"}):
+        if sampling == rule:
             return name
     raise UserError(
         f"--frames: no sampling selects {frames} frames by rule {rule['rule']}, which {benchmark} uses. Add one to "
@@ -392,13 +413,14 @@ def prepare_model(options: EvaluationOptions, slug: str, models: Mapping[str, Mo
         else check_folder(model, locate(source))
     )
     if problems:
-        raise UserError(
-            f"{options.command}: the adapter transformers does not support {source}:\n  "
-            + "\n  ".join(problems)
-            + "\nRun a model that needs its own code in its repository, and import its answers "
-            "(docs/howto/import-answers.md). Write the file of a model that only vLLM supports by hand "
-            "(docs/howto/servers.md)."
+        is_damaged = any(DAMAGED in problem for problem in problems)
+        advice = (
+            ""
+            if is_damaged
+            else " For a model with its own code see docs/howto/import-answers.md; for one that only vLLM supports, "
+            "docs/howto/servers.md."
         )
+        raise UserError(f"{options.command}: {source} cannot be loaded: {' '.join(problems)}{advice}")
     if is_served:
         adapter_settings = {"frames": frame_modes[0], "concurrency": CONCURRENCY}
         settings |= {"adapter": "openai", "served_by": options.engine, "settings": adapter_settings}
@@ -433,7 +455,7 @@ def _choose_gpu_count(options: EvaluationOptions, file: Path) -> int:
 def _check_existing_model(options: EvaluationOptions, slug: str, file: Path, model: Model) -> None:
     """Check that the file of a model agrees with the options of the command, and pin its revision."""
     source = options.model
-    is_same = _is_at_server(options, model) if is_server_url(source) else locate(source) == Path(model.checkpoint or "")
+    is_same = _is_at_server(options, model) if is_server_url(source) else is_checkpoint_of(source, model)
     if source not in (slug, model.repo) and not is_same:
         location = model.checkpoint or model.repo or model.settings.get("url") or "no weights"
         raise UserError(f"{file}: belongs to another model ({location}). Choose another name with --name.")

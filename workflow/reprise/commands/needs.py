@@ -9,9 +9,10 @@ from typing import NamedTuple
 from reprise.benchmarks.annotations import group_by_key
 from reprise.commands.numbers import format_bytes, format_duration, format_known_sum
 from reprise.commands.pending import JobEstimate
+from reprise.commands.shared import find_model_file
 from reprise.config.benchmark import ReleasedData
 from reprise.config.model import Model
-from reprise.core.paths import Run
+from reprise.core.paths import Run, locate
 from reprise.core.plain import summarize_list
 from reprise.fetch.settings import Archive, Folder, Huggingface, ReleaseFolder, ReleaseHub
 from reprise.models.adapters import ADAPTERS
@@ -63,10 +64,10 @@ TYPICAL_MODEL = NamedModel(
 
 def find_named_model(plan: Plan, target: str) -> NamedModel | None:
     """Return the model that a target names: a model's file, a repository of the hub, or a folder of weights."""
-    for slug, model in plan.config.models.items():
-        if target in (slug, model.repo, model.checkpoint):
-            return NamedModel(slug, size_of_model(plan, model), model)
-    folder = Path(target)
+    if slug := find_model_file(plan.config.models, target):
+        model = plan.config.models[slug]
+        return NamedModel(slug, size_of_model(plan, model), model)
+    folder = locate(target)
     if folder.is_dir() and any(folder.glob(WEIGHT_PATTERN)):
         return NamedModel(folder.name, size_of_folder(folder))
     owner = target.partition("/")[0]

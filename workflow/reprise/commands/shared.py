@@ -2,7 +2,7 @@
 
 import signal
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -11,9 +11,10 @@ import typer
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import RunAnswers
 from reprise.config.load import load
+from reprise.config.model import Model
 from reprise.config.variants import select_benchmarks
 from reprise.core.errors import UserError
-from reprise.core.paths import ManifestKind, Run
+from reprise.core.paths import ManifestKind, Run, locate
 from reprise.core.plain import sanitize_line, summarize_list
 from reprise.core.schemas import CLIP_MANIFEST, FRAME_PLAN, ITEMS, REQUESTS, VERDICTS, read_table
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
@@ -53,6 +54,19 @@ def load_plan(suite: str | None, benchmarks: str | None = None) -> Plan:
     require_working_directory()
     config = load(Path(), {"suite": suite} if suite else None)
     return Plan(config if benchmarks is None else select_benchmarks(config, benchmarks.split(","), "--benchmarks"))
+
+
+def find_model_file(models: Mapping[str, Model], source: str) -> str | None:
+    """Return the name of the file in `config/models/` that a name, a repository or a folder of weights means."""
+    if source in models:
+        return source
+    matches = (slug for slug, model in models.items() if source == model.repo or is_checkpoint_of(source, model))
+    return next(matches, None)
+
+
+def is_checkpoint_of(source: str, model: Model) -> bool:
+    """Return whether a path, in any spelling, is the folder of a model's checkpoint."""
+    return model.checkpoint is not None and locate(source).resolve() == locate(model.checkpoint).resolve()
 
 
 def list_suite_options(suite: str | None) -> list[str]:

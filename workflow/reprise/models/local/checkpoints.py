@@ -117,7 +117,7 @@ def load_part(auto_class: Any, spec: ModelSpec, **options: Any) -> Any:
     except MemoryError:
         raise
     except Exception as error:  # malformed files raise errors of any class
-        reason = str(error).partition("\n")[0]
+        reason = str(error).partition("\n")[0].partition(" If you were trying to load it from")[0]
         if not isinstance(error, OSError | ValueError | ImportError | SafetensorError):
             reason = f"one of its files has an unexpected form ({type(error).__name__}: {reason})."
         raise UserError(

@@ -20,6 +20,7 @@ from reprise.core.store import Store
 
 # Files of a snapshot other than weights. Code is fetched only for a model that may run it.
 CONFIG_PATTERNS = ("*.json", "*.model", "*.txt", "*.jinja", "*.tiktoken")
+DAMAGED = "damaged or truncated"
 WEIGHT_PATTERN, CODE_PATTERN = "*.safetensors", "*.py"
 INDEX_FILE, SINGLE_FILE = "model.safetensors.index.json", "model.safetensors"
 # File that identifies a LoRA adapter or a similar one.
@@ -243,7 +244,7 @@ def check_quantisation_packages(quantised: str | None, folder: Path) -> None:
 
 def _create_damage_error(path: Path, reason: str) -> UserError:
     """Return the error for a damaged file of a checkpoint."""
-    return UserError(f"{path}: damaged or truncated: {reason}. No request was sent. Fetch the checkpoint again.")
+    return UserError(f"{path}: {DAMAGED}: {reason}. No request was sent. Fetch the checkpoint again.")
 
 
 def _read_json(path: Path) -> dict[str, Any]:

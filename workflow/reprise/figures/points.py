@@ -23,7 +23,7 @@ from reprise.figures.styles import ModelStyle
 from reprise.tables.render.table import TableNumber
 
 LABEL_SHARE = 0.32  # largest share of the figure's width that the labels of ticks take
-PANEL_WIDTH, PANEL_HEAD = 0.8, 0.5  # inches: smallest width of a panel, and its height without its points
+PANEL_WIDTH, PANEL_HEAD = 0.8, 0.42  # inches: smallest width of a panel, and its height without title and points
 TICK_HEIGHT, POINT_HEIGHT, TICK_GAP = (
     0.17,
     0.105,
@@ -96,13 +96,23 @@ def _count_columns(panels: Sequence[Panel], layouts: Sequence[Layout], width: fl
     return 1 if has_model_series(panels) else count_columns(len(panels), width - layouts[0].label_width, PANEL_WIDTH)
 
 
+def _wrap_titles(panels: Sequence[Panel], layouts: Sequence[Layout], width: float) -> list[str]:
+    """Return the titles of the panels on lines as wide as a panel."""
+    panel_width = (width - layouts[0].label_width) / _count_columns(panels, layouts, width)
+    characters = max(8, int(panel_width / (TEXT_SIZE * CHARACTER_WIDTH)))
+    return [wrap_label(panel.title, characters) if panel.title else "" for panel in panels]
+
+
+def _compute_row_heights(panels: Sequence[Panel], layouts: Sequence[Layout], width: float) -> list[float]:
+    """Return the height in inches of each row of panels."""
+    title_lines = max(title.count("\n") + 1 if title else 0 for title in _wrap_titles(panels, layouts, width))
+    head = PANEL_HEAD + title_lines * TEXT_SIZE * LINE_HEIGHT
+    return [layout.height + head for layout in layouts[:: _count_columns(panels, layouts, width)]]
+
+
 def compute_height(panels: Sequence[Panel], width: float) -> float:
     """Return the height of all panels in inches."""
-    if not panels:
-        return 0.0
-    layouts = _arrange(panels, width)
-    columns = _count_columns(panels, layouts, width)
-    return sum(layout.height + PANEL_HEAD for layout in layouts[::columns])
+    return sum(_compute_row_heights(panels, _arrange(panels, width), width)) if panels else 0.0
 
 
 def draw_points(canvas: Canvas, panels: Sequence[Panel], styles: Mapping[str, ModelStyle], axis: str) -> None:
@@ -115,7 +125,7 @@ def draw_points(canvas: Canvas, panels: Sequence[Panel], styles: Mapping[str, Mo
     layouts = _arrange(panels, canvas.width)
     columns = _count_columns(panels, layouts, canvas.width)
     rows = math.ceil(len(panels) / columns)
-    heights = [layout.height + PANEL_HEAD for layout in layouts[::columns]]
+    heights, titles = _compute_row_heights(panels, layouts, canvas.width), _wrap_titles(panels, layouts, canvas.width)
     grid = canvas.body.subplots(
         rows, columns, squeeze=False, sharex=True, sharey="row", height_ratios=heights
     ).flatten()  # fmt: skip
@@ -135,8 +145,7 @@ def draw_points(canvas: Canvas, panels: Sequence[Panel], styles: Mapping[str, Mo
         _finish(axes, panel, layout, is_by_series=is_by_series)
         axes.tick_params(axis="x", labelbottom=index + columns >= len(panels))
         axes.tick_params(axis="y", labelleft=index % columns == 0)
-        panel_width = (canvas.width - layout.label_width) / columns
-        axes.set_title(wrap_label(panel.title, max(8, int(panel_width / (TEXT_SIZE * CHARACTER_WIDTH)))))
+        axes.set_title(titles[index])
     numbers = collect_numbers(panels)
     low = min([0.0, *(number.interval[0] if number.interval else number.value or 0.0 for number in numbers)])
     high = max([number.interval[1] if number.interval else number.value or 0.0 for number in numbers], default=0.0)

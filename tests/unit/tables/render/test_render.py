@@ -12,6 +12,7 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.tables.render import FORMATS, combine_tables, render, terminal
 from reprise.tables.render.latex_document import build_document, build_figure, compile_pdf, find_oversized
+from reprise.tables.render.latex_text import escape
 from reprise.tables.render.table import TableRow
 
 from tests.unit.tables.render import render_examples as examples
@@ -47,6 +48,11 @@ def test_hostile_texts_are_escaped() -> None:
     }
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in text.splitlines() if line.startswith("| ")} == {4}
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", render_example("hostile", "txt"))
+
+
+def test_greek_letters_and_quotes_have_their_latex_forms() -> None:
+    assert escape("κ and ρ*") == r"$\kappa$ and $\rho${*}"
+    assert escape("\"a\" ('b')") == "``a'' ({`}b{'})"
 
 
 @pytest.mark.parametrize("form", FORMATS)

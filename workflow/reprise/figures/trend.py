@@ -71,8 +71,8 @@ def _draw(numbers: pl.DataFrame, models: Sequence[str], width: float) -> Figure:
     }
     columns = count_columns(len(parts), width, PANEL_WIDTH)
     rows = math.ceil(len(parts) / columns)
-    legend = [(style.build_legend_symbol(has_line=has_steps), column) for column, style in styles.items()]
     with mpl.rc_context(STYLE):
+        legend = [(style.build_legend_symbol(has_line=has_steps), column) for column, style in styles.items()]
         canvas = create_canvas(width, PANEL_HEIGHT * rows, "Score by checkpoint", "", [NOTE], legend)
         grid = canvas.body.subplots(rows, columns, squeeze=False).flatten()
         for axes, part in zip(grid, parts, strict=False):

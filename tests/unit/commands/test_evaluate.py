@@ -45,6 +45,7 @@ def fail_evaluation(options: EvaluationOptions) -> str:
     ("options", "message"),
     [
         (EvaluationOptions("empty"), "eval: 'empty' has no weights (*.safetensors). Found: config.json."),
+        (EvaluationOptions("empty/config.json"), "eval: 'empty/config.json' is a file. Name the folder of the checkpoint: empty"),
         (EvaluationOptions("nowhere/to/find"), "eval: 'nowhere/to/find' is neither a folder nor a repository of the hub"),
         (EvaluationOptions("oracle", "vinogrund"), "--benchmarks: unknown benchmark 'vinogrund'. Did you mean 'vinoground'? Allowed: mmbench_video, temporalbench, velociti, vinoground."),
         (EvaluationOptions("oracle", "velociti", "linspace9"), "--frames: unknown sampling 'linspace9'. Did you mean 'linspace"),

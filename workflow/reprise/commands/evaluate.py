@@ -497,6 +497,8 @@ def _describe_model(
     """Return the settings for the model's file, and name -> size in bytes of the files in its folder or repository."""
     folder, source = locate(options.model), options.model
     location: dict[str, str | int]
+    if folder.is_file():
+        raise UserError(f"{options.command}: '{source}' is a file. Name the folder of the checkpoint: {folder.parent}")
     if folder.is_dir():
         sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
         location = {"checkpoint": str(Path(source))}

@@ -1,5 +1,6 @@
 """Test the read-only commands on the results of a finished suite, which all tests share."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,9 +30,8 @@ def finished(finished_small: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def run_in_project(finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> RunCommand:
-    """Return a function that calls a command in the copy and returns its output on a screen of 80 columns."""
+    """Return a function that calls a command in the copy and returns its output."""
     monkeypatch.chdir(finished)
-    monkeypatch.setenv("COLUMNS", "80")
 
     def call(command: Callable[..., None], *arguments: object) -> str:
         command(*arguments)
@@ -43,7 +43,7 @@ def run_in_project(finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
 def test_a_finished_suite_has_nothing_to_do(run_in_project: RunCommand) -> None:
     text = run_in_project(list_runs, None)
     assert text.startswith("Suite 'small': 4 runs: 4 done, 0 stale, 0 missing, 0 failed.\n")
-    assert f"done             64       0         0        0  {RUN}\n" in text and "Why a run" not in text
+    assert re.search(rf"^ *[\d.]+ +\[[\d., ]+\] +25 +64  {RUN}$", text, re.MULTILINE) and "Why a run" not in text
     text = run_in_project(explain_run, "mc/random", None)
     assert text.startswith(f"{RUN}: done: nothing to do\n") and "Shown in: velociti/table5." in text
     assert "To compute it" not in text
@@ -58,7 +58,7 @@ def test_a_table_is_shown_as_it_was_written(run_in_project: RunCommand) -> None:
     lines = {line.split("  ")[0]: line for line in text.splitlines()}
     for (row, _), cell in Project(Path()).cells("velociti/table2").items():
         assert f"{float(cell['value']):.1f}" in lines[row]
-    assert max(map(len, text.splitlines())) <= 80 and "Of its" not in text
+    assert "Of its" not in text
     all_tables = run_in_project(show_tables, "results/tables/velociti", None)
     assert text in all_tables and "Table 5" in all_tables and "Table 11" in all_tables
 
@@ -100,7 +100,7 @@ def test_missing_and_damaged_results_are_reported(run_in_project: RunCommand, it
     content_before = path.read_bytes()
     path.write_bytes(content_before[:-9])
     text = run_in_project(list_runs, None)
-    assert f"failed            -       -         -        -  {RUN}\n" in text and "1 failed" in text
+    assert re.search(rf"  failed +{RUN}$", text, re.MULTILINE) and "1 failed" in text
     assert f"{path}: damaged" in run_in_project(explain_run, RUN, None)
     path.write_bytes(content_before)
     responses = Path(f"results/small/responses/{RUN}.parquet")

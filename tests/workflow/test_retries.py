@@ -85,7 +85,7 @@ def test_failed_requests_are_sent_again_up_to_a_limit_and_on_request(small: Proj
     text = small.reprise_output("why", RUN)
     assert text.startswith(f"{RUN}: stale") and "Failed answers: 4 of 64\n" in text
     assert "  2 timeout (no answer before the timeout); the next run retries 2\n" in text
-    assert re.search(rf"^stale +64 +4 +0 +0  {RUN}  \(.*2 timeout", small.reprise_output("runs"), re.MULTILINE)
+    assert re.search(rf"64 +4 .*stale +{RUN}  \(.*2 timeout", small.reprise_output("runs"), re.MULTILINE)
     for tries in (2, 3):
         assert small.run_rules(TABLE).count("infer") == 1, "only this run"
         assert failure_count(small) == 3 + 3 * tries

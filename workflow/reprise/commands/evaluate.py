@@ -48,6 +48,7 @@ from reprise.plan.site import find_executor
 from reprise.plan.suite import all_settings
 from reprise.plan.targets import has_unpinned_data
 from reprise.tables.keys import OverviewKey
+from reprise.temporal.findings import summarize_profile
 from reprise.temporal.page import list_sentences
 from reprise.temporal.profile import TemporalProfile, read_profile
 from reprise.temporal.tables import build_tables
@@ -257,7 +258,7 @@ def _show_results(
 def _show_profile(profile: TemporalProfile) -> None:
     """Print the sentences and the tables of a temporal profile."""
     write_heading(f"Temporal profile of {profile.title}")
-    write_lines(["", *(f"- {sentence}" for sentence in list_sentences(profile)), ""])
+    write_lines(["", summarize_profile(profile), *(f"- {sentence}" for sentence in list_sentences(profile)), ""])
     for table in build_tables(profile):
         write_table(table)
 

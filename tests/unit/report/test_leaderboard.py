@@ -8,7 +8,7 @@ from reprise.core.paths import settings_name
 from reprise.core.schemas import METRICS
 from reprise.report.best_models import Ranking, build_rankings
 from reprise.report.keys import ReportedBenchmark, ReportKey
-from reprise.report.leaderboard import Leaderboard, PairedComparisons, build_leaderboard
+from reprise.report.leaderboard import Cell, Leaderboard, PairedComparisons, build_leaderboard, is_distinguishable
 from reprise.report.leaderboard_entries import Sources
 from reprise.stats.paired import PairedComparison
 from reprise.tables.builder import TableBuilder
@@ -69,7 +69,7 @@ def test_a_baseline_is_never_the_best_and_models_of_the_overview_are_pinned() ->
     late, random, early = (row.cells["mmbench_video"] for row in leaderboard.rows)
     assert late.is_best_measured and not random.is_best_measured
     assert (late.link, leaderboard.rows[0].page) == ("mmbench_video/unpacked/fps1/late?mean", "models/late.html")
-    assert not early.is_tied, "the intervals do not overlap"
+    assert not early.is_tied
     (column,) = leaderboard.columns
     assert (column.samples, column.chance) == ("80", None)
     assert (column.percent(1.5), column.percent(-1), column.percent(9)) == (50, 0, 100), "the scale ends at 3"
@@ -94,6 +94,17 @@ def test_a_model_with_several_runs_has_the_one_of_the_overview_or_the_closest_to
     assert numbers["Late"]["mmbench_video-subset"].value == 2.5
 
 
+@pytest.mark.parametrize(
+    ("other", "high", "is_different"), [(41.7, 50.0, False), (12.5, 32.1, True), (30.0, 40.0, False)]
+)
+def test_runs_that_cannot_be_paired_differ_by_the_interval_of_the_difference(
+    other: float, high: float, is_different: bool
+) -> None:
+    """By hand, 41.7 - 12.5 = 29.2 > sqrt(16.6^2 + 19.6^2) = 25.7 although the intervals overlap; 11.7 < sqrt(16.6^2 + 10^2)."""
+    best = Cell(41.7, 25.1, 60.3, run="a")
+    assert is_distinguishable(best, Cell(other, None, high, run="b"), {}) == is_different
+
+
 @pytest.mark.parametrize(("p", "verdict"), [(0.0301, "a significant lead"), (0.2, "no significant lead")])
 def test_a_lead_has_an_interval_and_a_verdict_if_the_runs_were_compared(p: float, verdict: str) -> None:
     leads = {(make_run("late"), make_run("early")): PairedComparison(9, 9, 1.5, 0.75, 2.25, p)}
@@ -106,12 +117,12 @@ def test_a_lead_has_an_interval_and_a_verdict_if_the_runs_were_compared(p: float
 
 
 def test_other_leads_are_tested_by_intervals_and_variants_are_no_second_model() -> None:
-    overlapping = rank((make_run("early", "packed"), 1.6), (make_run("late"), 2.0))
+    overlapping = rank((make_run("early", "packed"), 1.7), (make_run("late"), 2.0))
     assert overlapping.measured and overlapping.measured.lead.endswith(
-        "above Early: no significant lead (overlapping intervals; another protocol or sampling)."
+        "above Early: no significant lead (by both intervals; another protocol or sampling)."
     )
-    three = rank((make_run("early", "packed"), 1.6), (make_run("other", "packed"), 1.7), (make_run("late"), 2.0))
-    assert three.measured and ": no significant lead over it and 1 more (overlapping" in three.measured.lead
+    three = rank((make_run("early", "packed"), 1.7), (make_run("other", "packed"), 1.8), (make_run("late"), 2.0))
+    assert three.measured and ": no significant lead over it and 1 more (by" in three.measured.lead
     single = rank((make_run("late"), 2.0), (make_run("late", "packed"), 1.9), (make_run("random"), 2.5))
     assert single.measured and single.measured.lead == "The only model that was evaluated here."
     only_baseline = rank((make_run("random"), 0.5))

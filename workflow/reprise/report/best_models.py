@@ -108,7 +108,7 @@ def _describe_best_measured(measured: Numbers, column: LeaderboardColumn, compar
     if not is_significant and tied_count:
         verdict += f" over it and {tied_count} more"
     if comparison is None:
-        verdict += f" ({'separate' if is_significant else 'overlapping'} intervals; another protocol or sampling)"
+        verdict += " (by both intervals; another protocol or sampling)"
     return BestModel(row, cell, cell.value, f"{lead}: {verdict}.")
 
 

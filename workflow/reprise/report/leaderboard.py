@@ -4,6 +4,7 @@ A benchmark has one column for all its items, and another one for its subset if 
 baselines nor human annotators compete for the best number of a column.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -187,9 +188,12 @@ def _mark_best(column: LeaderboardColumn, rows: Iterable[LeaderboardRow], compar
 def is_distinguishable(best: Cell, cell: Cell, comparisons: PairedComparisons) -> bool:
     """Return whether two measured numbers differ.
 
-    Runs with the same protocol and sampling are compared sample by sample, others by their intervals.
+    Runs with the same protocol and sampling are compared sample by sample. For others, the interval of the difference
+    is computed from both intervals as if the numbers were independent (MOVER; Zou and Donner, 2008).
     """
     comparison = comparisons.get((best.run, cell.run))
     if comparison is not None:
         return comparison.p < ALPHA
-    return best.low is not None and cell.high is not None and best.low > cell.high
+    if best.low is None or cell.high is None:
+        return False
+    return best.value - cell.value > math.hypot(best.value - best.low, cell.high - cell.value)

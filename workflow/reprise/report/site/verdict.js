@@ -70,12 +70,10 @@ reprise.verdict = (() => {
       start.append(".");
       return start;
     }
-    start.append(": wrong because of ", wrong.includes(view.item) ? `this item${others.length ? ", " : "."}` : "");
-    others.slice(0, MAX_LINKS).forEach((item, index) => {
-      const isLast = index === Math.min(others.length, MAX_LINKS) - 1;
-      const more = others.length > MAX_LINKS ? ` and ${others.length - MAX_LINKS} more.` : ".";
-      start.append(make("a", { href: reprise.hash.format({ ...view.state, item: view.index.id[item] }) }, reprise.dom.shortenId(view.index.id[item])), isLast ? more : ", ");
-    });
+    const links = others.slice(0, MAX_LINKS).map((item) => make("a", { href: reprise.hash.format({ ...view.state, item: view.index.id[item] }) }, reprise.dom.shortenId(view.index.id[item])));
+    const causes = [...(wrong.includes(view.item) ? ["this item"] : []), ...links, ...(others.length > MAX_LINKS ? [`${others.length - MAX_LINKS} more`] : [])];
+    start.append(": wrong because of ");
+    causes.forEach((cause, index) => start.append(cause, index === causes.length - 1 ? "." : index === causes.length - 2 ? " and " : ", "));
     return start;
   }
 

@@ -234,3 +234,6 @@ def test_a_profile_of_unparsable_answers_gives_no_verdict(project: Project) -> N
         output = project.reprise_output("temporal", "served", "--yes", "--cores", "2", "--no-check")
     assert "No verdict: the run looks broken: VELOCITI" in output
     assert "answers could not be parsed" in output and "no evidence of video use" not in output
+    listed = project.reprise_output("runs")
+    lines = [line for line in listed.splitlines() if line.endswith("/served")]
+    assert len(lines) > 1 and not any("missing" in line for line in lines), "the runs of a profile have their metrics"

@@ -94,9 +94,15 @@ class EvaluationOptions(NamedTuple):
     command: Literal["eval", "temporal"] = "eval"
     served_model: str | None = None
 
-    def target(self, slug: str) -> str:
-        """Return the file that snakemake makes for a model."""
-        return str(temporal_file(slug, "md") if self.command == "temporal" else overview_file("md"))
+    def list_targets(self, plan: Plan, slug: str) -> list[str]:
+        """Return the files that snakemake makes for a model: its overview, or its profile with the runs' metrics.
+
+        A profile needs no metrics, but without them the runs would be listed as incomplete and could not be published.
+        """
+        if self.command == "eval":
+            return [str(overview_file("md"))]
+        metrics = [plan.results.metrics(scored) for scored in plan.temporal_scored_runs([slug])]
+        return [str(path) for path in (temporal_file(slug, "md"), *metrics)]
 
 
 def evaluate_model(options: EvaluationOptions) -> None:
@@ -167,7 +173,7 @@ def _evaluate_model(options: EvaluationOptions) -> None:
         write_lines([f"Configuration: {model_file}, and its entries in {suite_file}. Runs:"])
         run_names = [run.name for run in dict.fromkeys([*runs, *_list_profile_runs(plan, slug, command)])]
         write_lines(f"  {name}" for name in run_names)
-        run_snakemake("--dry-run", options.target(slug))
+        run_snakemake("--dry-run", *options.list_targets(plan, slug))
         if options.dry_run:
             write_lines(["The configuration files are unchanged (--dry-run)."])
             return
@@ -183,7 +189,7 @@ def _evaluate_model(options: EvaluationOptions) -> None:
             benchmark_options = ["--benchmarks", selection] if selection else []
             _run_module(command, "reprise", "check", slug, *list_suite_options(suite), *benchmark_options)
         keep_files()
-    run_snakemake(options.target(slug))
+    run_snakemake(*options.list_targets(plan, slug))
     _show_results(options, plan, slug, runs, suite, selection)
 
 

@@ -106,7 +106,7 @@ def test_models_are_named_by_file_repository_and_folder(project: Project, capsys
     unknown = " ".join(run_plan(capsys, f"a/model {options}").split())
     assert "GPU time unknown for a/model, entail/fps1 (the name a/model states no number of parameters)" in unknown
     folder = " ".join(run_plan(capsys, f"{ROOT}/resources/demo/checkpoints/llava-ov-late {options}").split())
-    assert re.search(r"Weights llava-ov-late [\d.]+ MB \(counted here\)", folder)
+    assert re.search(r"Weights toy-llava-ov [\d.]+ MB \(counted here\)", folder), "the model file with this folder"
     on_cpu = " ".join(run_plan(capsys, f"toy-llava-ov {options}").split())
     assert "time unknown for toy-llava-ov, entail/fps1 (its file names no GPU" in on_cpu
     imported = " ".join(run_plan(capsys, f"gpt-4o {options}").split())

@@ -232,9 +232,10 @@ class Pages:
         self._page(f"figures/{name}.html", "figures", benchmark=benchmark, figures=figures)
 
     def _read_statistics(self, benchmark: ReportedBenchmark) -> pl.DataFrame | None:
-        """Return the statistics of a benchmark's data, if its tables show them."""
-        has_statistics = any(table.statistics for table in benchmark.tables)
-        return read_table(self._results.statistics(benchmark.name), METRICS) if has_statistics else None
+        """Return the statistics of a benchmark's data, if its tables show them; a published run may not have them."""
+        path = self._results.statistics(benchmark.name)
+        has_statistics = any(table.statistics for table in benchmark.tables) and path.is_file()
+        return read_table(path, METRICS) if has_statistics else None
 
     def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun, names: TableNames) -> None:
         """Write the page of a run and the provenance of its numbers, and remember why the run looks broken."""

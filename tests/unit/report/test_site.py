@@ -116,12 +116,30 @@ def test_a_run_page_has_failures_settings_and_health(world: World) -> None:
     assert f'<a href="../{ITEMS_OF_RUN}&metric=strict&group=average">'.replace("&", "&amp;") in page
 
 
+def test_a_run_page_leaves_out_what_says_nothing(world: World) -> None:
+    """Columns of zeros, and the authors' values if they are the same."""
+    counts = {"requested": 1, "scored": 1, "failed": 0, "unparsed": 0, "missing": 0}
+    same = make_metric("strict", "average", 62.345) | counts
+    world.metrics = [same, same | {"convention": "authors"}]
+    world.build()
+    page = world.files()["runs/velociti.entail.fps1.one.html"].decode()
+    numbers = page[page.index('id="numbers"') : page.index("</table>", page.index('id="numbers"'))]
+    assert "62.35" in numbers
+    assert "give the same" in numbers and ">Authors'<" not in numbers
+    assert all(f">{name}</th>" not in numbers for name in ("failed", "unparsed", "missing", "Note"))
+    world.metrics = [same | {"failed": 1}, same | {"convention": "authors", "value": 60.0}]
+    world.build()
+    page = world.files()["runs/velociti.entail.fps1.one.html"].decode()
+    assert ">Authors'</th>" in page and ">60.00</td>" in page and ">failed</th>" in page
+
+
 def test_metrics_and_groups_have_the_names_of_the_tables(world: World) -> None:
     table = make_table_key(caption="StrictVLE") | {"abbreviations": {"AgBind": "agent binding"}}
     world.tables = (ReportedTable(name="table2"),)
     names = read_table_names(world.key.benchmarks[0], {"tables/velociti/table2": TableKey.model_validate(table)})
     assert names.metric_name("strict", "agent_bind") == "StrictVLE: AgBind (agent binding)"
     assert names.groups == {"agent_bind": "AgBind (agent binding)"}
+    assert names.decimals == {("strict", "agent_bind"): 1}
     assert names.metric_name("mc_bias", "agent_bind") == "mc bias, AgBind (agent binding)", (
         "a metric that no table shows"
     )

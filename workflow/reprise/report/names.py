@@ -28,6 +28,8 @@ class TableNames(NamedTuple):
     """metric and group -> name in a table, such as `StrictVLE: AgBind (agent binding)`"""
     groups: Mapping[str, str]
     """group -> name in a table, such as `AgBind (agent binding)`"""
+    decimals: Mapping[tuple[str, str], int]
+    """metric and group -> decimals in a table"""
 
     def metric_name(self, metric: str, group: str) -> str:
         """Return the name of a metric of a group; a metric that no table shows keeps its name in files."""
@@ -42,6 +44,7 @@ def read_table_names(benchmark: ReportedBenchmark, settings: Mapping[str, Settin
     main_table = benchmark.headline.table if benchmark.headline else None
     metric_names: dict[tuple[str, str], str] = {}
     group_names: dict[str, str] = {}
+    decimals: dict[tuple[str, str], int] = {}
     for table in sorted(benchmark.tables, key=lambda table: table.name != main_table):
         key = cast(TableKey, settings[settings_name("tables", benchmark.name, table.name)])
         columns_by_group = Counter(column.group for column in key.spec.columns)
@@ -58,4 +61,5 @@ def read_table_names(benchmark: ReportedBenchmark, settings: Mapping[str, Settin
             for metric in metrics:
                 suffix = f", {metric}" if len(metrics) > 1 else ""
                 metric_names.setdefault((metric, column.group), f"{key.spec.title}: {name}{suffix}")
-    return TableNames(metric_names, group_names)
+                decimals.setdefault((metric, column.group), column.decimals)
+    return TableNames(metric_names, group_names, decimals)

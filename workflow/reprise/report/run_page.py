@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from reprise.benchmarks.health import FAILED, HEALTH_PREFIX, UNPARSED
+from reprise.core.notation import format_value
 from reprise.core.paths import Results
 from reprise.core.schemas import EXTRACTORS_DIFFER, FAILED_ANSWERS, TIMINGS, read_table
 from reprise.core.version import VERSION
@@ -18,6 +19,7 @@ from reprise.tables.measurements import subject_name
 
 METRIC_COLUMNS = ["metric", "group"]  # identify a number of a run
 CELL_COLUMNS = ("table", "row", "column", *METRIC_COLUMNS)
+DECIMALS = 2  # of numbers that no table shows
 COUNTS = ("requested", "scored", "failed", "unparsed", "missing")
 # Metric that counts answers -> kind of items (`show`) that the item browser selects for the metric
 COUNT_FILTERS = {EXTRACTORS_DIFFER: "extractors", FAILED_ANSWERS: "failed", FAILED: "failed", UNPARSED: "unparsed"}
@@ -30,6 +32,16 @@ class MetricLine(NamedTuple):
     row: Mapping[str, Any]  # row of the metrics by the convention `fixed`
     authors_value: float | None
     link: str
+    decimals: int
+    is_in_table: bool
+
+    @property
+    def authors_differ(self) -> bool:
+        """Return whether the authors' convention and extractor give another value."""
+        if self.authors_value is None:
+            return False
+        own, authors = (format_value(value, self.decimals) for value in (self.row["value"], self.authors_value))
+        return own != authors
 
 
 def build_metric_lines(run: ReportedRun, metrics: pl.DataFrame, links: Links, names: TableNames) -> list[MetricLine]:
@@ -42,14 +54,15 @@ def build_metric_lines(run: ReportedRun, metrics: pl.DataFrame, links: Links, na
     fixed = metrics.filter(convention="fixed").join(authors, on=METRIC_COLUMNS, how="left", maintain_order="left")
     lines = []
     for row in fixed.iter_rows(named=True):
-        metric, name = row["metric"], run.scored.name
+        metric, name, number = row["metric"], run.scored.name, (row["metric"], row["group"])
         is_count = metric in COUNT_FILTERS or metric.startswith(HEALTH_PREFIX)
         link = (
             links.items_address(name, show=COUNT_FILTERS.get(metric, ""))
             if is_count
             else links.items_address(name, metric, row["group"])
         )
-        lines.append(MetricLine(names.metric_name(metric, row["group"]), row, row["authors"], link))
+        title, decimals = names.metric_name(*number), names.decimals.get(number, DECIMALS)
+        lines.append(MetricLine(title, row, row["authors"], link, decimals, number in names.metrics))
     return sorted(lines, key=lambda line: line.row["metric"] in COUNT_FILTERS)
 
 

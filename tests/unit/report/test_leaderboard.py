@@ -171,6 +171,8 @@ def test_the_best_published_model_is_the_best_of_all_rows_and_a_subset_is_apart(
     assert best["Vinoground"] == ("o3", 56.6), "the best row of Table 3, not of a selection"
     velociti = rankings["VELOCITI"]
     assert not velociti.column.is_subset and velociti.subset is not None
+    assert velociti.column.samples == "6,157 in the release", "the control test does not count"
+    assert rankings["TemporalBench"].column.samples == "", "the number of groups of questions is unknown"
     assert velociti.subset.column.samples == "1,043 in the release" and velociti.subset.published is not None
     assert all(ranking.measured is None for ranking in rankings.values())
     humans = [row.label for row, _ in rankings["Vinoground"].entries if row.kind == "human"]

@@ -68,7 +68,9 @@ class RequestCount(Settings):
     items: Slug | None = None
     """Group of items, as in `items:` of protocols."""
     samples: StatedNumber
-    """Number of samples."""
+    """Number of samples that are asked about."""
+    headline_samples: StatedNumber | None = None
+    """Number of samples that the benchmark's headline score counts; null if it is unknown."""
     requests_per_sample: int = Field(1, ge=1)
     """Number of requests about a sample."""
     clips: StatedNumber

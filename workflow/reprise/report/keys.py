@@ -78,7 +78,7 @@ class ReportedBenchmark(KeyPart):
     has_clips: bool  # whether its videos are processed here
     forms: dict[str, str] = Field({})  # protocol -> question form
     items: dict[str, str] = Field({})  # protocol -> group of items that it queries, unless it queries all items
-    sample_counts: dict[str, int] = Field({})  # protocol -> number of samples in the release
+    sample_counts: dict[str, int] = Field({})  # protocol -> number of the release's samples in the headline
     max_rating: dict[str, int] = Field({})  # protocol with a judge -> the best rating
     headline: Headline | None = None
     runs: tuple[ReportedRun, ...] = ()

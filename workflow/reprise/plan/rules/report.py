@@ -78,10 +78,10 @@ class ReportRules(RuleInputs):
             forms={protocol: spec.form for protocol, spec in settings.protocols.items()},
             items={protocol: spec.items for protocol, spec in settings.protocols.items() if spec.items is not None},
             sample_counts={
-                protocol: int(count.samples.number)
+                protocol: int(count.headline_samples.number)
                 for protocol, spec in settings.protocols.items()
                 for count in (settings.data.counts if settings.data else ())
-                if spec.form in count.forms and spec.items == count.items
+                if spec.form in count.forms and spec.items == count.items and count.headline_samples
             },
             max_rating={
                 protocol: spec.max_rating for protocol, spec in settings.protocols.items() if spec.judge is not None

@@ -30,7 +30,7 @@ from reprise.figures.styles import MODEL_COLOURS, OUTCOME_COLOURS, ModelStyle, a
 from reprise.figures.trend import trend
 from reprise.plan.runs import Plan
 from reprise.plan.suite import all_settings
-from reprise.temporal.profile import TemporalProfileKey, TemporalProfilesKey
+from reprise.temporal.profile import TemporalProfileKey
 
 from tests.unit.figures.test_figures import SPECS, STYLES, draw, list_axes, make_figure_key
 from tests.unit.rows import verdict_row
@@ -47,7 +47,7 @@ def load_settings(suite: str) -> dict[str, Settings]:
 def list_styles(key: Settings) -> dict[str, ModelStyle]:
     if isinstance(key, TemporalProfileKey):
         return {key.model: key.style}
-    return key.styles if isinstance(key, FigureKey | TemporalProfilesKey) else {}
+    return key.styles if isinstance(key, FigureKey) else {}
 
 
 @pytest.mark.parametrize("suite", ["demo", "temporal", "paper", "rehearsal"])
@@ -61,7 +61,7 @@ def test_a_model_has_one_style_in_a_suite(suite: str) -> None:
         assert not {style.colour for style in styles.values()} & {*OUTCOME_COLOURS}
     assert len(keys) > 1 and all_styles
     if suite == "demo":
-        assert {type(key) for key in keys} == {FigureKey, TemporalProfileKey, TemporalProfilesKey}
+        assert {type(key) for key in keys} == {FigureKey, TemporalProfileKey}
 
 
 def test_added_models_change_no_style() -> None:

@@ -20,6 +20,7 @@ from reprise.temporal.rules import Outcome
 
 from tests.unit.report.test_data import CORRECT_SCORES, REVERSED_RUN, SHUFFLED_RUN, WRONG_SCORES
 from tests.unit.report.world import RUN, World, make_run_tables
+from tests.unit.temporal.profile_inputs import STYLE
 
 LOSS = PlannedDifference(value=50.0, low=10.0, high=90.0, p=0.03, outcome=Outcome.SHOWN, regressions=1, improvements=0)
 
@@ -53,11 +54,17 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     world.key_changes = {"temporal": ["one"], "notice": "Toy <numbers>."}
     benchmark = BenchmarkProfile(
         name="velociti", title="VELOCITI", protocol="entail", sampling="fps1", score="strict", score_title="Strict",
-        question_title="classic comparison", question_metric="classic",
+        question_title="accuracy per caption pair", question_metric="classic",
         decimals=1, best=100, questions=3, excluded=0, clusters=2, effective_clusters=2, conditions=CONDITIONS, chance=25.0,
     )  # fmt: skip
     profile = TemporalProfile(
-        suite="small", notice="Toy <numbers>.", level=0.95, model="one", title="One", benchmarks=(benchmark,)
+        suite="small",
+        notice="Toy <numbers>.",
+        level=0.95,
+        model="one",
+        title="One",
+        style=STYLE,
+        benchmarks=(benchmark,),
     )
     for name in ("one", ALL):
         for kind in PROFILE_KINDS:
@@ -82,7 +89,7 @@ def test_numbers_of_a_profile_link_to_their_items_and_the_first_page_has_the_fig
     for first, second, difference in ((planned, other, "+50.0 points, 95 % interval [10.0, 90.0]"), (other, planned, "−50.0 points, 95 % interval [−90.0, −10.0]")):  # fmt: skip
         sentence = world.data(f"velociti/comparisons/{indices[first]}")[str(indices[second])]
         assert sentence == (
-            f"Per question, classic comparison: {difference}, p = 0.0300; questions: 3; clusters: 2 (cluster t-test)."
+            f"Per question, accuracy per caption pair: {difference}, p = 0.0300; questions: 3; clusters: 2 (cluster t-test)."
         )
     assert page.count("Toy &lt;numbers&gt;.") == 1, "the page has the notice once"
     assert '<img src="temporal/all.svg"' in files["index.html"].decode()

@@ -1,17 +1,22 @@
 """The figure and the page of temporal profiles: one mark per condition at its score, with its interval and chance."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.text import Text
+from reprise.figures.styles import MARKERS, ModelStyle
 from reprise.temporal.conditions import CONDITIONS
 from reprise.temporal.figure import LOWER_COLOUR, draw_profile, draw_profiles
+from reprise.temporal.findings import summarize_benchmark
+from reprise.temporal.marks import build_style_properties
 from reprise.temporal.measure import build_profile
 from reprise.temporal.page import render_profile, render_profiles
 from reprise.temporal.profile import TemporalProfile
+from reprise.temporal.rules import Outcome
 
 from tests.unit.temporal.profile_inputs import STYLE, key_of_rule
 
@@ -43,14 +48,10 @@ def marks(axes: Axes) -> list[tuple[float, str]]:
     return [(round(float(line.get_xdata()[0])), str(line.get_markerfacecolor())) for line in lines]
 
 
-def draw_all(profiles: list[TemporalProfile], width: float) -> Figure:
-    return draw_profiles(profiles, {profile.model: STYLE for profile in profiles}, width)
-
-
 @pytest.mark.parametrize("width", [3.03, 5.5, 6.875])
 @pytest.mark.parametrize("model_count", [1, 2])
 def test_marks_are_at_the_scores(profile: TemporalProfile, model_count: int, width: float) -> None:
-    figure = draw_all([profile] * model_count, width) if model_count > 1 else draw_profile(profile, STYLE, width)
+    figure = draw_profiles([profile] * model_count, width) if model_count > 1 else draw_profile(profile, width)
     panels = visible_panels(figure)
     assert len(panels) == model_count
     for axes in panels:
@@ -68,7 +69,47 @@ def test_page_and_figure_have_the_same_marks(profile: TemporalProfile) -> None:
     matches = re.findall(r'class="tp-mark tp-(\w+)" style="left:([\d.]+)%"', page)
     kinds = ["lower", "lower", "lower", "equal", "planned"]
     assert [(kind, round(float(left))) for kind, left in matches] == list(zip(kinds, SCORES, strict=True))
-    assert "Not run: mismatched clip, first frame, last frame, first frame repeated" in page
+    assert page.count("Not run in this suite: mismatched clip, first frame, last frame, first frame repeated") == 2, (
+        "once below the panels and once below the table"
+    )
+    legend = ["as planned", "lower than as planned", "not shown to be lower", "chance"]
+    assert re.findall(r'<li><span class="tp-key[^>]+></span>([^<]+)</li>', page) == legend
+    assert all(title in read_text(draw_profile(profile, 5.5)) for title in legend)
+    assert (
+        "Main score: BA 90.0 <small>" in page
+        and '<h3>TemporalBench <span class="tp-score">90.0</span> <small>accuracy per question' in page
+    )
+
+
+def test_no_mark_is_lower_if_there_are_too_few_clips_for_the_verdict(tmp_path: Path) -> None:
+    """Text only is significantly lower, but the data neither show nor exclude a gain over a mismatched clip."""
+    right: dict[str, Callable[[int], bool]] = {
+        "none": lambda number: number % 10 < 5,
+        "mismatched": lambda number: (number + 3) % 10 < 9,
+        "planned": lambda number: number % 10 < 9,
+    }
+    profile, _ = build_profile(
+        key_of_rule(tmp_path, lambda condition, number: right[condition](number), conditions=tuple(right))
+    )
+    (benchmark,) = profile.benchmarks
+    none = benchmark.condition("none")
+    assert none and none.difference and none.difference.outcome == Outcome.SHOWN
+    assert summarize_benchmark(benchmark) == "too few clips to tell"
+    (panel,) = visible_panels(draw_profile(profile, 5.5))
+    assert LOWER_COLOUR not in [fill for _, fill in marks(panel)]
+    page = render_profile(profile)
+    assert re.findall(r'class="tp-mark tp-(\w+)"', page) == ["equal", "equal", "planned"]
+    for text in (page, read_text(draw_profile(profile, 5.5))):
+        assert "not shown to be lower, or too few clips" in text and "lower than as planned" not in text
+
+
+@pytest.mark.parametrize("marker", MARKERS)
+def test_the_planned_mark_of_a_page_has_the_style_of_the_model(marker: str) -> None:
+    style = build_style_properties(ModelStyle(colour="#000000", marker=marker))
+    assert "--tp-model-light: #000000; --tp-model-dark: #ffffff; --tp-outline: polygon(" in style
+    corners = [[float(share) for share in re.findall(r"([\d.e+-]+)%", corner)] for corner in style.split(",")]
+    assert all(len(corner) == 2 and all(0 <= share <= 100 for share in corner) for corner in corners)
+    assert len(corners) >= 4
 
 
 def test_model_names_are_escaped(profile: TemporalProfile) -> None:
@@ -80,6 +121,6 @@ def test_model_names_are_escaped(profile: TemporalProfile) -> None:
 def test_profiles_without_answers_give_an_empty_figure(profile: TemporalProfile) -> None:
     without = tuple(benchmark.model_copy(update={"questions": 0}) for benchmark in profile.benchmarks)
     empty = profile.model_copy(update={"benchmarks": without})
-    assert not visible_panels(draw_profile(empty, STYLE, 3.25)) and not visible_panels(draw_all([empty, empty], 5.5))
-    assert not visible_panels(draw_all([], 5.5))
+    assert not visible_panels(draw_profile(empty, 3.25)) and not visible_panels(draw_profiles([empty, empty], 5.5))
+    assert not visible_panels(draw_profiles([], 5.5))
     assert len(CONDITIONS) == 11

@@ -24,7 +24,7 @@ from reprise.temporal.rules import Outcome, Rule
 from reprise.temporal.tables import build_ranking_table, tidy_rows
 
 from tests.unit.rows import item_row, verdict_row
-from tests.unit.temporal.profile_inputs import STYLE, key_of, key_of_rule, write_items, write_verdicts
+from tests.unit.temporal.profile_inputs import key_of, key_of_rule, write_items, write_verdicts
 
 # The worked example: ten videos with one question each; 1 is a right answer.
 EXAMPLE = {
@@ -61,10 +61,18 @@ def test_worked_example(tmp_path: Path) -> None:
     assert benchmark.tomato.multi_frame_gain == pytest.approx(100)  # 80 / 40 - 1
     assert benchmark.tomato.order_sensitivity == pytest.approx(100 / 3)  # 80 / 60 - 1
     assert describe_benchmark(benchmark) == [
-        "Too few clips to tell: 10 clusters, worth 10 of equal size; verdicts need 40."
+        "Too few clips to tell: 10 independent groups of clips; a verdict needs 40."
     ]
-    reason = "left out by the suite's `temporal_ablations`"
-    assert benchmark.missing == dict.fromkeys(set(CONDITIONS) - set(EXAMPLE), reason)
+    assert benchmark.missing == dict.fromkeys(set(CONDITIONS) - set(EXAMPLE), "not in this suite")
+
+
+def test_groups_of_unequal_size_count_as_fewer(tmp_path: Path) -> None:
+    (benchmark,) = build_example(tmp_path, EXAMPLE).benchmarks
+    many = benchmark.model_copy(update={"clusters": 45, "effective_clusters": 39.9})
+    assert describe_benchmark(many) == [
+        "Too few clips to tell: 45 independent groups of clips have unequal sizes and are worth only 39 equal ones; "
+        "a verdict needs 40."
+    ]
 
 
 def test_scores_use_the_questions_of_every_condition(tmp_path: Path) -> None:
@@ -148,7 +156,7 @@ def test_headline_score_equals_the_benchmark_s_metric(tmp_path: Path) -> None:
     for metric, score in (("strict", planned.headline_score), ("classic", planned.question_score)):
         numbers = {name: getattr(expected[metric], name) for name in ("value", "low", "high")}
         assert score.model_dump() == pytest.approx(numbers)
-    assert (benchmark.question_title, benchmark.question_chance) == ("classic comparison", 50)
+    assert (benchmark.question_title, benchmark.question_chance) == ("accuracy per caption pair", 50)
     assert shuffled.difference is not None
     assert (benchmark.best, benchmark.chance, shuffled.difference.value) == (100, 25, 0)
 
@@ -263,7 +271,7 @@ def test_run_that_looks_broken_gets_no_verdict_panel_or_loss(tmp_path: Path) -> 
     assert summarize_profile(profile) == "No verdict: the run looks broken: TemporalBench"
     sentence = f"No verdict: the run temporalbench/short/linspace8/toy looks broken: {reason}."
     assert describe_benchmark(benchmark) == [sentence]
-    assert not [axes for axes in draw_profile(profile, STYLE, 3.25).axes if axes.get_visible()]
+    assert not [axes for axes in draw_profile(profile, 3.25).axes if axes.get_visible()]
     page = render_profile(profile)
     assert sentence in page and 'class="tp-mark' not in page and "no evidence" not in page
     rows = tidy_rows([profile])

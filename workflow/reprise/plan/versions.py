@@ -39,8 +39,8 @@ STAGE_VERSIONS = {
     "sources": 3,
     "table": 2,
     "tables_pdf": 2,
-    "temporal_profiles": 2,
-    "temporal_profile": 3,
+    "temporal_profiles": 3,
+    "temporal_profile": 4,
     "verdicts": 1,
     "weights": 1,
 }

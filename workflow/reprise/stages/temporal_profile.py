@@ -20,7 +20,7 @@ def main(settings: TemporalProfileKey, inputs: In[list[Path]], html: Out[Path]) 
     write_csv(tidy_rows([profile]), html.with_suffix(".csv"))
     title, summary = f"Temporal profile of {profile.title}", summarize_profile(profile)
     description = {"title": title, "caption": f"{profile.notice} {summary}".strip()}
-    figure = draw_profile(profile, settings.style, settings.width)
+    figure = draw_profile(profile, settings.width)
     save_figure(figure, html.with_suffix(".png"), description)
     sentences = [summary, *list_sentences(profile)]
     write_pages(title, sentences, build_tables(profile), render_profile(profile), html)

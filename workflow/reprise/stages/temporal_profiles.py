@@ -20,6 +20,6 @@ def main(settings: TemporalProfilesKey, temporal_profiles: In[list[Path]], html:
     write_csv(tidy_rows(profiles), html.with_suffix(".csv"))
     lines = [f"{profile.title}: {summarize_profile(profile)}" for profile in profiles]
     description = {"title": TITLE, "caption": f"{settings.notice} {'; '.join(lines)}".strip()}
-    figure = draw_profiles(profiles, settings.styles, settings.width)
+    figure = draw_profiles(profiles, settings.width)
     save_figure(figure, html.with_suffix(".png"), description)
     write_pages(TITLE, lines, [build_ranking_table(profiles)], render_profiles(profiles), html)

@@ -18,6 +18,7 @@ from reprise.media.ablations import (
 )
 
 PLANNED = "planned"
+NOT_IN_SUITE = "not in this suite"  # reason why an ablation that the suite does not list was not run
 # Groups of temporal ablations, by what they remove.
 WITHOUT_VIDEO = (NONE, MISMATCHED)
 SINGLE_FRAMES = (FIRST, MIDDLE, LAST)

@@ -4,7 +4,7 @@ The planned condition has the colour and marker of the model. Orange means a low
 Shape and fill repeat what colour says, so the figures stay readable in grey.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -48,8 +48,8 @@ from reprise.temporal.conditions import (
     REPEATED_FRAMES,
 )
 from reprise.temporal.findings import summarize_benchmark
+from reprise.temporal.marks import Mark, choose_mark, list_marks
 from reprise.temporal.profile import BenchmarkProfile, ConditionResult, TemporalProfile
-from reprise.temporal.rules import Outcome
 
 LABEL_WIDTH, PANEL_WIDTH = 0.85, 1.1  # inches: width of the labels of rows, and smallest width of a panel
 ROW_HEIGHT, PANEL_HEAD = 0.15, 0.5  # heights in inches: of a condition's row, and of a panel without rows and verdict
@@ -66,6 +66,7 @@ ROWS = {
     "as planned": (PLANNED,),
 }
 """label of a row -> its conditions; the second one repeats the frame"""
+REPEATED_CONDITIONS = (*REPEATED_FRAMES, BEST_FRAME_REPEATED, MISMATCHED_BEST_REPEATED)
 NAME_HEIGHT = 0.14  # inches of the line with the model's name, if a figure has several models
 VERDICT_LINE = 7.6  # points of a line of the verdict, between the heading and the scores
 LOWER_COLOUR, EQUAL_COLOUR = OUTCOME_COLOURS[1], "#8A8A8A"  # of scores that are lower, or not shown to be lower
@@ -80,37 +81,29 @@ class Style(NamedTuple):
     marker: str
 
 
-def style_condition(result: ConditionResult, model_style: ModelStyle, is_repeated: bool) -> Style:
+def style_condition(mark: Mark, model_style: ModelStyle, is_repeated: bool) -> Style:
     """Return a style: the model's as planned, orange if lower, hollow if not shown to be, a cross if not measured."""
     marker = "s" if is_repeated else "o"
-    if result.condition == PLANNED:
-        return Style(model_style.colour, True, model_style.marker)
-    if result.difference is None:
-        return Style(EQUAL_COLOUR, False, marker)
-    match result.difference.outcome:
-        case Outcome.SHOWN:
+    match mark:
+        case Mark.PLANNED:
+            return Style(model_style.colour, True, model_style.marker)
+        case Mark.LOWER:
             return Style(LOWER_COLOUR, True, marker)
-        case Outcome.NOT_MEASURED:
+        case Mark.UNMEASURED:
             return Style(EQUAL_COLOUR, False, "x")
-        case _:
+        case Mark.EQUAL:
             return Style(EQUAL_COLOUR, False, marker)
 
 
-def draw_profile(profile: TemporalProfile, style: ModelStyle, width: float) -> Figure:
+def draw_profile(profile: TemporalProfile, width: float) -> Figure:
     """Draw one model: one panel per benchmark. `width` is in inches."""
-    return _draw([profile], {profile.model: style}, width, f"{profile.title}: score per question")
+    return draw_profiles([profile], width)
 
 
-def draw_profiles(profiles: Sequence[TemporalProfile], styles: Mapping[str, ModelStyle], width: float) -> Figure:
-    """Draw several models below each other; a benchmark has the same column for all models.
-
-    Args:
-        profiles: Profiles of the models.
-        styles: Name of a model -> its colour and marker.
-        width: Width of the figure in inches.
-    """
+def draw_profiles(profiles: Sequence[TemporalProfile], width: float) -> Figure:
+    """Draw several models below each other; a benchmark has the same column for all models. `width` is in inches."""
     title = f"{profiles[0].title}: score per question" if len(profiles) == 1 else "Score per question"
-    return _draw(profiles, styles, width, title)
+    return _draw(profiles, width, title)
 
 
 class Panel(NamedTuple):
@@ -121,10 +114,10 @@ class Panel(NamedTuple):
     model_style: ModelStyle
 
 
-def _draw(profiles: Sequence[TemporalProfile], styles: Mapping[str, ModelStyle], width: float, title: str) -> Figure:
+def _draw(profiles: Sequence[TemporalProfile], width: float, title: str) -> Figure:
     """Return a figure with the panels of the profiles, a legend and notes."""
     apply_style()
-    rows = _arrange(profiles, styles, width)
+    rows = _arrange(profiles, width)
     labels = _row_labels(profiles)
     column_count = max(map(len, rows), default=1)
     panel_width = (width - LABEL_WIDTH) / column_count
@@ -134,7 +127,7 @@ def _draw(profiles: Sequence[TemporalProfile], styles: Mapping[str, ModelStyle],
     height = len(rows) * (PANEL_HEAD + name_height + verdict_height / 72 + ROW_HEIGHT * len(labels))
     notes = [_note(profiles), *_note_empty(profiles)]
     notice = profiles[0].notice if profiles else ""
-    page = create_canvas(width, height, title, notice, notes, _legend() if rows else ())
+    page = create_canvas(width, height, title, notice, notes, _legend(profiles) if rows else ())
     if not rows:
         return page.figure
     grid = page.body.subplots(len(rows), column_count, squeeze=False, sharey=True)
@@ -155,9 +148,7 @@ def _draw(profiles: Sequence[TemporalProfile], styles: Mapping[str, ModelStyle],
     return page.figure
 
 
-def _arrange(
-    profiles: Sequence[TemporalProfile], styles: Mapping[str, ModelStyle], width: float
-) -> list[list[Panel | None]]:
+def _arrange(profiles: Sequence[TemporalProfile], width: float) -> list[list[Panel | None]]:
     """Return the panels row by row. A benchmark stands at the same place for all models; None leaves it empty."""
     names = dict.fromkeys(entry.name for profile in profiles for entry in profile.benchmarks if entry.is_usable)
     columns = count_columns(len(names), width - LABEL_WIDTH, PANEL_WIDTH)
@@ -176,7 +167,7 @@ def _arrange(
                     continue
                 name_line = f"{'' if is_named else profile.title}\n" if has_name_line else ""
                 is_named = True
-                row.append(Panel(f"{name_line}{benchmark.title}", benchmark, styles[profile.model]))
+                row.append(Panel(f"{name_line}{benchmark.title}", benchmark, profile.style))
             if any(row):
                 rows.append(row)
     return rows
@@ -218,11 +209,13 @@ def _draw_panel(axes: Axes, panel: Panel, labels: Sequence[str], limits: tuple[f
     for row, label in enumerate(labels):
         results = [(name, result) for name in ROWS[label] if (result := benchmark.condition(name))]
         for name, result in results:
-            is_repeated = name in (*REPEATED_FRAMES, BEST_FRAME_REPEATED, MISMATCHED_BEST_REPEATED)
+            is_repeated = name in REPEATED_CONDITIONS
             offset = 0.0
             if len(results) > 1:  # Two scores of one row are drawn above each other.
                 offset = 0.18 if is_repeated else -0.18
-            _draw_score(axes, result, row + offset, style_condition(result, model_style, is_repeated))
+            _draw_score(
+                axes, result, row + offset, style_condition(choose_mark(benchmark, result), model_style, is_repeated)
+            )
     axes.set_yticks(range(len(labels)), labels, fontsize=SMALL_SIZE)
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_xlim(*limits)
@@ -248,8 +241,9 @@ def _note(profiles: Sequence[TemporalProfile]) -> str:
     """Return the note that explains lines, colours and ranges."""
     level = profiles[0].level if profiles else 0.95
     return (
-        f"Lines: {100 * level:g} % intervals. As planned: the model's colour and mark. Orange: each comparison by "
-        "itself; the verdicts above the panels are corrected. The range differs between benchmarks."
+        f"Lines: {100 * level:g} % intervals. {'As planned: the colour and mark of each model. ' * (len(profiles) > 1)}"
+        "Colour: each comparison by itself; the verdicts above the panels are corrected. The range differs between "
+        "benchmarks."
     )
 
 
@@ -274,14 +268,24 @@ def _note_empty(profiles: Sequence[TemporalProfile]) -> list[str]:
     ]
 
 
-def _legend() -> list[tuple[Artist, str]]:
-    def mark(colour: str, marker: str, face: str) -> Line2D:
-        return Line2D([], [], color=colour, marker=marker, markerfacecolor=face, markersize=3.6, linestyle="none")
+def _legend(profiles: Sequence[TemporalProfile]) -> list[tuple[Artist, str]]:
+    """Return a key for each kind of mark and line in the panels. Only the key of a single model shows its own mark."""
 
-    return [
-        (mark(LOWER_COLOUR, "o", LOWER_COLOUR), "lower than planned"),
-        (mark(EQUAL_COLOUR, "o", BACKGROUND), "not shown lower"),
-        (mark(EQUAL_COLOUR, "s", BACKGROUND), "frame repeated"),
-        (mark(EQUAL_COLOUR, "x", BACKGROUND), "not measured"),
-        (Line2D([], [], color=INK, linestyle=DOTTED, linewidth=0.9), "chance"),
+    def draw_mark(style: Style) -> Line2D:
+        face = style.colour if style.is_filled else BACKGROUND
+        return Line2D(
+            [], [], color=style.colour, marker=style.marker, markerfacecolor=face, markersize=3.6, linestyle="none"
+        )
+
+    titles = list_marks(profiles)
+    if len(profiles) > 1:
+        titles.pop(Mark.PLANNED, None)
+    keys: list[tuple[Artist, str]] = [
+        (draw_mark(style_condition(mark, profiles[0].style, False)), title) for mark, title in titles.items()
     ]
+    benchmarks = [entry for profile in profiles for entry in profile.benchmarks if entry.is_usable]
+    if any(result.condition in REPEATED_CONDITIONS for entry in benchmarks for result in entry.conditions):
+        keys.append((draw_mark(Style(EQUAL_COLOUR, False, "s")), "frame repeated"))
+    if any(entry.question_chance is not None for entry in benchmarks):
+        keys.append((Line2D([], [], color=INK, linestyle=DOTTED, linewidth=0.9), "chance"))
+    return keys

@@ -1,13 +1,14 @@
 """Phrase the verdicts of a temporal profile by fixed rules (docs/reference/temporal.md)."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from reprise.core.notation import describe_difference as describe_points
-from reprise.core.notation import format_difference, format_interval, format_percentage, format_value
+from reprise.core.notation import format_difference, format_interval, format_percentage
 from reprise.media.ablations import REVERSED, SHUFFLED
 from reprise.stats.cluster_t import MIN_CLUSTERS
-from reprise.temporal.conditions import CONDITION_TITLES, NULL_CONDITIONS, PLANNED, REORDERED
+from reprise.temporal.conditions import CONDITION_TITLES, NOT_IN_SUITE, NULL_CONDITIONS, PLANNED, REORDERED
 from reprise.temporal.profile import BenchmarkProfile, PlannedDifference, TemporalProfile
 from reprise.temporal.rules import CONDITIONS_BY_RULE, PROBE_RULES, Outcome, Rule
 
@@ -83,16 +84,21 @@ def describe_benchmark(benchmark: BenchmarkProfile) -> list[str]:
     if benchmark.condition(PLANNED) is None:
         return [f"Not tested: {CONDITION_TITLES[PLANNED]} was not run."]
     if benchmark.effective_clusters < MIN_CLUSTERS:
-        effective_clusters = format_value(benchmark.effective_clusters, 0)
-        return [
-            f"Too few clips to tell: {benchmark.clusters} clusters, worth {effective_clusters} of equal "
-            f"size; verdicts need {MIN_CLUSTERS}."
-        ]
+        return [f"Too few clips to tell: {_describe_clusters(benchmark)}; a verdict needs {MIN_CLUSTERS}."]
     sentences = {rule: _describe_rule(benchmark, rule) for rule in list_claims([benchmark])}
     if is_lower_only_if_shuffled(benchmark):
         shuffled, reverse = (describe_difference(benchmark, condition) for condition in (SHUFFLED, REVERSED))
         sentences[Rule.ORDER] = f"Lower with shuffled frames: {shuffled}. Use of order not shown: {reverse}."
     return list(sentences.values())
+
+
+def _describe_clusters(benchmark: BenchmarkProfile) -> str:
+    """Return how many groups of clips there are; if only their unequal sizes are a problem, what they are worth."""
+    groups = f"{benchmark.clusters:,} independent groups of clips"
+    if benchmark.clusters < MIN_CLUSTERS:
+        return groups
+    worth = math.floor(benchmark.effective_clusters)  # rounding could give the number that a verdict needs
+    return f"{groups} have unequal sizes and are worth only {worth} equal ones"
 
 
 def _describe_rule(benchmark: BenchmarkProfile, rule: Rule) -> str:
@@ -178,6 +184,15 @@ def describe_run_difference(profile: TemporalProfile, first: str, second: str) -
                     f"clusters: {benchmark.clusters:,} ({test})."
                 )
     return ""
+
+
+def describe_left_out(profile: TemporalProfile) -> str:
+    """Return the sentence with the conditions that the suite leaves out, which are the same on all benchmarks."""
+    missing = [benchmark.missing for benchmark in profile.benchmarks]
+    titles = [
+        title for name, title in CONDITION_TITLES.items() if any(entry.get(name) == NOT_IN_SUITE for entry in missing)
+    ]
+    return f"Not run in this suite: {', '.join(titles)}." if titles else ""
 
 
 def summarize_profile(profile: TemporalProfile) -> str:

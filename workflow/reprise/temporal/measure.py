@@ -17,7 +17,7 @@ from reprise.core.schemas import METRICS, read_table
 from reprise.media.ablations import FRAME, MIDDLE, REVERSED, SHUFFLED
 from reprise.stats.intervals import clustered_estimate
 from reprise.stats.paired import ROUNDING
-from reprise.temporal.conditions import BEST_FRAME, BEST_FRAMES, CONDITIONS, MISMATCHED_BEST, PLANNED
+from reprise.temporal.conditions import BEST_FRAME, BEST_FRAMES, CONDITIONS, MISMATCHED_BEST, NOT_IN_SUITE, PLANNED
 from reprise.temporal.profile import (
     BenchmarkProfile,
     BenchmarkProfileKey,
@@ -113,7 +113,7 @@ def measure_benchmark(key: BenchmarkProfileKey, level: float) -> MeasuredBenchma
     problems = find_problems(read_table(key.metrics, METRICS).iter_rows(named=True)) if key.metrics else []
     is_compared = PLANNED in answers and not problems
     comparisons = compare_conditions(answers, samples, level) if is_compared else {}
-    default_reason = "left out by the suite's `temporal_ablations`" if questions.height else "no sample"
+    default_reason = NOT_IN_SUITE if questions.height else "no sample"
     compared_questions = questions.clear() if problems else questions
     ordered_only = select_ordered_only(compared_questions, key.name)
     expected = (*CONDITIONS, *(BEST_FRAMES if key.probe or set(BEST_FRAMES) & set(key.missing) else ()))

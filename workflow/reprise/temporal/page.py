@@ -12,22 +12,15 @@ from reprise.core.notation import format_interval, format_percentage, format_sha
 from reprise.tables.render import html, latex, latex_text, markdown
 from reprise.tables.render.html import escape
 from reprise.tables.render.table import Table
-from reprise.temporal.conditions import CONDITION_TITLES, PLANNED
-from reprise.temporal.findings import describe_benchmark, summarize_benchmark, summarize_profile
-from reprise.temporal.profile import BenchmarkProfile, ConditionResult, TemporalProfile
+from reprise.temporal.conditions import CONDITION_TITLES, NOT_IN_SUITE, PLANNED
+from reprise.temporal.findings import describe_benchmark, describe_left_out, summarize_benchmark, summarize_profile
+from reprise.temporal.marks import build_style_properties, choose_mark, list_marks
+from reprise.temporal.profile import BenchmarkProfile, TemporalProfile
 from reprise.temporal.ranking import rank_overall
-from reprise.temporal.rules import Outcome
 from reprise.temporal.tables import build_ranking_table, build_tables
 
 CSS = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 MAX_OPTION_SHIFT = 10.0  # percentage points; a larger change of the first option's share gets a note
-# (end of the CSS class `tp-<kind>`, explanation) of each mark
-LEGEND = (
-    ("planned", "as planned"),
-    ("lower", "lower than as planned"),
-    ("equal", "not shown to be lower"),
-    ("unmeasured", "not measured"),
-)
 
 
 def write_pages(title: str, sentences: Sequence[str], tables: Sequence[Table], page: str, path: Path) -> None:
@@ -67,13 +60,18 @@ def render_profiles(profiles: Sequence[TemporalProfile]) -> str:
 def render_fragment(profile: TemporalProfile, heading: str = "", *, sentences: bool = True) -> str:
     """Return the profile without its tables, for any page that includes its style sheet."""
     heading = heading or f"Temporal profile of {profile.title}"
+    left_out = describe_left_out(profile) if sentences else ""
     blocks = "".join(_block(benchmark, sentences) for benchmark in profile.benchmarks)
     return (
-        f'<section class="tp-profile">\n<h2>{escape(heading)}</h2>\n{_notice(profile) if sentences else ""}'
-        f'<p class="tp-headline">{escape(summarize_profile(profile))}</p>\n'
-        f'{_legend(profile)}<div class="tp-grid">\n{blocks}</div>\n'
+        f'<section class="tp-profile" style="{build_style_properties(profile.style)}">\n<h2>{escape(heading)}</h2>\n'
+        f'{_notice(profile) if sentences else ""}<p class="tp-headline">{escape(summarize_profile(profile))}</p>\n'
+        f'{_legend(profile)}<div class="tp-grid">\n{blocks}</div>\n{_note(left_out)}'
         "</section>\n"
     )
+
+
+def _note(text: str) -> str:
+    return f'<p class="tp-more">{escape(text)}</p>\n' if text else ""
 
 
 def _notice(profile: TemporalProfile) -> str:
@@ -81,27 +79,41 @@ def _notice(profile: TemporalProfile) -> str:
 
 
 def _legend(profile: TemporalProfile) -> str:
-    if not any(benchmark.is_usable for benchmark in profile.benchmarks):
-        return ""
-    keys = "".join(f'<li><span class="tp-key tp-{name}"></span>{escape(title)}</li>' for name, title in LEGEND)
-    if any(benchmark.question_chance is not None for benchmark in profile.benchmarks):
-        keys += '<li><span class="tp-key tp-dots"></span>chance</li>'
-    return f'<ul class="tp-legend">{keys}</ul>\n'
+    """Return the keys of the marks and lines that the panels of a profile have."""
+    keys = [
+        f'<li><span class="tp-key tp-{mark}"></span>{escape(title)}</li>'
+        for mark, title in list_marks([profile]).items()
+    ]
+    if any(benchmark.is_usable and benchmark.question_chance is not None for benchmark in profile.benchmarks):
+        keys.append('<li><span class="tp-key tp-dots"></span>chance</li>')
+    return f'<ul class="tp-legend">{"".join(keys)}</ul>\n' if keys else ""
 
 
 def _block(benchmark: BenchmarkProfile, has_sentences: bool) -> str:
-    """Return the HTML of one benchmark: its score, its marks, and its sentences or only their summary."""
-    planned = benchmark.condition(PLANNED)
-    score = format_value(planned.headline_score.value, benchmark.decimals) if planned else ""
+    """Return the HTML of one benchmark: its scores, its marks, and its sentences or only their summary."""
     sentences = describe_benchmark(benchmark) if has_sentences else [summarize_benchmark(benchmark)]
-    scores = f'<div class="tp-scores">{"".join(_score_lines(benchmark))}</div>\n' if benchmark.is_usable else ""
+    lines = f'<div class="tp-scores">{"".join(_score_lines(benchmark))}</div>\n' if benchmark.is_usable else ""
     return (
-        f'<article class="tp-benchmark"><h3>{escape(benchmark.title)} <span class="tp-score">{escape(score)}</span> '
-        f"<small>{escape(benchmark.score_title)}; below: {escape(benchmark.question_title)}</small></h3>\n"
-        f"{scores}"
+        f'<article class="tp-benchmark"><h3>{escape(benchmark.title)}{_lead(benchmark)}\n'
+        f"{lines}"
         + "".join(f'<p class="tp-sentence">{escape(sentence)}</p>\n' for sentence in sentences)
-        + ("".join(f'<p class="tp-more">{escape(note)}</p>\n' for note in _notes(benchmark)) if has_sentences else "")
+        + ("".join(map(_note, _notes(benchmark))) if has_sentences else "")
         + "</article>\n"
+    )
+
+
+def _lead(benchmark: BenchmarkProfile) -> str:
+    """Return the rest of a heading: the planned score per question, which the marks show, and below the main score."""
+    planned = benchmark.condition(PLANNED)
+    if planned is None:
+        return "</h3>"
+    score, main = planned.question_score, planned.headline_score
+    interval = format_interval(main.low, main.high, benchmark.decimals)
+    return (
+        f' <span class="tp-score">{escape(format_value(score.value, benchmark.question_decimals))}</span> '
+        f"<small>{escape(benchmark.question_title)}, as planned</small></h3>\n"
+        f'<p class="tp-main">Main score: {escape(benchmark.score_title)} '
+        f"{escape(format_value(main.value, benchmark.decimals))} <small>{escape(interval)}</small></p>"
     )
 
 
@@ -127,6 +139,8 @@ def _notes(benchmark: BenchmarkProfile) -> Iterator[str]:
         yield f"Published: {'; '.join(published)}."
     titles_by_reason: dict[str, list[str]] = {}
     for condition, reason in benchmark.missing.items():
+        if reason == NOT_IN_SUITE:
+            continue
         titles_by_reason.setdefault(reason, []).append(CONDITION_TITLES[condition])
     if titles_by_reason:
         missing = "; ".join(f"{', '.join(titles)}: {reason}" for reason, titles in titles_by_reason.items())
@@ -163,15 +177,6 @@ def _note_threshold_shifts(benchmark: BenchmarkProfile) -> Iterator[str]:
         )
 
 
-def condition_kind(result: ConditionResult) -> str:
-    """Return the key of a condition's mark in `LEGEND`."""
-    if result.condition == PLANNED:
-        return "planned"
-    if result.difference is None:
-        return "equal"
-    return {Outcome.SHOWN: "lower", Outcome.NOT_MEASURED: "unmeasured"}.get(result.difference.outcome, "equal")
-
-
 def _score_lines(benchmark: BenchmarkProfile) -> Iterator[str]:
     """Yield one line per condition: its score as a mark on a track from 0 to the best score, and as a number."""
     best, decimals = benchmark.question_best, benchmark.question_decimals
@@ -188,15 +193,15 @@ def _score_lines(benchmark: BenchmarkProfile) -> Iterator[str]:
         result = benchmark.condition(condition)
         if result is None:
             continue
-        score = result.question_score
+        score, mark = result.question_score, choose_mark(benchmark, result)
         interval, whisker = "", ""
         if score.low is not None and score.high is not None:
             interval = f" {format_interval(score.low, score.high, decimals)}"
             left, right = position(score.low), position(score.high)
-            whisker = f'<i class="tp-interval" style="left:{left};right:calc(100% - {right})"></i>'
+            whisker = f'<i class="tp-interval tp-{mark}" style="left:{left};right:calc(100% - {right})"></i>'
         value = escape(format_value(score.value, decimals))
         yield (
             f'<span class="tp-name">{escape(title)}</span><span class="tp-track">{chance}{whisker}'
-            f'<b class="tp-mark tp-{condition_kind(result)}" style="left:{position(score.value)}"></b></span>'
+            f'<b class="tp-mark tp-{mark}" style="left:{position(score.value)}"></b></span>'
             f'<span class="tp-value">{value}<small>{escape(interval)}</small></span>'
         )

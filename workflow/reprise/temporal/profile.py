@@ -87,7 +87,7 @@ class ScoreDefinition(KeyPart):
     """The headline score of a benchmark, and the run that it belongs to."""
 
     name: str
-    title: str
+    title: str  # of the benchmark, and whether the run queries only its subset
     protocol: str
     sampling: str
     frames: int | None = None  # number of planned frames, if every clip has the same
@@ -154,6 +154,7 @@ class ProfiledModel(KeyPart):
     level: float  # confidence level of the intervals
     model: str
     title: str
+    style: ModelStyle  # colour and marker of the planned condition
 
 
 class TemporalProfile(ProfiledModel):
@@ -185,7 +186,6 @@ class TemporalProfileKey(Key, ProfiledModel):
     """Key of the stage that computes one model's profile."""
 
     benchmarks: tuple[BenchmarkProfileKey, ...]
-    style: ModelStyle
     width: float  # of the figure, in inches
 
 
@@ -195,7 +195,6 @@ class TemporalProfilesKey(Key):
     suite: str
     notice: str = ""
     level: float
-    styles: dict[str, ModelStyle]  # model -> its style in figures
     width: float  # of the figure, in inches
 
 

@@ -16,8 +16,8 @@ from reprise.tables.render.table import (
     TableSection,
     TextCell,
 )
-from reprise.temporal.conditions import BEST_FRAMES, CONDITION_TITLES, PLANNED
-from reprise.temporal.findings import describe_benchmark, list_claims, summarize_benchmark
+from reprise.temporal.conditions import BEST_FRAMES, CONDITION_TITLES, NOT_IN_SUITE, PLANNED
+from reprise.temporal.findings import describe_benchmark, describe_left_out, list_claims, summarize_benchmark
 from reprise.temporal.profile import BenchmarkProfile, ConditionResult, RuleVerdict, ScoreEstimate, TemporalProfile
 from reprise.temporal.ranking import RankedModel, common_benchmarks, rank_on_benchmark, rank_overall
 from reprise.temporal.rules import Outcome, Rule
@@ -178,7 +178,7 @@ def build_conditions_table(profile: TemporalProfile) -> Table:
     """Return every condition's scores, its difference from the planned condition, and the shares of its answers."""
     has_published = any(benchmark.published for benchmark in profile.benchmarks)
     headers = (
-        "Per question", "Headline", "Planned minus this", "p", "Regressions", "Improvements", "Yes or A",
+        "Per question", "Main score", "Planned minus this", "p", "Regressions", "Improvements", "Yes or A",
         "Unparsed", "Failed",
         *(["Published"] if has_published else []),
     )  # fmt: skip
@@ -198,7 +198,7 @@ def build_conditions_table(profile: TemporalProfile) -> Table:
             for benchmark in profile.benchmarks
         ),
         notice=profile.notice,
-        notes=tuple(dict.fromkeys(_note(benchmark) for benchmark in profile.benchmarks)),
+        notes=tuple(filter(None, (describe_left_out(profile), *dict.fromkeys(map(_note, profile.benchmarks))))),
     )
 
 
@@ -213,9 +213,10 @@ def _note(benchmark: BenchmarkProfile) -> str:
 
 def _condition_rows(benchmark: BenchmarkProfile, has_published: bool) -> Iterator[TableRow]:
     for name, title in CONDITION_TITLES.items():
-        if name in BEST_FRAMES and not benchmark.condition(name) and name not in benchmark.missing:
+        result, reason = benchmark.condition(name), benchmark.missing.get(name)
+        is_optional = name in BEST_FRAMES and reason is None
+        if result is None and (is_optional or reason == NOT_IN_SUITE):
             continue
-        result = benchmark.condition(name)
         # A condition that was not run has a dash for its score, and eight empty cells.
         cells = _condition_cells(benchmark, result) if result else (Cell((TableNumber(None),)), *(Cell(),) * 8)
         published = Cell(
@@ -225,7 +226,7 @@ def _condition_rows(benchmark: BenchmarkProfile, has_published: bool) -> Iterato
                 if score.condition == name
             )
         )
-        notes = () if result else (f"Not run: {benchmark.missing.get(name, 'no answers')}.",)
+        notes = () if result else (f"Not run: {reason or 'no answers'}.",)
         yield TableRow(title, (*cells, *([published] if has_published else [])), notes=notes)
 
 

@@ -141,7 +141,7 @@ def _questions(form: str, run_answers: RunAnswers) -> QuestionScores:
     if form == "mc" or not samples["has_scores"].any():
         return score_requests(50.0, run_answers)
     return QuestionScores(
-        "classic comparison",
+        "accuracy per caption pair",
         50.0,
         samples.select("item_id", "cluster", "task", right="is_positive_higher"),
         metric="classic",

@@ -19,6 +19,7 @@ from reprise.plan.rules import RuleInputs
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 from reprise.plan.targets import TEMPORAL_FORMATS
+from reprise.report.leaderboard_entries import SUBSET
 from reprise.tables.published import PublishedTable, published_path
 from reprise.temporal.conditions import BEST_FRAMES
 from reprise.temporal.profile import TemporalProfileKey, TemporalProfilesKey
@@ -41,8 +42,7 @@ class TemporalRules(RuleInputs):
             return
         config = self._plan.config
         suite_fields = {"suite": config.name, "notice": config.suite.notice, "level": config.main.confidence}
-        all_styles, figure_width = assign_model_styles(self._plan), config.suite.figure_width
-        styles = {slug: all_styles[slug] for slug in self._plan.temporal_profiles}
+        styles, figure_width = assign_model_styles(self._plan), config.suite.figure_width
         for slug, conditions_by_benchmark in self._plan.temporal_profiles.items():
             benchmarks = [self._benchmark_fields(slug, name) for name in conditions_by_benchmark]
             model_fields = {
@@ -60,7 +60,7 @@ class TemporalRules(RuleInputs):
         # More than two benchmarks do not fit side by side in a column.
         is_wide = any(len(benchmarks) > 2 for benchmarks in self._plan.temporal_profiles.values())
         width = compute_width(figure_width, "page" if is_wide else "column")
-        combined = TemporalProfilesKey.model_validate(suite_fields | {"styles": styles, "width": width})
+        combined = TemporalProfilesKey.model_validate(suite_fields | {"width": width})
         yield settings_name("temporal_profiles"), run_keys.add_versions("temporal_profiles", combined)
 
     def _benchmark_fields(self, slug: str, name: str) -> dict[str, Any]:
@@ -72,6 +72,7 @@ class TemporalRules(RuleInputs):
         column = tables.overview.columns[-1]
         row = next(row for row in plan.overview_specs[name].rows() if row.model == slug)
         assert row.protocol is not None and row.sampling is not None
+        protocol = config.benchmarks[name].protocols[row.protocol]
         metric = plan.overview_specs[name].list_metrics(column)[-1]
         title = tables.abbreviations.get(column.title, column.title)
         # `CHANCE` maps a metric to None if its chance level is computed from the data.
@@ -83,9 +84,9 @@ class TemporalRules(RuleInputs):
         verdicts = {condition: self._verdicts(scored) for condition, scored in {**conditions, **probe}.items()}
         return dict(
             name=name,
-            title=config.benchmarks[name].title,
+            title=f"{config.benchmarks[name].title}{' subset' if protocol.items == SUBSET else ''}",
             protocol=row.protocol,
-            form=config.benchmarks[name].protocols[row.protocol].form,
+            form=protocol.form,
             sampling=row.sampling,
             frames=count_frames(config.main.samplings[row.sampling]),
             score=metric,

@@ -8,7 +8,14 @@ from reprise.core.paths import settings_name
 from reprise.core.schemas import METRICS
 from reprise.report.best_models import Ranking, build_rankings
 from reprise.report.keys import ReportedBenchmark, ReportKey
-from reprise.report.leaderboard import Cell, Leaderboard, PairedComparisons, build_leaderboard, is_distinguishable
+from reprise.report.leaderboard import (
+    Cell,
+    Leaderboard,
+    LeaderboardRow,
+    PairedComparisons,
+    build_leaderboard,
+    is_distinguishable,
+)
 from reprise.report.leaderboard_entries import Sources
 from reprise.stats.paired import PairedComparison
 from reprise.tables.builder import TableBuilder
@@ -122,11 +129,25 @@ def test_other_leads_are_tested_by_intervals_and_variants_are_no_second_model() 
         "above Early: no significant lead (by both intervals; another protocol or sampling)."
     )
     three = rank((make_run("early", "packed"), 1.7), (make_run("other", "packed"), 1.8), (make_run("late"), 2.0))
-    assert three.measured and ": no significant lead over it and 1 more (by" in three.measured.lead
+    assert three.measured and ": no significant lead over it and Early (by" in three.measured.lead
+    names = [f"model-{index}" for index in range(6)]
+    many = rank(*((make_run(name, "packed"), 1.8) for name in names), (make_run("late"), 2.0))
+    expected = ": no significant lead over it, model-1, model-2 and 3 more (by"
+    assert many.measured and expected in many.measured.lead
     single = rank((make_run("late"), 2.0), (make_run("late", "packed"), 1.9), (make_run("random"), 2.5))
     assert single.measured and single.measured.lead == "The only model that was evaluated here."
     only_baseline = rank((make_run("random"), 0.5))
     assert only_baseline.measured is None and len(only_baseline.entries) == 1
+
+
+def test_a_variant_of_the_best_model_before_the_second_model_is_explained() -> None:
+    leaderboard = make_leaderboard((make_run("late"), 2.0), (make_run("early"), 0.5), (make_run("random"), 2.5))
+    cells = {"mmbench_video": Cell(1.0, 0.75, 1.25, run=make_run("late", "packed"))}
+    variant = LeaderboardRow("late/1 frame", "Late, 1 frame", "late", "model", "", is_variant=True, cells=cells)
+    (ranking,) = build_rankings(leaderboard._replace(rows=[*leaderboard.rows, variant]), {})
+    assert ranking.measured is not None
+    assert ranking.measured.lead.startswith("1.50 above Early, the best other model: a significant lead")
+    assert [row.label for row, _ in ranking.entries] == ["Random", "Late", "Late, 1 frame", "Early"]
 
 
 @cache

@@ -38,6 +38,11 @@ def format_interval(low: float | None, high: float | None, decimals: int) -> str
     return f"[{format_value(low, decimals)}, {format_value(high, decimals)}]"
 
 
+def format_chance(chance: float) -> str:
+    """Return a chance level with three digits, such as `25`, `6.25` or `16.7`."""
+    return f"{chance:.3g}"
+
+
 def format_p(p: float) -> str:
     """Return a p-value with four decimals, such as `0.0005`; a smaller one is `< 0.0001`, never 0."""
     return f"< {MIN_PRINTED_P}" if p < MIN_PRINTED_P else format_value(p, 4)

@@ -14,6 +14,7 @@ from reprise.report.leaderboard import (
 )
 
 MAX_ENTRIES = 6  # models in a chart; the leaderboard has all models
+MAX_NAMES = 3  # models in a sentence
 Numbers = list[tuple[LeaderboardRow, Cell]]
 """Models with their numbers in one column, the best first."""
 
@@ -58,13 +59,13 @@ def _rank_models(column: LeaderboardColumn, rows: Sequence[LeaderboardRow], comp
     numbers.sort(key=lambda number: -number[1].value)
     models = [number for number in numbers if number[0].kind == "model"]
     published = [number for number in models if number[1].published is not None]
-    published = _drop_variants(sorted(published, key=lambda number: -(number[1].published or 0)))
-    measured = _drop_variants([number for number in models if number[1].run])
+    published.sort(key=lambda number: -(number[1].published or 0))
+    measured = [number for number in models if number[1].run]
     return Ranking(
         column,
         _describe_best_measured(measured, column, comparisons) if measured else None,
         _describe_best_published(published, column) if published else None,
-        _select_entries(numbers, measured, published),
+        _select_entries(numbers, _drop_variants(measured), _drop_variants(published)),
         len(numbers),
     )
 
@@ -72,11 +73,13 @@ def _rank_models(column: LeaderboardColumn, rows: Sequence[LeaderboardRow], comp
 def _select_entries(numbers: Numbers, measured: Numbers, published: Numbers) -> Numbers:
     """Return the models of a chart, the best first.
 
-    It always has the models that the text compares, and the best human result. Baselines fill places that are left.
+    It always has the models that the text compares, a pinned model, and the best human result. Other models, variants
+    and then baselines fill places that are left.
     """
     humans = [number for number in numbers if number[0].kind == "human"][:1]
-    compared = [*measured[:2], *published[:2]]
-    by_kind = sorted(numbers, key=lambda number: number[0].kind != "model")
+    pinned = [number for number in numbers if number[0].is_pinned][:1]
+    compared = [*measured[:2], *published[:2], *pinned]
+    by_kind = sorted(numbers, key=lambda number: (number[0].kind != "model", number[0].is_variant))
     candidates = [*compared, *humans, *(number for number in by_kind if number[0].kind != "human")]
     keys = list(dict.fromkeys(row.key for row, _ in candidates))[:MAX_ENTRIES]
     return [number for number in numbers if number[0].key in keys]
@@ -90,7 +93,7 @@ def _drop_variants(models: Numbers) -> Numbers:
 
 def _describe_best_measured(measured: Numbers, column: LeaderboardColumn, comparisons: PairedComparisons) -> BestModel:
     """Return the best measured model with its lead over the second model, and whether the lead is significant."""
-    (row, cell), *others = measured
+    (row, cell), *others = _drop_variants(measured)
     if not others:
         return BestModel(row, cell, cell.value, "The only model that was evaluated here.")
     second_row, second = others[0]
@@ -101,24 +104,36 @@ def _describe_best_measured(measured: Numbers, column: LeaderboardColumn, compar
         test = f", {describe_p(comparison.p).replace(' ', NO_BREAK)}"
         difference = comparison.difference
         interval = f" {format_interval(comparison.low, comparison.high, decimals)}".rstrip()
-    lead = f"{format_value(difference, decimals)}{interval} above {second_row.label}{test}"
-    is_significant = is_distinguishable(cell, second, comparisons)
-    verdict = "a significant lead" if is_significant else "no significant lead"
-    tied_count = sum(other.is_tied for _, other in others[1:])
-    if not is_significant and tied_count:
-        verdict += f" over it and {tied_count} more"
+    lead = f"{format_value(difference, decimals)}{interval} above {_name_second(measured, second_row)}{test}"
+    tied = [other_row.label for other_row, other in others[1:] if other.is_tied]
+    if is_distinguishable(cell, second, comparisons):
+        verdict = f"a significant lead over it, but not over {_join_names(tied)}" if tied else "a significant lead"
+    else:
+        verdict = f"no significant lead over {_join_names(['it', *tied])}" if tied else "no significant lead"
     if comparison is None:
         verdict += " (by both intervals; another protocol or sampling)"
     return BestModel(row, cell, cell.value, f"{lead}: {verdict}.")
 
 
+def _name_second(models: Numbers, second: LeaderboardRow) -> str:
+    """Return the name of the second model; say that it is one if variants of the best model come before it."""
+    return second.label if models[1][0] is second else f"{second.label}, the best other model"
+
+
+def _join_names(names: Sequence[str]) -> str:
+    """Return names for a sentence, such as `A, B and 2 more`."""
+    *first, last = [*names[:MAX_NAMES], f"{len(names) - MAX_NAMES} more"] if len(names) > MAX_NAMES else names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def _describe_best_published(published: Numbers, column: LeaderboardColumn) -> BestModel:
     """Return the best published model with its lead over the second model."""
-    (row, cell), *others = published
+    (row, cell), *others = _drop_variants(published)
     value = cell.published or 0.0
     if not others:
         return BestModel(row, cell, value, "The only published model.")
     second_row, second = others[0]
     difference = value - (second.published or 0.0)
-    lead = f"{format_value(difference, column.headline.decimals)} above {second_row.label}, untested."
+    name = _name_second(published, second_row)
+    lead = f"{format_value(difference, column.headline.decimals)} above {name}, untested."
     return BestModel(row, cell, value, lead)

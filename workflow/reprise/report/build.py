@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from reprise.benchmarks.headline import HeadlineScore, find_headline_score
 from reprise.benchmarks.health import HEALTH_PREFIX, find_problems
 from reprise.core.files import verify_sealed_text
-from reprise.core.notation import format_difference, format_interval, format_p, format_value
+from reprise.core.notation import format_chance, format_difference, format_interval, format_p, format_value
 from reprise.core.paths import (
     OVERVIEW,
     Results,
@@ -97,6 +97,7 @@ class Pages:
             "difference": format_difference,
             "interval": lambda bounds, decimals=2: format_interval(bounds[0], bounds[1], decimals),
             "p": format_p,
+            "chance": format_chance,
         }
         self._templates.filters["text"] = display_text
         self._templates.filters["count"] = lambda number: f"{number:,}"

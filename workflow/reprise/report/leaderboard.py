@@ -50,6 +50,7 @@ class LeaderboardRow:
     model: str  # slug; empty for a row with published numbers only
     kind: Kind
     page: str  # page of the model; empty without a run
+    is_variant: bool = False  # whether the model has another row with its main numbers
     is_pinned: bool = False
     cells: dict[str, Cell] = field(default_factory=dict)
     """name of a column -> number"""
@@ -135,7 +136,9 @@ def _make_row(row_key: str, label: str, model: str, key: ReportKey) -> Leaderboa
     is_reference = model in key.models and key.models[model].reference
     kind: Kind = "human" if model == HUMANS else "baseline" if is_reference else "model"
     has_page = any(run.scored.run.model == model for run in key.runs())
-    return LeaderboardRow(row_key, label, model, kind, model_page(model) if has_page else "")
+    return LeaderboardRow(
+        row_key, label, model, kind, model_page(model) if has_page else "", is_variant=row_key not in (model, label)
+    )
 
 
 def _make_cell(entry: Entry, sources: Sources, link: NumberLink) -> Cell:

@@ -7,6 +7,7 @@ import pytest
 from tests.unit.commands.terminal import check_widths
 
 ROOT = Path(__file__).parents[2]
+RATED_RUN = "mmbench_video/unpacked/interior1/toy-llava-ov"
 RUN, EARLY_RUN = (f"velociti/entail.subset/fps1/{model}" for model in ("toy-llava-ov", "toy-llava-ov-early"))
 
 
@@ -16,6 +17,7 @@ RUN, EARLY_RUN = (f"velociti/entail.subset/fps1/{model}" for model in ("toy-llav
         *("runs", "missing", "incomplete", "plan", "show overview", "show velociti", "show vinoground/table3"),
         *(f"compare {RUN} {EARLY_RUN}", f"compare {RUN} velociti/entail.subset/fps1.shuffled/toy-llava-ov"),
         *(f"item {RUN}", f"why {RUN}", "trace velociti/table9 --row 1fps --column AgRand", "store"),
+        f"static {RATED_RUN} --least 0.5",
         f"item {RUN} action_bind/v_toyoJemxiCR_seg_26_36/Ev5/1",
     ],
 )

@@ -11,6 +11,7 @@ from reprise.core.plain import summarize_list
 UNCOUNTED_RULES = ("all", "default", "total")
 # Limits of the lists in the summary, so that it fits on one screen.
 MAX_LISTED_NAMES, MAX_LISTED_MODELS, MAX_LISTED_CAUSES = 4, 8, 5
+MAX_CHARACTERS = 120  # of a line
 NOT_COMPUTED = "not computed yet"
 CHANGED_SETTINGS = "changed settings"
 REASONS = {  # text in Snakemake's reason -> reason in the summary; the first match counts
@@ -63,8 +64,8 @@ class DryRunSummary:
         _ = [(job.resources, job.shellcmd) for job in job_by_rule.values()]
         self._jobs = [_planned_job(job, graph.reason(job)) for job in jobs if job.rule.name not in UNCOUNTED_RULES]
 
-    def format_text(self, width: int) -> str:
-        """Return the summary in lines of at most `width` characters; empty if no job would run."""
+    def format_text(self) -> str:
+        """Return the summary in lines of at most `MAX_CHARACTERS`; empty if no job would run."""
         if not self._jobs:
             return ""
         reasons = {job.reason for job in self._jobs}
@@ -77,7 +78,8 @@ class DryRunSummary:
             *self._cause_lines(),
         ]
         footer = "Nothing was run (--dry-run). Add --logger-reprise-full for every job with its files and reason."
-        return "\n".join([*(line if len(line) <= width else f"{line[: width - 3]}..." for line in lines), footer])
+        shortened = (line if len(line) <= MAX_CHARACTERS else f"{line[: MAX_CHARACTERS - 3]}..." for line in lines)
+        return "\n".join([*shortened, footer])
 
     def _rule_lines(self, *, has_common_reason: bool) -> Iterator[str]:
         """Yield one line per rule, in the order of the rules' last jobs."""

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TextIO
 
 from reprise.core.log import ERROR, STATUS_VARIABLE, find_last_error, read_last_progress, read_tail
 from reprise.core.plain import sanitize, summarize_list
+from reprise.core.terminal import wrap_text
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
@@ -27,8 +28,7 @@ from snakemake_logger_plugin_reprise.planned import DryRunSummary, count_jobs, f
 MAX_LISTED_RUNNING, MAX_LISTED_FAILED = 8, 10
 # Time between two updates of the status on a terminal, and between two lines in a file.
 REFRESH_S, MAX_SILENCE_S = 1.0, 10.0
-# Characters of a line: at least on a narrow terminal, and always in a file.
-MIN_WIDTH, FILE_WIDTH = 40, 100
+MIN_WIDTH = 40  # of lines, on a narrow terminal
 NO_MESSAGE = "it wrote no message; it may have been killed, for example because memory ran out"
 
 LOG_FILE = "Complete log(s): "  # beginning of the message with the path of Snakemake's own log
@@ -174,8 +174,7 @@ class Terminal:
             self._end_event.set()
             self._live.stop()
             if self._dry_run_summary and not self._has_error:
-                width = max(MIN_WIDTH, self._console.width) if self._console.is_terminal else FILE_WIDTH
-                self._print(self._dry_run_summary.format_text(width))
+                self._print(self._dry_run_summary.format_text())
             elapsed, total = format_duration(time.monotonic() - self._start_time), self._planned_counts.total()
             unfinished_count = total - self._finished_counts.total()
             if total and self._is_stopping:
@@ -199,7 +198,8 @@ class Terminal:
     def _print(self, text: str, style: str = "") -> None:
         if text:
             self._last_output = time.monotonic()
-            self._console.print(Text(sanitize(text), style), soft_wrap=True)
+            width = max(MIN_WIDTH, self._console.width) if self._console.is_terminal else None
+            self._console.print(Text(wrap_text(sanitize(text), width), style), soft_wrap=True)
 
     def _format_counts(self) -> str:
         failed = f", {len(self._failed_by_id)} failed" if self._failed_by_id else ""

@@ -10,6 +10,7 @@ import polars as pl
 
 from reprise.benchmarks.annotations import select_items
 from reprise.benchmarks.mmbench_video.scores import average_ratings
+from reprise.commands.output import write_lines
 from reprise.commands.shared import get_extractor_name, load_plan, require_file
 from reprise.core.errors import UserError
 from reprise.core.paths import TABLES
@@ -124,8 +125,7 @@ def export_run(query: str, folder: Path, suite: str | None = None) -> None:
     frame_count = count_frames(plan.config.main.samplings[run.sampling])
     # The authors' files name the model and its number of frames.
     name = run.model if frame_count is None else f"{run.model}-frame{frame_count}"
-    for path in writers[protocol.form](folder, name, items, answered_requests):
-        print(path)
+    write_lines(map(str, writers[protocol.form](folder, name, items, answered_requests)))
 
 
 def list_static(runs: Sequence[str], judge: str | None, min_rating: float, suite: str | None = None) -> None:

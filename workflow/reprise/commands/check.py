@@ -20,7 +20,7 @@ from reprise.models.inference.money.prices import NO_BUDGET, Account
 from reprise.models.inference.outcomes import run_requests
 from reprise.models.inference.reasons import FAILURE_REASONS, describe_failure
 from reprise.models.inference.resident import end_idle_process
-from reprise.models.inference.vision_check import MISMATCHED_CLIP, PLANNED_FRAMES, VisionCheck, run_vision_check
+from reprise.models.inference.vision_check import MISMATCHED_CLIP, VisionCheck, run_vision_check
 from reprise.models.local.gpus import take_gpus
 from reprise.models.local.weights import WEIGHT_PATTERN, get_snapshot_folder
 from reprise.models.remote.reachability import require_answer
@@ -275,15 +275,19 @@ def _load_model(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
 def _format_check(run: Run, check: VisionCheck) -> Iterator[str]:
     """Yield the lines about the check of a run."""
     frame_count_range = " to ".join(str(count) for count in sorted({min(check.frame_counts), max(check.frame_counts)}))
-    yield f"{run.name}: {check.request_count} requests about {check.clip_count} clips"
-    yield f"  frames received           {frame_count_range} per clip, {check.tokens_per_frame:.1f} tokens each"
+    rows = [("frames received", f"{frame_count_range} per clip, {check.tokens_per_frame:.1f} tokens each")]
     for ablation, changes in check.changes.items():
-        summary = f"{changes.changed_count} of {changes.compared_count} answers differ from those with {PLANNED_FRAMES}"
-        yield f"  {ablation:24}  {summary}, by {changes.max_change:.2g} at most"
-    yield f"  options                   {100 * check.option_share:.0f} % of the answers or of their probability"
-    yield f"  time                      {check.mean_seconds:.2f} s per request"
+        counts = f"{changes.changed_count} of {changes.compared_count} answers change"
+        rows.append((ablation, f"{counts}, by {changes.max_change:.2g} at most"))
+    rows += [
+        ("options", f"{100 * check.option_share:.0f} % of the answers or of their probability"),
+        ("time", f"{check.mean_seconds:.2f} s per request"),
+    ]
     for reason, count in check.failures.most_common():
-        yield f"  failed                    {count}: {reason} ({FAILURE_REASONS[reason]})"
+        rows.append(("failed", f"{count}: {reason} ({FAILURE_REASONS[reason]})"))
+    width = max(len(name) for name, _ in rows)
+    yield f"{run.name}: {check.request_count} requests about {check.clip_count} clips"
+    yield from (f"  {name:<{width}}  {text}" for name, text in rows)
 
 
 def _format_memory(model: Model) -> Iterator[str]:

@@ -4,6 +4,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+from reprise.commands.output import write_lines
 from reprise.core.errors import UserError
 from reprise.core.files import draft_folder
 from reprise.core.paths import PROFILES_FOLDER, WORKFLOW
@@ -54,13 +55,15 @@ def create_working_directory(folder: Path) -> None:
             shutil.copyfile(file, target)
         (draft / "config/config.yaml").write_text(CONFIG, encoding="utf-8")
     change_folder = "" if folder.resolve() == Path.cwd() else f"  cd {shlex.quote(str(folder))}\n"
-    print(
-        f"""Created Snakefile, config/ and profiles/ in {folder.absolute()}. Next:
+    write_lines(
+        [
+            f"""Created Snakefile, config/ and profiles/ in {folder.absolute()}. Next:
 
-{change_folder}  snakemake all report --cores 2    # every table and the report of a toy world, offline, in minutes
-  reprise eval <model>              # your model: <owner>/<name> of the hub, or a folder of weights
+{change_folder}  snakemake all report --cores 2  # a toy world's tables and report, in minutes
+  reprise eval <model>            # <owner>/<name> of the hub, or a folder of weights
 
 With `suite: paper` in config/config.yaml, both use the papers' benchmarks.
 Models, tables, prompts and documentation: {WORKFLOW}
 To change one of these files, copy it to the same path in this folder."""
+        ]
     )

@@ -1,47 +1,33 @@
 """Write the output of commands: wrapped and styled in a terminal, complete and plain in a file or a pipe."""
 
 import os
-import re
-import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 from typing import Literal
 
 from rich.console import Console
 from rich.text import Text
 
 from reprise.core.notation import EN_DASH
+from reprise.core.terminal import INDENT, get_width, is_terminal, wrap_line, wrap_text
 from reprise.tables.render.table import Table
 from reprise.tables.render.terminal import TerminalStyle, render
 
 GAP = 2  # blanks between two columns
-INDENT = 2  # of the continuation of a line
 PIPE_WIDTH = 1000  # of tables in a file or a pipe, whose columns all stay beside each other
-
-
-def is_terminal() -> bool:
-    """Return whether a person reads the output in a terminal."""
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def get_width() -> int | None:
-    """Return the width of the terminal, or None if the output is not a terminal."""
-    return shutil.get_terminal_size().columns if is_terminal() else None
 
 
 def write_lines(lines: Iterable[str]) -> None:
     """Write lines of text. In a terminal, longer ones are wrapped between words and continued with an indent."""
-    width = get_width()
+    width = get_width(sys.stdout)
     for line in lines:
-        for part in line.split("\n"):
-            print("\n".join(wrap_line(part, width)))
+        print(wrap_text(line, width))
 
 
 def write_heading(text: str) -> None:
     """Write a heading, which is bold in a terminal."""
-    width = get_width()
+    width = get_width(sys.stdout)
     console = Console(
         highlight=False, soft_wrap=True, no_color=True, force_terminal=width is not None,
         color_system="standard" if width is not None else None,
@@ -52,31 +38,9 @@ def write_heading(text: str) -> None:
 
 def write_table(table: Table) -> None:
     """Write a table as `reprise show` does."""
-    has_style = is_terminal()
+    has_style = is_terminal(sys.stdout)
     style = TerminalStyle(has_style, has_style and not os.environ.get("NO_COLOR"))
-    print(render(table, get_width() or PIPE_WIDTH, style))
-
-
-def wrap_line(line: str, width: int | None) -> list[str]:
-    """Return a line in parts of at most `width` characters, divided between words; long paths after a slash."""
-    if width is None or len(line) <= width:
-        return [line]
-    indent = re.match(r" *(?:[-|] +)?", line)
-    start = indent[0] if indent else ""
-    continued = " " * min(len(start) + INDENT, width // 2)
-    parts = wrap(
-        line[len(start) :], width, initial_indent=start, subsequent_indent=continued, break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
-    return [piece for part in parts for piece in _divide_path(part, width, continued)]
-
-
-def _divide_path(text: str, width: int, indent: str) -> Iterator[str]:
-    """Yield a text in pieces of at most `width` characters, each of which but the last ends with a slash."""
-    while len(text) > width and (end := text.rfind("/", len(indent) + 1, width)) > 0:
-        yield text[: end + 1]
-        text = indent + text[end + 1 :]
-    yield text
+    print(render(table, get_width(sys.stdout) or PIPE_WIDTH, style))
 
 
 @dataclass(frozen=True)
@@ -99,7 +63,7 @@ def write_rows(columns: Sequence[OutputColumn], rows: Sequence[Sequence[str]]) -
         _align([column.header, *cells], column) for column, cells in cells_by_column if set(cells) - {"", "0", EN_DASH}
     ]
     header, *values = [(" " * GAP).join(cells) for cells in zip(*blocks, strict=True)] or [""] * (1 + len(rows))
-    names, width = [row[-1] for row in rows], get_width()
+    names, width = [row[-1] for row in rows], get_width(sys.stdout)
     is_stacked = width is not None and any(len(header) + GAP + len(name) > width for name in names)
     separator = " " * GAP if header else ""
     write_heading(header if is_stacked else f"{header}{separator}{name_column.header}")

@@ -55,15 +55,14 @@ def publish_runs(options: PublishOptions) -> None:
         write_zip(plan, settings, publication, draft / archive.name, redactor)
         for name, text in files.items():
             write_text(draft / name, redactor.redact(text))
-    for path in (*(folder / name for name in files), archive):
-        print(path)
+    write_lines(str(path) for path in (*(folder / name for name in files), archive))
     for run in publication.runs:
         content = f"  The zip contains {CONTENT_DESCRIPTIONS[get_content(plan, run)]}."
         write_lines([f"{run.scored.name}: {' '.join(run.notes) or 'no notes.'}", content])
     if options.push:
         from reprise.commands.push import open_pull_request
 
-        print(open_pull_request(publication, redactor))
+        write_lines([open_pull_request(publication, redactor)])
 
 
 def _find_runs(plan: Plan, queries: Sequence[str]) -> list[ScoredRun]:

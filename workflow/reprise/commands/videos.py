@@ -37,9 +37,11 @@ def manage_store(*, prune: bool, repair: bool, used_by: Sequence[Path] = (), yes
     require_working_directory()
     store = Store(Path(load(Path()).main.store))
     if not (prune or repair):
-        print(store.root)
-        for kind, (files, size) in store.count_files_and_bytes().items():
-            print(f"  {kind:<14} {files:>8} files {size / 1e6:>12,.1f} MB")
+        write_lines([str(store.root)])
+        write_lines(
+            f"  {kind:<14} {files:>8} files {size / 1e6:>12,.1f} MB"
+            for kind, (files, size) in store.count_files_and_bytes().items()
+        )
         return
     if store.is_foreign:
         raise UserError(

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from reprise.core.log import log_to_stderr
 from reprise.core.plain import sanitize
+from reprise.core.terminal import get_width, wrap_text
 
 DISK_SPACE_REMEDY = "make room (python -m reprise store --prune) or set `store:` to a larger disk"
 PERMISSION_REMEDY = "let this user read and write there"
@@ -138,7 +139,7 @@ def run_command(main: Callable[[], None]) -> None:
     except UserError as error:
         message = f"Error: {sanitize(str(error))}"
         try:
-            print(message, file=sys.stderr, flush=True)
+            print(wrap_text(message, get_width(sys.stderr)), file=sys.stderr, flush=True)
         except OSError:  # Standard error may be a log on a full disk.
             print(message, flush=True)
         sys.exit(error.exit_code)

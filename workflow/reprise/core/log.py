@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from reprise.core.plain import sanitize
+from reprise.core.terminal import get_width, wrap_text
 
 log = logging.getLogger("reprise")
 log.setLevel(logging.INFO)
@@ -14,7 +15,7 @@ log.setLevel(logging.INFO)
 
 class _SafeFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return sanitize(super().format(record))
+        return wrap_text(sanitize(super().format(record)), get_width(sys.stderr))
 
 
 class _LibraryHandler(logging.StreamHandler[TextIO]):

@@ -1,9 +1,10 @@
 """Test video-language models: their inputs, unusable checkpoints, and requests that fail."""
 
 import json
+import logging
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,15 @@ QUESTION = "Does the red circle slide left quickly?"
 YES_NO = ("Yes", "No")
 INDICES = (3, 17, 30, 42)
 SCORE = make_request(QUESTION, "score", YES_NO)
+
+
+@pytest.fixture
+def transformers_log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """Capture also the messages of transformers, whose loggers do not propagate."""
+    logger = logging.getLogger("transformers")
+    logger.addHandler(caplog.handler)
+    yield caplog
+    logger.removeHandler(caplog.handler)
 
 
 # --- frames as images --------------------------------------------------------------------------------------------
@@ -236,6 +246,12 @@ def remove_projector(folder: Path) -> None:
     save_file(other_weights, folder / "model.safetensors", {"format": "pt"})
 
 
+def change_shapes(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    changed = {name: weight[:-1].clone() if "multi_modal" in name else weight for name, weight in weights.items()}
+    save_file(changed, folder / "model.safetensors", {"format": "pt"})
+
+
 @pytest.mark.parametrize(("damage", "message"), [
     (lambda folder: (folder / "chat_template.jinja").unlink(), r"checkpoint has no chat template\. Add the chat_template\.jinja"),
     (lambda folder: (folder / "processor_config.json").unlink(), "AutoProcessor cannot load this checkpoint: .* image processor"),
@@ -248,9 +264,24 @@ def remove_projector(folder: Path) -> None:
     (merge_option_tokens, r"'Yes' and 'No' are the same token \(\d+\), so their scores are always equal\. Use"),
     (make_option_unknown, r"its vocabulary has no token 'Yes'\. Use"),
     (remove_projector, r"4 weights of LlavaOnevisionForConditionalGeneration are not in its files.*: .*linear_1\.bias.* 1 more"),
+    (change_shapes, r"4 weights of LlavaOnevisionForConditionalGeneration are not in its files, or have another shape: .* 1 more"),
 ])  # fmt: skip
-def test_an_unusable_checkpoint_is_named(damage: Callable[[Path], Any], message: str, folder: Path) -> None:
+def test_an_unusable_checkpoint_is_named(
+    damage: Callable[[Path], Any], message: str, folder: Path, transformers_log: pytest.LogCaptureFixture
+) -> None:
     damage(folder)
     with pytest.raises(UserError, match=message) as caught:
         TransformersAdapter(replace(model_spec(folder), has_frames=True, option_sets=(YES_NO,)))
     assert str(caught.value).startswith(str(folder)) and "\n" not in str(caught.value)
+    assert "LOAD REPORT" not in transformers_log.text
+
+
+def test_unused_weights_are_named_in_one_line(folder: Path, transformers_log: pytest.LogCaptureFixture) -> None:
+    weights = load_file(folder / "model.safetensors")
+    extra = {f"extra.{number}.weight": torch.zeros(2) for number in range(5)}
+    save_file(weights | extra, folder / "model.safetensors", {"format": "pt"})
+    TransformersAdapter(replace(model_spec(folder), has_frames=True))
+    assert "LOAD REPORT" not in transformers_log.text
+    assert "does not use 5 weights of its files: extra.0.weight, extra.1.weight, extra.2.weight, and 2 more." in (
+        transformers_log.text
+    )

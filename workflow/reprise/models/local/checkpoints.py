@@ -27,9 +27,11 @@ from transformers import (
     LogitsProcessor,
     LogitsProcessorList,
 )
+from transformers.utils.logging import disable_progress_bar
 
 from reprise.core.errors import UserError
 from reprise.core.log import log
+from reprise.core.plain import summarize_list
 from reprise.models.base import Answer, AnswerError, ModelSpec
 from reprise.models.local.device_memory import (
     DTYPE_BYTES,
@@ -54,10 +56,20 @@ OUT_OF_MEMORY = "out_of_memory"
 # Messages with which CUDA libraries report that a device has no free memory.
 ALLOCATION_ERRORS = ("CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
 
-# An error message lists at most this many missing weights.
-MAX_LISTED_WEIGHTS = 3
+MAX_LISTED_WEIGHTS = 3  # in a message
 # With fewer weights, a second thread uses a third more processor time and saves no wall time.
 SINGLE_THREAD_MAX_WEIGHTS = 5_000_000
+
+disable_progress_bar()  # The log of a job would get a line for each step.
+
+
+def _is_needed(record: logging.LogRecord) -> bool:
+    """Return whether a message of transformers says more than the messages of `load_model`."""
+    text = record.getMessage()
+    return "LOAD REPORT" not in text or "CONVERSION" in text
+
+
+logging.getLogger("transformers.modeling_utils").addFilter(_is_needed)
 
 # --- settings of a checkpoint --------------------------------------------------------------------------------------
 
@@ -155,17 +167,19 @@ def load_model(auto_class: Any, spec: ModelSpec, clip: ClipSize | None = None) -
         dtype=resolve_dtype(spec) or "auto",
         attn_implementation=spec.attention,
         output_loading_info=True,
+        ignore_mismatched_sizes=True,  # They are reported below.
         **options,
     )
     missing = sorted({*loading_info["missing_keys"], *(name for name, *_ in loading_info["mismatched_keys"])})
     if missing:
-        names = ", ".join(missing[:MAX_LISTED_WEIGHTS]) + (
-            f" and {len(missing) - MAX_LISTED_WEIGHTS} more" if len(missing) > MAX_LISTED_WEIGHTS else ""
-        )
+        names = ", ".join(summarize_list(missing, MAX_LISTED_WEIGHTS))
         raise UserError(
             f"{spec.folder}: {len(missing)} weights of {type(model).__name__} are not in its files, or have another "
             f"shape: {names}. They would be random numbers. Fetch the checkpoint again, or correct it."
         )
+    if unused := sorted(loading_info["unexpected_keys"]):
+        names = ", ".join(summarize_list(unused, MAX_LISTED_WEIGHTS))
+        log.warning(f"{spec.folder}: {type(model).__name__} does not use {len(unused)} weights of its files: {names}.")
     if model.can_generate():
         supported, _ = split_generation_settings(model.generation_config, spec.weights_folder)
         model.generation_config = GenerationConfig(**supported)

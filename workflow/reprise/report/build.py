@@ -39,10 +39,11 @@ from reprise.report.folder import ReportFolder, display_text
 from reprise.report.health import list_outcomes, summarize_health
 from reprise.report.inputs import FIGURE_KINDS, TEMPLATES_FOLDER, list_site_files
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey, model_page
-from reprise.report.leaderboard import build_leaderboard
+from reprise.report.leaderboard import Leaderboard, build_leaderboard
 from reprise.report.leaderboard_entries import Sources, find_headline_number
 from reprise.report.lineage import StageLineages, flatten_details
 from reprise.report.missing_page import parse_missing_list
+from reprise.report.model_page import describe_places, list_scores, order_runs
 from reprise.report.names import TableNames, read_table_names
 from reprise.report.redaction import redact_paths
 from reprise.report.run_page import (
@@ -85,6 +86,7 @@ class Pages:
         self._rendered_tables: dict[str, dict[str, RenderedTable]] = {}  # benchmark -> name -> table
         self._figures: dict[str, dict[str, FigureKey]] = {}  # benchmark -> name -> settings
         self._headline_numbers: dict[str, Mapping[str, Any]] = {}  # run -> its number of the benchmark's headline
+        self._places: dict[str, str] = {}  # run -> where the leaderboard shows it
         self._templates = Environment(
             loader=FileSystemLoader(TEMPLATES_FOLDER),
             autoescape=True,
@@ -108,6 +110,7 @@ class Pages:
             "problems_by_run": self._problems_by_run,
             "score_by_run": self._score_by_run,
             "list_outcomes": partial(list_outcomes, browser_data.summaries),
+            "places": self._places,
         }
 
     def write(self) -> None:
@@ -121,8 +124,10 @@ class Pages:
                 self._write_run(benchmark, run, names)
         if key.temporal:
             copy_shared_files(self._folder)
+        leaderboard = self._build_leaderboard()
+        self._places |= describe_places(leaderboard)
         for model, run in run_by_model.items():
-            self._write_model(model, run.label)
+            self._write_model(model, run.label, leaderboard)
         missing_list = verify_sealed_text(self._results.folder / "sources" / "missing.md").read_text(encoding="utf-8")
         self._page("missing.html", "missing", sections=parse_missing_list(redact_paths(missing_list)))
         comparisons: list[PaperComparison] = []
@@ -133,7 +138,7 @@ class Pages:
             # The page shows the notice already.
             self._page("reproduction.html", "reproduction", content=re.sub(r'<p class="notice">.*?</p>\n', "", content))
             comparisons = list(compare_with_papers(reproduction_csv, key.benchmarks))
-        self._write_first_page(run_by_model, comparisons)
+        self._write_first_page(run_by_model, leaderboard, comparisons)
 
     def write_runs(self, contents: Sequence[tuple[str, str]]) -> None:
         """Write only the pages of runs, and a first page that lists them with the `contents` of the folder."""
@@ -143,16 +148,17 @@ class Pages:
                 self._write_run(benchmark, run, names)
         self._page("index.html", "bundle", contents=contents)
 
-    def _write_model(self, model: str, label: str) -> None:
-        """Write the page of a model: its temporal profile, if it has one, and its runs."""
+    def _write_model(self, model: str, label: str, leaderboard: Leaderboard) -> None:
+        """Write the page of a model: its numbers in the leaderboard, its temporal profile, and its runs."""
         runs_by_benchmark = [
-            (benchmark, [run for run in benchmark.runs if run.scored.run.model == model])
+            (benchmark, order_runs((run for run in benchmark.runs if run.scored.run.model == model), self._places))
             for benchmark in self._key.browsable_benchmarks()
         ]
         runs = {benchmark.title: (benchmark, model_runs) for benchmark, model_runs in runs_by_benchmark if model_runs}
         groups = {benchmark.name: benchmark.headline.group for benchmark, _ in runs_by_benchmark if benchmark.headline}
         profile = load_profile(model, groups, self._folder) if model in self._key.temporal else None
-        self._page(model_page(model), "model", model=model, label=label, runs=runs, temporal=profile)
+        scores = list_scores(leaderboard, model)
+        self._page(model_page(model), "model", model=model, label=label, scores=scores, runs=runs, temporal=profile)
 
     def _page(self, name: str, template: str, **values: Any) -> None:
         """Write the page `name` from a template and its values; add the values that all pages share."""
@@ -166,14 +172,14 @@ class Pages:
         self._folder.write(name, page.render(shared_values | values))
 
     def _write_first_page(
-        self, run_by_model: Mapping[str, ReportedRun], paper_comparisons: Sequence[PaperComparison]
+        self,
+        run_by_model: Mapping[str, ReportedRun],
+        leaderboard: Leaderboard,
+        paper_comparisons: Sequence[PaperComparison],
     ) -> None:
         """Write the first page and the leaderboard, which it summarises."""
         overview = self._tables.build_overview() if self._key.overview else None
-        link = partial(self._links.items_address, show_provenance=True)
         comparisons = self._browser_data.paired_comparisons
-        sources = filter(None, map(self._collect_sources, self._key.benchmarks))
-        leaderboard = build_leaderboard(self._key, sources, link, comparisons)
         self._page("leaderboard.html", "leaderboard", leaderboard=leaderboard)
         self._page(
             "index.html",
@@ -189,6 +195,12 @@ class Pages:
             tables=self._rendered_tables,
             figures=self._figures,
         )
+
+    def _build_leaderboard(self) -> Leaderboard:
+        """Return the leaderboard, which the numbers of all runs must precede."""
+        link = partial(self._links.items_address, show_provenance=True)
+        sources = filter(None, map(self._collect_sources, self._key.benchmarks))
+        return build_leaderboard(self._key, sources, link, self._browser_data.paired_comparisons)
 
     def _collect_sources(self, benchmark: ReportedBenchmark) -> Sources | None:
         """Return where a benchmark's numbers in the leaderboard come from; None if it has no headline."""

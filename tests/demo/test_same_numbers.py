@@ -27,8 +27,10 @@ ITEMS_LINK = re.compile(
     r'<a href="[./]*items\.html#(?P<state>[^"]*)">(?P<text>[^<]*)</a>(?=(?P<rest>.{0,80}))', re.DOTALL
 )
 INTERVAL = re.compile(rf"^(?:</[a-z]+>|<[a-z]+(?: class=\"[a-z]+\")?>|\s)*(\[[{MINUS}\d.]+, [{MINUS}\d.]+\])")
-
-
+RUN_ROW = re.compile(  # a run's score with a link to its items, its interval and its chance level
+    r'<a href="[./]*items\.html#(?P<state>[^"]*)">(?P<score>[^<]*)</a></td>\s*<td>(?P<interval>\[[^<]*\])?</td>\s*'
+    r'<td class="right chance">(?P<chance>[^<]*?) *<'
+)
 DIFFERENCE = re.compile(
     rf"([+{MINUS}]?[\d.]+) points, 95 % interval \[([{MINUS}\d.]+), ([{MINUS}\d.]+)\], p [=<] ([\d.]+\d)"
 )
@@ -198,6 +200,33 @@ def test_counts_of_a_profile_are_those_of_the_item_browser() -> None:
         assert int(shown[0]) == expected, (page, state)
         counts[page.parts[0]] += 1
     assert counts["models"] >= 16 and counts["index.html"] >= 4
+
+
+def read_listed_runs() -> dict[str, tuple[str, str, str]]:
+    """Return the score, the interval and the chance level of each run in `reprise runs`."""
+    _, _, header, *lines = reprise("runs").rstrip().splitlines()
+    ends = [re.search(rf"\b{title}\b", header).end() for title in ("score", "interval", "chance")]  # type: ignore[union-attr]
+    starts = [0, *ends[:-1]]
+    return {
+        line.split("(")[0].split()[-1]: tuple(line[start:end].strip() for start, end in zip(starts, ends, strict=True))
+        for line in lines
+    }
+
+
+def test_the_list_of_runs_shows_the_numbers_of_the_tables_and_the_report() -> None:
+    listed, scores, checked = read_listed_runs(), read_scores(), Counter[str]()
+    for path in sorted(REPORT.rglob("*.html")):
+        for match in RUN_ROW.finditer(path.read_text(encoding="utf-8")):
+            state = dict(parse_qsl(html.unescape(match["state"])))
+            assert listed[state["run"]] == (match["score"], match["interval"] or "", match["chance"]), (path, state)
+            checked["pages"] += 1
+            if score := scores.get((state["run"], state.get("metric", "mean"), state["group"])):
+                value, interval, _ = listed[state["run"]]
+                decimals = decimals_of(value)
+                assert value == format_value(score.value, decimals), state
+                assert interval == format_interval(score.low, score.high, decimals), state
+                checked["tables"] += 1
+    assert checked["pages"] > 100 and checked["tables"] > 40
 
 
 def test_two_runs_differ_by_the_same_number_everywhere() -> None:

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from reprise.commands.pin import pin_files
+from reprise.commands.pin import pin_files, resolve_commit
 from reprise.core.errors import UserError
 
+from tests.unit.commands.terminal import WIDTHS, check_output, run_command
 from tests.unit.fetch.server import REVISION, make_repository, serve_paths
 from tests.unit.fetch.test_hub import use_local_hub
 from tests.unit.models.adapters import tiny
@@ -90,6 +91,20 @@ def test_a_supported_model_repository_is_pinned(root: Path, tmp_path: Path, monk
         pin_files(root, ["m"])
     pinned = MODEL_FILE.replace("unpinned", f"{REVISION}\nweights_bytes: {10**9}")
     assert (root / "config/models/m.yaml").read_text() == pinned
+
+
+def test_the_output_fits_a_terminal(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+    outputs = []
+    for width in (None, *WIDTHS):
+        (root / "config/models/a-model-with-a-long-name.yaml").write_text(MODEL_FILE)
+        resolve_commit.cache_clear()
+        with serve_repository("model", MODEL, tiny.llava(tmp_path / f"repository-{width}"), monkeypatch):
+            outputs.append(run_command("pin a-model-with-a-long-name", monkeypatch, width))
+    piped, *shown = outputs
+    for text, width in zip(shown, WIDTHS, strict=True):
+        check_output(piped, text, width)
+    assert "\n" in shown[0].strip() and REVISION in shown[0]
 
 
 def test_a_dataset_is_checked_by_the_reader_of_its_benchmark(

@@ -26,7 +26,7 @@ from reprise.commands.shared import (
 from reprise.config.tables import TableSpec
 from reprise.core.errors import UserError, reject_unknown
 from reprise.core.files import verify_sealed_text
-from reprise.core.notation import EN_DASH, format_interval, format_share, format_value, round_value
+from reprise.core.notation import EN_DASH, format_chance, format_interval, format_share, format_value
 from reprise.core.paths import OVERVIEW, RUN_NAME, TABLES, ScoredRun, overview_file, table_file
 from reprise.core.plain import sanitize, sanitize_line, summarize_list, unescape_cell
 from reprise.core.schemas import ITEMS, REQUESTS, read_table
@@ -91,7 +91,7 @@ def _format_score(plan: Plan, state: RunState) -> tuple[str, str, str]:
     score = _read_score(plan, state)
     if score is None:
         return EN_DASH, "", ""
-    chance = "" if score.chance is None else f"{round_value(score.chance, 2):g}"
+    chance = "" if score.chance is None else format_chance(score.chance)
     return (
         format_value(score.value, score.decimals),
         format_interval(score.low, score.high, score.decimals),

@@ -72,6 +72,18 @@ def test_results_are_in_the_working_directory_and_temporary_files_in_scratch(
     assert "Samples" in elsewhere.call_reprise("show", "velociti/table11")
 
 
+def test_a_report_has_no_paths_of_this_machine(elsewhere: Project, workflow_root: Path) -> None:
+    """Users send the folder of a report, with its hidden files, to colleagues."""
+    target = "results/report/index.html"
+    elsewhere.write("config/suites/small.yaml", SUITE.replace("show_published: false", "show_published: true"))
+    Project(workflow_root).run_rules("-d", str(elsewhere.root), target)
+    files = [path for path in (elsewhere.root / "results/report").rglob("*") if path.is_file()]
+    assert any("resources/published/" in path.read_text() for path in files if path.suffix == ".sum")
+    for folder in (workflow_root, elsewhere.root):
+        assert [path.name for path in files if str(folder).encode() in path.read_bytes()] == []
+    assert Project(workflow_root).plan_rules("-d", str(elsewhere.root), target) == []
+
+
 def test_what_snakedeploy_deploys_runs(elsewhere: Project, workflow_root: Path) -> None:
     for name in ("config", "profiles"):
         shutil.copytree(workflow_root / name, elsewhere.root / name)

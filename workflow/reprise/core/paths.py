@@ -97,6 +97,17 @@ def locate(path: str | Path, root: Path = Path()) -> Path:
     return WORKFLOW / path if is_only_in_workflow else root / path
 
 
+def name_input(path: Path) -> str:
+    """Return the name of an input in a provenance: its path, without the folder of the workflow."""
+    return str(path.relative_to(WORKFLOW) if path.is_relative_to(WORKFLOW) else path)
+
+
+def find_input(name: str) -> Path:
+    """Return the path of the input with this name in a provenance; results are only in the working directory."""
+    path = Path(name)
+    return path if path.parts[:1] == RESULTS.parts else locate(path)
+
+
 def _has_match(folder: Path, path: str | Path) -> bool:
     return (folder / path).exists() or (has_magic(str(path)) and any(True for _ in folder.glob(str(path))))
 

@@ -10,7 +10,7 @@ INPUT_DIGEST_DIGITS = 16  # Number of recorded digits of an input's digest.
 
 
 class Provenance(NamedTuple):
-    """The inputs and settings of a job; paths are relative to the working directory, as in its rule."""
+    """The inputs and settings of a job; paths are relative to the working directory or the workflow."""
 
     stage: str = ""
     settings: Mapping[str, Mapping[str, Any]] = {}

@@ -17,7 +17,7 @@ from typing import Any
 
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest, is_edited, read_provenance
-from reprise.core.paths import FIGURES, RESULTS, TABLES, TEMPORAL, report_files
+from reprise.core.paths import FIGURES, RESULTS, TABLES, TEMPORAL, find_input, report_files
 from reprise.core.plain import summarize_list
 from reprise.core.provenance import INPUT_DIGEST_DIGITS, Provenance, is_copied
 from reprise.core.settings import Settings
@@ -132,7 +132,7 @@ class _Differences:
                 return f"settings of {name} changed"
         modified = path.stat().st_mtime
         for name, digest in provenance.inputs.items():
-            source = Path(name)
+            source = find_input(name)
             if source.is_file() and source.stat().st_mtime <= modified and _digest(source) != digest:
                 return f"{name} changed"
         # Users may edit files in the suite's folder, such as sheets for reviewers.

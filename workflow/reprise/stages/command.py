@@ -23,7 +23,7 @@ from reprise.core.errors import UserError
 from reprise.core.files import file_digest, read_provenance, seal_file, value_digest
 from reprise.core.locks import file_lock
 from reprise.core.owner import exit_with_owner, find_owner
-from reprise.core.paths import RESULTS
+from reprise.core.paths import RESULTS, find_input, name_input
 from reprise.core.provenance import (
     INPUT_DIGEST_DIGITS,
     Provenance,
@@ -159,13 +159,13 @@ def record_inputs(paths: Iterable[Path]) -> None:
 
 
 def _compute_digests(paths: Iterable[Path]) -> dict[str, str]:
-    """Return the shortened digests of the files that exist, by path."""
-    return {str(path): file_digest(path)[:INPUT_DIGEST_DIGITS] for path in paths if path.is_file()}
+    """Return the shortened digests of the files that exist, by their names in a provenance."""
+    return {name_input(path): file_digest(path)[:INPUT_DIGEST_DIGITS] for path in paths if path.is_file()}
 
 
 def _check_inputs(provenance: Provenance) -> None:
     """Raise an error if an input was made with settings or inputs that differ from those of this job."""
-    for path in map(Path, provenance.inputs):
+    for path in map(find_input, provenance.inputs):
         input_provenance = read_provenance(path) or Provenance()
         if path.parts[:1] == RESULTS.parts and is_copied(path, input_provenance):
             raise UserError(

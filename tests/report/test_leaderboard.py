@@ -10,7 +10,7 @@ from tests.report.many_models import build_many_models
 from tests.report.viewer import Viewer
 
 FIRST_PAGE_BYTES = 1_000_000  # limit of the first page with everything that it loads
-MODEL_CELLS = "[...document.querySelectorAll('.leaderboard tbody th')].map((cell) => cell.innerText)"
+MODEL_CELLS = "[...document.querySelectorAll('.leaderboard tbody th[scope=row]')].map((cell) => cell.innerText)"
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +37,7 @@ def list_models(viewer: Viewer) -> list[str]:
 
 def list_values(viewer: Viewer) -> list[float]:
     """Return the numbers below the pinned model."""
-    cells = "[...document.querySelectorAll('.leaderboard tbody:last-child td')]"
+    cells = "[...document.querySelectorAll('.leaderboard tbody.ranked td')]"
     return [float(value) for value in viewer.value(f"{cells}.map((cell) => cell.dataset.value)")]
 
 
@@ -64,10 +64,41 @@ def test_pins_are_set_by_keyboard_and_remembered(board: Viewer) -> None:
     expect(pressed).to_have_count(1)
 
 
+def test_a_pinned_model_shows_its_rank(board: Viewer) -> None:
+    values = list_values(board)
+    pinned = board.page.locator(".pinned tr[data-key=model-07]")
+    value = float(pinned.locator("td").get_attribute("data-value") or "nan")
+    guesses = float(board.page.locator("tr[data-key=guesses] td").get_attribute("data-value") or "nan")
+    assert guesses < value, "a baseline has no rank"
+    expect(pinned.locator(".rank")).to_have_text(f"rank {1 + sum(other > value for other in values)} of 40")
+    expect(board.page.locator(".rank:visible")).to_have_count(1)
+
+
+def test_models_without_a_number_come_last_under_a_title(board: Viewer) -> None:
+    expect(board.page.get_by_text("Without a number on VELOCITI")).to_be_hidden()
+    board.page.evaluate("document.querySelector('tr[data-key=model-03] td').removeAttribute('data-value')")
+    board.page.get_by_role("button", name="VELOCITI").click()
+    assert list_models(board)[-1] == "Model 03" and list_models(board)[0] == "Model 07"
+    expect(board.page.get_by_text("Without a number on VELOCITI")).to_be_visible()
+    expect(board.page.get_by_text("By VELOCITI, worst first")).to_be_visible()
+    board.page.get_by_role("button", name="Model", exact=True).click()
+    assert list_models(board)[1:] == sorted(list_models(board)[1:])
+
+
+def test_the_header_stays_in_view(board: Viewer) -> None:
+    region = board.page.get_by_role("region", name="Leaderboard")
+    region.evaluate("region => region.scrollTo(0, 800)")
+    header, box = board.page.locator("thead th").last.bounding_box(), region.bounding_box()
+    assert header is not None and box is not None and header["y"] == pytest.approx(box["y"], abs=2)
+    assert box["height"] < 900, "the region fits the window"
+
+
 def test_results_that_cannot_be_told_from_the_best_are_shaded(board: Viewer) -> None:
     best = board.page.locator(".leaderboard td.best")
     expect(best).to_have_count(1)
-    assert board.value("document.querySelectorAll('.leaderboard td.tied').length") >= 1
+    expect(best).to_contain_text("best")
+    tied = board.page.locator(".leaderboard td.tied:not(.best)")
+    assert tied.count() >= 1 and all("tied" in text for text in tied.all_inner_texts())
     assert "not above" in board.page.locator("tr[data-key=guesses]").inner_text()
 
 

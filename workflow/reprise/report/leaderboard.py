@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from reprise.benchmarks.headline import is_above_chance
+from reprise.core.notation import format_share
 from reprise.report.keys import Headline, ReportedBenchmark, ReportKey, model_page
 from reprise.report.leaderboard_entries import SUBSET, Entry, Sources, collect_entries, name_entries
 from reprise.stats.beta import ALPHA
@@ -39,6 +40,7 @@ class Cell:
     is_best_measured: bool = False
     is_best_published: bool = False
     is_tied: bool = False  # not distinguishable from the best measured number
+    rank: str = ""  # place among the models of the column, such as `3 of 40`
 
 
 @dataclass
@@ -175,11 +177,12 @@ def _describe_samples(cells: Sequence[Cell], release_count: int) -> str:
 
 
 def _mark_best(column: LeaderboardColumn, rows: Iterable[LeaderboardRow], comparisons: PairedComparisons) -> None:
-    """Mark the best measured and the best published number, and those not distinguishable from the best measured."""
+    """Rank the models of a column; mark the best measured and published ones, and those tied with the best measured."""
     cells = [row.cells[column.name] for row in rows if row.kind == "model" and column.name in row.cells]
     highest_published = max((cell.published for cell in cells if cell.published is not None), default=None)
     for cell in cells:
         cell.is_best_published = cell.published is not None and cell.published == highest_published
+        cell.rank = format_share(1 + sum(other.value > cell.value for other in cells), len(cells))
     measured = [cell for cell in cells if cell.run]
     if measured:
         best = max(measured, key=lambda cell: cell.value)

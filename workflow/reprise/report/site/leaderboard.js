@@ -4,7 +4,7 @@
 (() => {
   const table = document.querySelector("table.leaderboard");
   if (!table) return;
-  const [pinnedBody, otherBody] = table.tBodies;
+  const [pinnedBody, rankedBody, restBody] = table.tBodies; // Rows of the rest have no number in the column.
   const headers = [...table.tHead.rows[0].cells];
   const storageKey = `reprise.pins.${table.dataset.suite}`;
 
@@ -19,12 +19,21 @@
   }
 
   function writePins() {
-    const pins = [...pinnedBody.rows].map((row) => row.dataset.key);
+    const pins = listRows(pinnedBody).map((row) => row.dataset.key);
     try {
       localStorage.setItem(storageKey, JSON.stringify(pins));
     } catch {
       // Without storage, pins last until the page is closed.
     }
+  }
+
+  /** Return the rows of models in a part of the table, without its title. */
+  function listRows(part) {
+    return [...part.querySelectorAll("tr[data-key]")];
+  }
+
+  function setTitle(body, title) {
+    body.querySelector(".section span").textContent = title;
   }
 
   /** Return a comparison of two rows by a column; rows without a number come last in both directions. */
@@ -41,7 +50,15 @@
   }
 
   function sort(index, isDescending) {
-    for (const body of [pinnedBody, otherBody]) body.append(...[...body.rows].sort(compareBy(index, isDescending)));
+    const compare = compareBy(index, isDescending);
+    const hasNumber = (row) => index === 0 || row.cells[index].dataset.value !== undefined;
+    const others = [rankedBody, restBody].flatMap(listRows).sort(compare);
+    pinnedBody.append(...listRows(pinnedBody).sort(compare));
+    rankedBody.append(...others.filter(hasNumber));
+    restBody.append(...others.filter((row) => !hasNumber(row)));
+    const title = headers[index].querySelector(".title").textContent;
+    setTitle(rankedBody, `By ${title}${index === 0 ? "" : isDescending ? ", best first" : ", worst first"}`);
+    setTitle(restBody, `Without a number on ${title}`);
     headers.forEach((header) => header.removeAttribute("aria-sort"));
     headers[index].setAttribute("aria-sort", isDescending ? "descending" : "ascending");
   }
@@ -53,7 +70,7 @@
 
   /** Move a row to the pinned models or back to the others. */
   function setPinned(row, isPinned) {
-    (isPinned ? pinnedBody : otherBody).append(row);
+    (isPinned ? pinnedBody : rankedBody).append(row); // Sorting moves it to its place.
     row.querySelector("button.pin").setAttribute("aria-pressed", String(isPinned));
   }
 
@@ -69,7 +86,7 @@
     });
   }
 
-  for (const row of table.querySelectorAll("tbody tr")) {
+  for (const row of listRows(table)) {
     const button = document.createElement("button");
     const label = row.cells[0].innerText;
     button.type = "button";
@@ -87,7 +104,7 @@
 
   const pins = readPins();
   if (pins !== null) {
-    for (const row of table.querySelectorAll("tbody tr")) setPinned(row, pins.includes(row.dataset.key));
+    for (const row of listRows(table)) setPinned(row, pins.includes(row.dataset.key));
   }
 
   /** Sort by the column that the address names, or else by the first benchmark. */
